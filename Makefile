@@ -1,0 +1,36 @@
+.DEFAULT_GOAL := help
+PY := .venv/bin/python
+UV := $(shell command -v uv 2>/dev/null)
+
+.PHONY: help setup test check bench demo chaos clean
+
+help:  ## say what can be made
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+setup: .venv/ready  ## make .venv with everything that tests and checks need
+
+.venv/ready: pyproject.toml constraints.txt
+ifneq ($(UV),)
+	uv venv --quiet --allow-existing .venv
+	uv pip install --quiet --python $(PY) -c constraints.txt -e '.[postgres]' --group dev
+else
+	python3 -m venv .venv
+	$(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt -r requirements-dev.txt -e '.[postgres]'
+endif
+	touch $@
+
+test: setup  ## run the tests
+	$(PY) -m pytest
+
+check: setup  ## lint, types, room contracts, docs
+	.venv/bin/ruff check .
+	.venv/bin/ruff format --check .
+	.venv/bin/basedpyright
+	.venv/bin/lint-imports
+	$(PY) -m pytest tests/docs
+
+bench: setup  ## print the figures that we defend, as ratios of one run
+	$(PY) -m tests.bench
+
+clean:  ## remove what setup made
+	rm -rf .venv

@@ -1,0 +1,69 @@
+"""The one tree of errors that a person sees: what happened, what to do, and an exit code.
+
+An ending that is expected (a lost lease, an empty queue) is a value, not one of these.
+"""
+
+
+class FleetError(Exception):
+    """Something went wrong that a person has to know about."""
+
+    exit_code = 1
+
+    def __init__(self, message: str, *, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+
+class BadInput(FleetError):
+    """What was typed or passed in cannot be used."""
+
+    exit_code = 2
+
+
+class ConfigError(FleetError):
+    """runtime.toml is broken or holds a value that is out of range."""
+
+    exit_code = 3
+
+
+class HomeError(FleetError):
+    """$FLEET_HOME is missing, unsafe or cannot be written."""
+
+    exit_code = 4
+
+
+class QueueError(FleetError):
+    """The queue did not do what it was asked."""
+
+    exit_code = 5
+
+
+class QueueBusy(QueueError):
+    """Another process held the queue for longer than we wait."""
+
+
+class QueueUnavailable(QueueError):
+    """The queue cannot be reached: no server, no program, no disk, damaged files."""
+
+
+class SchemaTooNew(QueueError):
+    """The queue was written by a later fleet than this one."""
+
+
+class NotFound(FleetError):
+    """There is no such task."""
+
+    exit_code = 6
+
+
+class Refused(FleetError):
+    """The queue's own rules forbid it: a cycle, open blockers, another's claim."""
+
+    exit_code = 7
+
+
+class InvalidTask(FleetError):
+    """A task's own files cannot be trusted, so nothing may run for it."""
+
+    exit_code = 8

@@ -1,0 +1,117 @@
+"""The Queue protocol: the few verbs that the supervisor and the surfaces need of any queue.
+
+Three queues keep it (embedded, PostgreSQL, beads), and one contract test class holds all
+three to the same meaning. Synchronous on purpose: a claim takes well under a millisecond on
+SQL, and whoever must not block calls it from a thread.
+"""
+
+from collections.abc import Callable, Sequence
+from datetime import datetime, timedelta
+from typing import Any, Protocol
+
+from msgspec import Struct, field
+
+from fleet.schemas import Lease, Request, Settlement, Status, Task, Wish
+
+Clock = Callable[[], datetime]
+
+
+class Draft(Struct, frozen=True, kw_only=True):
+    """A task that does not exist yet."""
+
+    title: str
+    description: str = ""
+    priority: int = 2
+    issue_type: str = "task"
+    labels: tuple[str, ...] = ()
+    #: (type, id) pairs: the new task depends on each id. ("blocks", id) is the ordinary one.
+    depends_on: tuple[tuple[str, str], ...] = ()
+    #: Tasks that shall wait for the new one.
+    blocks: tuple[str, ...] = ()
+    parent: str | None = None
+    inherit_labels: bool = True
+    assignee: str = ""
+    owner: str = ""
+    created_by: str = ""
+    design: str = ""
+    acceptance_criteria: str = ""
+    notes: str = ""
+    spec_id: str = ""
+    external_ref: str | None = None
+    estimated_minutes: int | None = None
+    due_at: datetime | None = None
+    defer_until: datetime | None = None
+    metadata: dict[str, Any] = field(default_factory=dict[str, Any])
+    #: An id to use instead of a new one; refused if it is taken.
+    id: str | None = None
+
+
+class LeaseLost(Struct, frozen=True, kw_only=True):
+    """A write under a lease that is no longer ours changed nothing; this says why."""
+
+    task_id: str
+    why: str
+
+
+class Filter(Struct, frozen=True, kw_only=True):
+    """Which tasks to find. An empty filter finds every task that is not closed."""
+
+    statuses: tuple[Status, ...] = ()
+    include_closed: bool = False
+    ids: tuple[str, ...] = ()
+    leased_by: str | None = None
+    #: Only tasks that could be worked on now.
+    ready: bool = False
+    limit: int | None = None
+
+
+class Queue(Protocol):
+    """One central queue of tasks. Whoever holds a lease is the only one who may settle it."""
+
+    def add(self, draft: Draft) -> Task:
+        """Put a task in the queue; once this returns it is durable."""
+        ...
+
+    def claim(self, owner: str, *, count: int = 1, ttl: timedelta) -> list[Lease]:
+        """Lease up to `count` ready tasks, best first: priority, then oldest.
+
+        Also takes a task whose lease ran out. Epics and tasks assigned to somebody else
+        are left alone.
+        """
+        ...
+
+    def renew(self, lease: Lease, *, ttl: timedelta) -> Lease | LeaseLost:
+        """Hold a lease for longer."""
+        ...
+
+    def settle(self, lease: Lease, settlement: Settlement) -> Task | LeaseLost:
+        """End a lease. Under a lost lease nothing changes, and the answer says so."""
+        ...
+
+    def request(self, task_id: str, wish: Wish, *, text: str = "", asked_by: str = "") -> Request:
+        """Leave a wish for the supervisor."""
+        ...
+
+    def requests(self) -> list[Request]:
+        """The wishes nobody has carried out yet, oldest first."""
+        ...
+
+    def answered(self, request: Request) -> None:
+        """Mark a wish as carried out."""
+        ...
+
+    def get(self, task_id: str) -> Task:
+        """One task by its whole id. Raises NotFound."""
+        ...
+
+    def find(self, want: Filter) -> Sequence[Task]:
+        """Tasks in queue order: priority, then oldest."""
+        ...
+
+    def wait(self, timeout: timedelta) -> bool:
+        """Sleep until the queue may have changed (True) or the time is over (False)."""
+        ...
+
+    def close(self) -> None:
+        """Let go of files and connections. The queue itself stays."""
+        ...

@@ -1,0 +1,176 @@
+"""The embedded queue: SQLite in $FLEET_HOME, through APSW, which brings a SQLite without the
+WAL-reset corruption. A commit that acknowledges work is on the disk (`synchronous=FULL`).
+"""
+
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import apsw
+
+from fleet.errors import FleetError, QueueBusy, QueueError, QueueUnavailable
+from fleet.queue.base import Clock
+from fleet.queue.doorbell import Doorbell, deadline
+from fleet.queue.sql import SqlQueue
+from fleet.queue.sql.database import Row
+from fleet.queue.sql.migrate import Step, migrate
+
+FILE = "queue.db"
+BELL = "queue.bell"
+BUSY_TIMEOUT = timedelta(seconds=5)
+
+#: A missed ring costs at most this long: the bell wakes one listener, the file tells the rest.
+_LOOK_AGAIN = timedelta(seconds=1)
+
+
+def utc_now() -> datetime:
+    return datetime.now(UTC)
+
+
+def open_embedded(
+    home: Path,
+    *,
+    prefix: str = "fleet",
+    clock: Clock = utc_now,
+    busy_timeout: timedelta = BUSY_TIMEOUT,
+    steps: list[Step] | None = None,
+) -> SqlQueue:
+    """The queue in `home`, made on first use and brought up to date."""
+    db = Sqlite(home, clock=clock, busy_timeout=busy_timeout)
+    try:
+        with translated(db.path):
+            db.set_up(prefix, steps)
+    except FleetError:
+        db.close()
+        raise
+    return SqlQueue(db)
+
+
+class Sqlite:
+    """One APSW connection as a Database."""
+
+    dialect: Mapping[str, str] = {"skip_locked": "", "lock_graph": "SELECT 1"}
+
+    def __init__(self, home: Path, *, clock: Clock, busy_timeout: timedelta) -> None:
+        self.path = home / FILE
+        self.now = clock
+        self._bell = Doorbell(home / BELL)
+        with translated(self.path):
+            # APSW's stubs leave its value type unknown; `rows` gives it a type again.
+            self._connection: Any = apsw.Connection(str(self.path))
+            self._connection.set_busy_timeout(int(busy_timeout / timedelta(milliseconds=1)))
+            for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON"):
+                self._connection.execute(f"PRAGMA {pragma}")
+        self._seen = self._data_version()
+
+    def set_up(self, prefix: str, steps: list[Step] | None) -> None:
+        tables = self._connection.execute("SELECT 1 FROM sqlite_schema WHERE name = 'meta'")
+        if not tables.get:
+            with self.writing():
+                self._connection.execute(
+                    "CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT NOT NULL)"
+                )
+                self._connection.execute(
+                    "INSERT INTO meta (key, value) VALUES ('prefix', ?) ON CONFLICT DO NOTHING",
+                    (prefix,),
+                )
+        migrate(self, self._script, self._backup, steps)
+
+    def rows(self, sql: str, values: Mapping[str, Any] | None = None) -> list[Row]:
+        with translated(self.path):
+            wrote = self._connection.total_changes()
+            rows = self._connection.execute(sql, values).fetchall()
+            if self._connection.total_changes() != wrote and not self._connection.in_transaction:
+                self._bell.ring()
+        return rows
+
+    @contextmanager
+    def writing(self) -> Generator[None]:
+        if self._connection.in_transaction:
+            yield
+            return
+        with translated(self.path):
+            self._connection.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+        except BaseException:
+            self._connection.execute("ROLLBACK")
+            raise
+        with translated(self.path):
+            self._connection.execute("COMMIT")
+        self._bell.ring()
+
+    def wait(self, timeout: timedelta) -> bool:
+        end = deadline(timeout)
+        while True:
+            left = deadline(timedelta(0))
+            rang = self._bell.wait(min(_LOOK_AGAIN, timedelta(seconds=end - left)))
+            seen = self._data_version()
+            if rang or seen != self._seen:
+                self._seen = seen
+                return True
+            if deadline(timedelta(0)) >= end:
+                return False
+
+    def close(self) -> None:
+        self._bell.close()
+        self._connection.close()
+
+    def _data_version(self) -> int:
+        with translated(self.path):
+            return int(self._connection.execute("PRAGMA data_version").get)
+
+    def _script(self, sql: str) -> None:
+        self._connection.execute(sql)
+
+    def _backup(self, have: int) -> None:
+        """Copy the committed state aside. Runs while we hold the write lock, so it is exact."""
+        target = self.path.with_name(f"{FILE}.v{have}.backup")
+        target.unlink(missing_ok=True)
+        source = apsw.Connection(str(self.path), flags=apsw.SQLITE_OPEN_READONLY)
+        try:
+            copy = apsw.Connection(str(target))
+            with copy.backup("main", source, "main") as backup:
+                backup.step()
+            copy.close()
+        finally:
+            source.close()
+
+
+def integrity(queue: SqlQueue) -> str:
+    """What SQLite's own check says of the file: `ok`, or the damage."""
+    return str(queue.db.rows("PRAGMA integrity_check")[0][0])
+
+
+@contextmanager
+def translated(path: Path) -> Generator[None]:
+    """APSW's errors in fleet's words."""
+    try:
+        yield
+    except (apsw.BusyError, apsw.LockedError) as error:
+        raise QueueBusy(
+            f"the queue {path} is locked by another process",
+            hint="Try again. If it stays locked, find the process: fuser -v queue.db",
+        ) from error
+    except (apsw.CorruptError, apsw.NotADBError) as error:
+        raise QueueUnavailable(
+            f"the queue {path} is damaged: {error}",
+            hint="Copy the file away first, then recover it with sqlite3's .recover,"
+            " or put back a backup.",
+        ) from error
+    except (apsw.CantOpenError, apsw.ReadOnlyError, apsw.PermissionsError) as error:
+        raise QueueUnavailable(
+            f"the queue {path} cannot be written: {error}",
+            hint="Check the owner and mode of the file and of its directory.",
+        ) from error
+    except (apsw.FullError, apsw.IOError) as error:
+        raise QueueUnavailable(
+            f"the disk refused to store the queue {path}: {error}",
+            hint="Free some space; what was acknowledged before is safe.",
+        ) from error
+    except apsw.ConstraintError as error:
+        raise QueueError(f"the queue refused an impossible row: {error}") from error
+    except apsw.Error as error:
+        raise QueueError(f"the queue failed: {type(error).__name__}: {error}") from error

@@ -1,0 +1,33 @@
+"""What SqlQueue asks of an SQL engine. `fleet.queue.embedded` and `.postgres` are the two."""
+
+from collections.abc import Mapping
+from contextlib import AbstractContextManager
+from datetime import datetime, timedelta
+from typing import Any, Protocol
+
+Row = tuple[Any, ...]
+
+
+class Database(Protocol):
+    """One connection. Statements are given by name; `fleet.queue.sql.statements` holds them."""
+
+    #: What this engine writes differently, for `statements.load`.
+    dialect: Mapping[str, str]
+
+    def now(self) -> datetime:
+        """The time that leases are measured by; one clock for everyone who shares the queue."""
+        ...
+
+    def rows(self, sql: str, values: Mapping[str, Any] | None = None) -> list[Row]:
+        """Run one statement and fetch what it returns."""
+        ...
+
+    def writing(self) -> AbstractContextManager[None]:
+        """A write transaction: durable once left, undone by an exception, nestable."""
+        ...
+
+    def wait(self, timeout: timedelta) -> bool:
+        """Sleep until something may have been written, at most `timeout`."""
+        ...
+
+    def close(self) -> None: ...

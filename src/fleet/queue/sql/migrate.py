@@ -1,0 +1,50 @@
+"""Forward migration of the queue's schema: numbered files, a backup first, and never backwards."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from fleet.errors import SchemaTooNew
+from fleet.queue.sql.database import Database
+
+_FOLDER = Path(__file__).parent / "migrations"
+
+Step = str
+
+
+def steps() -> Sequence[Step]:
+    """The scripts that lead from nothing to today's schema; step N makes version N."""
+    return [file.read_text(encoding="utf-8") for file in sorted(_FOLDER.glob("*.sql"))]
+
+
+def migrate(
+    db: Database,
+    script: Callable[[str], None],
+    backup: Callable[[int], None],
+    todo: Sequence[Step] | None = None,
+) -> None:
+    """Bring the schema up to date in one transaction; refuse one from a later fleet."""
+    todo = steps() if todo is None else todo
+    if version(db) == len(todo):
+        return
+    with db.writing():
+        have = version(db)  # another process may have come first
+        if have > len(todo):
+            raise SchemaTooNew(
+                f"the queue has schema version {have}, and this fleet knows {len(todo)}",
+                hint="It was opened by a later fleet. Upgrade this one; nothing was changed.",
+            )
+        if 0 < have < len(todo):
+            backup(have)
+        for step in todo[have:]:
+            script(step)
+        db.rows(
+            "INSERT INTO meta (key, value) VALUES ('schema_version', :v)"
+            " ON CONFLICT (key) DO UPDATE SET value = excluded.value",
+            {"v": str(len(todo))},
+        )
+
+
+def version(db: Database) -> int:
+    """The schema's version; 0 for an empty database. `meta` is made by whoever opens it first."""
+    rows = db.rows("SELECT value FROM meta WHERE key = 'schema_version'")
+    return int(rows[0][0]) if rows else 0

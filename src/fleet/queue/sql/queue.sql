@@ -1,0 +1,150 @@
+-- Statements of the Queue verbs. `:name` is a value, `{name}` another entry of this folder.
+
+-- name: task_columns
+tasks.id, tasks.title, tasks.status, tasks.priority, tasks.issue_type, tasks.created_at, tasks.updated_at, tasks.description,
+tasks.design, tasks.acceptance_criteria, tasks.notes, tasks.spec_id, tasks.assignee, tasks.owner, tasks.created_by,
+tasks.estimated_minutes, tasks.started_at, tasks.closed_at, tasks.close_reason, tasks.due_at, tasks.defer_until,
+tasks.not_before, tasks.external_ref, tasks.metadata, tasks.extra, tasks.fence, tasks.lease_owner, tasks.lease_until,
+tasks.heartbeat_at,
+(SELECT string_agg(l.label, ',' ORDER BY l.label) FROM labels l WHERE l.task_id = tasks.id)
+
+-- name: held_up
+-- True while the task, or any of its ancestors, waits for another task or is put off.
+EXISTS (
+    WITH RECURSIVE line (id) AS (
+        SELECT tasks.id
+        UNION
+        SELECT up.depends_on_id FROM dependencies up JOIN line ON up.task_id = line.id
+        WHERE up.type = 'parent-child'
+    )
+    SELECT 1 FROM line
+    JOIN dependencies d ON d.task_id = line.id
+    JOIN tasks target ON target.id = d.depends_on_id
+    WHERE (d.type IN ('blocks', 'conditional-blocks') AND target.status NOT IN ('closed', 'pinned'))
+       OR (d.type = 'parent-child' AND target.defer_until > :now)
+       OR (d.type = 'waits-for' AND {children_outstanding})
+)
+
+-- name: children_outstanding
+-- `any-children` opens with the first closed child, the default gate with the last.
+EXISTS (
+    SELECT 1 FROM dependencies c JOIN tasks child ON child.id = c.task_id
+    WHERE c.depends_on_id = d.depends_on_id AND c.type = 'parent-child' AND child.status <> 'closed'
+) AND NOT (d.metadata LIKE '%any-children%' AND EXISTS (
+    SELECT 1 FROM dependencies c JOIN tasks child ON child.id = c.task_id
+    WHERE c.depends_on_id = d.depends_on_id AND c.type = 'parent-child' AND child.status = 'closed'
+))
+
+-- name: ready
+tasks.status IN ('open', 'deferred', 'in_progress')
+AND (tasks.status = 'open' OR (tasks.status = 'deferred' AND tasks.defer_until <= :now))
+AND (tasks.defer_until IS NULL OR tasks.defer_until <= :now)
+AND tasks.issue_type NOT IN ('merge-request', 'gate', 'molecule', 'message', 'agent', 'role', 'rig')
+AND NOT {held_up}
+
+-- name: claimable
+tasks.status IN ('open', 'deferred', 'in_progress')
+AND (
+    (tasks.status = 'open' AND tasks.assignee IN ('', :owner))
+    OR (tasks.status = 'deferred' AND tasks.defer_until <= :now AND tasks.assignee IN ('', :owner))
+    OR (tasks.status = 'in_progress' AND tasks.lease_until <= :now)
+)
+AND (tasks.defer_until IS NULL OR tasks.defer_until <= :now)
+AND (tasks.not_before IS NULL OR tasks.not_before <= :now)
+AND tasks.issue_type NOT IN
+    ('epic', 'merge-request', 'gate', 'molecule', 'message', 'agent', 'role', 'rig')
+AND NOT {held_up}
+
+-- name: claim
+UPDATE tasks
+SET status = 'in_progress', assignee = :owner, lease_owner = :owner, lease_until = :until,
+    heartbeat_at = :now, fence = fence + 1, started_at = coalesce(started_at, :now),
+    updated_at = :now, not_before = NULL, defer_until = NULL
+WHERE id IN (
+    SELECT tasks.id FROM tasks WHERE {claimable}
+    ORDER BY tasks.priority, tasks.created_at, tasks.id LIMIT :count
+    {skip_locked}
+)
+RETURNING {task_columns}
+
+-- name: renew
+UPDATE tasks SET lease_until = :until, heartbeat_at = :now
+WHERE id = :id AND lease_owner = :owner AND fence = :fence
+RETURNING id
+
+-- name: settle
+UPDATE tasks
+SET status = :status, assignee = :assignee, lease_owner = NULL, lease_until = NULL,
+    closed_at = :closed_at, close_reason = :close_reason, not_before = :not_before,
+    notes = CASE WHEN :note = '' THEN notes
+                 WHEN notes = '' THEN :note
+                 ELSE notes || :new_line || :note END,
+    updated_at = :now
+WHERE id = :id AND lease_owner = :owner AND fence = :fence
+RETURNING {task_columns}
+
+-- name: get
+SELECT {task_columns} FROM tasks WHERE tasks.id = :id
+
+-- name: insert_task
+INSERT INTO tasks (id, title, status, priority, issue_type, created_at, updated_at, description,
+    design, acceptance_criteria, notes, spec_id, assignee, owner, created_by, estimated_minutes,
+    started_at, closed_at, close_reason, due_at, defer_until, not_before, external_ref, metadata,
+    extra)
+VALUES (:id, :title, :status, :priority, :issue_type, :created_at, :updated_at, :description,
+    :design, :acceptance_criteria, :notes, :spec_id, :assignee, :owner, :created_by,
+    :estimated_minutes, :started_at, :closed_at, :close_reason, :due_at, :defer_until,
+    :not_before, :external_ref, :metadata, :extra)
+
+-- name: exists
+SELECT 1 FROM tasks WHERE id = :id
+
+-- name: next_child
+UPDATE tasks SET last_child = last_child + 1 WHERE id = :id RETURNING last_child
+
+-- name: insert_label
+INSERT INTO labels (task_id, label) VALUES (:id, :label) ON CONFLICT DO NOTHING
+
+-- name: insert_dependency
+INSERT INTO dependencies (task_id, depends_on_id, type, created_at, created_by, metadata, thread_id)
+VALUES (:id, :depends_on, :type, :now, :actor, :metadata, :thread_id)
+
+-- name: reaches
+-- Does a blocking chain already lead from :from to :to?
+WITH RECURSIVE chain (id) AS (
+    SELECT d.depends_on_id FROM dependencies d
+    WHERE d.task_id = :from AND d.type IN ('blocks', 'conditional-blocks', 'parent-child')
+    UNION
+    SELECT d.depends_on_id FROM dependencies d JOIN chain ON d.task_id = chain.id
+    WHERE d.type IN ('blocks', 'conditional-blocks', 'parent-child')
+)
+SELECT 1 FROM chain WHERE id = :to
+
+-- name: meta
+SELECT value FROM meta WHERE key = :key
+
+-- name: set_meta
+INSERT INTO meta (key, value) VALUES (:key, :value)
+ON CONFLICT (key) DO UPDATE SET value = excluded.value
+
+-- name: insert_request
+INSERT INTO requests (id, task_id, wish, text, asked_by, asked_at)
+VALUES (:id, :task_id, :wish, :text, :asked_by, :now)
+
+-- name: requests
+SELECT id, task_id, wish, text, asked_by, asked_at FROM requests ORDER BY asked_at, id
+
+-- name: delete_request
+DELETE FROM requests WHERE id = :id
+
+-- name: select_tasks
+SELECT {task_columns} FROM tasks
+
+-- name: queue_order
+ORDER BY tasks.priority, tasks.created_at, tasks.id
+
+-- name: not_closed
+tasks.status <> 'closed'
+
+-- name: leased_by
+tasks.lease_owner = :leased_by
