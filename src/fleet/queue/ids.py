@@ -15,16 +15,9 @@ NONCES = 10
 _WELL_FORMED = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}")
 
 
-def hash_id(
-    prefix: str,
-    title: str,
-    description: str,
-    creator: str,
-    unix_nanos: int,
-    nonce: int,
-    length: int,
-) -> str:
-    seed = f"{title}|{description}|{creator}|{unix_nanos}|{nonce}"
+def hash_id(prefix: str, seed: str, nonce: int, length: int) -> str:
+    """One id. `seed` is `title|description|creator|nanoseconds`, as in beads."""
+    seed = f"{seed}|{nonce}"
     number = int.from_bytes(hashlib.sha256(seed.encode()).digest()[: _BYTES[length]])
     digits = ""
     while number:
