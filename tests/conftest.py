@@ -1,0 +1,23 @@
+"""What every test shares: how to ask for a tool that may be missing."""
+
+import os
+import shutil
+
+import pytest
+
+#: Tools that must be there: a missing one fails the test instead of skipping it. `all` is all.
+REQUIRED = set(os.environ.get("FLEET_REQUIRE", "").replace(",", " ").split())
+
+
+def need(tool: str) -> str:
+    """The path of a tool; without it the test is skipped by name, or fails where CI demands it."""
+    path = shutil.which(tool)
+    if path is None:
+        missing(tool)
+    return str(path)
+
+
+def missing(tool: str) -> None:
+    if REQUIRED & {tool, "all"}:
+        pytest.fail(f"{tool} is required here and missing")
+    pytest.skip(f"{tool} is not installed")
