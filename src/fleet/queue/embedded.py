@@ -51,7 +51,11 @@ def open_embedded(
 class Sqlite:
     """One APSW connection as a Database."""
 
-    dialect: Mapping[str, str] = {"skip_locked": "", "lock_graph": "SELECT 1"}
+    dialect: Mapping[str, str] = {
+        "skip_locked": "",
+        "lock_graph": "SELECT 1",
+        "holds": "instr(id, :part) > 0",
+    }
 
     def __init__(self, home: Path, *, clock: Clock, busy_timeout: timedelta) -> None:
         self.path = home / FILE

@@ -148,3 +148,6 @@ tasks.status <> 'closed'
 
 -- name: leased_by
 tasks.lease_owner = :leased_by
+
+-- name: ids_holding
+SELECT id FROM tasks WHERE {holds} ORDER BY id LIMIT :limit

@@ -1,0 +1,28 @@
+"""`fleet bd --help` and `fleet bd <command> --help`."""
+
+from collections.abc import Sequence
+
+from fleet.queue.bd.call import GLOBAL, Verb
+from fleet.queue.bd.flags import Flag
+
+
+def help_for(verb: Verb) -> str:
+    parts = [verb.about, "", "Usage:", f"  {verb.usage}"]
+    if verb.flags:
+        parts += ["", "Flags:", *_table(verb.flags)]
+    parts += ["", "Global Flags:", *_table(GLOBAL)]
+    return "\n".join(parts)
+
+
+_VALUE = {"switch": "", "number": " int", "list": " strings", "text": " string"}
+
+
+def _table(flags: Sequence[Flag]) -> list[str]:
+    rows = [(_left(flag), flag.help) for flag in flags]
+    width = max(len(left) for left, _ in rows) + 3
+    return [f"{left:<{width}}{right}".rstrip() for left, right in rows]
+
+
+def _left(flag: Flag) -> str:
+    short = f"-{flag.short}, " if flag.short else "    "
+    return f"  {short}--{flag.name}{_VALUE[flag.kind]}"
