@@ -10,8 +10,8 @@ from importlib import import_module
 from typing import TextIO
 
 from fleet.errors import FleetError
+from fleet.flags import FlagError, parse
 from fleet.queue.bd.call import GLOBAL, Call, Failure, Verb
-from fleet.queue.bd.flags import FlagError, parse
 from fleet.queue.sql import SqlQueue
 from fleet.schemas import Settings
 

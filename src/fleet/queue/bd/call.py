@@ -6,7 +6,7 @@ from typing import Any, Literal, TextIO
 import msgspec
 
 from fleet.errors import BadInput, NotFound
-from fleet.queue.bd.flags import Flag, Parsed
+from fleet.flags import Flag, Parsed
 from fleet.queue.sql import SqlQueue
 from fleet.schemas import Settings, Task
 
