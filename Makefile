@@ -12,7 +12,7 @@ setup: .venv/ready  ## make .venv with everything that tests and checks need
 .venv/ready: pyproject.toml constraints.txt
 ifneq ($(UV),)
 	uv venv --quiet --allow-existing .venv
-	uv pip install --quiet --python $(PY) -c constraints.txt -e '.[postgres]' --group dev
+	uv pip install --quiet --compile-bytecode --python $(PY) -c constraints.txt -e '.[postgres]' --group dev
 else
 	python3 -m venv .venv
 	$(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt -r requirements-dev.txt -e '.[postgres]'
