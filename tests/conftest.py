@@ -5,6 +5,10 @@ import shutil
 
 import pytest
 
+from tests.contract.postgres_server import postgres_dsn, postgres_server
+
+__all__ = ["postgres_dsn", "postgres_server"]
+
 #: Tools that must be there: a missing one fails the test instead of skipping it. `all` is all.
 REQUIRED = set(os.environ.get("FLEET_REQUIRE", "").replace(",", " ").split())
 
