@@ -5,9 +5,14 @@ import shutil
 
 import pytest
 
-from tests.contract.postgres_server import postgres_dsn, postgres_server
+from tests.contract.postgres_server import (
+    new_postgres_dsn,
+    postgres_dsn,
+    postgres_server,
+    shared_database,
+)
 
-__all__ = ["postgres_dsn", "postgres_server"]
+__all__ = ["new_postgres_dsn", "postgres_dsn", "postgres_server", "shared_database"]
 
 #: Tools that must be there: a missing one fails the test instead of skipping it. `all` is all.
 REQUIRED = set(os.environ.get("FLEET_REQUIRE", "").replace(",", " ").split())
