@@ -27,6 +27,7 @@ class Postgres:
     """
 
     dialect: Mapping[str, str] = {
+        "by_queue_order": "",
         "skip_locked": "FOR UPDATE OF tasks SKIP LOCKED",
         "lock_graph": "SELECT pg_advisory_xact_lock(1718379877, 2)",
     }
