@@ -87,6 +87,12 @@ class PostgresServer:
             self._server.wait(_STOPS_WITHIN)
         self._server = None
 
+    def run(self, sql: str) -> None:
+        import psycopg
+
+        with psycopg.connect(self.dsn(), autocommit=True) as admin:
+            admin.execute(sql)
+
     def _answers(self) -> bool:
         import psycopg
 
@@ -135,15 +141,12 @@ def running_server(programs: Path) -> Generator[PostgresServer]:
 @contextmanager
 def fresh_database(server: PostgresServer) -> Generator[str]:
     """The address of an empty database that is gone afterwards."""
-    import psycopg
-
     name = f"t{uuid4().hex[:12]}"
-    with psycopg.connect(server.dsn(), autocommit=True) as admin:
-        admin.execute(f"CREATE DATABASE {name}")
-        try:
-            yield server.dsn(name)
-        finally:
-            admin.execute(f"DROP DATABASE {name} WITH (FORCE)")
+    server.run(f"CREATE DATABASE {name}")
+    try:
+        yield server.dsn(name)
+    finally:
+        server.run(f"DROP DATABASE {name} WITH (FORCE)")
 
 
 def empty(dsn: str) -> None:
