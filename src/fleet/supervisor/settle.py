@@ -23,6 +23,7 @@ from fleet.schemas import (
     Stalled,
     Stopped,
 )
+from fleet.taskdir.said import Said
 
 #: Context runs out this often in a row without progress before it counts as a failure.
 FULL_CONTEXTS = 3
@@ -35,15 +36,6 @@ _FIRST_WAIT = timedelta(seconds=10)
 _LONGEST_WAIT = timedelta(minutes=5)
 
 
-class Said(Struct, frozen=True, kw_only=True):
-    """What the agent itself said of its task through `bd`, inside its run."""
-
-    #: The reason that it gave with `close`; None: it never closed.
-    done: str | None = None
-    #: The notes that it blocked the task with; None: it did not.
-    blocked: str | None = None
-
-
 class Facts(Struct, frozen=True, kw_only=True):
     """What a settlement depends on beside the outcome."""
 
@@ -51,6 +43,8 @@ class Facts(Struct, frozen=True, kw_only=True):
     run: int
     #: The agent's process existed: only then an attempt was made.
     started: bool
+    #: Why its program could not be run at all; empty if it could.
+    spawn_error: str = ""
     said: Said
     tool_calls: int
     #: Attempts that counted before this run.
@@ -75,6 +69,8 @@ class Decision(Struct, frozen=True, kw_only=True):
 
 def decide(outcome: Outcome, facts: Facts, now: datetime) -> Decision:
     """The one place where a run's end turns into a task's state."""
+    if facts.spawn_error:
+        return _blocked(f"cannot start: {facts.spawn_error}")
     match outcome:
         case Finished(denied=denied):
             return _finished(denied, facts, now)
