@@ -1,0 +1,1 @@
+"""The supervisor: it runs agents for leased tasks, and holds nothing that it cannot rebuild."""
