@@ -47,7 +47,9 @@ def main() -> NoReturn:
         prctl(PR_SET_CHILD_SUBREAPER, 1)
     for name, fd in (("stdout", 1), ("stderr", 2)):  # our own last words belong to the run too
         os.dup2(os.open(name, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), fd)
-    os.closerange(3, lock)
+    for fd in map(int, os.listdir("/dev/fd")):
+        if fd > 2 and fd != lock:
+            os.closerange(fd, fd + 1)  # unlike close(), it does not mind one that is closed
     tree = Tree(loads(read("run.json")))
     error = tree.start(lock)
     tree.keep()

@@ -4,6 +4,7 @@ Nothing here is kept in memory that the run directory and the process table do n
 """
 
 import importlib.util
+import math
 import os
 import select
 import signal
@@ -89,7 +90,9 @@ class Keeper:
             if self._fd is None:
                 time.sleep(min(_PAUSE, left))
             else:
-                select.select([self._fd], [], [], left)
+                ear = select.poll()  # select() itself fails on a descriptor above 1023
+                ear.register(self._fd, select.POLLIN)
+                ear.poll(math.ceil(left * 1000))
         return True
 
     def close(self) -> None:
