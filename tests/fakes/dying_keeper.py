@@ -5,12 +5,11 @@ KEEPER is the path of the keeper's source, and DIE_AT one of the points below.
 
 import os
 import signal
-import sys
+from pathlib import Path
 
 source, point = os.environ["KEEPER"], os.environ["DIE_AT"]
 keeper = {"__name__": "keeper"}
-with open(source) as file:
-    exec(compile(file.read(), source, "exec"), keeper)
+exec(compile(Path(source).read_text(), source, "exec"), keeper)
 
 
 def die(here):

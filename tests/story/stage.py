@@ -25,13 +25,13 @@ def fake(name, *args):
 class Stage:
     def __init__(self, root):
         self.root = root
-        self.runs = []
+        self.ids = []
         self.keepers = []
 
     def run(self, *argv, task="task", prompt=None, **spec):
         spec = {"cwd": str(self.root), "grace": 0.3, "sweep_grace": 0.2, **spec}
         run = new_run(self.root / task, Spec(argv=argv, **spec), prompt)
-        self.runs.append(run)
+        self.ids.append(run.spec().id)
         return run
 
     def start(self, run, **env):
@@ -49,8 +49,8 @@ class Stage:
         return run, state.exit
 
     def close(self):
-        for run in self.runs:
-            for who in identity.tree(*identity.marked(run.spec().id)):
+        for run_id in self.ids:
+            for who in identity.tree(*identity.marked(run_id)):
                 identity.send(who, signal.SIGKILL)
         for keeper in self.keepers:
             keeper.wait(PATIENCE)

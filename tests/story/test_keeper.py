@@ -46,7 +46,7 @@ def test_everything_a_run_writes_is_for_its_owner_only(stage):
 
 def test_the_environment_never_touches_the_disk(stage):
     """A key in the agent's environment is in no file of the run."""
-    run = stage.run(*sh("test -n \"$KEY\""))
+    run = stage.run(*sh('test -n "$KEY"'))
     assert stage.start(run, KEY="sk-not-for-the-disk").wait(PATIENCE)
     assert process.state_of(run).exit.code == 0
     assert not any(b"not-for-the-disk" in f.read_bytes() for f in run.path.iterdir())
@@ -101,7 +101,7 @@ def test_an_agent_inherits_a_clean_slate(stage):
     leak = os.open(os.devnull, os.O_RDONLY)
     leaks = (leak, os.dup2(leak, 251))
     old = signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    script = "grep -E '^Sig(Blk|Ign)' /proc/$$/status; ls -x /proc/$$/fd"
+    script = "grep -E '^Sig(Blk|Ign)' /proc/self/status; ls -x /proc/$$/fd"
     script += "; ulimit -n; cat /proc/self/oom_score_adj"
     os.set_inheritable(leak, True)
     try:
@@ -264,7 +264,7 @@ def test_a_run_is_never_run_twice(stage):
 
 @linux
 def test_a_killed_keeper_takes_its_agent_along(stage):
-    """kill -9 of the keeper: the agent dies with it, the run is lost, the next one can begin."""
+    """With the keeper killed -9 dies too, the run is lost, the next one can begin."""
     run = stage.run(*fake("stubborn.sh"))
     child = stage.start(run)
     wait_for_output(run, "ready")

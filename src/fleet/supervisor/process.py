@@ -17,7 +17,7 @@ from msgspec import Struct
 
 from fleet.errors import FleetError
 from fleet.supervisor import identity, keeper
-from fleet.taskdir.lock import locked, write_holder
+from fleet.taskdir.lock import locked
 from fleet.taskdir.rundir import Exit, ProcessId, Run, Started
 
 #: How long to wait for what takes milliseconds on a machine that is not in trouble.
@@ -108,32 +108,42 @@ def start_keeper(run: Run, env: Mapping[str, str]) -> Keeper | Busy:
     `env` is the agent's whole environment; it goes there by way of the keeper's own.
     """
     mark = {identity.MARK: run.spec().id}
-    with locked(run.lock) as fd:
-        if fd is None:
+    with locked(run.lock) as lock:
+        if lock is None:
             return Busy()
-        write_holder(fd, run.path.name)
-        try:
-            pid = os.posix_spawn(
-                sys.executable,
-                [sys.executable, "-I", "-S", _program(), str(run.path), str(keeper.LOCK_FD)],
-                {**env, **mark},
-                file_actions=[
-                    *((os.POSIX_SPAWN_OPEN, std, os.devnull, os.O_RDWR, 0) for std in range(3)),
-                    (os.POSIX_SPAWN_DUP2, fd, keeper.LOCK_FD),
-                ],
-                setsid=True,
-                setsigmask=(),
-                setsigdef=signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP},
-            )
-        except OSError as error:
-            raise FleetError(
-                f"no keeper can be started for {run.path}: {error.strerror}",
-                hint="The machine may be out of processes or memory,"
-                " or the environment may be too large.",
-            ) from error
+        lock.write_holder(run.path.name)
+        pid = _spawn(run, {**env, **mark}, lock.fd)
+        lock.hand_down()
     # Our child, and not reaped: the number is still its own, even if it has ended by now.
     who = identity.identify(pid) or ProcessId(pid=pid, start_ticks=0, boot_id="")
     return Keeper(who, identity.open_pidfd(pid))
+
+
+def _spawn(run: Run, env: Mapping[str, str], lock: int) -> int:
+    argv = [sys.executable, "-I", "-S", _program(), str(run.path), str(keeper.LOCK_FD)]
+    nowhere = [(os.POSIX_SPAWN_OPEN, fd, os.devnull, os.O_RDWR, 0) for fd in range(3)]
+    try:
+        return os.posix_spawn(
+            sys.executable,
+            argv,
+            env,
+            file_actions=[*nowhere, (os.POSIX_SPAWN_DUP2, lock, keeper.LOCK_FD)],
+            setsid=sys.platform == "linux",  # elsewhere the keeper does it itself, a little later
+            setsigmask=(),
+            setsigdef=signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP},
+        )
+    except OSError as error:
+        raise FleetError(
+            f"no keeper can be started for {run.path}: {error.strerror}",
+            hint="The machine is out of processes or memory, or the environment is too large.",
+        ) from error
+
+
+def _program() -> str:
+    """The keeper as bytecode where there is some: compiling it would add to every start."""
+    source = str(keeper.__file__)
+    cached = Path(importlib.util.cache_from_source(source))
+    return str(cached) if cached.exists() else source
 
 
 def adopt(started: Started) -> Keeper | None:
@@ -171,14 +181,14 @@ def state_of(run: Run, patience: float = PATIENCE) -> State:
     """
     end = time.monotonic() + patience
     while True:
-        with locked(run.lock) as fd:
+        with locked(run.lock) as lock:
             # A lock that is held for another run of the task tells that this one is over.
-            if fd is not None or not run.holds_lock():
+            if lock is not None or not run.holds_lock():
                 return _settle(run, end)
         started = run.started()
         if started and identity.alive(started.keeper):
             return Running(started)
-        left = _kill_survivors(run) if started else []
+        left = _kill([*_marked(run), *identity.holders(run.lock)]) if started else []
         if time.monotonic() >= end:
             return Orphaned(tuple(left)) if left else Running(started)
         time.sleep(_PAUSE)
@@ -192,7 +202,7 @@ def _settle(run: Run, end: float) -> State:
     started = run.started()
     if exit_record is None:
         run.fence()
-    while left := _kill_survivors(run):
+    while left := _kill(_marked(run)):  # not whoever holds the lock: that is us
         if time.monotonic() >= end:
             return Orphaned(tuple(left))
         time.sleep(_PAUSE)
@@ -201,17 +211,14 @@ def _settle(run: Run, end: float) -> State:
     return Vanished(started) if started else NeverStarted()
 
 
-def _kill_survivors(run: Run) -> list[ProcessId]:
-    """Kill what a dead keeper left behind; whoever was still there to be killed."""
-    known = {*identity.marked(run.spec().id), *identity.holders(run.lock)}
-    survivors = [who for who in identity.tree(*known) if who.pid != os.getpid()]
-    for who in survivors:
+def _marked(run: Run) -> list[ProcessId]:
+    return identity.marked(run.spec().id)
+
+
+def _kill(survivors: list[ProcessId]) -> list[ProcessId]:
+    """Kill what a dead keeper left behind, with all below it; whoever was there to be killed."""
+    others = [who for who in survivors if who.pid != os.getpid()]
+    doomed = identity.tree(*others)
+    for who in doomed:
         identity.send(who, signal.SIGKILL)
-    return survivors
-
-
-def _program() -> str:
-    """The keeper as bytecode where there is some: compiling it would add to every start."""
-    source = str(keeper.__file__)
-    cached = Path(importlib.util.cache_from_source(source))
-    return str(cached) if cached.exists() else source
+    return doomed

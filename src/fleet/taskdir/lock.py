@@ -7,21 +7,42 @@ from contextlib import contextmanager
 from pathlib import Path
 
 
+class Lock:
+    """A lock that we hold. Whoever inherits its descriptor holds the same lock."""
+
+    def __init__(self, fd: int) -> None:
+        self.fd = fd
+        self._handed_down = False
+
+    def hand_down(self) -> None:
+        """From now on it belongs to the process that was started with it."""
+        self._handed_down = True
+
+    def write_holder(self, run: str) -> None:
+        """Name the run that the lock is held for."""
+        os.ftruncate(self.fd, 0)
+        os.pwrite(self.fd, run.encode(), 0)
+
+    def let_go(self) -> None:
+        if not self._handed_down:
+            # Closing is not enough: a process that another thread is just starting has a copy
+            # of the descriptor until its program runs.
+            fcntl.flock(self.fd, fcntl.LOCK_UN)
+        os.close(self.fd)
+
+
 @contextmanager
-def locked(path: Path) -> Generator[int | None]:
-    """The lock file's descriptor while we hold it; None if another does.
-
-    Whoever inherits the descriptor shares the lock, and keeps it after we let go.
-    """
-    fd = _open_and_lock(path)
+def locked(path: Path) -> Generator[Lock | None]:
+    """The lock at this path, held while inside; None if another holds it."""
+    lock = _try_lock(path)
     try:
-        yield fd
+        yield lock
     finally:
-        if fd is not None:
-            os.close(fd)
+        if lock is not None:
+            lock.let_go()
 
 
-def _open_and_lock(path: Path) -> int | None:
+def _try_lock(path: Path) -> Lock | None:
     while True:
         fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
         try:
@@ -30,7 +51,7 @@ def _open_and_lock(path: Path) -> int | None:
             os.close(fd)
             return None
         if _is_at(path, fd):
-            return fd
+            return Lock(fd)
         os.close(fd)  # it was deleted and made anew: a lock on the old file guards nothing
 
 
@@ -39,9 +60,3 @@ def _is_at(path: Path, fd: int) -> bool:
         return os.path.samestat(os.fstat(fd), path.lstat())
     except FileNotFoundError:
         return False
-
-
-def write_holder(fd: int, run: str) -> None:
-    """Name the run that the lock is held for. Only by its holder."""
-    os.ftruncate(fd, 0)
-    os.pwrite(fd, run.encode(), 0)
