@@ -205,6 +205,19 @@ def test_a_process_that_keeps_forking_is_caught(stage):
     assert identity.marked(run.spec().id) == []
 
 
+@linux
+def test_what_cannot_be_killed_is_named_and_does_not_hold_the_run(stage, monkeypatch):
+    """The keeper gives up in the end and says who is left; the lock stays with whoever that is."""
+    monkeypatch.setattr(process, "_program", lambda: str(FAKES / "toothless_keeper.py"))
+    run = stage.run(*fake("daemon.py"))
+    assert stage.start(run, KEEPER=keeper.__file__).wait(PATIENCE)
+    daemon = int(output(run).split()[1])
+    assert [left.pid for left in run.exit().left] == [daemon]
+    assert process.start_keeper(stage.run("true"), os.environ) == process.Busy()
+    assert process.state_of(run) == process.Ended(run.exit())
+    assert identity.identify(daemon) is None
+
+
 def test_a_flood_of_output_reaches_the_disk_whole(stage):
     """100 MB go straight to the file; nobody has to drain a pipe."""
     size = 100 << 20
@@ -272,6 +285,7 @@ def test_a_killed_keeper_takes_its_agent_along(stage):
     tree = identity.tree(started.agent)
     os.kill(started.keeper.pid, signal.SIGKILL)
     assert child.wait(PATIENCE)
+    wait_gone(started.agent)  # by the kernel's hand: nobody else has looked yet
     assert process.state_of(run) == process.Vanished(started)
     wait_gone(*tree)
     assert identity.marked(run.spec().id) == []

@@ -5,13 +5,12 @@ through. A line has a bound, so no agent can make the reader's memory grow.
 """
 
 import os
-import stat
 from collections.abc import Iterator
 from pathlib import Path
 
 from msgspec import Struct
 
-from fleet.errors import InvalidTask
+from fleet.taskdir.plain import open_plain
 
 MAX_LINE = 1 << 20
 #: How much one look at a file reads, so that one flooding agent does not starve the others.
@@ -105,16 +104,11 @@ class Follower:
             yield last
 
     def _next_chunk(self) -> bytes:
-        # The agent may put anything in the file's place: no link is followed, no pipe waited for.
-        try:
-            fd = os.open(self.path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
-        except FileNotFoundError:
+        fd = open_plain(self.path)
+        if fd is None:
             return b""
         try:
-            about = os.fstat(fd)
-            if not stat.S_ISREG(about.st_mode):
-                raise InvalidTask(f"{self.path} is not a plain file")
-            if about.st_size < self._read:
+            if os.fstat(fd).st_size < self._read:
                 self._start_over()
             return os.pread(fd, _HELPING, self._read)
         finally:

@@ -1,14 +1,12 @@
 """The run directory `tasks/<id>/runs/<n>/`: who writes which file, and how each is read back.
 
 The supervisor writes `run.json` and `prompt.md`; the keeper writes the rest, but for `fence`.
-Agents run under the same user and can write here, so nothing is followed, waited for or trusted.
+Agents run under the same user and can write here, so what is read is checked.
 """
 
-import os
-import stat
 from datetime import datetime
 from pathlib import Path
-from typing import TypeVar
+from typing import Literal, TypeVar
 from uuid import uuid4
 
 import msgspec
@@ -16,6 +14,7 @@ from msgspec import Struct, field
 
 from fleet.errors import InvalidTask
 from fleet.taskdir.atomic import sync_directory, write_atomically
+from fleet.taskdir.plain import read_plain
 
 #: No record of a run is longer; what is, was not written by us.
 _LONGEST_RECORD = 4 << 20
@@ -73,8 +72,8 @@ class Leftover(Struct, frozen=True, kw_only=True):
 class SpawnError(Struct, frozen=True, kw_only=True):
     """Why the agent's program never ran."""
 
-    #: limits, stdin, cwd or exec.
-    stage: str
+    #: How far it came.
+    stage: Literal["limits", "stdin", "cwd", "exec"]
     errno: int
     message: str
 
@@ -87,7 +86,7 @@ class Exit(Struct, frozen=True, kw_only=True):
     signal: int | None = None
     error: SpawnError | None = None
     #: The stop that the keeper was asked for before the agent ended.
-    stop: str | None = None
+    stop: Literal["graceful", "now"] | None = None
     started_at: datetime
     ended_at: datetime
     #: The agent's life on the monotonic clock.
@@ -137,7 +136,7 @@ class Run(Struct, frozen=True):
 
     def holds_lock(self) -> bool:
         """The lock, if anyone holds it, is held for this run."""
-        return (read_small(self.lock) or b"").strip() == self.path.name.encode()
+        return (read_plain(self.lock, _LONGEST_RECORD) or b"").strip() == self.path.name.encode()
 
     def started(self) -> Started | None:
         return _read(self.path / "started", Started)
@@ -194,7 +193,7 @@ def _numbers(folder: Path) -> list[int]:
 
 
 def _read(path: Path, kind: type[_R]) -> _R | None:
-    data = read_small(path)
+    data = read_plain(path, _LONGEST_RECORD)
     if not data:  # no record of ours is empty: a power cut can leave a name without its content
         return None
     try:
@@ -204,20 +203,3 @@ def _read(path: Path, kind: type[_R]) -> _R | None:
             f"{path} is damaged: {error}",
             hint="It was changed from outside. Move the run's directory away to go on without it.",
         ) from error
-
-
-def read_small(path: Path) -> bytes | None:
-    """A whole small file, never through a link and never waiting on a pipe."""
-    try:
-        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
-    except FileNotFoundError:
-        return None
-    except OSError as error:
-        raise InvalidTask(f"{path} cannot be read: {error.strerror}") from error
-    with os.fdopen(fd, "rb") as file:
-        if not stat.S_ISREG(os.fstat(fd).st_mode):
-            raise InvalidTask(f"{path} is not a plain file")
-        data = file.read(_LONGEST_RECORD + 1)
-    if len(data) > _LONGEST_RECORD:
-        raise InvalidTask(f"{path} is larger than any record of ours")
-    return data
