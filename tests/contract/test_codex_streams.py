@@ -161,7 +161,9 @@ def test_reconnecting_is_no_error():
 )
 def test_the_rollout_types_what_stdout_only_says(info, reason):
     """The typed error of the rollout decides, whatever the words beside it are."""
-    payload = f'{{"type": "task_complete", "error": {{"message": "x", "codex_error_info": {info}}}}}'
+    payload = (
+        f'{{"type": "task_complete", "error": {{"message": "x", "codex_error_info": {info}}}}}'
+    )
     event = CodexCoder().normalize_second(f'{{"type": "event_msg", "payload": {payload}}}')
     assert event.reason == reason
 

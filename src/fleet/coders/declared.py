@@ -47,7 +47,7 @@ def load(path: Path) -> type[Coder]:
     except (OSError, ValueError) as error:
         raise BadInput(f"coder {path.stem}: {path}: {error}") from error
     _check(path, spec)
-    exits = {int(code): reason for code, reason in spec.exits.items() if code.isdecimal()}
+    exits = {int(code): reason for code, reason in spec.exits.items()}
     members: dict[str, Any] = {
         "spec": spec,
         "name": path.stem,
@@ -71,6 +71,8 @@ def _check(path: Path, spec: Spec) -> None:
 
     if not spec.argv or not isinstance(spec.argv[0], str):
         raise broken("argv has to begin with a program")
+    if not all(code.isdecimal() for code in spec.exits):
+        raise broken("[exits] takes exit codes: numbers")
     words = [*_flat(spec.argv), *spec.env.values()]
     unknown = {name for word in words for name in _PLACE.findall(word)} - set(PLACES)
     if unknown:

@@ -50,6 +50,8 @@ class Rule(Struct, frozen=True, forbid_unknown_fields=True):
     context_tokens: tuple[str, ...] = ()
     context_window: str = ""
     cost_usd: str = ""
+    #: A path to the name of a tool that was refused.
+    denied: str = ""
     terminal: Literal["success", "error"] | None = None
     reason: Reason | None = None
 
@@ -83,6 +85,7 @@ class Reader:
             context_window=_count(line, rule.context_window) or None,
             cost_usd=lines.number(line, *_path(rule.cost_usd)) if rule.cost_usd else None,
             limits=_limits(rule.reason),
+            denied=(_text(line, rule.denied),) if rule.denied else (),
             terminal=rule.terminal,
             reason=rule.reason,
         )
