@@ -1,6 +1,7 @@
 """What fleet makes of every recorded run of `codex exec`, and of its rollout files."""
 
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 
@@ -182,8 +183,8 @@ def test_the_rollout_is_found_below_the_accounts_home(tmp_path):
     record = home / "sessions/2026/11/15/rollout-2026-11-15T18-00-00-abc.jsonl"
     record.parent.mkdir(parents=True)
     record.touch()
-    import glob
 
-    pattern = CodexCoder().second_stream("abc", {"CODEX_HOME": str(home)})
-    assert glob.glob(pattern) == [str(record)]
-    assert CodexCoder().second_stream("abc", {"HOME": "/h"}).startswith("/h/.codex/sessions/")
+    directory, pattern = CodexCoder().second_stream("abc", {"CODEX_HOME": str(home)})
+    assert list(directory.glob(pattern)) == [record]
+    directory, _ = CodexCoder().second_stream("abc", {"HOME": "/h"})
+    assert directory == Path("/h/.codex/sessions")

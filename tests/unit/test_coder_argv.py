@@ -72,7 +72,7 @@ def test_codex_runs_in_its_sandbox_with_fleets_home_open():
     """Without that directory it could neither write its notes nor close its task."""
     assert argv("codex", "gpt-5") == [
         "codex", "exec", "--json", "--skip-git-repo-check", "--disable", "plugins",
-        "--cd", "/my/project", "--model", "gpt-5",
+        "-c", "allow_login_shell=false", "--cd", "/my/project", "--model", "gpt-5",
         "--sandbox", "workspace-write", "--add-dir", "/h", "-",
     ]  # fmt: skip
     assert make("codex").env(TASK, TASK_DIR)["DOLT_ROOT_PATH"] == str(TASK_DIR)

@@ -17,8 +17,8 @@ def prompt(coder="claude", task=None, **options):
 def test_the_prompt_holds_the_task_and_the_protocol():
     """How to go on, how to finish, how to ask: all of it in the first prompt."""
     words = prompt(task=a_task(description="Parse {braces}."))
-    for needed in ("Parse {braces}.", "PLAN_AND_STATUS.md", "KNOWLEDGE.md", "Q&A.md", "## Q:",
-                   "bd close", "--status blocked", "QUESTION:", "Never wait for input"):  # fmt: skip
+    for needed in ("Parse {braces}.", "PLAN_AND_STATUS.md", "KNOWLEDGE.md", "Q&A.md",
+                   "## Q:", "bd close", "--status blocked", "QUESTION:", "Never wait"):  # fmt: skip
         assert needed in words
 
 
