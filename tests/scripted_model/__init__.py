@@ -9,7 +9,7 @@ import json
 import threading
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from typing import Any, Self
 
 from tests.scripted_model import anthropic, responses
 
@@ -76,7 +76,7 @@ class ScriptedModel:
     def url(self) -> str:
         return f"http://127.0.0.1:{self._server.server_port}"
 
-    def __enter__(self) -> "ScriptedModel":
+    def __enter__(self) -> Self:
         self._thread.start()
         return self
 
@@ -87,7 +87,7 @@ class ScriptedModel:
         self._server.server_close()
 
     def take(self, body: dict[str, Any], login: str) -> Step:
-        """The step for a request. Side requests (titles, summaries) offer no tools and take none."""
+        """The step for a request. A side request (a title, a summary) offers no tools: no step."""
         if not body.get("tools"):
             return Say(text="aside")
         with self._lock:

@@ -135,8 +135,11 @@ def _denied(result: Record) -> tuple[str, ...]:
 
 
 def _reason(error: str) -> Reason | None:
-    found = (reason for shape, reason in _ERRORS if re.search(shape, error, re.IGNORECASE))
-    return next(found, None)
+    words = lines.capped(error).lower()
+    for shape, reason in _ERRORS:
+        if re.search(shape, words):
+            return reason
+    return None
 
 
 def _limits(reason: Reason | None, error: str) -> tuple[RateLimit, ...]:

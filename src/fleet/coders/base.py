@@ -102,8 +102,12 @@ class Coder(ABC):
     def version_argv(self) -> list[str]:
         return [self.program or self.name, *self.version_args]
 
-    def second_stream(self, session_id: str, env: Mapping[str, str]) -> str | None:
-        """A glob for one more file that this CLI writes about a session, if it does."""
+    def second_stream(self, session_id: str, env: Mapping[str, str]) -> tuple[Path, str] | None:
+        """One more file that this CLI writes about a session: a directory and a glob below it.
+
+        `env` is the agent's. A resumed session may go on in the same file: a run's own part
+        begins where the file ended when the run began.
+        """
         del session_id, env
         return None
 

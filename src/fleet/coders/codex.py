@@ -37,6 +37,8 @@ class CodexCoder(Coder):
         argv = [self.program, "exec", "--json", "--skip-git-repo-check"]
         # Plugins wait five seconds at the end of a run for hosts that may not be reachable.
         argv += ["--disable", "plugins"]
+        # A login shell sets PATH anew, and with it loses the `bd` that belongs to this run.
+        argv += ["-c", "allow_login_shell=false"]
         argv += ["--cd", task.cwd] if task.cwd else []
         argv += ["--model", self.model] if self.model else []
         argv += _MODES[self.options.permissions]
@@ -57,14 +59,10 @@ class CodexCoder(Coder):
     def normalize_event(self, raw_line: str) -> Event | None:
         return codex_stream.event(raw_line)
 
-    def second_stream(self, session_id: str, env: Mapping[str, str]) -> str | None:
-        """The session's own record: the only place that tells of context and rate limits.
-
-        A resumed session goes on in the same file: read from where it ended when the run began.
-        """
-        home = env.get("CODEX_HOME") or str(Path(env.get("HOME", "~")) / ".codex")
-        name = f"rollout-*-{glob.escape(session_id)}.jsonl"
-        return str(Path(glob.escape(home), "sessions", "*", "*", "*", name))
+    def second_stream(self, session_id: str, env: Mapping[str, str]) -> tuple[Path, str] | None:
+        """The session's own record: the only place that tells of context and rate limits."""
+        home = Path(env.get("CODEX_HOME") or Path(env.get("HOME", "/"), ".codex"))
+        return home / "sessions", f"*/*/*/rollout-*-{glob.escape(session_id)}.jsonl"
 
     def normalize_second(self, raw_line: str) -> Event | None:
         return codex_stream.rollout_event(raw_line)

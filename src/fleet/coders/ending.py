@@ -82,7 +82,7 @@ def _reason(
         return by_code or "exit_code"
     if not reading.events:
         return by_code or "never_started"
-    return by_code or told or "no_ending"
+    return by_code or told or ("denied" if reading.denied else "no_ending")
 
 
 def _tail(stderr: str) -> str:
