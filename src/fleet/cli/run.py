@@ -26,8 +26,6 @@ def command(coder: str | None, until_idle: bool, quiet: bool) -> None:
         if not quiet:
             click.echo(text)
 
-    supervisor = Supervisor(
-        fleet.home, fleet.config, coder=coder, until_idle=until_idle, echo=echo
-    )
+    supervisor = Supervisor(fleet.home, fleet.config, coder=coder, until_idle=until_idle, echo=echo)
     if supervisor.run():
         os.execv(sys.executable, [sys.executable, "-m", "fleet", *sys.argv[1:]])  # noqa: S606

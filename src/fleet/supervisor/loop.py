@@ -250,7 +250,7 @@ class Supervisor:
 
     def follow(self) -> None:
         for directory in self.watch.changed(0):
-            live = next((l for l in self.lives.values() if l.run.path == directory), None)
+            live = self.lives.get(directory.parent.parent.name)
             if live is not None:
                 self._read(live)
         if self.watch.fileno() is None or not _has_pidfd(self.lives.values()):
@@ -274,7 +274,7 @@ class Supervisor:
             live.note("context_pressure", utc(), context_tokens=used, context_window=window)
             self.log.say(
                 "context_pressure",
-                f"{live.task_id}: context at {used} of {window} tokens, going on in a fresh session",
+                f"{live.task_id}: context at {used} of {window}, going on in a fresh session",
                 task_dir=live.run.task_dir,
             )
             process.stop(live.run)
