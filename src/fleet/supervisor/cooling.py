@@ -10,9 +10,10 @@ import msgspec
 
 from fleet.schemas import RateLimit
 from fleet.taskdir.atomic import write_atomically
-from fleet.taskdir.rundir import read_small
+from fleet.taskdir.plain import read_plain
 
 FILE = "cooling.json"
+_LARGEST = 1 << 20
 
 
 class Cooling:
@@ -39,7 +40,7 @@ class Cooling:
 
     def _read(self) -> dict[str, datetime]:
         try:
-            data = read_small(self._path)
+            data = read_plain(self._path, _LARGEST)
             return msgspec.json.decode(data, type=dict[str, datetime]) if data else {}
         except msgspec.DecodeError:
             return {}  # the next limit writes it anew; at worst one run meets the wall once more

@@ -14,12 +14,14 @@ from fleet.errors import InvalidTask
 from fleet.schemas import ContextFull, Outcome, Settlement
 from fleet.supervisor.settle import Decision
 from fleet.taskdir.atomic import write_atomically
-from fleet.taskdir.rundir import Run, all_runs, read_small
+from fleet.taskdir.plain import read_plain
+from fleet.taskdir.rundir import Run, all_runs
 
 FILE = "outcome.json"
 FAILURES = ".failures"
 #: Holds the number of the run up to which attempts are forgiven, after `fleet retry`.
 FORGIVEN = ".forgiven"
+_LARGEST = 1 << 20
 
 
 class Ending(Struct, frozen=True, kw_only=True):
@@ -53,7 +55,7 @@ class History(Struct, frozen=True, kw_only=True):
 def read_ending(run: Run) -> Ending | None:
     """How a run ended, if that was decided. A damaged record counts as none."""
     try:
-        data = read_small(run.path / FILE)
+        data = read_plain(run.path / FILE, _LARGEST)
         return None if data is None else msgspec.json.decode(data, type=Ending)
     except (InvalidTask, msgspec.DecodeError, UnicodeDecodeError):
         return None
@@ -88,5 +90,5 @@ def forgive(task_dir: Path) -> None:
 
 
 def _forgiven(task_dir: Path) -> int:
-    data = read_small(task_dir / FORGIVEN)
+    data = read_plain(task_dir / FORGIVEN, _LARGEST)
     return int(data) if data and data.strip().isdigit() else 0

@@ -3,7 +3,6 @@
 import os
 from collections.abc import Iterator, Mapping
 from datetime import datetime
-from glob import glob
 from hashlib import sha256
 from pathlib import Path
 
@@ -123,9 +122,9 @@ class Live:
     def _read_second(self, now: datetime) -> int:
         """The coder's second stream, once its session is known and the file is there."""
         if self._second is None and self.reading.session_id:
-            pattern = self.coder.second_stream(self.reading.session_id, self._env)
-            found = sorted(glob(pattern)) if pattern else []  # noqa: PTH207 - it is absolute
-            self._second = Follower(Path(found[0])) if found else None
+            place = self.coder.second_stream(self.reading.session_id, self._env)
+            found = sorted(place[0].glob(place[1])) if place else []
+            self._second = Follower(found[0]) if found else None
         if self._second is None:
             return 0
         return self._take(iter(self._second.read()), now, second=True)

@@ -12,9 +12,11 @@ from fleet.errors import FleetError
 from fleet.supervisor import identity
 from fleet.taskdir import Home
 from fleet.taskdir.lock import locked
-from fleet.taskdir.rundir import ProcessId, read_small
+from fleet.taskdir.plain import read_plain
+from fleet.taskdir.rundir import ProcessId
 
 LOCK = "supervisor.lock"
+_LARGEST = 1 << 20
 
 
 class Holder(Struct, frozen=True, kw_only=True):
@@ -33,8 +35,8 @@ class AlreadyRunning(FleetError):
 @contextmanager
 def sole_supervisor(home: Home) -> Generator[None]:
     """Be the home's only supervisor, or say who is. The lock goes with the process."""
-    with locked(home.path / LOCK) as fd:
-        if fd is None:
+    with locked(home.path / LOCK) as lock:
+        if lock is None:
             holder = supervisor_of(home)
             who = f"process {holder.who.pid}" if holder else "another process"
             raise AlreadyRunning(
@@ -43,14 +45,14 @@ def sole_supervisor(home: Home) -> Generator[None]:
             )
         me = identity.identify(os.getpid())
         assert me is not None
-        os.ftruncate(fd, 0)
-        os.pwrite(fd, msgspec.json.encode(Holder(who=me, since=datetime.now(UTC))), 0)
+        os.ftruncate(lock.fd, 0)
+        os.pwrite(lock.fd, msgspec.json.encode(Holder(who=me, since=datetime.now(UTC))), 0)
         yield
 
 
 def supervisor_of(home: Home) -> Holder | None:
     """The running supervisor of a home, if there is one."""
-    data = read_small(home.path / LOCK)
+    data = read_plain(home.path / LOCK, _LARGEST)
     if not data:
         return None
     try:
@@ -65,7 +67,7 @@ def owner_of(home: Home) -> str:
     any other home's. Letters and digits only: bd takes `a-1` and `a_1` for the same person.
     """
     path = home.path / "owner"
-    data = read_small(path)
+    data = read_plain(path, _LARGEST)
     if data and data.strip().isalnum():
         return data.decode().strip()
     from fleet.taskdir.atomic import write_atomically

@@ -6,10 +6,11 @@ import msgspec
 from msgspec import Struct, field
 
 from fleet.taskdir import Home
-from fleet.taskdir.rundir import read_small
+from fleet.taskdir.plain import read_plain
 
 SNAPSHOT = "supervisor.json"
 PAUSED = "paused"
+_LARGEST = 1 << 20
 
 
 class Snapshot(Struct, frozen=True, kw_only=True):
@@ -31,7 +32,7 @@ def write_snapshot(home: Home, snapshot: Snapshot) -> None:
 
 
 def read_snapshot(home: Home) -> Snapshot:
-    data = read_small(home.path / SNAPSHOT)
+    data = read_plain(home.path / SNAPSHOT, _LARGEST)
     try:
         return msgspec.json.decode(data, type=Snapshot) if data else Snapshot()
     except msgspec.DecodeError:

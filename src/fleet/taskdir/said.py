@@ -11,9 +11,10 @@ from msgspec import Struct
 
 from fleet.errors import InvalidTask
 from fleet.taskdir.atomic import write_atomically
-from fleet.taskdir.rundir import read_small
+from fleet.taskdir.plain import read_plain
 
 FILE = "said.json"
+_LARGEST = 1 << 20
 
 
 class Said(Struct, frozen=True, kw_only=True):
@@ -32,7 +33,7 @@ def record(run_dir: Path, said: Said) -> None:
 def read(run_dir: Path) -> Said:
     """What was said, or nothing. A file that cannot be read says nothing either."""
     try:
-        data = read_small(run_dir / FILE)
+        data = read_plain(run_dir / FILE, _LARGEST)
         return Said() if data is None else msgspec.json.decode(data, type=Said)
     except (InvalidTask, msgspec.DecodeError, UnicodeDecodeError):
         return Said()
