@@ -150,7 +150,7 @@ class Call:
         return failure.code
 
     def writes(self, operation: str) -> None:
-        """This call is about to change something; --readonly forbids it."""
+        """Say that something is about to be changed; --readonly forbids it."""
         if self.line.switch("readonly"):
             raise Failure(
                 f"operation '{operation}' is not allowed in read-only mode", channel="err"
