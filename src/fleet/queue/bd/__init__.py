@@ -18,6 +18,24 @@ from fleet.schemas import Settings
 #: Each command, and where it is answered: `module:VERB` of `fleet.queue.bd.verbs`.
 VERBS: Mapping[str, str] = {
     "version": "about:VERSION",
+    "help": "about:HELP",
+    # Making, finding and finishing tasks.
+    "create": "create:CREATE",
+    "new": "create:CREATE",
+    "q": "create:QUICK",
+    "show": "show:SHOW",
+    "view": "show:SHOW",
+    "list": "listing:LIST",
+    "search": "search:SEARCH",
+    "ready": "ready:READY",
+    "blocked": "blocked:BLOCKED",
+    "update": "update:UPDATE",
+    "close": "close:CLOSE",
+    "done": "close:CLOSE",
+    "reopen": "close:REOPEN",
+    "count": "count:COUNT",
+    "stats": "count:STATS",
+    "status": "count:STATS",
 }
 
 
@@ -34,8 +52,8 @@ def answer(
     """Carry out one bd command line and return its exit code."""
     errors = err or sys.stderr
     for number, word in enumerate(args, start=1):
-        if not word.isascii() and not _storable(word):
-            print(f"Error: argument {number} is not valid UTF-8: {word!a}", file=errors)
+        if not _storable(word):
+            print(f"Error: argument {number} is not valid UTF-8 text: {word!a}", file=errors)
             return 1
     name, rest = split_command(args)
     verb = find_verb(name)
@@ -63,10 +81,9 @@ def answer(
 def _storable(word: str) -> bool:
     """Arguments come as bytes; those that are not UTF-8 cannot be stored or shown again."""
     try:
-        word.encode()
+        return b"\0" not in word.encode()
     except UnicodeEncodeError:
         return False
-    return True
 
 
 def _carry_out(verb: Verb, call: Call) -> int:
