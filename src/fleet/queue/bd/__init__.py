@@ -18,6 +18,24 @@ from fleet.schemas import Settings
 #: Each command, and where it is answered: `module:VERB` of `fleet.queue.bd.verbs`.
 VERBS: Mapping[str, str] = {
     "version": "about:VERSION",
+    "help": "about:HELP",
+    # Making, finding and finishing tasks.
+    "create": "create:CREATE",
+    "new": "create:CREATE",
+    "q": "create:QUICK",
+    "show": "show:SHOW",
+    "view": "show:SHOW",
+    "list": "listing:LIST",
+    "search": "search:SEARCH",
+    "ready": "ready:READY",
+    "blocked": "blocked:BLOCKED",
+    "update": "update:UPDATE",
+    "close": "close:CLOSE",
+    "done": "close:CLOSE",
+    "reopen": "close:REOPEN",
+    "count": "count:COUNT",
+    "stats": "count:STATS",
+    "status": "count:STATS",
 }
 
 
@@ -32,21 +50,44 @@ def answer(
     stdin: TextIO | None = None,
 ) -> int:
     """Carry out one bd command line and return its exit code."""
-    out = out or sys.stdout
-    err = err or sys.stderr
-    stdin = stdin or sys.stdin
+    errors = err or sys.stderr
+    for number, word in enumerate(args, start=1):
+        if not _storable(word):
+            print(f"Error: argument {number} is not valid UTF-8 text: {word!a}", file=errors)
+            return 1
     name, rest = split_command(args)
     verb = find_verb(name)
     if verb is None:
-        print(unknown_command(name), file=err)
+        print(unknown_command(name), file=errors)
         return 1
     try:
         line = parse((*verb.flags, *GLOBAL), rest)
     except FlagError as error:
-        print(f"Error: {error}", file=err)
+        print(f"Error: {error}", file=errors)
         return 1
-    call = Call(queue, line, verb=name, env=env, settings=settings, out=out, err=err, stdin=stdin)
-    if line.switch("help"):
+    call = Call(
+        queue,
+        line,
+        verb=name,
+        env=env,
+        settings=settings,
+        out=out or sys.stdout,
+        err=errors,
+        stdin=stdin or sys.stdin,
+    )
+    return _carry_out(verb, call)
+
+
+def _storable(word: str) -> bool:
+    """Arguments come as bytes; those that are not UTF-8 cannot be stored or shown again."""
+    try:
+        return b"\0" not in word.encode()
+    except UnicodeEncodeError:
+        return False
+
+
+def _carry_out(verb: Verb, call: Call) -> int:
+    if call.line.switch("help"):
         from fleet.queue.bd.help import help_for
 
         call.say(help_for(verb))
@@ -56,7 +97,7 @@ def answer(
     except Failure as failure:
         return call.fail(failure)
     except FleetError as error:
-        return call.fail(Failure(error.message, hint=error.hint))
+        return call.fail(Failure(error.message, hint=error.hint, channel=verb.channel))
 
 
 def split_command(args: Sequence[str]) -> tuple[str, list[str]]:
@@ -66,6 +107,8 @@ def split_command(args: Sequence[str]) -> tuple[str, list[str]]:
     }
     before: list[str] = []
     left = list(args)
+    if left and left[0] in ("-V", "--version"):
+        return "version", left[1:]
     while left and left[0].startswith("-"):
         before.append(left.pop(0))
         if before[-1] in takes_value and left:

@@ -31,10 +31,17 @@ class SqlQueue:
 
     def __init__(self, db: Database) -> None:
         self.db = db
+        self._files: dict[str, Mapping[str, str]] = {}
 
     @cached_property
     def sql(self) -> Mapping[str, str]:
         return statements.load("queue.sql", **self.db.dialect)
+
+    def more(self, file: str) -> Mapping[str, str]:
+        """The statements of another file, which may include those of queue.sql."""
+        if file not in self._files:
+            self._files[file] = statements.load(file, **self.sql)
+        return self._files[file]
 
     def add(self, draft: Draft) -> Task:
         check(draft)
