@@ -8,7 +8,6 @@ from pathlib import Path
 
 import msgspec
 
-from fleet.schemas import RateLimit
 from fleet.taskdir.atomic import write_atomically
 from fleet.taskdir.plain import read_plain
 
@@ -28,9 +27,8 @@ class Cooling:
         end = self._until.get(coder)
         return end if end is not None and end > now else None
 
-    def cool(self, coder: str, limit: RateLimit, until: datetime) -> None:
+    def cool(self, coder: str, until: datetime) -> None:
         """Leave a coder alone until its limit resets."""
-        del limit
         if until > self._until.get(coder, until.min.replace(tzinfo=until.tzinfo)):
             self._until[coder] = until
             write_atomically(self._path, msgspec.json.encode(self._until))

@@ -14,12 +14,11 @@ from msgspec import structs
 
 from fleet import config as configuration
 from fleet.config import Config
-from fleet.errors import ConfigError, QueueError
+from fleet.errors import ConfigError
 from fleet.queue import open_queue
-from fleet.queue.base import Filter, LeaseLost, Queue
+from fleet.queue.base import LeaseLost
 from fleet.schemas import (
     Blocked,
-    ContextFull,
     Lease,
     RateLimited,
     Released,
@@ -28,28 +27,23 @@ from fleet.schemas import (
     Stopped,
     Task,
 )
-from fleet.supervisor import process
-from fleet.supervisor.clerk import Clerk
 from fleet.supervisor.cooling import Cooling
+from fleet.supervisor.desk import Desk
 from fleet.supervisor.ending import end_of
 from fleet.supervisor.launch import Unfit, launch, make_ready, run_id
 from fleet.supervisor.live import Live
 from fleet.supervisor.log import Log
-from fleet.supervisor.process import Busy, Ended, NeverStarted, Orphaned, Running, Vanished
+from fleet.supervisor.process import Busy
+from fleet.supervisor.runs import Over, Runs, context_of
 from fleet.supervisor.settle import SHUTDOWN
 from fleet.supervisor.shims import make_shims
 from fleet.supervisor.sole import owner_of, sole_supervisor
 from fleet.supervisor.state import Snapshot, paused, write_snapshot
 from fleet.taskdir import Home
 from fleet.taskdir.rundir import latest_run
-from fleet.taskdir.watch import Watch
 
-LEASE = timedelta(minutes=10)
-RENEW = 60.0
 #: Nothing rings for a moment that comes: the queue is asked again this often anyway.
 LOOK_AGAIN = 5.0
-#: A failing queue is asked again after this long, doubled up to the longest.
-QUEUE_PAUSE, LONGEST_PAUSE = 0.5, 30.0
 #: How often settings are looked at and progress is published.
 TICK = 1.0
 
@@ -70,36 +64,28 @@ class Supervisor:
         self.config = config
         self.coder = coder
         self.until_idle = until_idle
-        self.owner = owner_of(home)
         self.log = Log(home.logging, utc, echo)
         self.cooling = Cooling(home.path)
         self.shims = make_shims(home.path)
-        self.lives: dict[str, Live] = {}
-        #: Tasks whose old run withstands killing: they wait, leased, until it is gone.
-        self.orphaned: dict[str, Lease] = {}
-        self.clerk = Clerk(partial(open_queue, home.path, config))
-        self.watch = Watch()
         self.selector = selectors.DefaultSelector()
+        self.runs = Runs(self.selector, utc, self.finish)
+        self.desk = Desk(partial(open_queue, home.path, config), owner_of(home), self.log.say)
+        #: There may be work: somebody rang, a slot is free, or a moment has come.
         self.hungry = True
-        self.claiming = False
+        #: How often we were asked to stop: once is polite, twice is at once.
         self.stopping = 0
         self.restart = False
         self.idle = False
-        self.queue_problem = ""
-        self._queue_pause = QUEUE_PAUSE
-        self._ask_again = 0.0
         self._signals: list[int] = []
-        self._next_tick = self._next_look = self._next_renew = 0.0
+        self._next_tick = self._next_look = 0.0
         self._config_seen = _stamp(home.config)
         self._published: Snapshot | None = None
-
-    # The way of the whole thing, from top to bottom.
 
     def run(self) -> bool:
         """Supervise until the end. True: whoever called shall start a new supervisor."""
         with sole_supervisor(self.home):
             self._open()
-            self.log.say("started", f"supervising {self.home.path}", owner=self.owner)
+            self.log.say("started", f"supervising {self.home.path}", owner=self.desk.owner)
             self.recover()
             while not self.over():
                 self.turn()
@@ -116,39 +102,30 @@ class Supervisor:
         if time.monotonic() >= self._next_tick:
             self._next_tick = time.monotonic() + TICK
             self.reload()
-            self.look_at_orphans()
+            self.look_at_unclear()
             self.publish()
+        self.desk.tend()
         self.keep_leases()
         self.claim()
 
     def over(self) -> bool:
-        if self.restart:
-            return self.clerk.waiting == 0
-        nothing_left = not self.lives and self.clerk.waiting == 0
-        return nothing_left and (self.stopping > 0 or self.idle)
+        if self.desk.busy:
+            return False
+        return self.restart or (len(self.runs) == 0 and (self.stopping > 0 or self.idle))
 
     # Starting up: adopt what lives, finish what ended, take back what was lost.
 
     def recover(self) -> None:
-        def each(leased: list[Task] | QueueError) -> None:
-            if isinstance(leased, QueueError):
-                self._queue_failed(leased)
-                self.clerk.ask(find, each)  # nothing is claimed before this has worked
-                time.sleep(min(self._queue_pause, 1.0))
-                return
-            self._queue_healed()
-            for task in leased:
-                self._take_back(_lease_of(task))
-            self.claiming = False
-            self.hungry = True
+        def each(tasks: list[Task]) -> None:
+            for task in tasks:
+                self.take_back(_lease_of(task))
+            self.desk.claiming = False
 
-        def find(queue: Queue) -> list[Task]:
-            return list(queue.find(Filter(statuses=("in_progress",), leased_by=self.owner)))
+        self.desk.claiming = True  # nothing is claimed before what we hold is known
+        self.desk.leased(each)
 
-        self.claiming = True
-        self.clerk.ask(find, each)
-
-    def _take_back(self, lease: Lease) -> None:
+    def take_back(self, lease: Lease) -> None:
+        """Look after a task that is ours already, whatever became of its run."""
         task_dir = self.home.task(lease.task.id)
         run = latest_run(task_dir)
         if run is None or run.spec().id != run_id(lease):
@@ -156,59 +133,48 @@ class Supervisor:
             return
         ready = make_ready(self.home, self.config, lease, coder=self.coder, shims=self.shims)
         if isinstance(ready, Unfit):
-            process.stop(run)
-            self.settle(lease, Blocked(note=f"invalid: {ready.why}"), ready.why, task_dir)
+            # Whatever runs is stopped by `judge`'s next look, once the file is mended or not.
+            self.log.say("invalid", f"{lease.task.id}: {ready.why}", task_dir=task_dir)
+            self.runs.unclear[lease.task.id] = lease
             return
         live = Live(lease, run, ready.coder, env=ready.env)
-        state = process.state_of(run)
-        if isinstance(state, Orphaned):
-            self.orphaned[lease.task.id] = lease
-        elif isinstance(state, Running) and state.started is not None:
-            live.keeper = process.adopt(state.started)
+        if self.runs.judge(live):
             self.log.say("adopted", f"{lease.task.id}: adopted run {run.number}", task_dir=task_dir)
-            self._attend(live)
-        elif isinstance(state, Running):
-            self.orphaned[lease.task.id] = lease  # its keeper is being born: look again
-        else:
-            self.finish(live, state)
+            self.runs.attend(live)
 
-    def look_at_orphans(self) -> None:
-        for task_id, lease in list(self.orphaned.items()):
-            del self.orphaned[task_id]
-            self._take_back(lease)
+    def look_at_unclear(self) -> None:
+        for task_id, lease in list(self.runs.unclear.items()):
+            del self.runs.unclear[task_id]
+            self.take_back(lease)
 
     # Work: claim it, start it.
 
     def claim(self) -> None:
         """Ask for as many tasks as there are free slots, when there may be some."""
-        now = time.monotonic()
-        if now >= self._next_look:
+        if time.monotonic() >= self._next_look:
+            self._next_look = time.monotonic() + LOOK_AGAIN
             self.hungry = True
-        if self.claiming or not self.hungry or self.stopping or self.restart:
+        free = self.config.max_concurrent - len(self.runs)
+        wanted = self.hungry and free > 0 and not (self.stopping or self.restart)
+        if not wanted or self.desk.claiming or self.desk.problem or paused(self.home):
             return
-        free = self.config.max_concurrent - len(self.lives) - len(self.orphaned)
-        if free <= 0 or now < self._ask_again or paused(self.home):
-            return
-        self.claiming, self.hungry = True, False
-        self._next_look = now + LOOK_AGAIN
-        self.clerk.ask(lambda q: q.claim(self.owner, count=free, ttl=LEASE), self._claimed)
+        self.hungry = False
+        self.desk.claim(free, self._claimed)
 
-    def _claimed(self, leases: list[Lease] | QueueError) -> None:
-        self.claiming = False
-        if isinstance(leases, QueueError):
-            self._queue_failed(leases)
-            return
-        self._queue_healed()
+    def _claimed(self, leases: list[Lease]) -> None:
         for lease in leases:
             self.start(lease)
         if leases:
             self.hungry = True
-        elif self.until_idle and not self.lives:
-            self._see_whether_idle()
+        elif self.until_idle and len(self.runs) == 0 and not self.desk.busy:
+            self.desk.waiting_tasks(self._note_idle)
+
+    def _note_idle(self, waiting: list[Task]) -> None:
+        self.idle = not waiting
 
     def start(self, lease: Lease) -> None:
         """Start the agent of a task that was just claimed, or say why not."""
-        task_id, task_dir = lease.task.id, self.home.task(lease.task.id)
+        task_dir = self.home.task(lease.task.id)
         task_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
         ready = make_ready(self.home, self.config, lease, coder=self.coder, shims=self.shims)
         if isinstance(ready, Unfit):
@@ -224,160 +190,74 @@ class Supervisor:
         if isinstance(live, Unfit):
             self.settle(lease, Blocked(note=live.why), live.why, task_dir)
         elif isinstance(live, Busy):
-            # The lease is ours and yet a run lives: an orphan of a keeper that was killed.
-            self.orphaned[task_id] = lease
+            # The lease is ours and yet a run lives: what a killed keeper left behind.
+            self.runs.unclear[lease.task.id] = lease
         else:
             live.note("fleet_started", utc(), coder=ready.coder.name, model=ready.coder.model)
-            self.log.say(
-                "run_started",
-                f"{task_id}: run {live.run.number} with {ready.coder.name} in {ready.task.cwd}",
-                task_dir=task_dir,
-                task=task_id,
-                run=live.run.number,
-            )
-            self._attend(live)
+            text = f"{live.task_id}: run {live.run.number} with {ready.coder.name}"
+            self.log.say("run_started", f"{text} in {ready.task.cwd}", task_dir=task_dir)
+            self.runs.attend(live)
 
-    def _attend(self, live: Live) -> None:
-        """Watch a living run: its stream, and its keeper's end."""
-        self.lives[live.task_id] = live
-        self.watch.add(live.run.path)
-        fd = live.keeper.fileno() if live.keeper else None
-        if fd is not None:
-            self.selector.register(fd, selectors.EVENT_READ, partial(self._keeper_ended, live))
-        live.read(utc())
-
-    # Streams: read what is new, act on what it says.
+    # Streams and ends: evidence first, then the queue.
 
     def follow(self) -> None:
-        for directory in self.watch.changed(0):
-            live = self.lives.get(directory.parent.parent.name)
-            if live is not None:
-                self._read(live)
-        if self.watch.fileno() is None or not _has_pidfd(self.lives.values()):
-            for live in list(self.lives.values()):
-                if live.keeper is None or live.keeper.ended():
-                    self._keeper_ended(live)
+        for live in self.runs.follow(self.config.context_pressure_threshold_pct):
+            full = context_of(live)
+            live.note("context_pressure", utc(), tokens=full.tokens, window=full.window)
+            text = f"{live.task_id}: context at {full.tokens} of {full.window}, ends this session"
+            self.log.say("context_pressure", text, task_dir=live.run.task_dir)
+            self.runs.stop(live, full)
 
-    def _read(self, live: Live) -> None:
-        live.read(utc())
-        self._mind_the_context(live)
-
-    def _mind_the_context(self, live: Live) -> None:
-        reading = live.reading
-        window = reading.context_window or live.coder.context_limit
-        used = reading.context_tokens or 0
-        if (
-            live.verdict is None
-            and used * 100 >= window * self.config.context_pressure_threshold_pct
-        ):
-            live.verdict = ContextFull(tokens=used, window=window)
-            live.note("context_pressure", utc(), context_tokens=used, context_window=window)
-            self.log.say(
-                "context_pressure",
-                f"{live.task_id}: context at {used} of {window}, going on in a fresh session",
-                task_dir=live.run.task_dir,
-            )
-            process.stop(live.run)
-
-    # Ends: evidence first, then the queue.
-
-    def _keeper_ended(self, live: Live) -> None:
-        if live.keeper is not None:
-            if not live.keeper.ended():
-                return
-            fd = live.keeper.fileno()
-            if fd is not None:
-                self.selector.unregister(fd)
-            live.keeper.close()
-        self.watch.drop(live.run.path)
-        self.lives.pop(live.task_id, None)
-        state = process.state_of(live.run)
-        if isinstance(state, Orphaned | Running):
-            self.orphaned[live.task_id] = live.lease
-        else:
-            self.finish(live, state)
-
-    def finish(self, live: Live, state: Ended | Vanished | NeverStarted) -> None:
+    def finish(self, live: Live, state: Over) -> None:
         """A run is over: decide what follows, and tell the queue."""
         ending = end_of(live, state, self.config, utc(), random.random())  # noqa: S311
         live.publish()
-        if isinstance(ending.outcome, RateLimited) and isinstance(ending.settlement, Released):
-            until = ending.settlement.not_before
-            if until is not None:
-                self.cooling.cool(live.coder.name, ending.outcome.limit, until)
         live.note("fleet_ended", utc(), outcome=type(ending.outcome).__name__, why=ending.why)
-        if live.lost:
-            return
-        self.settle(live.lease, ending.settlement, ending.why, live.run.task_dir)
+        if isinstance(ending.outcome, RateLimited) and isinstance(ending.settlement, Released):
+            self.cooling.cool(live.coder.name, ending.settlement.not_before or utc())
+        if not live.lost:
+            self.settle(live.lease, ending.settlement, ending.why, live.run.task_dir)
 
     def settle(self, lease: Lease, settlement: Settlement, why: str, task_dir: Path) -> None:
-        """Tell the queue what became of a task; again and again until it has heard."""
+        """Tell the queue what became of a task."""
 
-        def heard(answer: Task | LeaseLost | QueueError) -> None:
-            if isinstance(answer, QueueError):
-                self._queue_failed(answer)
-                retry = partial(self.settle, lease, settlement, why, task_dir)
-                time.sleep(min(self._queue_pause, 1.0))
-                retry()
-                return
-            self._queue_healed()
+        def heard(answer: Task | LeaseLost) -> None:
+            self.hungry = True
             if isinstance(answer, LeaseLost):
                 text = f"{lease.task.id}: not settled, the lease is lost: {answer.why}"
                 self.log.say("lease_lost", text, task_dir=task_dir)
-            else:
-                kind = type(settlement).__name__.lower()
-                self.log.say(kind, f"{lease.task.id}: {kind}: {why}", task_dir=task_dir)
-            self.hungry = True
-
-        self.clerk.ask(lambda queue: queue.settle(lease, settlement), heard)
-
-    # What people want.
-
-    def _look_at_requests(self) -> None:
-        def each(requests: list[Request] | QueueError) -> None:
-            if isinstance(requests, QueueError):
-                self._queue_failed(requests)
                 return
-            for request in requests:
-                self._obey(request)
+            kind = type(settlement).__name__.lower()
+            self.log.say(kind, f"{lease.task.id}: {kind}: {why}", task_dir=task_dir)
 
-        self.clerk.ask(lambda queue: queue.requests(), each)
+        self.desk.settle(lease, settlement, heard)
 
-    def _obey(self, request: Request) -> None:
-        if request.wish == "stop":
-            live = self.lives.get(request.task_id)
-            if live is not None and live.verdict is None:
-                live.verdict = Stopped(by=request.asked_by or "a person")
-            if live is not None:
-                process.stop(live.run, now=request.text == "now")
-                self.log.say("stopping", f"{request.task_id}: stopping, as asked")
-        self.clerk.ask(lambda queue: queue.answered(request), self._ignore)
+    # What people want, and what time brings.
 
-    def _ignore(self, answer: object) -> None:
-        if isinstance(answer, QueueError):
-            self._queue_failed(answer)
+    def rang(self) -> None:
+        self.hungry = True
+        self.idle = False
+        self.desk.requests(self.obey)
 
-    # Leases, settings, signals.
+    def obey(self, request: Request) -> None:
+        live = self.runs.get(request.task_id)
+        if request.wish == "stop" and live is not None:
+            verdict = Stopped(by=request.asked_by or "a person")
+            self.runs.stop(live, verdict, now=request.text == "now")
+            self.log.say("stopping", f"{request.task_id}: stopping, as {verdict.by} asked")
 
     def keep_leases(self) -> None:
-        now = time.monotonic()
-        if now < self._next_renew:
-            return
-        self._next_renew = now + RENEW
-        for live in list(self.lives.values()):
-            self.clerk.ask(partial(_renew, live.lease), partial(self._renewed, live))
+        if self.desk.renew_due():
+            for live in self.runs:
+                self.desk.renew(live.lease, partial(self._renewed, live))
 
-    def _renewed(self, live: Live, answer: Lease | LeaseLost | QueueError) -> None:
-        if isinstance(answer, QueueError):
-            self._queue_failed(answer)
-            self._next_renew = min(self._next_renew, time.monotonic() + self._queue_pause)
-        elif isinstance(answer, LeaseLost):
-            live.lost = True
-            live.verdict = live.verdict or Stopped(by=f"the loss of its lease: {answer.why}")
-            process.stop(live.run)
-            self.log.say("lease_lost", f"{live.task_id}: stopped, the lease is lost: {answer.why}")
-        else:
+    def _renewed(self, live: Live, answer: Lease | LeaseLost) -> None:
+        if not isinstance(answer, LeaseLost):
             live.lease = structs.replace(answer, task=live.lease.task)
+            return
+        live.lost = True
+        self.runs.stop(live, Stopped(by=f"the loss of its lease: {answer.why}"))
+        self.log.say("lease_lost", f"{live.task_id}: stopped, the lease is lost: {answer.why}")
 
     def reload(self) -> None:
         """Apply runtime.toml as it is now; a broken one changes nothing and is reported once."""
@@ -392,8 +272,7 @@ class Supervisor:
             return
         if fresh.queue != self.config.queue:
             self.log.say("config", "another queue takes effect after: fleet restart")
-            fresh = structs.replace(fresh, queue=self.config.queue)
-        self.config = fresh
+        self.config = structs.replace(fresh, queue=self.config.queue)
         self.hungry = True
         self.log.say("config", "settings applied")
 
@@ -406,18 +285,17 @@ class Supervisor:
             self.stopping += 1
             word = "stopping the agents" if self.stopping == 1 else "killing the agents"
             self.log.say("stopping", f"{word} ({signal.Signals(number).name})")
-            for live in self.lives.values():
-                live.verdict = live.verdict or Stopped(by=SHUTDOWN)
-                process.stop(live.run, now=self.stopping > 1)
+            for live in self.runs:
+                self.runs.stop(live, Stopped(by=SHUTDOWN), now=self.stopping > 1)
 
     def publish(self) -> None:
         """Leave word of everything for `fleet status` and `fleet tasks`."""
-        for live in self.lives.values():
+        for live in self.runs:
             live.publish()
         snapshot = Snapshot(
-            runs=len(self.lives),
+            runs=len(self.runs),
             slots=self.config.max_concurrent,
-            queue_problem=self.queue_problem,
+            queue_problem=self.desk.problem,
             cooling=dict(self.cooling.active(utc())),
             lost_log_lines=self.log.lost,
         )
@@ -425,56 +303,26 @@ class Supervisor:
             self._published = snapshot
             write_snapshot(self.home, snapshot)
 
-    def _queue_failed(self, error: QueueError) -> None:
-        if not self.queue_problem:
-            self.log.say("queue_failed", f"the queue fails, claiming pauses: {error.message}")
-        self.queue_problem = error.message
-        self._queue_pause = min(self._queue_pause * 2, LONGEST_PAUSE)
-        self._ask_again = time.monotonic() + self._queue_pause
-        self.hungry = True
-
-    def _queue_healed(self) -> None:
-        if self.queue_problem:
-            self.log.say("queue_healed", "the queue answers again")
-        self.queue_problem, self._queue_pause, self._ask_again = "", QUEUE_PAUSE, 0.0
-
-    def _see_whether_idle(self) -> None:
-        def each(waiting: list[Task] | QueueError) -> None:
-            if not isinstance(waiting, QueueError):
-                self.idle = not any(task.not_before for task in waiting)
-
-        self.clerk.ask(lambda q: list(q.find(Filter(statuses=("open",)))), each)
-
-    def _rang(self) -> None:
-        self.hungry = True
-        self.idle = False
-        self._look_at_requests()
-
     def _patience(self) -> float:
         """How long nothing has to be done unless something happens."""
-        now = time.monotonic()
-        moments = [self._next_tick, self._next_renew]
-        if not self.claiming:
-            moments.append(self._ask_again if self.hungry and self._ask_again else self._next_look)
-        return max(0.0, min(moments) - now)
+        moment = min(self._next_tick, self._next_look, self.desk.next_moment)
+        return max(0.0, moment - time.monotonic())
 
     def _open(self) -> None:
         ear, mouth = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         signal.set_wakeup_fd(mouth, warn_on_full_buffer=False)
         for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
             signal.signal(number, lambda got, _: self._signals.append(got))
+        clerk = self.desk.clerk
         self.selector.register(ear, selectors.EVENT_READ, lambda: os.read(ear, 4096))
-        self.selector.register(self.clerk.fileno(), selectors.EVENT_READ, self.clerk.deliver)
-        watching = self.watch.fileno()
-        if watching is not None:
-            self.selector.register(watching, selectors.EVENT_READ, lambda: None)
-        self.clerk.rang = self._rang
-        self.clerk.start()
+        self.selector.register(clerk.fileno(), selectors.EVENT_READ, clerk.deliver)
+        clerk.rang = self.rang
+        clerk.start()
 
     def _close(self) -> None:
         self.publish()
-        self.clerk.close()
-        self.watch.close()
+        self.desk.clerk.close()
+        self.runs.close()
         self.selector.close()
 
 
@@ -482,18 +330,10 @@ def utc() -> datetime:
     return datetime.now(UTC)
 
 
-def _renew(lease: Lease, queue: Queue) -> Lease | LeaseLost:
-    return queue.renew(lease, ttl=LEASE)
-
-
 def _lease_of(task: Task) -> Lease:
     assert task.lease_owner is not None
     assert task.lease_until is not None
     return Lease(task=task, owner=task.lease_owner, fence=task.fence, until=task.lease_until)
-
-
-def _has_pidfd(lives: object) -> bool:
-    return all(live.keeper is not None and live.keeper.fileno() is not None for live in lives)  # type: ignore[attr-defined]
 
 
 def _stamp(path: Path) -> tuple[int, int, int]:
