@@ -70,7 +70,10 @@ def blocks_of(text: str) -> list[Block]:
     found = list(_HEADING.finditer(text))
     ends = [*(match.start() for match in found[1:]), len(text)]
     return [
-        Block("Q" if match[1] == "Q" else "A", f"{match[2]}\n{text[match.end() : end]}".strip())
+        Block(
+            "Q" if match[1] == "Q" else "A",
+            f"{match[2].strip()}\n\n{text[match.end() : end].strip()}".strip(),
+        )
         for match, end in zip(found, ends, strict=True)
     ]
 
