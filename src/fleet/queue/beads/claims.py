@@ -35,8 +35,9 @@ class Claims:
     def __init__(self, tracker: Tracker, ledger: Ledger) -> None:
         self._tracker = tracker
         self._ledger = ledger
-        #: Look at what is in progress although no lease ran out: a lost ledger, a bd that lied.
-        self._look = True
+        #: Who has seen what is in progress. The others look once although no lease ran out: the
+        #: ledger may have been lost, or bd may have told us less than it did.
+        self._looked: set[str] = set()
 
     def take(self, owner: str, *, count: int, ttl: timedelta) -> list[Lease]:
         leases: list[Lease] = []
@@ -56,7 +57,7 @@ class Claims:
             try:
                 leases += self._carry_out(owner, named, chosen)
             except FleetError:
-                self._look = True
+                self._looked.clear()
                 for entry in chosen.values():
                     self._ledger.doubt(entry)
                 if not leases:
@@ -84,7 +85,7 @@ class Claims:
     def _abandoned(self, owner: str) -> list[Candidate]:
         """What is in progress under a lease that ran out; no call unless there may be some."""
         ran_out = self._ledger.ran_out()
-        if not ran_out and not self._look:
+        if not ran_out and owner in self._looked:
             return []
         running = {issue.id: issue for issue in self._tracker.listed("in_progress")}
         entries = self._ledger.entries(running)
@@ -97,7 +98,7 @@ class Claims:
         for entry in ran_out.values():
             if entry.task_id not in {issue.id for issue in left}:
                 self._ledger.end(entry)  # bd has it open, done, or with somebody else
-        self._look = False
+        self._looked.add(owner)
         blocked = self._tracker.blocked() if left else set[str]()
         return [Candidate(issue=issue, abandoned=True) for issue in left if issue.id not in blocked]
 
@@ -112,7 +113,7 @@ class Claims:
             issue = shown.get(task_id)
             if issue is None or (issue.status, issue.assignee) != ("in_progress", owner):
                 self._ledger.end(entry)
-                self._look = True
+                self._looked.clear()
                 continue
             self._ledger.verified(entry)
             assert entry.until is not None

@@ -14,7 +14,7 @@ from typing import Any
 
 from fleet.errors import QueueBusy, QueueUnavailable
 from fleet.queue.beads import answers
-from fleet.queue.beads.process import Ended, capture
+from fleet.queue.beads.process import DEVNULL, Ended, Stream, capture
 from fleet.queue.beads.version import GUARDED_UPDATES, Version, parse
 
 FOLDER = ".beads"
@@ -27,32 +27,46 @@ _AT_ONCE = threading.BoundedSemaphore(2)
 
 _VERSIONS: dict[tuple[str, int], Version | None] = {}
 
-#: What would change bd's answers behind our back: who asks, which database, and agents' modes.
+#: What would lead bd to another database than the home's.
+_ASTRAY = ("BD_DB", "BEADS_DB", "GIT_DIR", "GIT_INDEX_FILE", "GIT_WORK_TREE")
+#: What would change bd's answers behind our back: who asks, and the modes made for agents.
 _REMOVED = (
-    "ANTHROPIC_CLI", "BD_ACTOR", "BD_AGENT_MODE", "BD_BACKEND", "BD_DATABASE_BACKEND", "BD_DB",
-    "BD_JSON", "BD_READONLY", "BEADS_ACTOR", "BEADS_DB", "BEADS_MAX_ROWS", "CLAUDECODE",
-    "CLAUDE_CODE", "CLAUDE_SESSION_ID", "CURSOR_TRACE_ID", "GIT_DIR", "GIT_INDEX_FILE",
-    "GIT_WORK_TREE",
+    "ANTHROPIC_CLI", "BD_ACTOR", "BD_AGENT_MODE", "BD_BACKEND", "BD_DATABASE_BACKEND", "BD_JSON",
+    "BD_READONLY", "BEADS_ACTOR", "BEADS_MAX_ROWS", "CLAUDECODE", "CLAUDE_CODE",
+    "CLAUDE_SESSION_ID", "CURSOR_TRACE_ID",
 )  # fmt: skip
+_FIXED = {
+    "BD_NON_INTERACTIVE": "1",
+    "BD_JSON_ENVELOPE": "1",
+    "BD_DISABLE_METRICS": "1",
+    "BD_NO_PARTIAL_ID_NOTICE": "1",
+    "DOLT_DISABLE_EVENT_FLUSH": "1",
+}
+
+
+def users_environment(home: Path, base: Mapping[str, str]) -> dict[str, str]:
+    """The environment of a bd that a user calls through fleet: theirs, on the home's database."""
+    kept = {name: value for name, value in base.items() if name not in _ASTRAY}
+    return kept | {
+        "BEADS_DIR": str(home / FOLDER),
+        # A home may lie inside a repository of the user's: bd must not find that one.
+        "GIT_CEILING_DIRECTORIES": str(home.resolve().parent),
+        **_role(base),
+    }
 
 
 def environment(home: Path, base: Mapping[str, str]) -> dict[str, str]:
     """The environment of every call that fleet makes for itself."""
     kept = {name: value for name, value in base.items() if name not in _REMOVED}
-    return kept | {
-        "BEADS_DIR": str(home / FOLDER),
-        "BD_NON_INTERACTIVE": "1",
-        "BD_JSON_ENVELOPE": "1",
-        "BD_DISABLE_METRICS": "1",
-        "BD_NO_PARTIAL_ID_NOTICE": "1",
-        "DOLT_DISABLE_EVENT_FLUSH": "1",
-        # A home may lie inside a repository of the user's: bd must not find that one.
-        "GIT_CEILING_DIRECTORIES": str(home.resolve().parent),
-        **role(base),
-    }
+    return users_environment(home, kept) | _FIXED
 
 
-def role(base: Mapping[str, str]) -> dict[str, str]:
+def creators_environment(home: Path, base: Mapping[str, str]) -> dict[str, str]:
+    """A user's call whose answer fleet has to read: it is the user who asks, in fleet's format."""
+    return users_environment(home, base) | _FIXED
+
+
+def _role(base: Mapping[str, str]) -> dict[str, str]:
     """The role as git configuration that stands in no file: without one bd warns each time."""
     number = base.get("GIT_CONFIG_COUNT", "0")
     if not number.isdigit():
@@ -73,30 +87,32 @@ class Client:
         *,
         bd: str = "bd",
         timeout: timedelta = TIMEOUT,
-        base: Mapping[str, str] | None = None,
+        variables: Mapping[str, str] | None = None,
     ) -> None:
         self.home = home
         self.bd = bd
         self.timeout = timeout
-        self._environment = environment(home, os.environ if base is None else base)
+        self._variables = environment(home, os.environ) if variables is None else variables
 
     def call(
         self,
         args: Sequence[str],
         *,
-        actor: str = FLEET,
+        actor: str | None = FLEET,
         variables: Mapping[str, str] | None = None,
+        stdin: Stream = DEVNULL,
     ) -> Ended:
-        """One call, however it ends."""
+        """One call, however it ends. Without an actor bd decides who asks."""
         seconds = self.timeout.total_seconds()
         if not _AT_ONCE.acquire(timeout=seconds):
             raise QueueBusy("too many calls of bd are under way")
         try:
             return capture(
-                [self.bd, f"--actor={actor}", *args],
+                [self.bd, *([] if actor is None else [f"--actor={actor}"]), *args],
                 cwd=self.home,
-                env=self._environment | dict(variables or {}),
+                env={**self._variables, **(variables or {})},
                 timeout=seconds,
+                stdin=stdin,
             )
         finally:
             _AT_ONCE.release()

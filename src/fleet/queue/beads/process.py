@@ -32,6 +32,7 @@ _LOOK = 0.05
 
 #: A descriptor or file for an attached call; None is our own.
 Stream = int | IO[Any] | None
+DEVNULL = subprocess.DEVNULL
 
 
 class Ended(Struct, frozen=True, kw_only=True):
@@ -49,9 +50,10 @@ def capture(
     env: Mapping[str, str],
     timeout: float,
     limit: int = LIMIT,
+    stdin: Stream = DEVNULL,
 ) -> Ended:
     """Run to the end and keep what it printed; whatever goes wrong, nothing of it stays behind."""
-    with _started(argv, cwd, env) as process:
+    with _started(argv, cwd, env, stdin) as process:
         try:
             return _follow(process, argv, time.monotonic() + timeout, timeout, limit)
         except BaseException:
@@ -96,14 +98,14 @@ def attach(
 
 @contextlib.contextmanager
 def _started(
-    argv: Sequence[str], cwd: Path | None, env: Mapping[str, str]
+    argv: Sequence[str], cwd: Path | None, env: Mapping[str, str], stdin: Stream
 ) -> Generator[subprocess.Popen[bytes]]:
     try:
         process = subprocess.Popen(
             argv,
             cwd=cwd,
             env=env,
-            stdin=subprocess.DEVNULL,
+            stdin=stdin,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             start_new_session=True,

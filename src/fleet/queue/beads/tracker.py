@@ -5,6 +5,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import msgspec
+
 from fleet.errors import NotFound, QueueUnavailable
 from fleet.queue.base import Draft
 from fleet.queue.beads import answers
@@ -98,6 +100,11 @@ class Tracker:
         if note:
             flags.append(f"--append-notes={note}")
         self.client.ask(["update", *flags, "--", task_id], actor=owner)
+
+    def record(self, ids: Sequence[str], metadata: dict[str, Any]) -> None:
+        """Add to the metadata of issues that exist."""
+        text = msgspec.json.encode(metadata).decode()
+        self.client.ask(["update", f"--metadata={text}", "--", *ids])
 
     def delete(self, task_id: str) -> None:
         self.client.ask(["delete", "--force", "--", task_id])
