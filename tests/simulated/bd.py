@@ -118,9 +118,9 @@ class Bd:
         moment = now()
         issue = {
             "id": task_id,
-            "title": flags["--title"],
+            "title": flags.get("--title") or " ".join(self.words),
             "description": text(flags, "--description", "--body-file"),
-            "design": text(flags, "--design", "--design-file"),
+            "design": flags.get("--design", "") or text(flags, "", "--design-file"),
             "acceptance_criteria": flags.get("--acceptance", ""),
             "notes": flags.get("--notes", ""),
             "spec_id": flags.get("--spec-id", ""),
@@ -255,6 +255,8 @@ def rounded(moment):
 
 
 def text(flags, inline, by_file):
+    if flags.get(inline) == "-" or "--stdin" in flags:
+        return sys.stdin.read()
     if by_file in flags:
         with open(flags[by_file], encoding="utf-8") as file:
             return file.read()

@@ -13,7 +13,6 @@ import subprocess
 import time
 from collections.abc import Generator, Mapping, Sequence
 from pathlib import Path
-from types import FrameType
 from typing import IO, Any
 
 from msgspec import Struct
@@ -74,22 +73,22 @@ def attach(
 
     Ctrl-C reaches bd from the terminal, so we only have to outlive it; SIGTERM we pass on.
     """
-    try:
-        process = subprocess.Popen(
-            argv, cwd=cwd, env=env, stdin=stdin, stdout=stdout, stderr=stderr
-        )
-    except OSError as error:
-        raise _cannot_start(argv[0], cwd, error) from error
-
-    def pass_on(number: int, _frame: FrameType | None) -> None:
-        process.send_signal(number)
-
+    kills: list[int] = []
+    # Handlers, not SIG_IGN: bd would inherit that. And before the start: a signal may come at once.
     before = {
-        signal.SIGINT: signal.signal(signal.SIGINT, signal.SIG_IGN),
-        signal.SIGTERM: signal.signal(signal.SIGTERM, pass_on),
+        signal.SIGINT: signal.signal(signal.SIGINT, lambda _number, _frame: None),
+        signal.SIGTERM: signal.signal(signal.SIGTERM, lambda number, _frame: kills.append(number)),
     }
     try:
-        code = process.wait()
+        with subprocess.Popen(
+            argv, cwd=cwd, env=env, stdin=stdin, stdout=stdout, stderr=stderr
+        ) as process:
+            signal.signal(signal.SIGTERM, lambda number, _frame: process.send_signal(number))
+            if kills:
+                process.terminate()
+            code = process.wait()
+    except OSError as error:
+        raise _cannot_start(argv[0], cwd, error) from error
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
