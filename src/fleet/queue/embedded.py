@@ -60,10 +60,18 @@ class Sqlite:
         "holds": "instr(id, :part) > 0",
     }
 
-    def __init__(self, home: Path, *, clock: Clock, busy_timeout: timedelta) -> None:
-        self.path = home / FILE
+    def __init__(
+        self,
+        home: Path,
+        *,
+        clock: Clock,
+        busy_timeout: timedelta,
+        file: str = FILE,
+        bell: str = BELL,
+    ) -> None:
+        self.path = home / file
         self.now = clock
-        self._bell = Doorbell(home / BELL)
+        self._bell = Doorbell(home / bell)
         with translated(self.path):
             make_private(self.path)
             # APSW's stubs leave its value type unknown; `rows` gives it a type again.
@@ -135,7 +143,7 @@ class Sqlite:
 
     def _backup(self, have: int) -> None:
         """Copy the committed state aside. Runs while we hold the write lock, so it is exact."""
-        target = self.path.with_name(f"{FILE}.v{have}.backup")
+        target = self.path.with_name(f"{self.path.name}.v{have}.backup")
         target.unlink(missing_ok=True)
         source = apsw.Connection(str(self.path), flags=apsw.SQLITE_OPEN_READONLY)
         try:
