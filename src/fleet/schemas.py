@@ -3,10 +3,13 @@
 `docs/glossary.md` says what each word means; the names here are those words.
 """
 
+import re
 from datetime import datetime
 from typing import Any, Literal
 
 from msgspec import Struct, field
+
+from fleet.errors import BadInput
 
 Status = Literal["open", "in_progress", "blocked", "deferred", "closed", "pinned", "hooked"]
 STATUSES: tuple[Status, ...] = (
@@ -18,6 +21,18 @@ BLOCKING = ("blocks", "conditional-blocks")
 
 #: Types that are containers or machinery: `bd ready` and the supervisor never offer them as work.
 NOT_WORK = ("merge-request", "gate", "molecule", "message", "agent", "role", "rig")
+
+_ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}")
+
+
+def check_id(task_id: str) -> str:
+    """The id itself, if it can be one; ids become file names, so nothing else may pass."""
+    if not _ID.fullmatch(task_id) or ".." in task_id:
+        raise BadInput(
+            f"{task_id[:80]!r} is not a task id",
+            hint="An id is letters, digits, '.', '_' and '-', like fleet-a1b.",
+        )
+    return task_id
 
 
 class Dependency(Struct, frozen=True, kw_only=True):
@@ -40,7 +55,7 @@ class Comment(Struct, frozen=True, kw_only=True):
     created_at: datetime
 
 
-class Settings(Struct, frozen=True, kw_only=True, omit_defaults=True, forbid_unknown_fields=True):
+class Settings(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """What fleet itself knows of a task beyond the tracker's fields: the content of task.json."""
 
     #: The directory that the agent runs in. None: the task was made without fleet.

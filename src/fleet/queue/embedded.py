@@ -2,6 +2,7 @@
 WAL-reset corruption. A commit that acknowledges work is on the disk (`synchronous=FULL`).
 """
 
+import os
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
@@ -62,6 +63,7 @@ class Sqlite:
         self.now = clock
         self._bell = Doorbell(home / BELL)
         with translated(self.path):
+            make_private(self.path)
             # APSW's stubs leave its value type unknown; `rows` gives it a type again.
             self._connection: Any = apsw.Connection(str(self.path))
             self._connection.set_busy_timeout(int(busy_timeout / timedelta(milliseconds=1)))
@@ -141,6 +143,17 @@ class Sqlite:
             copy.close()
         finally:
             source.close()
+
+
+def make_private(path: Path) -> None:
+    """Let SQLite find a file that only its owner can read; its journals take over the mode."""
+    try:
+        os.close(os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600))
+    except OSError as error:
+        raise QueueUnavailable(
+            f"the queue {path} cannot be opened: {error.strerror}",
+            hint="Check the owner and mode of the file and of its directory, and the disk.",
+        ) from error
 
 
 def integrity(queue: SqlQueue) -> str:

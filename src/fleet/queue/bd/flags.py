@@ -146,3 +146,47 @@ def _integer(flag: Flag, value: str) -> int:
             f'invalid argument "{value}" for "{_shown(flag)}" flag:'
             f' strconv.ParseInt: parsing "{value}": invalid syntax'
         ) from None
+
+
+def take(
+    own: Sequence[Flag], known: Sequence[Flag], args: Sequence[str]
+) -> tuple[dict[str, str], list[str]]:
+    """Pick some text flags out of a line and leave the rest of it exactly as it was.
+
+    `known` are the flags that may stand beside them: their values are never mistaken for flags.
+    """
+    ours = {flag.name for flag in own}
+    values: dict[str, str] = {}
+    rest: list[str] = []
+    left = list(args)
+    while left:
+        word = left.pop(0)
+        name, equals, value = word.removeprefix("--").partition("=")
+        if word == "--":
+            return values, [*rest, word, *left]
+        if not (word.startswith("--") and name in ours):
+            rest.append(word)
+            if _wants_value(word, known) and left:
+                rest.append(left.pop(0))
+        elif equals:
+            values[name] = value
+        elif left:
+            values[name] = left.pop(0)
+        else:
+            raise FlagError(f"flag needs an argument: --{name}")
+    return values, rest
+
+
+def _wants_value(word: str, known: Sequence[Flag]) -> bool:
+    """Is this a flag whose value is the next word?"""
+    if word.startswith("--"):
+        name = word.removeprefix("--")
+        return any(name in (flag.name, *flag.aliases) and flag.kind != "switch" for flag in known)
+    if not word.startswith("-") or word == "-":
+        return False
+    short = {flag.short: flag for flag in known if flag.short}
+    for place, letter in enumerate(word[1:], start=2):
+        flag = short.get(letter)
+        if flag is None or flag.kind != "switch":
+            return flag is not None and place == len(word)
+    return False

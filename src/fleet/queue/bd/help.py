@@ -2,8 +2,29 @@
 
 from collections.abc import Sequence
 
+from fleet.queue.bd import VERBS, find_verb, split_command
 from fleet.queue.bd.call import GLOBAL, Verb
 from fleet.queue.bd.flags import Flag
+
+
+def help_text(args: Sequence[str]) -> str:
+    """Help for the command on this line, or the overview."""
+    name, _ = split_command([word for word in args if word not in ("--help", "-h")])
+    verb = find_verb(name)
+    return help_for(verb) if verb else overview()
+
+
+def overview() -> str:
+    """All commands, a line each."""
+    width = max(map(len, VERBS)) + 3
+    rows = [f"  {name:<{width}}{_about(name)}".rstrip() for name in sorted(VERBS)]
+    parts = ["fleet's own task tracker, with the commands of bd.", "", "Commands:", *rows]
+    return "\n".join([*parts, "", "Global Flags:", *_table(GLOBAL)])
+
+
+def _about(name: str) -> str:
+    verb = find_verb(name)
+    return verb.about if verb else ""
 
 
 def help_for(verb: Verb) -> str:

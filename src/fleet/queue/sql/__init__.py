@@ -21,6 +21,7 @@ from fleet.schemas import (
     Settlement,
     Task,
     Wish,
+    check_id,
 )
 
 TITLE_LIMIT = 500
@@ -263,7 +264,7 @@ class SqlQueue:
 
     def _new_id(self, draft: Draft, now: datetime) -> str:
         if draft.id is not None:
-            if self._exists(ids.check_id(draft.id)):
+            if self._exists(check_id(draft.id)):
                 raise Refused(f"issue {draft.id} already exists")
             return draft.id
         if draft.parent is not None:
