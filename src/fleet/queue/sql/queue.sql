@@ -105,21 +105,6 @@ UPDATE tasks SET last_child = last_child + 1 WHERE id = :id RETURNING last_child
 -- name: insert_label
 INSERT INTO labels (task_id, label) VALUES (:id, :label) ON CONFLICT DO NOTHING
 
--- name: insert_dependency
-INSERT INTO dependencies (task_id, depends_on_id, type, created_at, created_by, metadata, thread_id)
-VALUES (:id, :depends_on, :type, :now, :actor, :metadata, :thread_id)
-
--- name: reaches
--- Does a blocking chain already lead from :from to :to?
-WITH RECURSIVE chain (id) AS (
-    SELECT d.depends_on_id FROM dependencies d
-    WHERE d.task_id = :from AND d.type IN ('blocks', 'conditional-blocks', 'parent-child')
-    UNION
-    SELECT d.depends_on_id FROM dependencies d JOIN chain ON d.task_id = chain.id
-    WHERE d.type IN ('blocks', 'conditional-blocks', 'parent-child')
-)
-SELECT 1 FROM chain WHERE id = :to
-
 -- name: meta
 SELECT value FROM meta WHERE key = :key
 
