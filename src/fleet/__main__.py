@@ -16,9 +16,10 @@ def main() -> None:
 
             code = bd(args[1:])
         else:
-            from fleet.cli import fleet
+            from fleet.cli.quick import quickly
 
-            code = fleet(args)
+            quick = quickly(args)
+            code = _by_click(args) if quick is None else quick
     except FleetError as error:
         if debug:
             raise
@@ -32,6 +33,12 @@ def main() -> None:
         sys.stderr.close()  # whoever read us has gone; there is nobody left to tell
         code = 141
     sys.exit(code)
+
+
+def _by_click(args: list[str]) -> int:
+    from fleet.cli.root import fleet
+
+    return fleet(args)
 
 
 if __name__ == "__main__":

@@ -123,8 +123,10 @@ def parse(text: str, path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
+        last = text.split("\n")
+        end = f"at line {len(last)}, column {len(last[-1]) + 1}"
         raise ConfigError(
-            f"{path} is not valid TOML: {error}",
+            f"{path} is not valid TOML: {str(error).replace('at end of document', end)}",
             hint="Mend that line: nothing runs on a guess. To see it: fleet config show --raw",
         ) from None
 

@@ -1,29 +1,42 @@
 """`fleet ready`: what could be worked on now."""
 
-import click
-
 from fleet import control
+from fleet.cli.quick import Quick
 from fleet.cli.text import one_line
-from fleet.errors import InvalidTask
+from fleet.errors import BadInput, InvalidTask
+from fleet.flags import Flag, Parsed
+
+LIMIT = 50
 
 
-@click.command("ready")
-@click.option("--limit", "-n", default=50, type=click.IntRange(min=1), show_default=True)
-@click.option("--json", "as_json", is_flag=True, help="One JSON array, in bd's shape.")
-def command(limit: int, as_json: bool) -> None:
-    """List tasks that could be worked on now: id, title and directory, best first."""
+def ready(line: Parsed) -> int:
+    limit = line.number("limit", LIMIT)
+    if limit < 1:
+        raise BadInput(f"--limit must be 1 or more, not {limit}")
     fleet = control.opened()
     tasks = fleet.ready(limit)
-    if as_json:
+    if line.switch("json"):
         from fleet.cli.shapes import tasks_json
 
-        click.echo(tasks_json(fleet, tasks))
-        return
+        print(tasks_json(fleet, tasks))
+        return 0
     if not tasks:
-        click.echo("No ready tasks.")
+        print("No ready tasks.")
     for task in tasks:
         try:
             where = fleet.place(task).cwd
         except InvalidTask as error:
-            where = f"invalid: {error.message}"
-        click.echo(f"{task.id}  {one_line(task.title)}  [{where}]")
+            where = error.message
+        print(f"{task.id}  {one_line(task.title)}  [{one_line(where)}]")
+    return 0
+
+
+QUICK = Quick(
+    name="ready",
+    about="List tasks that could be worked on now: id, title and directory, best first.",
+    flags=(
+        Flag("limit", "number", "n", help=f"How many at most (default {LIMIT})."),
+        Flag("json", "switch", help="A JSON array, with the directory, coder and model of each."),
+    ),
+    run=ready,
+)

@@ -1,33 +1,27 @@
 """`fleet show`: one task as a person wants to see it."""
 
-import click
-
 from fleet import control
+from fleet.cli.quick import Quick
 from fleet.cli.text import lines, one_line
 from fleet.control import Control
 from fleet.errors import InvalidTask
+from fleet.flags import Flag, Parsed
 from fleet.schemas import Task
 
 
-@click.command("show")
-@click.argument("task_id", metavar="ID")
-@click.option("--json", "as_json", is_flag=True, help="The raw answer of `bd show --json`.")
-def command(task_id: str, as_json: bool) -> int:
-    """Show one task: where and with what it runs, and how it stands.
-
-    Values tagged (default) come from runtime.toml; the others were asked for by the task.
-    """
-    if as_json:
+def show(line: Parsed) -> int:
+    (task_id,) = line.words
+    if line.switch("json"):
         from fleet.cli.bd import bd
 
         return bd(["show", "--json", "--", task_id])
     fleet = control.opened()
     task = fleet.get(task_id)
     for name, value in [*_head(task), *_place(fleet, task), *_tail(task)]:
-        click.echo(f"{name + ':':<13}{value}")
+        print(f"{name + ':':<13}{value}")
     for name, text in (("notes", task.notes), ("description", task.description)):
         if text:
-            click.echo(f"{name}:\n{lines(text)}")
+            print(f"{name}:\n{lines(text)}")
     return 0
 
 
@@ -64,3 +58,13 @@ def _tail(task: Task) -> list[tuple[str, str]]:
     if task.close_reason:
         rows.append(("closed", one_line(task.close_reason)))
     return rows
+
+
+QUICK = Quick(
+    name="show",
+    about="Show one task: where and with what it runs, and how it stands. Values tagged (default)"
+    " come from runtime.toml; the others were asked for by the task.",
+    words=("id",),
+    flags=(Flag("json", "switch", help="The raw answer of `bd show --json`."),),
+    run=show,
+)

@@ -53,6 +53,8 @@ class Sqlite:
     """One APSW connection as a Database."""
 
     dialect: Mapping[str, str] = {
+        # Without statistics SQLite would rather sort than walk the index that has the order.
+        "by_queue_order": "INDEXED BY tasks_waiting",
         "skip_locked": "",
         "lock_graph": "SELECT 1",
         "holds": "instr(id, :part) > 0",

@@ -1,14 +1,17 @@
 """Writing a file so that a reader, or a crash, sees the old content or the new, never a part."""
 
 import os
-import tempfile
 from contextlib import suppress
+from itertools import count
 from pathlib import Path
+
+_COUNT = count()
 
 
 def write_atomically(path: Path, data: bytes, *, mode: int = 0o600) -> None:
     """Replace `path` by `data`: a temporary file beside it, flushed to disk, then renamed."""
-    fd, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
+    name = f"{path.parent}/.{path.name}.{os.getpid()}.{next(_COUNT)}"
+    fd = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, mode)
     try:
         with os.fdopen(fd, "wb") as file:
             os.fchmod(fd, mode)

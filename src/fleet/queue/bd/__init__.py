@@ -10,8 +10,8 @@ from importlib import import_module
 from typing import TextIO
 
 from fleet.errors import FleetError
+from fleet.flags import FlagError, parse
 from fleet.queue.bd.call import GLOBAL, Call, Failure, Verb
-from fleet.queue.bd.flags import FlagError, parse
 from fleet.queue.sql import SqlQueue
 from fleet.schemas import Settings
 
@@ -41,6 +41,7 @@ def answer(
         print(unknown_command(name), file=err)
         return 1
     try:
+        refuse_unreadable(rest)
         line = parse((*verb.flags, *GLOBAL), rest)
     except FlagError as error:
         print(f"Error: {error}", file=err)
@@ -51,8 +52,14 @@ def answer(
 
         call.say(help_for(verb))
         return 0
+    if line.switch("readonly") and verb.writes:
+        call.warn(f"Error: operation '{name}' is not allowed in read-only mode")
+        return 1
     try:
         return verb.run(call)
+    except FlagError as error:
+        call.warn(f"Error: {error}")
+        return 1
     except Failure as failure:
         return call.fail(failure)
     except FleetError as error:
@@ -60,7 +67,10 @@ def answer(
 
 
 def split_command(args: Sequence[str]) -> tuple[str, list[str]]:
-    """The command's name and the rest of the line; global flags may stand before the name."""
+    """The command's name and the rest of the line; global flags may stand before the name.
+
+    A name may be of two words, `dep add`, with flags between them.
+    """
     takes_value = {f"--{f.name}" for f in GLOBAL if f.kind != "switch"} | {
         f"-{f.short}" for f in GLOBAL if f.short and f.kind != "switch"
     }
@@ -71,7 +81,21 @@ def split_command(args: Sequence[str]) -> tuple[str, list[str]]:
         if before[-1] in takes_value and left:
             before.append(left.pop(0))
     name = left.pop(0) if left else "help"
+    place = 0
+    while place < len(left) and left[place].startswith("-") and left[place] != "--":
+        place += 2 if left[place] in takes_value else 1
+    if place < len(left) and f"{name} {left[place]}" in VERBS:
+        name = f"{name} {left.pop(place)}"
     return name, before + left
+
+
+def refuse_unreadable(args: Sequence[str]) -> None:
+    """Words that are not UTF-8 could be neither stored nor shown again."""
+    for word in args:
+        try:
+            word.encode()
+        except UnicodeEncodeError:
+            raise FlagError(f"not valid UTF-8: {word!a}") from None
 
 
 def find_verb(name: str) -> Verb | None:

@@ -6,7 +6,7 @@ from typing import Any, Literal, TextIO
 import msgspec
 
 from fleet.errors import BadInput, NotFound
-from fleet.queue.bd.flags import Flag, Parsed
+from fleet.flags import Flag, Parsed
 from fleet.queue.sql import SqlQueue
 from fleet.schemas import Settings, Task
 
@@ -37,6 +37,8 @@ class Verb(msgspec.Struct, frozen=True, kw_only=True):
     usage: str
     about: str
     flags: Sequence[Flag] = ()
+    #: Does it change the queue? Then --readonly forbids it.
+    writes: bool = False
 
 
 #: Flags that every command takes.

@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
+from fleet.flags import Flag
 from fleet.queue.bd import VERBS, find_verb, split_command
 from fleet.queue.bd.call import GLOBAL, Verb
-from fleet.queue.bd.flags import Flag
 
 
 def help_text(args: Sequence[str]) -> str:

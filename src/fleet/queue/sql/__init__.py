@@ -1,12 +1,11 @@
 """SqlQueue: the Queue verbs over any SQL engine that keeps the Database protocol."""
 
+import os
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import cached_property
-from uuid import uuid4
 
 from fleet.errors import BadInput, NotFound, QueueError, Refused
-from fleet.queue import ids
 from fleet.queue.base import Draft, Filter, LeaseLost
 from fleet.queue.sql import graph, statements
 from fleet.queue.sql.database import Database
@@ -155,7 +154,7 @@ class SqlQueue:
 
     def request(self, task_id: str, wish: Wish, *, text: str = "", asked_by: str = "") -> Request:
         request = Request(
-            id=uuid4().hex,
+            id=os.urandom(16).hex(),
             task_id=self.get(task_id).id,
             wish=wish,
             text=text,
@@ -260,6 +259,8 @@ class SqlQueue:
 
     def _hash_id(self, draft: Draft, now: datetime) -> str:
         """A free hash id; the first collision at a length shows that ids must grow longer."""
+        from fleet.queue import ids
+
         prefix = self.db.rows(self.sql["meta"], {"key": "prefix"})[0][0]
         known = self.db.rows(self.sql["meta"], {"key": "id_length"})
         length = int(known[0][0]) if known else ids.SHORTEST

@@ -21,8 +21,8 @@ WITH RECURSIVE chain (id) AS (
     SELECT d.depends_on_id FROM dependencies d
     WHERE d.task_id = :from AND d.type IN ('blocks', 'conditional-blocks', 'parent-child')
     UNION
-    SELECT d.depends_on_id FROM chain JOIN dependencies d ON d.task_id = chain.id
-    WHERE d.type IN ('blocks', 'conditional-blocks', 'parent-child')
+    SELECT d.depends_on_id FROM chain CROSS JOIN dependencies d
+    WHERE d.task_id = chain.id AND d.type IN ('blocks', 'conditional-blocks', 'parent-child')
 )
 SELECT 1 FROM chain WHERE id = :to
 
@@ -31,8 +31,8 @@ SELECT 1 FROM chain WHERE id = :to
 WITH RECURSIVE line (id) AS (
     SELECT d.depends_on_id FROM dependencies d WHERE d.task_id = :id AND d.type = 'parent-child'
     UNION
-    SELECT d.depends_on_id FROM line JOIN dependencies d ON d.task_id = line.id
-    WHERE d.type = 'parent-child'
+    SELECT d.depends_on_id FROM line CROSS JOIN dependencies d
+    WHERE d.task_id = line.id AND d.type = 'parent-child'
 )
 SELECT 1 FROM line WHERE id = :ancestor
 

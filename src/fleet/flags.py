@@ -1,4 +1,4 @@
-"""Command-line flags with the rules of bd's own parser (pflag): flags anywhere on the line,
+"""Command-line flags read as bd reads them (the rules of Go's pflag): flags anywhere on the line,
 `--flag value`, `--flag=value`, `-fvalue`, clustered short switches, and `--` to end them.
 """
 
