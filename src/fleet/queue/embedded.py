@@ -62,6 +62,7 @@ class Sqlite:
 
     def __init__(self, home: Path, *, clock: Clock, busy_timeout: timedelta) -> None:
         self.path = home / FILE
+        self.address = str(self.path)
         self.now = clock
         self._bell = Doorbell(home / BELL)
         with translated(self.path):
