@@ -18,6 +18,75 @@ from fleet.schemas import Settings
 #: Each command, and where it is answered: `module:VERB` of `fleet.queue.bd.verbs`.
 VERBS: Mapping[str, str] = {
     "version": "about:VERSION",
+    # dependencies, talk, claims, transfer, set-up
+    "assign": "triage:ASSIGN",
+    "comment": "talk:COMMENT",
+    "comments": "talk:COMMENTS",
+    "comments add": "talk:COMMENTS_ADD",
+    "comments list": "talk:COMMENTS_LIST",
+    "context": "about:CONTEXT",
+    "defer": "triage:DEFER",
+    "delete": "delete:DELETE",
+    "dep": "dep:DEP",
+    "dep add": "dep:ADD",
+    "dep cycles": "dep:CYCLES",
+    "dep list": "dep:LIST",
+    "dep relate": "dep:RELATE",
+    "dep remove": "dep:REMOVE",
+    "dep rm": "dep:REMOVE",
+    "dep tree": "dep_tree:TREE",
+    "dep unrelate": "dep:UNRELATE",
+    "doctor": "elsewhere:DOCTOR",
+    "dolt": "elsewhere:DOLT",
+    "dolt commit": "elsewhere:COMMIT",
+    "dolt pull": "elsewhere:PULL",
+    "dolt push": "elsewhere:PUSH",
+    "dolt remote": "elsewhere:REMOTES",
+    "dolt show": "elsewhere:STATUS",
+    "dolt status": "elsewhere:STATUS",
+    "epic": "epic:EPIC",
+    "epic close-eligible": "epic:CLOSE_ELIGIBLE",
+    "epic status": "epic:STATUS",
+    "export": "transfer:EXPORT",
+    "forget": "memory:FORGET",
+    "hb": "claims:HEARTBEAT",
+    "heartbeat": "claims:HEARTBEAT",
+    "hooks": "elsewhere:HOOKS",
+    "human": "attention:HUMAN",
+    "human dismiss": "attention:DISMISS",
+    "human list": "attention:LIST",
+    "human respond": "attention:RESPOND",
+    "human stats": "attention:STATS",
+    "import": "transfer:IMPORT",
+    "info": "about:INFO",
+    "init": "about:INIT",
+    "kv": "memory:KV",
+    "kv clear": "memory:KV_CLEAR",
+    "kv get": "memory:KV_GET",
+    "kv list": "memory:KV_LIST",
+    "kv set": "memory:KV_SET",
+    "label": "label:LABEL",
+    "label add": "label:ADD",
+    "label list": "label:LIST",
+    "label list-all": "label:LIST_ALL",
+    "label propagate": "label:PROPAGATE",
+    "label remove": "label:REMOVE",
+    "link": "dep:LINK",
+    "memories": "memory:MEMORIES",
+    "note": "talk:NOTE",
+    "ping": "about:PING",
+    "prime": "prime:PRIME",
+    "priority": "triage:PRIORITY",
+    "recall": "memory:RECALL",
+    "reclaim": "claims:RECLAIM",
+    "remember": "memory:REMEMBER",
+    "setup": "elsewhere:SETUP",
+    "stale": "attention:STALE",
+    "sync": "elsewhere:SYNC",
+    "tag": "label:TAG",
+    "unclaim": "claims:UNCLAIM",
+    "undefer": "triage:UNDEFER",
+    "where": "about:WHERE",
 }
 
 
@@ -32,38 +101,57 @@ def answer(
     stdin: TextIO | None = None,
 ) -> int:
     """Carry out one bd command line and return its exit code."""
-    out = out or sys.stdout
-    err = err or sys.stderr
-    stdin = stdin or sys.stdin
+    errors = err or sys.stderr
+    for number, word in enumerate(args, start=1):
+        if not word.isascii() and not _storable(word):
+            print(f"Error: argument {number} is not valid UTF-8: {word!a}", file=errors)
+            return 1
     name, rest = split_command(args)
     verb = find_verb(name)
     if verb is None:
-        print(unknown_command(name), file=err)
+        print(unknown_command(name), file=errors)
         return 1
     try:
-        refuse_unreadable(rest)
         line = parse((*verb.flags, *GLOBAL), rest)
     except FlagError as error:
-        print(f"Error: {error}", file=err)
+        print(f"Error: {error}", file=errors)
         return 1
-    call = Call(queue, line, verb=name, env=env, settings=settings, out=out, err=err, stdin=stdin)
-    if line.switch("help"):
+    call = Call(
+        queue,
+        line,
+        verb=name,
+        env=env,
+        settings=settings,
+        out=out or sys.stdout,
+        err=errors,
+        stdin=stdin or sys.stdin,
+    )
+    return _carry_out(verb, call)
+
+
+def _storable(word: str) -> bool:
+    """Arguments come as bytes; those that are not UTF-8 cannot be stored or shown again."""
+    try:
+        word.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _carry_out(verb: Verb, call: Call) -> int:
+    if call.line.switch("help"):
         from fleet.queue.bd.help import help_for
 
         call.say(help_for(verb))
         return 0
-    if line.switch("readonly") and verb.writes:
-        call.warn(f"Error: operation '{name}' is not allowed in read-only mode")
-        return 1
     try:
+        if verb.writes:
+            call.writes(call.verb)
         return verb.run(call)
-    except FlagError as error:
-        call.warn(f"Error: {error}")
-        return 1
     except Failure as failure:
         return call.fail(failure)
     except FleetError as error:
-        return call.fail(Failure(error.message, hint=error.hint))
+        return call.fail(Failure(error.message, hint=error.hint, channel=verb.channel))
 
 
 def split_command(args: Sequence[str]) -> tuple[str, list[str]]:
@@ -76,6 +164,8 @@ def split_command(args: Sequence[str]) -> tuple[str, list[str]]:
     }
     before: list[str] = []
     left = list(args)
+    if left and left[0] in ("-V", "--version"):
+        return "version", left[1:]
     while left and left[0].startswith("-"):
         before.append(left.pop(0))
         if before[-1] in takes_value and left:
@@ -87,15 +177,6 @@ def split_command(args: Sequence[str]) -> tuple[str, list[str]]:
     if place < len(left) and f"{name} {left[place]}" in VERBS:
         name = f"{name} {left.pop(place)}"
     return name, before + left
-
-
-def refuse_unreadable(args: Sequence[str]) -> None:
-    """Words that are not UTF-8 could be neither stored nor shown again."""
-    for word in args:
-        try:
-            word.encode()
-        except UnicodeEncodeError:
-            raise FlagError(f"not valid UTF-8: {word!a}") from None
 
 
 def find_verb(name: str) -> Verb | None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from fleet.errors import FleetError
-from fleet.flags import Flag, FlagError
+from fleet.flags import Flag
 from fleet.queue.bd.call import Call, Failure
 from fleet.schemas import Task
 
@@ -18,19 +18,21 @@ TEXT_FLAGS = (
 
 def exactly(call: Call, count: int) -> Sequence[str]:
     if len(call.words) != count:
-        raise FlagError(f"accepts {count} arg(s), received {len(call.words)}")
+        raise Failure(f"accepts {count} arg(s), received {len(call.words)}", channel="err")
     return call.words
 
 
 def at_least(call: Call, count: int) -> Sequence[str]:
     if len(call.words) < count:
-        raise FlagError(f"requires at least {count} arg(s), only received {len(call.words)}")
+        raise Failure(
+            f"requires at least {count} arg(s), only received {len(call.words)}", channel="err"
+        )
     return call.words
 
 
 def at_most(call: Call, count: int) -> Sequence[str]:
     if len(call.words) > count:
-        raise FlagError(f"accepts at most {count} arg(s), received {len(call.words)}")
+        raise Failure(f"accepts at most {count} arg(s), received {len(call.words)}", channel="err")
     return call.words
 
 

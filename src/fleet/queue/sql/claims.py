@@ -1,100 +1,62 @@
-"""Claims that people and agents made with bd: keeping them alive, giving them up, taking back
-those that were forgotten. A supervisor's lease is its own to renew; only force takes it away.
-"""
+"""Who works on a task, when it is a person or an agent by itself and no supervisor's lease."""
 
-from collections.abc import Callable
-from datetime import timedelta
+import re
+from datetime import datetime
+
+from msgspec import structs
 
 from fleet.errors import Refused
-from fleet.queue.sql import SqlQueue, talk
-from fleet.queue.sql.changes import hold
-from fleet.queue.sql.rows import task_of, to_micros
+from fleet.queue.sql import SqlQueue
+from fleet.queue.sql.rows import to_micros
+from fleet.queue.sql.search import Search, search
+from fleet.queue.sql.writing import in_status, save, take
 from fleet.schemas import Task
 
-_FILE = "claims.sql"
+#: How many ready tasks `claim_next` looks at before it says that there is none: others may be
+#: claiming the first ones right now.
+_CANDIDATES = 50
 
-#: A claim counts as held for this long after its last sign of life.
-CLAIM_TTL = timedelta(minutes=5)
+
+def same_actor(one: str, other: str) -> bool:
+    """Names that differ only in their separators are one actor, as for bd."""
+    return re.sub(r"[._-]+", "-", one) == re.sub(r"[._-]+", "-", other)
 
 
-def beat(queue: SqlQueue, task_id: str, actor: str) -> Task:
-    """A sign of life from whoever holds the task."""
+def claimed(task: Task, actor: str, now: datetime) -> Task:
+    """The task in this actor's hands. A claim of one's own claim changes nothing."""
+    if task.assignee and not same_actor(task.assignee, actor):
+        if task.status != "open":
+            raise Refused(f"issue already claimed by {task.assignee}")
+        raise Refused(
+            f'issue already claimed: already assigned to "{task.assignee}" — coordinate with the'
+            " holder; if their claim is abandoned (crashed agent), lease expiry will surface it"
+            " for bd reclaim"
+        )
+    if task.status == "in_progress" and task.assignee:
+        return task
+    if task.status != "open":
+        raise Refused(f"issue not claimable: status {task.status}")
+    task = in_status(task, "in_progress", now)
+    return structs.replace(
+        task, assignee=actor, heartbeat_at=now, fence=task.fence + 1, updated_at=now
+    )
+
+
+def claim_next(queue: SqlQueue, want: Search, *, actor: str) -> Task | None:
+    """Give the first ready task that nobody has to this actor."""
+    free = structs.replace(want, ready=True, unassigned=True, limit=_CANDIDATES)
     with queue.db.writing():
-        task = hold(queue, task_id)
-        if task.status != "in_progress":
-            raise Refused(f"issue not claimable: {task.id} status {task.status}")
-        if task.assignee != actor:
-            raise Refused(f"issue already claimed by {task.assignee or 'nobody'}")
-        if task.lease_owner is None:  # a supervisor renews its own lease, and only that counts
-            _write(queue, "beat", task_id)
-        return queue.get(task_id)
+        for candidate in search(queue, free):
+            task = take(queue, candidate.id)
+            if task.status == "open" and not task.assignee:
+                task = claimed(task, actor, queue.db.now())
+                save(queue, task)
+                return task
+    return None
 
 
-def release(
-    queue: SqlQueue,
-    task_id: str,
-    *,
-    actor: str,
-    force: bool = False,
-    only_if: str | None = None,
-    reason: str = "",
-) -> Task:
-    """Back to the queue: by its holder, by force, or if it is still held by `only_if`."""
-    with queue.db.writing():
-        task = hold(queue, task_id)
-        if not task.assignee:
-            raise Refused(f"issue {task.id} is not assigned")
-        if task.status == "closed":
-            raise Refused(f"cannot unclaim closed issue {task.id}")
-        if only_if is not None and task.assignee != only_if:
-            raise Refused(
-                f'assignee mismatch: {task.id} is held by "{task.assignee}", expected "{only_if}"'
-            )
-        if only_if is None and task.assignee != actor and not force:
-            raise Refused(
-                f"issue claimed by a different actor: {task.id} is held by {task.assignee};"
-                " coordinate with the holder — pass --force only if their claim is abandoned"
-                " (crashed agent, expired lease)"
-            )
-        if task.status not in ("open", "in_progress", "hooked"):
-            raise Refused(f"failed to unclaim issue {task.id}: no matching row")
-        _write(queue, "release", task_id)
-        if reason:
-            talk.comment(queue, task_id, author=actor, text=reason)
-        return queue.get(task_id)
-
-
-def reclaim(
-    queue: SqlQueue,
-    *,
-    quiet_for: timedelta,
-    wanted: Callable[[Task], bool],
-    force: bool = False,
-) -> list[Task]:
-    """Free the claims that ended at least `quiet_for` ago; the answer is who held them.
-
-    With force also the leases of supervisors that ran out and that nobody took over.
-    """
-    with queue.db.writing():
-        ended = queue.db.now() - quiet_for
-        sql = queue.more(_FILE)
-        rows = queue.db.rows(sql["gone_quiet"], {"before": to_micros(ended - CLAIM_TTL)})
-        if force:
-            rows += queue.db.rows(sql["run_out"], {"before": to_micros(ended)})
-        freed = [task for task in map(task_of, rows) if wanted(task) and _unchanged(queue, task)]
-        for task in freed:
-            _write(queue, "release", task.id)
-        return freed
-
-
-def _unchanged(queue: SqlQueue, task: Task) -> bool:
-    """Did nobody give a sign of life since we looked?"""
-    now = hold(queue, task.id)
-    return (now.fence, now.heartbeat_at, now.lease_until, now.status) == (
-        task.fence, task.heartbeat_at, task.lease_until, task.status,
-    )  # fmt: skip
-
-
-def _write(queue: SqlQueue, statement: str, task_id: str) -> None:
-    values = {"id": task_id, "now": to_micros(queue.db.now())}
-    queue.db.rows(queue.more(_FILE)[statement], values)
+def wake(queue: SqlQueue) -> None:
+    """Open what was put off until a moment that is past. Looks first: reading must not lock."""
+    sql, now = queue.more("edits.sql"), {"now": to_micros(queue.db.now())}
+    if queue.db.rows(sql["sleepers"], now):
+        queue.db.rows(sql["wake"], now)

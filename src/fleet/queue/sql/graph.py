@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Literal
 from msgspec import Struct
 
 from fleet.errors import NotFound, Refused
-from fleet.queue.sql.database import Row
-from fleet.queue.sql.rows import moment, task_of, to_micros
+from fleet.queue.sql.rows import task_of, to_micros
 from fleet.schemas import BLOCKING, Dependency, Task
 
 if TYPE_CHECKING:
@@ -118,11 +117,6 @@ def undepend(queue: "SqlQueue", task_id: str, target: str, *, kind: str | None =
     return bool(queue.db.rows(sql["delete_dependency_of_type"], {**ends, "type": kind}))
 
 
-def edges(queue: "SqlQueue", task_id: str) -> list[Dependency]:
-    """What a task depends on, as edges."""
-    return [_edge(row) for row in queue.db.rows(queue.more("graph.sql")["edges"], {"id": task_id})]
-
-
 def neighbours(queue: "SqlQueue", task_id: str, direction: Direction) -> list[tuple[Task, str]]:
     """The tasks at the other end of a task's edges, each with the edge's type."""
     name = "targets" if direction == "down" else "dependents"
@@ -172,15 +166,3 @@ def epics(queue: "SqlQueue") -> Sequence[Epic]:
     """Open epics with children, in queue order."""
     rows = queue.db.rows(queue.more("graph.sql")["epics"])
     return [Epic(task=task_of(row), children=int(row[-2]), closed=int(row[-1])) for row in rows]
-
-
-def _edge(row: Row) -> Dependency:
-    return Dependency(
-        task_id=row[0],
-        depends_on_id=row[1],
-        type=row[2],
-        created_at=moment(row[3]),
-        created_by=row[4],
-        metadata=row[5],
-        thread_id=row[6],
-    )

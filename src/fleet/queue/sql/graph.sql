@@ -36,15 +36,6 @@ WITH RECURSIVE line (id) AS (
 )
 SELECT 1 FROM line WHERE id = :ancestor
 
--- name: edge_columns
-d.task_id, d.depends_on_id, d.type, d.created_at, d.created_by, d.metadata, d.thread_id
-
--- name: edges
-SELECT {edge_columns} FROM dependencies d WHERE d.task_id = :id ORDER BY d.depends_on_id
-
--- name: all_edges
-SELECT {edge_columns} FROM dependencies d ORDER BY d.task_id, d.depends_on_id
-
 -- name: targets
 SELECT {task_columns}, d.type FROM dependencies d JOIN tasks ON tasks.id = d.depends_on_id
 WHERE d.task_id = :id ORDER BY tasks.id

@@ -7,7 +7,9 @@ from fleet.flags import Flag
 from fleet.queue.bd.call import Call, Failure, Verb
 from fleet.queue.bd.input import TEXT_FLAGS, at_least, found, text_of
 from fleet.queue.bd.shapes import issue
-from fleet.queue.sql import changes, talk
+from fleet.queue.sql import edits, talk
+from fleet.queue.sql.search import Search, search
+from fleet.queue.sql.writing import take
 from fleet.schemas import STATUSES, Status, Task
 
 HUMAN_LABEL = "human"
@@ -27,12 +29,18 @@ def _stale(call: Call) -> int:
     if not statuses:
         raise Failure(f"invalid status '{wanted}'. Valid values: {', '.join(_STALE)}")
     now = call.queue.db.now()
-    before = now - timedelta(days=days)
-    tasks = [t for status in statuses for t in changes.untouched(call.queue, status, before)]
-    tasks = [task for task in tasks if _labels_fit(call, task)]
-    tasks.sort(key=lambda task: (task.updated_at, task.id))
     limit = call.line.number("limit", 50)
-    tasks = tasks[:limit] if limit > 0 else tasks
+    want = Search(
+        statuses=statuses,
+        spans=(("updated_at", "<", now - timedelta(days=days)),),
+        labels=call.line.list("label"),
+        any_label=call.line.list("label-any"),
+        no_label_of=call.line.list("exclude-label"),
+        order="updated",
+        reverse=True,
+        limit=limit if limit > 0 else None,
+    )
+    tasks = search(call.queue, want)
     if call.json:
         call.put([issue(task) for task in tasks])
     elif not tasks:
@@ -49,15 +57,6 @@ def _stale(call: Call) -> int:
     return 0
 
 
-def _labels_fit(call: Call, task: Task) -> bool:
-    labels, any_of = set(task.labels), set(call.line.list("label-any"))
-    return (
-        set(call.line.list("label")) <= labels
-        and (not any_of or bool(any_of & labels))
-        and not set(call.line.list("exclude-label")) & labels
-    )
-
-
 def _human_list(call: Call) -> int:
     asked = [part.strip() for part in call.line.text("status").split(",") if part.strip()]
     for name in asked:
@@ -65,7 +64,7 @@ def _human_list(call: Call) -> int:
             raise Failure(
                 f'listing human beads: invalid status "{name}" (valid: {", ".join(STATUSES)})'
             )
-    every = changes.with_label(call.queue, HUMAN_LABEL)
+    every = search(call.queue, Search(labels=(HUMAN_LABEL,)))
     if not asked:
         tasks = [task for task in every if task.status not in _HIDDEN]
     else:
@@ -110,12 +109,12 @@ def _dismiss(call: Call) -> int:
 def _finish(call: Call, word: str, reason: str, comment: str) -> Task:
     task_id = found(call, word, f"resolving issue ID {word}").id
     with call.queue.db.writing():
-        task = changes.hold(call.queue, task_id)
+        task = take(call.queue, task_id)
         if task.status == "closed":
             raise Failure(f"issue {task_id} is already closed")
         if comment:
             talk.comment(call.queue, task_id, author=call.actor, text=comment)
-        changes.finish(call.queue, task_id, reason)
+        edits.close(call.queue, task_id, reason=reason, actor=call.actor, force=True)
     if HUMAN_LABEL not in task.labels:
         call.warn(f"Warning: Issue {task_id} does not have 'human' label")
     return call.queue.get(task_id)
@@ -129,7 +128,7 @@ def _done(call: Call, task: Task, text: str) -> None:
 
 
 def _stats(call: Call) -> int:
-    tasks = changes.with_label(call.queue, HUMAN_LABEL)
+    tasks = search(call.queue, Search(labels=(HUMAN_LABEL,)))
     closed = [task for task in tasks if task.status == "closed"]
     dismissed = sum(task.close_reason.startswith("Dismissed") for task in closed)
     counts = {

@@ -4,11 +4,11 @@ import re
 from datetime import timedelta
 
 from fleet.errors import FleetError
-from fleet.flags import Flag, FlagError
+from fleet.flags import Flag
 from fleet.queue.bd.call import Call, Failure, Verb
 from fleet.queue.bd.input import at_least, exactly, found
 from fleet.queue.bd.shapes import issue
-from fleet.queue.sql import claims
+from fleet.queue.sql.release import beat, reclaim, release
 from fleet.schemas import Task
 
 _DURATION = re.compile(r"(\d+(?:\.\d+)?|\.\d+)(ns|us|µs|ms|s|m|h)")
@@ -20,7 +20,7 @@ def _heartbeat(call: Call) -> int:
     (word,) = exactly(call, 1)
     task = found(call, word)
     try:
-        claims.beat(call.queue, task.id, call.actor)
+        beat(call.queue, task.id, call.actor)
     except FleetError as error:
         raise Failure(f"heartbeat {task.id}: {error.message}") from None
     if call.json:
@@ -34,9 +34,10 @@ def _unclaim(call: Call) -> int:
     at_least(call, 1)
     force, only_if = call.line.switch("force"), call.line.has("if-assignee")
     if force and only_if:
-        raise FlagError(
+        raise Failure(
             "if any flags in the group [force if-assignee] are set none of the others can be;"
-            " [force if-assignee] were all set"
+            " [force if-assignee] were all set",
+            channel="err",
         )
     if only_if and not call.line.text("if-assignee"):
         raise Failure(
@@ -61,7 +62,7 @@ def _unclaimed(call: Call, word: str) -> Task | None:
         return None
     reason = call.line.text("reason")
     try:
-        task = claims.release(
+        task = release(
             call.queue,
             task_id,
             actor=call.actor,
@@ -96,7 +97,7 @@ def _reclaim(call: Call) -> int:
             and not none_of & labels
         )
 
-    freed = claims.reclaim(call.queue, quiet_for=grace, wanted=wanted, force=line.switch("force"))
+    freed = reclaim(call.queue, quiet_for=grace, wanted=wanted, force=line.switch("force"))
     if call.json:
         listed = [{"id": task.id, "previous_owner": task.assignee} for task in freed]
         scoped = bool(ids or holders or all_of or any_of or none_of)
@@ -114,8 +115,9 @@ def _duration(text: str) -> timedelta:
     body = text.lstrip("+-")
     parts = _DURATION.findall(body)
     if body != "0" and (not parts or "".join(map("".join, parts)) != body):
-        raise FlagError(
-            f'invalid argument "{text}" for "--older-than" flag: time: invalid duration "{text}"'
+        raise Failure(
+            f'invalid argument "{text}" for "--older-than" flag: time: invalid duration "{text}"',
+            channel="err",
         )
     seconds = sum(float(number) * _SECONDS[unit] for number, unit in parts)
     return timedelta(seconds=-seconds if text.startswith("-") else seconds)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from fleet.errors import Refused
-from fleet.flags import Flag, FlagError
+from fleet.flags import Flag
 from fleet.queue.bd.call import Call, Failure, Verb
 from fleet.queue.bd.call import encoded as json_text
 from fleet.queue.bd.input import readable, reason
@@ -16,15 +16,16 @@ def _delete(call: Call) -> int:
     line = call.line
     words = (*call.words, *_listed(call))
     if not words:
-        raise FlagError(
-            "no issue IDs provided\nUsage:\n  bd delete <issue-id> [issue-id...] [flags]"
+        raise Failure(
+            "no issue IDs provided\nUsage:\n  bd delete <issue-id> [issue-id...] [flags]",
+            channel="err",
         )
     ids = [word for word in dict.fromkeys(words) if call.queue.exists(word)]
     missing = [word for word in dict.fromkeys(words) if word not in ids]
     if missing and len(words) == 1:
-        raise FlagError(f"issue {missing[0]} not found")
+        raise Failure(f"issue {missing[0]} not found", channel="err")
     if missing:
-        raise FlagError(f"issues not found: {', '.join(missing)}")
+        raise Failure(f"issues not found: {', '.join(missing)}", channel="err")
     cascade = line.switch("cascade")
     if line.switch("force") and not line.switch("dry-run"):
         done = removal.remove(call.queue, ids, cascade=cascade, orphan=True)

@@ -3,11 +3,12 @@
 from collections.abc import Mapping
 
 from fleet.errors import FleetError
-from fleet.flags import Flag, FlagError
+from fleet.flags import Flag
 from fleet.queue.bd.call import Call, Failure, Verb
 from fleet.queue.bd.input import at_least, at_most, exactly, found
 from fleet.queue.bd.shapes import dependency, issue
 from fleet.queue.sql import graph
+from fleet.queue.sql.reading import edges_from
 from fleet.schemas import Dependency, Task
 
 #: How a sentence says each type: A … B.
@@ -84,14 +85,16 @@ def _add(call: Call) -> int:
         return add_from_file(call, call.line.text("file"))
     other = call.line.text("blocked-by") or call.line.text("depends-on")
     if other and len(call.words) > 1:
-        raise FlagError(
-            "cannot use both positional depends-on-id and --blocked-by/--depends-on flag"
+        raise Failure(
+            "cannot use both positional depends-on-id and --blocked-by/--depends-on flag",
+            channel="err",
         )
     words = (*call.words, other) if other else call.words
     if len(words) != 2:
-        raise FlagError(
+        raise Failure(
             f"requires 2 arg(s), only received {len(call.words)}"
-            " (or use --blocked-by/--depends-on flag)"
+            " (or use --blocked-by/--depends-on flag)",
+            channel="err",
         )
     kind = known_type(call.line.text("type", "blocks"))
     task, target = ends(call, *words)
@@ -184,8 +187,9 @@ def _those_found(call: Call) -> list[Task]:
 
 
 def _list_edges(call: Call, tasks: list[Task], kind: str) -> int:
+    near = edges_from(call.queue, [task.id for task in tasks])
     listed = {
-        task.id: [e for e in graph.edges(call.queue, task.id) if kind in ("", e.type)]
+        task.id: [edge for edge in near.get(task.id, ()) if kind in ("", edge.type)]
         for task in tasks
     }
     if call.json:
@@ -204,13 +208,15 @@ def _list_edges(call: Call, tasks: list[Task], kind: str) -> int:
 def _relate(call: Call) -> int:
     first, second = _pair(call)
     if first.id == second.id:
-        raise FlagError("cannot relate an issue to itself")
+        raise Failure("cannot relate an issue to itself", channel="err")
     try:
         with call.queue.db.writing():
             connect(call, first, second, "relates-to")
             connect(call, second, first, "relates-to")
     except FleetError as error:
-        raise FlagError(f"failed to add relates-to {first.id} -> {second.id}: {error}") from None
+        raise Failure(
+            f"failed to add relates-to {first.id} -> {second.id}: {error}", channel="err"
+        ) from None
     if call.json:
         call.put({"id1": first.id, "id2": second.id, "related": True})
     else:
@@ -237,7 +243,7 @@ def _pair(call: Call) -> tuple[Task, Task]:
             found(call, word, f"failed to resolve {word}") for word in exactly(call, 2)
         )
     except Failure as failure:
-        raise FlagError(failure.message) from None
+        raise Failure(failure.message, channel="err") from None
     return first, second
 
 

@@ -16,7 +16,7 @@ Edge = tuple[Task, Task, str]
 
 def add_from_file(call: Call, name: str) -> int:
     if call.words:
-        raise FlagError("--file cannot be used with positional issue IDs")
+        raise Failure("--file cannot be used with positional issue IDs", channel="err")
     edges = _edges(call, _text(call, name))
     with call.queue.db.writing():
         for task, target, kind in edges:
@@ -64,11 +64,11 @@ def _edge(call: Call, line: str) -> Edge:
     try:
         row = msgspec.json.decode(line, type=dict[str, Any])
     except msgspec.MsgspecError as error:
-        raise FlagError(f"invalid JSON: {error}") from None
+        raise Failure(f"invalid JSON: {error}", channel="err") from None
     source = str(row.get("from") or row.get("issue_id") or "")
     target = str(row.get("to") or row.get("depends_on_id") or "")
     if not source:
-        raise FlagError("missing from")
+        raise Failure("missing from", channel="err")
     if not target:
-        raise FlagError("missing to")
+        raise Failure("missing to", channel="err")
     return (*ends(call, source, target), known_type(str(row.get("type") or "blocks")))

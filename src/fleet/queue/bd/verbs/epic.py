@@ -3,7 +3,7 @@
 from fleet.flags import Flag
 from fleet.queue.bd.call import Call, Verb
 from fleet.queue.bd.shapes import issue
-from fleet.queue.sql import changes, graph
+from fleet.queue.sql import edits, graph
 from fleet.queue.sql.graph import Epic
 
 
@@ -31,7 +31,7 @@ def _close_eligible(call: Call) -> int:
     with call.queue.db.writing():
         epics = [epic for epic in graph.epics(call.queue) if epic.eligible]
         for epic in epics:
-            changes.finish(call.queue, epic.task.id, reason)
+            edits.close(call.queue, epic.task.id, reason=reason, actor=call.actor, force=True)
     if call.json:
         ids = [epic.task.id for epic in epics]
         call.put({"closed": ids, "count": len(ids), "reason": reason})

@@ -6,14 +6,20 @@ from fleet.errors import FleetError
 from fleet.queue.bd.call import Call, Failure, Verb
 from fleet.queue.bd.input import at_least, exactly, found
 from fleet.queue.bd.shapes import issue
-from fleet.queue.sql import changes, graph
+from fleet.queue.sql import graph
+from fleet.queue.sql.edits import Change, edit
+from fleet.queue.sql.figures import grouped
+from fleet.queue.sql.search import Search
+
+#: What counting by label calls the tasks that have none.
+_NO_LABEL = "(no labels)"
 
 
 def _add(call: Call) -> int:
     ids, labels = _ids_and_labels(call)
     for label in labels:
         refuse_reserved(label)
-    changes.label(call.queue, ids, labels)
+    change_all(call, ids, Change(add_labels=labels))
     _tell(call, ids, labels, "added", "Added", "to")
     for label in labels:
         if " " in label:
@@ -27,9 +33,16 @@ def _add(call: Call) -> int:
 
 def _remove(call: Call) -> int:
     ids, labels = _ids_and_labels(call)
-    changes.unlabel(call.queue, ids, labels)
+    change_all(call, ids, Change(remove_labels=labels))
     _tell(call, ids, labels, "removed", "Removed", "from")
     return 0
+
+
+def change_all(call: Call, ids: Sequence[str], change: Change) -> None:
+    """The same change to several tasks, all of them or none."""
+    with call.queue.db.writing():
+        for task_id in ids:
+            edit(call.queue, task_id, change, actor=call.actor)
 
 
 def _ids_and_labels(call: Call) -> tuple[list[str], list[str]]:
@@ -93,7 +106,7 @@ def _list(call: Call) -> int:
 
 
 def _list_all(call: Call) -> int:
-    counts = changes.label_counts(call.queue)
+    counts = [one for one in grouped(call.queue, Search(), "label") if one[0] != _NO_LABEL]
     if call.json:
         call.put([{"label": label, "count": count} for label, count in counts])
     elif counts:
@@ -115,7 +128,7 @@ def _propagate(call: Call) -> int:
         raise Failure("label cannot be empty")
     near = graph.neighbours(call.queue, parent.id, "up")
     children = [task.id for task, edge in near if edge == "parent-child"]
-    changes.label(call.queue, children, [label])
+    change_all(call, children, Change(add_labels=(label,)))
     if call.json:
         ids = [{"issue_id": task_id} for task_id in children]
         call.put([{**body, "label": label, "status": "propagated"} for body in ids])
@@ -132,7 +145,7 @@ def _tag(call: Call) -> int:
         raise Failure("label cannot be empty")
     for one in labels:
         refuse_reserved(one)
-    changes.label(call.queue, [task.id], labels)
+    change_all(call, [task.id], Change(add_labels=labels))
     if call.json:
         call.put(issue(call.queue.get(task.id)))
     else:

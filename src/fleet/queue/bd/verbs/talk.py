@@ -1,10 +1,10 @@
 """bd comment, bd comments, bd note: what people and agents say about a task."""
 
-from fleet.flags import Flag, FlagError
+from fleet.flags import Flag
 from fleet.queue.bd import shapes
-from fleet.queue.bd.call import Call, Verb
+from fleet.queue.bd.call import Call, Failure, Verb
 from fleet.queue.bd.input import TEXT_FLAGS, at_least, found, text_of
-from fleet.queue.sql import changes, talk
+from fleet.queue.sql import edits, talk
 
 _WAYS = "positional args, --stdin, or --file"
 
@@ -36,11 +36,12 @@ def _comments_add(call: Call) -> int:
 
 def _comments(call: Call) -> int:
     if len(at_least(call, 1)) > 1:
-        raise FlagError(
+        raise Failure(
             '"bd comments" takes a single issue id and lists its comments.\n\n'
             "To list comments:\n  bd comments <issue-id>\n\n"
             "To add a comment:\n  bd comments add <issue-id> <text>\n\n"
-            "See: bd comments --help"
+            "See: bd comments --help",
+            channel="err",
         )
     task = found(call, call.words[0])
     listed = talk.comments(call.queue, task.id)
@@ -73,7 +74,8 @@ def _note(call: Call) -> int:
     word, *rest = at_least(call, 1)
     text = text_of(call, rest, "note", ways=_WAYS)
     task = found(call, word)
-    after = changes.append_note(call.queue, task.id, text)
+    change = edits.Change(append_notes=text)
+    after = edits.edit(call.queue, task.id, change, actor=call.actor).after
     if call.json:
         call.put(shapes.issue(after))
     else:

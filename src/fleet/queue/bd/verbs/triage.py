@@ -3,21 +3,23 @@
 import re
 from datetime import UTC
 
+from msgspec import UNSET
+
 from fleet.errors import FleetError
 from fleet.flags import Flag
 from fleet.queue.bd.call import Call, Failure, Verb
 from fleet.queue.bd.input import at_least, exactly, found
 from fleet.queue.bd.shapes import issue
 from fleet.queue.bd.times import read_time
-from fleet.queue.sql import changes
+from fleet.queue.sql.edits import Change, Stale, edit
+from fleet.schemas import Task
 
 
 def _assign(call: Call) -> int:
     word, assignee = exactly(call, 2)
     task = found(call, word)
-    after = changes.assign(
-        call.queue, task.id, assignee, actor=call.actor, force=call.line.switch("force")
-    )
+    change = Change(assignee=assignee, force=call.line.switch("force"))
+    after = edit(call.queue, task.id, change, actor=call.actor).after
     if call.json:
         call.put(issue(after))
     elif assignee:
@@ -34,7 +36,8 @@ def _priority(call: Call) -> int:
             f'invalid priority "{level}" (expected 0-4 or P0-P4, not words like high/medium/low)'
         )
     task = found(call, word)
-    after = changes.set_priority(call.queue, task.id, int(level[-1]))
+    change = Change(fields={"priority": int(level[-1])})
+    after = edit(call.queue, task.id, change, actor=call.actor).after
     if call.json:
         call.put(issue(after))
     else:
@@ -62,9 +65,13 @@ def _defer(call: Call) -> int:
             " Issue will appear in bd ready immediately."
         )
         call.warn("  Did you mean a future date? Use --until=+1h or --until=tomorrow")
-    reason = call.line.text("reason")
+    change = Change(
+        status="deferred",
+        defer_until=UNSET if until is None else until,
+        append_notes=call.line.text("reason"),
+    )
     with call.queue.db.writing():
-        tasks = [changes.put_off(call.queue, one, until=until, reason=reason) for one in ids]
+        tasks = [edit(call.queue, one, change, actor=call.actor).after for one in ids]
     if call.json:
         call.put([issue(task) for task in tasks])
     for task in () if call.json else tasks:
@@ -77,7 +84,7 @@ def _undefer(call: Call) -> int:
     ids = _all_or_none(call)
     if ids is None:
         return 1
-    woken = [(task_id, changes.wake(call.queue, task_id)) for task_id in ids]
+    woken = [(task_id, _woken(call, task_id)) for task_id in ids]
     for task_id, task in woken:
         if task is None:
             status = call.queue.get(task_id).status
@@ -88,6 +95,14 @@ def _undefer(call: Call) -> int:
     if call.json and tasks:
         call.put([issue(task) for task in tasks])
     return 0
+
+
+def _woken(call: Call, task_id: str) -> Task | None:
+    change = Change(status="open", defer_until=None, if_status="deferred")
+    try:
+        return edit(call.queue, task_id, change, actor=call.actor).after
+    except Stale:
+        return None
 
 
 def _all_or_none(call: Call) -> list[str] | None:
