@@ -47,7 +47,7 @@ class SqlQueue:
         check(draft)
         with self.db.writing():
             now = self.db.now()
-            task_id = self._new_id(draft, now)
+            task_id = self.new_id(draft, now)
             labels = set(draft.labels)
             if draft.parent is not None and draft.inherit_labels:
                 labels |= set(self.get(draft.parent).labels)
@@ -245,17 +245,23 @@ class SqlQueue:
     def exists(self, task_id: str) -> bool:
         return bool(self.db.rows(self.sql["exists"], {"id": task_id}))
 
-    def _new_id(self, draft: Draft, now: datetime) -> str:
+    def new_id(self, draft: Draft, now: datetime) -> str:
+        """A free id for a draft; inside the transaction that uses it."""
         if draft.id is not None:
             if self.exists(check_id(draft.id)):
                 raise Refused(f"issue {draft.id} already exists")
             return draft.id
         if draft.parent is not None:
-            numbered = self.db.rows(self.sql["next_child"], {"id": draft.parent})
-            if not numbered:
-                raise NotFound(f'no issue found matching "{draft.parent}"')
-            return f"{draft.parent}.{numbered[0][0]}"
+            return self._child_id(draft.parent)
         return self._hash_id(draft, now)
+
+    def _child_id(self, parent: str) -> str:
+        """The parent's next number. One that somebody gave away by hand is passed over."""
+        while numbered := self.db.rows(self.sql["next_child"], {"id": parent}):
+            child = f"{parent}.{numbered[0][0]}"
+            if not self.exists(child):
+                return child
+        raise NotFound(f'no issue found matching "{parent}"')
 
     def _hash_id(self, draft: Draft, now: datetime) -> str:
         """A free hash id; the first collision at a length shows that ids must grow longer."""

@@ -143,7 +143,7 @@ def tree(queue: "SqlQueue", root: Task, direction: Direction, depth: int) -> Ite
 
 
 def cycles(queue: "SqlQueue") -> list[list[str]]:
-    """Groups of tasks that wait for each other. The rules above keep this empty; an import or a
+    """Circles of tasks, each of which waits for the next. The rules above keep this empty; a
     hand in the database might not.
     """
     after: dict[str, set[str]] = {}
@@ -154,7 +154,7 @@ def cycles(queue: "SqlQueue") -> list[list[str]]:
         try:
             TopologicalSorter(after).prepare()
         except CycleError as error:
-            members: list[str] = error.args[1][:-1]
+            members: list[str] = error.args[1][:0:-1]
             found.append(members)
             for member in members:
                 del after[member]

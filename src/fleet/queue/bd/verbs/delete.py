@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from fleet.errors import Refused
+from fleet.errors import FleetError, NotFound, Refused
 from fleet.flags import Flag
 from fleet.queue.bd.call import Call, Failure, Verb
 from fleet.queue.bd.call import encoded as json_text
@@ -20,17 +20,30 @@ def _delete(call: Call) -> int:
             "no issue IDs provided\nUsage:\n  bd delete <issue-id> [issue-id...] [flags]",
             channel="err",
         )
-    ids = [word for word in dict.fromkeys(words) if call.queue.exists(word)]
-    missing = [word for word in dict.fromkeys(words) if word not in ids]
-    if missing and len(words) == 1:
-        raise Failure(f"issue {missing[0]} not found", channel="err")
-    if missing:
-        raise Failure(f"issues not found: {', '.join(missing)}", channel="err")
+    ids = _whole_ids(call, words)
     cascade = line.switch("cascade")
     if line.switch("force") and not line.switch("dry-run"):
         done = removal.remove(call.queue, ids, cascade=cascade, orphan=True)
         return _deleted(call, ids, done)
     return _preview(call, ids, cascade=cascade)
+
+
+def _whole_ids(call: Call, words: Sequence[str]) -> list[str]:
+    """The ids that the words mean; if one means none, nothing is deleted."""
+    ids: dict[str, None] = {}
+    missing: list[str] = []
+    for word in words:
+        try:
+            ids[call.resolve(word)] = None
+        except NotFound:
+            missing.append(word)
+        except FleetError as error:
+            raise Failure(error.message, channel="err") from None
+    if missing and len(words) == 1:
+        raise Failure(f"issue {missing[0]} not found", channel="err")
+    if missing:
+        raise Failure(f"issues not found: {', '.join(missing)}", channel="err")
+    return list(ids)
 
 
 def _listed(call: Call) -> list[str]:

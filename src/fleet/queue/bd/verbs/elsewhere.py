@@ -4,6 +4,8 @@ What scripts and agents call as a matter of routine (`dolt push`, `sync`) succee
 nothing; what would have to change something is refused and names bd.
 """
 
+from collections.abc import Sequence
+
 from fleet.flags import Flag
 from fleet.queue.bd.call import Call, Failure, Verb
 
@@ -98,17 +100,24 @@ COMMIT = Verb(run=_commit, usage="bd dolt commit", about="Nothing to commit here
 STATUS = Verb(run=_status, usage="bd dolt status", about="Where the queue is", flags=_ACCEPTED)
 REMOTES = Verb(run=_remotes, usage="bd dolt remote list", about="There are none", flags=_ACCEPTED)
 SYNC = Verb(run=_sync, usage="bd sync", about="Nothing to sync here", flags=_ACCEPTED)
-_REFUSED = (
-    *_ACCEPTED,
-    Flag("check", help="Not here"),
-    Flag("fix", "switch", help="Not here"),
-    Flag("list", "switch", help="Not here"),
+
+
+def _refused(name: str, about: str, texts: Sequence[str], switches: Sequence[str]) -> Verb:
+    flags = [Flag(flag, help="Not here") for flag in texts]
+    flags += [Flag(flag, "switch", help="Not here") for flag in switches]
+    return Verb(run=_refuse, usage=f"bd {name}", about=about, flags=(*_ACCEPTED, *flags))
+
+
+SETUP = _refused(
+    "setup",
+    "Not here: needs beads (bd)",
+    ("add", "output"),
+    ("check", "global", "list", "print", "project", "remove", "stealth"),
 )
-SETUP = Verb(run=_refuse, usage="bd setup", about="Not here: needs beads (bd)", flags=_REFUSED)
-HOOKS = Verb(run=_refuse, usage="bd hooks", about="Not here: needs beads (bd)", flags=_REFUSED)
-DOCTOR = Verb(
-    run=_refuse,
-    usage="bd doctor",
-    about="Not here: needs beads (bd); fleet doctor checks fleet",
-    flags=_REFUSED,
+HOOKS = _refused("hooks", "Not here: needs beads (bd)", (), ("shared", "chain"))
+DOCTOR = _refused(
+    "doctor",
+    "Not here: needs beads (bd); fleet doctor checks fleet",
+    ("check", "migration", "output"),
+    ("agent", "check-health", "clean", "deep", "dry-run", "fix", "interactive", "perf", "server"),
 )

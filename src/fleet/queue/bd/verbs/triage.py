@@ -59,6 +59,7 @@ def _defer(call: Call) -> int:
     ids = _all_or_none(call)
     if ids is None:
         return 1
+    until = until.replace(microsecond=0) if until else None
     if until is not None and until <= now:
         call.warn(
             f'! Defer date "{until.astimezone(UTC):%Y-%m-%d %H:%M}" is in the past.'
