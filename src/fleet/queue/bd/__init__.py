@@ -18,13 +18,32 @@ from fleet.schemas import Settings
 #: Each command, and where it is answered: `module:VERB` of `fleet.queue.bd.verbs`.
 VERBS: Mapping[str, str] = {
     "version": "about:VERSION",
-    # dependencies, talk, claims, transfer, set-up
+    "help": "about:HELP",
+    # Making, finding and finishing tasks.
+    "create": "create:CREATE",
+    "new": "create:CREATE",
+    "q": "create:QUICK",
+    "show": "show:SHOW",
+    "view": "show:SHOW",
+    "list": "listing:LIST",
+    "search": "search:SEARCH",
+    "ready": "ready:READY",
+    "blocked": "blocked:BLOCKED",
+    "update": "update:UPDATE",
+    "close": "close:CLOSE",
+    "done": "close:CLOSE",
+    "reopen": "close:REOPEN",
+    "count": "count:COUNT",
+    "stats": "count:STATS",
+    "status": "count:STATS",
+    # Dependencies, talk, claims, transfer, set-up.
     "assign": "triage:ASSIGN",
+    "children": "children:CHILDREN",
     "comment": "talk:COMMENT",
     "comments": "talk:COMMENTS",
     "comments add": "talk:COMMENTS_ADD",
     "comments list": "talk:COMMENTS_LIST",
-    "context": "about:CONTEXT",
+    "context": "place:CONTEXT",
     "defer": "triage:DEFER",
     "delete": "delete:DELETE",
     "dep": "dep:DEP",
@@ -58,8 +77,8 @@ VERBS: Mapping[str, str] = {
     "human respond": "attention:RESPOND",
     "human stats": "attention:STATS",
     "import": "transfer:IMPORT",
-    "info": "about:INFO",
-    "init": "about:INIT",
+    "info": "place:INFO",
+    "init": "place:INIT",
     "kv": "memory:KV",
     "kv clear": "memory:KV_CLEAR",
     "kv get": "memory:KV_GET",
@@ -74,7 +93,7 @@ VERBS: Mapping[str, str] = {
     "link": "dep:LINK",
     "memories": "memory:MEMORIES",
     "note": "talk:NOTE",
-    "ping": "about:PING",
+    "ping": "place:PING",
     "prime": "prime:PRIME",
     "priority": "triage:PRIORITY",
     "recall": "memory:RECALL",
@@ -86,7 +105,7 @@ VERBS: Mapping[str, str] = {
     "tag": "label:TAG",
     "unclaim": "claims:UNCLAIM",
     "undefer": "triage:UNDEFER",
-    "where": "about:WHERE",
+    "where": "place:WHERE",
 }
 
 
@@ -103,8 +122,8 @@ def answer(
     """Carry out one bd command line and return its exit code."""
     errors = err or sys.stderr
     for number, word in enumerate(args, start=1):
-        if not word.isascii() and not _storable(word):
-            print(f"Error: argument {number} is not valid UTF-8: {word!a}", file=errors)
+        if not _storable(word):
+            print(f"Error: argument {number} is not valid UTF-8 text: {word!a}", file=errors)
             return 1
     name, rest = split_command(args)
     verb = find_verb(name)
@@ -132,10 +151,9 @@ def answer(
 def _storable(word: str) -> bool:
     """Arguments come as bytes; those that are not UTF-8 cannot be stored or shown again."""
     try:
-        word.encode()
+        return b"\0" not in word.encode()
     except UnicodeEncodeError:
         return False
-    return True
 
 
 def _carry_out(verb: Verb, call: Call) -> int:
