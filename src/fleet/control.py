@@ -128,7 +128,7 @@ def open_queue(home: Home, settings: Config) -> Queue:
     """The queue that runtime.toml names."""
     check_queue(settings.queue)
     if settings.queue == "beads":
-        from fleet.queue.beads import open_beads
+        from fleet.queue.beads.queue import open_beads
 
         return open_beads(home.path, timeout=timedelta(seconds=settings.bd_timeout_s))
     if settings.queue.startswith(_POSTGRES):

@@ -2,13 +2,16 @@
 `--flag value`, `--flag=value`, `-fvalue`, clustered short switches, and `--` to end them.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from msgspec import Struct
 
-Kind = Literal["text", "switch", "number", "list"]
+Kind = Literal["text", "switch", "number", "list", "array"]
 Value = str | bool | int | tuple[str, ...]
+
+_INTEGER = re.compile(r"[+-]?[0-9]{1,40}")
 
 
 class FlagError(Exception):
@@ -16,7 +19,9 @@ class FlagError(Exception):
 
 
 class Flag(Struct, frozen=True):
-    """One flag. A `list` may be given more than once, each with several values by comma."""
+    """One flag. A `list` may be given more than once, each with several values by comma; an
+    `array` may be given more than once, each a value as it stands.
+    """
 
     name: str
     kind: Kind = "text"
@@ -94,11 +99,11 @@ class _Reader:
             letter, letters = letters[0], letters[1:]
             flag = self.short.get(letter)
             if flag is None:
-                raise FlagError(f"unknown shorthand flag: {letter!r} in {word}")
+                raise FlagError(f"unknown shorthand flag: '{letter}' in {word}")
             if flag.kind == "switch" and not letters.startswith("="):
                 self.values[flag.name] = True
                 continue
-            value = letters.removeprefix("=") if letters else self._next(f"{letter!r} in {word}")
+            value = letters.removeprefix("=") if letters else self._next(f"'{letter}' in {word}")
             self._set(flag, value)
             return
 
@@ -112,15 +117,18 @@ class _Reader:
             case "text":
                 self.values[flag.name] = value
             case "list":
-                had = self.values.get(flag.name, ())
-                assert isinstance(had, tuple)
-                self.values[flag.name] = had + tuple(
-                    v.strip() for v in value.split(",") if v.strip()
-                )
+                self._append(flag, tuple(v.strip() for v in value.split(",") if v.strip()))
+            case "array":
+                self._append(flag, (value,))
             case "switch":
                 self.values[flag.name] = _boolean(flag, value)
             case "number":
                 self.values[flag.name] = _integer(flag, value)
+
+    def _append(self, flag: Flag, values: tuple[str, ...]) -> None:
+        had = self.values.get(flag.name, ())
+        assert isinstance(had, tuple)
+        self.values[flag.name] = had + values
 
 
 def _shown(flag: Flag) -> str:
@@ -128,9 +136,9 @@ def _shown(flag: Flag) -> str:
 
 
 def _boolean(flag: Flag, value: str) -> bool:
-    if value.lower() in ("true", "t", "1"):
+    if value in ("1", "t", "T", "true", "TRUE", "True"):
         return True
-    if value.lower() in ("false", "f", "0"):
+    if value in ("0", "f", "F", "false", "FALSE", "False"):
         return False
     raise FlagError(
         f'invalid argument "{value}" for "{_shown(flag)}" flag:'
@@ -139,13 +147,15 @@ def _boolean(flag: Flag, value: str) -> bool:
 
 
 def _integer(flag: Flag, value: str) -> int:
-    try:
-        return int(value, 10)
-    except ValueError:
-        raise FlagError(
-            f'invalid argument "{value}" for "{_shown(flag)}" flag:'
-            f' strconv.ParseInt: parsing "{value}": invalid syntax'
-        ) from None
+    why = "invalid syntax"
+    if _INTEGER.fullmatch(value):
+        if -(2**63) <= (number := int(value)) < 2**63:
+            return number
+        why = "value out of range"
+    raise FlagError(
+        f'invalid argument "{value}" for "{_shown(flag)}" flag:'
+        f' strconv.ParseInt: parsing "{value}": {why}'
+    )
 
 
 def take(

@@ -8,7 +8,8 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 from io import StringIO
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
@@ -16,7 +17,7 @@ from fleet import control
 from fleet.cli.text import one_line
 from fleet.control import Control
 from fleet.errors import BadInput, FleetError
-from fleet.flags import Flag, Parsed, parse, take
+from fleet.flags import Flag, FlagError, Parsed, parse, take
 from fleet.queue import bd as tracker
 from fleet.schemas import Settings
 from fleet.taskdir import task_json
@@ -28,6 +29,19 @@ CREATING = ("create", "new", "q")
 
 #: Flags of `create` that are fleet's own and never reach the tracker.
 OWN = (Flag("coder"), Flag("model"), Flag("cwd"))
+
+Style = Literal["line", "json", "id"]
+
+
+class Made(msgspec.Struct, frozen=True, kw_only=True):
+    """What a `create` came to, on whichever queue."""
+
+    code: int
+    style: Style
+    #: Id and title of each task that now exists.
+    issues: tuple[tuple[str, str], ...] = ()
+    out: str = ""
+    err: str = ""
 
 
 def bd(args: Sequence[str]) -> int:
@@ -75,40 +89,56 @@ def _forward(fleet: Control, args: Sequence[str]) -> int:
 
 
 def _create(fleet: Control, name: str, args: Sequence[str]) -> int:
-    verb = tracker.find_verb("create")
-    assert verb is not None
-    known = (*verb.flags, *tracker.GLOBAL)
-    own, rest = take(OWN, known, args)
-    settings = _settings(fleet, own)
-    try:
-        line = parse(known, rest)
-    except tracker.FlagError:
-        return _forward(fleet, [name, *rest])  # the tracker says what is wrong, in its own words
-    if line.switch("dry-run"):
-        return _forward(fleet, [name, *rest])
-    code, out = _ask(fleet, rest, settings)
-    if code == 0:
-        issues = _issues(out)
-        for issue in issues:
-            task_json.write(fleet.home, issue["id"], settings)
-        _tell(name, line, out, issues, settings)
-    return code
-
-
-def _ask(fleet: Control, args: Sequence[str], settings: Settings) -> tuple[int, str]:
     """Create through the tracker; the settings travel in the same call, so that no task can be
     claimed before its directory is known, whatever is killed and whenever.
     """
-    if fleet.config.queue == "beads":
-        from fleet.queue.beads.passthrough import create
+    verb = tracker.find_verb("create")
+    assert verb is not None
+    own, rest = take(OWN, (*verb.flags, *tracker.GLOBAL), args)
+    settings = _settings(fleet, own)
+    made = (_create_on_beads if fleet.config.queue == "beads" else _create_here)(
+        fleet, name, rest, settings
+    )
+    sys.stderr.write(made.err)
+    if made.code != 0 or not made.issues:
+        sys.stdout.write(made.out)
+        return made.code
+    for task_id, _ in made.issues:
+        task_json.write(fleet.home, task_id, settings)
+    _tell(made, settings)
+    return 0
 
-        return create(fleet.home.path, args, settings)
+
+def _create_on_beads(fleet: Control, name: str, args: Sequence[str], settings: Settings) -> Made:
+    from fleet.queue.beads.creation import create
+
+    made = create(fleet.home.path, args, settings, verb=name, invoked_in=Path.cwd())
+    issues = () if "--dry-run" in args else tuple((i.id, i.title) for i in made.issues)
+    return Made(code=made.code, style=made.style, issues=issues, out=made.out, err=made.err)
+
+
+def _create_here(fleet: Control, name: str, args: Sequence[str], settings: Settings) -> Made:
+    verb = tracker.find_verb(name)
+    assert verb is not None
     out = StringIO()
-    line = ["create", "--json", *args]
-    code = tracker.answer(line, fleet.tracker, env=os.environ, settings=settings, out=out)
-    if code:
-        sys.stdout.write(out.getvalue())
-    return code, out.getvalue()
+    try:
+        line = parse((*verb.flags, *tracker.GLOBAL), args)
+        dry = line.switch("dry-run")
+    except FlagError:
+        line, dry = Parsed({}, ()), True  # the tracker says what is wrong, in its own words
+    words = [name, *args] if dry else ["create", "--json", *_without(args, "--silent")]
+    code = tracker.answer(words, fleet.tracker, env=os.environ, settings=settings, out=out)
+    style: Style = "line"
+    if name == "q" or line.switch("silent"):
+        style = "id"
+    elif line.switch("json") or line.text("format") == "json":
+        style = "json"
+    issues = _issues(out.getvalue()) if code == 0 and not dry else ()
+    return Made(code=code, style=style, issues=issues, out=out.getvalue())
+
+
+def _without(args: Sequence[str], switch: str) -> list[str]:
+    return [word for word in args if word != switch]
 
 
 def _settings(fleet: Control, own: Mapping[str, str]) -> Settings:
@@ -131,33 +161,37 @@ def _settings(fleet: Control, own: Mapping[str, str]) -> Settings:
     return Settings(cwd=cwd, coder=coder, model=model)
 
 
-def _issues(out: str) -> list[dict[str, Any]]:
-    """The issues that a `create --json` answer tells of, in either shape of bd's JSON."""
-    answer = msgspec.json.decode(out)
-    if isinstance(answer, dict) and "data" in answer:
-        answer = answer["data"]
-    return answer if isinstance(answer, list) else [answer]
+class _Issue(msgspec.Struct):
+    id: str = ""
+    title: str = ""
+    #: Where BD_JSON_ENVELOPE puts the answer.
+    data: "_Issue | list[_Issue] | None" = None
 
 
-def _tell(
-    name: str, line: Parsed, out: str, issues: list[dict[str, Any]], settings: Settings
-) -> None:
-    if name == "q" or line.switch("silent"):
-        print("\n".join(issue["id"] for issue in issues))
-    elif line.switch("json") or line.text("format") == "json":
-        sys.stdout.write(out)
-    else:
-        where = ", ".join(
-            f"{key}: {value}"
-            for key, value in (
-                ("cwd", settings.cwd),
-                ("coder", settings.coder),
-                ("model", settings.model),
-            )
-            if value is not None
+def _issues(out: str) -> tuple[tuple[str, str], ...]:
+    """Id and title of each issue that a `create --json` answer tells of, in either shape."""
+    answer = msgspec.json.decode(out, type=_Issue | list[_Issue])
+    if isinstance(answer, _Issue):
+        answer = answer.data or answer
+    issues = answer if isinstance(answer, list) else [answer]
+    return tuple((issue.id, issue.title) for issue in issues)
+
+
+def _tell(made: Made, settings: Settings) -> None:
+    if made.style == "json":
+        sys.stdout.write(made.out)
+        return
+    where = ", ".join(
+        f"{key}: {one_line(value)}"
+        for key, value in (
+            ("cwd", settings.cwd),
+            ("coder", settings.coder),
+            ("model", settings.model),
         )
-        for issue in issues:
-            print(f"Created {issue['id']}: {one_line(issue['title'])}  [{where}]")
+        if value is not None
+    )
+    for task_id, title in made.issues:
+        print(task_id if made.style == "id" else f"Created {task_id}: {one_line(title)}  [{where}]")
 
 
 def bd_command() -> "click.Command":
@@ -165,5 +199,5 @@ def bd_command() -> "click.Command":
     import click
 
     words = click.Argument(["args"], nargs=-1, type=click.UNPROCESSED)
-    settings = {"ignore_unknown_options": True, "help_option_names": []}
+    settings: dict[str, Any] = {"ignore_unknown_options": True, "help_option_names": []}
     return click.Command("bd", callback=bd, params=[words], context_settings=settings)

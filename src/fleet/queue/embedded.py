@@ -70,6 +70,7 @@ class Sqlite:
         bell: str = BELL,
     ) -> None:
         self.path = home / file
+        self.address = str(self.path)
         self.now = clock
         self._bell = Doorbell(home / bell)
         with translated(self.path):

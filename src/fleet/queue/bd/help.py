@@ -35,7 +35,13 @@ def help_for(verb: Verb) -> str:
     return "\n".join(parts)
 
 
-_VALUE = {"switch": "", "number": " int", "list": " strings", "text": " string"}
+_VALUE = {
+    "switch": "",
+    "number": " int",
+    "list": " strings",
+    "array": " stringArray",
+    "text": " string",
+}
 
 
 def _table(flags: Sequence[Flag]) -> list[str]:

@@ -5,14 +5,13 @@ fleet is killed the moment bd has committed. What bd only warns about is checked
 """
 
 from fleet.errors import BadInput, FleetError, NotFound, QueueError, Refused
-from fleet.queue import ids
 from fleet.queue.base import Draft
 from fleet.queue.beads.claims import with_entry
 from fleet.queue.beads.issues import Issue, task_of
 from fleet.queue.beads.ledger import Ledger
 from fleet.queue.beads.tracker import Tracker
 from fleet.queue.sql import TITLE_LIMIT, check
-from fleet.schemas import Task
+from fleet.schemas import Task, check_id
 
 
 class Additions:
@@ -35,8 +34,8 @@ class Additions:
 
     def _check_links(self, draft: Draft) -> None:
         """Look before: bd makes the task even if a link fails, and 1.0 overwrites a taken id."""
-        links = [ids.check_id(link) for link in _links(draft)]
-        own = [] if draft.id is None else [ids.check_id(draft.id)]
+        links = [check_id(link) for link in _links(draft)]
+        own = [] if draft.id is None else [check_id(draft.id)]
         if draft.id in links:
             raise Refused(f"cannot add self-dependency: {draft.id} cannot depend on itself")
         if not links and not own:
