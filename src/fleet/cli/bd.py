@@ -162,18 +162,23 @@ def _settings(fleet: Control, own: Mapping[str, str]) -> Settings:
 
 
 class _Issue(msgspec.Struct):
-    id: str = ""
-    title: str = ""
-    #: Where BD_JSON_ENVELOPE puts the answer.
-    data: "_Issue | list[_Issue] | None" = None
+    id: str
+    title: str
+
+
+class _Envelope(msgspec.Struct):
+    """What BD_JSON_ENVELOPE=1 puts around an answer."""
+
+    data: _Issue | list[_Issue]
 
 
 def _issues(out: str) -> tuple[tuple[str, str], ...]:
     """Id and title of each issue that a `create --json` answer tells of, in either shape."""
-    answer = msgspec.json.decode(out, type=_Issue | list[_Issue])
-    if isinstance(answer, _Issue):
-        answer = answer.data or answer
-    issues = answer if isinstance(answer, list) else [answer]
+    try:
+        answer = msgspec.json.decode(out, type=_Envelope).data
+    except msgspec.ValidationError:
+        answer = msgspec.json.decode(out, type=_Issue | list[_Issue])
+    issues = [answer] if isinstance(answer, _Issue) else answer
     return tuple((issue.id, issue.title) for issue in issues)
 
 
