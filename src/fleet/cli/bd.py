@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 
 from fleet import control
+from fleet.cli import own_task
 from fleet.cli.text import one_line
 from fleet.control import Control
 from fleet.errors import BadInput, FleetError
@@ -50,6 +51,10 @@ def bd(args: Sequence[str]) -> int:
     name, rest = tracker.split_command(args)
     if name == "help" or "--help" in rest or "-h" in rest:
         return _help(args)
+    told = own_task.heard(args, os.environ)
+    if told is not None:
+        print("\n".join(told))
+        return 0
     fleet = control.opened()
     try:
         return _create(fleet, name, rest) if name in CREATING else _forward(fleet, args)
