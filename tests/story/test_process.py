@@ -139,6 +139,37 @@ def test_a_lock_file_that_was_deleted_does_not_let_a_second_agent_in(stage):
     assert not identity.alive(started.agent)
 
 
+@linux
+def test_a_run_clears_the_way_of_what_an_earlier_one_left(stage):
+    """Starting while orphans of a killed keeper hold the lock ends them first, then starts."""
+    first = stage.run(*fake("hider.py", "neither"))
+    stage.start(first)
+    wait_for_output(first, "up")
+    tree = identity.tree(first.started().agent)
+    identity.send(first.started().keeper, signal.SIGKILL)
+    second = stage.run("true")
+    assert stage.start(second).wait(PATIENCE)
+    assert process.state_of(second).exit.code == 0
+    assert not any(identity.alive(who) for who in tree)
+    assert first.fenced()
+
+
+@linux
+def test_orphans_that_withstand_killing_keep_the_task_to_themselves(stage, monkeypatch):
+    """As long as they live no run starts, and they are named; afterwards the run is just lost."""
+    first = stage.run(*fake("hider.py", "neither"))
+    stage.start(first)
+    wait_for_output(first, "up")
+    os.kill(first.started().keeper.pid, signal.SIGKILL)
+    with monkeypatch.context() as patch:
+        patch.setattr(identity, "send", lambda *_: False)
+        state = process.state_of(first, patience=0.1)
+        assert isinstance(state, process.Orphaned)
+        assert all(identity.alive(who) for who in state.survivors)
+        assert process.start_keeper(stage.run("true"), os.environ) == process.Busy(first)
+    assert process.state_of(first) == process.Vanished(first.started())
+
+
 @pytest.mark.parametrize("name", ["run.json", "started", "exit.json"])
 def test_a_damaged_record_is_told_and_never_guessed(stage, name):
     """Half a file, a link or a pipe in a record's place is an error that names the file."""
