@@ -12,7 +12,7 @@ import pytest
 from fleet.errors import FleetError, InvalidTask
 from fleet.supervisor import identity, process
 from fleet.taskdir.rundir import ProcessId
-from tests.story.stage import FAKES, PATIENCE, fake, output, wait_for_output, wait_until
+from tests.story.stage import FAKES, PATIENCE, fake, output, wait_for_output, wait_gone, wait_until
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
 
@@ -161,6 +161,7 @@ def test_orphans_that_withstand_killing_keep_the_task_to_themselves(stage, monke
     stage.start(first)
     wait_for_output(first, "up")
     os.kill(first.started().keeper.pid, signal.SIGKILL)
+    wait_gone(first.started().keeper, first.started().agent)
     with monkeypatch.context() as patch:
         patch.setattr(identity, "send", lambda *_: False)
         state = process.state_of(first, patience=0.1)

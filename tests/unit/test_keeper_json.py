@@ -9,17 +9,19 @@ from fleet.supervisor import keeper
 
 values = st.recursive(
     st.none() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
-    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=6,
 )
+records = st.dictionaries(st.text(max_size=5), values, max_size=4)
 
 
-@given(st.dictionaries(st.text(), values))
+@given(records)
 def test_what_the_keeper_writes_anyone_can_read(record):
     """Every record comes back the same through the standard library."""
     assert json.loads(keeper.dumps(record)) == record
 
 
-@given(st.dictionaries(st.text(), values), st.booleans())
+@given(records, st.booleans())
 def test_the_keeper_reads_what_anyone_writes(record, ascii_only):
     """Escaped or not, every file comes back the same."""
     assert keeper.loads(json.dumps(record, ensure_ascii=ascii_only)) == record
