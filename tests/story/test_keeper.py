@@ -9,6 +9,7 @@ import time
 import pytest
 
 from fleet.supervisor import identity, keeper, process
+from fleet.taskdir.lock import locked
 from tests.story.stage import FAKES, PATIENCE, fake, output, wait_for_output, wait_gone, wait_until
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="needs a subreaper and pdeathsig")
@@ -213,7 +214,8 @@ def test_what_cannot_be_killed_is_named_and_does_not_hold_the_run(stage, monkeyp
     assert stage.start(run, KEEPER=keeper.__file__).wait(PATIENCE)
     daemon = int(output(run).split()[1])
     assert [left.pid for left in run.exit().left] == [daemon]
-    assert process.start_keeper(stage.run("true"), os.environ) == process.Busy()
+    with locked(run.lock) as lock:
+        assert lock is None
     assert process.state_of(run) == process.Ended(run.exit())
     assert identity.identify(daemon) is None
 
@@ -250,7 +252,7 @@ def test_a_second_keeper_on_one_task_refuses(stage):
     wait_for_output(first, "ready")
     second = stage.run("true")
     assert by_hand(second) == keeper.BUSY
-    assert process.start_keeper(second, os.environ) == process.Busy()
+    assert process.start_keeper(second, os.environ) == process.Busy(first)
     assert second.started() is None
     process.stop(first)
     assert child.wait(PATIENCE)

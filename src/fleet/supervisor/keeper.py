@@ -52,8 +52,7 @@ def main() -> NoReturn:
             os.closerange(fd, fd + 1)  # unlike close(), it does not mind one that is closed
     tree = Tree(loads(read("run.json")))
     error = tree.start(lock)
-    tree.keep()
-    tree.record(error)
+    tree.record(error, left=tree.keep())
     os._exit(0)  # taking the interpreter down politely would only cost time
 
 
@@ -104,8 +103,8 @@ class Tree:
         sync("started", ".")  # late, so that no agent waits for the disk
         return loads(text) if text else None
 
-    def keep(self) -> None:
-        """Wait until nothing is left, or until nothing more can be done about it."""
+    def keep(self) -> dict[tuple[int, int], str]:
+        """Wait until nothing is left, or nothing more can be done; then whoever is left."""
         sweeping, pause, give_up = False, 0.02, float("inf")
         while self.reap() and (now := time.monotonic()) < give_up:
             if self.status is not None and not sweeping:
@@ -121,6 +120,7 @@ class Tree:
             asked = signal.sigwait(WAKE)
             if asked in (signal.SIGTERM, signal.SIGINT) and self.status is None:
                 self.obey(now=asked == signal.SIGINT or self.stop is not None)
+        return descendants() if time.monotonic() >= give_up else {}
 
     def reap(self) -> bool:
         """False once no child is left: to a subreaper that means no descendant either."""
@@ -156,7 +156,7 @@ class Tree:
                 break
         return None
 
-    def record(self, error: dict[str, Any] | None) -> None:
+    def record(self, error: dict[str, Any] | None, left: dict[tuple[int, int], str]) -> None:
         """Write exit.json. A full disk may find room again; the lock is ours until then."""
         import resource
 
@@ -174,7 +174,7 @@ class Tree:
             "cpu_seconds": usage.ru_utime + usage.ru_stime,
             "max_rss_bytes": usage.ru_maxrss * (1024 if LINUX else 1),
             "swept": leftovers(self.swept),
-            "left": leftovers(descendants()),
+            "left": leftovers(left),
         }
         for _ in range(60):
             try:
@@ -327,13 +327,19 @@ def utc() -> str:
 class Plain:
     """The options of a JSON scanner that does nothing special."""
 
-    strict, memo, object_hook, object_pairs_hook = True, {}, None, None
+    strict, memo = True, {}
+    object_hook = object_pairs_hook = array_hook = None
     parse_float, parse_int, parse_constant = float, int, float
 
 
 def loads(text: str) -> dict[str, Any]:
     scan: Any = make_scanner
-    return scan(Plain)(text, 0)[0]
+    try:
+        return scan(Plain)(text, 0)[0]
+    except (AttributeError, TypeError):  # a later Python may ask for more than Plain has
+        import json
+
+        return json.loads(text)
 
 
 def dumps(value: Any) -> str:

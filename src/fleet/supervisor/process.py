@@ -57,7 +57,9 @@ State = Running | Ended | Vanished | NeverStarted | Orphaned
 
 
 class Busy(Struct, frozen=True, tag=True):
-    """Nothing was started: a run of this task lives."""
+    """Nothing was started: this run of the task lives, or what is left of it withstands killing."""
+
+    holder: Run | None
 
 
 class Keeper:
@@ -107,10 +109,20 @@ def start_keeper(run: Run, env: Mapping[str, str]) -> Keeper | Busy:
 
     `env` is the agent's whole environment; it goes there by way of the keeper's own.
     """
+    holder = run.lock_holder()
+    if (keeper := _try_start(run, env)) is not None:
+        return keeper
+    # Held for a run whose keeper is dead: asking what became of it ends what is left of it.
+    if holder is not None and not isinstance(state_of(holder), Running | Orphaned):
+        keeper = _try_start(run, env)
+    return keeper or Busy(holder)
+
+
+def _try_start(run: Run, env: Mapping[str, str]) -> Keeper | None:
     mark = {identity.MARK: run.spec().id}
     with locked(run.lock) as lock:
         if lock is None:
-            return Busy()
+            return None
         lock.write_holder(run.path.name)
         pid = _spawn(run, {**env, **mark}, lock.fd)
         lock.hand_down()
@@ -183,7 +195,7 @@ def state_of(run: Run, patience: float = PATIENCE) -> State:
     while True:
         with locked(run.lock) as lock:
             # A lock that is held for another run of the task tells that this one is over.
-            if lock is not None or not run.holds_lock():
+            if lock is not None or run.lock_holder() != run:
                 return _settle(run, end)
         started = run.started()
         if started and identity.alive(started.keeper):
