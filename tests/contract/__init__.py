@@ -2,4 +2,6 @@
 
 import pytest
 
-pytest.register_assert_rewrite("tests.contract.queue_contract", "tests.contract.queue_facts")
+pytest.register_assert_rewrite(
+    "tests.contract.queue_contract", "tests.contract.queue_facts", "tests.contract.queue_model"
+)

@@ -51,7 +51,12 @@ def open_embedded(
 class Sqlite:
     """One APSW connection as a Database."""
 
-    dialect: Mapping[str, str] = {"skip_locked": "", "lock_graph": "SELECT 1"}
+    dialect: Mapping[str, str] = {
+        # Without statistics SQLite would rather sort than walk the index that has the order.
+        "by_queue_order": "INDEXED BY tasks_waiting",
+        "skip_locked": "",
+        "lock_graph": "SELECT 1",
+    }
 
     def __init__(
         self,
