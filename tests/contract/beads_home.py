@@ -1,6 +1,7 @@
 """Homes for tests against the real `bd`: one is initialised, and each test gets a copy."""
 
 import shutil
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -13,7 +14,12 @@ from tests.conftest import need
 def pristine_home(tmp_path_factory) -> Path:
     """An initialised home that nobody writes to: `bd init` takes seconds, a copy milliseconds."""
     need("bd")
-    home = tmp_path_factory.mktemp("pristine") / "home"
+    return _made(tmp_path_factory.getbasetemp())
+
+
+@cache  # two test modules use the fixture, and each has its own
+def _made(folder: Path) -> Path:
+    home = folder / "pristine-beads" / "home"
     init_beads(home)
     return home
 
