@@ -1,6 +1,6 @@
 """`bd create` and `bd q`: a new task, or nothing at all."""
 
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
@@ -14,8 +14,6 @@ from fleet.queue.bd.drafts import draft_of, gate_of, quick_draft
 from fleet.queue.bd.shapes import issue
 from fleet.queue.sql.edits import Change, edit
 from fleet.schemas import Task
-
-_NO_TIME = "0001-01-01T00:00:00Z"
 
 
 def _create(call: Call) -> int:
@@ -74,8 +72,7 @@ def _add(call: Call, draft: Draft) -> Task:
 
 def _preview(call: Call, draft: Draft) -> int:
     if call.json:
-        shape = issue(Task(id="", title=draft.title, **_as_if(draft)))
-        call.put({**shape, "created_at": _NO_TIME, "updated_at": _NO_TIME})
+        call.put(issue(Task(id="", title=draft.title, **_as_if(draft))))
         return 0
     call.say("⚠ [DRY RUN] Would create issue:")
     call.say(f"  ID: {draft.id or '(will be generated)'}\n  Title: {draft.title}")
@@ -86,7 +83,8 @@ def _preview(call: Call, draft: Draft) -> int:
 def _as_if(draft: Draft) -> dict[str, Any]:
     own = ("depends_on", "blocks", "parent", "inherit_labels", "id", "title")
     fields = {k: v for k, v in msgspec.structs.asdict(draft).items() if k not in own}
-    return {**fields, "created_at": datetime.min, "updated_at": datetime.min}  # noqa: DTZ901
+    never = datetime.min.replace(tzinfo=UTC)
+    return {**fields, "created_at": never, "updated_at": never}
 
 
 def _warn_of_the_past(call: Call, put_off: datetime | None) -> None:
