@@ -5,6 +5,15 @@ import shutil
 
 import pytest
 
+from tests.contract.postgres_server import (
+    new_postgres_dsn,
+    postgres_dsn,
+    postgres_server,
+    shared_database,
+)
+
+__all__ = ["new_postgres_dsn", "postgres_dsn", "postgres_server", "shared_database"]
+
 #: Tools that must be there: a missing one fails the test instead of skipping it. `all` is all.
 REQUIRED = set(os.environ.get("FLEET_REQUIRE", "").replace(",", " ").split())
 

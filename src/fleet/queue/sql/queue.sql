@@ -6,24 +6,28 @@ tasks.design, tasks.acceptance_criteria, tasks.notes, tasks.spec_id, tasks.assig
 tasks.estimated_minutes, tasks.started_at, tasks.closed_at, tasks.close_reason, tasks.due_at, tasks.defer_until,
 tasks.not_before, tasks.external_ref, tasks.metadata, tasks.extra, tasks.fence, tasks.lease_owner, tasks.lease_until,
 tasks.heartbeat_at,
-(SELECT string_agg(l.label, ',' ORDER BY l.label) FROM labels l WHERE l.task_id = tasks.id)
+(SELECT string_agg(l.label, '
+' ORDER BY l.label) FROM labels l WHERE l.task_id = tasks.id)
 
 -- name: held_up
--- True while the task, or any of its ancestors, waits for another task or is put off.
-EXISTS (
+-- True while the task, or any of its ancestors, waits for another task or is put off. Most tasks
+-- depend on nothing, so that is looked at first; its OFFSET keeps PostgreSQL from hashing every
+-- dependency there ever was. CROSS JOIN makes SQLite join in the written order.
+(EXISTS (SELECT 1 FROM dependencies own WHERE own.task_id = tasks.id LIMIT 1 OFFSET 0) AND EXISTS (
     WITH RECURSIVE line (id) AS (
         SELECT tasks.id
         UNION
-        SELECT up.depends_on_id FROM dependencies up JOIN line ON up.task_id = line.id
-        WHERE up.type = 'parent-child'
+        SELECT up.depends_on_id FROM line CROSS JOIN dependencies up
+        WHERE up.task_id = line.id AND up.type = 'parent-child'
     )
     SELECT 1 FROM line
-    JOIN dependencies d ON d.task_id = line.id
-    JOIN tasks target ON target.id = d.depends_on_id
-    WHERE (d.type IN ('blocks', 'conditional-blocks') AND target.status NOT IN ('closed', 'pinned'))
+    CROSS JOIN dependencies d
+    CROSS JOIN tasks target
+    WHERE d.task_id = line.id AND target.id = d.depends_on_id AND (
+          (d.type IN ('blocks', 'conditional-blocks') AND target.status NOT IN ('closed', 'pinned'))
        OR (d.type = 'parent-child' AND target.defer_until > :now)
-       OR (d.type = 'waits-for' AND {children_outstanding})
-)
+       OR (d.type = 'waits-for' AND {children_outstanding}))
+))
 
 -- name: children_outstanding
 -- `any-children` opens with the first closed child, the default gate with the last.
@@ -43,12 +47,13 @@ AND tasks.issue_type NOT IN ('merge-request', 'gate', 'molecule', 'message', 'ag
 AND NOT {held_up}
 
 -- name: claimable
+-- CASE, so that no planner takes the statuses apart and sorts instead of walking `tasks_waiting`.
 tasks.status IN ('open', 'deferred', 'in_progress')
-AND (
-    (tasks.status = 'open' AND tasks.assignee IN ('', :owner))
-    OR (tasks.status = 'deferred' AND tasks.defer_until <= :now AND tasks.assignee IN ('', :owner))
-    OR (tasks.status = 'in_progress' AND tasks.lease_until <= :now)
-)
+AND CASE tasks.status
+        WHEN 'open' THEN tasks.assignee IN ('', :owner)
+        WHEN 'deferred' THEN tasks.defer_until <= :now AND tasks.assignee IN ('', :owner)
+        ELSE tasks.lease_until <= :now
+    END
 AND (tasks.defer_until IS NULL OR tasks.defer_until <= :now)
 AND (tasks.not_before IS NULL OR tasks.not_before <= :now)
 AND tasks.issue_type NOT IN
@@ -56,15 +61,17 @@ AND tasks.issue_type NOT IN
 AND NOT {held_up}
 
 -- name: claim
+-- Picked once, before the update: a subquery that the engine may run again would lock more.
+WITH picked (id) AS MATERIALIZED (
+    SELECT tasks.id FROM tasks {by_queue_order} WHERE {claimable}
+    ORDER BY tasks.priority, tasks.created_at, tasks.id LIMIT :count
+    {skip_locked}
+)
 UPDATE tasks
 SET status = 'in_progress', assignee = :owner, lease_owner = :owner, lease_until = :until,
     heartbeat_at = :now, fence = fence + 1, started_at = coalesce(started_at, :now),
     updated_at = :now, not_before = NULL, defer_until = NULL
-WHERE id IN (
-    SELECT tasks.id FROM tasks WHERE {claimable}
-    ORDER BY tasks.priority, tasks.created_at, tasks.id LIMIT :count
-    {skip_locked}
-)
+WHERE id IN (SELECT id FROM picked)
 RETURNING {task_columns}
 
 -- name: renew
@@ -104,21 +111,6 @@ UPDATE tasks SET last_child = last_child + 1 WHERE id = :id RETURNING last_child
 
 -- name: insert_label
 INSERT INTO labels (task_id, label) VALUES (:id, :label) ON CONFLICT DO NOTHING
-
--- name: insert_dependency
-INSERT INTO dependencies (task_id, depends_on_id, type, created_at, created_by, metadata, thread_id)
-VALUES (:id, :depends_on, :type, :now, :actor, :metadata, :thread_id)
-
--- name: reaches
--- Does a blocking chain already lead from :from to :to?
-WITH RECURSIVE chain (id) AS (
-    SELECT d.depends_on_id FROM dependencies d
-    WHERE d.task_id = :from AND d.type IN ('blocks', 'conditional-blocks', 'parent-child')
-    UNION
-    SELECT d.depends_on_id FROM dependencies d JOIN chain ON d.task_id = chain.id
-    WHERE d.type IN ('blocks', 'conditional-blocks', 'parent-child')
-)
-SELECT 1 FROM chain WHERE id = :to
 
 -- name: meta
 SELECT value FROM meta WHERE key = :key

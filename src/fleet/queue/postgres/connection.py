@@ -1,0 +1,101 @@
+"""How a connection to the server is made, how it is seen to be dead, and how the server's time
+is known without asking for it each time.
+"""
+
+import select
+import time
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import psycopg
+from psycopg.conninfo import conninfo_to_dict
+from psycopg.types.numeric import Int8Dumper
+
+#: Used where the address does not say otherwise. A host that vanished without a word is given
+#: up after half a minute instead of never.
+_DEFAULTS: dict[str, str | int] = {
+    "application_name": "fleet",
+    "connect_timeout": 10,
+    "keepalives_idle": 30,
+    "keepalives_interval": 10,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 30_000,
+}
+
+#: Clocks drift apart, so the server's is looked at again after this long.
+MEASURE_AGAIN = timedelta(minutes=10)
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+#: A clock that goes on while a laptop sleeps: otherwise its leases would look younger to us than
+#: to everybody else.
+_STEADY = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
+
+
+def steady() -> float:
+    return time.clock_gettime(_STEADY)
+
+
+def connect(dsn: str) -> psycopg.Connection:
+    given = conninfo_to_dict(dsn)
+    defaults: dict[str, Any] = {key: v for key, v in _DEFAULTS.items() if key not in given}
+    connection = psycopg.connect(dsn, autocommit=True, cursor_factory=psycopg.RawCursor, **defaults)
+    # One width for every number, so that a statement is prepared once and not once a width.
+    connection.adapters.register_dumper(int, Int8Dumper)
+    return connection
+
+
+def dropped(connection: psycopg.Connection) -> bool:
+    """Did the server hang up while we were idle? Asked of the socket, without a round trip."""
+    if connection.closed:
+        return True
+    try:
+        while _readable(connection, 0):
+            connection.pgconn.consume_input()
+    except psycopg.Error:
+        return True
+    return False
+
+
+def heard(connection: psycopg.Connection, timeout: float) -> bool:
+    """Has a notification come by now, or does one come in `timeout` seconds?"""
+    end = steady() + timeout
+    while not drained(connection):
+        left = max(0.0, end - steady())
+        if not _readable(connection, left):
+            return False
+        connection.pgconn.consume_input()
+    return True
+
+
+def drained(connection: psycopg.Connection) -> bool:
+    """Forget the notifications that have come; True if there was any."""
+    found = False
+    while connection.pgconn.notifies() is not None:
+        found = True
+    return found
+
+
+def _readable(connection: psycopg.Connection, seconds: float) -> bool:
+    poll = select.poll()
+    poll.register(connection.fileno(), select.POLLIN)
+    return bool(poll.poll(seconds * 1000))
+
+
+class ServerClock:
+    """The server's time, measured now and then and carried on by this machine's steady clock."""
+
+    def __init__(self) -> None:
+        self._server = _EPOCH
+        self._measured = -MEASURE_AGAIN.total_seconds()
+
+    def set(self, micros: int, before: float) -> None:
+        """The server said `micros`, asked at `before`; it answered about half way to now."""
+        self._measured = (before + steady()) / 2
+        self._server = _EPOCH + timedelta(microseconds=micros)
+
+    @property
+    def stale(self) -> bool:
+        return steady() - self._measured > MEASURE_AGAIN.total_seconds()
+
+    def now(self) -> datetime:
+        return self._server + timedelta(seconds=steady() - self._measured)

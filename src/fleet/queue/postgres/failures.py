@@ -1,0 +1,99 @@
+"""psycopg's errors in fleet's words. The password of an address is never part of a message."""
+
+from collections.abc import Generator
+from contextlib import contextmanager
+
+import psycopg
+from psycopg import errors
+from psycopg.conninfo import conninfo_to_dict
+
+from fleet.errors import BadInput, QueueBusy, QueueError, QueueUnavailable
+
+_BAD_ADDRESS = (
+    "Write it as postgresql://user:password@host:5432/database, with @ / : and % in the password"
+    " written as %40 %2F %3A and %25."
+)
+#: What the server says while it refuses a connection, and what to do about it. libpq hands
+#: these over as text only.
+_REFUSALS = (
+    ("starting up", "Try again in a moment."),
+    ("shutting down", "Try again once it is back; fleet connects again by itself."),
+    ("password authentication failed", "Check the user and password of the queue's address."),
+    ("no password supplied", "Put the password into the queue's address or into ~/.pgpass."),
+    ("no pg_hba.conf entry", "The server does not let this user in from here: see pg_hba.conf."),
+    ("role ", "Create the user on the server, or correct it in the queue's address."),
+    ("database ", "Create it (createdb NAME), or correct the name in the queue's address."),
+    ("too many", "Raise max_connections, or let fewer processes share the server."),
+)
+
+
+def address_of(dsn: str) -> str:
+    """Where the queue is, to show to people: host, port and database."""
+    try:
+        parts = conninfo_to_dict(dsn)
+    except psycopg.ProgrammingError:
+        # psycopg's message quotes the address, and with it the password.
+        raise QueueUnavailable(
+            "the PostgreSQL address cannot be understood", hint=_BAD_ADDRESS
+        ) from None
+    host, port, name = (str(parts.get(key) or "") for key in ("host", "port", "dbname"))
+    # An unescaped @ or / in a password makes libpq take a part of it for one of these three.
+    if "@" in host.lstrip("@") + name or port.strip("0123456789,"):
+        raise QueueUnavailable("the PostgreSQL address names no usable host", hint=_BAD_ADDRESS)
+    return f"{host or 'local'}{':' + port if port else ''}/{name or parts.get('user') or ''}"
+
+
+@contextmanager
+def translated(address: str) -> Generator[None]:
+    try:
+        yield
+    except psycopg.Error as error:
+        raise in_our_words(error, address) from error
+
+
+def in_our_words(error: psycopg.Error, address: str) -> QueueError | BadInput:
+    """The one table from what psycopg raises to what a person reads."""
+    said = first_line(error)
+    match error:
+        case errors.LockNotAvailable() | errors.QueryCanceled() | errors.DeadlockDetected():
+            return QueueBusy(
+                f"the queue {address} was held by another process for too long: {said}",
+                hint="Try again. Who holds it: SELECT * FROM pg_stat_activity",
+            )
+        case errors.DiskFull():
+            return QueueUnavailable(
+                f"the disk of the queue {address} is full: {said}",
+                hint="Free some space on the server; what was acknowledged before is safe.",
+            )
+        case errors.ReadOnlySqlTransaction() | errors.InsufficientPrivilege():
+            return QueueUnavailable(
+                f"the queue {address} cannot be written: {said}",
+                hint="Check that it is no standby and that the user may create its schema `fleet`.",
+            )
+        case psycopg.IntegrityError():
+            return QueueError(f"the queue refused an impossible row: {said}")
+        case psycopg.DataError():
+            return BadInput(f"the queue cannot store this value: {said}")
+        case psycopg.OperationalError() | psycopg.InterfaceError():
+            return QueueUnavailable(f"the queue {address} does not answer: {said}", hint=hint(said))
+        case _:
+            return QueueError(f"the queue failed: {type(error).__name__}: {said}")
+
+
+def broke_off(address: str) -> QueueUnavailable:
+    """A connection was lost between a write and its answer."""
+    return QueueUnavailable(
+        f"the connection to the queue {address} broke during a write",
+        hint="It may or may not have been stored: look before you repeat it.",
+    )
+
+
+def first_line(error: psycopg.Error) -> str:
+    return (str(error).strip() or type(error).__name__).splitlines()[0]
+
+
+def hint(said: str) -> str:
+    for text, advice in _REFUSALS:
+        if text in said:
+            return advice
+    return "Check that the server runs and can be reached; fleet connects again by itself."

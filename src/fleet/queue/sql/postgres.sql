@@ -1,0 +1,78 @@
+-- What only PostgreSQL needs. `:name` is a value, `{name}` another entry of this file.
+
+-- name: session
+-- Durable commits and bounded waits. Our statements are short look-ups by an index: planning one
+-- takes longer than running it, so one plan serves, and compiling one takes a hundred times as
+-- long. The last answer is the server's time.
+SELECT set_config('search_path', 'fleet', false),
+       set_config('lock_timeout', :lock_timeout, false),
+       set_config('statement_timeout', :statement_timeout, false),
+       set_config('client_min_messages', 'warning', false),
+       set_config('plan_cache_mode', 'force_generic_plan', false),
+       set_config('jit', 'off', false),
+       set_config('random_page_cost', '1.1', false),
+       CASE current_setting('synchronous_commit')
+           WHEN 'off' THEN set_config('synchronous_commit', 'on', false) END,
+       {server_time}
+
+-- name: server_time
+(extract(epoch FROM clock_timestamp()) * 1000000)::bigint
+
+-- name: measure
+SELECT {server_time}
+
+-- name: has_meta
+SELECT 1 WHERE to_regclass('fleet.meta') IS NOT NULL
+
+-- name: has_schema
+SELECT 1 WHERE to_regnamespace('fleet') IS NOT NULL
+
+-- name: be_patient
+-- For this transaction: a migration of much history may take longer than our statements do.
+SELECT set_config('lock_timeout', '120s', true), set_config('statement_timeout', '0', true)
+
+-- name: lock_schema
+-- One process at a time makes or migrates the schema.
+SELECT pg_advisory_xact_lock(1718379877, 1)
+
+-- name: create_schema
+CREATE SCHEMA fleet
+
+-- name: create_meta
+CREATE TABLE IF NOT EXISTS fleet.meta (key TEXT PRIMARY KEY, value TEXT NOT NULL)
+
+-- name: insert_prefix
+INSERT INTO meta (key, value) VALUES ('prefix', :prefix) ON CONFLICT DO NOTHING
+
+-- name: tables
+SELECT tablename FROM pg_tables WHERE schemaname = 'fleet' ORDER BY tablename
+
+-- name: bell
+-- Whoever writes rings in the same transaction, whatever program it is. A claim and a renewal
+-- ring nothing: they leave a task in progress under a lease, and nobody waits for that.
+CREATE OR REPLACE FUNCTION fleet.ring() RETURNS trigger LANGUAGE plpgsql AS $ring$
+BEGIN
+    PERFORM pg_notify('fleet_queue', '');
+    RETURN NULL;
+END $ring$;
+DO $install$
+DECLARE
+    named text;
+BEGIN
+    FOR named IN SELECT tablename FROM pg_tables
+        WHERE schemaname = 'fleet' AND tablename NOT IN ('meta', 'tasks')
+    LOOP
+        EXECUTE format('DROP TRIGGER IF EXISTS ring ON fleet.%I', named);
+        EXECUTE format('CREATE TRIGGER ring AFTER INSERT OR UPDATE OR DELETE ON fleet.%I'
+            ' FOR EACH STATEMENT EXECUTE FUNCTION fleet.ring()', named);
+    END LOOP;
+END $install$;
+DROP TRIGGER IF EXISTS ring ON fleet.tasks;
+DROP TRIGGER IF EXISTS ring_update ON fleet.tasks;
+CREATE TRIGGER ring AFTER INSERT OR DELETE ON fleet.tasks
+    FOR EACH STATEMENT EXECUTE FUNCTION fleet.ring();
+CREATE TRIGGER ring_update AFTER UPDATE ON fleet.tasks
+    FOR EACH ROW WHEN (NEW.lease_owner IS NULL) EXECUTE FUNCTION fleet.ring();
+
+-- name: listen
+LISTEN fleet_queue

@@ -1,0 +1,1 @@
+"""The facts of QueueContract, one module for each group of verbs."""

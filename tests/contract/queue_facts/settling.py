@@ -1,0 +1,118 @@
+"""How a lease ends, and how wishes wait for the supervisor."""
+
+from datetime import timedelta
+
+import pytest
+
+from fleet.errors import NotFound
+from fleet.queue.base import Draft, LeaseLost
+from fleet.schemas import Blocked, Closed, Released
+
+TTL = timedelta(minutes=5)
+
+
+class Settling:
+    def test_closed_ends_the_task_for_good(self, queue):
+        """A closed task has a time and a reason, no lease, and is never claimed again."""
+        task_id = queue.add(Draft(title="t")).id
+        (lease,) = queue.claim("a", ttl=TTL)
+        settled = queue.settle(lease, Closed(reason="tests pass: 12 of 12"))
+        task = queue.get(task_id)
+        assert settled == task
+        assert (task.status, task.close_reason) == ("closed", "tests pass: 12 of 12")
+        assert task.closed_at is not None
+        assert (task.lease_owner, task.lease_until) == (None, None)
+        assert queue.claim("b", ttl=TTL) == []
+
+    def test_released_gives_the_task_back(self, queue):
+        """A released task is open, free of owner and lease, and at once claimable by anyone."""
+        task_id = queue.add(Draft(title="t")).id
+        (lease,) = queue.claim("a", ttl=TTL)
+        queue.settle(lease, Released(note="the network was down"))
+        task = queue.get(task_id)
+        assert (task.status, task.assignee, task.lease_owner) == ("open", "", None)
+        assert "the network was down" in task.notes
+        (again,) = queue.claim("b", ttl=TTL)
+        assert again.fence > lease.fence
+
+    def test_released_keeps_the_moment_it_waits_for(self, queue, clock):
+        """`not_before` can be read from the task."""
+        queue.add(Draft(title="t"))
+        (lease,) = queue.claim("a", ttl=TTL)
+        until = clock() + timedelta(minutes=7)
+        queue.settle(lease, Released(not_before=until))
+        assert queue.get(lease.task.id).not_before == until
+
+    def test_blocked_waits_for_a_person(self, queue, advance):
+        """A blocked task says what it needs and is not claimed, however long one waits."""
+        task_id = queue.add(Draft(title="t")).id
+        (lease,) = queue.claim("a", ttl=TTL)
+        queue.settle(lease, Blocked(note="QUESTION: which colour?"))
+        task = queue.get(task_id)
+        assert (task.status, task.assignee, task.lease_owner) == ("blocked", "", None)
+        assert task.notes == "QUESTION: which colour?"
+        advance(timedelta(days=400))
+        assert queue.claim("b", ttl=TTL) == []
+
+    def test_a_note_is_added_to_the_notes_before_it(self, queue):
+        """Settling never overwrites what was noted earlier."""
+        queue.add(Draft(title="t", notes="first"))
+        (lease,) = queue.claim("a", ttl=TTL)
+        queue.settle(lease, Released(note="second"))
+        assert queue.get(lease.task.id).notes == "first\nsecond"
+
+    @pytest.mark.parametrize(
+        "settlement",
+        [Closed(reason="done"), Released(note="mine"), Blocked(note="help")],
+        ids=["closed", "released", "blocked"],
+    )
+    def test_a_lost_lease_settles_nothing(self, queue, advance, settlement):
+        """Under a lease that another took over nothing changes, and the answer says why."""
+        queue.add(Draft(title="t"))
+        (old,) = queue.claim("a", ttl=TTL)
+        advance(TTL + timedelta(seconds=1))
+        queue.claim("b", ttl=TTL)
+        before = queue.get(old.task.id)
+        lost = queue.settle(old, settlement)
+        assert isinstance(lost, LeaseLost)
+        assert lost.task_id == old.task.id
+        assert "b" in lost.why
+        assert queue.get(old.task.id) == before
+
+    def test_a_lease_settles_once(self, queue):
+        """A second settle of the same lease finds it ended and changes nothing."""
+        queue.add(Draft(title="t"))
+        (lease,) = queue.claim("a", ttl=TTL)
+        queue.settle(lease, Closed(reason="done"))
+        lost = queue.settle(lease, Released())
+        assert isinstance(lost, LeaseLost)
+        assert "closed" in lost.why
+        assert queue.get(lease.task.id).status == "closed"
+
+    def test_a_late_settle_counts_if_nobody_took_over(self, queue, advance):
+        """An owner that finishes after the end of an untaken lease loses no work."""
+        queue.add(Draft(title="t"))
+        (lease,) = queue.claim("a", ttl=TTL)
+        advance(TTL * 2)
+        queue.settle(lease, Closed(reason="slow but done"))
+        assert queue.get(lease.task.id).status == "closed"
+
+    def test_wishes_wait_in_order_until_they_are_answered(self, queue, open_queue, tick):
+        """A request stays, oldest first, for any handle to see, and goes once it is answered."""
+        task_id = queue.add(Draft(title="t")).id
+        stop = queue.request(task_id, "stop", asked_by="ann")
+        tick()
+        tell = queue.request(task_id, "tell", text="use tabs", asked_by="bob")
+        assert (stop.task_id, stop.wish, stop.asked_by) == (task_id, "stop", "ann")
+        other = open_queue()
+        assert other.requests() == [stop, tell]
+        queue.answered(stop)
+        assert other.requests() == [tell]
+        queue.answered(stop)
+        assert other.requests() == [tell]
+
+    def test_a_wish_for_an_unknown_task_is_refused(self, queue):
+        """Nothing is kept for a task that is not there."""
+        with pytest.raises(NotFound):
+            queue.request("fleet-nope", "stop")
+        assert queue.requests() == []

@@ -1,0 +1,58 @@
+"""The claim walks the index that has the order of work; history costs it nothing."""
+
+from contextlib import closing
+
+import pytest
+
+from fleet.queue.base import Draft
+from fleet.queue.embedded import open_embedded
+from fleet.queue.postgres import open_postgres
+
+VALUES = {"owner": "a", "now": 10**15, "until": 10**15, "count": 1}
+HISTORY = """
+INSERT INTO tasks (id, title, status, priority, issue_type, created_at, updated_at, closed_at)
+WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 20000)
+SELECT 'old-' || n, 'done', 'closed', 2, 'task', n, n, n FROM n
+"""
+CHAINS = """
+INSERT INTO dependencies (task_id, depends_on_id, type, created_at)
+SELECT id, 'old-1', 'blocks', 1 FROM tasks WHERE id LIKE 'old-1_%'
+"""
+
+
+def with_history(queue):
+    """Twenty thousand closed tasks with their dependencies, and a chain of open ones."""
+    with queue.db.writing():
+        queue.db.rows(HISTORY)
+        queue.db.rows(CHAINS)
+        last = ()
+        for n in range(30):
+            last = (("blocks", queue.add(Draft(title=f"t{n}", depends_on=last)).id),)
+    queue.db.rows("ANALYZE")
+
+
+def test_sqlite_claims_by_the_waiting_index(tmp_path):
+    """SQLite walks `tasks_waiting` in order: no other scan of tasks, no sort, no index made up."""
+    with closing(open_embedded(tmp_path)) as queue:
+        for analysed in (False, True):
+            if analysed:
+                with_history(queue)
+            plan = queue.db.rows(f"EXPLAIN QUERY PLAN {queue.sql['claim']}", VALUES)
+            lines = [row[3] for row in plan]
+            scans = [line for line in lines if line.startswith("SCAN tasks")]
+            assert scans == ["SCAN tasks USING INDEX tasks_waiting"]
+            assert "USE TEMP B-TREE FOR ORDER BY" not in lines
+            assert not [line for line in lines if "AUTOMATIC" in line or "SCAN dep" in line]
+
+
+@pytest.mark.parametrize("count", [1, 50])
+def test_postgres_claims_by_the_waiting_index(new_postgres_dsn, count):
+    """PostgreSQL walks `tasks_waiting` in order, past twenty thousand closed tasks, unsorted."""
+    with closing(open_postgres(new_postgres_dsn)) as queue:
+        with_history(queue)
+        plan = queue.db.rows(f"EXPLAIN {queue.sql['claim']}", VALUES | {"count": count})
+    lines = [row[0].strip() for row in plan]
+    assert [line for line in lines if "Index Scan using tasks_waiting on tasks" in line]
+    assert not [line for line in lines if "Sort" in line or "Seq Scan on tasks" in line]
+    assert not [line for line in lines if "hashed" in line or "Seq Scan on dep" in line]
+    assert not [line for line in lines if "JIT" in line]

@@ -1,0 +1,288 @@
+"""The PostgreSQL queue keeps the contract, and what only a server can do to it."""
+
+import sys
+import threading
+import traceback
+from contextlib import ExitStack, closing
+from datetime import UTC, datetime, timedelta
+
+import psycopg
+import pytest
+
+from fleet.errors import BadInput, FleetError, QueueBusy, QueueUnavailable, SchemaTooNew
+from fleet.queue.base import Draft, Filter
+from fleet.queue.postgres import open_postgres
+from fleet.queue.postgres.connection import ServerClock, steady
+from fleet.queue.sql import migrate
+from fleet.schemas import Closed, Released
+from tests.contract.postgres_server import ESCAPED, PASSWORD
+from tests.contract.queue_contract import QueueContract
+
+TTL = timedelta(minutes=5)
+SOON = timedelta(milliseconds=200)
+
+
+class TestPostgres(QueueContract):
+    @pytest.fixture
+    def open_queue(self, postgres_dsn, clock):
+        with ExitStack() as handles:
+            yield lambda: handles.enter_context(closing(open_postgres(postgres_dsn, clock=clock)))
+
+
+@pytest.fixture
+def queue(postgres_dsn):
+    with closing(open_postgres(postgres_dsn)) as opened:
+        yield opened
+
+
+@pytest.fixture
+def admin(postgres_dsn):
+    """Somebody else in the same database."""
+    with psycopg.connect(postgres_dsn, autocommit=True) as connection:
+        yield connection
+
+
+def hang_up(admin):
+    """End every other connection, as a restart or a strict firewall does."""
+    admin.execute(
+        "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity"
+        " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+    )
+
+
+class TestFailures:
+    def failure(self, dsn):
+        with pytest.raises(QueueUnavailable) as caught:
+            open_postgres(dsn)
+        told = "".join(traceback.format_exception(caught.value)) + caught.value.hint
+        assert PASSWORD not in told
+        assert ESCAPED not in told
+        return caught.value
+
+    def test_no_server_is_said_plainly(self, postgres_server):
+        """A port where nobody listens gives an error that names the place."""
+        dsn = postgres_server.dsn().replace(f":{postgres_server.port}/", ":1/")
+        error = self.failure(dsn)
+        assert "127.0.0.1:1/postgres" in error.message
+        assert "server runs" in error.hint
+
+    def test_a_wrong_password_is_said_plainly(self, postgres_server):
+        """The hint leads to the password, and shows neither the right nor the wrong one."""
+        error = self.failure(postgres_server.dsn(password="wr0ng"))
+        assert "password authentication failed" in error.message
+        assert "password" in error.hint
+        assert "wr0ng" not in error.message + error.hint
+
+    def test_an_unknown_database_is_said_plainly(self, postgres_server):
+        """The hint says how to make it."""
+        error = self.failure(postgres_server.dsn("nowhere"))
+        assert '"nowhere" does not exist' in error.message
+        assert "createdb" in error.hint
+
+    @pytest.mark.parametrize(
+        "dsn",
+        [
+            f"postgrsql://fleet:{PASSWORD}@127.0.0.1/x",
+            f"postgresql://fleet:{PASSWORD}@127.0.0.1/x",
+            "postgresql://fleet:12/s3cret/of@the:tests@127.0.0.1/x",
+            "postgresql://fleet:s3cret%/of@the:tests@127.0.0.1/x",
+            "postgresql://fleet:of@the:tests@127.0.0.1/x",
+        ],
+    )
+    def test_a_mistyped_address_shows_nothing_of_the_password(self, dsn):
+        """Even an address that is read wrongly gives no part of a password away."""
+        error = self.failure(dsn)
+        told = "".join(traceback.format_exception(error))
+        assert not [part for part in ("s3cret", "of@the", "tests@") if part in told]
+        assert "%40" in error.hint
+
+    def test_a_missing_psycopg_says_what_to_install(self, monkeypatch):
+        """Without the extra the error names it."""
+        monkeypatch.delitem(sys.modules, "fleet.queue.postgres.database", raising=False)
+        monkeypatch.setitem(sys.modules, "psycopg", None)
+        with pytest.raises(QueueUnavailable) as caught:
+            open_postgres("postgresql:///x")
+        assert "fleet[postgres]" in caught.value.hint
+
+    def test_a_user_without_rights_is_told_so(self, new_postgres_dsn):
+        """A role that may not create the schema gets a typed error, not a stack of SQL."""
+        with psycopg.connect(new_postgres_dsn, autocommit=True) as admin:
+            admin.execute("DROP ROLE IF EXISTS guest")
+            admin.execute("CREATE ROLE guest LOGIN PASSWORD 'guest'")
+        error = self.failure(new_postgres_dsn.replace(f"fleet:{ESCAPED}", "guest:guest"))
+        assert "cannot be written" in error.message
+
+    def test_a_held_row_gives_busy_after_the_timeout(self, postgres_dsn, admin):
+        """A lock that another holds too long ends in QueueBusy, and nothing is changed."""
+        with closing(open_postgres(postgres_dsn, lock_timeout=SOON)) as queue:
+            task_id = queue.add(Draft(title="t")).id
+            (lease,) = queue.claim("a", ttl=TTL)
+            with admin.transaction():
+                admin.execute("SELECT 1 FROM fleet.tasks FOR UPDATE")
+                with pytest.raises(QueueBusy):
+                    queue.settle(lease, Closed(reason="done"))
+            assert queue.get(task_id).status == "in_progress"
+            assert queue.settle(lease, Closed(reason="done")).status == "closed"
+
+    def test_what_text_cannot_hold_is_bad_input(self, queue):
+        """PostgreSQL has no NUL in text; the task is refused whole."""
+        with pytest.raises(BadInput):
+            queue.add(Draft(title="nul", description="a\0b"))
+        assert list(queue.find(Filter())) == []
+
+
+class TestReconnecting:
+    def test_a_restarted_server_heals_by_itself(self, postgres_server, queue):
+        """After a restart the same handle reads, writes and waits on."""
+        task_id = queue.add(Draft(title="before")).id
+        queue.wait(timedelta(0))
+        postgres_server.stop()
+        with pytest.raises(QueueUnavailable):
+            queue.get(task_id)
+        postgres_server.start()
+        assert queue.get(task_id).title == "before"
+        (lease,) = queue.claim("a", ttl=TTL)
+        assert queue.settle(lease, Closed(reason="done")).status == "closed"
+        assert queue.wait(timedelta(seconds=10)) is True
+        assert queue.wait(timedelta(seconds=10)) is True
+        assert queue.wait(timedelta(0)) is False
+
+    def test_a_dropped_connection_is_not_even_noticed(self, queue, admin):
+        """Each verb works on a connection that died while it was idle."""
+        queue.add(Draft(title="one"))
+        hang_up(admin)
+        (lease,) = queue.claim("a", ttl=TTL)
+        hang_up(admin)
+        queue.settle(lease, Released())
+        hang_up(admin)
+        assert queue.add(Draft(title="two")).title == "two"
+
+    def test_a_connection_lost_in_a_transaction_undoes_it(self, queue, admin):
+        """Half a change is never kept, and the next call finds a new connection."""
+        with pytest.raises(QueueUnavailable), queue.db.writing():
+            queue.add(Draft(title="half"))
+            hang_up(admin)
+            queue.add(Draft(title="other half"))
+        assert list(queue.find(Filter())) == []
+        assert queue.add(Draft(title="whole")).title == "whole"
+
+    def test_a_write_that_broke_off_is_not_repeated(self, queue, admin):
+        """Nobody knows whether it was stored, so the caller is told and decides."""
+        queue.add(Draft(title="t"))
+        (lease,) = queue.claim("a", ttl=TTL)
+        told = []
+
+        def settle():
+            try:
+                queue.settle(lease, Closed(reason="done"))
+            except FleetError as error:
+                told.append(error)
+
+        with admin.transaction():
+            admin.execute("SELECT 1 FROM fleet.tasks FOR UPDATE")
+            writer = threading.Thread(target=settle)
+            writer.start()
+            waits = "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
+            while admin.execute(waits).fetchone() is None:
+                assert writer.is_alive()
+            hang_up(admin)
+            writer.join(timeout=10)
+        (error,) = told
+        assert isinstance(error, QueueUnavailable)
+        assert "may or may not" in error.hint
+        assert queue.get(lease.task.id).status == "in_progress"
+
+
+class TestBell:
+    def test_claims_and_renewals_wake_nobody(self, queue, postgres_dsn):
+        """What only a lease holder needs to know costs no notification."""
+        with closing(open_postgres(postgres_dsn)) as listener:
+            listener.wait(timedelta(0))
+            queue.add(Draft(title="t"))
+            assert listener.wait(timedelta(seconds=10)) is True
+            (lease,) = queue.claim("a", ttl=TTL)
+            queue.renew(lease, ttl=TTL)
+            assert listener.wait(SOON) is False
+            queue.settle(lease, Released())
+            assert listener.wait(timedelta(seconds=10)) is True
+
+    def test_an_undone_change_wakes_nobody(self, queue, postgres_dsn):
+        """The bell rings with the commit, so a rollback is silent."""
+        with closing(open_postgres(postgres_dsn)) as listener:
+            listener.wait(timedelta(0))
+            with pytest.raises(BadInput), queue.db.writing():
+                queue.add(Draft(title="t"))
+                queue.add(Draft(title=""))
+            assert listener.wait(SOON) is False
+
+
+class TestMigration:
+    def test_a_newer_schema_is_refused_and_untouched(self, new_postgres_dsn):
+        """A fleet that is older than the queue changes nothing in it."""
+        later = [*migrate.steps(), "CREATE TABLE later (id TEXT)"]
+        with closing(open_postgres(new_postgres_dsn, steps=later)) as queue:
+            task = queue.add(Draft(title="t"))
+        with pytest.raises(SchemaTooNew):
+            open_postgres(new_postgres_dsn)
+        with closing(open_postgres(new_postgres_dsn, steps=later)) as queue:
+            assert queue.get(task.id) == task
+
+    def test_a_migration_keeps_a_copy(self, new_postgres_dsn):
+        """Before the schema moves forward, every table is copied aside."""
+        with closing(open_postgres(new_postgres_dsn)) as queue:
+            task_id = queue.add(Draft(title="t", labels=("x",))).id
+        later = [*migrate.steps(), "ALTER TABLE tasks ADD COLUMN mood TEXT; DELETE FROM labels"]
+        with closing(open_postgres(new_postgres_dsn, steps=later)) as queue:
+            assert queue.get(task_id).labels == ()
+            kept = f"fleet_backup_v{len(later) - 1}"
+            assert queue.db.rows(f"SELECT id FROM {kept}.tasks") == [(task_id,)]
+            assert queue.db.rows(f"SELECT label FROM {kept}.labels") == [("x",)]
+
+    def test_a_failed_migration_changes_nothing(self, new_postgres_dsn):
+        """All steps, the copy and the version move together or not at all."""
+        with closing(open_postgres(new_postgres_dsn)) as queue:
+            task_id = queue.add(Draft(title="t")).id
+        broken = [*migrate.steps(), "DROP TABLE requests; SELECT nonsense"]
+        with pytest.raises(FleetError):
+            open_postgres(new_postgres_dsn, steps=broken)
+        with closing(open_postgres(new_postgres_dsn)) as queue:
+            assert queue.request(task_id, "stop").wish == "stop"
+
+    def test_many_first_openers_make_one_schema(self, new_postgres_dsn):
+        """Handles that open an empty database at once all succeed."""
+        opened, failed = [], []
+
+        def first():
+            try:
+                opened.append(open_postgres(new_postgres_dsn))
+            except FleetError as error:
+                failed.append(error)
+
+        threads = [threading.Thread(target=first) for _ in range(6)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        for queue in opened:
+            queue.close()
+        assert (len(opened), failed) == (6, [])
+
+
+class TestTime:
+    def test_leases_are_measured_by_the_servers_clock(self, queue, admin):
+        """The handle's time is the server's to within the time of a round trip."""
+        before = admin.execute("SELECT clock_timestamp()").fetchone()[0]
+        now = queue.db.now()
+        after = admin.execute("SELECT clock_timestamp()").fetchone()[0]
+        slack = timedelta(milliseconds=250)
+        assert before - slack < now < after + slack
+        assert now.tzinfo is UTC
+
+    def test_a_wrong_local_clock_does_not_matter(self):
+        """Only the distance to the server's clock is kept, and it is measured again at times."""
+        clock = ServerClock()
+        assert clock.stale
+        clock.set(1_000_000_000_000_000, steady())
+        assert not clock.stale
+        there = datetime(2001, 9, 9, 1, 46, 40, tzinfo=UTC)
+        assert timedelta(0) <= clock.now() - there < timedelta(seconds=10)
