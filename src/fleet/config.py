@@ -6,7 +6,7 @@ import re
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from msgspec import Struct
 
@@ -15,6 +15,7 @@ from fleet.errors import BadInput, ConfigError
 FILE = "runtime.toml"
 
 Setting = int | str
+Permissions = Literal["edit", "auto", "bypass"]
 
 
 class Key(Struct, frozen=True):
@@ -59,6 +60,27 @@ KEYS: Mapping[str, Key] = {
             high=100,
         ),
         Key(
+            "permissions",
+            "edit",
+            "What agents may do: edit (their directory, and the task's own commands), auto (the"
+            " CLI judges each step), bypass (everything: only on a machine that is a sandbox).",
+            choices=("edit", "auto", "bypass"),
+        ),
+        Key(
+            "retry_limit",
+            3,
+            "How often a task is tried before it is blocked for a person to look at.",
+            low=1,
+            high=100,
+        ),
+        Key(
+            "grace_s",
+            10,
+            "How long a stopped agent has to end by itself before it is killed, in seconds.",
+            low=0,
+            high=600,
+        ),
+        Key(
             "queue",
             "embedded",
             "Where tasks live: embedded, beads, or a postgresql:// address.",
@@ -88,6 +110,9 @@ class Config(Struct, frozen=True, kw_only=True):
     coder: str = "claude"
     model: str = "sonnet"
     context_pressure_threshold_pct: int = 90
+    permissions: Permissions = "edit"
+    retry_limit: int = 3
+    grace_s: int = 10
     queue: str = "embedded"
     busy_timeout_s: int = 5
     bd_timeout_s: int = 30

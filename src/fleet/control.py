@@ -3,36 +3,21 @@ of these functions, which know the home, its configuration and its queue.
 """
 
 import os
-from collections.abc import Mapping, Sequence
-from datetime import timedelta
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
-
 from fleet import coders, config, taskdir
 from fleet.config import Config
-from fleet.errors import BadInput, ConfigError, NotFound
+from fleet.errors import BadInput, NotFound
+from fleet.queue import PREFIX, check_address, open_queue
 from fleet.queue.base import Filter, Queue
 from fleet.schemas import Settings, Task, check_id
 from fleet.taskdir import Home, task_json
+from fleet.taskdir.place import Place, place_of
 
 if TYPE_CHECKING:
     from fleet.queue.sql import SqlQueue
-
-PREFIX = "fleet"
-_POSTGRES = ("postgresql://", "postgres://")
-
-
-class Place(Struct, frozen=True, kw_only=True):
-    """Where and with what a task would run, and which of it the task itself asked for."""
-
-    cwd: str
-    coder: str
-    model: str
-    own_cwd: bool
-    own_coder: bool
-    own_model: bool
 
 
 class Control:
@@ -46,7 +31,7 @@ class Control:
     @property
     def queue(self) -> Queue:
         if self._queue is None:
-            self._queue = open_queue(self.home, self.config)
+            self._queue = open_queue(self.home.path, self.config)
         return self._queue
 
     @property
@@ -73,20 +58,15 @@ class Control:
 
     def place(self, task: Task) -> Place:
         """Where and with what the supervisor would run this task. Raises InvalidTask."""
-        own = self.settings(task)
-        return Place(
-            cwd=own.cwd or str(self.home.path),
-            coder=own.coder or self.config.coder,
-            model=own.model or self.config.model,
-            own_cwd=own.cwd is not None,
-            own_coder=own.coder is not None,
-            own_model=own.model is not None,
-        )
+        return place_of(self.home, self.config, task)
 
-    def settings(self, task: Task) -> Settings:
-        """task.json where there is one; otherwise what was recorded when the task was made."""
-        recorded = Settings(cwd=task.cwd, coder=task.coder, model=task.model)
-        return task_json.read(self.home, task.id) or recorded
+    def edited_settings(self) -> Iterator[tuple[Task, Settings]]:
+        """Tasks whose task.json says something else than was recorded when they were made."""
+        for task in self.queue.find(Filter(include_closed=True)):
+            own = task_json.read(self.home, task.id)
+            recorded = Settings(cwd=task.cwd, coder=task.coder, model=task.model)
+            if own is not None and own != recorded:
+                yield task, own
 
     def check_coder(self, name: str) -> None:
         """Refuse a coder that nobody registered."""
@@ -101,7 +81,7 @@ class Control:
         if "coder" in changes:
             self.check_coder(str(changes["coder"]))
         if "queue" in changes:
-            check_queue(str(changes["queue"]))
+            check_address(str(changes["queue"]))
 
     def close(self) -> None:
         if self._queue is not None:
@@ -113,32 +93,6 @@ def opened(env: Mapping[str, str] = os.environ) -> Control:
     """The home that the environment names, with a configuration that was read and is sound."""
     home = taskdir.opened(taskdir.home_from(env))
     return Control(home, config.load(home.config))
-
-
-def check_queue(address: str) -> None:
-    """Refuse an address that names no queue."""
-    if address not in ("embedded", "beads") and not address.startswith(_POSTGRES):
-        raise ConfigError(
-            f"{address!r} is not a queue that fleet knows",
-            hint="Use embedded, beads, or postgresql://user@host/database.",
-        )
-
-
-def open_queue(home: Home, settings: Config) -> Queue:
-    """The queue that runtime.toml names."""
-    check_queue(settings.queue)
-    if settings.queue == "beads":
-        from fleet.queue.beads import open_beads
-
-        return open_beads(home.path, timeout=timedelta(seconds=settings.bd_timeout_s))
-    if settings.queue.startswith(_POSTGRES):
-        from fleet.queue.postgres import open_postgres
-
-        return open_postgres(settings.queue, prefix=PREFIX)
-    from fleet.queue.embedded import open_embedded
-
-    busy = timedelta(seconds=settings.busy_timeout_s)
-    return open_embedded(home.path, prefix=PREFIX, busy_timeout=busy)
 
 
 def checked_directory(path: str) -> str:

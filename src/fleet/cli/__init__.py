@@ -11,6 +11,7 @@ from collections.abc import Mapping
 COMMANDS: Mapping[str, tuple[str, str]] = {
     "init": ("init", "Make the fleet home and choose its queue."),
     "bd": ("bd", "The task tracker: create, list, update and close tasks."),
+    "run": ("run", "Work through the queue with as many agents as there are slots."),
     "ready": ("ready", "List tasks that could be worked on now."),
     "show": ("show", "Show one task: where and with what it runs, and how it stands."),
     "config": ("config", "Show or change settings."),

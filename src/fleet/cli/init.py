@@ -7,6 +7,7 @@ import click
 
 from fleet import config, control, taskdir
 from fleet.cli.config import without_password
+from fleet.queue import PREFIX, check_address
 from fleet.taskdir import Home
 from fleet.taskdir.atomic import write_atomically
 
@@ -24,7 +25,7 @@ def command(force: bool, queue: str | None) -> None:
     if home.config.exists():
         config.load(home.config)  # a broken file is never built upon
     if queue is not None:
-        control.check_queue(queue)
+        check_address(queue)
     taskdir.make(home)
     _configure(home, queue)
     fleet = control.opened()
@@ -49,7 +50,7 @@ def _set_up_queue(fleet: control.Control, *, force: bool) -> None:
         from fleet.queue.beads.init import init_beads
         from fleet.queue.beads.version import bd_version, warning
 
-        init_beads(fleet.home.path, prefix=control.PREFIX, force=force)
+        init_beads(fleet.home.path, prefix=PREFIX, force=force)
         caution = warning(bd_version())
         if caution:
             click.echo(f"Warning: {caution}", err=True)

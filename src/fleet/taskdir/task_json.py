@@ -4,8 +4,6 @@ A file that cannot be trusted makes its task invalid and visibly so. It is never
 "no settings", because then the agent would run in the wrong directory.
 """
 
-import os
-import stat
 from pathlib import Path
 
 import msgspec
@@ -14,6 +12,7 @@ from fleet.errors import InvalidTask
 from fleet.schemas import Settings
 from fleet.taskdir import Home
 from fleet.taskdir.atomic import write_atomically
+from fleet.taskdir.plain import read_plain
 
 FILE = "task.json"
 _LARGEST = 1 << 20
@@ -22,7 +21,10 @@ _LARGEST = 1 << 20
 def read(home: Home, task_id: str) -> Settings | None:
     """The task's settings; None if it has no task.json at all."""
     path = home.task(task_id) / FILE
-    raw = _bytes_of(path)
+    try:
+        raw = read_plain(path, _LARGEST)
+    except InvalidTask as error:
+        raise _invalid(task_id, path, error.message) from None
     if raw is None:
         return None
     try:
@@ -39,22 +41,6 @@ def write(home: Home, task_id: str, settings: Settings) -> None:
     directory = home.task(task_id)
     directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     write_atomically(directory / FILE, msgspec.json.encode(settings) + b"\n")
-
-
-def _bytes_of(path: Path) -> bytes | None:
-    try:
-        fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-    except (FileNotFoundError, NotADirectoryError):
-        return None
-    except OSError as error:
-        raise _invalid(path.parent.name, path, error.strerror or str(error)) from None
-    with os.fdopen(fd, "rb") as file:
-        if not stat.S_ISREG(os.fstat(fd).st_mode):
-            raise _invalid(path.parent.name, path, "it is not a regular file")
-        raw = file.read(_LARGEST + 1)
-    if len(raw) > _LARGEST:
-        raise _invalid(path.parent.name, path, "it is larger than 1 MiB")
-    return raw
 
 
 def _invalid(task_id: str, path: Path, why: str) -> InvalidTask:
