@@ -233,7 +233,7 @@ class SqlQueue:
             parts.append(f"WHERE {' AND '.join(where)}")
         parts.append(self.sql["queue_order"])
         if want.limit is not None:
-            parts.append("LIMIT :limit")
+            parts.append("LIMIT :limit + 0")
             values["limit"] = want.limit
         return [task_of(row) for row in self.db.rows("\n".join(parts), values)]
 

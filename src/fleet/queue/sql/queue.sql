@@ -61,9 +61,10 @@ AND NOT {held_up}
 
 -- name: claim
 -- Picked once, before the update: a subquery that the engine may run again would lock more.
+-- `+ 0`, since SQLite plans a bare `LIMIT :count` anew each time it is given a value.
 WITH picked (id) AS MATERIALIZED (
     SELECT tasks.id FROM tasks {by_queue_order} WHERE {claimable}
-    ORDER BY tasks.priority, tasks.created_at, tasks.id LIMIT :count
+    ORDER BY tasks.priority, tasks.created_at, tasks.id LIMIT :count + 0
     {skip_locked}
 )
 UPDATE tasks
