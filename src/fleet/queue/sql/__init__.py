@@ -262,6 +262,7 @@ class SqlQueue:
         return bool(self.db.rows(self.sql["exists"], {"id": task_id}))
 
     def _new_id(self, draft: Draft, now: datetime) -> str:
+        self.db.rows(self.sql["lock_graph"])  # two machines must not take one id
         if draft.id is not None:
             if self._exists(ids.check_id(draft.id)):
                 raise Refused(f"issue {draft.id} already exists")

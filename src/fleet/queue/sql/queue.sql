@@ -6,7 +6,7 @@ tasks.design, tasks.acceptance_criteria, tasks.notes, tasks.spec_id, tasks.assig
 tasks.estimated_minutes, tasks.started_at, tasks.closed_at, tasks.close_reason, tasks.due_at, tasks.defer_until,
 tasks.not_before, tasks.external_ref, tasks.metadata, tasks.extra, tasks.fence, tasks.lease_owner, tasks.lease_until,
 tasks.heartbeat_at,
-(SELECT string_agg(l.label, ',' ORDER BY l.label) FROM labels l WHERE l.task_id = tasks.id)
+(SELECT string_agg(l.label, ',') FROM labels l WHERE l.task_id = tasks.id)
 
 -- name: held_up
 -- True while the task, or any of its ancestors, waits for another task or is put off. Most tasks
