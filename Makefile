@@ -2,7 +2,7 @@
 PY := .venv/bin/python
 UV := $(shell command -v uv 2>/dev/null)
 
-.PHONY: help setup test check bench demo chaos clean
+.PHONY: help setup test check bench docs clean
 
 help:  ## say what can be made
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -12,7 +12,7 @@ setup: .venv/ready  ## make .venv with everything that tests and checks need
 .venv/ready: pyproject.toml constraints.txt
 ifneq ($(UV),)
 	uv venv --quiet --allow-existing .venv
-	uv pip install --quiet --python $(PY) -c constraints.txt -e '.[postgres]' --group dev
+	uv pip install --quiet --compile-bytecode --python $(PY) -c constraints.txt -e '.[postgres]' --group dev
 else
 	python3 -m venv .venv
 	$(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt -r requirements-dev.txt -e '.[postgres]'
@@ -31,6 +31,9 @@ check: setup  ## lint, types, room contracts, docs
 
 bench: setup  ## print the figures that we defend, as ratios of one run
 	$(PY) -m tests.bench
+
+docs: setup  ## write docs/cli.md anew from the program
+	$(PY) -m tests.docs.reference
 
 clean:  ## remove what setup made
 	rm -rf .venv

@@ -1,1 +1,40 @@
 """The queue: it owns each task's status and the order of work. `base.Queue` is the protocol."""
+
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fleet.config import Config
+from fleet.errors import ConfigError
+
+if TYPE_CHECKING:
+    from fleet.queue.base import Queue
+
+PREFIX = "fleet"
+_POSTGRES = ("postgresql://", "postgres://")
+
+
+def check_address(address: str) -> None:
+    """Refuse an address that names no queue."""
+    if address not in ("embedded", "beads") and not address.startswith(_POSTGRES):
+        raise ConfigError(
+            f"{address!r} is not a queue that fleet knows",
+            hint="Use embedded, beads, or postgresql://user@host/database.",
+        )
+
+
+def open_queue(home: Path, config: Config) -> "Queue":
+    """The queue that runtime.toml names."""
+    check_address(config.queue)
+    if config.queue == "beads":
+        from fleet.queue.beads.queue import open_beads
+
+        return open_beads(home, timeout=timedelta(seconds=config.bd_timeout_s))
+    busy = timedelta(seconds=config.busy_timeout_s)
+    if config.queue.startswith(_POSTGRES):
+        from fleet.queue.postgres import open_postgres
+
+        return open_postgres(config.queue, prefix=PREFIX, lock_timeout=busy)
+    from fleet.queue.embedded import open_embedded
+
+    return open_embedded(home, prefix=PREFIX, busy_timeout=busy)

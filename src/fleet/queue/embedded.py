@@ -2,6 +2,7 @@
 WAL-reset corruption. A commit that acknowledges work is on the disk (`synchronous=FULL`).
 """
 
+import os
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
@@ -56,13 +57,24 @@ class Sqlite:
         "by_queue_order": "INDEXED BY tasks_waiting",
         "skip_locked": "",
         "lock_graph": "SELECT 1",
+        "holds": "instr(id, :part) > 0",
     }
 
-    def __init__(self, home: Path, *, clock: Clock, busy_timeout: timedelta) -> None:
-        self.path = home / FILE
+    def __init__(
+        self,
+        home: Path,
+        *,
+        clock: Clock,
+        busy_timeout: timedelta,
+        file: str = FILE,
+        bell: str = BELL,
+    ) -> None:
+        self.path = home / file
+        self.address = str(self.path)
         self.now = clock
-        self._bell = Doorbell(home / BELL)
+        self._bell = Doorbell(home / bell)
         with translated(self.path):
+            make_private(self.path)
             # APSW's stubs leave its value type unknown; `rows` gives it a type again.
             self._connection: Any = apsw.Connection(str(self.path))
             self._connection.set_busy_timeout(int(busy_timeout / timedelta(milliseconds=1)))
@@ -133,7 +145,7 @@ class Sqlite:
 
     def _backup(self, have: int) -> None:
         """Copy the committed state aside. Runs while we hold the write lock, so it is exact."""
-        target = self.path.with_name(f"{FILE}.v{have}.backup")
+        target = self.path.with_name(f"{self.path.name}.v{have}.backup")
         target.unlink(missing_ok=True)
         source = apsw.Connection(str(self.path), flags=apsw.SQLITE_OPEN_READONLY)
         try:
@@ -143,6 +155,17 @@ class Sqlite:
             copy.close()
         finally:
             source.close()
+
+
+def make_private(path: Path) -> None:
+    """Let SQLite find a file that only its owner can read; its journals take over the mode."""
+    try:
+        os.close(os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600))
+    except OSError as error:
+        raise QueueUnavailable(
+            f"the queue {path} cannot be opened: {error.strerror}",
+            hint="Check the owner and mode of the file and of its directory, and the disk.",
+        ) from error
 
 
 def integrity(queue: SqlQueue) -> str:

@@ -1,18 +1,13 @@
 """Hash ids `<prefix>-<base36>`, made as beads makes them, so that both agree on what an id is."""
 
 import hashlib
-import re
 from collections.abc import Iterator
-
-from fleet.errors import BadInput
 
 _DIGITS = "0123456789abcdefghijklmnopqrstuvwxyz"
 #: Bytes of the hash that are read for an id of each length.
 _BYTES = {3: 2, 4: 3, 5: 4, 6: 4, 7: 5, 8: 5}
 SHORTEST, LONGEST = min(_BYTES), max(_BYTES)
 NONCES = 10
-
-_WELL_FORMED = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}")
 
 
 def hash_id(prefix: str, seed: str, nonce: int, length: int) -> str:
@@ -31,13 +26,3 @@ def candidates(prefix: str, seed: str, length: int) -> Iterator[str]:
     for longer in range(length, LONGEST + 1):
         for nonce in range(NONCES):
             yield hash_id(prefix, seed, nonce, longer)
-
-
-def check_id(task_id: str) -> str:
-    """The id itself, if it can be one; ids become file names, so nothing else may pass."""
-    if not _WELL_FORMED.fullmatch(task_id) or ".." in task_id:
-        raise BadInput(
-            f"{task_id[:80]!r} is not a task id",
-            hint="An id is letters, digits, '.', '_' and '-', like fleet-a1b.",
-        )
-    return task_id

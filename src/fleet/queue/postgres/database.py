@@ -32,6 +32,7 @@ class Postgres:
         # NO KEY: a comment or a child that is just being added does not hide its task.
         "skip_locked": "FOR NO KEY UPDATE OF tasks SKIP LOCKED",
         "lock_graph": "SELECT pg_advisory_xact_lock(1718379877, 2)",
+        "holds": "strpos(id, :part) > 0",
     }
 
     def __init__(self, dsn: str, *, clock: Clock | None, lock_timeout: timedelta) -> None:

@@ -1,14 +1,13 @@
 """SqlQueue: the Queue verbs over any SQL engine that keeps the Database protocol."""
 
+import os
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import cached_property
-from uuid import uuid4
 
 from fleet.errors import BadInput, NotFound, QueueError, Refused
-from fleet.queue import ids
 from fleet.queue.base import Draft, Filter, LeaseLost
-from fleet.queue.sql import statements
+from fleet.queue.sql import graph, statements
 from fleet.queue.sql.database import Database
 from fleet.queue.sql.rows import moment, task_of, to_json, to_micros
 from fleet.schemas import (
@@ -21,6 +20,7 @@ from fleet.schemas import (
     Settlement,
     Task,
     Wish,
+    check_id,
 )
 
 TITLE_LIMIT = 500
@@ -31,16 +31,23 @@ class SqlQueue:
 
     def __init__(self, db: Database) -> None:
         self.db = db
+        self._files: dict[str, Mapping[str, str]] = {}
 
     @cached_property
     def sql(self) -> Mapping[str, str]:
         return statements.load("queue.sql", **self.db.dialect)
 
+    def more(self, file: str) -> Mapping[str, str]:
+        """The statements of another file, which may include those of queue.sql."""
+        if file not in self._files:
+            self._files[file] = statements.load(file, **self.sql)
+        return self._files[file]
+
     def add(self, draft: Draft) -> Task:
         check(draft)
         with self.db.writing():
             now = self.db.now()
-            task_id = self._new_id(draft, now)
+            task_id = self.new_id(draft, now)
             labels = set(draft.labels)
             if draft.parent is not None and draft.inherit_labels:
                 labels |= set(self.get(draft.parent).labels)
@@ -88,32 +95,9 @@ class SqlQueue:
         for label in task.labels:
             self.db.rows(self.sql["insert_label"], {"id": task.id, "label": label})
 
-    def depend(self, edge: Dependency) -> None:
-        """Add one dependency edge; inside the caller's transaction."""
-        for end in (edge.task_id, edge.depends_on_id):
-            if not self._exists(end):
-                raise NotFound(f'no issue found matching "{end}"')
-        if edge.task_id == edge.depends_on_id:
-            raise Refused(f"cannot add self-dependency: {edge.task_id} cannot depend on itself")
-        self.db.rows(self.sql["lock_graph"])
-        found = self.db.rows(self.sql["reaches"], {"from": edge.depends_on_id, "to": edge.task_id})
-        if found and edge.type in ("blocks", "conditional-blocks", "parent-child"):
-            raise Refused(
-                "adding dependency would create a cycle",
-                hint=f"{edge.depends_on_id} already waits for {edge.task_id}.",
-            )
-        self.db.rows(
-            self.sql["insert_dependency"],
-            {
-                "id": edge.task_id,
-                "depends_on": edge.depends_on_id,
-                "type": edge.type,
-                "now": to_micros(edge.created_at),
-                "actor": edge.created_by,
-                "metadata": edge.metadata,
-                "thread_id": edge.thread_id,
-            },
-        )
+    def depend(self, edge: Dependency) -> bool:
+        """Add one dependency edge, or say that it is there already; in the caller's transaction."""
+        return graph.depend(self, edge)
 
     def claim(self, owner: str, *, count: int = 1, ttl: timedelta) -> list[Lease]:
         now = self.db.now()
@@ -170,7 +154,7 @@ class SqlQueue:
 
     def request(self, task_id: str, wish: Wish, *, text: str = "", asked_by: str = "") -> Request:
         request = Request(
-            id=uuid4().hex,
+            id=os.urandom(16).hex(),
             task_id=self.get(task_id).id,
             wish=wish,
             text=text,
@@ -258,31 +242,39 @@ class SqlQueue:
                 why = f"{holder} holds it"
         return LeaseLost(task_id=lease.task.id, why=why)
 
-    def _exists(self, task_id: str) -> bool:
+    def exists(self, task_id: str) -> bool:
         return bool(self.db.rows(self.sql["exists"], {"id": task_id}))
 
-    def _new_id(self, draft: Draft, now: datetime) -> str:
+    def new_id(self, draft: Draft, now: datetime) -> str:
+        """A free id for a draft; inside the transaction that uses it."""
         self.db.rows(self.sql["lock_graph"])  # two machines must not take one id
         if draft.id is not None:
-            if self._exists(ids.check_id(draft.id)):
+            if self.exists(check_id(draft.id)):
                 raise Refused(f"issue {draft.id} already exists")
             return draft.id
         if draft.parent is not None:
-            numbered = self.db.rows(self.sql["next_child"], {"id": draft.parent})
-            if not numbered:
-                raise NotFound(f'no issue found matching "{draft.parent}"')
-            return f"{draft.parent}.{numbered[0][0]}"
+            return self._child_id(draft.parent)
         return self._hash_id(draft, now)
+
+    def _child_id(self, parent: str) -> str:
+        """The parent's next number. One that somebody gave away by hand is passed over."""
+        while numbered := self.db.rows(self.sql["next_child"], {"id": parent}):
+            child = f"{parent}.{numbered[0][0]}"
+            if not self.exists(child):
+                return child
+        raise NotFound(f'no issue found matching "{parent}"')
 
     def _hash_id(self, draft: Draft, now: datetime) -> str:
         """A free hash id; the first collision at a length shows that ids must grow longer."""
+        from fleet.queue import ids
+
         prefix = self.db.rows(self.sql["meta"], {"key": "prefix"})[0][0]
         known = self.db.rows(self.sql["meta"], {"key": "id_length"})
         length = int(known[0][0]) if known else ids.SHORTEST
         nanos = (to_micros(now) or 0) * 1000
         seed = f"{draft.title}|{draft.description}|{draft.created_by}|{nanos}"
         for number, candidate in enumerate(ids.candidates(prefix, seed, length)):
-            if not self._exists(candidate):
+            if not self.exists(candidate):
                 if number and length < ids.LONGEST:
                     longer = {"key": "id_length", "value": str(length + 1)}
                     self.db.rows(self.sql["set_meta"], longer)

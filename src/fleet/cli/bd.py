@@ -1,0 +1,237 @@
+"""`fleet bd`: the tracker's commands, on whichever queue there is.
+
+With beads the real bd answers; otherwise fleet does, in the same words. Either way `create`
+records the directory it was called in, so that the agent works there.
+"""
+
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from io import StringIO
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+import msgspec
+
+from fleet import control
+from fleet.cli import own_task
+from fleet.cli.text import one_line
+from fleet.control import Control
+from fleet.errors import BadInput, FleetError, QueueError
+from fleet.flags import Flag, FlagError, Parsed, parse, take
+from fleet.queue import bd as tracker
+from fleet.schemas import Settings
+from fleet.taskdir import task_json
+
+if TYPE_CHECKING:
+    import click
+
+CREATING = ("create", "new", "q")
+
+#: Flags of `create` that are fleet's own and never reach the tracker.
+OWN = (Flag("coder"), Flag("model"), Flag("cwd"))
+
+Style = Literal["line", "json", "id"]
+
+
+class Made(msgspec.Struct, frozen=True, kw_only=True):
+    """What a `create` came to, on whichever queue."""
+
+    code: int
+    style: Style
+    #: Id and title of each task that now exists.
+    issues: tuple[tuple[str, str], ...] = ()
+    out: str = ""
+    err: str = ""
+
+
+def bd(args: Sequence[str]) -> int:
+    """Answer one bd command line and return its exit code."""
+    _refuse_unreadable(args)
+    name, rest = tracker.split_command(args)
+    if name == "help" or "--help" in rest or "-h" in rest:
+        return _help(args)
+    told = own_task.heard(args, os.environ)
+    if told is not None:
+        print("\n".join(told))
+        return 0
+    fleet = control.opened()
+    try:
+        return _create(fleet, name, rest) if name in CREATING else _forward(fleet, args)
+    finally:
+        fleet.close()
+
+
+def _refuse_unreadable(args: Sequence[str]) -> None:
+    """Arguments come as bytes; those that are not UTF-8 cannot be stored or shown again."""
+    for number, word in enumerate(args, start=1):
+        try:
+            word.encode()
+        except UnicodeEncodeError:
+            raise BadInput(f"argument {number} of bd is not valid UTF-8: {word!a}") from None
+
+
+def _help(args: Sequence[str]) -> int:
+    """Help needs no home; where there is one with beads, bd itself explains its commands."""
+    try:
+        fleet = control.opened()
+    except FleetError:
+        fleet = None
+    if fleet is not None and fleet.config.queue == "beads":
+        return _forward(fleet, args or ["--help"])
+    from fleet.queue.bd.help import help_text
+
+    print(help_text(args))
+    return 0
+
+
+def _record_edits(fleet: Control) -> None:
+    """Put what people changed in task.json into the tasks themselves, before they travel."""
+    for task, settings in fleet.edited_settings():
+        metadata = {**task.metadata, "fleet": msgspec.to_builtins(settings)}
+        line = ["update", f"--metadata={msgspec.json.encode(metadata).decode()}", "--", task.id]
+        _quietly(fleet, line)
+
+
+def _quietly(fleet: Control, args: Sequence[str]) -> None:
+    if fleet.config.queue == "beads":
+        from fleet.queue.beads.passthrough import forward
+        from fleet.queue.beads.process import DEVNULL
+
+        code = forward(fleet.home.path, args, stdin=DEVNULL, stdout=DEVNULL)
+    else:
+        code = tracker.answer(args, fleet.tracker, env=os.environ, out=StringIO())
+    if code != 0:
+        raise QueueError(f"bd {args[0]} failed for {args[-1]}")
+
+
+def _forward(fleet: Control, args: Sequence[str]) -> int:
+    if tracker.split_command(args)[0] == "export":
+        _record_edits(fleet)
+    if fleet.config.queue == "beads":
+        from fleet.queue.beads.passthrough import forward
+
+        return forward(fleet.home.path, args)
+    return tracker.answer(args, fleet.tracker, env=os.environ)
+
+
+def _create(fleet: Control, name: str, args: Sequence[str]) -> int:
+    """Create through the tracker; the settings travel in the same call, so that no task can be
+    claimed before its directory is known, whatever is killed and whenever.
+    """
+    verb = tracker.find_verb("create")
+    assert verb is not None
+    own, rest = take(OWN, (*verb.flags, *tracker.GLOBAL), args)
+    settings = _settings(fleet, own)
+    made = (_create_on_beads if fleet.config.queue == "beads" else _create_here)(
+        fleet, name, rest, settings
+    )
+    sys.stderr.write(made.err)
+    if made.code != 0 or not made.issues:
+        sys.stdout.write(made.out)
+        return made.code
+    for task_id, _ in made.issues:
+        task_json.write(fleet.home, task_id, settings)
+    _tell(made, settings)
+    return 0
+
+
+def _create_on_beads(fleet: Control, name: str, args: Sequence[str], settings: Settings) -> Made:
+    from fleet.queue.beads.creation import create
+
+    made = create(fleet.home.path, args, settings, verb=name, invoked_in=Path.cwd())
+    issues = () if "--dry-run" in args else tuple((i.id, i.title) for i in made.issues)
+    return Made(code=made.code, style=made.style, issues=issues, out=made.out, err=made.err)
+
+
+def _create_here(fleet: Control, name: str, args: Sequence[str], settings: Settings) -> Made:
+    verb = tracker.find_verb("create")
+    assert verb is not None
+    try:
+        line = parse((*verb.flags, *tracker.GLOBAL), args)
+    except FlagError:
+        line = Parsed({"dry-run": True}, ())  # the tracker says what is wrong, in its own words
+    as_json = line.switch("json") or line.text("format") == "json"
+    out = StringIO()
+
+    def ask(*words: str) -> int:
+        return tracker.answer(words, fleet.tracker, env=os.environ, settings=settings, out=out)
+
+    if line.switch("dry-run"):
+        return Made(code=ask(name, *args), style="line", out=out.getvalue())
+    if as_json and name != "q":
+        code = ask("create", *args)
+        issues = _issues(out.getvalue()) if code == 0 else ()
+        return Made(code=code, style="json", issues=issues, out=out.getvalue())
+    code = ask("q", *args) if name == "q" else ask("create", "--silent", *args)
+    ids = out.getvalue().split() if code == 0 else []
+    style: Style = "id" if name == "q" or line.switch("silent") else "line"
+    titles = tuple((task_id, fleet.get(task_id).title) for task_id in ids)
+    return Made(code=code, style=style, issues=titles, out=out.getvalue())
+
+
+def _settings(fleet: Control, own: Mapping[str, str]) -> Settings:
+    coder, model = own.get("coder"), own.get("model")
+    if (coder is None) != (model is None):
+        given, missing = ("--coder", "--model") if model is None else ("--model", "--coder")
+        raise BadInput(
+            f"{given} was given without {missing}",
+            hint="Give both, so that the choice is clear, or neither to use the defaults.",
+        )
+    if coder is not None:
+        fleet.check_coder(coder)
+    if model is not None and not model.strip():
+        raise BadInput("--model must not be empty")
+    try:
+        here = os.getcwd()  # noqa: PTH109 - its error names the case we explain
+    except FileNotFoundError:
+        raise BadInput("the current directory is gone", hint="Go to one that exists.") from None
+    cwd = control.checked_directory(own.get("cwd") or here)
+    return Settings(cwd=cwd, coder=coder, model=model)
+
+
+class _Issue(msgspec.Struct):
+    id: str
+    title: str
+
+
+class _Envelope(msgspec.Struct):
+    """What BD_JSON_ENVELOPE=1 puts around an answer."""
+
+    data: _Issue | list[_Issue]
+
+
+def _issues(out: str) -> tuple[tuple[str, str], ...]:
+    """Id and title of each issue that a `create --json` answer tells of, in either shape."""
+    try:
+        answer = msgspec.json.decode(out, type=_Envelope).data
+    except msgspec.ValidationError:
+        answer = msgspec.json.decode(out, type=_Issue | list[_Issue])
+    issues = [answer] if isinstance(answer, _Issue) else answer
+    return tuple((issue.id, issue.title) for issue in issues)
+
+
+def _tell(made: Made, settings: Settings) -> None:
+    if made.style == "json":
+        sys.stdout.write(made.out)
+        return
+    where = ", ".join(
+        f"{key}: {one_line(value)}"
+        for key, value in (
+            ("cwd", settings.cwd),
+            ("coder", settings.coder),
+            ("model", settings.model),
+        )
+        if value is not None
+    )
+    for task_id, title in made.issues:
+        print(task_id if made.style == "id" else f"Created {task_id}: {one_line(title)}  [{where}]")
+
+
+def bd_command() -> "click.Command":
+    """For click's overview and completion only: a real line never comes this way."""
+    import click
+
+    words = click.Argument(["args"], nargs=-1, type=click.UNPROCESSED)
+    settings: dict[str, Any] = {"ignore_unknown_options": True, "help_option_names": []}
+    return click.Command("bd", callback=bd, params=[words], context_settings=settings)

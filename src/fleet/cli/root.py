@@ -1,0 +1,72 @@
+"""`fleet` itself: the overview, and the way to each command."""
+
+from collections.abc import Sequence
+from importlib import import_module
+
+import click
+
+from fleet import __version__
+from fleet.cli import COMMANDS
+from fleet.cli.quick import QUICK, as_click
+
+
+class Lazy(click.Group):
+    """A group that knows its commands by name and imports one when it is asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        del ctx
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        del ctx
+        module = import_module(f"fleet.cli.{COMMANDS[cmd_name][0]}")
+        if cmd_name in QUICK:
+            return as_click(module.QUICK)
+        command: click.Command = module.command if cmd_name != "bd" else module.bd_command()
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        del ctx
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, line) for name, (_, line) in COMMANDS.items()])
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] not in COMMANDS:
+            from difflib import get_close_matches
+
+            near = get_close_matches(args[0], COMMANDS, n=1)
+            said = f"Did you mean {near[0]!r}?" if near else "See: fleet --help"
+            raise click.UsageError(f"There is no command {args[0]!r}. {said}", ctx)
+        return super().resolve_command(ctx, args)
+
+
+@click.group(cls=Lazy, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, "-V", "--version", message="fleet %(version)s")
+@click.option("--debug", is_flag=True, help="Show a traceback with an error (give it first).")
+def root(debug: bool) -> None:
+    """Run many coding agents in parallel from one task queue.
+
+    \b
+    fleet init                      once
+    fleet bd create "Fix the bug"   in the project's directory
+    fleet run                       work through the queue
+    """  # noqa: D301 - the \\b is click's mark for lines that stay as they are
+    del debug  # read before click starts: it also covers errors of start-up
+
+
+def fleet(args: Sequence[str]) -> int:
+    """Run one command line and return its exit code."""
+    try:
+        answer = root.main(args=list(args), prog_name="fleet", standalone_mode=False)
+    except click.exceptions.Exit as done:
+        return done.exit_code
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except click.Abort:
+        return 130
+    return answer if isinstance(answer, int) else 0

@@ -1,0 +1,49 @@
+"""What `--json` of fleet's own commands prints."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from fleet.control import Control
+from fleet.errors import InvalidTask
+from fleet.schemas import Task
+
+
+def task_shape(fleet: Control, task: Task) -> dict[str, Any]:
+    """One task with the place it would run in; an invalid one says why instead."""
+    shape: dict[str, Any] = {
+        "id": task.id,
+        "title": task.title,
+        "status": task.status,
+        "priority": task.priority,
+        "issue_type": task.issue_type,
+        "labels": list(task.labels),
+        "created_at": task.created_at,
+    }
+    try:
+        place = fleet.place(task)
+    except InvalidTask as error:
+        return shape | {"invalid": error.message}
+    return shape | {
+        "cwd": place.cwd,
+        "coder": place.coder,
+        "model": place.model,
+        "overrides": [
+            name
+            for name, own in (
+                ("cwd", place.own_cwd),
+                ("coder", place.own_coder),
+                ("model", place.own_model),
+            )
+            if own
+        ],
+    }
+
+
+def tasks_json(fleet: Control, tasks: Sequence[Task]) -> str:
+    return pretty([task_shape(fleet, task) for task in tasks])
+
+
+def pretty(payload: Any) -> str:
+    return msgspec.json.format(msgspec.json.encode(payload), indent=2).decode()

@@ -1,0 +1,70 @@
+"""`fleet show`: one task as a person wants to see it."""
+
+from fleet import control
+from fleet.cli.quick import Quick
+from fleet.cli.text import lines, one_line
+from fleet.control import Control
+from fleet.errors import InvalidTask
+from fleet.flags import Flag, Parsed
+from fleet.schemas import Task
+
+
+def show(line: Parsed) -> int:
+    (task_id,) = line.words
+    if line.switch("json"):
+        from fleet.cli.bd import bd
+
+        return bd(["show", "--json", "--", task_id])
+    fleet = control.opened()
+    task = fleet.get(task_id)
+    for name, value in [*_head(task), *_place(fleet, task), *_tail(task)]:
+        print(f"{name + ':':<13}{value}")
+    for name, text in (("notes", task.notes), ("description", task.description)):
+        if text:
+            print(f"{name}:\n{lines(text)}")
+    return 0
+
+
+def _head(task: Task) -> list[tuple[str, str]]:
+    return [
+        ("id", task.id),
+        ("title", one_line(task.title)),
+        ("status", task.status + (f" ({task.assignee})" if task.assignee else "")),
+        ("priority", f"P{task.priority}"),
+    ]
+
+
+def _place(fleet: Control, task: Task) -> list[tuple[str, str]]:
+    try:
+        place = fleet.place(task)
+    except InvalidTask as error:
+        return [("invalid", f"{error.message}\n{'':13}{error.hint}")]
+    return [
+        (name, value if own else f"{value} (default)")
+        for name, value, own in (
+            ("cwd", place.cwd, place.own_cwd),
+            ("coder", place.coder, place.own_coder),
+            ("model", place.model, place.own_model),
+        )
+    ]
+
+
+def _tail(task: Task) -> list[tuple[str, str]]:
+    rows: list[tuple[str, str]] = []
+    if task.labels:
+        rows.append(("labels", ", ".join(task.labels)))
+    if task.not_before:
+        rows.append(("not before", f"{task.not_before:%Y-%m-%d %H:%M:%S} UTC"))
+    if task.close_reason:
+        rows.append(("closed", one_line(task.close_reason)))
+    return rows
+
+
+QUICK = Quick(
+    name="show",
+    about="Show one task: where and with what it runs, and how it stands. Values tagged (default)"
+    " come from runtime.toml; the others were asked for by the task.",
+    words=("id",),
+    flags=(Flag("json", "switch", help="The raw answer of `bd show --json`."),),
+    run=show,
+)

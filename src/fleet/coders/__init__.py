@@ -1,0 +1,106 @@
+"""The registry of coders: fleet's own, and those that a user or a package adds.
+
+Naming coders imports none of them: `fleet --help` must not pay for what it only lists.
+"""
+
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fleet.errors import BadInput
+
+if TYPE_CHECKING:
+    from fleet.coders.base import Coder, Options
+
+#: One line a coder: its class, or where its class is to be found once it is needed.
+_REGISTRY: "dict[str, type[Coder] | str]" = {
+    "claude": "fleet.coders.claude:ClaudeCoder",
+    "agy": "fleet.coders.agy:AgyCoder",
+    "codex": "fleet.coders.codex:CodexCoder",
+}
+
+
+def names(home: Path | None = None) -> tuple[str, ...]:
+    """Every coder that can be asked for: fleet's own first, then the others by name."""
+    from fleet.coders import discovery
+
+    return (*_REGISTRY, *sorted(set(discovery.find(home)) - set(_REGISTRY)))
+
+
+def origin(name: str, home: Path | None = None) -> str:
+    """Where a coder comes from, for a person. Raises BadInput for a name that nobody has."""
+    if name in _REGISTRY:
+        return "built in"
+    from fleet.coders import discovery
+
+    found = discovery.find(home).get(name)
+    if found is None:
+        raise _unknown(name, home)
+    return found.where
+
+
+def find(name: str, home: Path | None = None) -> "type[Coder]":
+    """A coder's class. Raises BadInput for a name that nobody has, and for one that is broken."""
+    entry = _REGISTRY.get(name)
+    if entry is not None:
+        return _imported(entry) if isinstance(entry, str) else entry
+    from fleet.coders import discovery
+
+    found = discovery.find(home).get(name)
+    if found is None:
+        raise _unknown(name, home)
+    return discovery.load(found)
+
+
+def make(
+    name: str,
+    model: str | None = None,
+    options: "Options | None" = None,
+    home: Path | None = None,
+    *,
+    inherited: bool = False,
+) -> "Coder":
+    """A coder for one run.
+
+    `model` is passed on as it is, unless it was `inherited` from the configuration and is
+    another coder's: then the coder falls back to its own.
+    """
+    kind = find(name, home)
+    wanted = kind.inherits(model) if model and inherited else model
+    try:
+        coder = kind(wanted) if wanted else kind()
+    except TypeError as error:
+        raise BadInput(f"coder {name} ({origin(name, home)}) cannot be made: {error}") from error
+    if options is not None:
+        coder.options = options
+    return coder
+
+
+def problems(home: Path | None = None) -> dict[str, str]:
+    """The added coders that cannot be used, and why. One broken file hides no other."""
+    from fleet.coders import discovery
+
+    broken: dict[str, str] = {}
+    for name, source in discovery.find(home).items():
+        if name in _REGISTRY:
+            broken[name] = f"{source.where}: fleet has a coder of that name, which comes first"
+            continue
+        try:
+            discovery.load(source)
+        except BadInput as error:
+            broken[name] = error.message
+    return broken
+
+
+def _imported(target: str) -> "type[Coder]":
+    module, _, name = target.partition(":")
+    return getattr(import_module(module), name)
+
+
+def _unknown(name: str, home: Path | None) -> BadInput:
+    from difflib import get_close_matches
+
+    known = names(home)
+    near = get_close_matches(name, known, n=1, cutoff=0.5)
+    hint = f"Did you mean {near[0]}? " if near else ""
+    return BadInput(f"unknown coder: {name}", hint=f"{hint}There is {', '.join(known)}.")

@@ -1,0 +1,147 @@
+"""The Coder: how to drive one agent CLI. Pure: it starts nothing and reads no clock.
+
+Five members are the contract (`name`, `context_limit`, `build_argv`, `env`, `normalize_event`).
+All others have a default, so that a coder of twenty lines is a whole coder.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from datetime import datetime
+from pathlib import Path
+from types import MappingProxyType
+from typing import ClassVar, Literal
+
+import msgspec
+from msgspec import Struct
+
+from fleet.coders import ending, lines, prompts
+from fleet.coders.models import is_one_of
+from fleet.coders.reading import Reading
+from fleet.schemas import Event, Outcome, Reason, Task
+
+Permissions = Literal["edit", "auto", "bypass"]
+
+
+class Options(Struct, frozen=True, kw_only=True):
+    """What the supervisor wants of one run."""
+
+    #: edit: write in the project and talk to fleet. auto: the CLI judges each step by itself.
+    #: bypass: everything, for machines that are a sandbox themselves.
+    permissions: Permissions = "edit"
+    #: The id that a new session shall have, for a CLI that lets us choose: a UUID.
+    session_id: str | None = None
+    #: The session to carry on instead of starting a new one.
+    resume: str | None = None
+    #: How the run before this one ended, in a sentence that goes into the prompt.
+    last_ending: str = ""
+
+
+class Coder(ABC):
+    """How to drive one agent CLI."""
+
+    #: What `--coder` and the configuration call it.
+    name: str
+    #: Tokens that the model's context holds, until the stream says it better.
+    context_limit: int
+    #: The model to ask for; empty leaves the choice to the CLI.
+    model: str = ""
+    options: Options = Options()
+
+    default_model: ClassVar[str] = ""
+    #: Models that are another coder's: an inherited one is dropped, an explicit one passes.
+    #: A coder that says nothing must at least not get the one that fleet ships with.
+    foreign_models: ClassVar[tuple[str, ...]] = ("sonnet", "opus", "haiku")
+    #: The binary to look for; empty stands for the first word of the argv.
+    program: str = ""
+    version_args: ClassVar[tuple[str, ...]] = ("--version",)
+    #: The variables that log this CLI in: keys, tokens, the directory of a login. An account
+    #: that sets one of them replaces all of them.
+    credentials: tuple[str, ...] = ()
+    #: Other variables of the supervisor's own environment that this CLI needs.
+    passes: tuple[str, ...] = ()
+    #: The prompt comes on stdin instead of in the argv, which has a limit and is public.
+    prompt_on_stdin: bool = False
+    #: The CLI always says that it is done, so a stream without that word is no success.
+    prints_ending: bool = False
+    can_resume: bool = False
+    #: The session id is ours to choose (`Options.session_id`).
+    takes_session_id: bool = False
+    #: What an exit code means, where the CLI has codes of its own.
+    exit_reasons: Mapping[int, Reason] = MappingProxyType({})
+
+    def __init__(self, model: str | None = None) -> None:
+        self.model = self.default_model if model is None else model
+
+    @abstractmethod
+    def build_argv(self, task: Task, task_dir: Path) -> list[str]:
+        """The command that starts the agent."""
+
+    def env(self, task: Task, task_dir: Path) -> dict[str, str]:
+        """Variables to lay over the agent's environment. The three are required."""
+        return {
+            "FLEET_TASK_ID": task.id,
+            "FLEET_TASK_DIR": str(task_dir),
+            "FLEET_ARTIFACT_DIR": str(task_dir / "artifacts"),
+        }
+
+    @abstractmethod
+    def normalize_event(self, raw_line: str) -> Event | None:
+        """One line of stdout as an Event; None for a line of no interest. Pure."""
+
+    def prompt(self, task: Task, task_dir: Path) -> str:
+        """What the agent is told, for stdin, an argument or the prompt file."""
+        if self.options.resume:
+            return prompts.resumed(task, task_dir, last_ending=self.options.last_ending)
+        cap = None if self.prompt_on_stdin else prompts.ARGUMENT_CAP
+        return prompts.fresh(task, task_dir, last_ending=self.options.last_ending, cap=cap)
+
+    def prompt_file(self, task_dir: Path) -> Path:
+        """Where the supervisor puts the prompt before it starts the agent."""
+        return task_dir / "prompt.md"
+
+    def version_argv(self) -> list[str]:
+        return [self.program or self.name, *self.version_args]
+
+    def second_stream(self, session_id: str, env: Mapping[str, str]) -> tuple[Path, str] | None:
+        """One more file that this CLI writes about a session: a directory and a glob below it.
+
+        `env` is the agent's. A resumed session may go on in the same file: a run's own part
+        begins where the file ended when the run began.
+        """
+        del session_id, env
+        return None
+
+    def normalize_second(self, raw_line: str) -> Event | None:
+        """One line of that file as an Event. Pure."""
+        del raw_line
+        return None
+
+    @classmethod
+    def inherits(cls, model: str) -> str | None:
+        """What to make of a model that the task did not choose: it, or None for our own."""
+        return None if not model or is_one_of(model, cls.foreign_models) else model
+
+    def read(self, raw_line: str, now: datetime, *, second: bool = False) -> Event | None:
+        """One line as an Event with its time; a coder that breaks on it makes a `bad` event."""
+        if not raw_line.strip():
+            return None
+        try:
+            event = self.normalize_second(raw_line) if second else self.normalize_event(raw_line)
+        except Exception as error:  # noqa: BLE001 - a coder may be anybody's code; one line is not the run
+            event = lines.bad(f"{type(error).__name__}: {error}: {raw_line}")
+        if event is None or event.ts is not None:
+            return event
+        return msgspec.structs.replace(event, ts=now)
+
+    def outcome(
+        self, reading: Reading, exit_code: int | None, signal: int | None, *, stderr: str = ""
+    ) -> Outcome:
+        """How the run ended, by what its stream and its process say."""
+        return ending.outcome(
+            reading,
+            exit_code,
+            signal,
+            prints_ending=self.prints_ending,
+            exit_reasons=self.exit_reasons,
+            stderr=stderr,
+        )

@@ -1,0 +1,70 @@
+"""Claude Code: `claude -p` with a JSON stream, the prompt on stdin, nothing written beside."""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import ClassVar
+
+from fleet.coders import claude_stream
+from fleet.coders.base import Coder, Permissions
+from fleet.coders.models import GOOGLE, OPENAI
+from fleet.schemas import Event, Task
+
+_MODES: Mapping[Permissions, str] = MappingProxyType(
+    {"edit": "acceptEdits", "auto": "auto", "bypass": "bypassPermissions"}
+)
+
+#: What an agent must be able to run whatever its permissions: the way to say that it is done.
+_ALWAYS_ALLOWED = ("Bash(bd:*)", "Bash(fleet:*)")
+
+
+class ClaudeCoder(Coder):
+    name = "claude"
+    context_limit = 200_000
+    program = "claude"
+    default_model: ClassVar[str] = "sonnet"
+    foreign_models: ClassVar[tuple[str, ...]] = (*OPENAI, *GOOGLE)
+    credentials = (
+        "ANTHROPIC_API_KEY",
+        "ANTHROPIC_AUTH_TOKEN",
+        "CLAUDE_CODE_OAUTH_TOKEN",
+        "CLAUDE_CONFIG_DIR",
+    )
+    passes = ("ANTHROPIC_BASE_URL", "ANTHROPIC_CUSTOM_HEADERS")
+    prompt_on_stdin = True
+    prints_ending = True
+    can_resume = True
+    takes_session_id = True
+
+    def __init__(self, model: str | None = None) -> None:
+        super().__init__(model)
+        if self.model.endswith("[1m]"):
+            self.context_limit = 1_000_000
+
+    def build_argv(self, task: Task, task_dir: Path) -> list[str]:
+        del task
+        argv = [self.program, "-p", "--output-format", "stream-json", "--verbose"]
+        argv += ["--model", self.model] if self.model else []
+        if self.options.resume:
+            argv += ["--resume", self.options.resume]
+        elif self.options.session_id:
+            argv += ["--session-id", self.options.session_id]
+        argv += ["--permission-mode", _MODES[self.options.permissions]]
+        # The artifacts lie outside the project, where edits are otherwise refused.
+        argv += ["--add-dir", str(task_dir)]
+        return [*argv, "--allowedTools", ",".join(_ALWAYS_ALLOWED)]
+
+    def env(self, task: Task, task_dir: Path) -> dict[str, str]:
+        own = {
+            # Without this one run makes dozens of look-ups besides its own requests.
+            "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+            # An update under a running fleet changes the stream in mid-flight.
+            "DISABLE_AUTOUPDATER": "1",
+        }
+        if self.options.permissions == "bypass" and os.geteuid() == 0:
+            own["IS_SANDBOX"] = "1"  # it refuses to bypass as root without this word
+        return {**super().env(task, task_dir), **own}
+
+    def normalize_event(self, raw_line: str) -> Event | None:
+        return claude_stream.event(raw_line)

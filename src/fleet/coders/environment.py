@@ -1,0 +1,80 @@
+"""An agent's environment: what it needs and no more. Pure: the parent's variables are given.
+
+The supervisor's own environment holds whatever its user exported: tokens of other services,
+keys of other coders. So nothing passes that is not named, here or by the coder.
+"""
+
+from collections.abc import Mapping
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from fleet.coders.base import Coder
+from fleet.schemas import Task
+
+#: What may pass to any agent, and why.
+ALLOWED = (
+    # To find programs, files and the person whose they are.
+    "PATH", "HOME", "USER", "LOGNAME", "SHELL", "TMPDIR", "XDG_*",
+    # To print and sort text as the person does.
+    "LANG", "LANGUAGE", "LC_*", "TERM", "COLORTERM", "TZ",
+    # To reach the model, and package registries, from behind a proxy or a private authority.
+    "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY",
+    "http_proxy", "https_proxy", "all_proxy", "no_proxy",
+    "SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE",
+    # To fetch and push over ssh: the agent's socket, never a key.
+    "SSH_AUTH_SOCK", "GIT_SSH", "GIT_SSH_COMMAND",
+    # To build: where toolchains are. Paths, no secrets.
+    "JAVA_HOME", "GOPATH", "GOROOT", "CARGO_HOME", "RUSTUP_HOME", "NVM_DIR", "VOLTA_HOME",
+    "PNPM_HOME", "BUN_INSTALL", "PYENV_ROOT", "RBENV_ROOT", "DOTNET_ROOT", "ANDROID_HOME",
+    "NIX_PATH", "NIX_PROFILES", "UV_CACHE_DIR", "PIP_CACHE_DIR", "npm_config_cache",
+    # To find fleet's home, for the `bd` and `fleet` that an agent calls.
+    "FLEET_HOME",
+)  # fmt: skip
+
+#: Nobody is there to answer. Not `CI=1`: that makes package managers refuse to change a lock
+#: file and test tools refuse to write a snapshot, which is work that agents are asked for.
+GUARDS: Mapping[str, str] = {
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_EDITOR": "true",
+    "GIT_SEQUENCE_EDITOR": "true",
+    "GIT_PAGER": "cat",
+    "EDITOR": "true",
+    "VISUAL": "true",
+    "PAGER": "cat",
+    "MANPAGER": "cat",
+    "GH_PAGER": "cat",
+    "GH_PROMPT_DISABLED": "1",
+    "DEBIAN_FRONTEND": "noninteractive",
+    "PIP_NO_INPUT": "1",
+    "BD_NON_INTERACTIVE": "1",
+    # Notices on usage statistics cost tokens, each time a tool prints them.
+    "DO_NOT_TRACK": "1",
+}
+
+
+def agent_env(
+    parent: Mapping[str, str],
+    coder: Coder,
+    task: Task,
+    task_dir: Path,
+    extra: Mapping[str, str] | None = None,
+) -> dict[str, str]:
+    """The whole environment of an agent.
+
+    `extra` is what an account or the configuration sets. Where it logs the coder in, the
+    parent's own login stays out: of two, a CLI takes one that nobody chose.
+    """
+    given = dict(extra or {})
+    env = {name: value for name, value in parent.items() if _may_pass(name)}
+    env.setdefault("TERM", "dumb")
+    env |= GUARDS
+    logins = () if set(given) & set(coder.credentials) else coder.credentials
+    env |= {name: parent[name] for name in (*logins, *coder.passes) if name in parent}
+    env |= coder.env(task, task_dir)
+    env |= given
+    env |= Coder.env(coder, task, task_dir)
+    return env
+
+
+def _may_pass(name: str) -> bool:
+    return any(fnmatchcase(name, pattern) for pattern in ALLOWED)

@@ -1,0 +1,56 @@
+"""What an agent is told: the templates, the task, and how the run before it ended."""
+
+from functools import cache
+from pathlib import Path
+
+from fleet.schemas import Task
+
+TEMPLATES = Path(__file__).parent.parent / "templates"
+
+#: The kernel takes at most 128 KiB as one argument; the rest of a prompt needs room beside this.
+ARGUMENT_CAP = 100_000
+
+_RESUMED = """\
+You are carried on in the same session: fleet task {task_id}. {last_ending}
+A command that was running when the last run ended was cut off, and may have done half its work.
+Look at the state of things and at Q&A.md in {artifacts_dir}, then carry on. The rules are the \
+same: when the task is done, `bd close {task_id} --reason "…"`; when only a person can decide, \
+a `## Q:` block in Q&A.md and `bd update {task_id} --status blocked --notes "QUESTION: …"`; \
+then exit.
+"""
+
+
+def fresh(task: Task, task_dir: Path, *, last_ending: str, cap: int | None) -> str:
+    """The prompt that starts a session."""
+    header = _read("coder_header.md.tmpl").format(
+        task_id=task.id,
+        task_title=task.title,
+        task_description=_fitted(task, cap),
+        task_dir=task_dir,
+        artifacts_dir=task_dir / "artifacts",
+        invocation_line=f"Invocation directory: {task.cwd}" if task.cwd else "",
+    )
+    parts = [header.strip(), "---", _read("INSTRUCTION.md").strip()]
+    if last_ending:
+        parts.insert(1, f"## How the last run ended\n\n{last_ending}")
+    return "\n\n".join(parts)
+
+
+def resumed(task: Task, task_dir: Path, *, last_ending: str) -> str:
+    """The prompt that carries a session on: it has the first one in its memory."""
+    return _RESUMED.format(
+        task_id=task.id, artifacts_dir=task_dir / "artifacts", last_ending=last_ending
+    )
+
+
+def _fitted(task: Task, cap: int | None) -> str:
+    words = task.description
+    if cap is None or len(words.encode("utf-8", "replace")) <= cap:
+        return words
+    start = words.encode("utf-8", "replace")[:cap].decode("utf-8", "ignore")
+    return f"{start}…\n\n(Cut here. `bd show {task.id}` prints the whole description.)"
+
+
+@cache
+def _read(name: str) -> str:
+    return (TEMPLATES / name).read_text(encoding="utf-8")

@@ -1,0 +1,111 @@
+"""The one door for every surface: what the command line, the page and the table ask for is asked
+of these functions, which know the home, its configuration and its queue.
+"""
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fleet import coders, config, taskdir
+from fleet.config import Config
+from fleet.errors import BadInput, NotFound
+from fleet.queue import PREFIX, check_address, open_queue
+from fleet.queue.base import Filter, Queue
+from fleet.schemas import Settings, Task, check_id
+from fleet.taskdir import Home, task_json
+from fleet.taskdir.place import Place, place_of
+
+if TYPE_CHECKING:
+    from fleet.queue.sql import SqlQueue
+
+
+class Control:
+    """An open fleet home. The queue is opened when it is first needed."""
+
+    def __init__(self, home: Home, settings: Config) -> None:
+        self.home = home
+        self.config = settings
+        self._queue: Queue | None = None
+
+    @property
+    def queue(self) -> Queue:
+        if self._queue is None:
+            self._queue = open_queue(self.home.path, self.config)
+        return self._queue
+
+    @property
+    def tracker(self) -> "SqlQueue":
+        """The queue as the bd commands need it; only for queues where fleet answers them."""
+        from fleet.queue.sql import SqlQueue
+
+        queue = self.queue
+        assert isinstance(queue, SqlQueue)
+        return queue
+
+    def ready(self, limit: int) -> Sequence[Task]:
+        return self.queue.find(Filter(ready=True, limit=limit))
+
+    def get(self, word: str) -> Task:
+        """A task by its id, or by its id without the prefix."""
+        try:
+            return self.queue.get(check_id(word))
+        except NotFound as missing:
+            try:
+                return self.queue.get(f"{PREFIX}-{word}")
+            except NotFound:
+                raise missing from None
+
+    def place(self, task: Task) -> Place:
+        """Where and with what the supervisor would run this task. Raises InvalidTask."""
+        return place_of(self.home, self.config, task)
+
+    def edited_settings(self) -> Iterator[tuple[Task, Settings]]:
+        """Tasks whose task.json says something else than was recorded when they were made."""
+        for task in self.queue.find(Filter(include_closed=True)):
+            own = task_json.read(self.home, task.id)
+            recorded = Settings(cwd=task.cwd, coder=task.coder, model=task.model)
+            if own is not None and own != recorded:
+                yield task, own
+
+    def check_coder(self, name: str) -> None:
+        """Refuse a coder that nobody registered."""
+        known = coders.names(self.home.path)
+        if name not in known:
+            raise BadInput(
+                f"there is no coder {name!r}", hint=f"Registered coders: {', '.join(known)}"
+            )
+
+    def check(self, changes: Mapping[str, config.Setting]) -> None:
+        """Refuse settings that are well-formed and still mean nothing."""
+        if "coder" in changes:
+            self.check_coder(str(changes["coder"]))
+        if "queue" in changes:
+            check_address(str(changes["queue"]))
+
+    def close(self) -> None:
+        if self._queue is not None:
+            self._queue.close()
+            self._queue = None
+
+
+def opened(env: Mapping[str, str] = os.environ) -> Control:
+    """The home that the environment names, with a configuration that was read and is sound."""
+    home = taskdir.opened(taskdir.home_from(env))
+    return Control(home, config.load(home.config))
+
+
+def checked_directory(path: str) -> str:
+    """An absolute directory that exists, for a task to run in."""
+    if "\0" in path:
+        raise BadInput("the directory's name holds a NUL byte")
+    full = Path(path).expanduser().absolute()
+    if not full.exists():
+        raise BadInput(
+            f"there is no directory {full}", hint="Make it first, or give another --cwd."
+        )
+    if not full.is_dir():
+        raise BadInput(
+            f"{full} is not a directory", hint="Give the directory to work in: --cwd DIR"
+        )
+    return str(full)

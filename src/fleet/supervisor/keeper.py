@@ -1,0 +1,360 @@
+"""The keeper: the tiny process that owns one run's agent and outlives the supervisor.
+
+Run as `python -I -S keeper.py RUN_DIR [LOCK_FD]` with the agent's environment. It imports
+nothing of fleet, and of the library only what CPython has in C: json, signal, ctypes, typing
+and pathlib would each add half as much again to the interpreter's start. SIGTERM asks it to
+stop its agent; a second one, or SIGINT, to do so at once.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import sys
+import time
+from _json import encode_basestring_ascii, make_scanner
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    import signal
+    from typing import Any, NoReturn
+else:
+    import _signal as signal
+
+LINUX = sys.platform == "linux"
+#: Where the lock lies in keeper and agent: out of the way of `exec 3>file`, and above the low
+#: descriptors that node withholds from its children, so that an agent's tools hold it too.
+LOCK_FD = 99
+#: What a keeper ends with that must not run: another run lives, or this one had its chance.
+BUSY, SETTLED = 75, 76
+#: Seconds of killing before it says what cannot be killed, and ends.
+PATIENCE = 10.0
+WAKE = (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGALRM)
+PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
+
+
+def main() -> NoReturn:
+    """Lock, start, wait, sweep, record."""
+    os.chdir(sys.argv[1])
+    lock = take_lock()
+    if any(os.path.lexists(name) for name in ("fence", "started", "exit.json")):
+        os._exit(SETTLED)
+    signal.pthread_sigmask(signal.SIG_BLOCK, WAKE)
+    signal.signal(signal.SIGCHLD, ignore)
+    if os.getsid(0) != os.getpid():
+        os.setsid()
+    if LINUX:
+        prctl(PR_SET_CHILD_SUBREAPER, 1)
+    for name, fd in (("stdout", 1), ("stderr", 2)):  # our own last words belong to the run too
+        os.dup2(os.open(name, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), fd)
+    for fd in map(int, os.listdir("/dev/fd")):
+        if fd > 2 and fd != lock:
+            os.closerange(fd, fd + 1)  # unlike close(), it does not mind one that is closed
+    tree = Tree(loads(read("run.json")))
+    error = tree.start(lock)
+    tree.record(error, left=tree.keep())
+    os._exit(0)  # taking the interpreter down politely would only cost time
+
+
+def take_lock() -> int:
+    """The task's lock: handed down by the supervisor, or taken here."""
+    given = len(sys.argv) > 2
+    fd = int(sys.argv[2]) if given else os.open("../../run.lock", os.O_RDWR | os.O_CREAT, 0o600)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os._exit(BUSY)
+    if not given:
+        os.ftruncate(fd, 0)
+        os.write(fd, os.path.basename(os.getcwd()).encode())
+    return os.dup2(fd, LOCK_FD)
+
+
+class Tree:
+    """The agent and all that descends from it."""
+
+    def __init__(self, spec: dict[str, Any]) -> None:
+        self.spec = spec
+        self.agent = 0
+        self.began = self.ended = (utc(), time.monotonic())
+        self.status: int | None = None
+        self.stop: str | None = None
+        #: The moment from which on everything is killed; None while nobody has to go.
+        self.deadline: float | None = None
+        self.swept: dict[tuple[int, int], str] = {}
+
+    def start(self, lock: int) -> dict[str, Any] | None:
+        """Fork the agent, count the attempt, and only then let it run. Its error, if it cannot."""
+        go, let_go = os.pipe()
+        failed, fail = os.pipe()
+        keeper = os.getpid()
+        self.agent = os.fork()
+        if self.agent == 0:
+            os.close(let_go)
+            become_agent(self.spec, keeper, lock, go, fail)
+        os.close(fail)
+        self.began = utc(), time.monotonic()
+        who = {"keeper": identity(keeper), "agent": identity(self.agent)}
+        put("started", {**who, "at": self.began[0], "monotonic": self.began[1]}, durable=False)
+        os.write(let_go, b"!")  # we hold `go` open ourselves, so this cannot fail
+        text = os.read(failed, 4096).decode()  # empty as soon as the program runs
+        for fd in (go, let_go, failed):
+            os.close(fd)
+        sync("started", ".")  # late, so that no agent waits for the disk
+        return loads(text) if text else None
+
+    def keep(self) -> dict[tuple[int, int], str]:
+        """Wait until nothing is left, or nothing more can be done; then whoever is left."""
+        sweeping, pause, give_up = False, 0.02, float("inf")
+        while self.reap() and (now := time.monotonic()) < give_up:
+            if self.status is not None and not sweeping:
+                sweeping = True
+                self.signal_all(signal.SIGTERM)
+                self.deadline = min(self.deadline or give_up, now + self.spec["sweep_grace"])
+            if self.deadline is not None and now >= self.deadline:
+                self.signal_all(signal.SIGKILL)
+                give_up = min(give_up, now + PATIENCE)
+                self.deadline, pause = now + pause, min(pause * 2, 0.5)
+            left = 0 if self.deadline is None else max(0.001, self.deadline - now)
+            signal.setitimer(signal.ITIMER_REAL, left)
+            asked = signal.sigwait(WAKE)
+            if asked in (signal.SIGTERM, signal.SIGINT) and self.status is None:
+                self.obey(now=asked == signal.SIGINT or self.stop is not None)
+        return descendants() if time.monotonic() >= give_up else {}
+
+    def reap(self) -> bool:
+        """False once no child is left: to a subreaper that means no descendant either."""
+        try:
+            while True:
+                pid, status = os.waitpid(-1, os.WNOHANG)
+                if pid == self.agent:
+                    self.status, self.ended = status, (utc(), time.monotonic())
+                elif pid == 0:
+                    return True
+        except ChildProcessError:
+            return False
+
+    def obey(self, *, now: bool) -> None:
+        self.stop = "now" if now else "graceful"
+        self.deadline = time.monotonic() + (0 if now else self.spec["grace"])
+        if not now:
+            self.signal_all(signal.SIGTERM)
+
+    def signal_all(self, number: int) -> None:
+        """Parents first. Killing goes on for as long as it meets processes it has not seen."""
+        if not LINUX:
+            return signal_group(self.agent, number)
+        seen: set[tuple[int, int]] = set()
+        for _ in range(100):
+            new = {who: name for who, name in descendants().items() if who not in seen}
+            for pid, ticks in new:
+                signal_one(pid, ticks, number)
+            seen.update(new)
+            if self.status is not None:
+                self.swept.update(new)
+            if not new or number != signal.SIGKILL:
+                break
+        return None
+
+    def record(self, error: dict[str, Any] | None, left: dict[tuple[int, int], str]) -> None:
+        """Write exit.json. A full disk may find room again; the lock is ours until then."""
+        import resource
+
+        usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+        ran = self.status is not None and error is None
+        code = os.waitstatus_to_exitcode(self.status) if self.status is not None else 0
+        ending = {
+            "code": code if ran and code >= 0 else None,
+            "signal": -code if ran and code < 0 else None,
+            "error": error,
+            "stop": self.stop,
+            "started_at": self.began[0],
+            "ended_at": self.ended[0],
+            "seconds": self.ended[1] - self.began[1],
+            "cpu_seconds": usage.ru_utime + usage.ru_stime,
+            "max_rss_bytes": usage.ru_maxrss * (1024 if LINUX else 1),
+            "swept": leftovers(self.swept),
+            "left": leftovers(left),
+        }
+        for _ in range(60):
+            try:
+                return put("exit.json", ending, durable=True)
+            except OSError as problem:
+                os.write(2, f"keeper: exit.json: {problem}\n".encode())
+                time.sleep(1)
+        return None
+
+
+def become_agent(spec: dict[str, Any], keeper: int, lock: int, go: int, fail: int) -> NoReturn:
+    """Run the agent's program in this process, or tell the keeper why not."""
+    stage = "limits"
+    try:
+        if LINUX:
+            prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        os.setsid()  # `kill 0` in the agent must not reach the keeper
+        if os.read(go, 1) != b"!" or os.getppid() != keeper:
+            os._exit(1)
+        limit(spec)
+        stage = "stdin"
+        os.dup2(os.open(spec["stdin"] or os.devnull, os.O_RDONLY), 0)
+        stage = "cwd"
+        os.chdir(spec["cwd"])
+        stage = "exec"
+        os.set_inheritable(lock, True)
+        for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}:
+            signal.signal(number, signal.SIG_DFL)  # an ignored one would stay ignored
+        signal.pthread_sigmask(signal.SIG_SETMASK, ())
+        os.execvp(spec["argv"][0], spec["argv"])
+    except (OSError, ValueError, AttributeError) as error:
+        number = getattr(error, "errno", None) or 0
+        message = getattr(error, "strerror", None) or str(error)
+        os.write(fail, dumps({"stage": stage, "errno": number, "message": message}).encode())
+    finally:
+        os._exit(127)
+
+
+def limit(spec: dict[str, Any]) -> None:
+    if spec["rlimits"]:
+        import resource
+
+        for name, pair in spec["rlimits"].items():
+            resource.setrlimit(getattr(resource, f"RLIMIT_{name}"), tuple(pair))
+    if LINUX and spec["oom_score_adj"] is not None:
+        with open("/proc/self/oom_score_adj", "w") as file:
+            file.write(str(spec["oom_score_adj"]))
+
+
+def prctl(option: int, value: int) -> None:
+    import _ctypes
+
+    function = _ctypes.dlsym(_ctypes.dlopen(None, 0), "prctl")  # pyright: ignore[reportArgumentType]
+    if _ctypes.call_function(function, (option, value, 0, 0, 0)) != 0:
+        raise OSError(f"prctl({option}, {value}) failed")
+
+
+def descendants() -> dict[tuple[int, int], str]:
+    """Name by (pid, start) of every living process below this one, parents first."""
+    rows = [row for name in os.listdir("/proc") if name.isdecimal() and (row := stat(int(name)))]
+    found: dict[tuple[int, int], str] = {}
+    layer = {os.getpid()}
+    while layer:
+        below = [row for row in rows if row[1] in layer]
+        rows = [row for row in rows if row[1] not in layer]
+        found.update({(pid, ticks): name for pid, _, ticks, state, name in below if state != "Z"})
+        layer = {row[0] for row in below}
+    return found
+
+
+def stat(pid: int) -> tuple[int, int, int, str, str] | None:
+    """A process's pid, parent, start, state and name; None if it is gone."""
+    try:
+        head, _, tail = read(f"/proc/{pid}/stat").rpartition(")")  # a name may hold brackets
+    except OSError:
+        return None
+    fields = tail.split()
+    return pid, int(fields[1]), int(fields[19]), fields[0], head.partition("(")[2]
+
+
+def signal_one(pid: int, ticks: int, number: int) -> None:
+    """Signal that very process: another one that bears its number by now is left alone."""
+    try:
+        fd = os.pidfd_open(pid)
+    except (OSError, AttributeError):  # it is gone, or kernel or Python are too old for this
+        fd = -1
+    try:
+        if (row := stat(pid)) and row[2] == ticks:
+            signal.pidfd_send_signal(fd, number) if fd >= 0 else os.kill(pid, number)
+    except OSError:  # it is gone, or another user's: what stays is met again, and reported
+        pass
+    finally:
+        if fd >= 0:
+            os.close(fd)
+
+
+def signal_group(leader: int, number: int) -> None:
+    """All that can be done where there is no /proc: it misses whoever left the group."""
+    try:
+        os.killpg(leader, number)
+    except OSError:
+        pass
+
+
+def identity(pid: int) -> dict[str, Any]:
+    """Who a process is. Elsewhere than on Linux: it bore its number before this moment."""
+    row = stat(pid) if LINUX else None
+    boot = read("/proc/sys/kernel/random/boot_id").strip() if LINUX else ""
+    return {"pid": pid, "start_ticks": row[2] if row else int(time.time() * 100), "boot_id": boot}
+
+
+def leftovers(found: dict[tuple[int, int], str]) -> list[dict[str, Any]]:
+    return [{"pid": pid, "name": name} for (pid, _), name in found.items()]
+
+
+def put(name: str, record: dict[str, Any], *, durable: bool) -> None:
+    """Whole or not there to every process at once, and if durable, after a power cut too."""
+    data = dumps(record).encode()
+    fd = os.open(f".{name}", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    try:
+        if os.write(fd, data) != len(data):
+            raise OSError("the disk is full")
+        if durable:
+            os.fsync(fd)
+    finally:
+        os.close(fd)
+    os.rename(f".{name}", name)
+    if durable:
+        sync(".")
+
+
+def sync(*names: str) -> None:
+    for name in names:
+        fd = os.open(name, os.O_RDONLY)
+        os.fsync(fd)
+        os.close(fd)
+
+
+def read(name: str) -> str:
+    with open(name, "rb", buffering=0) as file:
+        return file.read().decode(errors="replace")
+
+
+def utc() -> str:
+    now = time.time_ns()
+    second = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(now // 10**9))
+    return f"{second}.{now % 10**9 // 1000:06}Z"
+
+
+class Plain:
+    """The options of a JSON scanner that does nothing special."""
+
+    strict, memo = True, {}
+    object_hook = object_pairs_hook = array_hook = None
+    parse_float, parse_int, parse_constant = float, int, float
+
+
+def loads(text: str) -> dict[str, Any]:
+    scan: Any = make_scanner
+    try:
+        return scan(Plain)(text, 0)[0]
+    except (AttributeError, TypeError):  # a later Python may ask for more than Plain has
+        import json
+
+        return json.loads(text)
+
+
+def dumps(value: Any) -> str:
+    if isinstance(value, str):
+        return encode_basestring_ascii(value)
+    if hasattr(value, "keys"):
+        return "{" + ",".join(f"{dumps(key)}:{dumps(value[key])}" for key in value) + "}"
+    if hasattr(value, "append"):
+        return "[" + ",".join(map(dumps, value)) + "]"
+    return "null" if value is None else repr(value)
+
+
+def ignore(*_: object) -> None:
+    """Handle SIGCHLD by nothing: without a handler some systems drop it unseen."""
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,54 @@
+"""Logs as JSON lines: the supervisor's in `logging/fleet-<date>.jsonl`, a task's in `log.jsonl`.
+
+Each line has a stable `action` for machines and a sentence for people. Files are named by day,
+kept for a while, and bounded in size.
+"""
+
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+KEPT = timedelta(days=30)
+#: A day's log, or a task's, that grew to this size takes no more lines.
+LARGEST = 64 << 20
+
+
+class Log:
+    """Where the supervisor says what it does. A full disk costs lines, never the supervisor."""
+
+    def __init__(
+        self, folder: Path, clock: Callable[[], datetime], echo: Callable[[str], None]
+    ) -> None:
+        self._folder = folder
+        self._now = clock
+        self._echo = echo
+        self._day = ""
+        self.lost = 0
+
+    def say(self, action: str, text: str, *, task_dir: Path | None = None, **facts: Any) -> None:
+        """One line for the supervisor's log, for the task's if there is one, and for the screen."""
+        now = self._now()
+        line = msgspec.json.encode({"ts": now, "action": action, "text": text, **facts}) + b"\n"
+        if f"{now:%F}" != self._day:
+            self._day = f"{now:%F}"
+            self._forget_old(now)
+        self._append(self._folder / f"fleet-{self._day}.jsonl", line)
+        if task_dir is not None:
+            self._append(task_dir / "log.jsonl", line)
+        self._echo(f"{now.astimezone():%H:%M:%S}  {text}")
+
+    def _append(self, path: Path, line: bytes) -> None:
+        try:
+            with path.open("ab") as file:
+                if file.tell() < LARGEST:
+                    file.write(line)
+        except OSError:
+            self.lost += 1  # shown by `fleet status`; the work itself goes on
+
+    def _forget_old(self, now: datetime) -> None:
+        for path in self._folder.glob("fleet-*.jsonl"):
+            if path.stem < f"fleet-{now - KEPT:%F}":
+                path.unlink(missing_ok=True)

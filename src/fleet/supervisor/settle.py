@@ -1,0 +1,136 @@
+"""The settle table: one pure function from how a run ended to what becomes of its task.
+
+`docs/spec.md` prints the table; a test holds the two together.
+"""
+
+from datetime import datetime, timedelta
+
+from msgspec import Struct
+
+from fleet.schemas import (
+    Blocked,
+    Closed,
+    ContextFull,
+    Failed,
+    Finished,
+    LimitExceeded,
+    Lost,
+    NeedsHuman,
+    Outcome,
+    RateLimited,
+    Released,
+    Settlement,
+    Stalled,
+    Stopped,
+)
+from fleet.taskdir.said import Said
+
+#: Context runs out this often in a row without progress before it counts as a failure.
+FULL_CONTEXTS = 3
+#: How long a limit without a date is waited out.
+UNDATED_LIMIT = timedelta(minutes=5)
+#: A supervisor that shuts down stops its agents under this name.
+SHUTDOWN = "the supervisor's shutdown"
+
+_FIRST_WAIT = timedelta(seconds=10)
+_LONGEST_WAIT = timedelta(minutes=5)
+
+
+class Facts(Struct, frozen=True, kw_only=True):
+    """What a settlement depends on beside the outcome."""
+
+    #: The run's number, for the words.
+    run: int
+    #: The agent's process existed: only then an attempt was made.
+    started: bool
+    #: Why its program could not be run at all; empty if it could.
+    spawn_error: str = ""
+    said: Said
+    tool_calls: int
+    #: Attempts that counted before this run.
+    attempts: int
+    retry_limit: int
+    #: Runs in a row before this one that ended for want of context and changed nothing.
+    full_contexts: int
+    #: The agent's plan, its notes or its directory changed during this run.
+    progress: bool
+    #: Between 0 and 1, from the caller's dice: spreads those who wait for the same moment.
+    jitter: float
+
+
+class Decision(Struct, frozen=True, kw_only=True):
+    """What becomes of the task, and why."""
+
+    settlement: Settlement
+    #: The run was an attempt and goes into the retry limit.
+    counts: bool
+    why: str
+
+
+def decide(outcome: Outcome, facts: Facts, now: datetime) -> Decision:
+    """The one place where a run's end turns into a task's state."""
+    if facts.spawn_error:
+        return _blocked(f"cannot start: {facts.spawn_error}")
+    match outcome:
+        case Finished(denied=denied):
+            return _finished(denied, facts, now)
+        case RateLimited(limit=limit):
+            until = max(limit.resets_at or now + UNDATED_LIMIT, now + timedelta(seconds=30))
+            wait = until + timedelta(seconds=60 * facts.jitter)
+            return _released(f"rate limit ({limit.kind})", not_before=wait)
+        case ContextFull():
+            if facts.progress or facts.full_contexts + 1 < FULL_CONTEXTS:
+                return _released("context full: goes on in a fresh session from its artifacts")
+            why = f"context full {FULL_CONTEXTS} times in a row without progress"
+            return _attempt(why, facts, now)
+        case NeedsHuman(question=question):
+            return _blocked(question or "the agent needs a person")
+        case Stopped(by=by):
+            if by == SHUTDOWN:
+                return _released("the supervisor shut down")
+            return _blocked(f"stopped by {by}; to go on: fleet retry <id>")
+        case Failed(reason=reason, detail=detail) if outcome.is_account:
+            return _blocked(f"{reason}: {detail}".rstrip(": "))
+        case Failed(reason=reason, detail=detail):
+            return _attempt(f"{reason}: {detail}".rstrip(": "), facts, now)
+        case Stalled(silent_seconds=seconds):
+            return _attempt(f"stalled: nothing moved for {seconds:.0f} s", facts, now)
+        case LimitExceeded(limit=limit, detail=detail):
+            return _attempt(f"limit exceeded: {limit} {detail}".rstrip(), facts, now)
+        case Lost(why=why):
+            return _attempt(f"lost: {why}".rstrip(": "), facts, now)
+
+
+def _finished(denied: tuple[str, ...], facts: Facts, now: datetime) -> Decision:
+    said = facts.said
+    if said.blocked is not None:
+        return _blocked(said.blocked or "the agent blocked the task and gave no reason")
+    if said.done is None:
+        why = "finished without closing the task"
+        if denied:
+            why += f"; it was denied {', '.join(sorted(set(denied)))} (see the permissions setting)"
+        return _attempt(why, facts, now)
+    if facts.tool_calls == 0:
+        return _attempt("unverified: closed without using a single tool", facts, now)
+    reason = f"{said.done} [run {facts.run}]"
+    return Decision(settlement=Closed(reason=reason), counts=True, why="closed by its agent")
+
+
+def _attempt(why: str, facts: Facts, now: datetime) -> Decision:
+    """A try that failed: again after a pause, or blocked once the limit is reached."""
+    if not facts.started:
+        return _released(why, not_before=now + _FIRST_WAIT)
+    made = facts.attempts + 1
+    if made >= facts.retry_limit:
+        note = f"{why} (attempt {made} of {facts.retry_limit})"
+        return Decision(settlement=Blocked(note=note), counts=True, why=note)
+    pause = min(_FIRST_WAIT * 2 ** (made - 1), _LONGEST_WAIT) * (1 + facts.jitter / 2)
+    return Decision(settlement=Released(not_before=now + pause), counts=True, why=why)
+
+
+def _released(why: str, not_before: datetime | None = None) -> Decision:
+    return Decision(settlement=Released(not_before=not_before), counts=False, why=why)
+
+
+def _blocked(note: str) -> Decision:
+    return Decision(settlement=Blocked(note=note), counts=False, why=note)

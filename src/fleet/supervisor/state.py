@@ -1,0 +1,44 @@
+"""What the supervisor leaves for other processes to see, and the one switch they have: pause."""
+
+from datetime import datetime
+
+import msgspec
+from msgspec import Struct, field
+
+from fleet.taskdir import Home
+from fleet.taskdir.plain import read_plain
+
+SNAPSHOT = "supervisor.json"
+PAUSED = "paused"
+_LARGEST = 1 << 20
+
+
+class Snapshot(Struct, frozen=True, kw_only=True):
+    """How the supervisor does. Not durable, and no promise: only what it last said."""
+
+    runs: int = 0
+    slots: int = 0
+    #: What the queue said when it last failed; empty while it answers.
+    queue_problem: str = ""
+    #: Coders that wait for a limit, and until when.
+    cooling: dict[str, datetime] = field(default_factory=dict[str, datetime])
+    lost_log_lines: int = 0
+
+
+def write_snapshot(home: Home, snapshot: Snapshot) -> None:
+    fresh = home.path / f".{SNAPSHOT}"
+    fresh.write_bytes(msgspec.json.encode(snapshot))
+    fresh.replace(home.path / SNAPSHOT)
+
+
+def read_snapshot(home: Home) -> Snapshot:
+    data = read_plain(home.path / SNAPSHOT, _LARGEST)
+    try:
+        return msgspec.json.decode(data, type=Snapshot) if data else Snapshot()
+    except msgspec.DecodeError:
+        return Snapshot()
+
+
+def paused(home: Home) -> bool:
+    """A person wants no new claims. It lasts until they say otherwise, restarts included."""
+    return (home.path / PAUSED).exists()

@@ -1,0 +1,62 @@
+"""The task's lock: held from before a run's keeper is born until the last of its tree is gone."""
+
+import fcntl
+import os
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+
+
+class Lock:
+    """A lock that we hold. Whoever inherits its descriptor holds the same lock."""
+
+    def __init__(self, fd: int) -> None:
+        self.fd = fd
+        self._handed_down = False
+
+    def hand_down(self) -> None:
+        """From now on it belongs to the process that was started with it."""
+        self._handed_down = True
+
+    def write_holder(self, run: str) -> None:
+        """Name the run that the lock is held for."""
+        os.ftruncate(self.fd, 0)
+        os.pwrite(self.fd, run.encode(), 0)
+
+    def let_go(self) -> None:
+        if not self._handed_down:
+            # Closing is not enough: a process that another thread is just starting has a copy
+            # of the descriptor until its program runs.
+            fcntl.flock(self.fd, fcntl.LOCK_UN)
+        os.close(self.fd)
+
+
+@contextmanager
+def locked(path: Path) -> Generator[Lock | None]:
+    """The lock at this path, held while inside; None if another holds it."""
+    lock = _try_lock(path)
+    try:
+        yield lock
+    finally:
+        if lock is not None:
+            lock.let_go()
+
+
+def _try_lock(path: Path) -> Lock | None:
+    while True:
+        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            os.close(fd)
+            return None
+        if _is_at(path, fd):
+            return Lock(fd)
+        os.close(fd)  # it was deleted and made anew: a lock on the old file guards nothing
+
+
+def _is_at(path: Path, fd: int) -> bool:
+    try:
+        return os.path.samestat(os.fstat(fd), path.lstat())
+    except FileNotFoundError:
+        return False

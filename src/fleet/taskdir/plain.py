@@ -1,0 +1,33 @@
+"""Opening files that an agent could have replaced: no link is followed, no pipe waited for."""
+
+import os
+import stat
+from pathlib import Path
+
+from fleet.errors import InvalidTask
+
+
+def open_plain(path: Path) -> int | None:
+    """A descriptor to read a plain file; None if there is no file."""
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise InvalidTask(f"{path} cannot be read: {error.strerror}") from error
+    if not stat.S_ISREG(os.fstat(fd).st_mode):
+        os.close(fd)
+        raise InvalidTask(f"{path} is not a plain file")
+    return fd
+
+
+def read_plain(path: Path, limit: int) -> bytes | None:
+    """All of a plain file that is no larger than `limit`; None if there is no file."""
+    fd = open_plain(path)
+    if fd is None:
+        return None
+    with os.fdopen(fd, "rb") as file:
+        data = file.read(limit + 1)
+    if len(data) > limit:
+        raise InvalidTask(f"{path} is larger than any file of ours, which end at {limit} bytes")
+    return data

@@ -1,0 +1,206 @@
+"""The run directory `tasks/<id>/runs/<n>/`: who writes which file, and how each is read back.
+
+The supervisor writes `run.json` and `prompt.md`; the keeper writes the rest, but for `fence`.
+Agents run under the same user and can write here, so what is read is checked.
+"""
+
+from datetime import datetime
+from pathlib import Path
+from typing import Literal, TypeVar
+from uuid import uuid4
+
+import msgspec
+from msgspec import Struct, field
+
+from fleet.errors import InvalidTask
+from fleet.taskdir.atomic import sync_directory, write_atomically
+from fleet.taskdir.plain import read_plain
+
+#: No record of a run is longer; what is, was not written by us.
+_LONGEST_RECORD = 4 << 20
+
+
+class ProcessId(Struct, frozen=True, kw_only=True):
+    """One process for all time: numbers are used again, this triple is not."""
+
+    pid: int
+    #: Clock ticks from boot to the process's start, as the kernel counts them.
+    start_ticks: int
+    boot_id: str
+
+
+class Spec(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What the keeper shall start: the content of run.json.
+
+    The environment is not here: it holds secrets, so it goes from process to process and
+    never to the disk.
+    """
+
+    #: Marks every process of the run, through FLEET_RUN_ID. Unique across homes.
+    id: str = field(default_factory=lambda: uuid4().hex)
+    argv: tuple[str, ...]
+    cwd: str
+    #: A file for the agent's stdin, relative to the run directory. None: /dev/null.
+    stdin: str | None = None
+    #: Seconds from a polite stop to the end of patience.
+    grace: float = 10.0
+    #: Seconds for what the agent left behind, from SIGTERM to SIGKILL.
+    sweep_grace: float = 0.5
+    #: Soft and hard limits by name: {"NOFILE": (4096, 4096)}.
+    rlimits: dict[str, tuple[int, int]] = field(default_factory=dict[str, tuple[int, int]])
+    #: How gladly the kernel kills the agent when memory runs out; None leaves it as it is.
+    oom_score_adj: int | None = None
+
+
+class Started(Struct, frozen=True, kw_only=True):
+    """The attempt counts: the agent's process exists."""
+
+    keeper: ProcessId
+    agent: ProcessId
+    at: datetime
+    #: The same moment on the machine's monotonic clock, for durations within one boot.
+    monotonic: float
+
+
+class Leftover(Struct, frozen=True, kw_only=True):
+    """A process that was still there when the agent had ended."""
+
+    pid: int
+    name: str
+
+
+class SpawnError(Struct, frozen=True, kw_only=True):
+    """Why the agent's program never ran."""
+
+    #: How far it came.
+    stage: Literal["limits", "stdin", "cwd", "exec"]
+    errno: int
+    message: str
+
+
+class Exit(Struct, frozen=True, kw_only=True):
+    """How the agent's process tree ended: the content of exit.json."""
+
+    #: Exactly one of code and signal is set, or `error` says that nothing ever ran.
+    code: int | None = None
+    signal: int | None = None
+    error: SpawnError | None = None
+    #: The stop that the keeper was asked for before the agent ended.
+    stop: Literal["graceful", "now"] | None = None
+    started_at: datetime
+    ended_at: datetime
+    #: The agent's life on the monotonic clock.
+    seconds: float
+    #: All of the tree, as far as it was waited for.
+    cpu_seconds: float = 0.0
+    max_rss_bytes: int = 0
+    swept: tuple[Leftover, ...] = ()
+    #: What could not be killed: another user's, or stuck in the kernel.
+    left: tuple[Leftover, ...] = ()
+
+
+_R = TypeVar("_R", Spec, Started, Exit)
+
+
+class Run(Struct, frozen=True):
+    """One run by its directory. Making one touches nothing."""
+
+    path: Path
+
+    @property
+    def number(self) -> int:
+        return int(self.path.name)
+
+    @property
+    def task_dir(self) -> Path:
+        return self.path.parent.parent
+
+    @property
+    def lock(self) -> Path:
+        """The task's lock, not the run's: no two runs of a task live at one time."""
+        return self.task_dir / "run.lock"
+
+    @property
+    def stdout(self) -> Path:
+        return self.path / "stdout"
+
+    @property
+    def stderr(self) -> Path:
+        return self.path / "stderr"
+
+    def spec(self) -> Spec:
+        spec = _read(self.path / "run.json", Spec)
+        if spec is None:
+            raise InvalidTask(f"{self.path} holds no run.json", hint="The run was never prepared.")
+        return spec
+
+    def lock_holder(self) -> "Run | None":
+        """The run of this task that the lock is held for, if anyone holds it."""
+        name = (read_plain(self.lock, _LONGEST_RECORD) or b"").strip()
+        return Run(self.path.parent / name.decode()) if name.isdigit() else None
+
+    def started(self) -> Started | None:
+        return _read(self.path / "started", Started)
+
+    def exit(self) -> Exit | None:
+        return _read(self.path / "exit.json", Exit)
+
+    def fenced(self) -> bool:
+        return (self.path / "fence").exists()
+
+    def fence(self) -> None:
+        """Forbid the run for ever. Only under the lock, or a keeper may slip past."""
+        write_atomically(self.path / "fence", b"")
+
+
+def new_run(task_dir: Path, spec: Spec, prompt: bytes | None = None) -> Run:
+    """The task's next run, ready for a keeper.
+
+    A number is taken by making its directory, so two callers never share one; a caller that
+    dies half-way leaves a directory without run.json, which is no run.
+    """
+    folder = task_dir / "runs"
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    number = max(_numbers(folder), default=0) + 1
+    while True:
+        run = Run(folder / str(number))
+        try:
+            run.path.mkdir(mode=0o700)
+            break
+        except FileExistsError:
+            number += 1
+    if prompt is not None:
+        write_atomically(run.path / "prompt.md", prompt)
+    write_atomically(run.path / "run.json", msgspec.json.encode(spec))
+    sync_directory(folder)
+    return run
+
+
+def all_runs(task_dir: Path) -> list[Run]:
+    """The task's prepared runs, oldest first."""
+    folder = task_dir / "runs"
+    numbers = sorted(_numbers(folder)) if folder.is_dir() else []
+    runs = [Run(folder / str(number)) for number in numbers]
+    return [run for run in runs if (run.path / "run.json").exists()]
+
+
+def latest_run(task_dir: Path) -> Run | None:
+    runs = all_runs(task_dir)
+    return runs[-1] if runs else None
+
+
+def _numbers(folder: Path) -> list[int]:
+    return [int(entry.name) for entry in folder.iterdir() if entry.name.isdecimal()]
+
+
+def _read(path: Path, kind: type[_R]) -> _R | None:
+    data = read_plain(path, _LONGEST_RECORD)
+    if not data:  # no record of ours is empty: a power cut can leave a name without its content
+        return None
+    try:
+        return msgspec.json.decode(data, type=kind)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise InvalidTask(
+            f"{path} is damaged: {error}",
+            hint="It was changed from outside. Move the run's directory away to go on without it.",
+        ) from error

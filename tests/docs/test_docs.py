@@ -1,0 +1,59 @@
+"""The docs are true: generated where they can be, compared where they cannot."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from fleet import errors
+from fleet.cli import COMMANDS
+from tests.docs import reference
+
+ROOT = Path(__file__).parents[2]
+PAGES = [
+    page
+    for page in ROOT.rglob("*.md")
+    if not {".venv", "templates", "node_modules"} & set(page.relative_to(ROOT).parts)
+]
+
+
+def test_the_command_reference_is_what_the_program_says():
+    """Run `make docs` after changing a command or a setting."""
+    assert reference.FILE.read_text(encoding="utf-8") == reference.reference()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_link_leads_somewhere(page):
+    """A reader who follows a link finds the page."""
+    for target in re.findall(r"\]\(([^)#]+)(?:#[^)]*)?\)", page.read_text(encoding="utf-8")):
+        if "://" not in target:
+            assert (page.parent / target).exists(), f"{page.name}: {target}"
+
+
+def test_every_decision_is_listed():
+    """The index names each page, once."""
+    index = (ROOT / "docs/decisions/README.md").read_text(encoding="utf-8")
+    pages = sorted(page.name for page in (ROOT / "docs/decisions").glob("0*.md"))
+    assert re.findall(r"\((0\d\d-[^)]+)\)", index) == pages
+
+
+def test_the_exit_codes_of_the_spec_are_those_of_the_errors():
+    """Scripts rely on the table."""
+    spec = (ROOT / "docs/spec.md").read_text(encoding="utf-8")
+    listed = {int(code) for code in re.findall(r"^\| (\d+) \|", spec, re.MULTILINE)}
+    used = {
+        value.exit_code
+        for value in vars(errors).values()
+        if isinstance(value, type) and issubclass(value, errors.FleetError)
+    }
+    assert used <= listed
+
+
+def test_the_readme_names_the_way_in():
+    """A newcomer starts with one command."""
+    assert "make test" in (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def test_every_command_has_a_line_of_help():
+    """The overview says what each command does, in a sentence."""
+    assert all(line.endswith(".") for _, line in COMMANDS.values())

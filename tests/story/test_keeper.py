@@ -1,0 +1,340 @@
+"""What the keeper promises for one agent, with real processes."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from fleet.supervisor import identity, keeper, process
+from fleet.taskdir.lock import locked
+from tests.story.stage import FAKES, PATIENCE, fake, output, wait_for_output, wait_gone, wait_until
+
+linux = pytest.mark.skipif(sys.platform != "linux", reason="needs a subreaper and pdeathsig")
+
+
+def sh(script):
+    return ("sh", "-c", script)
+
+
+def test_an_agent_runs_in_its_directory_and_its_end_is_recorded(stage):
+    """Exit code, output, environment and times of an ordinary run are all there afterwards."""
+    run = stage.run(*sh("pwd; echo $COLOUR >&2; exit 3"))
+    assert stage.start(run, COLOUR="blue").wait(PATIENCE)
+    ending = process.state_of(run).exit
+    assert (ending.code, ending.signal, ending.error, ending.stop) == (3, None, None, None)
+    assert run.stdout.read_text() == f"{stage.root}\n"
+    assert run.stderr.read_text() == "blue\n"
+    assert ending.swept == ending.left == ()
+    assert 0 <= ending.seconds < PATIENCE
+    assert ending.started_at <= ending.ended_at
+    assert ending.max_rss_bytes > 0
+
+
+def test_everything_a_run_writes_is_for_its_owner_only(stage):
+    """Prompts, streams and records hold secrets: mode 0600 whatever the umask."""
+    old = os.umask(0)
+    try:
+        run, _ = stage.play("true", prompt=b"secret")
+    finally:
+        os.umask(old)
+    assert {f.name: oct(f.stat().st_mode & 0o777) for f in run.path.iterdir()} == dict.fromkeys(
+        ("exit.json", "prompt.md", "run.json", "started", "stderr", "stdout"), "0o600"
+    )
+
+
+def test_the_environment_never_touches_the_disk(stage):
+    """A key in the agent's environment is in no file of the run."""
+    run = stage.run(*sh('test -n "$KEY"'))
+    assert stage.start(run, KEY="sk-not-for-the-disk").wait(PATIENCE)
+    assert process.state_of(run).exit.code == 0
+    assert not any(b"not-for-the-disk" in f.read_bytes() for f in run.path.iterdir())
+
+
+def test_stdin_is_empty_or_the_prompt(stage):
+    """An agent that reads its stdin gets the prompt file or an end at once, never a terminal."""
+    run, ending = stage.play("cat", prompt=b"do it\n", stdin="prompt.md")
+    assert (ending.code, output(run)) == (0, "do it\n")
+    run, ending = stage.play("cat")
+    assert (ending.code, output(run)) == (0, "")
+
+
+def test_a_killed_agent_is_recorded_with_its_signal(stage):
+    """SIGKILL from anywhere is an ending like any other."""
+    _, ending = stage.play(*sh("kill -9 $$"))
+    assert (ending.code, ending.signal) == (None, 9)
+
+
+@pytest.mark.parametrize(
+    ("change", "stage_name", "number"),
+    [
+        ({"argv": ("no-such-program",)}, "exec", 2),
+        ({"argv": ("/etc/passwd",)}, "exec", 13),
+        ({"argv": ("true", "x" * 200_000)}, "exec", 7),
+        ({"argv": ("true", "a\0b")}, "exec", 0),
+        ({"cwd": "/no/such/directory"}, "cwd", 2),
+        ({"stdin": "missing.md"}, "stdin", 2),
+        ({"rlimits": {"NONSENSE": (1, 1)}}, "limits", 0),
+    ],
+    ids=["missing", "not executable", "too long", "NUL", "cwd", "stdin", "limit"],
+)
+def test_an_agent_that_cannot_start_says_why(stage, change, stage_name, number):
+    """What keeps the program from running is a record, not a crash, and no exit code."""
+    _, ending = stage.play(*change.pop("argv", ("true",)), **change)
+    assert (ending.error.stage, ending.error.errno) == (stage_name, number)
+    assert ending.error.message
+    assert ending.code is None
+    assert ending.signal is None
+
+
+def test_the_attempt_counts_before_the_program_runs(stage):
+    """`started` is there for the agent's first instruction, so no poison can run uncounted."""
+    run = stage.run(*sh("cat runs/1/started"), cwd=str(stage.root / "task"))
+    assert stage.start(run).wait(PATIENCE)
+    assert output(run) == (run.path / "started").read_text()
+
+
+@linux
+def test_an_agent_inherits_a_clean_slate(stage):
+    """No signal is blocked or ignored, no descriptor leaks but the lock, and limits are set."""
+    leak = os.open(os.devnull, os.O_RDONLY)
+    leaks = (leak, os.dup2(leak, 251))
+    old = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    script = "grep -E '^Sig(Blk|Ign)' /proc/self/status; ls -x /proc/$$/fd"
+    script += "; ulimit -n; cat /proc/self/oom_score_adj"
+    os.set_inheritable(leak, True)
+    try:
+        run, _ = stage.play(*sh(script), rlimits={"NOFILE": (200, 200)}, oom_score_adj=500)
+    finally:
+        signal.signal(signal.SIGHUP, old)
+        for fd in leaks:
+            os.close(fd)
+    blocked, ignored, *rest = output(run).splitlines()
+    assert int(blocked.split()[1], 16) == 0
+    # glibc leaves its own two signals, 32 and 33, ignored in whatever posix_spawn starts.
+    assert int(ignored.split()[1], 16) & ~(3 << 31) == 0
+    assert " ".join(rest).split() == ["0", "1", "2", str(keeper.LOCK_FD), "200", "500"]
+
+
+def test_an_agent_cannot_hit_its_keeper_by_signalling_its_group(stage):
+    """`kill 0` reaches the agent's own group, and the keeper lives to tell."""
+    _, ending = stage.play(*sh("kill -9 0; sleep 60"))
+    assert ending.signal == 9
+
+
+def test_a_polite_agent_is_given_time_to_end(stage):
+    """A stop is SIGTERM first: the agent ends as it likes, and the stop is on record."""
+    run = stage.run(*fake("polite.sh"), grace=60.0)
+    child = stage.start(run)
+    wait_for_output(run, "ready")
+    assert process.stop(run)
+    assert child.wait(PATIENCE)
+    ending = process.state_of(run).exit
+    assert (ending.code, ending.stop) == (0, "graceful")
+    assert output(run) == "ready\nbye\n"
+
+
+def test_an_agent_that_ignores_a_stop_is_killed_after_its_grace(stage):
+    """Grace over, SIGKILL: over the whole tree, whatever sessions it hides in."""
+    run = stage.run(*fake("stubborn.sh"))
+    child = stage.start(run)
+    wait_for_output(run, "ready")
+    tree = identity.tree(run.started().agent)
+    asked = time.monotonic()
+    assert process.stop(run)
+    assert child.wait(PATIENCE)
+    assert time.monotonic() - asked >= run.spec().grace
+    ending = process.state_of(run).exit
+    assert (ending.signal, ending.stop) == (9, "graceful")
+    assert len(tree) >= 2
+    assert not any(identity.alive(who) for who in tree)
+
+
+def test_a_second_stop_ends_all_patience(stage):
+    """Asked twice, the keeper does not wait for the grace of the first time."""
+    run = stage.run(*fake("polite.sh", 60), grace=600.0, sweep_grace=600.0)
+    child = stage.start(run)
+    wait_for_output(run, "ready")
+    process.stop(run)
+    wait_for_output(run, "bye")
+    process.stop(run)
+    assert child.wait(PATIENCE)
+    ending = process.state_of(run).exit
+    assert (ending.signal, ending.stop) == (9, "now")
+
+
+def test_a_stop_at_once_is_not_polite(stage):
+    """`now` kills without asking."""
+    run = stage.run(*fake("polite.sh", 60), grace=600.0)
+    child = stage.start(run)
+    wait_for_output(run, "ready")
+    process.stop(run, now=True)
+    assert child.wait(PATIENCE)
+    assert process.state_of(run).exit.stop == "now"
+    assert output(run) == "ready\n"
+
+
+@linux
+def test_a_daemon_that_holds_the_stream_does_not_hold_the_run(stage):
+    """The run ends when the agent does; the daemon it left is swept, and named."""
+    run, ending = stage.play(*fake("daemon.py"))
+    daemon = int(output(run).split()[1])
+    assert ending.code == 0
+    assert [left.pid for left in ending.swept] == [daemon]
+    assert identity.identify(daemon) is None
+
+
+@linux
+def test_a_large_brood_is_swept_whole(stage):
+    """Fifty stubborn processes in fifty sessions: all recorded, none left."""
+    run = stage.run(*fake("brood.sh", 50, stage.root / "task/runs/1/stdout"), sweep_grace=0.0)
+    assert stage.start(run).wait(PATIENCE)
+    ending = process.state_of(run).exit
+    assert len([left for left in ending.swept if left.name == "sh"]) >= 50
+    assert ending.left == ()
+    assert identity.marked(run.spec().id) == []
+
+
+@linux
+def test_a_process_that_keeps_forking_is_caught(stage):
+    """One that hands over to a fresh child every few milliseconds is gone when the run is."""
+    run, ending = stage.play(*fake("respawner.py"))
+    assert ending.code == 0
+    assert ending.left == ()
+    assert identity.marked(run.spec().id) == []
+
+
+@linux
+def test_what_cannot_be_killed_is_named_and_does_not_hold_the_run(stage, monkeypatch):
+    """The keeper gives up in the end and says who is left; the lock stays with whoever that is."""
+    monkeypatch.setattr(process, "_program", lambda: str(FAKES / "toothless_keeper.py"))
+    run = stage.run(*fake("daemon.py"))
+    assert stage.start(run, KEEPER=keeper.__file__).wait(PATIENCE)
+    daemon = int(output(run).split()[1])
+    assert [left.pid for left in run.exit().left] == [daemon]
+    with locked(run.lock) as lock:
+        assert lock is None
+    assert process.state_of(run) == process.Ended(run.exit())
+    assert identity.identify(daemon) is None
+
+
+def test_a_flood_of_output_reaches_the_disk_whole(stage):
+    """100 MB go straight to the file; nobody has to drain a pipe."""
+    size = 100 << 20
+    run, ending = stage.play("head", "-c", str(size), "/dev/zero")
+    assert ending.code == 0
+    assert run.stdout.stat().st_size == size
+
+
+def test_the_record_waits_for_a_disk_that_refuses(stage):
+    """An exit record that cannot be written is tried again, under the lock, until it can."""
+    run = stage.run(*sh("mkdir runs/1/.exit.json"), cwd=str(stage.root / "task"))
+    child = stage.start(run)
+    wait_until(run, lambda: run.stderr.exists() and "exit.json" in run.stderr.read_text())
+    assert process.state_of(run) == process.Running(run.started())
+    (run.path / ".exit.json").rmdir()
+    assert child.wait(PATIENCE)
+    assert process.state_of(run).exit.code == 0
+
+
+def by_hand(run):
+    """A keeper as nobody's child of the supervisor, that takes the lock itself."""
+    argv = [sys.executable, "-I", "-S", keeper.__file__, str(run.path)]
+    return subprocess.run(argv, timeout=PATIENCE, check=False).returncode
+
+
+def test_a_second_keeper_on_one_task_refuses(stage):
+    """While one run of a task lives no other begins, not even by hand."""
+    first = stage.run(*fake("polite.sh"))
+    child = stage.start(first)
+    wait_for_output(first, "ready")
+    second = stage.run("true")
+    assert by_hand(second) == keeper.BUSY
+    assert process.start_keeper(second, os.environ) == process.Busy(first)
+    assert second.started() is None
+    process.stop(first)
+    assert child.wait(PATIENCE)
+    assert by_hand(second) == 0
+    assert process.state_of(second).exit.code == 0
+
+
+def test_a_fence_beats_a_late_keeper(stage):
+    """Once a run is given up, a keeper that comes for it finds the fence and starts nothing."""
+    run = stage.run("touch", str(stage.root / "ran"))
+    assert process.state_of(run) == process.NeverStarted()
+    assert by_hand(run) == keeper.SETTLED
+    assert stage.start(run).wait(PATIENCE)
+    assert not (stage.root / "ran").exists()
+    assert process.state_of(run) == process.NeverStarted()
+
+
+def test_a_run_is_never_run_twice(stage):
+    """A keeper refuses a run that has a record already."""
+    run, _ = stage.play(*sh("echo once"))
+    assert by_hand(run) == keeper.SETTLED
+    assert output(run) == "once\n"
+
+
+@linux
+def test_a_killed_keeper_takes_its_agent_along(stage):
+    """With the keeper killed -9 dies too, the run is lost, the next one can begin."""
+    run = stage.run(*fake("stubborn.sh"))
+    child = stage.start(run)
+    wait_for_output(run, "ready")
+    started = run.started()
+    tree = identity.tree(started.agent)
+    os.kill(started.keeper.pid, signal.SIGKILL)
+    assert child.wait(PATIENCE)
+    wait_gone(started.agent)  # by the kernel's hand: nobody else has looked yet
+    assert process.state_of(run) == process.Vanished(started)
+    wait_gone(*tree)
+    assert identity.marked(run.spec().id) == []
+    assert process.state_of(run) == process.Vanished(started)
+    _, ending = stage.play("true")
+    assert ending.code == 0
+
+
+@linux
+@pytest.mark.parametrize("dropped", ["lock", "mark", "neither"])
+def test_survivors_of_a_killed_keeper_are_found_by_mark_or_by_lock(stage, dropped):
+    """A tool that dropped the lock or the mark, but not both, is found and killed."""
+    run = stage.run(*fake("hider.py", dropped))
+    stage.start(run)
+    wait_for_output(run, "up")
+    tree = identity.tree(run.started().agent)
+    os.kill(run.started().keeper.pid, signal.SIGKILL)
+    wait_gone(run.started().keeper)
+    assert isinstance(process.state_of(run), process.Vanished)
+    assert len(tree) >= 2
+    assert not any(identity.alive(who) for who in tree)
+
+
+@linux
+@pytest.mark.parametrize(
+    ("point", "state"),
+    [
+        ("before lock", process.NeverStarted),
+        ("after lock", process.NeverStarted),
+        ("before started", process.NeverStarted),
+        ("after started", process.Vanished),
+        ("before sync of started", process.Vanished),
+        ("before exit.json", process.Vanished),
+        ("after exit.json", process.Ended),
+    ],
+)
+def test_a_keeper_may_die_anywhere(stage, monkeypatch, point, state):
+    """Wherever it is killed: no agent is left, the answer is right, and the next run works."""
+    monkeypatch.setattr(process, "_program", lambda: str(FAKES / "dying_keeper.py"))
+    run = stage.run(*fake("witness.py", stage.root, 0.2))
+    assert stage.start(run, DIE_AT=point, KEEPER=keeper.__file__).wait(PATIENCE)
+    assert isinstance(process.state_of(run), state)
+    assert identity.marked(run.spec().id) == []
+    monkeypatch.undo()
+    stage.play(*fake("witness.py", stage.root, 0))
+    witness = (stage.root / "witness").read_text().split()
+    assert "overlap" not in witness
+    assert witness[-2:] == ["begin", "end"]
+    if state is process.NeverStarted:
+        assert witness == ["begin", "end"]

@@ -1,0 +1,147 @@
+"""The command and the variables with which each coder starts its CLI."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from fleet.coders import make
+from fleet.coders.base import Options
+from tests.tasks import a_task
+
+TASK_DIR = Path("/h/tasks/fleet-abc")
+TASK = a_task(cwd="/my/project")
+
+
+def argv(name, model=None, *, inherited=False, **options):
+    return make(name, model, Options(**options), inherited=inherited).build_argv(TASK, TASK_DIR)
+
+
+def after(words, flag):
+    return words[words.index(flag) + 1]
+
+
+def test_claude_streams_json_and_takes_its_prompt_from_stdin():
+    """No argument holds the prompt: arguments are public, and have a limit."""
+    assert argv("claude", "opus", session_id="1234") == [
+        "claude", "-p", "--output-format", "stream-json", "--verbose",
+        "--model", "opus", "--session-id", "1234",
+        "--permission-mode", "acceptEdits", "--add-dir", "/h/tasks/fleet-abc",
+        "--allowedTools", "Bash(bd:*),Bash(fleet:*)",
+    ]  # fmt: skip
+    assert make("claude").prompt_on_stdin
+
+
+def test_claude_carries_a_session_on_instead_of_naming_a_new_one():
+    """A session id that was used is refused, so a resumed run never sends one."""
+    words = argv("claude", session_id="1234", resume="5678")
+    assert after(words, "--resume") == "5678"
+    assert "--session-id" not in words
+
+
+@pytest.mark.parametrize(
+    ("permissions", "mode"),
+    [("edit", "acceptEdits"), ("auto", "auto"), ("bypass", "bypassPermissions")],
+)
+def test_claude_has_a_mode_for_each_permission(permissions, mode):
+    """The way to say that the work is done is open in all of them."""
+    words = argv("claude", permissions=permissions)
+    assert after(words, "--permission-mode") == mode
+    assert "Bash(bd:*)" in words[-1]
+
+
+@pytest.mark.parametrize(
+    ("uid", "permissions", "said"),
+    [(0, "bypass", True), (0, "edit", False), (1000, "bypass", False)],
+)
+def test_claude_calls_it_a_sandbox_only_to_bypass_as_root(monkeypatch, uid, permissions, said):
+    """The word switches a safety off, so it is said only where nothing works without it."""
+    monkeypatch.setattr(os, "geteuid", lambda: uid)
+    env = make("claude", options=Options(permissions=permissions)).env(TASK, TASK_DIR)
+    assert ("IS_SANDBOX" in env) is said
+    assert env["DISABLE_AUTOUPDATER"] == "1"
+
+
+def test_claude_knows_the_long_context_by_the_models_name():
+    """Context pressure is a share of what the model holds."""
+    assert make("claude", "sonnet").context_limit == 200_000
+    assert make("claude", "sonnet[1m]").context_limit == 1_000_000
+
+
+def test_codex_runs_in_its_sandbox_with_fleets_home_open():
+    """Without that directory it could neither write its notes nor close its task."""
+    assert argv("codex", "gpt-5") == [
+        "codex", "exec", "--json", "--skip-git-repo-check", "--disable", "plugins",
+        "-c", "allow_login_shell=false", "--cd", "/my/project", "--model", "gpt-5",
+        "--sandbox", "workspace-write", "--add-dir", "/h", "-",
+    ]  # fmt: skip
+    assert make("codex").env(TASK, TASK_DIR)["DOLT_ROOT_PATH"] == str(TASK_DIR)
+
+
+def test_codex_resumes_with_the_same_options():
+    """Options stand before `resume`, which knows only some of them."""
+    words = argv("codex", resume="5678")
+    assert words[-3:] == ["resume", "5678", "-"]
+    assert words.index("--sandbox") < words.index("resume")
+
+
+def test_codex_bypasses_only_when_told_to():
+    """The dangerous flag stands for one permission and no other."""
+    flag = "--dangerously-bypass-approvals-and-sandbox"
+    assert flag in argv("codex", permissions="bypass")
+    assert flag not in argv("codex", permissions="auto")
+    assert "--approve-for-me" in argv("codex", permissions="auto")
+
+
+def test_agy_gets_flag_and_prompt_as_one_word():
+    """Its flag takes the next word for the prompt, whatever that is."""
+    words = argv("agy", "Gemini 3 Pro", permissions="bypass")
+    assert words[:-1] == [
+        "agy", "--output-format", "stream-json", "--print-timeout", "24h",
+        "--model", "Gemini 3 Pro", "--dangerously-skip-permissions",
+        "--add-dir", "/h/tasks/fleet-abc",
+    ]  # fmt: skip
+    assert words[-1].startswith("-p=# Task fleet-abc: Add a parser")
+
+
+def test_agy_edits_without_the_dangerous_flag():
+    """Only `bypass` is dangerous."""
+    for permissions in ("edit", "auto"):
+        words = argv("agy", permissions=permissions)
+        assert after(words, "--mode") == "accept-edits"
+        assert "--dangerously-skip-permissions" not in words
+
+
+@pytest.mark.parametrize(
+    ("name", "model", "used"),
+    [
+        ("claude", "sonnet", "sonnet"),
+        ("claude", "my-gateway-model", "my-gateway-model"),
+        ("claude", "gpt-5", "sonnet"),
+        ("codex", "sonnet", "o4-mini"),
+        ("codex", "claude-opus-4-5", "o4-mini"),
+        ("codex", "gpt-5.1-codex", "gpt-5.1-codex"),
+        ("agy", "sonnet", ""),
+        ("agy", "Gemini 3 Pro", "Gemini 3 Pro"),
+    ],
+)
+def test_an_inherited_model_of_another_coder_is_not_passed_on(name, model, used):
+    """One configured model serves all coders; what is not theirs falls back to their own."""
+    assert make(name, model, inherited=True).model == used
+    words = argv(name, model, inherited=True)
+    assert (after(words, "--model") if used else "--model" not in words) == (used or True)
+
+
+@pytest.mark.parametrize("name", ["claude", "codex", "agy"])
+def test_an_explicit_model_passes_as_it_is(name):
+    """Who names a model for one task means it."""
+    assert after(argv(name, "opus"), "--model") == "opus"
+
+
+@pytest.mark.parametrize("name", ["claude", "codex", "agy"])
+def test_every_coder_tells_the_agent_where_it_is(name):
+    """The three variables are required of each coder."""
+    env = make(name).env(TASK, TASK_DIR)
+    assert env["FLEET_TASK_ID"] == "fleet-abc"
+    assert env["FLEET_TASK_DIR"] == "/h/tasks/fleet-abc"
+    assert env["FLEET_ARTIFACT_DIR"] == "/h/tasks/fleet-abc/artifacts"

@@ -1,0 +1,83 @@
+"""runtime.toml: what is accepted, what is refused, and that nothing is lost in between."""
+
+from pathlib import Path
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fleet import config
+from fleet.errors import BadInput, ConfigError
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "runtime.toml"
+
+
+def test_the_default_file_holds_every_key_with_its_default(file):
+    """What `fleet init` writes is a full configuration that reads back as the defaults."""
+    file.write_text(config.default_text())
+    assert config.load(file) == config.Config()
+    assert all(key.about in file.read_text() for key in config.KEYS.values())
+
+
+def test_the_fields_of_config_are_the_keys_of_the_file():
+    """Config and KEYS cannot drift apart."""
+    defaults = msgspec.to_builtins(config.Config())
+    assert defaults == {name: key.default for name, key in config.KEYS.items()}
+
+
+@pytest.mark.parametrize(
+    ("text", "place"),
+    [
+        ("max_concurrent = = 3", "line 1, column 18"),
+        ('coder = "claude', "line 1, column 16"),
+        ("\n\nmax_concurrent = 0", "line 3: max_concurrent must be between 1 and 1000"),
+        ("max_concurrent = true", "whole number"),
+        ('max_concurrent = "3"', "whole number"),
+        ("model = 3", "text in quotes"),
+        ('model = "  "', "must not be empty"),
+        ("max_concurent = 3", "did you mean max_concurrent?"),
+        ("[accounts]", "accounts is not a key"),
+    ],
+)
+def test_a_broken_file_is_refused_with_its_place(file, text, place):
+    """No command runs on a configuration that somebody got wrong."""
+    file.write_text(text)
+    with pytest.raises(ConfigError) as caught:
+        config.load(file)
+    assert place in caught.value.message
+
+
+def test_a_file_that_is_not_utf8_is_refused_with_the_byte(file):
+    """Bytes that cannot be text are named by their place."""
+    file.write_bytes(b'model = "\xff"')
+    with pytest.raises(ConfigError, match="byte 9"):
+        config.load(file)
+
+
+@pytest.mark.parametrize(
+    "word",
+    ["max_concurrent=0", "max_concurrent=abc", "max_concurrent=", "nope=1", "model", "model="],
+)
+def test_a_bad_assignment_is_refused(word):
+    """`fleet config set` checks type, range and name before it touches the file."""
+    with pytest.raises(BadInput):
+        config.read_assignment(word)
+
+
+def test_a_change_keeps_comments_and_order(file):
+    """A file that a person wrote stays theirs."""
+    text = '# mine\nmodel = "opus"  # the big one\n\n# why\nmax_concurrent = 2\n'
+    after = config.changed(text, {"max_concurrent": 9}, file)
+    assert after == text.replace("= 2", "= 9")
+
+
+@given(st.text(alphabet=st.characters(codec="utf-8", exclude_characters="\x00"), min_size=1))
+def test_any_text_survives_being_set(value):
+    """Quotes, newlines and brackets in a value can neither break the file nor add keys to it."""
+    text = config.changed(config.default_text(), {"model": value}, Path("runtime.toml"))
+    found = config.parse(text, Path("runtime.toml"))
+    assert found == {name: key.default for name, key in config.KEYS.items()} | {"model": value}
