@@ -97,4 +97,4 @@ def _bd() -> Iterator[Finding]:
     if caution:
         yield Finding("bd", "warning", caution, "Upgrade bd.")
     else:
-        yield Finding("bd", "ok", f"bd {version}")
+        yield Finding("bd", "ok", f"bd {'.'.join(map(str, version or ()))}")

@@ -17,7 +17,7 @@ def test_the_embedded_queue_is_the_model(tmp_path):
         home.mkdir()
         return [open_embedded(home, clock=clock) for _ in range(2)]
 
-    check_against_model(open_handles, examples=60)
+    check_against_model(open_handles, examples=150)
 
 
 def test_the_postgres_queue_is_the_model(postgres_dsn):
@@ -27,4 +27,4 @@ def test_the_postgres_queue_is_the_model(postgres_dsn):
         empty(postgres_dsn)
         return [open_postgres(postgres_dsn, clock=clock) for _ in range(2)]
 
-    check_against_model(open_handles, examples=30)
+    check_against_model(open_handles, examples=25)

@@ -2,7 +2,9 @@
 
 import os
 import shutil
+import signal
 import subprocess
+import threading
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
@@ -63,28 +65,49 @@ class Desk:
         log = self.home / "bd.log"
         return log.read_text(encoding="utf-8").splitlines() if log.exists() else []
 
-    def work(self, coder: Coder, **login: str) -> tuple[Outcome, Reading]:
-        """Run the CLI to its end on this task, and read what it told."""
+    def work(
+        self, coder: Coder, *, interrupt: threading.Event | None = None, **login: str
+    ) -> tuple[Outcome, Reading]:
+        """Run the CLI on this task to its end, or until an event, and read what it told."""
         parent = {"PATH": self._path, "HOME": str(self._user), "FLEET_HOME": str(self.home)}
         env = agent_env(parent, coder, self.task, self.task_dir, login)
-        done = subprocess.run(
-            coder.build_argv(self.task, self.task_dir),
-            input=coder.prompt(self.task, self.task_dir),
-            cwd=self.project,
-            env=env,
-            capture_output=True,
-            text=True,
-            timeout=60,
-            check=False,
-        )
+        prompt = coder.prompt_file(self.task_dir)
+        prompt.write_text(coder.prompt(self.task, self.task_dir), encoding="utf-8")
+        with prompt.open("rb") as stdin:
+            agent = subprocess.Popen(
+                coder.build_argv(self.task, self.task_dir),
+                stdin=stdin,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                cwd=self.project,
+                env=env,
+                text=True,
+            )
+        with agent:
+            if interrupt is not None:
+                assert interrupt.wait(30), "the agent never asked its model"
+                agent.send_signal(signal.SIGINT)
+            stdout, stderr = _last_words(agent)
+        reading = self._read(coder, stdout, env)
+        died_of = -agent.returncode if agent.returncode < 0 else None
+        code = None if died_of else agent.returncode
+        return coder.outcome(reading, code, died_of, stderr=stderr), reading
+
+    def _read(self, coder: Coder, stdout: str, env: dict[str, str]) -> Reading:
         reading = Reading()
-        for line in done.stdout.split("\n"):
+        for line in stdout.split("\n"):
             reading.add(coder.read(line, READ_AT))
         second = coder.second_stream(reading.session_id, env)
         for path in second[0].glob(second[1]) if second else ():
             for line in path.read_text(encoding="utf-8").split("\n"):
                 reading.add(coder.read(line, READ_AT, second=True))
-        assert (reading.unknown_lines, reading.bad_lines) == (0, 0), done.stdout
-        signal = -done.returncode if done.returncode < 0 else None
-        code = None if signal else done.returncode
-        return coder.outcome(reading, code, signal, stderr=done.stderr), reading
+        assert (reading.unknown_lines, reading.bad_lines) == (0, 0), stdout
+        return reading
+
+
+def _last_words(agent: "subprocess.Popen[str]") -> tuple[str, str]:
+    try:
+        return agent.communicate(timeout=60)
+    except subprocess.TimeoutExpired:
+        agent.kill()
+        raise

@@ -10,7 +10,7 @@ from fleet.coders import make
 from fleet.coders.base import Options
 from fleet.schemas import ContextFull, Failed, Finished, RateLimit, RateLimited
 from tests.real import agents
-from tests.scripted_model import Call, Refuse, Say, ScriptedModel, Shell, Tokens
+from tests.scripted_model import Call, Refuse, Say, ScriptedModel, Shell, Stall, Tokens
 
 #: A login of a subscription: only that is told of its windows.
 LOGIN = {"CLAUDE_CODE_OAUTH_TOKEN": "sk-ant-oat01-script", "CLAUDE_CODE_MAX_RETRIES": "0"}
@@ -22,10 +22,11 @@ def desk():
         yield found
 
 
-def work(desk, model, **options):
+def work(desk, model, interrupt=None, **options):
     config = str(desk.home / "claude")
     coder = make("claude", "sonnet", Options(**{"session_id": str(uuid.uuid4())} | options))
-    return desk.work(coder, **LOGIN, ANTHROPIC_BASE_URL=model.url, CLAUDE_CONFIG_DIR=config)
+    login = LOGIN | {"ANTHROPIC_BASE_URL": model.url, "CLAUDE_CONFIG_DIR": config}
+    return desk.work(coder, interrupt=interrupt, **login)
 
 
 def error(kind, message):
@@ -85,6 +86,18 @@ def test_bypass_allows_what_edit_denies(desk):
     assert reading.tool_errors == 0
 
 
+def test_what_auto_declines_is_a_denial(desk):
+    """The CLI's own reviewer answers for the person who is not there; fleet's words pass."""
+    with ScriptedModel(
+        Shell(command="bd show fleet-abc"),
+        Shell(command="python3 -c 'print(6 * 7)'"),
+        Say(text="Gave up."),
+    ) as model:
+        outcome, _ = work(desk, model, permissions="auto")
+    assert outcome == Finished(text="Gave up.", denied=("Bash",))
+    assert desk.said_to_bd == ["show fleet-abc"]
+
+
 def test_a_refused_start_tells_when_to_come_back(desk):
     """No retry is wasted on a window that is used up."""
     resets = int(time.time()) + 3600
@@ -133,6 +146,14 @@ def test_a_prompt_that_is_too_long_is_a_full_context(desk):
         outcome, reading = work(desk, model)
     assert isinstance(outcome, ContextFull)
     assert reading.context_peak == 151_000
+
+
+def test_an_interrupted_run_is_no_success_although_it_exits_0(desk):
+    """While it waits for its model the CLI goes without a word, and with exit 0."""
+    with ScriptedModel(Stall()) as model:
+        outcome, reading = work(desk, model, interrupt=model.asked)
+    assert outcome == Failed(reason="no_ending")
+    assert reading.terminal is None
 
 
 def test_a_session_is_carried_on(desk):

@@ -65,7 +65,8 @@ class ScriptedModel:
         self.script = script
         #: The body of each request that took a step, in order.
         self.requests: list[dict[str, Any]] = []
-        self.logins: list[str] = []
+        #: Set by the first of them.
+        self.asked = threading.Event()
         self.closing = threading.Event()
         self._lock = threading.Lock()
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
@@ -86,14 +87,14 @@ class ScriptedModel:
         self._thread.join()
         self._server.server_close()
 
-    def take(self, body: dict[str, Any], login: str) -> Step:
+    def take(self, body: dict[str, Any]) -> Step:
         """The step for a request. A side request (a title, a summary) offers no tools: no step."""
         if not body.get("tools"):
             return Say(text="aside")
         with self._lock:
             step = self.script[min(len(self.requests), len(self.script) - 1)]
             self.requests.append(body)
-            self.logins.append(login)
+        self.asked.set()
         return step
 
 
@@ -119,8 +120,7 @@ def _handler(model: ScriptedModel) -> type[BaseHTTPRequestHandler]:
                 self.reply(200 if tokens else 404, {"input_tokens": len(raw) // 4})
                 return
             body = json.loads(raw)
-            login = self.headers.get("x-api-key") or self.headers.get("authorization") or ""
-            self.answer(dialect, body, model.take(body, login))
+            self.answer(dialect, body, model.take(body))
 
         def answer(self, dialect: Any, body: dict[str, Any], step: Step) -> None:
             match step:

@@ -9,6 +9,7 @@ import time
 import pytest
 
 from fleet.supervisor import identity, keeper, process
+from fleet.taskdir.lock import locked
 from tests.story.stage import FAKES, PATIENCE, fake, output, wait_for_output, wait_gone, wait_until
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="needs a subreaper and pdeathsig")
@@ -186,6 +187,20 @@ def test_a_daemon_that_holds_the_stream_does_not_hold_the_run(stage):
 
 
 @linux
+def test_a_stop_ends_the_patience_with_what_was_left_behind(stage):
+    """Asked while it sweeps, the keeper kills at once; the agent had ended by itself."""
+    run = stage.run(*fake("brood.sh", 2, stage.root / "task/runs/1/stdout"), sweep_grace=600.0)
+    child = stage.start(run)
+    wait_until(run, run.started)
+    wait_gone(run.started().agent)
+    assert process.stop(run)
+    assert child.wait(PATIENCE)
+    ending = process.state_of(run).exit
+    assert (ending.code, ending.stop, ending.left) == (0, None, ())
+    assert len(ending.swept) >= 2
+
+
+@linux
 def test_a_large_brood_is_swept_whole(stage):
     """Fifty stubborn processes in fifty sessions: all recorded, none left."""
     run = stage.run(*fake("brood.sh", 50, stage.root / "task/runs/1/stdout"), sweep_grace=0.0)
@@ -213,7 +228,8 @@ def test_what_cannot_be_killed_is_named_and_does_not_hold_the_run(stage, monkeyp
     assert stage.start(run, KEEPER=keeper.__file__).wait(PATIENCE)
     daemon = int(output(run).split()[1])
     assert [left.pid for left in run.exit().left] == [daemon]
-    assert process.start_keeper(stage.run("true"), os.environ) == process.Busy()
+    with locked(run.lock) as lock:
+        assert lock is None
     assert process.state_of(run) == process.Ended(run.exit())
     assert identity.identify(daemon) is None
 
@@ -250,7 +266,7 @@ def test_a_second_keeper_on_one_task_refuses(stage):
     wait_for_output(first, "ready")
     second = stage.run("true")
     assert by_hand(second) == keeper.BUSY
-    assert process.start_keeper(second, os.environ) == process.Busy()
+    assert process.start_keeper(second, os.environ) == process.Busy(first)
     assert second.started() is None
     process.stop(first)
     assert child.wait(PATIENCE)

@@ -2,6 +2,7 @@
 
 import os
 import tracemalloc
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -19,6 +20,9 @@ STREAM = (
     b'{"type":"result"}\n'
     b'{"cut":'
 )
+
+#: What a real CLI printed.
+RECORDED = Path(__file__).parent.parent / "streams/codex/tool.jsonl"
 
 
 def frame(chunks, max_line=1 << 20):
@@ -53,11 +57,12 @@ def test_a_long_line_keeps_its_head_and_counts_the_rest(data, draw):
     assert framer.framed == data.rfind(b"\n") + 1
 
 
-def test_a_stream_cut_at_any_byte_loses_no_line():
+@pytest.mark.parametrize("stream", [STREAM, RECORDED.read_bytes()], ids=["nasty", "recorded"])
+def test_a_stream_cut_at_any_byte_loses_no_line(stream):
     """Cut anywhere: every line before the cut, then the piece, marked as such."""
-    for cut in range(len(STREAM) + 1):
-        assert frame([STREAM[:cut]]) == whole_lines(STREAM[:cut])
-        assert frame([STREAM[:cut], STREAM[cut:]]) == whole_lines(STREAM)
+    for cut in range(len(stream) + 1):
+        assert frame([stream[:cut]]) == whole_lines(stream[:cut])
+        assert frame([stream[:cut], stream[cut:]]) == whole_lines(stream)
 
 
 def test_a_line_of_100_megabytes_does_not_grow_the_reader():

@@ -8,7 +8,8 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 from io import StringIO
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
@@ -16,8 +17,8 @@ from fleet import control
 from fleet.cli import own_task
 from fleet.cli.text import one_line
 from fleet.control import Control
-from fleet.errors import BadInput, FleetError
-from fleet.flags import Flag, Parsed, parse, take
+from fleet.errors import BadInput, FleetError, QueueError
+from fleet.flags import Flag, FlagError, Parsed, parse, take
 from fleet.queue import bd as tracker
 from fleet.schemas import Settings
 from fleet.taskdir import task_json
@@ -30,12 +31,26 @@ CREATING = ("create", "new", "q")
 #: Flags of `create` that are fleet's own and never reach the tracker.
 OWN = (Flag("coder"), Flag("model"), Flag("cwd"))
 
+Style = Literal["line", "json", "id"]
+
+
+class Made(msgspec.Struct, frozen=True, kw_only=True):
+    """What a `create` came to, on whichever queue."""
+
+    code: int
+    style: Style
+    #: Id and title of each task that now exists.
+    issues: tuple[tuple[str, str], ...] = ()
+    out: str = ""
+    err: str = ""
+
 
 def bd(args: Sequence[str]) -> int:
     """Answer one bd command line and return its exit code."""
     _refuse_unreadable(args)
     name, rest = tracker.split_command(args)
-    if name == "help" or "--help" in rest or "-h" in rest:
+    flags = rest[: rest.index("--")] if "--" in rest else rest  # behind it stands only text
+    if name == "help" or "--help" in flags or "-h" in flags:
         return _help(args)
     told = own_task.heard(args, os.environ)
     if told is not None:
@@ -71,7 +86,29 @@ def _help(args: Sequence[str]) -> int:
     return 0
 
 
+def _record_edits(fleet: Control) -> None:
+    """Put what people changed in task.json into the tasks themselves, before they travel."""
+    for task, settings in fleet.edited_settings():
+        metadata = {**task.metadata, "fleet": msgspec.to_builtins(settings)}
+        line = ["update", f"--metadata={msgspec.json.encode(metadata).decode()}", "--", task.id]
+        _quietly(fleet, line)
+
+
+def _quietly(fleet: Control, args: Sequence[str]) -> None:
+    if fleet.config.queue == "beads":
+        from fleet.queue.beads.passthrough import forward
+        from fleet.queue.beads.process import DEVNULL
+
+        code = forward(fleet.home.path, args, stdin=DEVNULL, stdout=DEVNULL)
+    else:
+        code = tracker.answer(args, fleet.tracker, env=os.environ, out=StringIO())
+    if code != 0:
+        raise QueueError(f"bd {args[0]} failed for {args[-1]}")
+
+
 def _forward(fleet: Control, args: Sequence[str]) -> int:
+    if tracker.split_command(args)[0] == "export":
+        _record_edits(fleet)
     if fleet.config.queue == "beads":
         from fleet.queue.beads.passthrough import forward
 
@@ -80,40 +117,58 @@ def _forward(fleet: Control, args: Sequence[str]) -> int:
 
 
 def _create(fleet: Control, name: str, args: Sequence[str]) -> int:
-    verb = tracker.find_verb("create")
-    assert verb is not None
-    known = (*verb.flags, *tracker.GLOBAL)
-    own, rest = take(OWN, known, args)
-    settings = _settings(fleet, own)
-    try:
-        line = parse(known, rest)
-    except tracker.FlagError:
-        return _forward(fleet, [name, *rest])  # the tracker says what is wrong, in its own words
-    if line.switch("dry-run"):
-        return _forward(fleet, [name, *rest])
-    code, out = _ask(fleet, rest, settings)
-    if code == 0:
-        issues = _issues(out)
-        for issue in issues:
-            task_json.write(fleet.home, issue["id"], settings)
-        _tell(name, line, out, issues, settings)
-    return code
-
-
-def _ask(fleet: Control, args: Sequence[str], settings: Settings) -> tuple[int, str]:
     """Create through the tracker; the settings travel in the same call, so that no task can be
     claimed before its directory is known, whatever is killed and whenever.
     """
-    if fleet.config.queue == "beads":
-        from fleet.queue.beads.passthrough import create
+    verb = tracker.find_verb("create")
+    assert verb is not None
+    own, rest = take(OWN, (*verb.flags, *tracker.GLOBAL), args)
+    settings = _settings(fleet, own)
+    made = (_create_on_beads if fleet.config.queue == "beads" else _create_here)(
+        fleet, name, rest, settings
+    )
+    sys.stderr.write(made.err)
+    if made.code != 0 or not made.issues:
+        sys.stdout.write(made.out)
+        return made.code
+    for task_id, _ in made.issues:
+        task_json.write(fleet.home, task_id, settings)
+    _tell(made, settings)
+    return 0
 
-        return create(fleet.home.path, args, settings)
+
+def _create_on_beads(fleet: Control, name: str, args: Sequence[str], settings: Settings) -> Made:
+    from fleet.queue.beads.creation import create
+
+    made = create(fleet.home.path, args, settings, verb=name, invoked_in=Path.cwd())
+    issues = () if "--dry-run" in args else tuple((i.id, i.title) for i in made.issues)
+    return Made(code=made.code, style=made.style, issues=issues, out=made.out, err=made.err)
+
+
+def _create_here(fleet: Control, name: str, args: Sequence[str], settings: Settings) -> Made:
+    verb = tracker.find_verb("create")
+    assert verb is not None
+    try:
+        line = parse((*verb.flags, *tracker.GLOBAL), args)
+    except FlagError:
+        line = Parsed({"dry-run": True}, ())  # the tracker says what is wrong, in its own words
+    as_json = line.switch("json") or line.text("format") == "json"
     out = StringIO()
-    line = ["create", "--json", *args]
-    code = tracker.answer(line, fleet.tracker, env=os.environ, settings=settings, out=out)
-    if code:
-        sys.stdout.write(out.getvalue())
-    return code, out.getvalue()
+
+    def ask(*words: str) -> int:
+        return tracker.answer(words, fleet.tracker, env=os.environ, settings=settings, out=out)
+
+    if line.switch("dry-run"):
+        return Made(code=ask(name, *args), style="line", out=out.getvalue())
+    if as_json and name != "q":
+        code = ask("create", *args)
+        issues = _issues(out.getvalue()) if code == 0 else ()
+        return Made(code=code, style="json", issues=issues, out=out.getvalue())
+    code = ask("q", *args) if name == "q" else ask("create", "--silent", *args)
+    ids = out.getvalue().split() if code == 0 else []
+    style: Style = "id" if name == "q" or line.switch("silent") else "line"
+    titles = tuple((task_id, fleet.get(task_id).title) for task_id in ids)
+    return Made(code=code, style=style, issues=titles, out=out.getvalue())
 
 
 def _settings(fleet: Control, own: Mapping[str, str]) -> Settings:
@@ -136,33 +191,42 @@ def _settings(fleet: Control, own: Mapping[str, str]) -> Settings:
     return Settings(cwd=cwd, coder=coder, model=model)
 
 
-def _issues(out: str) -> list[dict[str, Any]]:
-    """The issues that a `create --json` answer tells of, in either shape of bd's JSON."""
-    answer = msgspec.json.decode(out)
-    if isinstance(answer, dict) and "data" in answer:
-        answer = answer["data"]
-    return answer if isinstance(answer, list) else [answer]
+class _Issue(msgspec.Struct):
+    id: str
+    title: str
 
 
-def _tell(
-    name: str, line: Parsed, out: str, issues: list[dict[str, Any]], settings: Settings
-) -> None:
-    if name == "q" or line.switch("silent"):
-        print("\n".join(issue["id"] for issue in issues))
-    elif line.switch("json") or line.text("format") == "json":
-        sys.stdout.write(out)
-    else:
-        where = ", ".join(
-            f"{key}: {value}"
-            for key, value in (
-                ("cwd", settings.cwd),
-                ("coder", settings.coder),
-                ("model", settings.model),
-            )
-            if value is not None
+class _Envelope(msgspec.Struct):
+    """What BD_JSON_ENVELOPE=1 puts around an answer."""
+
+    data: _Issue | list[_Issue]
+
+
+def _issues(out: str) -> tuple[tuple[str, str], ...]:
+    """Id and title of each issue that a `create --json` answer tells of, in either shape."""
+    try:
+        answer = msgspec.json.decode(out, type=_Envelope).data
+    except msgspec.ValidationError:
+        answer = msgspec.json.decode(out, type=_Issue | list[_Issue])
+    issues = [answer] if isinstance(answer, _Issue) else answer
+    return tuple((issue.id, issue.title) for issue in issues)
+
+
+def _tell(made: Made, settings: Settings) -> None:
+    if made.style == "json":
+        sys.stdout.write(made.out)
+        return
+    where = ", ".join(
+        f"{key}: {one_line(value)}"
+        for key, value in (
+            ("cwd", settings.cwd),
+            ("coder", settings.coder),
+            ("model", settings.model),
         )
-        for issue in issues:
-            print(f"Created {issue['id']}: {one_line(issue['title'])}  [{where}]")
+        if value is not None
+    )
+    for task_id, title in made.issues:
+        print(task_id if made.style == "id" else f"Created {task_id}: {one_line(title)}  [{where}]")
 
 
 def bd_command() -> "click.Command":
@@ -170,5 +234,5 @@ def bd_command() -> "click.Command":
     import click
 
     words = click.Argument(["args"], nargs=-1, type=click.UNPROCESSED)
-    settings = {"ignore_unknown_options": True, "help_option_names": []}
+    settings: dict[str, Any] = {"ignore_unknown_options": True, "help_option_names": []}
     return click.Command("bd", callback=bd, params=[words], context_settings=settings)

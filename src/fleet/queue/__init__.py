@@ -27,7 +27,7 @@ def open_queue(home: Path, config: Config) -> "Queue":
     """The queue that runtime.toml names."""
     check_address(config.queue)
     if config.queue == "beads":
-        from fleet.queue.beads import open_beads
+        from fleet.queue.beads.queue import open_beads
 
         return open_beads(home, timeout=timedelta(seconds=config.bd_timeout_s))
     busy = timedelta(seconds=config.busy_timeout_s)

@@ -60,10 +60,19 @@ class Sqlite:
         "holds": "instr(id, :part) > 0",
     }
 
-    def __init__(self, home: Path, *, clock: Clock, busy_timeout: timedelta) -> None:
-        self.path = home / FILE
+    def __init__(
+        self,
+        home: Path,
+        *,
+        clock: Clock,
+        busy_timeout: timedelta,
+        file: str = FILE,
+        bell: str = BELL,
+    ) -> None:
+        self.path = home / file
+        self.address = str(self.path)
         self.now = clock
-        self._bell = Doorbell(home / BELL)
+        self._bell = Doorbell(home / bell)
         with translated(self.path):
             make_private(self.path)
             # APSW's stubs leave its value type unknown; `rows` gives it a type again.
@@ -103,11 +112,12 @@ class Sqlite:
             self._connection.execute("BEGIN IMMEDIATE")
         try:
             yield
+            with translated(self.path):
+                self._connection.execute("COMMIT")
         except BaseException:
-            self._connection.execute("ROLLBACK")
+            if self._connection.in_transaction:  # a full disk has made SQLite undo it already
+                self._connection.execute("ROLLBACK")
             raise
-        with translated(self.path):
-            self._connection.execute("COMMIT")
         self._bell.ring()
 
     def wait(self, timeout: timedelta) -> bool:
@@ -135,7 +145,7 @@ class Sqlite:
 
     def _backup(self, have: int) -> None:
         """Copy the committed state aside. Runs while we hold the write lock, so it is exact."""
-        target = self.path.with_name(f"{FILE}.v{have}.backup")
+        target = self.path.with_name(f"{self.path.name}.v{have}.backup")
         target.unlink(missing_ok=True)
         source = apsw.Connection(str(self.path), flags=apsw.SQLITE_OPEN_READONLY)
         try:

@@ -52,8 +52,7 @@ def main() -> NoReturn:
             os.closerange(fd, fd + 1)  # unlike close(), it does not mind one that is closed
     tree = Tree(loads(read("run.json")))
     error = tree.start(lock)
-    tree.keep()
-    tree.record(error)
+    tree.record(error, left=tree.keep())
     os._exit(0)  # taking the interpreter down politely would only cost time
 
 
@@ -101,11 +100,14 @@ class Tree:
         text = os.read(failed, 4096).decode()  # empty as soon as the program runs
         for fd in (go, let_go, failed):
             os.close(fd)
-        sync("started", ".")  # late, so that no agent waits for the disk
+        try:
+            sync("started", ".")  # late, so that no agent waits for the disk
+        except OSError as problem:
+            complain("started", problem)
         return loads(text) if text else None
 
-    def keep(self) -> None:
-        """Wait until nothing is left, or until nothing more can be done about it."""
+    def keep(self) -> dict[tuple[int, int], str]:
+        """Wait until nothing is left, or nothing more can be done; then whoever is left."""
         sweeping, pause, give_up = False, 0.02, float("inf")
         while self.reap() and (now := time.monotonic()) < give_up:
             if self.status is not None and not sweeping:
@@ -119,8 +121,9 @@ class Tree:
             left = 0 if self.deadline is None else max(0.001, self.deadline - now)
             signal.setitimer(signal.ITIMER_REAL, left)
             asked = signal.sigwait(WAKE)
-            if asked in (signal.SIGTERM, signal.SIGINT) and self.status is None:
+            if asked in (signal.SIGTERM, signal.SIGINT):
                 self.obey(now=asked == signal.SIGINT or self.stop is not None)
+        return descendants() if LINUX and time.monotonic() >= give_up else {}
 
     def reap(self) -> bool:
         """False once no child is left: to a subreaper that means no descendant either."""
@@ -135,10 +138,13 @@ class Tree:
             return False
 
     def obey(self, *, now: bool) -> None:
-        self.stop = "now" if now else "graceful"
-        self.deadline = time.monotonic() + (0 if now else self.spec["grace"])
-        if not now:
-            self.signal_all(signal.SIGTERM)
+        """Stop the agent; what an agent that has ended left behind gets no more time."""
+        self.deadline = time.monotonic()
+        if self.status is None:
+            self.stop = "now" if now else "graceful"
+            if not now:
+                self.deadline += self.spec["grace"]
+                self.signal_all(signal.SIGTERM)
 
     def signal_all(self, number: int) -> None:
         """Parents first. Killing goes on for as long as it meets processes it has not seen."""
@@ -156,16 +162,19 @@ class Tree:
                 break
         return None
 
-    def record(self, error: dict[str, Any] | None) -> None:
+    def record(self, error: dict[str, Any] | None, left: dict[tuple[int, int], str]) -> None:
         """Write exit.json. A full disk may find room again; the lock is ours until then."""
         import resource
 
         usage = resource.getrusage(resource.RUSAGE_CHILDREN)
-        ran = self.status is not None and error is None
-        code = os.waitstatus_to_exitcode(self.status) if self.status is not None else 0
+        code = None
+        if self.status is None:
+            self.ended = utc(), time.monotonic()
+        elif error is None:
+            code = os.waitstatus_to_exitcode(self.status)
         ending = {
-            "code": code if ran and code >= 0 else None,
-            "signal": -code if ran and code < 0 else None,
+            "code": code if code is not None and code >= 0 else None,
+            "signal": -code if code is not None and code < 0 else None,
             "error": error,
             "stop": self.stop,
             "started_at": self.began[0],
@@ -174,13 +183,13 @@ class Tree:
             "cpu_seconds": usage.ru_utime + usage.ru_stime,
             "max_rss_bytes": usage.ru_maxrss * (1024 if LINUX else 1),
             "swept": leftovers(self.swept),
-            "left": leftovers(descendants()),
+            "left": leftovers(left),
         }
         for _ in range(60):
             try:
                 return put("exit.json", ending, durable=True)
             except OSError as problem:
-                os.write(2, f"keeper: exit.json: {problem}\n".encode())
+                complain("exit.json", problem)
                 time.sleep(1)
         return None
 
@@ -313,6 +322,13 @@ def sync(*names: str) -> None:
         os.close(fd)
 
 
+def complain(name: str, problem: OSError) -> None:
+    try:
+        os.write(2, f"keeper: {name}: {problem}\n".encode())
+    except OSError:  # the same full disk; there is nobody else to tell
+        pass
+
+
 def read(name: str) -> str:
     with open(name, "rb", buffering=0) as file:
         return file.read().decode(errors="replace")
@@ -327,13 +343,19 @@ def utc() -> str:
 class Plain:
     """The options of a JSON scanner that does nothing special."""
 
-    strict, memo, object_hook, object_pairs_hook = True, {}, None, None
+    strict, memo = True, {}
+    object_hook = object_pairs_hook = array_hook = None
     parse_float, parse_int, parse_constant = float, int, float
 
 
 def loads(text: str) -> dict[str, Any]:
     scan: Any = make_scanner
-    return scan(Plain)(text, 0)[0]
+    try:
+        return scan(Plain)(text, 0)[0]
+    except (AttributeError, TypeError):  # a later Python may ask for more than Plain has
+        import json
+
+        return json.loads(text)
 
 
 def dumps(value: Any) -> str:

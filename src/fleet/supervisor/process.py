@@ -8,6 +8,7 @@ import math
 import os
 import select
 import signal
+import struct
 import sys
 import time
 from collections.abc import Mapping
@@ -57,7 +58,9 @@ State = Running | Ended | Vanished | NeverStarted | Orphaned
 
 
 class Busy(Struct, frozen=True, tag=True):
-    """Nothing was started: a run of this task lives."""
+    """Nothing was started: this run of the task lives, or what is left of it withstands killing."""
+
+    holder: Run | None
 
 
 class Keeper:
@@ -107,10 +110,20 @@ def start_keeper(run: Run, env: Mapping[str, str]) -> Keeper | Busy:
 
     `env` is the agent's whole environment; it goes there by way of the keeper's own.
     """
+    holder = run.lock_holder()
+    if (keeper := _try_start(run, env)) is not None:
+        return keeper
+    # Held for a run whose keeper is dead: asking what became of it ends what is left of it.
+    if holder is not None and not isinstance(state_of(holder), Running | Orphaned):
+        keeper = _try_start(run, env)
+    return keeper or Busy(holder)
+
+
+def _try_start(run: Run, env: Mapping[str, str]) -> Keeper | None:
     mark = {identity.MARK: run.spec().id}
     with locked(run.lock) as lock:
         if lock is None:
-            return Busy()
+            return None
         lock.write_holder(run.path.name)
         pid = _spawn(run, {**env, **mark}, lock.fd)
         lock.hand_down()
@@ -140,10 +153,19 @@ def _spawn(run: Run, env: Mapping[str, str], lock: int) -> int:
 
 
 def _program() -> str:
-    """The keeper as bytecode where there is some: compiling it would add to every start."""
-    source = str(keeper.__file__)
+    """The keeper as bytecode where that is fresh: compiling it would add to every start."""
+    source = Path(keeper.__file__)
     cached = Path(importlib.util.cache_from_source(source))
-    return str(cached) if cached.exists() else source
+    about = source.stat()
+    # As the import system does it: the time and size of the source from which it was made.
+    fresh = struct.pack(
+        "<4sIII", importlib.util.MAGIC_NUMBER, 0, int(about.st_mtime), about.st_size
+    )
+    try:
+        with cached.open("rb") as file:
+            return str(cached if file.read(len(fresh)) == fresh else source)
+    except OSError:
+        return str(source)
 
 
 def adopt(started: Started) -> Keeper | None:
@@ -183,7 +205,7 @@ def state_of(run: Run, patience: float = PATIENCE) -> State:
     while True:
         with locked(run.lock) as lock:
             # A lock that is held for another run of the task tells that this one is over.
-            if lock is not None or not run.holds_lock():
+            if lock is not None or run.lock_holder() != run:
                 return _settle(run, end)
         started = run.started()
         if started and identity.alive(started.keeper):

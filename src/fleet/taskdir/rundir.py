@@ -81,7 +81,8 @@ class SpawnError(Struct, frozen=True, kw_only=True):
 class Exit(Struct, frozen=True, kw_only=True):
     """How the agent's process tree ended: the content of exit.json."""
 
-    #: Exactly one of code and signal is set, or `error` says that nothing ever ran.
+    #: One of code and signal is set; or `error` says that nothing ever ran; or the agent itself
+    #: is among those in `left`.
     code: int | None = None
     signal: int | None = None
     error: SpawnError | None = None
@@ -134,9 +135,10 @@ class Run(Struct, frozen=True):
             raise InvalidTask(f"{self.path} holds no run.json", hint="The run was never prepared.")
         return spec
 
-    def holds_lock(self) -> bool:
-        """The lock, if anyone holds it, is held for this run."""
-        return (read_plain(self.lock, _LONGEST_RECORD) or b"").strip() == self.path.name.encode()
+    def lock_holder(self) -> "Run | None":
+        """The run of this task that the lock is held for, if anyone holds it."""
+        name = (read_plain(self.lock, _LONGEST_RECORD) or b"").strip()
+        return Run(self.path.parent / name.decode()) if name.isdigit() else None
 
     def started(self) -> Started | None:
         return _read(self.path / "started", Started)

@@ -20,7 +20,7 @@ _MODIFY, _MOVED_TO, _CREATE, _ONLYDIR = 0x2, 0x80, 0x100, 0x1000000
 _OVERFLOW, _IGNORED = 0x4000, 0x8000
 _EVENT = struct.Struct("iIII")
 #: Seconds between two looks at a directory that cannot be watched.
-_LOOK_AGAIN = 0.1
+_LOOK_AGAIN = 0.25
 
 _Look = tuple[tuple[str, int, int], ...]
 

@@ -25,11 +25,11 @@ class Claiming:
 
     def test_among_equals_the_oldest_comes_first(self, queue, tick):
         """Within one priority the queue is first in, first out."""
-        first = queue.add(Draft(title="first")).id
+        first = queue.add(Draft(title="first", id="fleet-zzz")).id
         tick()
-        second = queue.add(Draft(title="second")).id
+        second = queue.add(Draft(title="second", id="fleet-mmm")).id
         tick()
-        third = queue.add(Draft(title="third")).id
+        third = queue.add(Draft(title="third", id="fleet-aaa")).id
         assert held(queue.claim("a", ttl=TTL)) == [first]
         assert held(queue.claim("a", count=5, ttl=TTL)) == [second, third]
 
@@ -150,6 +150,14 @@ class Claiming:
         assert lost.task_id == old.task.id
         assert "b" in lost.why
         assert queue.get(old.task.id).lease_until == new.until
+
+    def test_an_ended_lease_cannot_be_renewed(self, queue):
+        """What was settled stays settled, whoever still thinks to hold it."""
+        queue.add(Draft(title="t"))
+        (lease,) = queue.claim("a", ttl=TTL)
+        queue.settle(lease, Released())
+        assert isinstance(queue.renew(lease, ttl=TTL), LeaseLost)
+        assert queue.get(lease.task.id).lease_owner is None
 
     def test_a_released_task_waits_for_its_moment(self, queue, clock, advance):
         """`not_before` keeps a task from being claimed until then."""

@@ -70,6 +70,14 @@ class Dependencies:
         queue.settle(lease, Closed(reason="done"))
         assert held(queue.claim("a", count=5, ttl=TTL)) == [child]
 
+    def test_a_parent_put_off_holds_its_child_up(self, queue, clock):
+        """Children of a deferred parent wait for its date."""
+        later = clock() + timedelta(days=2)
+        parent = queue.add(Draft(title="parent", issue_type="epic", defer_until=later)).id
+        queue.add(Draft(title="child", parent=parent))
+        assert queue.claim("a", count=5, ttl=TTL) == []
+        assert list(queue.find(Filter(ready=True))) == []
+
     def test_labels_come_down_to_children(self, queue):
         """A child has its parent's labels and its own, unless it asks not to."""
         parent = queue.add(Draft(title="parent", labels=("area",))).id

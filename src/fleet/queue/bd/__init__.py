@@ -36,6 +36,76 @@ VERBS: Mapping[str, str] = {
     "count": "count:COUNT",
     "stats": "count:STATS",
     "status": "count:STATS",
+    # Dependencies, talk, claims, transfer, set-up.
+    "assign": "triage:ASSIGN",
+    "children": "children:CHILDREN",
+    "comment": "talk:COMMENT",
+    "comments": "talk:COMMENTS",
+    "comments add": "talk:COMMENTS_ADD",
+    "comments list": "talk:COMMENTS_LIST",
+    "context": "place:CONTEXT",
+    "defer": "triage:DEFER",
+    "delete": "delete:DELETE",
+    "dep": "dep:DEP",
+    "dep add": "dep:ADD",
+    "dep cycles": "dep:CYCLES",
+    "dep list": "dep:LIST",
+    "dep relate": "dep:RELATE",
+    "dep remove": "dep:REMOVE",
+    "dep rm": "dep:REMOVE",
+    "dep tree": "dep_tree:TREE",
+    "dep unrelate": "dep:UNRELATE",
+    "doctor": "elsewhere:DOCTOR",
+    "dolt": "elsewhere:DOLT",
+    "dolt commit": "elsewhere:COMMIT",
+    "dolt pull": "elsewhere:PULL",
+    "dolt push": "elsewhere:PUSH",
+    "dolt remote": "elsewhere:REMOTES",
+    "dolt show": "elsewhere:STATUS",
+    "dolt status": "elsewhere:STATUS",
+    "epic": "epic:EPIC",
+    "epic close-eligible": "epic:CLOSE_ELIGIBLE",
+    "epic status": "epic:STATUS",
+    "export": "transfer:EXPORT",
+    "forget": "memory:FORGET",
+    "hb": "claims:HEARTBEAT",
+    "heartbeat": "claims:HEARTBEAT",
+    "hooks": "elsewhere:HOOKS",
+    "human": "attention:HUMAN",
+    "human dismiss": "attention:DISMISS",
+    "human list": "attention:LIST",
+    "human respond": "attention:RESPOND",
+    "human stats": "attention:STATS",
+    "import": "transfer:IMPORT",
+    "info": "place:INFO",
+    "init": "place:INIT",
+    "kv": "memory:KV",
+    "kv clear": "memory:KV_CLEAR",
+    "kv get": "memory:KV_GET",
+    "kv list": "memory:KV_LIST",
+    "kv set": "memory:KV_SET",
+    "label": "label:LABEL",
+    "label add": "label:ADD",
+    "label list": "label:LIST",
+    "label list-all": "label:LIST_ALL",
+    "label propagate": "label:PROPAGATE",
+    "label remove": "label:REMOVE",
+    "link": "dep:LINK",
+    "memories": "memory:MEMORIES",
+    "note": "talk:NOTE",
+    "ping": "place:PING",
+    "prime": "prime:PRIME",
+    "priority": "triage:PRIORITY",
+    "recall": "memory:RECALL",
+    "reclaim": "claims:RECLAIM",
+    "remember": "memory:REMEMBER",
+    "setup": "elsewhere:SETUP",
+    "stale": "attention:STALE",
+    "sync": "elsewhere:SYNC",
+    "tag": "label:TAG",
+    "unclaim": "claims:UNCLAIM",
+    "undefer": "triage:UNDEFER",
+    "where": "place:WHERE",
 }
 
 
@@ -93,6 +163,8 @@ def _carry_out(verb: Verb, call: Call) -> int:
         call.say(help_for(verb))
         return 0
     try:
+        if verb.writes:
+            call.writes(call.verb)
         return verb.run(call)
     except Failure as failure:
         return call.fail(failure)
@@ -101,7 +173,10 @@ def _carry_out(verb: Verb, call: Call) -> int:
 
 
 def split_command(args: Sequence[str]) -> tuple[str, list[str]]:
-    """The command's name and the rest of the line; global flags may stand before the name."""
+    """The command's name and the rest of the line; global flags may stand before the name.
+
+    A name may be of two words, `dep add`, with flags between them.
+    """
     takes_value = {f"--{f.name}" for f in GLOBAL if f.kind != "switch"} | {
         f"-{f.short}" for f in GLOBAL if f.short and f.kind != "switch"
     }
@@ -114,6 +189,11 @@ def split_command(args: Sequence[str]) -> tuple[str, list[str]]:
         if before[-1] in takes_value and left:
             before.append(left.pop(0))
     name = left.pop(0) if left else "help"
+    place = 0
+    while place < len(left) and left[place].startswith("-") and left[place] != "--":
+        place += 2 if left[place] in takes_value else 1
+    if place < len(left) and f"{name} {left[place]}" in VERBS:
+        name = f"{name} {left.pop(place)}"
     return name, before + left
 
 

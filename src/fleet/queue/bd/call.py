@@ -38,6 +38,8 @@ class Verb(msgspec.Struct, frozen=True, kw_only=True):
     flags: Sequence[Flag] = ()
     #: Where the queue's own errors go.
     channel: Channel = "out"
+    #: Does it always change the queue? Then --readonly forbids it.
+    writes: bool = False
 
 
 #: Flags that every command takes.

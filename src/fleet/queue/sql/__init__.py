@@ -7,7 +7,7 @@ from functools import cached_property
 
 from fleet.errors import BadInput, NotFound, QueueError, Refused
 from fleet.queue.base import Draft, Filter, LeaseLost
-from fleet.queue.sql import statements
+from fleet.queue.sql import graph, statements
 from fleet.queue.sql.database import Database
 from fleet.queue.sql.rows import moment, task_of, to_json, to_micros
 from fleet.schemas import (
@@ -47,7 +47,7 @@ class SqlQueue:
         check(draft)
         with self.db.writing():
             now = self.db.now()
-            task_id = self._new_id(draft, now)
+            task_id = self.new_id(draft, now)
             labels = set(draft.labels)
             if draft.parent is not None and draft.inherit_labels:
                 labels |= set(self.get(draft.parent).labels)
@@ -95,32 +95,9 @@ class SqlQueue:
         for label in task.labels:
             self.db.rows(self.sql["insert_label"], {"id": task.id, "label": label})
 
-    def depend(self, edge: Dependency) -> None:
-        """Add one dependency edge; inside the caller's transaction."""
-        for end in (edge.task_id, edge.depends_on_id):
-            if not self._exists(end):
-                raise NotFound(f'no issue found matching "{end}"')
-        if edge.task_id == edge.depends_on_id:
-            raise Refused(f"cannot add self-dependency: {edge.task_id} cannot depend on itself")
-        self.db.rows(self.sql["lock_graph"])
-        found = self.db.rows(self.sql["reaches"], {"from": edge.depends_on_id, "to": edge.task_id})
-        if found and edge.type in ("blocks", "conditional-blocks", "parent-child"):
-            raise Refused(
-                "adding dependency would create a cycle",
-                hint=f"{edge.depends_on_id} already waits for {edge.task_id}.",
-            )
-        self.db.rows(
-            self.sql["insert_dependency"],
-            {
-                "id": edge.task_id,
-                "depends_on": edge.depends_on_id,
-                "type": edge.type,
-                "now": to_micros(edge.created_at),
-                "actor": edge.created_by,
-                "metadata": edge.metadata,
-                "thread_id": edge.thread_id,
-            },
-        )
+    def depend(self, edge: Dependency) -> bool:
+        """Add one dependency edge, or say that it is there already; in the caller's transaction."""
+        return graph.depend(self, edge)
 
     def claim(self, owner: str, *, count: int = 1, ttl: timedelta) -> list[Lease]:
         now = self.db.now()
@@ -240,7 +217,7 @@ class SqlQueue:
             parts.append(f"WHERE {' AND '.join(where)}")
         parts.append(self.sql["queue_order"])
         if want.limit is not None:
-            parts.append("LIMIT :limit")
+            parts.append("LIMIT :limit + 0")
             values["limit"] = want.limit
         return [task_of(row) for row in self.db.rows("\n".join(parts), values)]
 
@@ -265,20 +242,27 @@ class SqlQueue:
                 why = f"{holder} holds it"
         return LeaseLost(task_id=lease.task.id, why=why)
 
-    def _exists(self, task_id: str) -> bool:
+    def exists(self, task_id: str) -> bool:
         return bool(self.db.rows(self.sql["exists"], {"id": task_id}))
 
-    def _new_id(self, draft: Draft, now: datetime) -> str:
+    def new_id(self, draft: Draft, now: datetime) -> str:
+        """A free id for a draft; inside the transaction that uses it."""
+        self.db.rows(self.sql["lock_graph"])  # two machines must not take one id
         if draft.id is not None:
-            if self._exists(check_id(draft.id)):
+            if self.exists(check_id(draft.id)):
                 raise Refused(f"issue {draft.id} already exists")
             return draft.id
         if draft.parent is not None:
-            numbered = self.db.rows(self.sql["next_child"], {"id": draft.parent})
-            if not numbered:
-                raise NotFound(f'no issue found matching "{draft.parent}"')
-            return f"{draft.parent}.{numbered[0][0]}"
+            return self._child_id(draft.parent)
         return self._hash_id(draft, now)
+
+    def _child_id(self, parent: str) -> str:
+        """The parent's next number. One that somebody gave away by hand is passed over."""
+        while numbered := self.db.rows(self.sql["next_child"], {"id": parent}):
+            child = f"{parent}.{numbered[0][0]}"
+            if not self.exists(child):
+                return child
+        raise NotFound(f'no issue found matching "{parent}"')
 
     def _hash_id(self, draft: Draft, now: datetime) -> str:
         """A free hash id; the first collision at a length shows that ids must grow longer."""
@@ -290,7 +274,7 @@ class SqlQueue:
         nanos = (to_micros(now) or 0) * 1000
         seed = f"{draft.title}|{draft.description}|{draft.created_by}|{nanos}"
         for number, candidate in enumerate(ids.candidates(prefix, seed, length)):
-            if not self._exists(candidate):
+            if not self.exists(candidate):
                 if number and length < ids.LONGEST:
                     longer = {"key": "id_length", "value": str(length + 1)}
                     self.db.rows(self.sql["set_meta"], longer)

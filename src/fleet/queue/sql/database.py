@@ -14,6 +14,9 @@ class Database(Protocol):
     #: What this engine writes differently, for `statements.load`.
     dialect: Mapping[str, str]
 
+    #: Where the queue is, to show to people. No password is in it.
+    address: str
+
     def now(self) -> datetime:
         """The time that leases are measured by; one clock for everyone who shares the queue."""
         ...

@@ -6,7 +6,8 @@ tasks.design, tasks.acceptance_criteria, tasks.notes, tasks.spec_id, tasks.assig
 tasks.estimated_minutes, tasks.started_at, tasks.closed_at, tasks.close_reason, tasks.due_at, tasks.defer_until,
 tasks.not_before, tasks.external_ref, tasks.metadata, tasks.extra, tasks.fence, tasks.lease_owner, tasks.lease_until,
 tasks.heartbeat_at,
-(SELECT string_agg(l.label, ',' ORDER BY l.label) FROM labels l WHERE l.task_id = tasks.id)
+(SELECT string_agg(l.label, '
+') FROM labels l WHERE l.task_id = tasks.id)
 
 -- name: held_up
 -- True while the task, or any of its ancestors, waits for another task or is put off. Most tasks
@@ -61,9 +62,10 @@ AND NOT {held_up}
 
 -- name: claim
 -- Picked once, before the update: a subquery that the engine may run again would lock more.
+-- `+ 0`, since SQLite plans a bare `LIMIT :count` anew each time it is given a value.
 WITH picked (id) AS MATERIALIZED (
     SELECT tasks.id FROM tasks {by_queue_order} WHERE {claimable}
-    ORDER BY tasks.priority, tasks.created_at, tasks.id LIMIT :count
+    ORDER BY tasks.priority, tasks.created_at, tasks.id LIMIT :count + 0
     {skip_locked}
 )
 UPDATE tasks
@@ -111,21 +113,6 @@ UPDATE tasks SET last_child = last_child + 1 WHERE id = :id RETURNING last_child
 -- name: insert_label
 INSERT INTO labels (task_id, label) VALUES (:id, :label) ON CONFLICT DO NOTHING
 
--- name: insert_dependency
-INSERT INTO dependencies (task_id, depends_on_id, type, created_at, created_by, metadata, thread_id)
-VALUES (:id, :depends_on, :type, :now, :actor, :metadata, :thread_id)
-
--- name: reaches
--- Does a blocking chain already lead from :from to :to?
-WITH RECURSIVE chain (id) AS (
-    SELECT d.depends_on_id FROM dependencies d
-    WHERE d.task_id = :from AND d.type IN ('blocks', 'conditional-blocks', 'parent-child')
-    UNION
-    SELECT d.depends_on_id FROM chain CROSS JOIN dependencies d
-    WHERE d.task_id = chain.id AND d.type IN ('blocks', 'conditional-blocks', 'parent-child')
-)
-SELECT 1 FROM chain WHERE id = :to
-
 -- name: meta
 SELECT value FROM meta WHERE key = :key
 
@@ -156,4 +143,4 @@ tasks.status <> 'closed'
 tasks.lease_owner = :leased_by
 
 -- name: ids_holding
-SELECT id FROM tasks WHERE {holds} ORDER BY id LIMIT :limit
+SELECT id FROM tasks WHERE {holds} ORDER BY id LIMIT :limit + 0

@@ -22,7 +22,7 @@ def _help(call: Call) -> int:
     if not call.words:
         call.say(overview())
         return 0
-    verb = find_verb(call.words[0])
+    verb = find_verb(" ".join(call.words[:2])) or find_verb(call.words[0])
     if verb is not None:
         call.say(help_for(verb))
     else:

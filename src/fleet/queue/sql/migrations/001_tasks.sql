@@ -46,7 +46,9 @@ CREATE INDEX tasks_by_status ON tasks (status, priority, created_at);
 
 CREATE TABLE labels (
     task_id TEXT NOT NULL REFERENCES tasks (id) ON DELETE CASCADE,
-    label   TEXT NOT NULL CHECK (label <> ''),
+    -- Labels are read joined by line breaks, so none may hold one.
+    label   TEXT NOT NULL CHECK (label <> '' AND label NOT LIKE '%
+%'),
     PRIMARY KEY (task_id, label)
 );
 CREATE INDEX labels_by_label ON labels (label);

@@ -1,0 +1,160 @@
+"""BeadsQueue: the Queue verbs on the real `bd`, with leases in fleet's own ledger.
+
+Every verb that writes holds the home's write lock from its first look to its last, so that
+fleet processes see each other's work only whole.
+"""
+
+import time
+from collections.abc import Sequence
+from datetime import timedelta
+from pathlib import Path
+from uuid import uuid4
+
+from fleet.errors import BadInput, NotFound, QueueUnavailable
+from fleet.queue.base import Clock, Draft, Filter, LeaseLost
+from fleet.queue.beads.additions import Additions
+from fleet.queue.beads.claims import Claims, queue_order, with_entry
+from fleet.queue.beads.client import FOLDER, TIMEOUT, Client
+from fleet.queue.beads.issues import Issue, task_of
+from fleet.queue.beads.ledger import Ledger
+from fleet.queue.beads.lock import WriteLock
+from fleet.queue.beads.settlements import Settlements
+from fleet.queue.beads.tracker import Tracker
+from fleet.queue.beads.watch import Watch
+from fleet.queue.doorbell import Doorbell, deadline
+from fleet.queue.embedded import BELL, utc_now
+from fleet.schemas import STATUSES, Lease, Request, Settlement, Task, Wish
+
+#: How soon a change by a bare `bd` is noticed.
+_LOOK_AGAIN = timedelta(seconds=2)
+#: Without files to look at (a database on a server), say "maybe" this often.
+_BLIND = timedelta(seconds=15)
+
+
+def open_beads(
+    home: Path, *, bd: str = "bd", timeout: timedelta = TIMEOUT, clock: Clock = utc_now
+) -> "BeadsQueue":
+    """The beads queue of a home that `init_beads` prepared; `timeout` bounds each call of bd."""
+    if not (home / FOLDER).is_dir():
+        raise QueueUnavailable(
+            f"there is no beads database in {home}", hint="Make one with `fleet init`."
+        )
+    return BeadsQueue(Client(home, bd=bd, timeout=timeout), Ledger(home, clock=clock))
+
+
+class BeadsQueue:
+    """Threads may share it."""
+
+    def __init__(self, client: Client, ledger: Ledger) -> None:
+        self.tracker = Tracker(client)
+        self.ledger = ledger
+        self.lock = WriteLock(client.home, patience=client.timeout * 2)
+        self._additions = Additions(self.tracker, ledger)
+        self._claims = Claims(self.tracker, ledger)
+        self._settlements = Settlements(self.tracker, ledger)
+        self._bell = Doorbell(client.home / BELL)
+        self._watch = Watch(client.home)
+        self._listened = time.monotonic()
+
+    def add(self, draft: Draft) -> Task:
+        with self.lock.held():
+            task = self._additions.add(draft)
+        self._bell.ring()
+        return task
+
+    def claim(self, owner: str, *, count: int = 1, ttl: timedelta) -> list[Lease]:
+        if not owner:
+            raise BadInput("a claim needs the name of its owner")
+        if count < 1:
+            return []
+        with self.lock.held():
+            return self._claims.take(owner, count=count, ttl=ttl)
+
+    def renew(self, lease: Lease, *, ttl: timedelta) -> Lease | LeaseLost:
+        task_id = lease.task.id
+        until = self.ledger.renew(task_id, lease.owner, lease.fence, ttl)
+        if until is not None:
+            return Lease(task=lease.task, owner=lease.owner, fence=lease.fence, until=until)
+        return self._settlements.lost(lease, self.ledger.entry(task_id))
+
+    def settle(self, lease: Lease, settlement: Settlement) -> Task | LeaseLost:
+        with self.lock.held():
+            settled = self._settlements.settle(lease, settlement)
+        self._bell.ring()
+        return settled
+
+    def request(self, task_id: str, wish: Wish, *, text: str = "", asked_by: str = "") -> Request:
+        request = Request(
+            id=uuid4().hex,
+            task_id=self.get(task_id).id,
+            wish=wish,
+            text=text,
+            asked_by=asked_by,
+            asked_at=self.ledger.now(),
+        )
+        self.ledger.add_request(request)
+        self._bell.ring()
+        return request
+
+    def requests(self) -> list[Request]:
+        return self.ledger.requests()
+
+    def answered(self, request: Request) -> None:
+        self.ledger.delete_request(request.id)
+
+    def get(self, task_id: str) -> Task:
+        issue = self.tracker.show([task_id]).get(task_id)
+        if issue is None:
+            raise NotFound(
+                f'no issue found matching "{task_id}"', hint="List what there is: fleet bd list"
+            )
+        return with_entry(task_of(issue), self.ledger.entry(task_id))
+
+    def find(self, want: Filter) -> Sequence[Task]:
+        issues = self._select(want)
+        if want.statuses:
+            issues = [issue for issue in issues if issue.status in want.statuses]
+        entries = self.ledger.entries(issue.id for issue in issues)
+        now = self.ledger.now()
+        if want.ready:  # in bd's eyes a task that is just being claimed may still be open
+            issues = [i for i in issues if i.id not in entries or not entries[i.id].is_held(now)]
+        issues.sort(key=queue_order(self.ledger, issues))
+        return [with_entry(task_of(i), entries.get(i.id)) for i in issues[: want.limit]]
+
+    def _select(self, want: Filter) -> list[Issue]:
+        """The issues that a filter could mean, by the cheapest call; `find` does the rest."""
+        ids = set(want.ids)
+        if want.leased_by is not None:
+            leased = set(self.ledger.held_by(want.leased_by))
+            ids = ids & leased if ids else leased
+            if not ids:
+                return []
+        if want.ready:
+            return [issue for issue in self.tracker.ready() if not ids or issue.id in ids]
+        if ids:
+            return list(self.tracker.show(sorted(ids)).values())
+        if want.include_closed and not want.statuses:
+            return self.tracker.listed()
+        unclosed = [status for status in STATUSES if status != "closed"]
+        return self.tracker.listed(*(want.statuses or unclosed))
+
+    def wait(self, timeout: timedelta) -> bool:
+        end = deadline(timeout)
+        while True:
+            left = max(0.0, end - time.monotonic())
+            rang = self._bell.wait(min(_LOOK_AGAIN, timedelta(seconds=left)))
+            if self._news() or rang:
+                self._listened = time.monotonic()
+                return True
+            if time.monotonic() >= end:
+                return False
+
+    def _news(self) -> bool:
+        if self._watch.changed():
+            return True
+        quiet_for = time.monotonic() - self._listened
+        return self._watch.is_blind and quiet_for >= _BLIND.total_seconds()
+
+    def close(self) -> None:
+        self._bell.close()
+        self.ledger.close()

@@ -1,0 +1,114 @@
+"""Ends leases: checked against the ledger, written to bd, read again, and only then ended.
+
+Killed before the write, nothing happened. Killed after it, bd has what was wanted and the
+ledger's lease runs out: settling again finds it done, and a claim takes bd's word.
+"""
+
+from typing import Final
+
+from fleet.errors import QueueUnavailable
+from fleet.queue.base import LeaseLost
+from fleet.queue.beads.claims import with_entry
+from fleet.queue.beads.issues import Issue, task_of
+from fleet.queue.beads.ledger import Entry, Ledger
+from fleet.queue.beads.tracker import Tracker, fitting
+from fleet.schemas import Blocked, Closed, Lease, Released, Settlement, Task
+
+_TRIES: Final = 2
+
+
+class Settlements:
+    """The caller holds the write lock, so no lease changes hands meanwhile."""
+
+    def __init__(self, tracker: Tracker, ledger: Ledger) -> None:
+        self._tracker = tracker
+        self._ledger = ledger
+
+    def settle(self, lease: Lease, settlement: Settlement) -> Task | LeaseLost:
+        task_id = lease.task.id
+        entry = self._ledger.entry(task_id)
+        if (entry.owner, entry.fence) != (lease.owner, lease.fence):
+            return self.lost(lease, entry)
+        issue = self._tracker.show([task_id]).get(task_id)
+        if issue is None or not (_is_done(issue, settlement) or _is_ours(issue, lease, settlement)):
+            self._ledger.end(entry)
+            return LeaseLost(task_id=task_id, why=_taken_away(issue))
+        if isinstance(settlement, Released):
+            # Before the write: a crash after it must not make the task claimable too early.
+            self._ledger.put_off(entry, settlement.not_before)
+        issue = self._carry_out(issue, lease, settlement)
+        self._ledger.end(entry)
+        return with_entry(task_of(issue), self._ledger.entry(task_id))
+
+    def lost(self, lease: Lease, entry: Entry) -> LeaseLost:
+        """Why a lease no longer holds, in the words of every queue."""
+        task_id = lease.task.id
+        if entry.owner is None:
+            issue = self._tracker.show([task_id]).get(task_id)
+            status = f"the task is {issue.status} and nobody holds it" if issue else ""
+            why = status or "the task was deleted"
+        elif entry.owner == lease.owner:
+            why = f"a later claim by {entry.owner} holds it (fence {entry.fence})"
+        else:
+            why = f"{entry.owner} holds it"
+        return LeaseLost(task_id=task_id, why=why)
+
+    def _carry_out(self, issue: Issue, lease: Lease, settlement: Settlement) -> Issue:
+        """Write until bd shows it. bd has been seen to lose a write that it had confirmed."""
+        if _is_done(issue, settlement):
+            return issue
+        for _ in range(_TRIES):
+            self._write(issue.id, lease.owner, settlement)
+            shown = self._tracker.show([issue.id]).get(issue.id)
+            if shown is not None and _has_status(shown, settlement):
+                return shown
+        raise QueueUnavailable(
+            f"bd confirmed twice that {issue.id} was settled, and does not show it",
+            hint="The lease is kept, and fleet will try again.",
+        )
+
+    def _write(self, task_id: str, owner: str, settlement: Settlement) -> None:
+        match settlement:
+            case Closed(reason=reason):
+                self._tracker.close(task_id, owner, fitting(reason))
+            case Released(note=note):
+                self._tracker.put(task_id, owner, "open", fitting(note))
+            case Blocked(note=note):
+                self._tracker.put(task_id, owner, "blocked", fitting(note))
+
+
+def _has_status(issue: Issue, settlement: Settlement) -> bool:
+    match settlement:
+        case Closed():
+            return issue.status == "closed"
+        case Released():
+            return (issue.status, issue.assignee) == ("open", "")
+        case Blocked():
+            return (issue.status, issue.assignee) == ("blocked", "")
+
+
+def _is_done(issue: Issue, settlement: Settlement) -> bool:
+    """Did an earlier try, cut short, already do all of it?"""
+    match settlement:
+        case Closed(reason=reason):
+            return issue.status == "closed" and issue.close_reason == fitting(reason)
+        case Released(note=note) | Blocked(note=note):
+            return _has_status(issue, settlement) and fitting(note) in issue.notes
+
+
+def _is_ours(issue: Issue, lease: Lease, settlement: Settlement) -> bool:
+    """Is the task in bd still where our claim put it, or freed by a `bd reclaim`?
+
+    An agent may have set its own task to blocked before it asks; then blocking it is no surprise.
+    """
+    if issue.assignee not in ("", lease.owner):
+        return False
+    asked = issue.status == "blocked" and isinstance(settlement, Blocked)
+    return asked or issue.status in ("in_progress", "open")
+
+
+def _taken_away(issue: Issue | None) -> str:
+    if issue is None:
+        return "the task was deleted"
+    by = f" and assigned to {issue.assignee}" if issue.assignee else ""
+    return f"somebody changed it in beads: it is {issue.status}{by}"

@@ -1,0 +1,43 @@
+"""The beads queue keeps the contract, on the real `bd`.
+
+Every call starts bd's whole engine, a third of a second or more, so by default only the facts
+run that depend most on bd itself. All of them run on the stand-in in any case, and here too
+with FLEET_SLOW=1.
+"""
+
+import os
+from contextlib import ExitStack, closing
+
+import pytest
+
+from fleet.queue.beads.queue import open_beads
+from tests.contract.beads_facts import BeadsFacts, only
+from tests.contract.beads_home import beads_home, pristine_home
+
+__all__ = ["beads_home", "pristine_home"]
+
+
+class TestBeads(BeadsFacts):
+    @pytest.fixture
+    def open_queue(self, beads_home, clock):
+        with ExitStack() as handles:
+            yield lambda: handles.enter_context(closing(open_beads(beads_home, clock=clock)))
+
+
+if not os.environ.get("FLEET_SLOW"):
+    only(
+        TestBeads,
+        {
+            "test_a_task_comes_back_as_it_was_given",
+            "test_add_answers_with_the_stored_task",
+            "test_an_id_can_be_chosen_once",
+            "test_a_task_put_off_is_deferred",
+            "test_among_equals_the_oldest_comes_first",
+            "test_a_lease_that_ran_out_can_be_taken_over",
+            "test_a_blocked_parent_holds_its_child_up",
+            "test_a_cycle_is_refused_whole",
+            "test_blocked_waits_for_a_person",
+            "test_closed_ends_the_task_for_good",
+            "test_a_sleeping_queue_is_woken",
+        },
+    )
