@@ -9,7 +9,7 @@ def load_msgspec() -> None:
     """
     if "typing_extensions" not in sys.modules:
         sys.modules["typing_extensions"] = None  # type: ignore[assignment]
-        import msgspec  # noqa: F401
+        import msgspec  # noqa: F401  # pyright: ignore[reportUnusedImport]
 
         del sys.modules["typing_extensions"]
 
