@@ -108,8 +108,10 @@ class Tree:
 
     def keep(self) -> dict[tuple[int, int], str]:
         """Wait until nothing is left, or nothing more can be done; then whoever is left."""
-        sweeping, pause, give_up = False, 0.02, float("inf")
+        asked, sweeping, pause, give_up = 0, False, 0.02, float("inf")
         while self.reap() and (now := time.monotonic()) < give_up:
+            if asked in (signal.SIGTERM, signal.SIGINT):
+                self.obey(now=asked == signal.SIGINT or self.stop is not None)
             if self.status is not None and not sweeping:
                 sweeping = True
                 self.signal_all(signal.SIGTERM)
@@ -121,8 +123,6 @@ class Tree:
             left = 0 if self.deadline is None else max(0.001, self.deadline - now)
             signal.setitimer(signal.ITIMER_REAL, left)
             asked = signal.sigwait(WAKE)
-            if asked in (signal.SIGTERM, signal.SIGINT):
-                self.obey(now=asked == signal.SIGINT or self.stop is not None)
         return descendants() if LINUX and time.monotonic() >= give_up else {}
 
     def reap(self) -> bool:
