@@ -35,7 +35,7 @@ class Agent:
             sys.exit("the prompt names no task")
         self.task_id, self.scene = found[1], scene_of(found[2])
         self.artifacts = Path(env["FLEET_ARTIFACT_DIR"])
-        self.first = Path(env["FLEET_RUN_DIR"]).name == "1"
+        self.first = "## How the last run ended" not in prompt
         self.stream = Stream(manner)
 
     def says(self, text: str) -> None:

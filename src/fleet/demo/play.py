@@ -18,6 +18,9 @@ Manner = Literal["steady", "fragile", "curious", "throttled", "wordy", "forgetfu
 LIMIT_S = 4.0
 CONTEXT = 20_000
 
+#: While this scene's first agent is at work, somebody kills the supervisor.
+KILLED_DURING = "manual"
+
 QUESTION = "When a book is added twice: keep both, or refuse the second?"
 ANSWER = "Refuse the second, and say so."
 
