@@ -2,6 +2,7 @@
 
 import shlex
 import time
+from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from datetime import UTC, datetime
 
 from fleet import control
@@ -33,6 +34,8 @@ class Show:
         self._began = time.monotonic()
         #: The scenes by the id of their task, in the order in which they were made.
         self._cast: dict[str, Scene] = {}
+        #: The scenes that come late, while they are being made.
+        self._late: dict[str, Future[str]] = {}
         self._journal = Journal(sandbox.home)
         self._said: list[tuple[str, str]] = []
         self._asked_at: float | None = None
@@ -46,13 +49,11 @@ class Show:
         furnish(self._sandbox)
         fleet = control.opened(self._sandbox.env)
         try:
-            self._say("$ fleet run", "bold")
-            self._pid = self._child.start()
-            for scene in SCENES:
-                if not scene.late:
-                    self._make(scene)
-                    self._glance(fleet)
-            rows, trouble = self._watch(fleet)
+            with ThreadPoolExecutor(max_workers=4) as hands:
+                self._make_all(hands, fleet)
+                self._say("$ fleet run", "bold")
+                self._pid = self._child.start()
+                rows, trouble = self._watch(fleet, hands)
         finally:
             fleet.close()
         self._child.stop()
@@ -70,10 +71,22 @@ class Show:
     def _seconds(self) -> float:
         return time.monotonic() - self._began
 
-    def _watch(self, fleet: Control) -> tuple[list[Row], str]:
+    def _make_all(self, hands: Executor, fleet: Control) -> None:
+        """Make the tasks, those at once that need nothing of each other."""
+        scenes = [scene for scene in SCENES if not scene.late]
+        while scenes:
+            made = {scene.key for scene in self._cast.values()}
+            ready = [scene for scene in scenes if made >= {*scene.needs}]
+            for scene, task_id in zip(ready, hands.map(self._make, ready), strict=True):
+                self._note(scene, task_id)
+            scenes = [scene for scene in scenes if scene not in ready]
+            self._glance(fleet)
+
+    def _watch(self, fleet: Control, hands: Executor) -> tuple[list[Row], str]:
         """Look on until it is over; the last sight, and what went wrong with the show itself."""
         while True:
             rows = self._glance(fleet)
+            self._add_late(hands, rows)
             self._cue(fleet, rows)
             if is_over(rows) and len(rows) == len(SCENES):
                 return rows, ""
@@ -91,13 +104,20 @@ class Show:
         self._hear()
         return rows
 
-    def _cue(self, fleet: Control, rows: list[Row]) -> None:
-        """What people do in this play, each when its moment has come."""
+    def _add_late(self, hands: Executor, rows: list[Row]) -> None:
+        """Add what comes late, without keeping the other cues waiting."""
         limited = any(isinstance(e.outcome, RateLimited) for row in rows for e in row.endings)
         if limited or is_over(rows):
             for scene in SCENES:
-                if scene.late and scene not in self._cast.values():
-                    self._make(scene)
+                if scene.late and scene.key not in self._late:
+                    self._late[scene.key] = hands.submit(self._make, scene)
+        for scene in SCENES:
+            making = self._late.get(scene.key)
+            if making is not None and making.done() and scene not in self._cast.values():
+                self._note(scene, making.result())
+
+    def _cue(self, fleet: Control, rows: list[Row]) -> None:
+        """What people do in this play, each when its moment has come."""
         if not self._killed and any(_is_moment_to_kill(row) for row in rows):
             self._kill()
         asking = [row for row in rows if row.state == "asking"]
@@ -108,16 +128,21 @@ class Show:
         elif time.monotonic() > self._asked_at + READING_TIME:
             self._answer(fleet, asking[0])
 
-    def _make(self, scene: Scene) -> None:
+    def _make(self, scene: Scene) -> str:
         """Make a task as a person does: on the command line, in the project's directory."""
+        return self._sandbox.fleet(*self._order(scene), "--silent")
+
+    def _order(self, scene: Scene) -> list[str]:
         ids = {made.key: task_id for task_id, made in self._cast.items()}
         words = ["bd", "create", scene.title, "-p", str(scene.priority)]
         words += ["--coder", scene.coder, "--model", scene.manner]
-        if scene.needs:
-            words += ["--deps", ",".join(ids[key] for key in scene.needs)]
-        task_id = self._sandbox.fleet(*words, "--silent")
+        return words + (
+            ["--deps", ",".join(ids[key] for key in scene.needs)] if scene.needs else []
+        )
+
+    def _note(self, scene: Scene, task_id: str) -> None:
         self._cast[task_id] = scene
-        self._say(f"$ fleet {shlex.join(words)}  → {task_id}", "bold")
+        self._say(f"$ fleet {shlex.join(self._order(scene))}  → {task_id}", "bold")
 
     def _kill(self) -> None:
         self._killed = True
