@@ -31,8 +31,9 @@ def command(as_json: bool) -> int:
 
 def _rows(seen: Supervision, now: datetime) -> list[tuple[str, str]]:
     rows = [("supervisor", _supervisor(seen, now))]
-    if seen.running:
-        rows.append(("runs", f"{seen.runs} of {seen.slots}"))
+    if seen.running or seen.runs:
+        adopted = "" if seen.running else ", unsupervised; a new supervisor adopts them"
+        rows.append(("runs", f"{seen.runs} of {seen.slots}{adopted}"))
     if seen.paused_since is not None:
         when = moment(seen.paused_since, now)
         rows.append(("paused", f"since {when}: no new runs. To go on: fleet resume"))

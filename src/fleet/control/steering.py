@@ -195,8 +195,10 @@ def reopen_task(fleet: Control, task: Task, *, by: str) -> Task:
     Refused if the task was changed since it was read, so that nobody's claim is undone.
     """
     if fleet.config.queue == "beads":
+        from fleet.queue.beads.queue import BeadsQueue
         from fleet.queue.beads.reopening import reopen
 
+        assert isinstance(fleet.queue, BeadsQueue)
         return reopen(fleet.queue, task, by=by)
     from fleet.queue.sql.edits import Change, edit
 

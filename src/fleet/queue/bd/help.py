@@ -9,7 +9,10 @@ from fleet.queue.bd.call import GLOBAL, Verb
 
 def help_text(args: Sequence[str]) -> str:
     """Help for the command on this line, or the overview."""
-    name, _ = split_command([word for word in args if word not in ("--help", "-h")])
+    words = [word for word in args if word not in ("--help", "-h")]
+    name, rest = split_command(words)
+    if name == "help":
+        name, _ = split_command(rest) if rest else ("", ())
     verb = find_verb(name)
     return help_for(verb) if verb else overview()
 
