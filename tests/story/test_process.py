@@ -147,6 +147,7 @@ def test_a_run_clears_the_way_of_what_an_earlier_one_left(stage):
     wait_for_output(first, "up")
     tree = identity.tree(first.started().agent)
     identity.send(first.started().keeper, signal.SIGKILL)
+    wait_gone(first.started().keeper)
     second = stage.run("true")
     assert stage.start(second).wait(PATIENCE)
     assert process.state_of(second).exit.code == 0
