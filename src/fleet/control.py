@@ -3,7 +3,7 @@ of these functions, which know the home, its configuration and its queue.
 """
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,8 +12,8 @@ from fleet.config import Config
 from fleet.errors import BadInput, NotFound
 from fleet.queue import PREFIX, check_address, open_queue
 from fleet.queue.base import Filter, Queue
-from fleet.schemas import Task, check_id
-from fleet.taskdir import Home
+from fleet.schemas import Settings, Task, check_id
+from fleet.taskdir import Home, task_json
 from fleet.taskdir.place import Place, place_of
 
 if TYPE_CHECKING:
@@ -59,6 +59,14 @@ class Control:
     def place(self, task: Task) -> Place:
         """Where and with what the supervisor would run this task. Raises InvalidTask."""
         return place_of(self.home, self.config, task)
+
+    def edited_settings(self) -> Iterator[tuple[Task, Settings]]:
+        """Tasks whose task.json says something else than was recorded when they were made."""
+        for task in self.queue.find(Filter(include_closed=True)):
+            own = task_json.read(self.home, task.id)
+            recorded = Settings(cwd=task.cwd, coder=task.coder, model=task.model)
+            if own is not None and own != recorded:
+                yield task, own
 
     def check_coder(self, name: str) -> None:
         """Refuse a coder that nobody registered."""

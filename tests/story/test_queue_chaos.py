@@ -57,6 +57,12 @@ class TestManyProcesses:
             assert {task.fence for task in queue.find(Filter())} == {1}
             assert integrity(queue) == "ok"
 
+    def test_sixteen_processes_may_open_a_new_queue_at_once(self, tmp_path):
+        """Whoever comes first makes the file, and nobody is turned away meanwhile."""
+        assert all_claimed(tmp_path, 16) == [[]] * 16
+        with closing(open_embedded(tmp_path)) as queue:
+            assert queue.add(Draft(title="t")).id.startswith("fleet-")
+
     def test_processes_split_the_tasks_on_postgres(self, postgres_dsn):
         """SKIP LOCKED hands each task to one process, and nobody waits for anybody."""
         with closing(open_postgres(postgres_dsn)) as queue:
@@ -194,7 +200,7 @@ class TestBadDisks:
                         kept.add(queue.add(Draft(title=f"t{n}", description="x" * 4000)).id)
                 assert len(kept) > 10
                 with pytest.raises(QueueUnavailable):
-                    queue.add(Draft(title="too much", description="x" * 400_000))
+                    queue.add(Draft(title="too much", description="x" * 6_000_000))
                 assert {task.id for task in queue.find(Filter())} == kept
             kept.add(queue.add(Draft(title="there is room again")).id)
             (lease,) = queue.claim("a", ttl=TTL)

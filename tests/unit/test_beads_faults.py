@@ -11,7 +11,7 @@ from datetime import timedelta
 import psutil
 import pytest
 
-from fleet.errors import FleetError, QueueBusy, QueueError, QueueUnavailable, Refused
+from fleet.errors import FleetError, NotFound, QueueBusy, QueueError, QueueUnavailable, Refused
 from fleet.queue.base import Draft, Filter, LeaseLost
 from fleet.queue.beads import process
 from fleet.queue.beads.queue import open_beads
@@ -95,10 +95,9 @@ class TestTyped:
             assert time.monotonic() - started < 10
         assert not running(beads)
 
-    def test_a_flood_is_cut_off_and_memory_stays_bounded(self, beads, queue, monkeypatch):
+    def test_a_flood_is_cut_off_and_memory_stays_bounded(self, beads, queue):
         """100 MB on standard output cost a few, and end in an error that says so."""
-        monkeypatch.setattr(process, "LIMIT", 4 * 1024 * 1024)
-        monkeypatch.setitem(process.capture.__kwdefaults__, "limit", process.LIMIT)
+        queue.tracker.client.limit = 4 * 1024 * 1024
         beads.fault("flood")
         tracemalloc.start()
         try:
@@ -118,6 +117,13 @@ class TestTyped:
         assert time.monotonic() - started < 10
         assert (ended.code, ended.out) == (0, b"[]\n")
         psutil.Process(int(ended.err)).kill()  # it was left alive
+
+    @pytest.mark.parametrize("odd", ["", "-x", "a,b", "--help", "../x"])
+    def test_what_cannot_be_an_id_is_not_found_without_asking(self, beads, queue, odd):
+        """A flag or a list in place of an id never reaches bd."""
+        with pytest.raises(NotFound):
+            queue.get(odd)
+        assert beads.calls == []
 
     def test_text_that_no_argument_can_carry_is_bad_input(self, queue):
         """A NUL in a title is the user's mistake, not a crash."""

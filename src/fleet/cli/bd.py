@@ -17,7 +17,7 @@ from fleet import control
 from fleet.cli import own_task
 from fleet.cli.text import one_line
 from fleet.control import Control
-from fleet.errors import BadInput, FleetError
+from fleet.errors import BadInput, FleetError, QueueError
 from fleet.flags import Flag, FlagError, Parsed, parse, take
 from fleet.queue import bd as tracker
 from fleet.schemas import Settings
@@ -85,7 +85,29 @@ def _help(args: Sequence[str]) -> int:
     return 0
 
 
+def _record_edits(fleet: Control) -> None:
+    """Put what people changed in task.json into the tasks themselves, before they travel."""
+    for task, settings in fleet.edited_settings():
+        metadata = {**task.metadata, "fleet": msgspec.to_builtins(settings)}
+        line = ["update", f"--metadata={msgspec.json.encode(metadata).decode()}", "--", task.id]
+        _quietly(fleet, line)
+
+
+def _quietly(fleet: Control, args: Sequence[str]) -> None:
+    if fleet.config.queue == "beads":
+        from fleet.queue.beads.passthrough import forward
+        from fleet.queue.beads.process import DEVNULL
+
+        code = forward(fleet.home.path, args, stdin=DEVNULL, stdout=DEVNULL)
+    else:
+        code = tracker.answer(args, fleet.tracker, env=os.environ, out=StringIO())
+    if code != 0:
+        raise QueueError(f"bd {args[0]} failed for {args[-1]}")
+
+
 def _forward(fleet: Control, args: Sequence[str]) -> int:
+    if tracker.split_command(args)[0] == "export":
+        _record_edits(fleet)
     if fleet.config.queue == "beads":
         from fleet.queue.beads.passthrough import forward
 
@@ -123,27 +145,29 @@ def _create_on_beads(fleet: Control, name: str, args: Sequence[str], settings: S
 
 
 def _create_here(fleet: Control, name: str, args: Sequence[str], settings: Settings) -> Made:
-    verb = tracker.find_verb(name)
+    verb = tracker.find_verb("create")
     assert verb is not None
-    out = StringIO()
     try:
         line = parse((*verb.flags, *tracker.GLOBAL), args)
-        dry = line.switch("dry-run")
     except FlagError:
-        line, dry = Parsed({}, ()), True  # the tracker says what is wrong, in its own words
-    words = [name, *args] if dry else ["create", "--json", *_without(args, "--silent")]
-    code = tracker.answer(words, fleet.tracker, env=os.environ, settings=settings, out=out)
-    style: Style = "line"
-    if name == "q" or line.switch("silent"):
-        style = "id"
-    elif line.switch("json") or line.text("format") == "json":
-        style = "json"
-    issues = _issues(out.getvalue()) if code == 0 and not dry else ()
-    return Made(code=code, style=style, issues=issues, out=out.getvalue())
+        line = Parsed({"dry-run": True}, ())  # the tracker says what is wrong, in its own words
+    as_json = line.switch("json") or line.text("format") == "json"
+    out = StringIO()
 
+    def ask(*words: str) -> int:
+        return tracker.answer(words, fleet.tracker, env=os.environ, settings=settings, out=out)
 
-def _without(args: Sequence[str], switch: str) -> list[str]:
-    return [word for word in args if word != switch]
+    if line.switch("dry-run"):
+        return Made(code=ask(name, *args), style="line", out=out.getvalue())
+    if as_json and name != "q":
+        code = ask("create", *args)
+        issues = _issues(out.getvalue()) if code == 0 else ()
+        return Made(code=code, style="json", issues=issues, out=out.getvalue())
+    code = ask("q", *args) if name == "q" else ask("create", "--silent", *args)
+    ids = out.getvalue().split() if code == 0 else []
+    style: Style = "id" if name == "q" or line.switch("silent") else "line"
+    titles = tuple((task_id, fleet.get(task_id).title) for task_id in ids)
+    return Made(code=code, style=style, issues=titles, out=out.getvalue())
 
 
 def _settings(fleet: Control, own: Mapping[str, str]) -> Settings:

@@ -112,11 +112,12 @@ class Sqlite:
             self._connection.execute("BEGIN IMMEDIATE")
         try:
             yield
+            with translated(self.path):
+                self._connection.execute("COMMIT")
         except BaseException:
-            self._connection.execute("ROLLBACK")
+            if self._connection.in_transaction:  # a full disk has made SQLite undo it already
+                self._connection.execute("ROLLBACK")
             raise
-        with translated(self.path):
-            self._connection.execute("COMMIT")
         self._bell.ring()
 
     def wait(self, timeout: timedelta) -> bool:

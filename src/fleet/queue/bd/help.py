@@ -9,8 +9,8 @@ from fleet.queue.bd.call import GLOBAL, Verb
 
 def help_text(args: Sequence[str]) -> str:
     """Help for the command on this line, or the overview."""
-    name, _ = split_command([word for word in args if word not in ("--help", "-h")])
-    verb = find_verb(name)
+    name, rest = split_command([word for word in args if word not in ("--help", "-h")])
+    verb = find_verb(next(iter(rest), "") if name == "help" else name)
     return help_for(verb) if verb else overview()
 
 

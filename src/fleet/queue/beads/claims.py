@@ -5,7 +5,7 @@ next claim then finds the task either still open (step one was all) or in progre
 that the ledger knows (step two was done), and takes it over under a higher fence.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from datetime import datetime, timedelta
 from itertools import groupby
@@ -41,29 +41,33 @@ class Claims:
 
     def take(self, owner: str, *, count: int, ttl: timedelta) -> list[Lease]:
         leases: list[Lease] = []
-        waiting = self._candidates(owner)
+        waiting = iter(self._candidates(owner))
         for _ in range(_ROUNDS):
-            chosen: dict[str, Entry] = {}
-            named: list[Candidate] = []
-            while waiting and len(leases) + len(chosen) < count:
-                candidate = waiting.pop(0)
-                issue = candidate.issue
-                entry = self._ledger.take(issue.id, owner, holder=issue.assignee, ttl=ttl)
-                if entry is not None:
-                    chosen[issue.id] = entry
-                    named.append(candidate)
-            if not chosen:
-                break
+            chosen = self._choose(waiting, owner, count - len(leases), ttl)
             try:
-                leases += self._carry_out(owner, named, chosen)
+                leases += self._carry_out(owner, chosen)
             except FleetError:
                 self._looked.clear()
-                for entry in chosen.values():
+                for _, entry in chosen:
                     self._ledger.doubt(entry)
                 if not leases:
                     raise
                 break
+            if len(leases) == count or not chosen:
+                break
         return leases
+
+    def _choose(
+        self, waiting: Iterator[Candidate], owner: str, count: int, ttl: timedelta
+    ) -> list[tuple[Candidate, Entry]]:
+        """Lease the best candidates in the ledger, where only one process can have each."""
+        chosen: list[tuple[Candidate, Entry]] = []
+        while len(chosen) < count and (candidate := next(waiting, None)) is not None:
+            issue = candidate.issue
+            entry = self._ledger.take(issue.id, owner, holder=issue.assignee, ttl=ttl)
+            if entry is not None:
+                chosen.append((candidate, entry))
+        return chosen
 
     def _candidates(self, owner: str) -> list[Candidate]:
         """What could be claimed, best first."""
@@ -102,15 +106,15 @@ class Claims:
         blocked = self._tracker.blocked() if left else set[str]()
         return [Candidate(issue=issue, abandoned=True) for issue in left if issue.id not in blocked]
 
-    def _carry_out(
-        self, owner: str, named: list[Candidate], chosen: Mapping[str, Entry]
-    ) -> list[Lease]:
+    def _carry_out(self, owner: str, chosen: list[tuple[Candidate, Entry]]) -> list[Lease]:
         """Claim in bd, then read again: only what bd shows is ours."""
-        self._write(owner, named)
-        shown = self._tracker.show(chosen)
+        if not chosen:
+            return []
+        self._write(owner, [candidate for candidate, _ in chosen])
+        shown = self._tracker.show(entry.task_id for _, entry in chosen)
         leases: list[Lease] = []
-        for task_id, entry in chosen.items():
-            issue = shown.get(task_id)
+        for _, entry in chosen:
+            issue = shown.get(entry.task_id)
             if issue is None or (issue.status, issue.assignee) != ("in_progress", owner):
                 self._ledger.end(entry)
                 self._looked.clear()

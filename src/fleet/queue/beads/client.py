@@ -14,7 +14,7 @@ from typing import Any
 
 from fleet.errors import QueueBusy, QueueUnavailable
 from fleet.queue.beads import answers
-from fleet.queue.beads.process import DEVNULL, Ended, Stream, capture
+from fleet.queue.beads.process import DEVNULL, LIMIT, Ended, Stream, capture
 from fleet.queue.beads.version import GUARDED_UPDATES, Version, parse
 
 FOLDER = ".beads"
@@ -92,6 +92,7 @@ class Client:
         self.home = home
         self.bd = bd
         self.timeout = timeout
+        self.limit = LIMIT
         self._variables = environment(home, os.environ) if variables is None else variables
 
     def call(
@@ -104,7 +105,7 @@ class Client:
     ) -> Ended:
         """One call, however it ends. Without an actor bd decides who asks."""
         seconds = self.timeout.total_seconds()
-        if not _AT_ONCE.acquire(timeout=seconds):
+        if not _AT_ONCE.acquire(timeout=2 * seconds):
             raise QueueBusy("too many calls of bd are under way")
         try:
             return capture(
@@ -112,6 +113,7 @@ class Client:
                 cwd=self.home,
                 env={**self._variables, **(variables or {})},
                 timeout=seconds,
+                limit=self.limit,
                 stdin=stdin,
             )
         finally:

@@ -7,11 +7,12 @@ from typing import Any
 
 import msgspec
 
-from fleet.errors import NotFound, QueueUnavailable
+from fleet.errors import BadInput, NotFound, QueueUnavailable
 from fleet.queue.base import Draft
 from fleet.queue.beads import answers
 from fleet.queue.beads.client import FLEET, Client
 from fleet.queue.beads.issues import LONG, Issue, create_args, issues_of
+from fleet.queue.ids import check_id
 
 #: Ids in one call; a command line is not endless.
 _MANY = 200
@@ -37,7 +38,7 @@ class Tracker:
 
     def show(self, ids: Iterable[str]) -> dict[str, Issue]:
         """These issues by their whole ids; an unknown one is missing from the answer."""
-        wanted = list(dict.fromkeys(ids))
+        wanted = [task_id for task_id in dict.fromkeys(ids) if is_id(task_id)]
         if len(wanted) == 1:
             found = self._show(wanted[0])
         else:  # `bd show` takes as long for each id as for the first; a list does not
@@ -108,6 +109,14 @@ class Tracker:
 
     def delete(self, task_id: str) -> None:
         self.client.ask(["delete", "--force", "--", task_id])
+
+
+def is_id(text: str) -> bool:
+    """Could any task have this id? What bd would take for something else is not asked for."""
+    try:
+        return bool(check_id(text))
+    except BadInput:
+        return False
 
 
 def fitting(text: str) -> str:

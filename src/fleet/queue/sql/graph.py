@@ -46,6 +46,7 @@ def depend(queue: "SqlQueue", edge: Dependency) -> bool:
     sql = queue.more("graph.sql")
     queue.db.rows(sql["lock_graph"])
     _refuse_nonsense(edge)
+    _refuse_own_family(queue, edge)
     ends = {"id": edge.task_id, "depends_on": edge.depends_on_id}
     if found := queue.db.rows(sql["edge_type"], ends):
         if found[0][0] == edge.type:
@@ -55,7 +56,10 @@ def depend(queue: "SqlQueue", edge: Dependency) -> bool:
             f' "{found[0][0]}" (requested "{edge.type}");'
             " remove it first with 'bd dep remove' then re-add"
         )
-    _refuse_deadlock(queue, edge)
+    if edge.type in (*BLOCKING, "parent-child"):
+        around = {"from": edge.depends_on_id, "to": edge.task_id}
+        if queue.db.rows(sql["reaches"], around):
+            raise Refused("adding dependency would create a cycle")
     queue.db.rows(
         sql["insert_dependency"],
         {
@@ -83,24 +87,21 @@ def _refuse_nonsense(edge: Dependency) -> None:
         )
 
 
-def _refuse_deadlock(queue: "SqlQueue", edge: Dependency) -> None:
-    """Refuse an edge after which some tasks could never become ready."""
+def _refuse_own_family(queue: "SqlQueue", edge: Dependency) -> None:
+    """A parent closes after its children, and they wait for what it waits for."""
     waiting, target = edge.task_id, edge.depends_on_id
-    if edge.type in BLOCKING:
-        if _descends(queue, waiting, target):
-            raise Refused(
-                f"{waiting} cannot be blocked by its ancestor {target}: {target} cannot close"
-                " until its descendants finish, so the gate would never clear"
-            )
-        if _descends(queue, target, waiting):
-            raise Refused(
-                f"{waiting} cannot be blocked by its descendant {target}: blocked status cascades"
-                f" to descendants, so {target} would inherit the block and never close"
-            )
-    if edge.type in (*BLOCKING, "parent-child"):
-        ends = {"from": target, "to": waiting}
-        if queue.db.rows(queue.more("graph.sql")["reaches"], ends):
-            raise Refused("adding dependency would create a cycle")
+    if edge.type not in BLOCKING:
+        return
+    if _descends(queue, waiting, target):
+        raise Refused(
+            f"{waiting} cannot be blocked by its ancestor {target}: {target} cannot close"
+            " until its descendants finish, so the gate would never clear"
+        )
+    if _descends(queue, target, waiting):
+        raise Refused(
+            f"{waiting} cannot be blocked by its descendant {target}: blocked status cascades"
+            f" to descendants, so {target} would inherit the block and never close"
+        )
 
 
 def _descends(queue: "SqlQueue", task_id: str, ancestor: str) -> bool:

@@ -1,0 +1,322 @@
+"""The first hour of a new user, as real processes: init, settings, tasks, mistakes."""
+
+import json
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import need
+
+
+class User:
+    """Somebody at a shell, with a home of their own."""
+
+    def __init__(self, root: Path) -> None:
+        self.home = root / "fleet hôme"
+        self.project = root / "my project"
+        self.project.mkdir()
+        self.env = {
+            "PATH": os.environ["PATH"],
+            "HOME": str(root),
+            "FLEET_HOME": str(self.home),
+            "BEADS_ACTOR": "ann",
+            "LANG": "C.UTF-8",
+        }
+
+    def fleet(self, *args: str | bytes, cwd: Path | None = None, **env: str):
+        return subprocess.run(
+            [sys.executable, "-m", "fleet", *args],
+            cwd=cwd or self.project,
+            env={**self.env, **env},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            timeout=60,
+            check=False,
+        )
+
+    def does(self, *args: str | bytes, **kwargs) -> str:
+        """A command that must work; what it printed."""
+        done = self.fleet(*args, **kwargs)
+        assert done.returncode == 0, (args, done.stdout, done.stderr)
+        return done.stdout.decode()
+
+    def fails(self, *args: str | bytes, **kwargs) -> tuple[int, str]:
+        """A command that must not work: its exit code and what it said."""
+        done = self.fleet(*args, **kwargs)
+        assert done.returncode != 0, (args, done.stdout)
+        assert b"Traceback" not in done.stderr, done.stderr.decode()
+        return done.returncode, done.stderr.decode()
+
+
+@pytest.fixture
+def user(tmp_path):
+    return User(tmp_path)
+
+
+@pytest.fixture
+def ann(user):
+    """A user with a home on the embedded queue."""
+    user.does("init", "--queue", "embedded")
+    return user
+
+
+def test_init_makes_a_private_home_and_says_so(user):
+    """A second init changes nothing."""
+    assert user.does("init", "--queue", "embedded") == (
+        f"Fleet home initialized at {user.home}\nQueue: embedded\n"
+    )
+    assert stat.S_IMODE(user.home.stat().st_mode) == 0o700
+    before = {path: path.stat().st_mode for path in user.home.rglob("*")}
+    config = (user.home / "runtime.toml").read_bytes()
+    user.does("init")
+    assert (user.home / "runtime.toml").read_bytes() == config
+    assert {path: path.stat().st_mode for path in user.home.rglob("*")} == before
+
+
+def test_init_takes_the_embedded_queue_where_there_is_no_bd(user, tmp_path):
+    """And beads where there is one; the choice is written down."""
+    (tmp_path / "bin").mkdir()
+    user.env["PATH"] = str(tmp_path / "bin")
+    assert "Queue: embedded" in user.does("init")
+    assert 'queue = "embedded"' in (user.home / "runtime.toml").read_text()
+
+
+def test_init_takes_beads_where_bd_is_on_the_path(user):
+    """The real bd, in the home, and nowhere near the user's repository."""
+    need("bd")
+    need("git")
+    subprocess.run(["git", "init", "-q"], cwd=user.home.parent, check=True)
+    before = sorted(path.name for path in (user.home.parent / ".git").rglob("*"))
+    assert "Queue: beads" in user.does("init")
+    made = user.does("bd", "create", "On beads", "--coder", "codex", "--model", "o3")
+    assert made.endswith(f": On beads  [cwd: {user.project}, coder: codex, model: o3]\n")
+    task_id = made.split()[1].rstrip(":")
+    assert json.loads((user.home / "tasks" / task_id / "task.json").read_text()) == {
+        "cwd": str(user.project),
+        "coder": "codex",
+        "model": "o3",
+    }
+    assert f"{task_id}  On beads  [{user.project}]" in user.does("ready")
+    assert sorted(path.name for path in (user.home.parent / ".git").rglob("*")) == before
+
+
+def test_no_home_is_an_error_with_a_way_out(user):
+    """Every command that needs one says how to make it; help needs none."""
+    for command in (("ready",), ("show", "x"), ("bd", "list"), ("config", "show")):
+        code, said = user.fails(*command)
+        assert (code, "Run: fleet init" in said) == (4, True)
+    assert "Commands:" in user.does("bd", "--help")
+    assert "Usage: fleet" in user.does("--help")
+
+
+def test_a_task_remembers_where_it_was_made(ann):
+    """create, ready and show agree on directory, coder and model."""
+    made = ann.does("bd", "create", "--title", "Fix it", "--description", "a\nb")
+    task_id = made.split()[1].rstrip(":")
+    assert made == f"Created {task_id}: Fix it  [cwd: {ann.project}]\n"
+    shown = ann.does("show", task_id)
+    assert f"cwd:         {ann.project}\n" in shown
+    assert "coder:       claude (default)\n" in shown
+    assert "description:\n  a\n  b\n" in shown
+    assert ann.does("show", task_id.removeprefix("fleet-")) == shown
+    (raw,) = json.loads(ann.does("show", task_id, "--json"))
+    assert raw["metadata"] == {"fleet": {"cwd": str(ann.project)}}
+    (ready,) = json.loads(ann.does("ready", "--json"))
+    assert (ready["cwd"], ready["overrides"]) == (str(ann.project), ["cwd"])
+
+
+def test_create_takes_another_directory_and_keeps_its_own_flags_from_the_tracker(ann, tmp_path):
+    """--cwd, --coder and --model are fleet's, wherever they stand; values are never flags."""
+    (tmp_path / "other").mkdir()
+    made = ann.does(
+        "bd", "create", "--coder=agy", "-d", "--model", "--model", "GPT-OSS 120B",
+        "--cwd", "../other", "Title",
+    )  # fmt: skip
+    assert f"[cwd: {tmp_path / 'other'}, coder: agy, model: GPT-OSS 120B]" in made.replace(
+        str(ann.project / ".."), str(tmp_path)
+    )
+    (task,) = json.loads(ann.does("bd", "list", "--json"))
+    assert task["description"] == "--model"
+
+
+@pytest.mark.parametrize(
+    ("line", "says"),
+    [
+        (("create",), "title required"),
+        (("create", ""), "title"),
+        (("create", "--title", "  "), "title"),
+        (("create", "t" * 501), "500 characters"),
+        (("create", "--coder", "codex", "t"), "--coder was given without --model"),
+        (("create", "--coder", "cluade", "--model", "x", "t"), "cluade"),
+        (("create", "--cwd", "/no/such/dir", "t"), "no directory /no/such/dir"),
+        (("create", "--cwd", "/etc/passwd", "t"), "not a directory"),
+        (("create", "-p", "9", "t"), 'invalid priority "9"'),
+        (("create", "--deps", "fleet-nope", "t"), "fleet-nope"),
+        (("create", "--parent", "fleet-nope", "t"), "fleet-nope"),
+        (("create", "--nonsense", "t"), "unknown flag: --nonsense"),
+        (("create", b"\xff\xfe"), "not valid UTF-8"),
+        (("show", "../../etc/passwd"), "not found"),
+        (("frobnicate",), 'unknown command "frobnicate" for "bd"'),
+    ],
+)
+def test_a_mistake_is_explained_and_nothing_is_half_made(ann, line, says):
+    """Bad input: a clear error, a non-zero exit, an empty queue, no stray directory."""
+    _, said = ann.fails("bd", *line)
+    assert says in said
+    assert json.loads(ann.does("bd", "list", "--all", "--json")) == []
+    assert list((ann.home / "tasks").iterdir()) == []
+
+
+def test_text_is_never_markup_flag_or_escape(ann):
+    """What a task is called is shown as it is, and cannot drive the terminal."""
+    title = "[red]--help[/red] \x1b[31mred\x07 'q' \"Q\" $(x)"
+    ann.does("bd", "create", "--", title)
+    shown = ann.does("ready")
+    assert "[red]--help[/red] \\x1b[31mred\\x07" in shown
+    assert "\x1b" not in shown
+    (task,) = json.loads(ann.does("bd", "list", "--json"))
+    assert task["title"] == title
+
+
+def test_a_corrupt_task_json_is_shown_and_never_replaced(ann):
+    """Ready and show name the file; the task does not move to another directory."""
+    task_id = ann.does("bd", "q", "x").strip()
+    (ann.home / "tasks" / task_id / "task.json").write_text("{")
+    assert "is invalid" in ann.does("ready")
+    assert "task.json" in ann.does("show", task_id)
+
+
+def test_a_broken_configuration_stops_every_command_with_its_place(ann):
+    """No command falls back to defaults."""
+    with (ann.home / "runtime.toml").open("a") as file:
+        file.write("x = = 1\n")
+    line = (ann.home / "runtime.toml").read_text().count("\n")
+    for command in (
+        ("ready",),
+        ("bd", "list"),
+        ("bd", "create", "x"),
+        ("config", "show"),
+        ("init",),
+    ):
+        code, said = ann.fails(*command)
+        assert (code, f"line {line}, column 5" in said) == (3, True), command
+    assert "x = = 1" in ann.does("config", "show", "--raw")
+
+
+def test_settings_are_checked_before_the_file_is_touched(ann):
+    """A refused value leaves the file as it was, byte for byte."""
+    before = (ann.home / "runtime.toml").read_bytes()
+    for bad in ("max_concurrent=0", "max_concurrent=abc", "max_concurent=3", "coder=nobody"):
+        code, _ = ann.fails("config", "set", "model=opus", bad)
+        assert code == 2
+    assert "did you mean max_concurrent?" in ann.fails("config", "set", "max_concurent=3")[1]
+    assert ann.fails("config", "set", "queue=oracle://x")[0] == 3
+    assert (ann.home / "runtime.toml").read_bytes() == before
+    assert ann.does("config", "set", "max_concurrent=5", 'model=a"b') == (
+        'max_concurrent = 5\nmodel = a"b\n'
+    )
+    assert json.loads(ann.does("config", "show", "--json"))["model"] == 'a"b'
+
+
+def test_a_password_in_the_queue_address_is_not_shown(ann):
+    """`config show` is what people paste into bug reports."""
+    ann.does("config", "set", "queue=postgresql://me:s3cret@localhost/fleet")
+    shown = ann.does("config", "show")
+    assert "s3cret" not in shown
+    assert "postgresql://me:***@localhost/fleet" in shown
+
+
+def test_a_home_that_others_can_write_to_is_refused(ann):
+    """By every command."""
+    ann.home.chmod(0o777)
+    code, said = ann.fails("ready")
+    assert code == 4
+    assert "chmod 700" in said
+
+
+def test_a_read_only_home_gives_a_clear_error(ann):
+    """Nothing is half-made on a disk that cannot be written."""
+    if os.getuid() == 0:
+        pytest.skip("root may write anywhere")
+    ann.home.chmod(0o500)
+    code, _ = ann.fails("bd", "create", "x")
+    assert code == 5
+
+
+def test_doctor_finds_what_is_wrong_and_says_how_to_mend_it(ann):
+    """Exit code by severity; --json for machines."""
+    assert ann.fleet("doctor").returncode == 0
+    (ann.home / "queue.db").write_bytes(b"not a database, but long enough to look like one" * 50)
+    done = ann.fleet("doctor", "--json")
+    assert done.returncode == 1
+    bad = [f for f in json.loads(done.stdout) if f["severity"] == "error"]
+    assert [finding["check"] for finding in bad] == ["queue"]
+    assert bad[0]["fix"]
+
+
+def test_moving_house_loses_nothing(ann, tmp_path):
+    """Export here, import there: ids, dependencies, comments, labels, directory, coder, model."""
+    first = ann.does("bd", "q", "first").strip()
+    second = ann.does(
+        "bd", "create", "second", "--silent", "--deps", first, "-l", "a,b", "--coder", "codex",
+        "--model", "o3", "--acceptance", "works", "--notes", "n", "-p", "0",
+    ).strip()  # fmt: skip
+    ann.does("bd", "comment", second, "look\nhere")
+    ann.does("bd", "close", first, "--reason", "done")
+    file = tmp_path / "all.jsonl"
+    ann.does("bd", "export", "-o", str(file))
+    new = {"FLEET_HOME": str(tmp_path / "new home")}
+    ann.does("init", "--queue", "embedded", **new)
+    ann.does("bd", "import", str(file), **new)
+    for command in (("bd", "show", first, second, "--include-comments", "--json"),
+                    ("bd", "list", "--all", "--json")):  # fmt: skip
+        assert ann.does(*command, **new) == ann.does(*command)
+    assert "coder:       codex\n" in ann.does("show", second, **new)
+    assert f"cwd:         {ann.project}\n" in ann.does("show", second, **new)
+
+
+def test_an_edited_task_json_moves_house_too(ann, tmp_path):
+    """What a person changed by hand is what is exported."""
+    task_id = ann.does("bd", "q", "x").strip()
+    edited = {"cwd": str(tmp_path), "coder": "agy", "model": "opus"}
+    (ann.home / "tasks" / task_id / "task.json").write_text(json.dumps(edited))
+    exported = json.loads(ann.does("bd", "export"))
+    assert exported["metadata"]["fleet"] == edited
+
+
+def test_debug_shows_where_an_error_comes_from(user):
+    """And nothing else does."""
+    done = user.fleet("--debug", "ready")
+    assert done.returncode == 1
+    assert b"Traceback" in done.stderr
+
+
+@pytest.mark.parametrize("command", [("ready",), ("show", "x"), ("bd", "list")])
+def test_the_frequent_commands_load_nothing_heavy(ann, command):
+    """click, rich, asyncio and the like cost more than the whole command."""
+    heavy = [
+        "click",
+        "rich",
+        "asyncio",
+        "psycopg",
+        "textual",
+        "starlette",
+        "tomlkit",
+        "subprocess",
+        "tempfile",
+    ]
+    code = (
+        "import sys, runpy\n"
+        f"sys.argv = ['fleet', *{command!r}]\n"
+        "try: runpy.run_module('fleet', run_name='__main__')\n"
+        "except SystemExit: pass\n"
+        f"print(sorted(set({heavy!r}) & set(sys.modules)), file=sys.stderr)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=ann.env, capture_output=True, timeout=60, check=False
+    )
+    assert done.stderr.decode().splitlines()[-1] == "[]"
