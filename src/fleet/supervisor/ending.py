@@ -1,6 +1,6 @@
 """From a run that is over to what becomes of its task: evidence first, then the decision."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from fleet.config import Config
 from fleet.schemas import Lost, Outcome
@@ -35,6 +35,7 @@ def end_of(live: Live, state: State, config: Config, now: datetime, jitter: floa
         full_contexts=past.full_contexts,
         progress=progress,
         jitter=jitter,
+        wait=timedelta(seconds=config.retry_wait_s),
     )
     decision = decide(outcome, facts, now)
     ending = Ending(

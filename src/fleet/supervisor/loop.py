@@ -6,7 +6,7 @@ import selectors
 import signal
 import time
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
@@ -35,7 +35,7 @@ from fleet.supervisor.live import Live
 from fleet.supervisor.log import Log
 from fleet.supervisor.process import Busy
 from fleet.supervisor.runs import Over, Runs, context_of
-from fleet.supervisor.settle import SHUTDOWN
+from fleet.supervisor.settle import SHUTDOWN, spread
 from fleet.supervisor.shims import make_shims
 from fleet.supervisor.sole import owner_of, sole_supervisor
 from fleet.supervisor.state import Snapshot, paused, write_snapshot
@@ -182,7 +182,7 @@ class Supervisor:
             return
         until = self.cooling.until(ready.coder.name, utc())
         if until is not None:
-            later = until + timedelta(seconds=60 * random.random())  # noqa: S311 - spreads a herd
+            later = spread(until, utc(), random.random())  # noqa: S311 - not a secret
             why = f"{ready.coder.name} waits for its limit to reset"
             self.settle(lease, Released(not_before=later), why, task_dir)
             return

@@ -32,8 +32,11 @@ UNDATED_LIMIT = timedelta(minutes=5)
 #: A supervisor that shuts down stops its agents under this name.
 SHUTDOWN = "the supervisor's shutdown"
 
-_FIRST_WAIT = timedelta(seconds=10)
 _LONGEST_WAIT = timedelta(minutes=5)
+#: A limit is never asked sooner whether it has reset, unless retries are quicker than usual.
+_LIMIT_WAIT = timedelta(seconds=30)
+#: Those who wait for the same limit come back within this time of each other.
+_WIDEST_SPREAD = timedelta(minutes=1)
 
 
 class Facts(Struct, frozen=True, kw_only=True):
@@ -56,6 +59,8 @@ class Facts(Struct, frozen=True, kw_only=True):
     progress: bool
     #: Between 0 and 1, from the caller's dice: spreads those who wait for the same moment.
     jitter: float
+    #: The pause after a first failure.
+    wait: timedelta = timedelta(seconds=10)
 
 
 class Decision(Struct, frozen=True, kw_only=True):
@@ -75,8 +80,9 @@ def decide(outcome: Outcome, facts: Facts, now: datetime) -> Decision:
         case Finished(denied=denied):
             return _finished(denied, facts, now)
         case RateLimited(limit=limit):
-            until = max(limit.resets_at or now + UNDATED_LIMIT, now + timedelta(seconds=30))
-            wait = until + timedelta(seconds=60 * facts.jitter)
+            soonest = now + min(3 * facts.wait, _LIMIT_WAIT)
+            until = max(limit.resets_at or now + UNDATED_LIMIT, soonest)
+            wait = spread(until, now, facts.jitter)
             return _released(f"rate limit ({limit.kind})", not_before=wait)
         case ContextFull():
             if facts.progress or facts.full_contexts + 1 < FULL_CONTEXTS:
@@ -101,6 +107,11 @@ def decide(outcome: Outcome, facts: Facts, now: datetime) -> Decision:
             return _attempt(f"lost: {why}".rstrip(": "), facts, now)
 
 
+def spread(until: datetime, now: datetime, jitter: float) -> datetime:
+    """A moment soon after the end of a wait, later by no more than a tenth of that wait."""
+    return until + min((until - now) / 10, _WIDEST_SPREAD) * jitter
+
+
 def _finished(denied: tuple[str, ...], facts: Facts, now: datetime) -> Decision:
     said = facts.said
     if said.blocked is not None:
@@ -119,12 +130,13 @@ def _finished(denied: tuple[str, ...], facts: Facts, now: datetime) -> Decision:
 def _attempt(why: str, facts: Facts, now: datetime) -> Decision:
     """A try that failed: again after a pause, or blocked once the limit is reached."""
     if not facts.started:
-        return _released(why, not_before=now + _FIRST_WAIT)
+        return _released(why, not_before=now + facts.wait)
     made = facts.attempts + 1
     if made >= facts.retry_limit:
         note = f"{why} (attempt {made} of {facts.retry_limit})"
         return Decision(settlement=Blocked(note=note), counts=True, why=note)
-    pause = min(_FIRST_WAIT * 2 ** (made - 1), _LONGEST_WAIT) * (1 + facts.jitter / 2)
+    longest = max(_LONGEST_WAIT, facts.wait)
+    pause = min(facts.wait * 2 ** min(made - 1, 10), longest) * (1 + facts.jitter / 2)
     return Decision(settlement=Released(not_before=now + pause), counts=True, why=why)
 
 
