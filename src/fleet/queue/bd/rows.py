@@ -9,13 +9,13 @@ from fleet.queue.sql.reading import Tally, edges_from, edges_to, tallies, tasks_
 from fleet.schemas import Dependency, Task
 
 
-def counted(queue: SqlQueue, tasks: Sequence[Task]) -> list[Shape]:
-    """Rows with their raw edges and counts."""
+def counted(queue: SqlQueue, tasks: Sequence[Task], *, edges: bool = True) -> list[Shape]:
+    """Rows with their counts, and with their raw edges where bd shows them."""
     ids = [task.id for task in tasks]
-    edges = edges_from(queue, ids)
+    below: Mapping[str, Sequence[Dependency]] = edges_from(queue, ids) if edges else {}
     counts = tallies(queue, ids)
     return [
-        with_counts(task, edges.get(task.id, ()), counts.get(task.id, Tally())) for task in tasks
+        with_counts(task, below.get(task.id, ()), counts.get(task.id, Tally())) for task in tasks
     ]
 
 

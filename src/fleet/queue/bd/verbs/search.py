@@ -30,7 +30,7 @@ def _search(call: Call) -> int:
     )
     tasks = search(call.queue, want)
     if call.json:
-        call.put(counted(call.queue, tasks))
+        call.put(counted(call.queue, tasks, edges=False))
     elif not tasks:
         call.say(f"No issues found matching '{word}'")
     elif call.line.switch("long"):
