@@ -3,7 +3,19 @@
 import sys
 
 
+def load_msgspec() -> None:
+    """Import msgspec without typing_extensions, which it takes where it finds it and does not
+    need on any Python that fleet runs on: it costs more than a bare start of the interpreter.
+    """
+    if "typing_extensions" not in sys.modules:
+        sys.modules["typing_extensions"] = None  # type: ignore[assignment]
+        import msgspec  # noqa: F401  # pyright: ignore[reportUnusedImport]
+
+        del sys.modules["typing_extensions"]
+
+
 def main() -> None:
+    load_msgspec()
     from fleet.errors import FleetError
 
     args = sys.argv[1:]

@@ -29,8 +29,9 @@ def test_every_command_that_prime_teaches_is_one(desk):
 
 
 @pytest.mark.parametrize("flag", ["", "--full", "--mcp"])
-def test_what_prime_teaches_can_be_done(desk, flag):
+def test_what_prime_teaches_can_be_done(desk, flag, tmp_path, monkeypatch):
     """Each command line of the text, run as it stands on a small queue, is no misuse."""
+    monkeypatch.chdir(tmp_path)  # one of them writes a file
     desk.tasks("a", "other")
     desk.ok(["remember", "a thing", "--key", "key"])
     for line in commands(desk.ok(f"prime {flag}")):

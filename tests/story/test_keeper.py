@@ -187,6 +187,20 @@ def test_a_daemon_that_holds_the_stream_does_not_hold_the_run(stage):
 
 
 @linux
+def test_a_stop_ends_the_patience_with_what_was_left_behind(stage):
+    """Asked while it sweeps, the keeper kills at once; the agent had ended by itself."""
+    run = stage.run(*fake("brood.sh", 2, stage.root / "task/runs/1/stdout"), sweep_grace=600.0)
+    child = stage.start(run)
+    wait_until(run, run.started)
+    wait_gone(run.started().agent)
+    assert process.stop(run)
+    assert child.wait(PATIENCE)
+    ending = process.state_of(run).exit
+    assert (ending.code, ending.stop, ending.left) == (0, None, ())
+    assert len(ending.swept) >= 2
+
+
+@linux
 def test_a_large_brood_is_swept_whole(stage):
     """Fifty stubborn processes in fifty sessions: all recorded, none left."""
     run = stage.run(*fake("brood.sh", 50, stage.root / "task/runs/1/stdout"), sweep_grace=0.0)

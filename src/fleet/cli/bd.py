@@ -49,7 +49,8 @@ def bd(args: Sequence[str]) -> int:
     """Answer one bd command line and return its exit code."""
     _refuse_unreadable(args)
     name, rest = tracker.split_command(args)
-    if name == "help" or "--help" in rest or "-h" in rest:
+    flags = rest[: rest.index("--")] if "--" in rest else rest  # behind it stands only text
+    if name == "help" or "--help" in flags or "-h" in flags:
         return _help(args)
     told = own_task.heard(args, os.environ)
     if told is not None:

@@ -44,7 +44,12 @@ def as_click(quick: Quick) -> "click.Command":
     """The same command for click, which explains it and complains about bad lines."""
     import click
 
-    params: list[click.Parameter] = [click.Argument([word]) for word in quick.words]
+    from fleet.cli.task_ids import completer
+
+    params: list[click.Parameter] = [
+        click.Argument([word], shell_complete=completer() if word == "id" else None)
+        for word in quick.words
+    ]
     for flag in quick.flags:
         names = [f"--{flag.name}", *([f"-{flag.short}"] if flag.short else [])]
         kind = {"switch": click.BOOL, "number": click.IntRange(min=1)}.get(flag.kind, click.STRING)

@@ -100,7 +100,10 @@ class Tree:
         text = os.read(failed, 4096).decode()  # empty as soon as the program runs
         for fd in (go, let_go, failed):
             os.close(fd)
-        sync("started", ".")  # late, so that no agent waits for the disk
+        try:
+            sync("started", ".")  # late, so that no agent waits for the disk
+        except OSError as problem:
+            complain("started", problem)
         return loads(text) if text else None
 
     def keep(self) -> dict[tuple[int, int], str]:
@@ -118,9 +121,9 @@ class Tree:
             left = 0 if self.deadline is None else max(0.001, self.deadline - now)
             signal.setitimer(signal.ITIMER_REAL, left)
             asked = signal.sigwait(WAKE)
-            if asked in (signal.SIGTERM, signal.SIGINT) and self.status is None:
+            if asked in (signal.SIGTERM, signal.SIGINT):
                 self.obey(now=asked == signal.SIGINT or self.stop is not None)
-        return descendants() if time.monotonic() >= give_up else {}
+        return descendants() if LINUX and time.monotonic() >= give_up else {}
 
     def reap(self) -> bool:
         """False once no child is left: to a subreaper that means no descendant either."""
@@ -135,10 +138,13 @@ class Tree:
             return False
 
     def obey(self, *, now: bool) -> None:
-        self.stop = "now" if now else "graceful"
-        self.deadline = time.monotonic() + (0 if now else self.spec["grace"])
-        if not now:
-            self.signal_all(signal.SIGTERM)
+        """Stop the agent; what an agent that has ended left behind gets no more time."""
+        self.deadline = time.monotonic()
+        if self.status is None:
+            self.stop = "now" if now else "graceful"
+            if not now:
+                self.deadline += self.spec["grace"]
+                self.signal_all(signal.SIGTERM)
 
     def signal_all(self, number: int) -> None:
         """Parents first. Killing goes on for as long as it meets processes it has not seen."""
@@ -161,11 +167,14 @@ class Tree:
         import resource
 
         usage = resource.getrusage(resource.RUSAGE_CHILDREN)
-        ran = self.status is not None and error is None
-        code = os.waitstatus_to_exitcode(self.status) if self.status is not None else 0
+        code = None
+        if self.status is None:
+            self.ended = utc(), time.monotonic()
+        elif error is None:
+            code = os.waitstatus_to_exitcode(self.status)
         ending = {
-            "code": code if ran and code >= 0 else None,
-            "signal": -code if ran and code < 0 else None,
+            "code": code if code is not None and code >= 0 else None,
+            "signal": -code if code is not None and code < 0 else None,
             "error": error,
             "stop": self.stop,
             "started_at": self.began[0],
@@ -180,7 +189,7 @@ class Tree:
             try:
                 return put("exit.json", ending, durable=True)
             except OSError as problem:
-                os.write(2, f"keeper: exit.json: {problem}\n".encode())
+                complain("exit.json", problem)
                 time.sleep(1)
         return None
 
@@ -311,6 +320,13 @@ def sync(*names: str) -> None:
         fd = os.open(name, os.O_RDONLY)
         os.fsync(fd)
         os.close(fd)
+
+
+def complain(name: str, problem: OSError) -> None:
+    try:
+        os.write(2, f"keeper: {name}: {problem}\n".encode())
+    except OSError:  # the same full disk; there is nobody else to tell
+        pass
 
 
 def read(name: str) -> str:

@@ -8,6 +8,7 @@ import math
 import os
 import select
 import signal
+import struct
 import sys
 import time
 from collections.abc import Mapping
@@ -152,10 +153,19 @@ def _spawn(run: Run, env: Mapping[str, str], lock: int) -> int:
 
 
 def _program() -> str:
-    """The keeper as bytecode where there is some: compiling it would add to every start."""
-    source = str(keeper.__file__)
+    """The keeper as bytecode where that is fresh: compiling it would add to every start."""
+    source = Path(keeper.__file__)
     cached = Path(importlib.util.cache_from_source(source))
-    return str(cached) if cached.exists() else source
+    about = source.stat()
+    # As the import system does it: the time and size of the source from which it was made.
+    fresh = struct.pack(
+        "<4sIII", importlib.util.MAGIC_NUMBER, 0, int(about.st_mtime), about.st_size
+    )
+    try:
+        with cached.open("rb") as file:
+            return str(cached if file.read(len(fresh)) == fresh else source)
+    except OSError:
+        return str(source)
 
 
 def adopt(started: Started) -> Keeper | None:

@@ -81,7 +81,8 @@ class SpawnError(Struct, frozen=True, kw_only=True):
 class Exit(Struct, frozen=True, kw_only=True):
     """How the agent's process tree ended: the content of exit.json."""
 
-    #: Exactly one of code and signal is set, or `error` says that nothing ever ran.
+    #: One of code and signal is set; or `error` says that nothing ever ran; or the agent itself
+    #: is among those in `left`.
     code: int | None = None
     signal: int | None = None
     error: SpawnError | None = None

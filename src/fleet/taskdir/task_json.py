@@ -16,6 +16,7 @@ from fleet.taskdir.plain import read_plain
 
 FILE = "task.json"
 _LARGEST = 1 << 20
+_DECODER = msgspec.json.Decoder(Settings)
 
 
 def read(home: Home, task_id: str) -> Settings | None:
@@ -28,7 +29,7 @@ def read(home: Home, task_id: str) -> Settings | None:
     if raw is None:
         return None
     try:
-        settings = msgspec.json.decode(raw, type=Settings)
+        settings = _DECODER.decode(raw)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise _invalid(task_id, path, str(error)) from None
     if settings.cwd is not None and not Path(settings.cwd).is_absolute():

@@ -9,8 +9,11 @@ from fleet.queue.bd.call import GLOBAL, Verb
 
 def help_text(args: Sequence[str]) -> str:
     """Help for the command on this line, or the overview."""
-    name, rest = split_command([word for word in args if word not in ("--help", "-h")])
-    verb = find_verb(next(iter(rest), "") if name == "help" else name)
+    words = [word for word in args if word not in ("--help", "-h")]
+    name, rest = split_command(words)
+    if name == "help":
+        name, _ = split_command(rest) if rest else ("", ())
+    verb = find_verb(name)
     return help_for(verb) if verb else overview()
 
 

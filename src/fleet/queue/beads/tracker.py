@@ -12,7 +12,7 @@ from fleet.queue.base import Draft
 from fleet.queue.beads import answers
 from fleet.queue.beads.client import FLEET, Client
 from fleet.queue.beads.issues import LONG, Issue, create_args, issues_of
-from fleet.queue.ids import check_id
+from fleet.schemas import check_id
 
 #: Ids in one call; a command line is not endless.
 _MANY = 200

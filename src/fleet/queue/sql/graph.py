@@ -1,7 +1,6 @@
 """Which task waits for which: edges, trees, and the refusals that keep waiting out of circles."""
 
 from collections.abc import Iterator, Sequence
-from graphlib import CycleError, TopologicalSorter
 from typing import TYPE_CHECKING, Literal
 
 from msgspec import Struct
@@ -147,6 +146,8 @@ def cycles(queue: "SqlQueue") -> list[list[str]]:
     """Circles of tasks, each of which waits for the next. The rules above keep this empty; a
     hand in the database might not.
     """
+    from graphlib import CycleError, TopologicalSorter
+
     after: dict[str, set[str]] = {}
     for task_id, target in queue.db.rows(queue.more("graph.sql")["waiting_edges"]):
         after.setdefault(task_id, set()).add(target)

@@ -13,7 +13,8 @@ Step = str
 
 def steps() -> Sequence[Step]:
     """The scripts that lead from nothing to today's schema; step N makes version N."""
-    return [file.read_text(encoding="utf-8") for file in sorted(_FOLDER.glob("*.sql"))]
+    files = sorted(file for file in _FOLDER.iterdir() if file.suffix == ".sql")
+    return [file.read_text(encoding="utf-8") for file in files]
 
 
 def migrate(

@@ -1,23 +1,30 @@
 """Named SQL: the `.sql` files of this folder as a mapping, with `{name}` inclusions resolved."""
 
-import re
 from collections.abc import Mapping
 from pathlib import Path
 
 _HERE = Path(__file__).parent
-_NAME = re.compile(r"^-- name: (\w+)$", re.MULTILINE)
-_COMMENT = re.compile(r"^--.*\n?", re.MULTILINE)
-_INCLUDE = re.compile(r"\{(\w+)\}")
+_NAME = "-- name: "
 
 
 def load(file: str, **dialect: str) -> Mapping[str, str]:
     """Every statement of one file; `dialect` gives what the two engines write differently."""
-    parts = _NAME.split((_HERE / file).read_text(encoding="utf-8"))
+    # Read by hand: every command starts here, and compiling patterns would cost more.
     named = dict(dialect)
-    for name, body in zip(parts[1::2], parts[2::2], strict=True):
-        named[name] = _COMMENT.sub("", body).strip()
+    name = ""
+    for line in (_HERE / file).read_text(encoding="utf-8").splitlines():
+        if line.startswith(_NAME):
+            name = line.removeprefix(_NAME)
+            named[name] = ""
+        elif name and not line.startswith("--"):
+            named[name] += f"{line}\n"
+    return {name: _expanded(text.strip(), named) for name, text in named.items()}
 
-    def expand(text: str) -> str:
-        return _INCLUDE.sub(lambda found: expand(named[found[1]]), text)
 
-    return {name: expand(text) for name, text in named.items()}
+def _expanded(text: str, named: Mapping[str, str]) -> str:
+    """The text with each `{name}` replaced by what it stands for."""
+    before, found, rest = text.partition("{")
+    if not found:
+        return text
+    name, _, after = rest.partition("}")
+    return before + _expanded(named[name].strip(), named) + _expanded(after, named)

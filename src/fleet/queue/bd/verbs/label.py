@@ -6,10 +6,9 @@ from fleet.errors import FleetError
 from fleet.queue.bd.call import Call, Failure, Verb
 from fleet.queue.bd.input import at_least, exactly, found
 from fleet.queue.bd.shapes import issue
-from fleet.queue.sql import graph
 from fleet.queue.sql.edits import Change, edit
 from fleet.queue.sql.figures import grouped
-from fleet.queue.sql.search import Search
+from fleet.queue.sql.search import Search, search
 
 #: What counting by label calls the tasks that have none.
 _NO_LABEL = "(no labels)"
@@ -126,8 +125,7 @@ def _propagate(call: Call) -> int:
     refuse_reserved(label)
     if not label.strip():
         raise Failure("label cannot be empty")
-    near = graph.neighbours(call.queue, parent.id, "up")
-    children = [task.id for task, edge in near if edge == "parent-child"]
+    children = [task.id for task in search(call.queue, Search(parent=parent.id))]
     change_all(call, children, Change(add_labels=(label,)))
     if call.json:
         ids = [{"issue_id": task_id} for task_id in children]

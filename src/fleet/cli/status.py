@@ -1,0 +1,64 @@
+"""`fleet status`: is anybody looking after the queue?"""
+
+from datetime import datetime
+
+import click
+
+from fleet import control
+from fleet.cli.text import duration, moment, one_line
+from fleet.control.supervision import Supervision, supervision
+from fleet.schemas import STATUSES
+
+
+@click.command("status")
+@click.option("--json", "as_json", is_flag=True, help="The same as a JSON object.")
+def command(as_json: bool) -> int:
+    """Say whether a supervisor is running, and how it does.
+
+    Exit code: 0 it is running, 1 it is not.
+    """
+    now = datetime.now().astimezone()
+    seen = supervision(control.opened(), now)
+    if as_json:
+        from fleet.cli.shapes import pretty
+
+        click.echo(pretty(seen))
+    else:
+        for name, value in _rows(seen, now):
+            click.echo(f"{name + ':':<12}{one_line(value)}")
+    return 0 if seen.running else 1
+
+
+def _rows(seen: Supervision, now: datetime) -> list[tuple[str, str]]:
+    rows = [("supervisor", _supervisor(seen, now))]
+    if seen.running or seen.runs:
+        adopted = "" if seen.running else ", unsupervised; a new supervisor adopts them"
+        rows.append(("runs", f"{seen.runs} of {seen.slots}{adopted}"))
+    if seen.paused_since is not None:
+        when = moment(seen.paused_since, now)
+        rows.append(("paused", f"since {when}: no new runs. To go on: fleet resume"))
+    rows += [
+        ("cooling", f"{coder} until {moment(until, now)} (in {_in(until, now)})")
+        for coder, until in sorted(seen.cooling.items())
+    ]
+    rows.append(("queue", seen.queue_problem or f"{seen.queue}, {_tasks(seen)}"))
+    if seen.lost_log_lines:
+        rows.append(("log", f"{seen.lost_log_lines} lines could not be written: is the disk full?"))
+    return rows
+
+
+def _supervisor(seen: Supervision, now: datetime) -> str:
+    if seen.since is None:
+        return "not running. Start one: fleet run"
+    since = f"since {moment(seen.since, now)} ({duration((now - seen.since).total_seconds())})"
+    return f"running {since}, process {seen.pid}"
+
+
+def _in(until: datetime, now: datetime) -> str:
+    return duration((until - now).total_seconds())
+
+
+def _tasks(seen: Supervision) -> str:
+    known = [status for status in STATUSES if seen.tasks.get(status)]
+    others = sorted(set(seen.tasks) - set(STATUSES))  # beads lets people name their own
+    return ", ".join(f"{seen.tasks[s]} {s}" for s in (*known, *others)) or "no tasks"

@@ -1,0 +1,68 @@
+"""`fleet task`: what one task's agent and supervisor wrote."""
+
+import click
+
+from fleet import control
+from fleet.cli.quietly import quietly
+from fleet.cli.stream import put
+from fleet.cli.task_ids import task_id
+from fleet.cli.text import one_line
+from fleet.control.files import WHATS, What, document, followed, whole
+from fleet.control.tasks import in_progress
+
+
+class WithRunning(click.Command):
+    """A command whose --help also lists the tasks that run now."""
+
+    def get_help_option(self, ctx: click.Context) -> click.Option | None:
+        option = super().get_help_option(ctx)
+        if option is not None:
+            option.callback = _help
+        return option
+
+
+def _help(ctx: click.Context, param: click.Parameter, value: bool) -> None:
+    del param
+    if not value or ctx.resilient_parsing:
+        return
+    click.echo(ctx.get_help(), color=ctx.color)
+    tasks = [task for task in quietly(in_progress) if task.lives]
+    if tasks:
+        click.echo("\nRunning tasks:")
+    for task in tasks:
+        what = f"[{one_line(task.coder)}/{one_line(task.model) or '-'}]"
+        click.echo(f"  {task.id}  {one_line(task.title)}  {what}")
+    ctx.exit()
+
+
+@click.command("task", cls=WithRunning)
+@task_id()
+@click.argument("what", type=click.Choice(WHATS))
+@click.option("--follow", "-f", is_flag=True, help="Go on until the run ends, or Ctrl-C.")
+@click.option(
+    "--run", "number", type=click.IntRange(min=1), metavar="N",
+    help="Of this run instead of the latest (events, stderr).",
+)  # fmt: skip
+def command(task_id: str, what: What, follow: bool, number: int | None) -> None:
+    """Print what was written about or by one task.
+
+    \b
+    log        what the supervisor did with it (log.jsonl)
+    plan       the agent's plan and progress (artifacts/PLAN_AND_STATUS.md)
+    knowledge  what the agent found out (artifacts/KNOWLEDGE.md)
+    events     what the agent did, line by line (events.jsonl)
+    stderr     what the agent's program printed beside it
+
+    The file goes byte for byte into a pipe; on a terminal control characters are shown as escapes.
+    """  # noqa: D301 - the \\b is click's mark for lines that stay as they are
+    fleet = control.opened()
+    found = document(fleet, task_id, what, number)
+    if not follow:
+        put(whole(found))
+        return
+    if found.run is None:
+        click.echo("(no run is alive: this is all there is)", err=True)
+    try:
+        put(followed(fleet, found))
+    except KeyboardInterrupt:
+        return

@@ -1,0 +1,44 @@
+"""The argument that names a task, and what a shell offers when Tab is pressed on it."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import click
+from click.shell_completion import CompletionItem
+
+from fleet.cli.quietly import quietly
+from fleet.cli.text import one_line
+from fleet.control import Control
+from fleet.queue import PREFIX
+from fleet.queue.base import Filter
+from fleet.schemas import Status, Task
+
+_MOST = 200
+
+
+def task_id(*statuses: Status) -> Callable[[Any], Any]:
+    """`ID`, completed with tasks of these statuses; of all that are not closed if none is named."""
+    return click.argument("task_id", metavar="ID", shell_complete=completer(*statuses))
+
+
+def completer(
+    *statuses: Status,
+) -> Callable[[click.Context, click.Parameter, str], list[CompletionItem]]:
+    """Ids that begin as typed, with or without the prefix; titles where the shell shows them."""
+
+    def complete(
+        ctx: click.Context, param: click.Parameter, incomplete: str
+    ) -> list[CompletionItem]:
+        del ctx, param
+
+        def look(fleet: Control) -> Sequence[Task]:
+            return fleet.queue.find(Filter(statuses=statuses, limit=_MOST))
+
+        starts = (incomplete, f"{PREFIX}-{incomplete}")
+        return [
+            CompletionItem(task.id, help=one_line(task.title)[:60])
+            for task in quietly(look)
+            if task.id.startswith(starts)
+        ]
+
+    return complete

@@ -1,0 +1,77 @@
+"""How long a user waits for `fleet ready` and `fleet show`, in starts of bare Python."""
+
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+from fleet.queue.base import Draft
+from fleet.queue.embedded import open_embedded
+from tests.bench import Figure, side_by_side
+
+_START_GOAL = 6.0
+_HISTORY_GOAL = 1.2
+
+
+def figures() -> Iterator[Figure]:
+    with tempfile.TemporaryDirectory() as root:
+        busy, old, young = (Path(root, name) for name in ("busy", "old", "young"))
+        task_id = _home(busy, open_tasks=1000, closed=0)
+        _home(old, open_tasks=50, closed=100_000)
+        _home(young, open_tasks=50, closed=10)
+        bare = _command([sys.executable, "-c", "pass"], busy)
+        for name, args in (("ready", ["ready"]), ("show", ["show", task_id])):
+            ratio, ours, theirs = side_by_side(_fleet(args, busy), bare, rounds=21)
+            detail = f"{ours * 1000:.0f} ms, python -c pass {theirs * 1000:.0f} ms"
+            yield Figure(
+                f"fleet {name}, 1,000 open tasks: starts of Python", 1 / ratio, _START_GOAL,
+                at_most=True, detail=detail,
+            )  # fmt: skip
+        ratio, ours, theirs = side_by_side(
+            _fleet(["ready"], old), _fleet(["ready"], young), rounds=21
+        )
+        yield Figure(
+            "fleet ready with 100,000 closed tasks, against 10", 1 / ratio, _HISTORY_GOAL,
+            at_most=True, detail=f"{ours * 1000:.0f} ms, {theirs * 1000:.0f} ms",
+        )  # fmt: skip
+
+
+def _fleet(args: list[str], home: Path) -> Callable[[], None]:
+    return _command([str(Path(sys.executable).with_name("fleet")), *args], home)
+
+
+def _command(argv: list[str], home: Path) -> Callable[[], None]:
+    # Bytecode is written as on any user's machine, whatever this one's environment says.
+    env = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+    env["FLEET_HOME"] = str(home)
+
+    def run() -> None:
+        subprocess.run(argv, env=env, stdout=subprocess.DEVNULL, check=True)
+
+    return run
+
+
+def _home(path: Path, *, open_tasks: int, closed: int) -> str:
+    """A home with so many tasks; the id of one that is open."""
+    subprocess.run(
+        [sys.executable, "-m", "fleet", "init", "--queue", "embedded"],
+        env={**os.environ, "FLEET_HOME": str(path)}, stdout=subprocess.DEVNULL, check=True,
+    )  # fmt: skip
+    queue = open_embedded(path)
+    metadata = {"fleet": {"cwd": "/"}}
+    with queue.db.writing():
+        for number in range(open_tasks):
+            made = queue.add(Draft(title=f"task {number}", metadata=metadata))
+        now = int(datetime.now(UTC).timestamp() * 1e6)
+        queue.db.rows(
+            "WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < :closed)"
+            " INSERT INTO tasks (id, title, status, priority, issue_type, created_at, updated_at,"
+            " closed_at) SELECT 'old-' || i, 'done ' || i, 'closed', 2, 'task', :now - i, :now,"
+            " :now FROM n",
+            {"closed": closed, "now": now},
+        )
+    queue.close()
+    return made.id
