@@ -36,7 +36,8 @@ class Settlements:
         if isinstance(settlement, Released):
             # Before the write: a crash after it must not make the task claimable too early.
             self._ledger.put_off(entry, settlement.not_before)
-        issue = self._carry_out(issue, lease, settlement)
+        if not _is_done(issue, settlement):
+            issue = self.write(task_id, lease.owner, settlement)
         self._ledger.end(entry)
         return with_entry(task_of(issue), self._ledger.entry(task_id))
 
@@ -53,18 +54,16 @@ class Settlements:
             why = f"{entry.owner} holds it"
         return LeaseLost(task_id=task_id, why=why)
 
-    def _carry_out(self, issue: Issue, lease: Lease, settlement: Settlement) -> Issue:
+    def write(self, task_id: str, actor: str, settlement: Settlement) -> Issue:
         """Write until bd shows it. bd has been seen to lose a write that it had confirmed."""
-        if _is_done(issue, settlement):
-            return issue
         for _ in range(_TRIES):
-            self._write(issue.id, lease.owner, settlement)
-            shown = self._tracker.show([issue.id]).get(issue.id)
+            self._write(task_id, actor, settlement)
+            shown = self._tracker.show([task_id]).get(task_id)
             if shown is not None and _has_status(shown, settlement):
                 return shown
         raise QueueUnavailable(
-            f"bd confirmed twice that {issue.id} was settled, and does not show it",
-            hint="The lease is kept, and fleet will try again.",
+            f"bd confirmed twice that {task_id} was settled, and does not show it",
+            hint="Nothing else was changed, so it can be tried again.",
         )
 
     def _write(self, task_id: str, owner: str, settlement: Settlement) -> None:
