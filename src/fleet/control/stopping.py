@@ -9,11 +9,11 @@ import time
 from collections.abc import Mapping
 from datetime import UTC, datetime
 
-from msgspec import Struct, structs
+from msgspec import Struct
 
 from fleet.control import Control
 from fleet.control.steering import lives, way_on
-from fleet.control.tasks import known_owner, read_progress
+from fleet.control.tasks import is_of_lease, known_owner, read_progress
 from fleet.errors import InvalidTask, Refused
 from fleet.queue.bd.actor import actor
 from fleet.schemas import Status, Stopped, Task
@@ -107,7 +107,7 @@ def _watch_the_end(fleet: Control, task: Task, end: float) -> StopEnd:
         watch.close()
     while not (seen := _seen(fleet, task)).settled and time.monotonic() < end:
         time.sleep(_ASK_AGAIN)
-    return structs.replace(seen, ended=seen.settled and not lives(fleet, task))
+    return seen
 
 
 def _tell_keeper(fleet: Control, task: Task, *, by: str, now: bool, patience: float) -> StopEnd:
@@ -120,23 +120,25 @@ def _tell_keeper(fleet: Control, task: Task, *, by: str, now: bool, patience: fl
         if keeper is not None:
             keeper.wait(patience)
             keeper.close()
-    ended = not lives(fleet, task)
-    if run is not None and ended and read_ending(run) is None:
+    if run is not None and not lives(fleet, task) and read_ending(run) is None:
         _leave_word(fleet, run, by)
-    return structs.replace(_seen(fleet, task), ended=ended)
+    return _seen(fleet, task)
 
 
 def _seen(fleet: Control, task: Task) -> StopEnd:
     """What the queue and the run's files say now."""
     at_present = fleet.get(task.id)
+    settled = at_present.status != "in_progress" or at_present.fence != task.fence
     run = latest_run(fleet.home.task(task.id))
     ending = read_ending(run) if run else None
+    # A run that is not there may only be on its way, until the queue says otherwise.
+    over = settled or (run is not None and is_of_lease(run, task))
     return StopEnd(
         task_id=task.id,
-        ended=False,
+        ended=over and not lives(fleet, task),
         why=ending.why if ending else "",
         status=at_present.status,
-        settled=at_present.status != "in_progress" or at_present.fence != task.fence,
+        settled=settled,
     )
 
 
