@@ -14,8 +14,8 @@ def command(keep: bool) -> int:
 
     The queue, the supervisor and all processes are real; the agents are scripts. One crashes, one
     asks, one hits a limit, one fills its context, one forgets to say that it is done; and somebody
-    kills the supervisor. It needs git, no account and no network, and takes about 15 seconds in a
-    temporary directory that is removed at the end.
+    kills the supervisor. It needs git, no account and no network, and takes less than half a
+    minute in a temporary directory that is removed at the end.
 
     Exit code: 0 all went as staged, 1 something did not.
     """

@@ -91,7 +91,7 @@ def new_sandbox() -> Sandbox:
     """An empty one: the directories, and nothing in them."""
     if shutil.which("git") is None:
         raise FleetError("the demo needs git", hint="Install git, then run it again.")
-    sandbox = Sandbox(Path(tempfile.mkdtemp(prefix="fleet-demo-")))
+    sandbox = Sandbox(Path(tempfile.mkdtemp(prefix="fleet-demo-")).resolve())
     sandbox.project.mkdir()
     return sandbox
 

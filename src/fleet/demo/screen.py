@@ -119,7 +119,7 @@ def table(rows: Sequence[Row]) -> Table:
     made = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), expand=True)
     made.add_column("Task", no_wrap=True)
     made.add_column("P", no_wrap=True)
-    made.add_column("Title", no_wrap=True, overflow="ellipsis", max_width=26)
+    made.add_column("Title", no_wrap=True, overflow="ellipsis", max_width=24)
     made.add_column("Run", no_wrap=True, justify="right")
     made.add_column("State", no_wrap=True, min_width=7)
     made.add_column("", no_wrap=True, overflow="ellipsis", ratio=1)

@@ -20,7 +20,7 @@ from fleet.schemas import RateLimited
 GLANCE = 0.2
 #: Seconds for which a question stands on the screen before it is answered.
 READING_TIME = 1.5
-#: A show that lasts longer is broken. It takes about 15 seconds.
+#: A show that lasts longer is broken. It takes a quarter of a minute.
 LONGEST = 120.0
 
 
