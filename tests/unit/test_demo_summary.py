@@ -2,12 +2,14 @@
 
 import io
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 from msgspec import structs
 from rich.console import Console
 
 from fleet.demo.play import SCENES
+from fleet.demo.sandbox import Sandbox
 from fleet.demo.screen import Picture, Plain, screen_for, table
 from fleet.demo.sight import Row
 from fleet.demo.summary import Line, Report, deviations, kept, next_steps, summary
@@ -142,7 +144,8 @@ def test_the_next_steps_work_where_fleet_is_not_on_the_path():
 
 def test_what_was_kept_can_be_looked_at():
     """The line can be pasted."""
-    assert any("FLEET_HOME=/t/home fleet bd list" in k.text for k in kept("/t/home", "/t/project"))
+    told = [line.text for line in kept(Sandbox(Path("/t")))]
+    assert any("FLEET_HOME=/t/home fleet bd list" in text for text in told)
 
 
 @pytest.mark.parametrize("width", [60, 80, 120])

@@ -29,16 +29,16 @@ def command(keep: bool) -> int:
     width = None if sys.stdout.isatty() else 100
     console = Console(width=width, highlight=False, markup=False, emoji=False)
     screen = screen_for(console)
-    with stage(keep=keep) as (sandbox, child):
+    with stage(keep=keep) as place:
         try:
             with screen:
-                report = Show(sandbox, child, screen).run()
+                report = Show(place, screen).run()
         except KeyboardInterrupt:
             screen.tell([Line("Interrupted. The agents are being ended.")])
             raise
         screen.tell(summary(report))
     if keep:
-        screen.tell(kept(str(sandbox.home.path), str(sandbox.project)))
+        screen.tell(kept(place.sandbox))
     else:
         screen.tell([Line("Its processes are ended, and its home and project removed.")])
     screen.tell(next_steps(_folder_of_fleet()))

@@ -1,6 +1,7 @@
 """The supervisor as a child process: `fleet run`, started, killed, and stopped with all it runs."""
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -15,6 +16,9 @@ from fleet.taskdir.rundir import Run, all_runs
 #: Seconds for what takes a fraction of one: a supervisor that ends, a keeper that sweeps.
 PATIENCE = 10.0
 
+#: On Linux: becomes the program that follows, which gets SIGTERM when its parent is gone.
+TIED = ("setpriv", "--pdeathsig", "TERM", "--")
+
 
 class Child:
     """At most one supervisor at a time."""
@@ -28,12 +32,13 @@ class Child:
     def start(self) -> int:
         """Start one; its process number.
 
-        It gets a session of its own, so that Ctrl-C is ours to hear. What it prints comes by a
-        pipe: if we are killed, its next line ends it too.
+        It gets a session of its own, so that Ctrl-C is ours to hear. Where the system can, it is
+        told to end when we do, even if we are killed.
         """
+        tied = TIED if shutil.which(TIED[0]) else ()
         with self._interrupts.held():
             self._process = subprocess.Popen(
-                [sys.executable, "-P", "-m", "fleet", "run"],
+                [*tied, sys.executable, "-P", "-m", "fleet", "run"],
                 cwd=self._sandbox.project,
                 env=self._sandbox.env,
                 stdin=subprocess.DEVNULL,

@@ -2,19 +2,22 @@
 
 import shlex
 import time
-from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from datetime import UTC, datetime
+from typing import TYPE_CHECKING
 
 from fleet import control
 from fleet.control import Control
 from fleet.control.questions import answer
-from fleet.demo.child import Child
 from fleet.demo.play import ANSWER, KILLED_DURING, SCENES, Scene
-from fleet.demo.sandbox import SETTINGS, Sandbox, furnish
+from fleet.demo.sandbox import SETTINGS, furnish
 from fleet.demo.screen import Screen
 from fleet.demo.sight import STARTS, Journal, Row, is_over, look
+from fleet.demo.stage import Stage
 from fleet.demo.summary import Report
 from fleet.schemas import RateLimited
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future
 
 #: Seconds between two looks.
 GLANCE = 0.2
@@ -27,16 +30,15 @@ LONGEST = 120.0
 class Show:
     """One evening in one sandbox."""
 
-    def __init__(self, sandbox: Sandbox, child: Child, screen: Screen) -> None:
-        self._sandbox = sandbox
-        self._child = child
+    def __init__(self, place: Stage, screen: Screen) -> None:
+        self._sandbox, self._child, self._hands = place.sandbox, place.child, place.hands
         self._screen = screen
         self._began = time.monotonic()
         #: The scenes by the id of their task, in the order in which they were made.
         self._cast: dict[str, Scene] = {}
         #: The scenes that come late, while they are being made.
         self._late: dict[str, Future[str]] = {}
-        self._journal = Journal(sandbox.home)
+        self._journal = Journal(self._sandbox.home)
         self._said: list[tuple[str, str]] = []
         self._asked_at: float | None = None
         self._killed = False
@@ -46,14 +48,13 @@ class Show:
         """From an empty directory to the end."""
         self._say("$ git init; fleet init --queue embedded", "bold")
         self._say(f"$ fleet config set {' '.join(SETTINGS)}", "bold")
-        furnish(self._sandbox)
+        self._hands.submit(furnish, self._sandbox).result()
         fleet = control.opened(self._sandbox.env)
         try:
-            with ThreadPoolExecutor(max_workers=4) as hands:
-                self._make_all(hands, fleet)
-                self._say("$ fleet run", "bold")
-                self._pid = self._child.start()
-                rows, trouble = self._watch(fleet, hands)
+            self._make_all(fleet)
+            self._say("$ fleet run", "bold")
+            self._pid = self._child.start()
+            rows, trouble = self._watch(fleet)
         finally:
             fleet.close()
         self._child.stop()
@@ -61,7 +62,7 @@ class Show:
         return Report(
             rows=tuple(rows),
             said=tuple(self._said),
-            commits=self._commits(),
+            commits=self._hands.submit(self._commits).result(),
             seconds=self._seconds,
             killed=self._killed,
             trouble=trouble,
@@ -71,22 +72,22 @@ class Show:
     def _seconds(self) -> float:
         return time.monotonic() - self._began
 
-    def _make_all(self, hands: Executor, fleet: Control) -> None:
+    def _make_all(self, fleet: Control) -> None:
         """Make the tasks, those at once that need nothing of each other."""
         scenes = [scene for scene in SCENES if not scene.late]
         while scenes:
             made = {scene.key for scene in self._cast.values()}
             ready = [scene for scene in scenes if made >= {*scene.needs}]
-            for scene, task_id in zip(ready, hands.map(self._make, ready), strict=True):
+            for scene, task_id in zip(ready, self._hands.map(self._make, ready), strict=True):
                 self._note(scene, task_id)
             scenes = [scene for scene in scenes if scene not in ready]
             self._glance(fleet)
 
-    def _watch(self, fleet: Control, hands: Executor) -> tuple[list[Row], str]:
+    def _watch(self, fleet: Control) -> tuple[list[Row], str]:
         """Look on until it is over; the last sight, and what went wrong with the show itself."""
         while True:
             rows = self._glance(fleet)
-            self._add_late(hands, rows)
+            self._add_late(rows)
             self._cue(fleet, rows)
             if is_over(rows) and len(rows) == len(SCENES):
                 return rows, ""
@@ -104,13 +105,13 @@ class Show:
         self._hear()
         return rows
 
-    def _add_late(self, hands: Executor, rows: list[Row]) -> None:
+    def _add_late(self, rows: list[Row]) -> None:
         """Add what comes late, without keeping the other cues waiting."""
         limited = any(isinstance(e.outcome, RateLimited) for row in rows for e in row.endings)
         if limited or is_over(rows):
             for scene in SCENES:
                 if scene.late and scene.key not in self._late:
-                    self._late[scene.key] = hands.submit(self._make, scene)
+                    self._late[scene.key] = self._hands.submit(self._make, scene)
         for scene in SCENES:
             making = self._late.get(scene.key)
             if making is not None and making.done() and scene not in self._cast.values():

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from msgspec import Struct
 
 from fleet.demo.play import SCENES, Scene, Turn
+from fleet.demo.sandbox import Sandbox
 from fleet.demo.sight import Row
 from fleet.schemas import Blocked, Closed, ContextFull, RateLimited
 from fleet.supervisor.history import Ending
@@ -140,11 +141,12 @@ def _verdict(report: Report) -> Iterator[Line]:
         yield Line(each, "red", 2)
 
 
-def kept(home: str, project: str) -> Iterator[Line]:
+def kept(sandbox: Sandbox) -> Iterator[Line]:
     """Where everything is, and how to look at it."""
+    home = sandbox.home.path
     yield Line()
     yield Line("Kept", "bold")
-    yield Line(f"project  {project}", "", 2)
+    yield Line(f"project  {sandbox.project}", "", 2)
     yield Line(f"home     {home}", "", 2)
     yield Line(f"look     FLEET_HOME={home} fleet bd list --all", "", 2)
 
