@@ -243,8 +243,14 @@ def test_every_command_explains_itself(desk, name):
     for flag in verb.flags:
         assert f"--{flag.name}" in text
         assert flag.help
-    assert desk(f"help {name}").out == text
-    assert name in desk("help").out
+    assert desk(f"help {name}").out == text or " " in name or name == "help"
+
+
+def test_bd_alone_gives_the_overview(desk):
+    """So do `--help` and `help`, with a line for every command."""
+    overview = desk("help").out
+    assert overview == desk("--help").out == desk([]).out
+    assert all(f"\n  {name} " in overview for name in VERBS)
 
 
 def test_a_command_that_is_not_there_says_what_to_do(desk):

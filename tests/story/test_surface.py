@@ -11,6 +11,7 @@ import msgspec
 import pytest
 
 from fleet.control.questions import FILE
+from fleet.control.stopping import stop
 from fleet.control.supervision import NotRunning, restart
 from fleet.errors import FleetError
 from fleet.supervisor import identity
@@ -99,6 +100,34 @@ def test_the_files_of_a_task_are_printed_byte_for_byte(home):
     actions = [json.loads(line)["action"] for line in printed("log").splitlines()]
     assert actions[0] == "run_started"
     assert actions[-1] == "blocked"
+
+
+def test_a_file_on_a_terminal_is_shown_and_not_obeyed(home):
+    """An agent's plan can neither colour the screen nor clear it."""
+    task_id = home.add("true")
+    artifacts = home.home.task(task_id) / "artifacts"
+    artifacts.mkdir(parents=True)
+    (artifacts / "PLAN_AND_STATUS.md").write_bytes(b"1.\tgo \x1b[2J\xff \xe2\x9c\x93\n")
+    process, screen = home.start_on_terminal("task", task_id, "plan")
+    assert screen.rest().replace("\r\n", "\n") == "1.\tgo \\x1b[2J\ufffd ✓\n"
+    assert process.wait(PATIENCE) == 0
+
+
+def test_the_table_is_renewed_in_place_until_it_is_interrupted(home):
+    """A task that comes appears by itself; Ctrl-C is how one leaves."""
+    process, screen = home.start_on_terminal("tasks", "--watch")
+    screen.until("No tasks in progress.")
+    task_id = home.add("echo up; exec sleep 600")
+    home.supervise()
+    screen.until(task_id)
+    process.send_signal(signal.SIGINT)
+    screen.rest()
+    assert process.wait(PATIENCE) == 0
+
+
+def test_watching_needs_a_terminal(home):
+    """A file full of cursor moves is of no use to anybody."""
+    assert "--watch needs a terminal" in home.fleet("tasks", "--watch", code=2)
 
 
 def test_a_missing_file_is_an_error_that_names_its_writer(home):
@@ -217,6 +246,21 @@ def test_a_run_without_a_supervisor_is_shown_and_can_be_stopped(home):
     assert run.exit() is not None
     assert home.json("tasks")[0]["doing"] == "waiting"
     home.supervise()
+    home.settled(task_id, "blocked")
+    assert "stopped by ada" in home.control.get(task_id).notes
+    assert history(run.task_dir).attempts == 0
+
+
+def test_a_supervisor_that_hangs_cannot_keep_a_run_from_being_stopped(home):
+    """Its keeper is told directly; once the supervisor wakes, it settles as the person wished."""
+    task_id = home.add("echo up; exec sleep 600")
+    supervisor = home.supervise()
+    run = home.said(task_id, "up")
+    supervisor.send_signal(signal.SIGSTOP)
+    end = stop(home.control, home.control.get(task_id), now=True, margin=0.5, env=home.env)
+    assert (end.ended, end.settled) == (True, False)
+    assert run.exit() is not None
+    supervisor.send_signal(signal.SIGCONT)
     home.settled(task_id, "blocked")
     assert "stopped by ada" in home.control.get(task_id).notes
     assert history(run.task_dir).attempts == 0

@@ -1,6 +1,5 @@
 """The JSON shapes of bd: which fields, in which order, and which are left out when empty."""
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
@@ -131,6 +130,8 @@ def waiting(task: Task, blockers: Sequence[Blocker]) -> Shape:
 
 def revision(task: Task) -> str:
     """A number that is another one after every change of the task's own fields and labels."""
+    import hashlib
+
     digest = hashlib.sha256(msgspec.json.encode(issue(task))).digest()
     return str(int.from_bytes(digest[:8], signed=True))
 

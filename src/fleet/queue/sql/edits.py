@@ -185,14 +185,10 @@ def _changed(task: Task, change: Change, now: datetime) -> Task:
         task = in_status(task, "open", now)
     elif isinstance(change.defer_until, datetime) and change.defer_until > now:
         task = in_status(task, "deferred", now)
-    if change.assignee is not None and change.assignee != task.assignee:
-        task = structs.replace(
-            task,
-            assignee=change.assignee,
-            lease_owner=None,
-            lease_until=None,
-            heartbeat_at=None,
-        )
+    if change.assignee is not None:
+        if not same_actor(change.assignee, task.assignee):
+            task = structs.replace(task, lease_owner=None, lease_until=None, heartbeat_at=None)
+        task = structs.replace(task, assignee=change.assignee)
     more: dict[str, Any] = dict(change.fields)
     if change.defer_until is not UNSET:
         more["defer_until"] = change.defer_until
