@@ -193,7 +193,7 @@ def test_a_new_task_starts_at_once(scene):
     """From creation to a living agent in well under a second, however busy the machine."""
     scene.supervise()
     scene.until_logged("started")
-    scene.until(lambda: scene.queue.db._bell.path.exists())
+    scene.until(scene.queue.db._bell.path.exists)
     began = time.monotonic()
     task = scene.add(WORK)
     scene.until(lambda: scene.run(task) and scene.run(task).started())

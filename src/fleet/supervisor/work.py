@@ -243,7 +243,7 @@ class Work:
         if isinstance(ending.outcome, RateLimited) and isinstance(ending.settlement, Released):
             self.cooling.cool(live.coder.name, ending.settlement.not_before or now, now)
         live.publish()
-        if known is None or not events.ends_with(live.run, "fleet_ended"):
+        if not (live.adopted and events.ends_with(live.run, "fleet_ended")):
             live.note("fleet_ended", now, outcome=type(ending.outcome).__name__, why=ending.why)
         evidence = partial(write_ending, live.run, ending) if known is None else _nothing
         self.settle(live.lease, ending.settlement, ending.why, live.run.task_dir, evidence)
