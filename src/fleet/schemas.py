@@ -4,7 +4,7 @@
 """
 
 import re
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Literal
 
 from msgspec import Struct, field
@@ -18,6 +18,9 @@ STATUSES: tuple[Status, ...] = (
 
 #: Dependency types that keep a task from being ready while their target is open.
 BLOCKING = ("blocks", "conditional-blocks")
+
+#: How long a claim without a supervisor's lease is taken to be alive after its last sign of life.
+CLAIM_LASTS = timedelta(minutes=5)
 
 #: Types that are containers or machinery: `bd ready` and the supervisor never offer them as work.
 NOT_WORK = ("merge-request", "gate", "molecule", "message", "agent", "role", "rig")

@@ -34,7 +34,7 @@ def side_by_side(
     bare: Callable[[], None],
     *,
     before: Callable[[], None] = lambda: None,
-    rounds: int = 11,
+    rounds: int = 41,
 ) -> tuple[float, float, float]:
     """How fast ours is as a share of bare, and the median seconds of both.
 

@@ -10,6 +10,7 @@ import msgspec
 from fleet.queue.base import Draft
 from fleet.queue.bd import answer
 from fleet.queue.sql import SqlQueue
+from fleet.schemas import Settings
 
 START = datetime(2026, 11, 15, 12, 0, 0, tzinfo=UTC)  # a Sunday
 
@@ -36,6 +37,15 @@ class Answer(msgspec.Struct, frozen=True):
     def json(self) -> Any:
         return msgspec.json.decode(self.out)
 
+    @property
+    def ids(self) -> list[str]:
+        return [row["id"] for row in self.json]
+
+    @property
+    def failed(self) -> Any:
+        """The compact JSON that ends standard error when some of several tasks failed."""
+        return msgspec.json.decode(self.err.strip().splitlines()[-1])
+
 
 class Desk:
     """`desk("dep add a b")` as ann; `desk.json(...)` adds --json and expects success."""
@@ -45,13 +55,30 @@ class Desk:
         self.clock = clock
         self.env = {"BEADS_ACTOR": "ann"}
 
-    def __call__(self, line: str | list[str], *, stdin: str = "", **env: str) -> Answer:
+    def __call__(
+        self,
+        line: str | list[str],
+        *,
+        stdin: str = "",
+        settings: Settings | None = None,
+        **env: str,
+    ) -> Answer:
         args = shlex.split(line) if isinstance(line, str) else line
         out, err = io.StringIO(), io.StringIO()
         code = answer(
-            args, self.queue, env={**self.env, **env}, out=out, err=err, stdin=io.StringIO(stdin)
+            args,
+            self.queue,
+            env={**self.env, **env},
+            settings=settings,
+            out=out,
+            err=err,
+            stdin=io.StringIO(stdin),
         )
         return Answer(code, out.getvalue(), err.getvalue())
+
+    def new(self, line: str) -> str:
+        """The id of a task made with these words behind `create`."""
+        return self.ok(f"create --silent {line}").strip()
 
     def json(self, line: str | list[str], **env: str) -> Any:
         args = shlex.split(line) if isinstance(line, str) else line

@@ -1,7 +1,9 @@
 """The claim walks the index that has the order of work; history costs it nothing."""
 
 from contextlib import closing
+from datetime import timedelta
 
+import apsw
 import pytest
 
 from fleet.queue.base import Draft
@@ -43,6 +45,26 @@ def test_sqlite_claims_by_the_waiting_index(tmp_path):
             assert scans == ["SCAN tasks USING INDEX tasks_waiting"]
             assert "USE TEMP B-TREE FOR ORDER BY" not in lines
             assert not [line for line in lines if "AUTOMATIC" in line or "SCAN dep" in line]
+
+
+def test_sqlite_claims_as_cheaply_with_history(tmp_path):
+    """A claim takes the same steps past twenty thousand closed tasks, and is planned only once."""
+    steps = []
+    for name in ("young", "old"):
+        (tmp_path / name).mkdir()
+        with closing(open_embedded(tmp_path / name)) as queue:
+            if name == "old":
+                with_history(queue)
+            queue.add(Draft(title="first", priority=0))
+            queue.add(Draft(title="second", priority=0))
+            seen = []
+            queue.claim("a", ttl=timedelta(minutes=5))
+            queue.db._connection.trace_v2(apsw.SQLITE_TRACE_PROFILE, seen.append)
+            queue.claim("a", ttl=timedelta(minutes=5))
+            (status,) = [event["stmt_status"] for event in seen]
+            assert status["SQLITE_STMTSTATUS_REPREPARE"] == 0
+            steps.append(status["SQLITE_STMTSTATUS_VM_STEP"])
+    assert steps[0] == steps[1]
 
 
 @pytest.mark.parametrize("count", [1, 50])

@@ -1,22 +1,31 @@
 """The PostgreSQL queue keeps the contract, and what only a server can do to it."""
 
+import contextlib
 import sys
 import threading
 import traceback
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
 from datetime import UTC, datetime, timedelta
 
 import psycopg
 import pytest
 
-from fleet.errors import BadInput, FleetError, QueueBusy, QueueUnavailable, SchemaTooNew
+from fleet.errors import (
+    BadInput,
+    FleetError,
+    QueueBusy,
+    QueueError,
+    QueueUnavailable,
+    SchemaTooNew,
+)
 from fleet.queue.base import Draft, Filter
 from fleet.queue.postgres import open_postgres
 from fleet.queue.postgres.connection import ServerClock, steady
 from fleet.queue.sql import migrate
 from fleet.schemas import Closed, Released
 from tests.contract.postgres_server import ESCAPED, PASSWORD
-from tests.contract.queue_contract import QueueContract
+from tests.contract.queue_contract import ManualClock, QueueContract
 
 TTL = timedelta(minutes=5)
 SOON = timedelta(milliseconds=200)
@@ -129,6 +138,39 @@ class TestFailures:
         with pytest.raises(BadInput):
             queue.add(Draft(title="nul", description="a\0b"))
         assert list(queue.find(Filter())) == []
+
+
+class TestTransactions:
+    def test_a_swallowed_failure_is_not_a_stored_change(self, queue):
+        """A transaction in which a statement failed never looks as if it had been stored."""
+        with pytest.raises(QueueError), queue.db.writing():
+            queue.add(Draft(title="t"))
+            with contextlib.suppress(FleetError):
+                queue.db.rows("SELECT nonsense")
+        assert list(queue.find(Filter())) == []
+
+    def test_a_task_that_is_just_getting_a_child_can_be_claimed(self, queue, postgres_dsn):
+        """An open transaction that refers to a task does not hide it from a claim."""
+        parent = queue.add(Draft(title="parent")).id
+        with closing(open_postgres(postgres_dsn)) as other, other.db.writing():
+            other.add(Draft(title="related", depends_on=(("related", parent),)))
+            assert [lease.task.id for lease in queue.claim("a", ttl=TTL)] == [parent]
+
+    def test_two_machines_never_take_one_id(self, postgres_dsn):
+        """The same task added at the same moment from many handles gets as many ids."""
+        clock = ManualClock()
+        with ExitStack() as handles:
+            many = [
+                handles.enter_context(closing(open_postgres(postgres_dsn, clock=clock)))
+                for _ in range(4)
+            ]
+
+            def add_two(handle):
+                return [handle.add(Draft(title="twin")).id for _ in range(2)]
+
+            with ThreadPoolExecutor(4) as pool:
+                ids = [task for added in pool.map(add_two, many) for task in added]
+        assert len(set(ids)) == 8
 
 
 class TestReconnecting:

@@ -36,7 +36,7 @@ def _show(question: Question, *, first: bool) -> None:
     head = click.style(question.id, fg="cyan")
     where = click.style(f"[{one_line(question.cwd)}]", dim=True)
     click.echo(f"{head}  {one_line(question.title)}  {where}")
-    if question.note:
+    if question.note not in question.question:  # the file mostly begins with the same words
         click.echo(lines(question.note))
     if question.question:
         click.echo(lines(question.question, indent="  | "))

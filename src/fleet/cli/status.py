@@ -24,15 +24,16 @@ def command(as_json: bool) -> int:
 
         click.echo(pretty(seen))
     else:
-        for name, value in _rows(seen, now):
+        for name, value in rows(seen, now):
             click.echo(f"{name + ':':<12}{one_line(value)}")
     return 0 if seen.running else 1
 
 
-def _rows(seen: Supervision, now: datetime) -> list[tuple[str, str]]:
+def rows(seen: Supervision, now: datetime) -> list[tuple[str, str]]:
     rows = [("supervisor", _supervisor(seen, now))]
-    if seen.running:
-        rows.append(("runs", f"{seen.runs} of {seen.slots}"))
+    if seen.running or seen.runs:
+        adopted = "" if seen.running else ", unsupervised; a new supervisor adopts them"
+        rows.append(("runs", f"{seen.runs} of {seen.slots}{adopted}"))
     if seen.paused_since is not None:
         when = moment(seen.paused_since, now)
         rows.append(("paused", f"since {when}: no new runs. To go on: fleet resume"))

@@ -8,7 +8,7 @@ from fleet.cli.stream import put
 from fleet.cli.task_ids import task_id
 from fleet.cli.text import one_line
 from fleet.control.files import WHATS, What, document, followed, whole
-from fleet.control.tasks import running
+from fleet.control.tasks import in_progress
 
 
 class WithRunning(click.Command):
@@ -26,11 +26,11 @@ def _help(ctx: click.Context, param: click.Parameter, value: bool) -> None:
     if not value or ctx.resilient_parsing:
         return
     click.echo(ctx.get_help(), color=ctx.color)
-    tasks = quietly(running)
+    tasks = [task for task in quietly(in_progress) if task.lives]
     if tasks:
         click.echo("\nRunning tasks:")
     for task in tasks:
-        what = f"[{one_line(task.coder)}/{one_line(task.model)}]"
+        what = f"[{one_line(task.coder)}/{one_line(task.model) or '-'}]"
         click.echo(f"  {task.id}  {one_line(task.title)}  {what}")
     ctx.exit()
 

@@ -36,6 +36,7 @@ class View(Struct, frozen=True, kw_only=True):
     """What a cell depends on beside its task."""
 
     now: datetime
+    width: int
     #: The columns there is room for.
     columns: frozenset[str]
 
@@ -47,8 +48,8 @@ class Column(Struct, frozen=True):
     from_width: int
     cell: "Callable[[InProgress, View], Text | Flexible]"
     right: bool = False
-    #: Its share of what the other columns leave.
-    share: int | None = None
+    #: It gives way where there is too little room.
+    yields: bool = False
 
 
 class Flexible:
@@ -70,17 +71,15 @@ class Flexible:
 def table(tasks: Sequence[InProgress], now: datetime, width: int) -> Table:
     """The table for a terminal of this width."""
     columns = [column for column in COLUMNS if width >= column.from_width]
-    view = View(now=now, columns=frozenset(column.name for column in columns))
-    made = Table(box=SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0), header_style="bold")
+    view = View(now=now, width=width, columns=frozenset(column.name for column in columns))
+    made = Table(box=SIMPLE_HEAD, show_edge=False, padding=(0, 1, 0, 0), header_style="bold")
     for column in columns:
         made.add_column(
             column.name,
             justify="right" if column.right else "left",
-            no_wrap=True,
-            overflow="ellipsis",
             # Figures and the id are never cut: half of one is worse than none.
-            min_width=None if column.share else _widest(column, tasks, view),
-            ratio=column.share if width < UNBOUNDED else None,
+            no_wrap=not column.yields,
+            min_width=None if column.yields else _widest(column, tasks, view),
         )
     for task in tasks:
         made.add_row(*(column.cell(task, view) for column in columns))
@@ -160,8 +159,10 @@ def _coder(task: InProgress, view: View) -> Text:
 
 
 def _model(task: InProgress, view: View) -> Text:
-    del view
-    return Text(cut(one_line(task.model), 24), style=_weight(task, "model"))
+    if not task.model:
+        return _UNKNOWN  # the coder leaves the choice to its CLI
+    room = UNBOUNDED if view.width >= UNBOUNDED else 24
+    return Text(cut(one_line(task.model), room), style=_weight(task, "model"))
 
 
 def _weight(task: InProgress, name: str) -> str:
@@ -190,14 +191,19 @@ def _below(task: InProgress, view: View, width: int) -> Text:
         below.append_text(_model(task, view)).append(" ")
     if "cwd" not in view.columns and task.cwd:
         where = cut_front(one_line(short(task.cwd)), max(0, width - below.cell_len))
-        below.append(where, style=_weight(task, "cwd"))
+        below.append(where, style=_cwd_style(task))
     return below
 
 
 def _cwd(task: InProgress, view: View) -> Flexible:
     del view
-    where, style = one_line(short(task.cwd)), _weight(task, "cwd")
+    where, style = one_line(short(task.cwd)), _cwd_style(task)
     return Flexible(lambda width: Text(cut_front(where, width), style=style))
+
+
+def _cwd_style(task: InProgress) -> str:
+    """Every task has a directory of its own, so that is nothing to be bold about."""
+    return "" if "cwd" in task.overrides else "dim"
 
 
 COLUMNS = (
@@ -209,6 +215,6 @@ COLUMNS = (
     Column("Events", 90, _events, right=True),
     Column("Coder", 110, _coder),
     Column("Model", 110, _model),
-    Column("Title", 0, _title, share=3),
-    Column("cwd", 140, _cwd, share=2),
+    Column("Title", 0, _title, yields=True),
+    Column("cwd", 140, _cwd, yields=True),
 )

@@ -4,6 +4,7 @@ What is read here comes out byte for byte; whoever shows it on a terminal makes 
 """
 
 import os
+import time
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import Literal, get_args
@@ -182,12 +183,11 @@ def _until_over(fleet: Control, run: Run, watch: Watch) -> Iterator[None]:
     while isinstance(process.glance(run), Running):
         watch.changed(_LOOK_AGAIN)
         yield
-    waited = 0.0
-    while waited < _LAST_WORDS and supervisor_of(fleet.home) is not None:
+    end = time.monotonic() + _LAST_WORDS
+    while time.monotonic() < end and supervisor_of(fleet.home) is not None:
         decided = (run.path / OUTCOME).exists()
         if not watch.changed(_LOOK_AGAIN) and decided:
             break  # it has written down what became of the run, and nothing came since
-        waited += _LOOK_AGAIN
         yield
     yield
 

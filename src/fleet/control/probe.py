@@ -44,14 +44,14 @@ def _ask(argv: Sequence[str], patience: float) -> Answer:
         )
     except OSError as error:
         return Answer(problem=f"cannot be started: {error.strerror}")
-    try:
-        out, _ = process.communicate(timeout=patience)
-    except subprocess.TimeoutExpired:
-        return Answer(problem=f"did not tell its version within {patience:g} s")
-    finally:
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
+    with process:
+        try:
+            out, _ = process.communicate(timeout=patience)
+        except subprocess.TimeoutExpired:
+            return Answer(problem=f"did not tell its version within {patience:g} s")
+        finally:
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(process.pid, signal.SIGKILL)
     first = out.decode(errors="replace").strip().partition("\n")[0][:_LONGEST]
     if process.returncode:
         ending = f"ended with {process.returncode} when asked for its version"

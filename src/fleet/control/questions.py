@@ -67,11 +67,10 @@ def question_of(fleet: Control, task: Task) -> Question | None:
 
 def blocks_of(text: str) -> list[Block]:
     """The questions and answers in the order in which they stand in the file. Pure."""
-    found = list(_HEADING.finditer(text))
-    ends = [*(match.start() for match in found[1:]), len(text)]
+    _, *parts = _HEADING.split(text)
     return [
-        Block("Q" if match[1] == "Q" else "A", f"{match[2]}\n{text[match.end() : end]}".strip())
-        for match, end in zip(found, ends, strict=True)
+        Block("Q" if kind == "Q" else "A", f"{head.strip()}\n\n{body.strip()}".strip())
+        for kind, head, body in zip(*[iter(parts)] * 3, strict=True)
     ]
 
 

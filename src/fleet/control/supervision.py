@@ -8,10 +8,12 @@ from signal import SIGHUP
 from msgspec import Struct, field
 
 from fleet.control import Control
+from fleet.control.tasks import in_progress
 from fleet.errors import FleetError
 from fleet.queue.doorbell import Doorbell
 from fleet.queue.embedded import BELL
 from fleet.supervisor import identity
+from fleet.supervisor.cooling import Cooling
 from fleet.supervisor.sole import Holder, supervisor_of
 from fleet.supervisor.state import PAUSED, read_snapshot
 from fleet.taskdir import Home
@@ -35,7 +37,7 @@ class Supervision(Struct, frozen=True, kw_only=True):
     running: bool
     pid: int | None = None
     since: datetime | None = None
-    #: Agents at work and agents that there may be, as the supervisor last said.
+    #: Agents at work, supervised or not, and how many there may be.
     runs: int = 0
     slots: int = 0
     paused: bool = False
@@ -52,7 +54,7 @@ def supervision(fleet: Control, now: datetime) -> Supervision:
     """The state of everything at a glance. A failing queue is part of it, not an error."""
     holder = supervisor_of(fleet.home)
     snapshot = read_snapshot(fleet.home)
-    tasks, problem = _counted(fleet)
+    tasks, runs, problem = _counted(fleet)
     since = paused_since(fleet.home)
     return Supervision(
         home=str(fleet.home.path),
@@ -60,11 +62,11 @@ def supervision(fleet: Control, now: datetime) -> Supervision:
         running=holder is not None,
         pid=holder.who.pid if holder else None,
         since=holder.since if holder else None,
-        runs=snapshot.runs if holder else 0,
+        runs=snapshot.runs if runs is None else runs,
         slots=fleet.config.max_concurrent,
         paused=since is not None,
         paused_since=since,
-        cooling={coder: end for coder, end in snapshot.cooling.items() if end > now},
+        cooling=Cooling(fleet.home.path).active(now),
         queue_problem=problem or (snapshot.queue_problem if holder else ""),
         lost_log_lines=snapshot.lost_log_lines if holder else 0,
         tasks=tasks,
@@ -76,11 +78,12 @@ def is_supervised(fleet: Control) -> bool:
     return supervisor_of(fleet.home) is not None
 
 
-def _counted(fleet: Control) -> tuple[dict[str, int], str]:
+def _counted(fleet: Control) -> tuple[dict[str, int], int | None, str]:
+    """Tasks by status, and runs that live; or what the queue says instead."""
     try:
-        return counts(fleet), ""
+        return counts(fleet), sum(each.lives for each in in_progress(fleet)), ""
     except FleetError as error:
-        return {}, error.message
+        return {}, None, error.message
 
 
 def counts(fleet: Control) -> dict[str, int]:

@@ -3,7 +3,6 @@
 Looking leaves no trace: no lock is taken, nothing is written, no process is touched.
 """
 
-from collections.abc import Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Literal
@@ -78,6 +77,11 @@ class InProgress(Struct, frozen=True, kw_only=True):
     cost_usd: float | None = None
 
     @property
+    def lives(self) -> bool:
+        """Its agent is at work here and now."""
+        return self.doing in ("running", "stopping", "unsupervised")
+
+    @property
     def context_percent(self) -> int | None:
         """How full the context was at its fullest; None if nothing is known of it."""
         if not self.context_peak or not self.context_window:
@@ -112,7 +116,7 @@ def _look(fleet: Control, task: Task, *, supervised: bool, owner: str) -> InProg
     try:
         place = fleet.place(task)
         run = latest_run(fleet.home.task(task.id))
-        if run is not None and not _is_of_lease(run, task):
+        if run is not None and not is_of_lease(run, task):
             run = None  # an earlier attempt; this lease's run is still to come
         sight = Sight(supervised=supervised, owner=owner)
         progress = None
@@ -141,17 +145,17 @@ def doing_of(task: Task, sight: Sight) -> tuple[Doing, str]:
         case Running() if sight.ending:
             return "stopping", _ENDING.get(sight.ending, sight.ending)
         case Running() if not sight.supervised:
-            return "unsupervised", "no supervisor is running; a new one adopts it: fleet run"
+            return "unsupervised", "a new supervisor adopts it: fleet run"
         case Running():
             return "running", ""
         case Ended() if sight.supervised:
-            return "settling", "the run has ended"
+            return "settling", "it ended"
         case Ended():
-            return "waiting", "the run has ended; a supervisor settles it: fleet run"
+            return "waiting", "it ended; a supervisor settles it: fleet run"
         case None if sight.supervised:
-            return ("settling", "the run was lost") if sight.started else ("starting", "")
+            return ("settling", "it was lost") if sight.started else ("starting", "")
         case None:
-            what = "the run was lost" if sight.started else "claimed, and never started"
+            what = "it was lost" if sight.started else "it never started"
             return "waiting", f"{what}; a supervisor takes it back: fleet run"
 
 
@@ -205,7 +209,8 @@ def _last_sign(run: Run, progress: Progress, started: Started | None) -> datetim
     return max((sign for sign in signs if sign is not None), default=None)
 
 
-def _is_of_lease(run: Run, task: Task) -> bool:
+def is_of_lease(run: Run, task: Task) -> bool:
+    """The run belongs to the lease that the task is under, not to an earlier one."""
     if task.lease_owner is None or task.lease_until is None:
         return False
     lease = Lease(task=task, owner=task.lease_owner, fence=task.fence, until=task.lease_until)
@@ -216,8 +221,3 @@ def known_owner(home: Home) -> str:
     """The name under which this home claims, without making one up."""
     data = read_plain(home.path / "owner", _LARGEST)
     return data.decode(errors="replace").strip() if data else ""
-
-
-def running(fleet: Control) -> Sequence[InProgress]:
-    """Only those whose agent works here and now."""
-    return [each for each in in_progress(fleet) if each.doing in ("running", "unsupervised")]

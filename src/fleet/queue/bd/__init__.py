@@ -158,9 +158,9 @@ def _storable(word: str) -> bool:
 
 def _carry_out(verb: Verb, call: Call) -> int:
     if call.line.switch("help"):
-        from fleet.queue.bd.help import help_for
+        from fleet.queue.bd.help import help_for, overview
 
-        call.say(help_for(verb))
+        call.say(overview() if call.verb == "help" else help_for(verb))
         return 0
     try:
         if verb.writes:

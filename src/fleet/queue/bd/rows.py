@@ -12,7 +12,7 @@ from fleet.schemas import Dependency, Task
 def counted(queue: SqlQueue, tasks: Sequence[Task], *, edges: bool = True) -> list[Shape]:
     """Rows with their counts, and with their raw edges where bd shows them."""
     ids = [task.id for task in tasks]
-    below: Mapping[str, Sequence[Dependency]] = edges_from(queue, ids) if edges else {}
+    below = edges_from(queue, ids if edges else ())
     counts = tallies(queue, ids)
     return [
         with_counts(task, below.get(task.id, ()), counts.get(task.id, Tally())) for task in tasks

@@ -1,17 +1,13 @@
 """The JSON shapes of bd: which fields, in which order, and which are left out when empty."""
 
-import hashlib
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
 
 from fleet.queue.sql.reading import Blocker, Tally
-from fleet.schemas import Comment, Dependency, Task
-
-#: How long a claim without a supervisor's lease is taken to be alive after its last sign of life.
-CLAIM_LASTS = timedelta(minutes=5)
+from fleet.schemas import CLAIM_LASTS, Comment, Dependency, Task
 
 _NO_TIME = "0001-01-01T00:00:00Z"
 _LONG_TEXTS = ("description", "design", "acceptance_criteria", "notes")
@@ -134,6 +130,8 @@ def waiting(task: Task, blockers: Sequence[Blocker]) -> Shape:
 
 def revision(task: Task) -> str:
     """A number that is another one after every change of the task's own fields and labels."""
+    import hashlib
+
     digest = hashlib.sha256(msgspec.json.encode(issue(task))).digest()
     return str(int.from_bytes(digest[:8], signed=True))
 

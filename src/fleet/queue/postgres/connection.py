@@ -15,6 +15,7 @@ from psycopg.types.numeric import Int8Dumper
 #: up after half a minute instead of never.
 _DEFAULTS: dict[str, str | int] = {
     "application_name": "fleet",
+    "client_encoding": "utf8",
     "connect_timeout": 10,
     "keepalives_idle": 30,
     "keepalives_interval": 10,

@@ -7,6 +7,7 @@ from typing import Any, cast
 
 import psycopg
 
+from fleet.errors import QueueError
 from fleet.queue.base import Clock
 from fleet.queue.postgres.connection import ServerClock, connect, dropped, heard, steady
 from fleet.queue.postgres.failures import address_of, broke_off, in_our_words, translated
@@ -28,7 +29,8 @@ class Postgres:
 
     dialect: Mapping[str, str] = {
         "by_queue_order": "",
-        "skip_locked": "FOR UPDATE OF tasks SKIP LOCKED",
+        # NO KEY: a comment or a child that is just being added does not hide its task.
+        "skip_locked": "FOR NO KEY UPDATE OF tasks SKIP LOCKED",
         "lock_graph": "SELECT pg_advisory_xact_lock(1718379877, 2)",
         "holds": "strpos(id, :part) > 0",
     }
@@ -162,11 +164,14 @@ class Postgres:
         connection = self._connected()
         self._in_transaction = False
         try:
-            connection.execute("COMMIT")
+            ended = connection.execute("COMMIT").statusmessage
         except psycopg.Error as error:
             if connection.closed:
                 raise broke_off(self.address) from error
             raise in_our_words(error, self.address) from error
+        if ended != "COMMIT":
+            # A statement had failed, somebody went on regardless, and the server undid it all.
+            raise QueueError(f"the queue {self.address} did not store a change that had failed")
 
     def _roll_back(self) -> None:
         connection = self._connected()

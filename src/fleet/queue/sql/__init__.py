@@ -217,7 +217,7 @@ class SqlQueue:
             parts.append(f"WHERE {' AND '.join(where)}")
         parts.append(self.sql["queue_order"])
         if want.limit is not None:
-            parts.append("LIMIT :limit")
+            parts.append("LIMIT :limit + 0")
             values["limit"] = want.limit
         return [task_of(row) for row in self.db.rows("\n".join(parts), values)]
 
@@ -247,6 +247,7 @@ class SqlQueue:
 
     def new_id(self, draft: Draft, now: datetime) -> str:
         """A free id for a draft; inside the transaction that uses it."""
+        self.db.rows(self.sql["lock_graph"])  # two machines must not take one id
         if draft.id is not None:
             if self.exists(check_id(draft.id)):
                 raise Refused(f"issue {draft.id} already exists")

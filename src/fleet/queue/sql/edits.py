@@ -4,7 +4,6 @@ A task that a supervisor runs carries its lease. Whoever changes its status or h
 outside takes the lease away, and the supervisor's own later settle is then refused.
 """
 
-import os
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
@@ -12,10 +11,9 @@ from typing import Any
 from msgspec import UNSET, Struct, UnsetType, structs
 
 from fleet.errors import BadInput, Refused
-from fleet.queue.sql import TITLE_LIMIT, SqlQueue
+from fleet.queue.sql import TITLE_LIMIT, SqlQueue, talk
 from fleet.queue.sql.claims import claimed, same_actor
 from fleet.queue.sql.reading import blockers_of, open_children
-from fleet.queue.sql.rows import to_micros
 from fleet.queue.sql.writing import in_status, save, take
 from fleet.schemas import Dependency, Status, Task
 
@@ -113,7 +111,7 @@ def reopen(queue: SqlQueue, task_id: str, *, reason: str, actor: str) -> Edit:
         after = structs.replace(in_status(before, "open", now), defer_until=None, updated_at=now)
         save(queue, after)
         if reason:
-            _comment(queue, task_id, actor, reason, now)
+            talk.comment(queue, task_id, author=actor, text=reason, at=now)
         return Edit(before, after)
 
 
@@ -187,14 +185,10 @@ def _changed(task: Task, change: Change, now: datetime) -> Task:
         task = in_status(task, "open", now)
     elif isinstance(change.defer_until, datetime) and change.defer_until > now:
         task = in_status(task, "deferred", now)
-    if change.assignee is not None and change.assignee != task.assignee:
-        task = structs.replace(
-            task,
-            assignee=change.assignee,
-            lease_owner=None,
-            lease_until=None,
-            heartbeat_at=None,
-        )
+    if change.assignee is not None:
+        if not same_actor(change.assignee, task.assignee):
+            task = structs.replace(task, lease_owner=None, lease_until=None, heartbeat_at=None)
+        task = structs.replace(task, assignee=change.assignee)
     more: dict[str, Any] = dict(change.fields)
     if change.defer_until is not UNSET:
         more["defer_until"] = change.defer_until
@@ -232,16 +226,3 @@ def _adopt(queue: SqlQueue, task_id: str, parent: str, actor: str, now: datetime
             created_by=actor,
         )
         queue.depend(edge)
-
-
-def _comment(queue: SqlQueue, task_id: str, author: str, text: str, now: datetime) -> None:
-    from uuid import UUID
-
-    values = {
-        "id": str(UUID(bytes=os.urandom(16), version=4)),
-        "task_id": task_id,
-        "author": author,
-        "text": text,
-        "now": to_micros(now),
-    }
-    queue.db.rows(queue.more("edits.sql")["insert_comment"], values)

@@ -7,7 +7,7 @@ tasks.estimated_minutes, tasks.started_at, tasks.closed_at, tasks.close_reason, 
 tasks.not_before, tasks.external_ref, tasks.metadata, tasks.extra, tasks.fence, tasks.lease_owner, tasks.lease_until,
 tasks.heartbeat_at,
 (SELECT string_agg(l.label, '
-' ORDER BY l.label) FROM labels l WHERE l.task_id = tasks.id)
+') FROM labels l WHERE l.task_id = tasks.id)
 
 -- name: held_up
 -- True while the task, or any of its ancestors, waits for another task or is put off. Most tasks
@@ -62,9 +62,10 @@ AND NOT {held_up}
 
 -- name: claim
 -- Picked once, before the update: a subquery that the engine may run again would lock more.
+-- `+ 0`, since SQLite plans a bare `LIMIT :count` anew each time it is given a value.
 WITH picked (id) AS MATERIALIZED (
     SELECT tasks.id FROM tasks {by_queue_order} WHERE {claimable}
-    ORDER BY tasks.priority, tasks.created_at, tasks.id LIMIT :count
+    ORDER BY tasks.priority, tasks.created_at, tasks.id LIMIT :count + 0
     {skip_locked}
 )
 UPDATE tasks
@@ -142,4 +143,4 @@ tasks.status <> 'closed'
 tasks.lease_owner = :leased_by
 
 -- name: ids_holding
-SELECT id FROM tasks WHERE {holds} ORDER BY id LIMIT :limit
+SELECT id FROM tasks WHERE {holds} ORDER BY id LIMIT :limit + 0

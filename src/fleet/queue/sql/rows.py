@@ -64,7 +64,8 @@ def task_of(row: Row) -> Task:
         lease_owner=row[26],
         lease_until=from_micros(row[27]),
         heartbeat_at=from_micros(row[28]),
-        labels=tuple(row[29].split("\n")) if row[29] else (),
+        # Sorted here, since each server sorts by its own language.
+        labels=tuple(sorted(row[29].split("\n"))) if row[29] else (),
         cwd=settings.get("cwd"),
         coder=settings.get("coder"),
         model=settings.get("model"),

@@ -97,7 +97,7 @@ def search(queue: SqlQueue, want: Search) -> list[Task]:
     where = Where(queue, want)
     parts = [sql["found"], where.text, f"ORDER BY {_order(queue, want, where.values)}"]
     if want.limit is not None and fits is None:
-        parts.append("LIMIT :limit")
+        parts.append("LIMIT :limit + 0")
         where.values["limit"] = want.limit
     tasks = [task_of(row) for row in queue.db.rows("\n".join(parts), where.values)]
     return tasks if fits is None else [task for task in tasks if fits(task)][: want.limit]
