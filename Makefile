@@ -2,7 +2,7 @@
 PY := .venv/bin/python
 UV := $(shell command -v uv 2>/dev/null)
 
-.PHONY: help demo setup test check bench docs clean
+.PHONY: help demo setup test check bench chaos docs clean
 
 help:  ## say what can be made
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -45,6 +45,9 @@ check: setup  ## lint, types, room contracts, docs
 
 bench: setup  ## print the figures that we defend, as ratios of one run
 	$(PY) -m tests.bench
+
+chaos: setup  ## 1,000 tasks while supervisors and keepers are killed: 15 minutes at most
+	$(PY) -m tests.chaos
 
 docs: setup  ## write docs/cli.md anew from the program
 	$(PY) -m tests.docs.reference

@@ -122,6 +122,8 @@ SCRIPTS = {
         "b=q Quick one two -p 1 -t bug -l q1",
         "show {b} --json",
         "create x --metadata '[1]' --id fleet-t9",
+        "create x --append-notes more --id fleet-t10 --json",
+        "create x --waits-for nope --id fleet-t11",
         "BD_JSON_ENVELOPE=1 create x --json --deps nope",
         "= --readonly create x --json",
     ],
@@ -232,7 +234,9 @@ SCRIPTS = {
         "= close {d} --claim-next",
         "= ready --claim",
         "= close {g} --reason-file -<<<from a file\\n",
+        "reopen {g} -r why --json",
         "show {g} --json",
+        "= close {g} --continue",
         "= close",
     ],
 }
@@ -241,6 +245,10 @@ SCRIPTS = {
 ACCEPTED = {
     "create x --metadata '[1]' --id fleet-t9": "metadata is where fleet keeps a task's directory,"
     " so it has to be an object",
+    "create x --append-notes more --id fleet-t10 --json": "bd drops what was given",
+    "create x --waits-for nope --id fleet-t11": "bd makes a task that waits for nothing",
+    "show {g} --json": "the reason for reopening is kept as a comment; bd has a journal for it",
+    "= close {g} --continue": "there are no molecules to go on in, and it is better to say so",
     "stats --json": "bd does not compute the lead time and does not count the status pinned",
     "= create x --deps {a},related:{a}": "bd's text ends with the number of one of its issues",
 }

@@ -15,7 +15,7 @@ from fleet.control.stopping import stop
 from fleet.control.supervision import NotRunning, restart
 from fleet.errors import FleetError
 from fleet.supervisor import identity
-from fleet.supervisor.history import history, read_ending
+from fleet.supervisor.history import read_ending
 from fleet.supervisor.sole import LOCK, Holder, supervisor_of
 from fleet.taskdir.rundir import all_runs
 from tests.story.stage import PATIENCE, wait_gone
@@ -205,7 +205,7 @@ def test_stop_ends_the_run_and_blocks_the_task(home):
     assert f"Stopped {task_id}: stopped by ada" in out
     assert "bye" in run.stdout.read_text()
     assert home.control.get(task_id).status == "blocked"
-    assert history(run.task_dir).attempts == 0
+    assert read_ending(run).attempts == 0
     assert run.exit().stop == "graceful"
 
 
@@ -248,7 +248,7 @@ def test_a_run_without_a_supervisor_is_shown_and_can_be_stopped(home):
     home.supervise()
     home.settled(task_id, "blocked")
     assert "stopped by ada" in home.control.get(task_id).notes
-    assert history(run.task_dir).attempts == 0
+    assert read_ending(run).attempts == 0
 
 
 def test_a_supervisor_that_hangs_cannot_keep_a_run_from_being_stopped(home):
@@ -263,7 +263,7 @@ def test_a_supervisor_that_hangs_cannot_keep_a_run_from_being_stopped(home):
     supervisor.send_signal(signal.SIGCONT)
     home.settled(task_id, "blocked")
     assert "stopped by ada" in home.control.get(task_id).notes
-    assert history(run.task_dir).attempts == 0
+    assert read_ending(run).attempts == 0
 
 
 def test_a_paused_fleet_starts_nothing_until_it_is_resumed(home):
@@ -293,7 +293,7 @@ def test_a_retried_task_has_all_its_attempts_again(home):
     home.supervise()
     home.settled(task_id, "blocked")
     (run,) = all_runs(home.home.task(task_id))
-    assert history(run.task_dir).attempts == 1
+    assert read_ending(run).attempts == 1
     (home.root / "ready").touch()
     assert f"{task_id} is open again" in home.fleet("retry", task_id.removeprefix("fleet-"))
     home.settled(task_id, "closed")
@@ -308,7 +308,9 @@ def test_a_task_that_waits_for_its_next_attempt_is_tried_at_once(home):
     folder = home.running(task_id).task_dir
     home.until(folder, lambda: home.control.get(task_id).not_before is not None)
     home.fleet("retry", task_id)
-    home.running(task_id, number=2)
+    run = home.running(task_id, number=2)
+    ending = home.until(run.path, lambda: read_ending(run))
+    assert ending.attempts == 1  # the one before was forgotten
 
 
 def test_a_running_task_is_not_retried(home):

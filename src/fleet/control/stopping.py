@@ -18,7 +18,7 @@ from fleet.errors import InvalidTask, Refused
 from fleet.queue.bd.actor import actor
 from fleet.schemas import Status, Stopped, Task
 from fleet.supervisor import process
-from fleet.supervisor.history import Ending, read_ending, write_ending
+from fleet.supervisor.history import Ending, history, read_ending, write_ending
 from fleet.supervisor.process import Running
 from fleet.supervisor.settle import Facts, decide
 from fleet.supervisor.sole import supervisor_of
@@ -121,7 +121,7 @@ def _tell_keeper(fleet: Control, task: Task, *, by: str, now: bool, patience: fl
             keeper.wait(patience)
             keeper.close()
     if run is not None and not lives(fleet, task) and read_ending(run) is None:
-        _leave_word(fleet, run, by)
+        _leave_word(fleet, task, run, by)
     return _seen(fleet, task)
 
 
@@ -142,22 +142,24 @@ def _seen(fleet: Control, task: Task) -> StopEnd:
     )
 
 
-def _leave_word(fleet: Control, run: Run, by: str) -> None:
+def _leave_word(fleet: Control, task: Task, run: Run, by: str) -> None:
     """A supervisor settles by this, as by what an earlier one decided before it died."""
     seen = read_progress(run)
+    past = history(run.task_dir, before=run.number)
     facts = Facts(
         run=run.number,
         started=True,
         said=said.read(run.path),
         tool_calls=seen.tool_calls if seen else 0,
-        attempts=0,
+        attempts=past.attempts,
         retry_limit=fleet.config.retry_limit,
-        full_contexts=0,
+        full_contexts=past.full_contexts,
         progress=False,
         jitter=0.0,
     )
     outcome, moment = Stopped(by=by), datetime.now(UTC)
     decision = decide(outcome, facts, moment)
+    after = past.after(outcome, decision, started=True, progress=False)
     ending = Ending(
         outcome=outcome,
         settlement=decision.settlement,
@@ -165,6 +167,9 @@ def _leave_word(fleet: Control, run: Run, by: str) -> None:
         why=decision.why,
         progress=False,
         at=moment,
+        fence=task.fence,
+        attempts=after.attempts,
+        full_contexts=after.full_contexts,
         tokens=seen.tokens if seen else 0,
         cost_usd=seen.cost_usd if seen else None,
         tool_calls=facts.tool_calls,

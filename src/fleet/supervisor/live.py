@@ -65,6 +65,8 @@ class Live:
     ) -> None:
         self.lease = lease
         self.run = run
+        #: Another supervisor, or this one before, had it; it may have written of it already.
+        self.adopted = adopted
         self.coder = coder
         self.keeper: Keeper | None = None
         self.reading = Reading()

@@ -11,10 +11,11 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from fleet.coders.base import Coder
 from fleet.config import Config
 from fleet.errors import BadInput
 from fleet.queue.base import LeaseLost
-from fleet.schemas import Blocked, Lease, RateLimited, Released, Settlement, Stopped, Task
+from fleet.schemas import Blocked, Failed, Lease, RateLimited, Released, Settlement, Stopped, Task
 from fleet.supervisor import events
 from fleet.supervisor.cooling import Cooling
 from fleet.supervisor.desk import Desk
@@ -25,7 +26,7 @@ from fleet.supervisor.live import Live, Over
 from fleet.supervisor.log import Log
 from fleet.supervisor.process import Orphaned, Running, adopt
 from fleet.supervisor.runs import Runs, context_of, state_now
-from fleet.supervisor.settle import spread
+from fleet.supervisor.settle import UNDATED_LIMIT, spread
 from fleet.supervisor.shims import make_shims
 from fleet.taskdir import Home
 from fleet.taskdir.rundir import Run, latest_run
@@ -240,13 +241,22 @@ class Work:
         now = self._now()
         known = read_ending(live.run)
         ending = known or end_of(live, state, self.config, now, random.random())  # noqa: S311
-        if isinstance(ending.outcome, RateLimited) and isinstance(ending.settlement, Released):
-            self.cooling.cool(live.coder.name, ending.settlement.not_before or now, now)
+        self._cool(live.coder, ending, now)
         live.publish()
-        if known is None or not events.ends_with(live.run, "fleet_ended"):
+        if not (live.adopted and events.ends_with(live.run, "fleet_ended")):
             live.note("fleet_ended", now, outcome=type(ending.outcome).__name__, why=ending.why)
         evidence = partial(write_ending, live.run, ending) if known is None else _nothing
         self.settle(live.lease, ending.settlement, ending.why, live.run.task_dir, evidence)
+
+    def _cool(self, coder: Coder, ending: Ending, now: datetime) -> None:
+        """Leave a coder alone that any other task would meet the same wall with."""
+        match ending.outcome, ending.settlement:
+            case RateLimited(), Released(not_before=until) if until is not None:
+                self.cooling.cool(coder.name, until, now)
+            case Failed() as failed, _ if failed.is_account:
+                self.cooling.cool(coder.name, now + UNDATED_LIMIT, now)
+            case _:
+                pass
 
     def settle(
         self,

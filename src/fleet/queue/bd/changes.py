@@ -43,8 +43,10 @@ def change_of(call: Call) -> Change:
     )
 
 
-def changes_nothing(change: Change) -> bool:
-    """Is there nothing on the line but conditions?"""
+def changes_nothing(call: Call, change: Change) -> bool:
+    """Is there nothing on the line but conditions? An empty or a wrong change is one, too."""
+    if call.line.has("append-notes") or call.line.has("metadata"):
+        return False
     conditions = Change(
         force=change.force,
         session=change.session,
@@ -112,7 +114,7 @@ def checked(call: Call, change: Change) -> Change:
     kind = change.fields.get("issue_type", "task")
     if kind not in values.TYPES:
         raise BadInput(f"validation failed: invalid issue type {kind}")
-    if change.merge_metadata is not None and not isinstance(change.merge_metadata, dict):
+    if call.line.has("metadata") and not isinstance(change.merge_metadata, dict):
         raise BadInput("validation failed: metadata merge must be a JSON object")
     keys = (*(change.merge_metadata or ()), *change.unset_metadata)
     for key in () if call.line.has("metadata") else keys:

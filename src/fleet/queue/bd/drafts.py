@@ -96,9 +96,10 @@ def _description(call: Call) -> str:
 
 
 def _type(call: Call, wrong: str) -> str:
-    kind = values.issue_type(call.line.text("type", "task"))
+    word = call.line.text("type", "task")
+    kind = values.issue_type(word)
     if kind not in values.TYPES:
-        raise Failure(f"{wrong}invalid issue type: {kind}")
+        raise Failure(f"{wrong}invalid issue type: {word}")
     return kind
 
 

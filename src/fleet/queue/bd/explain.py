@@ -94,7 +94,8 @@ def _say(
     held: Mapping[str, Sequence[Blocker]],
     known: Mapping[str, Task],
 ) -> None:
-    call.say(f"\n📊 Ready Work Explanation\n\n● Ready ({len(ready)} issues):\n")
+    heading = f"● Ready ({len(ready)} issues):" if ready else "○ No ready work"
+    call.say(f"\n📊 Ready Work Explanation\n\n{heading}\n")
     for shape in _ready_shapes(call, ready):
         call.say(f"  {shape['id']} [P{shape['priority']}] {shape['title']}")
         call.say(f"    Reason: {shape['reason']}")

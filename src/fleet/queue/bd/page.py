@@ -127,7 +127,8 @@ def _relations(around: Around) -> list[str]:
     for table, near in ((_BELOW, around.dependencies), (_ABOVE, around.dependents)):
         for kind, heading, arrow in table:
             told.add(kind)
-            lines = [_other(task, arrow) for task, type_ in near if type_ == kind]
+            named = heading == "PARENT"
+            lines = [_other(task, arrow, named=named) for task, type_ in near if type_ == kind]
             if lines and heading == "CHILDREN" and around.task.issue_type == "epic":
                 lines.append(_progress([task for task, type_ in near if type_ == kind]))
             if lines:
@@ -139,8 +140,9 @@ def _relations(around: Around) -> list[str]:
     return parts
 
 
-def _other(task: Task, arrow: str) -> str:
-    kind = f"({task.issue_type.upper()}) " if task.issue_type == "epic" else ""
+def _other(task: Task, arrow: str, *, named: bool = False) -> str:
+    """A neighbour; `named` says of an epic that it is one."""
+    kind = "(EPIC) " if named and task.issue_type == "epic" else ""
     return f"{arrow} {icon(task)} {task.id}: {kind}{task.title} P{task.priority}"
 
 

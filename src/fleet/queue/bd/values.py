@@ -99,7 +99,8 @@ def metadata(call: Call, *, channel: Channel) -> Any:
         try:
             text = Path(place).read_text(encoding="utf-8")
         except OSError as error:
-            why = f"open {place}: {_go(error)}"
+            done = "read" if isinstance(error, IsADirectoryError) else "open"
+            why = f"{done} {place}: {_go(error)}"
             raise Failure(f"failed to read metadata file {place}: {why}", channel=channel) from None
         except UnicodeDecodeError:
             raise Failure(f"{place} is not valid UTF-8", channel=channel) from None
@@ -131,7 +132,8 @@ def text_of(call: Call, place: str, what: str, *, channel: Channel) -> str:
         text = call.stdin.read() if place == "-" else Path(place).read_text(encoding="utf-8")
         text.encode()
     except OSError as error:
-        why = f"failed to open file: open {place}: {_go(error)}"
+        done = "read" if isinstance(error, IsADirectoryError) else "open"
+        why = f"failed to {done} file: {done} {place}: {_go(error)}"
         raise Failure(f"reading {what} file: {why}", channel=channel) from None
     except UnicodeError:
         source = "standard input" if place == "-" else place

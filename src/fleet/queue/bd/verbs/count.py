@@ -84,13 +84,6 @@ def _say(call: Call, now: Figures, *, skipped: bool) -> None:
         ("Ready to Work", "(skipped)" if skipped else now.ready),
     ):
         call.say(f"  {name + ':':<23} {number}")
-    for name, number in (
-        ("Deferred", now.by_status.get("deferred", 0)),
-        ("Pinned", now.by_status.get("pinned", 0)),
-        ("Epics to close", now.finished_epics),
-    ):
-        if number:
-            call.say(f"  {name + ':':<23} {number}")
     call.say("\nFor more details, use 'bd list' to see individual issues.\n")
 
 

@@ -37,7 +37,8 @@ def _create(call: Call) -> int:
             change = Change(status=status, force=True)
             task = edit(call.queue, task.id, change, actor=call.actor).after
     values.warn_of_spaces(call, draft.labels)
-    _warn_of_the_past(call, draft.defer_until)
+    if not call.line.switch("silent"):
+        _warn_of_the_past(call, draft.defer_until)
     _tell(call, task)
     return 0
 

@@ -28,7 +28,7 @@ def _list(call: Call) -> int:
             "bd list does not accept positional arguments; use flags instead (see bd list --help)",
             channel="err",
         )
-    call.lacks("watch", "offset", "mol-type", "wisp-type")
+    call.lacks("watch", "offset", "deps", "mol-type", "wisp-type")
     if line.switch("skip-labels") and _label_flags(call):
         return _refuse_skip_labels(call)
     want = _wanted(call)
@@ -208,6 +208,7 @@ LIST = Verb(
         Flag("no-pager", "switch", help="Accepted for compatibility"),
         Flag("watch", "switch", "w", help="Not on this queue"),
         Flag("offset", "number", help="Not on this queue"),
+        Flag("deps", "switch", help="Not on this queue"),
         Flag("mol-type", help="Not on this queue"),
         Flag("wisp-type", help="Not on this queue"),
     ),

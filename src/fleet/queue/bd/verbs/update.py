@@ -24,7 +24,7 @@ def _update(call: Call) -> int:
     if not call.words:
         raise Failure(NO_ID)
     change = change_of(call)
-    if changes_nothing(change):
+    if changes_nothing(call, change):
         call.say("No updates specified")
         return 0
     updated: list[Task] = []
