@@ -4,7 +4,6 @@ A task that a supervisor runs carries its lease. Whoever changes its status or h
 outside takes the lease away, and the supervisor's own later settle is then refused.
 """
 
-import os
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
@@ -15,7 +14,6 @@ from fleet.errors import BadInput, Refused
 from fleet.queue.sql import TITLE_LIMIT, SqlQueue
 from fleet.queue.sql.claims import claimed, same_actor
 from fleet.queue.sql.reading import blockers_of, open_children
-from fleet.queue.sql.rows import to_micros
 from fleet.queue.sql.writing import in_status, save, take
 from fleet.schemas import Dependency, Status, Task
 
@@ -113,7 +111,9 @@ def reopen(queue: SqlQueue, task_id: str, *, reason: str, actor: str) -> Edit:
         after = structs.replace(in_status(before, "open", now), defer_until=None, updated_at=now)
         save(queue, after)
         if reason:
-            _comment(queue, task_id, actor, reason, now)
+            from fleet.queue.sql.talk import comment
+
+            comment(queue, task_id, author=actor, text=reason)
         return Edit(before, after)
 
 
@@ -228,16 +228,3 @@ def _adopt(queue: SqlQueue, task_id: str, parent: str, actor: str, now: datetime
             created_by=actor,
         )
         queue.depend(edge)
-
-
-def _comment(queue: SqlQueue, task_id: str, author: str, text: str, now: datetime) -> None:
-    from uuid import UUID
-
-    values = {
-        "id": str(UUID(bytes=os.urandom(16), version=4)),
-        "task_id": task_id,
-        "author": author,
-        "text": text,
-        "now": to_micros(now),
-    }
-    queue.db.rows(queue.more("edits.sql")["insert_comment"], values)

@@ -22,10 +22,6 @@ DELETE FROM labels WHERE task_id = :id AND label = :label
 -- name: delete_parents
 DELETE FROM dependencies WHERE task_id = :id AND type = 'parent-child'
 
--- name: insert_comment
-INSERT INTO comments (id, task_id, author, text, created_at)
-VALUES (:id, :task_id, :author, :text, :now)
-
 -- name: sleepers
 SELECT 1 FROM tasks WHERE status = 'deferred' AND defer_until <= :now LIMIT 1
 
