@@ -6,6 +6,7 @@ from msgspec.structs import replace
 
 from fleet.queue.bd.call import Call
 from fleet.queue.bd.shapes import Shape, issue, parent_of
+from fleet.queue.sql.graph import cycles
 from fleet.queue.sql.reading import Blocker, Tally, blocked, edges_from, tallies, tasks_of
 from fleet.queue.sql.search import Search, search
 from fleet.schemas import BLOCKING, Task
@@ -51,7 +52,7 @@ def _put(
             "summary": {
                 "total_ready": len(ready),
                 "total_blocked": len(waiting),
-                "cycle_count": 0,  # the queue refuses an edge that would close one
+                "cycle_count": len(cycles(call.queue)),
             },
         }
     )

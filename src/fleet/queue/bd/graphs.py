@@ -10,10 +10,13 @@ from fleet.schemas import Task
 def draw(call: Call, tasks: Sequence[Task]) -> None:
     """Print the graph in the form that --format names."""
     form = call.line.text("format")
-    edges = [edge for of in edges_from(call.queue, [task.id for task in tasks]).values()
-             for edge in of]  # fmt: skip
-    shown = {task.id for task in tasks}
-    edges = [edge for edge in edges if edge.depends_on_id in shown]
+    shown = {task.id: task for task in tasks}
+    edges = [
+        edge
+        for of in edges_from(call.queue, [*shown]).values()
+        for edge in of
+        if edge.depends_on_id in shown
+    ]
     if form == "digraph":
         for edge in edges:
             call.say(f"{edge.task_id} {edge.depends_on_id}")

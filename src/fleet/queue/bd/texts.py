@@ -83,9 +83,8 @@ def tree(
         lines.append(f"{indent}{branch}{line(task)}")
         children = below.pop(task.id, [])
         for number, child in enumerate(reversed(children)):
-            last = number == 0
-            stack.append((child, indent + under, "└── " if last else "├── ",
-                          "    " if last else "│   "))  # fmt: skip
+            joint, beside = ("├── ", "│   ") if number else ("└── ", "    ")
+            stack.append((child, indent + under, joint, beside))
     return lines
 
 

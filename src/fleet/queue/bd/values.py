@@ -153,8 +153,8 @@ def _go(error: OSError) -> str:
 def description(call: Call, *, channel: Channel) -> str | None:
     """The description from whichever flag gave it; None if none did."""
     line = call.line
-    given = [(name, line.text(name)) for name in ("description", "body", "message")
-             if line.has(name)]  # fmt: skip
+    names = [name for name in ("description", "body", "message") if line.has(name)]
+    given = [(name, line.text(name)) for name in names]
     place = "-" if line.switch("stdin") else line.text("body-file")
     if place and given:
         raise Failure(

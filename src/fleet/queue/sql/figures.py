@@ -6,8 +6,10 @@ from typing import Literal
 from msgspec import Struct
 
 from fleet.queue.sql import SqlQueue
+from fleet.queue.sql.graph import epics
 from fleet.queue.sql.reading import blocked
-from fleet.queue.sql.search import Search, Where
+from fleet.queue.sql.search import Search
+from fleet.queue.sql.where import Where
 
 Group = Literal["status", "priority", "issue_type", "assignee", "label"]
 
@@ -68,6 +70,6 @@ def figures(queue: SqlQueue, *, assignee: str = "") -> Figures:
         by_status=by_status,
         blocked=sum(held for _, held in unfinished),
         ready=sum(status == "open" and not held for status, held in unfinished),
-        finished_epics=int(queue.db.rows(sql["finished_epics"])[0][0]),
+        finished_epics=sum(epic.eligible for epic in epics(queue)),
         lead_hours=round(float(lead) / _MICROSECONDS_AN_HOUR, 2),
     )
