@@ -33,8 +33,8 @@ else
 endif
 	touch $@ .venv/runs
 
-test: setup  ## run the tests
-	$(PY) -m pytest
+test: setup  ## run the tests, on all cores
+	$(PY) -m pytest -n auto --dist loadfile
 
 check: setup  ## lint, types, room contracts, docs
 	.venv/bin/ruff check .
