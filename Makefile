@@ -2,10 +2,24 @@
 PY := .venv/bin/python
 UV := $(shell command -v uv 2>/dev/null)
 
-.PHONY: help setup test check bench docs clean
+.PHONY: help demo setup test check bench chaos docs clean
 
 help:  ## say what can be made
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+demo: .venv/runs  ## watch fleet at work with simulated agents
+	@$(PY) -m fleet demo
+
+# Only what fleet itself needs.
+.venv/runs: pyproject.toml constraints.txt
+ifneq ($(UV),)
+	uv venv --quiet --allow-existing .venv
+	uv pip install --quiet --compile-bytecode --python $(PY) -c constraints.txt -e .
+else
+	python3 -m venv .venv
+	$(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt -e .
+endif
+	touch $@
 
 setup: .venv/ready  ## make .venv with everything that tests and checks need
 
@@ -17,7 +31,7 @@ else
 	python3 -m venv .venv
 	$(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt -r requirements-dev.txt -e '.[postgres]'
 endif
-	touch $@
+	touch $@ .venv/runs
 
 test: setup  ## run the tests
 	$(PY) -m pytest
@@ -31,6 +45,9 @@ check: setup  ## lint, types, room contracts, docs
 
 bench: setup  ## print the figures that we defend, as ratios of one run
 	$(PY) -m tests.bench
+
+chaos: setup  ## 1,000 tasks while supervisors and keepers are killed: 15 minutes at most
+	$(PY) -m tests.chaos
 
 docs: setup  ## write docs/cli.md anew from the program
 	$(PY) -m tests.docs.reference

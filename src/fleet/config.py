@@ -74,6 +74,13 @@ KEYS: Mapping[str, Key] = {
             high=100,
         ),
         Key(
+            "retry_wait_s",
+            10,
+            "How long a failed task waits before it is tried again, in seconds; doubled each time.",
+            low=1,
+            high=3600,
+        ),
+        Key(
             "grace_s",
             10,
             "How long a stopped agent has to end by itself before it is killed, in seconds.",
@@ -112,6 +119,7 @@ class Config(Struct, frozen=True, kw_only=True):
     context_pressure_threshold_pct: int = 90
     permissions: Permissions = "edit"
     retry_limit: int = 3
+    retry_wait_s: int = 10
     grace_s: int = 10
     queue: str = "embedded"
     busy_timeout_s: int = 5

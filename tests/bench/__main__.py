@@ -1,7 +1,13 @@
-"""Print every figure beside its goal. Speed is shown, not asserted: this always ends with 0."""
+"""Print every figure beside its goal. Speed is shown, not asserted: this always ends with 0.
+
+python -m tests.bench [module…]
+"""
 
 import importlib
 import pkgutil
+import sys
+from collections.abc import Iterator
+from types import ModuleType
 
 from rich.console import Console
 from rich.table import Table
@@ -9,13 +15,20 @@ from rich.table import Table
 import tests.bench as benches
 
 
-def main() -> None:
+def chosen(names: list[str]) -> Iterator[ModuleType]:
+    """The modules that give figures; others of this folder are programs of their own."""
+    for found in pkgutil.iter_modules(benches.__path__):
+        if found.name != "__main__" and (not names or found.name in names):
+            module = importlib.import_module(f"tests.bench.{found.name}")
+            if hasattr(module, "figures"):
+                yield module
+
+
+def main(names: list[str]) -> None:
     table = Table("figure", "value", "goal", "", "measured")
     short: list[str] = []
-    for module in pkgutil.iter_modules(benches.__path__):
-        if module.name == "__main__":
-            continue
-        for figure in importlib.import_module(f"tests.bench.{module.name}").figures():
+    for module in chosen(names):
+        for figure in module.figures():
             sign = "≤" if figure.at_most else "≥"
             verdict = "holds" if figure.holds else "FALLS SHORT"
             table.add_row(
@@ -28,4 +41,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

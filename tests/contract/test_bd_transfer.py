@@ -63,6 +63,7 @@ def fill(desk):
     desk.ok("human dismiss fleet-c because of reasons")
     desk.ok(["remember", "a memory of it", "--key", "m"])
     desk.ok("defer fleet-b")
+    desk.ok("update fleet-a --claim")
 
 
 def lines(desk, line="export --all"):

@@ -34,7 +34,7 @@ if not os.environ.get("FLEET_SLOW"):
             "test_a_task_put_off_is_deferred",
             "test_among_equals_the_oldest_comes_first",
             "test_a_lease_that_ran_out_can_be_taken_over",
-            "test_a_blocked_parent_holds_its_child_up",
+            "test_a_new_task_can_hold_up_an_older_one",
             "test_a_cycle_is_refused_whole",
             "test_blocked_waits_for_a_person",
             "test_closed_ends_the_task_for_good",

@@ -17,7 +17,7 @@ def test_the_embedded_queue_is_the_model(tmp_path):
         home.mkdir()
         return [open_embedded(home, clock=clock) for _ in range(2)]
 
-    check_against_model(open_handles, examples=150)
+    check_against_model(open_handles, examples=100)
 
 
 def test_the_postgres_queue_is_the_model(postgres_dsn):

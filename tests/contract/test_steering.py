@@ -1,5 +1,6 @@
 """What steering asks of a queue, the same on all three."""
 
+import os
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -13,6 +14,7 @@ from fleet.queue.base import Draft
 from fleet.schemas import Blocked, Closed, Released
 from fleet.taskdir import Home, make
 from tests.contract.beads_home import beads_home, pristine_home
+from tests.simulated.beads import SimulatedBeads
 
 __all__ = ["beads_home", "pristine_home"]
 
@@ -20,14 +22,22 @@ TTL = timedelta(minutes=5)
 ENV = {"USER": "ada"}
 
 
-@pytest.fixture(params=["embedded", "postgres", "beads"])
-def fleet(request, tmp_path):
+#: The stand-in for bd is much faster: the real one plays where its own part matters most.
+ON_REAL_BD = pytest.mark.parametrize("fleet", ["embedded", "postgres", "beads"], indirect=True)
+ON_STAND_IN = pytest.mark.parametrize("fleet", ["embedded", "postgres", "stand-in"], indirect=True)
+
+
+@pytest.fixture
+def fleet(request, tmp_path, monkeypatch):
     """An open home on each queue."""
     queue, home = request.param, Home(tmp_path / "home")
-    if queue == "beads":
-        home = Home(request.getfixturevalue("beads_home"))
-    elif queue == "postgres":
+    if queue == "postgres":
         queue = request.getfixturevalue("postgres_dsn")
+    elif queue == "beads":
+        home = Home(request.getfixturevalue("beads_home"))
+    elif queue == "stand-in":
+        queue, home = "beads", Home(SimulatedBeads(tmp_path).home)
+        monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     make(home)
     fleet = Control(home, Config(queue=queue))
     yield fleet
@@ -40,6 +50,7 @@ def claimed(fleet, title="Fix it"):
     return lease
 
 
+@ON_REAL_BD
 def test_a_blocked_task_goes_back_into_the_queue(fleet):
     """Open, nobody's, and the next to be claimed."""
     lease = claimed(fleet)
@@ -49,6 +60,7 @@ def test_a_blocked_task_goes_back_into_the_queue(fleet):
     assert [lease.task.id for lease in fleet.queue.claim("us", ttl=TTL)] == [task.id]
 
 
+@ON_STAND_IN
 def test_a_waiting_task_that_is_retried_waits_no_more(fleet):
     """It is open already; only its wait stands in the way."""
     later = datetime.now(UTC) + timedelta(hours=1)
@@ -58,6 +70,7 @@ def test_a_waiting_task_that_is_retried_waits_no_more(fleet):
     assert [lease.task.id for lease in fleet.queue.claim("us", ttl=TTL)] == [task.id]
 
 
+@ON_STAND_IN
 def test_nobodys_claim_is_undone_by_an_old_look(fleet):
     """The task was claimed again after it was read."""
     lease = claimed(fleet)
@@ -69,6 +82,7 @@ def test_nobodys_claim_is_undone_by_an_old_look(fleet):
     assert fleet.queue.get(task.id).lease_owner == "them"
 
 
+@ON_REAL_BD
 def test_tasks_are_counted_by_their_status(fleet):
     """The closed ones too."""
     fleet.queue.settle(claimed(fleet), Closed(reason="done"))

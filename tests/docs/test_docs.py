@@ -4,10 +4,12 @@ import re
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from fleet import errors
 from fleet.cli import COMMANDS
 from tests.docs import reference
+from tests.unit.test_demo_summary import AS_STAGED, text
 
 ROOT = Path(__file__).parents[2]
 PAGES = [
@@ -51,7 +53,20 @@ def test_the_exit_codes_of_the_spec_are_those_of_the_errors():
 
 def test_the_readme_names_the_way_in():
     """A newcomer starts with one command."""
-    assert "make test" in (ROOT / "README.md").read_text(encoding="utf-8")
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert "make demo" in readme
+    assert "make test" in readme
+
+
+def test_the_readme_shows_what_the_demo_says():
+    """Each line of the sample is one that the demo prints today, but for ids."""
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    sample = readme.partition("```\nWhat happened\n")[2].partition("```")[0]
+    remedies = [line.strip() for line in sample.splitlines() if "→" in line]
+    said = AS_STAGED.said + AS_STAGED.said[:1]
+    printed = text(structs.replace(AS_STAGED, said=said))
+    assert len(remedies) >= 5
+    assert [line for line in remedies if line not in printed] == []
 
 
 def test_every_command_has_a_line_of_help():

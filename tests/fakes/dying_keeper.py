@@ -1,20 +1,23 @@
-"""The real keeper, killed at one point of its life: dying_keeper.py RUN_DIR LOCK_FD.
+"""The real keeper, killed or slow at one point of its life: dying_keeper.py RUN_DIR LOCK_FD.
 
-KEEPER is the path of the keeper's source, and DIE_AT one of the points below.
+KEEPER is the path of the keeper's source, and DIE_AT or PAUSE_AT one of the points below.
 """
 
 import os
 import signal
+import time
 from pathlib import Path
 
-source, point = os.environ["KEEPER"], os.environ["DIE_AT"]
+source = os.environ["KEEPER"]
 keeper = {"__name__": "keeper"}
 exec(compile(Path(source).read_text(), source, "exec"), keeper)
 
 
 def die(here):
-    if here == point:
+    if here == os.environ.get("DIE_AT"):
         os.kill(os.getpid(), signal.SIGKILL)
+    if here == os.environ.get("PAUSE_AT"):
+        time.sleep(0.3)
 
 
 def around(name, before, after=""):

@@ -76,8 +76,10 @@ class Bd:
             target = self.issues[edge["depends_on_id"]]
             if edge["type"] in BLOCKING and target["status"] != "closed":
                 return True
-            if edge["type"] == "parent-child" and self.waits(target):
-                return True
+            if edge["type"] == "parent-child":
+                put_off = target["status"] == "deferred" and target["defer_until"] > now()
+                if put_off or self.waits(target):
+                    return True
         return False
 
     def detailed(self, issue):

@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.story.scene import Scene
 from tests.story.stage import Stage
 
 
@@ -11,3 +12,11 @@ def stage(tmp_path):
     stage = Stage(tmp_path)
     yield stage
     stage.close()
+
+
+@pytest.fixture
+def scene(tmp_path):
+    """A fleet home whose supervisors and agents are gone after the test."""
+    scene = Scene(tmp_path)
+    yield scene
+    scene.close()

@@ -22,6 +22,36 @@ from tests.story.stage import FAKES, PATIENCE
 WORKED = """echo '{"kind":"tool_use","calls":[{"id":"1","name":"Edit"}]}'"""
 
 
+class Screen:
+    """What a command printed on its terminal."""
+
+    def __init__(self, fd: int) -> None:
+        self._fd = fd
+        self.text = ""
+
+    def until(self, text):
+        """Read until this text has appeared."""
+        end = time.monotonic() + PATIENCE
+        while text not in self.text:
+            assert time.monotonic() < end, self.text
+            assert self._read(), self.text
+
+    def rest(self):
+        """Read to the end; all that was printed."""
+        while self._read():
+            pass
+        os.close(self._fd)
+        return self.text
+
+    def _read(self):
+        try:
+            data = os.read(self._fd, 65536)
+        except OSError:  # how Linux says that the other end is closed
+            return False
+        self.text += data.decode(errors="replace")
+        return bool(data)
+
+
 class Steered:
     """One home, its commands, and its supervisor if one was started."""
 
@@ -67,6 +97,18 @@ class Steered:
         )  # fmt: skip
         self.processes.append(process)
         return process
+
+    def start_on_terminal(self, *args):
+        """Start a command on a terminal of its own; the process and the terminal's other end."""
+        ours, theirs = os.openpty()
+        process = subprocess.Popen(
+            [sys.executable, "-m", "fleet", *args],
+            env={**self.env, "TERM": "xterm-256color"}, cwd=self.root, stdin=theirs, stdout=theirs,
+            stderr=theirs, start_new_session=True,
+        )  # fmt: skip
+        os.close(theirs)
+        self.processes.append(process)
+        return process, Screen(ours)
 
     def supervise(self):
         """Start a supervisor; it holds the home when this returns."""

@@ -89,10 +89,11 @@ def test_an_agent_that_cannot_start_says_why(stage, change, stage_name, number):
     assert ending.signal is None
 
 
-def test_the_attempt_counts_before_the_program_runs(stage):
-    """`started` is there for the agent's first instruction, so no poison can run uncounted."""
+def test_the_attempt_counts_before_the_program_runs(stage, monkeypatch):
+    """`started` is there for the agent's first instruction, however slow the keeper writes it."""
+    monkeypatch.setattr(process, "_program", lambda: str(FAKES / "dying_keeper.py"))
     run = stage.run(*sh("cat runs/1/started"), cwd=str(stage.root / "task"))
-    assert stage.start(run).wait(PATIENCE)
+    assert stage.start(run, PAUSE_AT="before started", KEEPER=keeper.__file__).wait(PATIENCE)
     assert output(run) == (run.path / "started").read_text()
 
 

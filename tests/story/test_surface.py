@@ -11,10 +11,11 @@ import msgspec
 import pytest
 
 from fleet.control.questions import FILE
+from fleet.control.stopping import stop
 from fleet.control.supervision import NotRunning, restart
 from fleet.errors import FleetError
 from fleet.supervisor import identity
-from fleet.supervisor.history import history, read_ending
+from fleet.supervisor.history import read_ending
 from fleet.supervisor.sole import LOCK, Holder, supervisor_of
 from fleet.taskdir.rundir import all_runs
 from tests.story.stage import PATIENCE, wait_gone
@@ -101,6 +102,34 @@ def test_the_files_of_a_task_are_printed_byte_for_byte(home):
     assert actions[-1] == "blocked"
 
 
+def test_a_file_on_a_terminal_is_shown_and_not_obeyed(home):
+    """An agent's plan can neither colour the screen nor clear it."""
+    task_id = home.add("true")
+    artifacts = home.home.task(task_id) / "artifacts"
+    artifacts.mkdir(parents=True)
+    (artifacts / "PLAN_AND_STATUS.md").write_bytes(b"1.\tgo \x1b[2J\xff \xe2\x9c\x93\n")
+    process, screen = home.start_on_terminal("task", task_id, "plan")
+    assert screen.rest().replace("\r\n", "\n") == "1.\tgo \\x1b[2J\ufffd ✓\n"
+    assert process.wait(PATIENCE) == 0
+
+
+def test_the_table_is_renewed_in_place_until_it_is_interrupted(home):
+    """A task that comes appears by itself; Ctrl-C is how one leaves."""
+    process, screen = home.start_on_terminal("tasks", "--watch")
+    screen.until("No tasks in progress.")
+    task_id = home.add("echo up; exec sleep 600")
+    home.supervise()
+    screen.until(task_id)
+    process.send_signal(signal.SIGINT)
+    screen.rest()
+    assert process.wait(PATIENCE) == 0
+
+
+def test_watching_needs_a_terminal(home):
+    """A file full of cursor moves is of no use to anybody."""
+    assert "--watch needs a terminal" in home.fleet("tasks", "--watch", code=2)
+
+
 def test_a_missing_file_is_an_error_that_names_its_writer(home):
     """Exit code 1, and what would have to happen."""
     task_id = home.add("true")
@@ -176,7 +205,7 @@ def test_stop_ends_the_run_and_blocks_the_task(home):
     assert f"Stopped {task_id}: stopped by ada" in out
     assert "bye" in run.stdout.read_text()
     assert home.control.get(task_id).status == "blocked"
-    assert history(run.task_dir).attempts == 0
+    assert read_ending(run).attempts == 0
     assert run.exit().stop == "graceful"
 
 
@@ -219,7 +248,22 @@ def test_a_run_without_a_supervisor_is_shown_and_can_be_stopped(home):
     home.supervise()
     home.settled(task_id, "blocked")
     assert "stopped by ada" in home.control.get(task_id).notes
-    assert history(run.task_dir).attempts == 0
+    assert read_ending(run).attempts == 0
+
+
+def test_a_supervisor_that_hangs_cannot_keep_a_run_from_being_stopped(home):
+    """Its keeper is told directly; once the supervisor wakes, it settles as the person wished."""
+    task_id = home.add("echo up; exec sleep 600")
+    supervisor = home.supervise()
+    run = home.said(task_id, "up")
+    supervisor.send_signal(signal.SIGSTOP)
+    end = stop(home.control, home.control.get(task_id), now=True, margin=0.5, env=home.env)
+    assert (end.ended, end.settled) == (True, False)
+    assert run.exit() is not None
+    supervisor.send_signal(signal.SIGCONT)
+    home.settled(task_id, "blocked")
+    assert "stopped by ada" in home.control.get(task_id).notes
+    assert read_ending(run).attempts == 0
 
 
 def test_a_paused_fleet_starts_nothing_until_it_is_resumed(home):
@@ -249,7 +293,7 @@ def test_a_retried_task_has_all_its_attempts_again(home):
     home.supervise()
     home.settled(task_id, "blocked")
     (run,) = all_runs(home.home.task(task_id))
-    assert history(run.task_dir).attempts == 1
+    assert read_ending(run).attempts == 1
     (home.root / "ready").touch()
     assert f"{task_id} is open again" in home.fleet("retry", task_id.removeprefix("fleet-"))
     home.settled(task_id, "closed")
@@ -264,7 +308,9 @@ def test_a_task_that_waits_for_its_next_attempt_is_tried_at_once(home):
     folder = home.running(task_id).task_dir
     home.until(folder, lambda: home.control.get(task_id).not_before is not None)
     home.fleet("retry", task_id)
-    home.running(task_id, number=2)
+    run = home.running(task_id, number=2)
+    ending = home.until(run.path, lambda: read_ending(run))
+    assert ending.attempts == 1  # the one before was forgotten
 
 
 def test_a_running_task_is_not_retried(home):

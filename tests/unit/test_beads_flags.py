@@ -2,7 +2,7 @@
 
 import pytest
 
-from fleet.queue.beads.flags import scan, split_verb, take, typed
+from fleet.queue.beads.flags import scan, split_verb, typed
 
 
 @pytest.mark.parametrize(
@@ -27,19 +27,6 @@ def test_a_value_that_looks_like_a_flag_is_a_value():
     """`--title --metadata` has a title, and no metadata."""
     (part,) = scan(["--title", "--metadata"])
     assert (part.flag, part.value) == ("--title", "--metadata")
-
-
-def test_own_flags_are_taken_out_wherever_they_stand():
-    """Both spellings count, the last one wins, and what only looks like a flag stays."""
-    line = ["--coder", "agy", "-d", "--coder", "T", "--model=o3", "--coder=codex", "--", "--model"]
-    taken, rest = take(line, ("--coder", "--model"))
-    assert taken == {"--coder": "codex", "--model": "o3"}
-    assert rest == ["-d", "--coder", "T", "--", "--model"]
-
-
-def test_an_own_flag_without_a_value_is_told():
-    """A flag at the end has no value; the caller decides what that means."""
-    assert take(["T", "--coder"], ("--coder",)) == ({"--coder": None}, ["T"])
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """`fleet bd` on beads: the user's words reach bd as they are, and bd's answer reaches the user."""
 
 import io
+import json
 import os
 import signal
 import subprocess
@@ -175,7 +176,9 @@ class TestCreate:
     def test_a_refusal_is_passed_on_with_its_code(self, beads):
         """What bd says is not an exception: the user sees it as bd put it."""
         made = create(beads.home, ["T", "--type=banana"], HERE, bd=str(beads.bd))
-        assert (made.code, made.err, made.issues) == (1, "invalid issue type: banana", ())
+        assert (made.code, made.err, made.issues) == (1, "Error: invalid issue type: banana\n", ())
+        raw = create(beads.home, ["T", "--type=banana", "--json"], HERE, bd=str(beads.bd))
+        assert "invalid issue type" in json.loads(raw.out)["data"]["error"]
 
     def test_a_description_can_be_piped_in(self, beads, queue):
         """Standard input is read before anything is locked, and handed to bd."""

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 #: Each command, the module of `fleet.cli` that holds it, and its line in `fleet --help`. The line
 #: stands here so that the overview loads no command at all.
 COMMANDS: Mapping[str, tuple[str, str]] = {
+    "demo": ("demo", "Watch fleet at work with simulated agents, in a temporary directory."),
     "init": ("init", "Make the fleet home and choose its queue."),
     "bd": ("bd", "The task tracker: create, list, update and close tasks."),
     "run": ("run", "Work through the queue with as many agents as there are slots."),

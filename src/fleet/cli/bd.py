@@ -52,9 +52,9 @@ def bd(args: Sequence[str]) -> int:
     flags = rest[: rest.index("--")] if "--" in rest else rest  # behind it stands only text
     if name == "help" or "--help" in flags or "-h" in flags:
         return _help(args)
-    told = own_task.heard(args, os.environ)
+    told = own_task.answer_of(args, os.environ)
     if told is not None:
-        print("\n".join(told))
+        print(told)
         return 0
     fleet = control.opened()
     try:

@@ -8,13 +8,27 @@ no queue, so it works from inside a coder's sandbox, on every queue alike.
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+import msgspec
+from msgspec import Struct
+
 from fleet.errors import BadInput, FleetError
 from fleet.flags import FlagError, Parsed, parse
 from fleet.queue import bd as tracker
 from fleet.taskdir import home_from
 from fleet.taskdir.said import Said, record
 
+#: Commands that say how the task stands.
 _SPEAKING = ("close", "done", "update", "reopen")
+#: Commands that would take the task away from the run that works on it.
+_TAKING = ("assign", "defer", "delete", "reclaim", "unclaim")
+
+
+class Heard(Struct, frozen=True, kw_only=True):
+    """What an agent said of its task: what to keep, and what to answer."""
+
+    said: Said
+    status: str
+    answer: str
 
 
 def own_task(env: Mapping[str, str]) -> tuple[str, Path] | None:
@@ -30,14 +44,14 @@ def own_task(env: Mapping[str, str]) -> tuple[str, Path] | None:
     return (task_id, folder) if folder.parent == expected and folder.is_dir() else None
 
 
-def heard(args: Sequence[str], env: Mapping[str, str]) -> list[str] | None:
-    """Record what the line says of the agent's own task.
+def answer_of(args: Sequence[str], env: Mapping[str, str]) -> str | None:
+    """Record what the line says of the agent's own task, and answer it as bd would.
 
-    The lines to print for it; None if the line says nothing of that, and is for the queue.
+    None: the line says nothing of that, and is for the queue.
     """
     own = own_task(env)
     name, rest = tracker.split_command(args)
-    verb = tracker.find_verb(name) if own is not None and name in _SPEAKING else None
+    verb = tracker.find_verb(name) if own and name in (*_SPEAKING, *_TAKING) else None
     if own is None or verb is None:
         return None
     task_id, run_dir = own
@@ -45,34 +59,47 @@ def heard(args: Sequence[str], env: Mapping[str, str]) -> list[str] | None:
         line = parse((*verb.flags, *tracker.GLOBAL), rest)
     except FlagError:
         return None  # the tracker explains what is wrong with the line
-    ids = line.words[:1] if name == "done" else line.words
-    if task_id not in ids:
+    words = line.words[:1] if name == "done" else line.words
+    if task_id not in words and f"fleet-{words[0] if words else ''}" != task_id:
         return None
-    if len(ids) > 1:
+    _refuse_others(name, words, task_id)
+    heard = _understood(name, line, task_id)
+    if heard is None:
+        return None
+    record(run_dir, heard.said)
+    if not line.switch("json"):
+        return heard.answer
+    shape = [{"id": task_id, "status": heard.status, "note": heard.answer}]
+    return msgspec.json.format(msgspec.json.encode(shape), indent=2).decode()
+
+
+def _refuse_others(name: str, words: Sequence[str], task_id: str) -> None:
+    if name in _TAKING:
+        raise BadInput(
+            f"{name} is not for {task_id}: this run works on it",
+            hint=f"Close it (bd close {task_id} --reason …), or ask a person:"
+            f' bd update {task_id} --status blocked --notes "QUESTION: …"',
+        )
+    if len(words) > 1:
         raise BadInput(
             f"{name} {task_id} by itself: it is the task of this run",
             hint="Close or change other tasks with a command of their own.",
         )
-    return _record(name, line, task_id, run_dir)
 
 
-def _record(name: str, line: Parsed, task_id: str, run_dir: Path) -> list[str] | None:
-    if name in ("close", "done"):
-        reasons = (*line.list("reason"), *line.words[1:])
-        record(run_dir, Said(done=" ".join(reasons) or "Closed"))
-        return [f"✓ Closed {task_id}: recorded. fleet checks the work once this run has ended."]
-    if name == "reopen":
-        record(run_dir, Said())
-        return [f"✓ Reopened {task_id}: the claim is taken back."]
-    status = line.text("status")
+def _understood(name: str, line: Parsed, task_id: str) -> Heard | None:
+    status = {"close": "closed", "done": "closed", "reopen": "open"}.get(name, line.text("status"))
     notes = line.text("notes") or line.text("append-notes")
-    if status == "blocked":
-        record(run_dir, Said(blocked=notes))
-        return [f"✓ Updated issue: {task_id}: recorded as blocked. Now end this run."]
     if status == "closed":
-        record(run_dir, Said(done=notes or "Closed"))
-        return [f"✓ Updated issue: {task_id}: recorded as closed. Now end this run."]
-    if status in ("open", "in_progress") or line.switch("claim"):
-        record(run_dir, Said())
-        return [f"✓ Updated issue: {task_id}: it is yours already."]
-    return None
+        reasons = (*line.list("reason"), *line.words[1:]) or (notes,)
+        said = Said(done=" ".join(filter(None, reasons)) or "Closed")
+        answer = f"✓ Closed {task_id}: recorded. fleet checks the work once this run has ended."
+    elif status == "blocked":
+        said = Said(blocked=notes)
+        answer = f"✓ Updated issue: {task_id}: recorded as blocked. Now end this run."
+    elif status in ("open", "in_progress") or line.switch("claim"):
+        said = Said()
+        answer = f"✓ Updated issue: {task_id}: it is yours, and nothing is claimed of it."
+    else:
+        return None
+    return Heard(said=said, status=status or "in_progress", answer=answer)

@@ -20,12 +20,12 @@ def command(coder: str | None, until_idle: bool, quiet: bool) -> None:
     fleet = control.opened()
     if coder is not None:
         fleet.check_coder(coder)
-    from fleet.supervisor.loop import Supervisor
+    from fleet.supervisor.loop import supervise
 
     def echo(text: str) -> None:
         if not quiet:
             click.echo(text)
 
-    supervisor = Supervisor(fleet.home, fleet.config, coder=coder, until_idle=until_idle, echo=echo)
-    if supervisor.run():
-        os.execv(sys.executable, [sys.executable, "-m", "fleet", *sys.argv[1:]])  # noqa: S606
+    if supervise(fleet.home, fleet.config, coder=coder, until_idle=until_idle, echo=echo):
+        # The same command line once more: a new fleet takes over, and agents never notice.
+        os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])  # noqa: S606

@@ -24,12 +24,12 @@ def command(as_json: bool) -> int:
 
         click.echo(pretty(seen))
     else:
-        for name, value in _rows(seen, now):
+        for name, value in rows(seen, now):
             click.echo(f"{name + ':':<12}{one_line(value)}")
     return 0 if seen.running else 1
 
 
-def _rows(seen: Supervision, now: datetime) -> list[tuple[str, str]]:
+def rows(seen: Supervision, now: datetime) -> list[tuple[str, str]]:
     rows = [("supervisor", _supervisor(seen, now))]
     if seen.running or seen.runs:
         adopted = "" if seen.running else ", unsupervised; a new supervisor adopts them"

@@ -5,7 +5,8 @@ import click
 from fleet import control
 from fleet.cli.task_ids import task_id
 from fleet.cli.text import one_line
-from fleet.control.steering import stop
+from fleet.control.stopping import stop
+from fleet.control.supervision import is_supervised
 
 
 @click.command("stop")
@@ -23,6 +24,8 @@ def command(task_id: str, now: bool) -> int:
         click.echo(f"See it: fleet tasks. Kill it: fleet stop {end.task_id} --now", err=True)
         return 1
     click.echo(f"Stopped {end.task_id}: {one_line(end.why) or end.status}")
-    if not end.supervised:
+    if not end.settled and is_supervised(fleet):
+        click.echo("The supervisor has not taken note of it yet: fleet status")
+    elif not end.settled:
         click.echo("No supervisor is running: the task is settled when one starts (fleet run).")
     return 0

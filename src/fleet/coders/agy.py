@@ -30,6 +30,7 @@ class AgyCoder(Coder):
     # Its login is in the keyring, which is found over the session bus, or below $HOME.
     passes = ("DBUS_SESSION_BUS_ADDRESS",)
     prints_ending = True
+    shows_tools = True
     can_resume = True
     exit_reasons = MappingProxyType({3: "rate_limit"})
 

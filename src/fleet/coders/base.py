@@ -64,6 +64,8 @@ class Coder(ABC):
     #: The CLI always says that it is done, so a stream without that word is no success.
     prints_ending: bool = False
     can_resume: bool = False
+    #: Its events tell of every tool that the agent uses, so none told is none used.
+    shows_tools: bool = False
     #: The session id is ours to choose (`Options.session_id`).
     takes_session_id: bool = False
     #: What an exit code means, where the CLI has codes of its own.
@@ -129,6 +131,8 @@ class Coder(ABC):
             event = self.normalize_second(raw_line) if second else self.normalize_event(raw_line)
         except Exception as error:  # noqa: BLE001 - a coder may be anybody's code; one line is not the run
             event = lines.bad(f"{type(error).__name__}: {error}: {raw_line}")
+        if event is not None and not isinstance(event, Event):  # pyright: ignore[reportUnnecessaryIsInstance]
+            event = lines.bad(f"{type(event).__name__} instead of an Event: {raw_line}")
         if event is None or event.ts is not None:
             return event
         return msgspec.structs.replace(event, ts=now)

@@ -34,6 +34,7 @@ class ClaudeCoder(Coder):
     passes = ("ANTHROPIC_BASE_URL", "ANTHROPIC_CUSTOM_HEADERS")
     prompt_on_stdin = True
     prints_ending = True
+    shows_tools = True
     can_resume = True
     takes_session_id = True
 

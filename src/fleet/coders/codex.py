@@ -31,6 +31,7 @@ class CodexCoder(Coder):
     passes = ("OPENAI_BASE_URL",)
     prompt_on_stdin = True
     prints_ending = True
+    shows_tools = True
     can_resume = True
 
     def build_argv(self, task: Task, task_dir: Path) -> list[str]:

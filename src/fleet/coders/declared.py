@@ -59,6 +59,7 @@ def load(path: Path) -> type[Coder]:
         "prompt_on_stdin": spec.prompt == "stdin",
         "prints_ending": any(rule.terminal == "success" for rule in spec.event),
         "can_resume": "{resume}" in str(spec.argv),
+        "shows_tools": any(rule.call is not None for rule in spec.event),
         "takes_session_id": "{session_id}" in str(spec.argv),
         "exit_reasons": MappingProxyType(exits),
     }

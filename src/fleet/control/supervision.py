@@ -13,6 +13,7 @@ from fleet.errors import FleetError
 from fleet.queue.doorbell import Doorbell
 from fleet.queue.embedded import BELL
 from fleet.supervisor import identity
+from fleet.supervisor.cooling import Cooling
 from fleet.supervisor.sole import Holder, supervisor_of
 from fleet.supervisor.state import PAUSED, read_snapshot
 from fleet.taskdir import Home
@@ -65,7 +66,7 @@ def supervision(fleet: Control, now: datetime) -> Supervision:
         slots=fleet.config.max_concurrent,
         paused=since is not None,
         paused_since=since,
-        cooling={coder: end for coder, end in snapshot.cooling.items() if end > now},
+        cooling=Cooling(fleet.home.path).active(now),
         queue_problem=problem or (snapshot.queue_problem if holder else ""),
         lost_log_lines=snapshot.lost_log_lines if holder else 0,
         tasks=tasks,

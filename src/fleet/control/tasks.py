@@ -116,7 +116,7 @@ def _look(fleet: Control, task: Task, *, supervised: bool, owner: str) -> InProg
     try:
         place = fleet.place(task)
         run = latest_run(fleet.home.task(task.id))
-        if run is not None and not _is_of_lease(run, task):
+        if run is not None and not is_of_lease(run, task):
             run = None  # an earlier attempt; this lease's run is still to come
         sight = Sight(supervised=supervised, owner=owner)
         progress = None
@@ -209,7 +209,8 @@ def _last_sign(run: Run, progress: Progress, started: Started | None) -> datetim
     return max((sign for sign in signs if sign is not None), default=None)
 
 
-def _is_of_lease(run: Run, task: Task) -> bool:
+def is_of_lease(run: Run, task: Task) -> bool:
+    """The run belongs to the lease that the task is under, not to an earlier one."""
     if task.lease_owner is None or task.lease_until is None:
         return False
     lease = Lease(task=task, owner=task.lease_owner, fence=task.fence, until=task.lease_until)

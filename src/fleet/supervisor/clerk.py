@@ -70,11 +70,12 @@ class Clerk:
                 raise answer
             then(answer)
 
-    def close(self) -> None:
-        """Finish what was asked, then let go of the queue."""
+    def close(self, patience: float) -> bool:
+        """Finish what was asked, then let go of the queue. False: it did not answer in time."""
         self._closing.set()
         self._asked.put(None)
-        self._threads[0].join()
+        self._threads[0].join(patience)
+        return not self._threads[0].is_alive()
 
     def _work(self) -> None:
         queue: Queue | None = None
@@ -96,7 +97,8 @@ class Clerk:
                 queue = queue or self._open()
                 if queue.wait(_LISTEN):
                     self._answer(None, None)
-            except QueueError:
+            except (FleetError, OSError):
+                # The clerk meets the same trouble and reports it; we only try to hear again.
                 self._closing.wait(_REST)
         if queue is not None:
             queue.close()
@@ -108,7 +110,9 @@ class Clerk:
 
 
 def _as_queue_error(error: BaseException) -> BaseException:
-    """What the tracker refuses (a task that was deleted) is the queue's answer, not our fault."""
+    """What keeps the queue from answering is its answer, whoever is to blame for it."""
     if isinstance(error, FleetError) and not isinstance(error, QueueError):
         return QueueError(error.message, hint=error.hint)
+    if isinstance(error, OSError):  # a full disk under the queue or under the evidence
+        return QueueError(f"{error.filename or 'the disk'}: {error.strerror or error}")
     return error

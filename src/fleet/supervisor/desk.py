@@ -1,48 +1,63 @@
 """The supervisor's dealings with the queue: claims, leases, settlements, requests.
 
-All through the clerk's thread. A failing queue pauses claiming and is asked again; settlements
-are never dropped.
+All through the clerk's thread. What fails is asked again, each thing at its own pace, and nothing
+is dropped: so a queue that fails pauses what needs it and no more, and heals by itself.
 """
 
 import time
 from collections.abc import Callable
 from datetime import timedelta
 from functools import partial
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from fleet.errors import QueueError
+from fleet.errors import BadInput, NotFound, QueueError, Refused
 from fleet.queue.base import Filter, LeaseLost, Queue
 from fleet.schemas import Lease, Request, Settlement, Task
 from fleet.supervisor.clerk import Clerk
 
 LEASE = timedelta(minutes=10)
 RENEW = 60.0
-#: A failing queue is asked again after this long, doubled up to the longest.
-SHORTEST_PAUSE, LONGEST_PAUSE = 0.25, 30.0
+#: What failed is asked again after this long, doubled up to the longest.
+SHORTEST_PAUSE, LONGEST_PAUSE = 0.25, 10.0
 
 T = TypeVar("T")
 Say = Callable[[str, str], None]
 
 
+class Ask:
+    """One thing that was asked of the queue."""
+
+    def __init__(self, what: Callable[[Queue], Any], then: Callable[[Any], None]) -> None:
+        self.what = what
+        self.then = then
+        self.failures = 0
+        #: When it is asked again, on the monotonic clock.
+        self.due = 0.0
+
+
 class Desk:
     """Asks, remembers what was asked, and asks again what failed."""
 
-    def __init__(self, open_queue: Callable[[], Queue], owner: str, say: Say) -> None:
-        self.clerk = Clerk(open_queue)
+    def __init__(self, clerk: Clerk, owner: str, say: Say) -> None:
+        self.clerk = clerk
         self.owner = owner
         self._say = say
-        #: What the queue said when it last failed; empty while it answers.
-        self.problem = ""
-        self._pause = SHORTEST_PAUSE
-        self._again: list[Callable[[], None]] = []
-        self._again_at = 0.0
+        #: What failed, and what the queue said to it.
+        self._failing: dict[Ask, str] = {}
         self.claiming = False
         self._renew_at = 0.0
+        self._asking = False
+        self._obeyed: set[str] = set()
+
+    @property
+    def problem(self) -> str:
+        """What the queue said when it last failed; empty while it answers."""
+        return next(iter(self._failing.values()), "")
 
     @property
     def busy(self) -> bool:
         """Something was asked and is not answered yet."""
-        return self.clerk.waiting > 0 or bool(self._again)
+        return self.clerk.waiting > 0 or bool(self._failing)
 
     def claim(self, count: int, then: Callable[[list[Lease]], None]) -> None:
         self.claiming = True
@@ -64,69 +79,96 @@ class Desk:
         self._ask(lambda queue: [t for t in queue.find(want) if t.not_before], then)
 
     def settle(
-        self, lease: Lease, settlement: Settlement, then: Callable[[Task | LeaseLost], None]
+        self,
+        lease: Lease,
+        settlement: Settlement,
+        then: Callable[[Task | LeaseLost], None],
+        evidence: Callable[[], None] = lambda: None,
     ) -> None:
-        self._ask(lambda queue: queue.settle(lease, settlement), then)
+        """End a lease. `evidence` is written first, on the clerk's thread."""
+
+        def settled(queue: Queue) -> Task | LeaseLost:
+            evidence()
+            return _or_lost(lease, lambda: queue.settle(lease, settlement))
+
+        self._ask(settled, then)
 
     def requests(self, then: Callable[[Request], None]) -> None:
         """Each wish of a person, once; it is answered when it was handed over."""
+        if self._asking:
+            return
+        self._asking = True
 
         def each(requests: list[Request]) -> None:
+            self._asking = False
             for request in requests:
-                then(request)
-                self._ask(partial(_answered, request), _nothing)
+                if request.id not in self._obeyed:
+                    self._obeyed.add(request.id)
+                    then(request)
+                    self._ask(partial(_answered, request), self._obeyed.discard)
 
         self._ask(lambda queue: queue.requests(), each)
 
-    def renew_due(self) -> bool:
+    def renew_due(self, now: float) -> bool:
         """It is time to renew all leases; asked once a minute, answered True once."""
-        if time.monotonic() < self._renew_at:
+        if now < self._renew_at:
             return False
-        self._renew_at = time.monotonic() + RENEW
+        self._renew_at = now + RENEW
         return True
 
     def renew(self, lease: Lease, then: Callable[[Lease | LeaseLost], None]) -> None:
-        self._ask(lambda queue: queue.renew(lease, ttl=LEASE), then)
+        self._ask(lambda queue: _or_lost(lease, lambda: queue.renew(lease, ttl=LEASE)), then)
 
     def tend(self) -> None:
         """Ask again what failed, once its time has come."""
-        if self._again and time.monotonic() >= self._again_at:
-            again, self._again = self._again, []
-            for ask in again:
-                ask()
+        now = time.monotonic()
+        for ask in [ask for ask in self._failing if 0 < ask.due <= now]:
+            self._send(ask)
 
     @property
     def next_moment(self) -> float:
-        """When `tend` or a renewal has something to do, on the monotonic clock."""
-        return min(self._renew_at, self._again_at if self._again else self._renew_at)
+        """When `tend` has something to do, on the monotonic clock."""
+        return min((ask.due for ask in self._failing if ask.due), default=float("inf"))
 
     def _ask(self, what: Callable[[Queue], T], then: Callable[[T], None]) -> None:
-        def heard(answer: T | QueueError) -> None:
-            if isinstance(answer, QueueError):
-                self._failed(answer)
-                self._again.append(partial(self._ask, what, then))
-            else:
-                self._healed()
-                then(answer)
+        self._send(Ask(what, then))
 
-        self.clerk.ask(what, heard)
+    def _send(self, ask: Ask) -> None:
+        ask.due = 0.0
+        self.clerk.ask(ask.what, partial(self._heard, ask))
 
-    def _failed(self, error: QueueError) -> None:
-        if not self.problem:
-            self._say("queue_failed", f"the queue fails, claiming pauses: {error.message}")
-        self.problem = error.message
-        self._again_at = time.monotonic() + self._pause
-        self._pause = min(self._pause * 2, LONGEST_PAUSE)
+    def _heard(self, ask: Ask, answer: Any) -> None:
+        if isinstance(answer, QueueError):
+            self._failed(ask, answer)
+            return
+        if self._failing.pop(ask, None) is not None:
+            self._healed()
+        ask.then(answer)
+
+    def _failed(self, ask: Ask, error: QueueError) -> None:
+        if not self._failing:
+            self._say("queue_failed", f"the queue fails: {error.message}")
+        self._failing[ask] = error.message
+        pause = min(SHORTEST_PAUSE * 2 ** min(ask.failures, 10), LONGEST_PAUSE)
+        ask.failures += 1
+        ask.due = time.monotonic() + pause
 
     def _healed(self) -> None:
-        if self.problem:
+        """Something that had failed did not: whatever else failed need not wait any more."""
+        for ask in self._failing:
+            ask.due = ask.due and time.monotonic()
+        if not self._failing:
             self._say("queue_healed", "the queue answers again")
-        self.problem, self._pause = "", SHORTEST_PAUSE
 
 
-def _answered(request: Request, queue: Queue) -> None:
+def _or_lost(lease: Lease, attempt: Callable[[], T]) -> T | LeaseLost:
+    """What a queue refuses for good (the task is gone) is a lost lease, not a failing queue."""
+    try:
+        return attempt()
+    except (NotFound, Refused, BadInput) as error:
+        return LeaseLost(task_id=lease.task.id, why=error.message)
+
+
+def _answered(request: Request, queue: Queue) -> str:
     queue.answered(request)
-
-
-def _nothing(_: None) -> None:
-    pass
+    return request.id

@@ -1,4 +1,4 @@
-"""What earlier runs of a task came to: `runs/<n>/outcome.json`, and the counts drawn from them.
+"""What earlier runs of a task came to: `runs/<n>/outcome.json`, and the counts that it carries.
 
 A run's outcome is written once, before the queue is told. Whoever finds one after a crash settles
 by it and counts nothing twice. `.failures` repeats the count for people.
@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Struct
 
 from fleet.errors import InvalidTask
-from fleet.schemas import ContextFull, Outcome, Settlement
+from fleet.schemas import Closed, ContextFull, Outcome, Released, Settlement
 from fleet.supervisor.settle import Decision
 from fleet.taskdir.atomic import write_atomically
 from fleet.taskdir.plain import read_plain
@@ -33,6 +33,13 @@ class Ending(Struct, frozen=True, kw_only=True):
     why: str
     progress: bool
     at: datetime
+    #: The fence of the lease that it was decided under; None where nobody said.
+    fence: int | None = None
+    #: The counts after this run: failed attempts, and how many runs in a row up to this one
+    #: ended for want of context without progress, or never started.
+    attempts: int = 0
+    full_contexts: int = 0
+    never_started: int = 0
     #: What the run used, as far as its CLI told.
     tokens: int = 0
     cost_usd: float | None = None
@@ -49,7 +56,20 @@ class History(Struct, frozen=True, kw_only=True):
 
     attempts: int = 0
     full_contexts: int = 0
+    never_started: int = 0
     last: Ending | None = None
+
+    def after(
+        self, outcome: Outcome, decision: Decision, *, started: bool, progress: bool
+    ) -> "History":
+        """The counts once a run has ended so. What counts or moves on starts the rows anew."""
+        failed = decision.counts and not isinstance(decision.settlement, Closed)
+        full = self.full_contexts + isinstance(outcome, ContextFull)
+        return History(
+            attempts=self.attempts + failed,
+            full_contexts=0 if decision.counts or progress else full,
+            never_started=0 if started else self.never_started + 1,
+        )
 
 
 def read_ending(run: Run) -> Ending | None:
@@ -63,22 +83,31 @@ def read_ending(run: Run) -> Ending | None:
 
 def write_ending(run: Run, ending: Ending) -> None:
     write_atomically(run.path / FILE, msgspec.json.encode(ending))
-    count = history(run.task_dir).attempts
-    write_atomically(run.task_dir / FAILURES, f"{count}\n".encode())
+    failures = f"{ending.attempts}\n".encode()
+    write_atomically(run.task_dir / FAILURES, failures, durable=False)
 
 
 def history(task_dir: Path, before: int | None = None) -> History:
-    """The counts over all runs, or over those before a given one."""
-    forgiven = _forgiven(task_dir)
-    runs = [run for run in all_runs(task_dir) if before is None or run.number < before]
-    endings = [(run.number, ending) for run in runs if (ending := read_ending(run)) is not None]
-    attempts = sum(ending.counts for number, ending in endings if number > forgiven)
-    full = 0
-    for _, ending in reversed(endings):
-        if not isinstance(ending.outcome, ContextFull) or ending.progress or ending.counts:
-            break
-        full += 1
-    return History(attempts=attempts, full_contexts=full, last=endings[-1][1] if endings else None)
+    """The counts after the latest run, or after the latest before a given one.
+
+    A task that was settled for good and runs again does so because a person wants it: it
+    starts from nothing, as after `forgive`.
+    """
+    for run in reversed(all_runs(task_dir)):
+        if before is not None and run.number >= before:
+            continue
+        ending = read_ending(run)
+        if ending is None:
+            continue
+        if not isinstance(ending.settlement, Released) or run.number <= _forgiven(task_dir):
+            return History(last=ending)
+        return History(
+            attempts=ending.attempts,
+            full_contexts=ending.full_contexts,
+            never_started=ending.never_started,
+            last=ending,
+        )
+    return History()
 
 
 def forgive(task_dir: Path) -> None:
@@ -86,9 +115,12 @@ def forgive(task_dir: Path) -> None:
     runs = all_runs(task_dir)
     if runs:
         write_atomically(task_dir / FORGIVEN, f"{runs[-1].number}\n".encode())
-        write_atomically(task_dir / FAILURES, b"0\n")
+        write_atomically(task_dir / FAILURES, b"0\n", durable=False)
 
 
 def _forgiven(task_dir: Path) -> int:
-    data = read_plain(task_dir / FORGIVEN, _LARGEST)
+    try:
+        data = read_plain(task_dir / FORGIVEN, _LARGEST)
+    except InvalidTask:
+        return 0
     return int(data) if data and data.strip().isdigit() else 0

@@ -72,6 +72,12 @@ def marked(run_id: str) -> list[ProcessId]:
     return [who for pid in _pids() if (who := identify(pid)) and _has_mark(pid, run_id)]
 
 
+def marks(prefix: str) -> set[str]:
+    """The marks that begin so, of all processes that we may see."""
+    found = (_mark(pid) for pid in _pids())
+    return {mark for mark in found if mark.startswith(prefix)}
+
+
 def holders(lock: Path) -> list[ProcessId]:
     """Every process through which the lock at this path is held. Empty where we cannot know."""
     if not LINUX:
@@ -154,18 +160,25 @@ def _psutil_row(pid: int) -> Row | None:
 
 
 def _has_mark(pid: int, run_id: str) -> bool:
+    return _mark(pid) == run_id
+
+
+def _mark(pid: int) -> str:
+    """A process's mark; empty if it bears none, is gone or another user's."""
     if LINUX:
         try:
             environment = (_PROC / str(pid) / "environ").read_bytes()
-        except OSError:  # gone, or another user's
-            return False
-        return f"{MARK}={run_id}".encode() in environment.split(b"\0")
+        except OSError:
+            return ""
+        own = f"{MARK}=".encode()
+        found = [pair for pair in environment.split(b"\0") if pair.startswith(own)]
+        return found[0].removeprefix(own).decode(errors="replace") if found else ""
     import psutil
 
     try:
-        return psutil.Process(pid).environ().get(MARK) == run_id
+        return psutil.Process(pid).environ().get(MARK, "")
     except (psutil.Error, OSError):
-        return False
+        return ""
 
 
 def _holds(pid: int, lock: Path) -> bool:

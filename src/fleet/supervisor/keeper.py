@@ -17,7 +17,11 @@ from _json import encode_basestring_ascii, make_scanner
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     import signal
+    from collections.abc import Callable
     from typing import Any, NoReturn
+
+    #: Name by pid and start.
+    Found = dict[tuple[int, int], str]
 else:
     import _signal as signal
 
@@ -81,7 +85,7 @@ class Tree:
         self.stop: str | None = None
         #: The moment from which on everything is killed; None while nobody has to go.
         self.deadline: float | None = None
-        self.swept: dict[tuple[int, int], str] = {}
+        self.swept: Found = {}
 
     def start(self, lock: int) -> dict[str, Any] | None:
         """Fork the agent, count the attempt, and only then let it run. Its error, if it cannot."""
@@ -106,23 +110,25 @@ class Tree:
             complain("started", problem)
         return loads(text) if text else None
 
-    def keep(self) -> dict[tuple[int, int], str]:
+    def keep(self) -> Found:
         """Wait until nothing is left, or nothing more can be done; then whoever is left."""
-        sweeping, pause, give_up = False, 0.02, float("inf")
+        asked, sweeping, give_up = 0, False, float("inf")
         while self.reap() and (now := time.monotonic()) < give_up:
+            if asked in (signal.SIGTERM, signal.SIGINT):
+                self.obey(now=asked == signal.SIGINT or self.stop is not None)
             if self.status is not None and not sweeping:
                 sweeping = True
-                self.signal_all(signal.SIGTERM)
+                self.signal_all(signal.SIGTERM, descendants)
                 self.deadline = min(self.deadline or give_up, now + self.spec["sweep_grace"])
             if self.deadline is not None and now >= self.deadline:
-                self.signal_all(signal.SIGKILL)
+                self.signal_all(signal.SIGKILL, descendants)
                 give_up = min(give_up, now + PATIENCE)
-                self.deadline, pause = now + pause, min(pause * 2, 0.5)
+                self.deadline = now + 0.05
+            elif give_up < float("inf"):  # somebody died, and his children are ours now
+                self.signal_all(signal.SIGKILL, children)
             left = 0 if self.deadline is None else max(0.001, self.deadline - now)
             signal.setitimer(signal.ITIMER_REAL, left)
             asked = signal.sigwait(WAKE)
-            if asked in (signal.SIGTERM, signal.SIGINT):
-                self.obey(now=asked == signal.SIGINT or self.stop is not None)
         return descendants() if LINUX and time.monotonic() >= give_up else {}
 
     def reap(self) -> bool:
@@ -144,15 +150,15 @@ class Tree:
             self.stop = "now" if now else "graceful"
             if not now:
                 self.deadline += self.spec["grace"]
-                self.signal_all(signal.SIGTERM)
+                self.signal_all(signal.SIGTERM, descendants)
 
-    def signal_all(self, number: int) -> None:
+    def signal_all(self, number: int, look: Callable[[], Found]) -> None:
         """Parents first. Killing goes on for as long as it meets processes it has not seen."""
         if not LINUX:
             return signal_group(self.agent, number)
         seen: set[tuple[int, int]] = set()
         for _ in range(100):
-            new = {who: name for who, name in descendants().items() if who not in seen}
+            new = {who: name for who, name in look().items() if who not in seen}
             for pid, ticks in new:
                 signal_one(pid, ticks, number)
             seen.update(new)
@@ -160,9 +166,10 @@ class Tree:
                 self.swept.update(new)
             if not new or number != signal.SIGKILL:
                 break
+            look = children  # with its parent dead, whoever is left comes to us
         return None
 
-    def record(self, error: dict[str, Any] | None, left: dict[tuple[int, int], str]) -> None:
+    def record(self, error: dict[str, Any] | None, left: Found) -> None:
         """Write exit.json. A full disk may find room again; the lock is ours until then."""
         import resource
 
@@ -241,10 +248,10 @@ def prctl(option: int, value: int) -> None:
         raise OSError(f"prctl({option}, {value}) failed")
 
 
-def descendants() -> dict[tuple[int, int], str]:
-    """Name by (pid, start) of every living process below this one, parents first."""
+def descendants() -> Found:
+    """Every living process below this one, parents first."""
     rows = [row for name in os.listdir("/proc") if name.isdecimal() and (row := stat(int(name)))]
-    found: dict[tuple[int, int], str] = {}
+    found: Found = {}
     layer = {os.getpid()}
     while layer:
         below = [row for row in rows if row[1] in layer]
@@ -252,6 +259,16 @@ def descendants() -> dict[tuple[int, int], str]:
         found.update({(pid, ticks): name for pid, _, ticks, state, name in below if state != "Z"})
         layer = {row[0] for row in below}
     return found
+
+
+def children() -> Found:
+    """Those right below. One that forks and ends, again and again, outruns a look at all."""
+    try:
+        pids = read(f"/proc/self/task/{os.getpid()}/children").split()
+    except OSError:  # not every kernel has this file
+        return descendants()
+    rows = [row for pid in pids if (row := stat(int(pid)))]
+    return {(pid, ticks): name for pid, _, ticks, state, name in rows if state != "Z"}
 
 
 def stat(pid: int) -> tuple[int, int, int, str, str] | None:
@@ -295,7 +312,7 @@ def identity(pid: int) -> dict[str, Any]:
     return {"pid": pid, "start_ticks": row[2] if row else int(time.time() * 100), "boot_id": boot}
 
 
-def leftovers(found: dict[tuple[int, int], str]) -> list[dict[str, Any]]:
+def leftovers(found: Found) -> list[dict[str, Any]]:
     return [{"pid": pid, "name": name} for (pid, _), name in found.items()]
 
 

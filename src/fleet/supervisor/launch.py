@@ -1,5 +1,6 @@
 """From a lease to a living run: place, coder, prompt, environment, keeper."""
 
+import errno
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -9,9 +10,11 @@ from msgspec import Struct, structs
 from fleet import coders
 from fleet.coders.base import Coder, Options
 from fleet.coders.environment import agent_env
+from fleet.coders.reading import Reading
 from fleet.config import Config
 from fleet.errors import FleetError
-from fleet.schemas import Lease, Task
+from fleet.schemas import Event, Failed, Lease, Outcome, Task
+from fleet.supervisor.artifacts import fingerprint
 from fleet.supervisor.history import history
 from fleet.supervisor.live import Live
 from fleet.supervisor.process import Busy, start_keeper
@@ -19,11 +22,23 @@ from fleet.taskdir import Home
 from fleet.taskdir.place import place_of
 from fleet.taskdir.rundir import Run, Spec, new_run
 
+#: What a machine says that is short of something; the task has nothing to do with it.
+SHORT = frozenset(
+    {errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE, errno.ENOSPC, errno.EDQUOT, errno.EIO}
+)
+
 
 class Unfit(Struct, frozen=True):
     """The task cannot run as it is; a person has to mend it."""
 
     why: str
+
+
+class Short(Struct, frozen=True):
+    """The machine has not what a run takes: memory, processes. The run is over as it begins."""
+
+    why: str
+    live: Live
 
 
 class Ready(Struct, frozen=True, kw_only=True):
@@ -35,7 +50,7 @@ class Ready(Struct, frozen=True, kw_only=True):
 
 
 def run_id(lease: Lease) -> str:
-    """One run a lease: the id tells, after a crash, whether this lease's run was ever prepared."""
+    """The mark of a run: whose it is, and under which lease it began."""
     return f"{lease.owner}.{lease.task.id}.{lease.fence}"
 
 
@@ -52,47 +67,112 @@ def make_ready(
             home.path,
             inherited=not place.own_model,
         )
+        task = structs.replace(lease.task, cwd=place.cwd, coder=place.coder, model=place.model)
+        env = _env(home, driver, task, shims)
     except FleetError as error:
         return Unfit(error.message)
     if not Path(place.cwd).is_dir():
         return Unfit(f"its directory {place.cwd} is not there")
-    task = structs.replace(lease.task, cwd=place.cwd, coder=place.coder, model=place.model)
+    return Ready(task=task, coder=driver, env=env)
+
+
+def _env(home: Home, coder: Coder, task: Task, shims: Path) -> dict[str, str]:
     extra = {
         "FLEET_HOME": str(home.path),
         "PATH": f"{shims}{os.pathsep}{os.environ.get('PATH', os.defpath)}",
     }
-    env = agent_env(os.environ, driver, task, home.task(task.id), extra)
-    return Ready(task=task, coder=driver, env=env)
+    try:
+        return agent_env(os.environ, coder, task, home.task(task.id), extra)
+    except Exception as error:
+        # A coder may be anybody's code.
+        raise FleetError(f"coder {coder.name}: {type(error).__name__}: {error}") from error
 
 
-def launch(home: Home, config: Config, lease: Lease, ready: Ready) -> Live | Busy | Unfit:
-    """Prepare the run's directory and start its keeper."""
+def launch(home: Home, config: Config, lease: Lease, ready: Ready) -> Live | Unfit | Short:
+    """Prepare the run's directory and start its keeper. A full disk is an OSError."""
     task, coder = ready.task, ready.coder
     task_dir = home.task(task.id)
     (task_dir / "artifacts").mkdir(mode=0o700, parents=True, exist_ok=True)
-    try:
-        prompt = coder.prompt(task, task_dir).encode(errors="replace")
-        if not coder.prompt_on_stdin:
-            coder.prompt_file(task_dir).write_bytes(prompt)
-        argv = tuple(coder.build_argv(task, task_dir))
-    except Exception as error:  # noqa: BLE001 - a coder may be anybody's code
-        return Unfit(f"coder {coder.name} failed: {type(error).__name__}: {error}")
+    words = _words(coder, task, task_dir)
+    if isinstance(words, Unfit):
+        return words
+    argv, prompt = words
     spec = Spec(
         id=run_id(lease),
         argv=argv,
         cwd=str(task.cwd),
         stdin="prompt.md" if coder.prompt_on_stdin else None,
         grace=float(config.grace_s),
+        coder=str(task.coder),
+        model=coder.model,
+        artifacts=fingerprint(task_dir / "artifacts"),
     )
     run = new_run(task_dir, spec, prompt)
-    env = {**ready.env, "FLEET_RUN_DIR": str(run.path)}
-    live = Live(lease, run, coder, env=env)
     _point_to(task_dir / "log.stderr", run)
-    keeper = start_keeper(run, env)
+    env = {**ready.env, "FLEET_RUN_DIR": str(run.path)}
+    live = Live(lease, run, coder, env=env, artifacts=spec.artifacts)
+    try:
+        keeper = start_keeper(run, env)
+    except FleetError as error:
+        live.trouble = error.message
+        return Short(error.message, live)
     if isinstance(keeper, Busy):
-        return keeper
-    live.keeper = keeper
+        live.trouble = "what is left of an earlier run withstands killing"
+    else:
+        live.keeper = keeper
     return live
+
+
+def _words(coder: Coder, task: Task, task_dir: Path) -> tuple[tuple[str, ...], bytes] | Unfit:
+    """The argv and the prompt."""
+    try:
+        prompt = coder.prompt(task, task_dir).encode(errors="replace")
+        if not coder.prompt_on_stdin:
+            coder.prompt_file(task_dir).write_bytes(prompt)
+        return tuple(map(str, coder.build_argv(task, task_dir))), prompt
+    except OSError:
+        raise
+    except Exception as error:  # noqa: BLE001 - a coder may be anybody's code
+        return Unfit(f"coder {coder.name} failed: {type(error).__name__}: {error}")
+
+
+def take_over(home: Home, config: Config, lease: Lease, run: Run, shims: Path) -> Live:
+    """A run that was started by another supervisor, or by this one before, with what it began
+    with: whatever the settings say by now.
+    """
+    try:
+        spec = run.spec()
+        place = None if spec.coder else place_of(home, config, lease.task)
+        name, model = (spec.coder, spec.model) if place is None else (place.coder, place.model)
+        coder = coders.make(name, model, Options(permissions=config.permissions), home.path)
+        env = _env(home, coder, lease.task, shims)
+    except FleetError as error:
+        return Live(lease, run, Unread(error.message), env={}, adopted=True)
+    return Live(lease, run, coder, env=env, adopted=True, artifacts=spec.artifacts)
+
+
+class Unread(Coder):
+    """Stands in where a run's own coder is gone: nothing is read, and no success believed."""
+
+    name = "unread"
+    context_limit = 1
+
+    def __init__(self, why: str) -> None:
+        super().__init__("")
+        self._why = why
+
+    def build_argv(self, task: Task, task_dir: Path) -> list[str]:
+        raise NotImplementedError(self._why)
+
+    def normalize_event(self, raw_line: str) -> Event | None:
+        del raw_line
+        return None
+
+    def outcome(
+        self, reading: Reading, exit_code: int | None, signal: int | None, *, stderr: str = ""
+    ) -> Outcome:
+        del reading, exit_code, signal, stderr
+        return Failed(reason="unknown", detail=self._why)
 
 
 def _last_ending(home: Home, task: Task) -> str:

@@ -1,26 +1,36 @@
 """One run that lives: its stream read into events, and what is known of it so far."""
 
-import os
-from collections.abc import Iterator, Mapping
-from datetime import datetime
-from hashlib import sha256
-from pathlib import Path
+from collections.abc import Iterable, Mapping
+from datetime import datetime, timedelta
 
 import msgspec
-from msgspec import Struct, structs
+from msgspec import Struct
 
 from fleet.coders.base import Coder
 from fleet.coders.reading import Reading
+from fleet.errors import InvalidTask
 from fleet.schemas import Event, Lease, Outcome
-from fleet.supervisor.process import Keeper
+from fleet.supervisor import events, verdict
+from fleet.supervisor.events import FILE as EVENTS
+from fleet.supervisor.process import Ended, Keeper, NeverStarted, Vanished
 from fleet.taskdir.follow import Follower, Line
 from fleet.taskdir.rundir import Run
 
-EVENTS = "events.jsonl"
 PROGRESS = "progress.json"
-#: A task's event file that grew to this size takes no more; the raw stream is kept in the run.
-_LARGEST = 256 << 20
-_TEXT_CAP = 4000
+#: How often the coder's second stream is looked for.
+_LOOK_AGAIN = timedelta(seconds=1)
+
+__all__ = ["EVENTS", "PROGRESS", "Damaged", "Live", "Over", "Progress"]
+
+
+class Damaged(Struct, frozen=True, tag=True):
+    """Nothing of the run lives, and what was written of it cannot be read."""
+
+    why: str
+
+
+#: How the processes of a run ended.
+Over = Ended | Vanished | NeverStarted | Damaged
 
 
 class Progress(Struct, frozen=True, kw_only=True):
@@ -41,7 +51,7 @@ class Progress(Struct, frozen=True, kw_only=True):
 
 
 class Live:
-    """A run between its start and its end."""
+    """A run between its start and its settlement."""
 
     def __init__(
         self,
@@ -50,23 +60,38 @@ class Live:
         coder: Coder,
         *,
         env: Mapping[str, str],
-        keeper: Keeper | None = None,
+        adopted: bool = False,
+        artifacts: str = "",
     ) -> None:
         self.lease = lease
         self.run = run
+        #: Another supervisor, or this one before, had it; it may have written of it already.
+        self.adopted = adopted
         self.coder = coder
-        self.keeper = keeper
+        self.keeper: Keeper | None = None
         self.reading = Reading()
         #: Why we ended it; None while it goes its own way.
-        self.verdict: Outcome | None = None
-        #: Somebody else holds the task now, so nothing is settled when the run ends.
-        self.lost = False
-        self.artifacts = fingerprint(run.task_dir / "artifacts")
+        self.verdict: Outcome | None = verdict.read(run) if adopted else None
+        #: How its processes ended; None while they live.
+        self.over: Over | None = None
+        #: Why it could not even be tried; for the words.
+        self.trouble = ""
+        #: The queue was asked to renew the lease, and has not answered yet.
+        self.renewing = False
+        #: Until when the lease is ours for certain, on a clock that counts while we sleep.
+        self.held_until = float("inf")
+        #: The artifacts as the run found them.
+        self.artifacts = artifacts
         self.last_event_at: datetime | None = None
+        #: Events that could not be written down.
+        self.unwritten = 0
         self._env = env
         self._stdout = Follower(run.stdout)
         self._second: Follower | None = None
-        self._written = _events_of(run)
+        self._look_at: datetime | None = None
+        #: How far the streams were written down before, and are now.
+        self._written = self._at = events.written(run) if adopted else (0, 0)
+        self._unreadable = False
         self._published: Progress | None = None
 
     @property
@@ -75,23 +100,36 @@ class Live:
 
     @property
     def behind(self) -> bool:
-        return self._stdout.behind
+        """There is more to read."""
+        second = self._second is not None and self._second.behind
+        return not self._unreadable and (self._stdout.behind or second)
 
-    def read(self, now: datetime) -> int:
-        """Take in what is new; how many events that made."""
-        return self._take(iter(self._stdout.read()), now) + self._read_second(now)
+    def read(self, now: datetime) -> None:
+        """Take in a helping of what is new."""
+        try:
+            self._take(self._stdout.offset, self._stdout.read(), now)
+            self._read_second(now)
+        except (InvalidTask, OSError) as error:
+            self._unreadable = True  # the agent put something else in the place of its stream
+            self.trouble = str(error)
 
     def finish(self, now: datetime) -> None:
         """Take in all that is left, once the run is over."""
-        self._take(self._stdout.finish(), now)
-        self._read_second(now)
-        if self._second is not None:
-            self._take(self._second.finish(), now, second=True)
+        before = (-1, -1)
+        while self.behind and self._places() != before:
+            before = self._places()
+            self.read(now)
+        if not self._unreadable:
+            self._take(self._stdout.offset, self._stdout.finish(), now)
+            if self._second is not None:
+                self._take(self._second.offset, self._second.finish(), now, second=True)
+
+    def _places(self) -> tuple[int, int]:
+        return self._stdout.place, self._second.place if self._second else 0
 
     def note(self, kind: str, now: datetime, **facts: object) -> None:
         """An event of fleet's own among those of the agent."""
-        line = {"run": self.run.number, "ts": now, "kind": kind, **facts}
-        _append(self.run.task_dir / EVENTS, msgspec.json.encode(line) + b"\n")
+        self._write(events.note_of(kind, self.run.number, {"ts": now, **facts}), 1)
 
     def progress(self) -> Progress:
         reading = self.reading
@@ -114,83 +152,50 @@ class Live:
         progress = self.progress()
         if progress == self._published:
             return
-        self._published = progress
         fresh = self.run.path / f".{PROGRESS}"
         fresh.write_bytes(msgspec.json.encode(progress))
         fresh.replace(self.run.path / PROGRESS)
+        self._published = progress
 
-    def _read_second(self, now: datetime) -> int:
+    def _read_second(self, now: datetime) -> None:
         """The coder's second stream, once its session is known and the file is there."""
-        if self._second is None and self.reading.session_id:
+        due = self._look_at is None or now >= self._look_at
+        if self._second is None and self.reading.session_id and due:
+            self._look_at = now + _LOOK_AGAIN
             place = self.coder.second_stream(self.reading.session_id, self._env)
             found = sorted(place[0].glob(place[1])) if place else []
             self._second = Follower(found[0]) if found else None
-        if self._second is None:
-            return 0
-        return self._take(iter(self._second.read()), now, second=True)
+        if self._second is not None:
+            self._take(self._second.offset, self._second.read(), now, second=True)
 
-    def _take(self, lines: Iterator[Line], now: datetime, *, second: bool = False) -> int:
+    def _take(self, at: int, lines: Iterable[Line], now: datetime, *, second: bool = False) -> None:
+        """Make events of lines that begin at an offset of their stream, and write them down."""
         encoded: list[bytes] = []
-        seen = 0
+        seen = self.reading.events
         for line in lines:
+            at += len(line.data) + line.dropped + line.whole
             event = self.coder.read(line.data.decode(errors="replace"), now, second=second)
             if event is None:
                 continue
-            self.reading.add(event)
-            seen += 1
-            if self._written > 0:
-                self._written -= 1  # an earlier supervisor wrote this one down
-            else:
-                encoded.append(_encoded(event, self.run.number))
+            self._add(event)
+            first, other = self._at
+            self._at = (first, max(other, at)) if second else (max(first, at), other)
+            if at > self._written[second]:
+                encoded.append(events.line_of(event, self.run.number, self._at))
         if encoded:
-            _append(self.run.task_dir / EVENTS, b"".join(encoded))
-        if seen:
+            self._write(b"".join(encoded), len(encoded))
+        if self.reading.events > seen:
             self.last_event_at = now
-        return seen
 
+    def _add(self, event: Event) -> None:
+        try:
+            self.reading.add(event)
+        except (TypeError, AttributeError, ValueError) as error:
+            # Anybody's coder may fill in anything; what it says of one line is not the run.
+            self.reading.add(Event(kind="bad", text=f"{type(error).__name__}: {error}"))
 
-def fingerprint(folder: Path) -> str:
-    """A hash over what the agent wrote into its artifacts."""
-    digest = sha256()
-    for root, folders, files in os.walk(folder):
-        folders.sort()
-        for name in sorted(files):
-            about = os.stat(os.path.join(root, name), follow_symlinks=False)  # noqa: PTH116, PTH118
-            digest.update(f"{root}/{name}:{about.st_size}:{about.st_mtime_ns}\n".encode())
-    return digest.hexdigest()
-
-
-_encode = msgspec.json.Encoder().encode
-
-
-def _encoded(event: Event, run: int) -> bytes:
-    """One line of events.jsonl: without the raw line, which is in the run's stdout."""
-    short = structs.replace(event, raw=None, text=event.text[:_TEXT_CAP])
-    return b'{"run":%d,' % run + _encode(short)[1:] + b"\n"
-
-
-def _append(path: Path, data: bytes) -> None:
-    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-    try:
-        if os.fstat(fd).st_size < _LARGEST:
-            os.write(fd, data)
-    finally:
-        os.close(fd)
-
-
-def _events_of(run: Run) -> int:
-    """How many events of this run are written down; a line cut by a crash is cut off."""
-    path = run.task_dir / EVENTS
-    mark = b'{"run":%d,' % run.number
-    try:
-        with path.open("rb+") as file:
-            count = whole = 0
-            for line in file:
-                if not line.endswith(b"\n"):
-                    file.truncate(whole)
-                    break
-                whole += len(line)
-                count += line.startswith(mark) and b'"kind":"fleet_' not in line[:200]
-            return count
-    except FileNotFoundError:
-        return 0
+    def _write(self, lines: bytes, count: int) -> None:
+        try:
+            events.append(self.run.task_dir / EVENTS, lines)
+        except OSError:
+            self.unwritten += count  # a full disk costs events; the raw stream has them

@@ -4,6 +4,7 @@ Each line has a stable `action` for machines and a sentence for people. Files ar
 kept for a while, and bounded in size.
 """
 
+import os
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -24,13 +25,16 @@ class Log:
     ) -> None:
         self._folder = folder
         self._now = clock
-        self._echo = echo
+        self._echo: Callable[[str], None] | None = echo
         self._day = ""
         self.lost = 0
 
     def say(self, action: str, text: str, *, task_dir: Path | None = None, **facts: Any) -> None:
         """One line for the supervisor's log, for the task's if there is one, and for the screen."""
         now = self._now()
+        if task_dir is not None:
+            facts["task"] = task_dir.name
+        text = text.encode(errors="replace").decode()
         line = msgspec.json.encode({"ts": now, "action": action, "text": text, **facts}) + b"\n"
         if f"{now:%F}" != self._day:
             self._day = f"{now:%F}"
@@ -38,17 +42,32 @@ class Log:
         self._append(self._folder / f"fleet-{self._day}.jsonl", line)
         if task_dir is not None:
             self._append(task_dir / "log.jsonl", line)
-        self._echo(f"{now.astimezone():%H:%M:%S}  {text}")
+        self._show(f"{now.astimezone():%H:%M:%S}  {text}")
 
     def _append(self, path: Path, line: bytes) -> None:
+        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
         try:
-            with path.open("ab") as file:
-                if file.tell() < LARGEST:
-                    file.write(line)
+            fd = os.open(path, flags | os.O_NONBLOCK, 0o600)
+            try:
+                if os.fstat(fd).st_size < LARGEST and os.write(fd, line) != len(line):
+                    self.lost += 1
+            finally:
+                os.close(fd)
         except OSError:
             self.lost += 1  # shown by `fleet status`; the work itself goes on
+
+    def _show(self, text: str) -> None:
+        if self._echo is None:
+            return
+        try:
+            self._echo(text)
+        except OSError:
+            self._echo = None  # the terminal was closed, the pipe's reader went: the log has it all
 
     def _forget_old(self, now: datetime) -> None:
         for path in self._folder.glob("fleet-*.jsonl"):
             if path.stem < f"fleet-{now - KEPT:%F}":
-                path.unlink(missing_ok=True)
+                try:
+                    path.unlink(missing_ok=True)
+                except OSError:
+                    self.lost += 1

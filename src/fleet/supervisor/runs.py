@@ -1,17 +1,23 @@
 """The runs that live: their streams followed, their keepers waited for, their limits minded."""
 
 import selectors
+import signal
+import time
 from collections.abc import Callable, Iterator
 from datetime import datetime
 from functools import partial
 
-from fleet.schemas import ContextFull, Lease, Outcome
-from fleet.supervisor import process
-from fleet.supervisor.live import Live
-from fleet.supervisor.process import Ended, NeverStarted, Orphaned, Running, Vanished
+from fleet.errors import InvalidTask
+from fleet.schemas import ContextFull, Outcome
+from fleet.supervisor import identity, process, verdict
+from fleet.supervisor.live import Damaged, Live, Over
+from fleet.supervisor.process import Orphaned, Running
+from fleet.taskdir.lock import locked
+from fleet.taskdir.rundir import Run
 from fleet.taskdir.watch import Watch
 
-Over = Ended | Vanished | NeverStarted
+#: A run that could not be concluded (a full disk) is tried again this often, in seconds.
+TRY_AGAIN = 1.0
 
 
 class Runs:
@@ -21,21 +27,29 @@ class Runs:
         self,
         selector: selectors.BaseSelector,
         clock: Callable[[], datetime],
+        *,
         ended: Callable[[Live, Over], None],
+        vanished: Callable[[Live], None],
+        failed: Callable[[Live, OSError], None],
     ) -> None:
         self._selector = selector
         self._now = clock
+        #: A run is over, and all that it printed is read. It may raise OSError: once more later.
         self._ended = ended
+        #: A keeper is gone, and it is not known yet what became of the run.
+        self._vanished = vanished
+        self._failed = failed
         self._watch = Watch()
         self._lives: dict[str, Live] = {}
-        #: Tasks whose old run is not yet known to be gone: they wait, leased, until it is.
-        self.unclear: dict[str, Lease] = {}
+        #: Those whose streams hold more than was read, and those that are over.
+        self._behind: set[str] = set()
+        self._stuck: dict[str, float] = {}
         watching = self._watch.fileno()
         if watching is not None:
-            selector.register(watching, selectors.EVENT_READ, lambda: None)
+            selector.register(watching, selectors.EVENT_READ, _nothing)
 
     def __len__(self) -> int:
-        return len(self._lives) + len(self.unclear)
+        return len(self._lives)
 
     def __iter__(self) -> Iterator[Live]:
         return iter(list(self._lives.values()))
@@ -44,33 +58,62 @@ class Runs:
         return self._lives.get(task_id)
 
     def attend(self, live: Live) -> None:
-        """From now on look after this run."""
+        """From now on look after this run: one that lives, or one that is over by now."""
         self._lives[live.task_id] = live
-        self._watch.add(live.run.path)
-        fd = live.keeper.fileno() if live.keeper else None
-        if fd is not None:
-            self._selector.register(fd, selectors.EVENT_READ, partial(self._see_end, live))
-        live.read(self._now())
+        self._behind.add(live.task_id)
+        if live.over is None:
+            self._watch.add(live.run.path)
+            fd = live.keeper.fileno() if live.keeper else None
+            if fd is not None:
+                self._selector.register(fd, selectors.EVENT_READ, partial(self._see_end, live))
 
     def follow(self, threshold_pct: int) -> list[Live]:
         """Read what is new in the streams; the runs whose context is too full to go on."""
-        for directory in self._watch.changed(0):
-            live = self._lives.get(directory.parent.parent.name)
-            if live is not None:
-                live.read(self._now())
-        for live in self:
-            if live.keeper is None or live.keeper.fileno() is None:
-                self._see_end(live)  # no pidfd on this system: ask
-        return [live for live in self if live.verdict is None and _too_full(live, threshold_pct)]
+        grown = {directory.parent.parent.name for directory in self._watch.changed(0)}
+        full: list[Live] = []
+        for task_id in sorted(grown | self._behind):
+            live = self._lives.get(task_id)
+            if live is None:
+                self._behind.discard(task_id)
+                continue
+            live.read(self._now())
+            if live.verdict is None and live.over is None and _too_full(live, threshold_pct):
+                full.append(live)
+            (self._behind.add if live.behind else self._behind.discard)(task_id)
+        self._look_at_ends()
+        return full
 
-    def stop(self, live: Live, verdict: Outcome, *, now: bool = False) -> None:
+    @property
+    def next_moment(self) -> float:
+        """When there is something to do that nothing rings for, on the monotonic clock."""
+        if self._behind:
+            return 0.0
+        return min(self._stuck.values(), default=float("inf"))
+
+    def stop(self, live: Live, why: Outcome, *, now: bool = False) -> None:
         """End a run for a reason of ours. The first reason stands; later calls may be harsher."""
-        live.verdict = live.verdict or verdict
-        process.stop(live.run, now=now)
+        if live.verdict is not None and not now:
+            return  # it was told; to be told twice means at once
+        if live.verdict is None:
+            live.verdict = why
+            try:
+                verdict.record(live.run, why)
+            except OSError as error:
+                self._failed(live, error)  # it only matters if we die before the run has
+        if live.keeper is not None:
+            # Not by what it has written: it may be just about to write that it has started.
+            identity.send(live.keeper.who, signal.SIGINT if now else signal.SIGTERM)
 
     def close(self) -> None:
         """Stop looking. The runs themselves go on."""
         self._watch.close()
+
+    def _look_at_ends(self) -> None:
+        for live in self:
+            if live.over is None and (live.keeper is None or live.keeper.fileno() is None):
+                self._see_end(live)  # no pidfd on this system: ask
+            if live.over is not None and live.task_id not in self._behind:
+                self._conclude(live, live.over)
 
     def _see_end(self, live: Live) -> None:
         if live.keeper is not None:
@@ -81,23 +124,38 @@ class Runs:
                 self._selector.unregister(fd)
             live.keeper.close()
         self._watch.drop(live.run.path)
-        self._lives.pop(live.task_id, None)
-        self.judge(live)
+        state = state_now(live.run)
+        if isinstance(state, Over):
+            live.over = state
+            self._behind.add(live.task_id)
+        else:
+            del self._lives[live.task_id]
+            self._vanished(live)
 
-    def judge(self, live: Live) -> bool:
-        """See what became of a run that nobody attends; True if it lives and can be adopted."""
-        state = process.state_of(live.run)
-        match state:
-            case Running(started=started) if started is not None:
-                live.keeper = process.adopt(started)
-                if live.keeper is not None:
-                    return True
-                self.unclear[live.task_id] = live.lease
-            case Running() | Orphaned():
-                self.unclear[live.task_id] = live.lease
-            case _:
-                self._ended(live, state)
-        return False
+    def _conclude(self, live: Live, state: Over) -> None:
+        if time.monotonic() < self._stuck.get(live.task_id, 0.0):
+            return
+        try:
+            self._ended(live, state)
+        except OSError as error:
+            if live.task_id not in self._stuck:
+                self._failed(live, error)
+            self._stuck[live.task_id] = time.monotonic() + TRY_AGAIN
+            return
+        self._stuck.pop(live.task_id, None)
+        del self._lives[live.task_id]
+
+
+def state_now(run: Run) -> Over | Running | Orphaned:
+    """What became of a run, as far as that is known at once. Only for the lease's holder."""
+    try:
+        return process.state_of(run, patience=0)
+    except InvalidTask as error:
+        with locked(run.lock) as lock:
+            if lock is None:  # whoever holds it lives: what cannot be read will have an end
+                return Running(None)
+            run.fence()
+            return Damaged(error.message)
 
 
 def _too_full(live: Live, threshold_pct: int) -> bool:
@@ -111,3 +169,7 @@ def context_of(live: Live) -> ContextFull:
     """How full the agent's context is, by its stream, or else by its coder's own figure."""
     window = live.reading.context_window or live.coder.context_limit
     return ContextFull(tokens=live.reading.context_tokens or 0, window=window)
+
+
+def _nothing() -> None:
+    pass

@@ -27,13 +27,26 @@ from fleet.taskdir.said import Said
 
 #: Context runs out this often in a row without progress before it counts as a failure.
 FULL_CONTEXTS = 3
+#: A run that never gets so far as to start its agent is tried this often in a row.
+NEVER_STARTED = 8
 #: How long a limit without a date is waited out.
 UNDATED_LIMIT = timedelta(minutes=5)
+#: No vendor's window is longer: a date beyond it is a mistake, and is asked about sooner.
+LONGEST_LIMIT = timedelta(days=8)
 #: A supervisor that shuts down stops its agents under this name.
 SHUTDOWN = "the supervisor's shutdown"
+#: And under this one where the task is no longer its own.
+LEASE_LOST = "the loss of its lease"
 
-_FIRST_WAIT = timedelta(seconds=10)
 _LONGEST_WAIT = timedelta(minutes=5)
+#: After a run that never started: nothing was spent, so the first wait is short.
+_SHORTEST_WAIT = timedelta(seconds=1)
+#: A limit is never asked sooner whether it has reset, unless retries are quicker than usual.
+_LIMIT_WAIT = timedelta(seconds=30)
+#: Those who wait for the same limit come back within this time of each other.
+_WIDEST_SPREAD = timedelta(minutes=1)
+#: As much of an agent's or a CLI's words as goes into the queue.
+_TEXT_CAP = 4000
 
 
 class Facts(Struct, frozen=True, kw_only=True):
@@ -47,15 +60,21 @@ class Facts(Struct, frozen=True, kw_only=True):
     spawn_error: str = ""
     said: Said
     tool_calls: int
-    #: Attempts that counted before this run.
+    #: The coder tells of every tool, so that no call told of is no tool used.
+    shows_tools: bool = True
+    #: Failed attempts that counted before this run.
     attempts: int
     retry_limit: int
     #: Runs in a row before this one that ended for want of context and changed nothing.
     full_contexts: int
+    #: Runs in a row before this one that never started.
+    never_started: int = 0
     #: The agent's plan, its notes or its directory changed during this run.
     progress: bool
     #: Between 0 and 1, from the caller's dice: spreads those who wait for the same moment.
     jitter: float
+    #: The pause after a first failure.
+    wait: timedelta = timedelta(seconds=10)
 
 
 class Decision(Struct, frozen=True, kw_only=True):
@@ -75,8 +94,9 @@ def decide(outcome: Outcome, facts: Facts, now: datetime) -> Decision:
         case Finished(denied=denied):
             return _finished(denied, facts, now)
         case RateLimited(limit=limit):
-            until = max(limit.resets_at or now + UNDATED_LIMIT, now + timedelta(seconds=30))
-            wait = until + timedelta(seconds=60 * facts.jitter)
+            soonest = now + min(3 * facts.wait, _LIMIT_WAIT)
+            resets_at = min(limit.resets_at or now + UNDATED_LIMIT, now + LONGEST_LIMIT)
+            wait = spread(max(resets_at, soonest), now, facts.jitter)
             return _released(f"rate limit ({limit.kind})", not_before=wait)
         case ContextFull():
             if facts.progress or facts.full_contexts + 1 < FULL_CONTEXTS:
@@ -84,10 +104,12 @@ def decide(outcome: Outcome, facts: Facts, now: datetime) -> Decision:
             why = f"context full {FULL_CONTEXTS} times in a row without progress"
             return _attempt(why, facts, now)
         case NeedsHuman(question=question):
-            return _blocked(question or "the agent needs a person")
+            return _blocked(question or "the agent blocked the task and gave no reason")
         case Stopped(by=by):
             if by == SHUTDOWN:
                 return _released("the supervisor shut down")
+            if by == LEASE_LOST:
+                return _released("the task was taken from this supervisor")
             return _blocked(f"stopped by {by}; to go on: fleet retry <id>")
         case Failed(reason=reason, detail=detail) if outcome.is_account:
             return _blocked(f"{reason}: {detail}".rstrip(": "))
@@ -101,6 +123,11 @@ def decide(outcome: Outcome, facts: Facts, now: datetime) -> Decision:
             return _attempt(f"lost: {why}".rstrip(": "), facts, now)
 
 
+def spread(until: datetime, now: datetime, jitter: float) -> datetime:
+    """A moment soon after the end of a wait, later by no more than a tenth of that wait."""
+    return until + min((until - now) / 10, _WIDEST_SPREAD) * jitter
+
+
 def _finished(denied: tuple[str, ...], facts: Facts, now: datetime) -> Decision:
     said = facts.said
     if said.blocked is not None:
@@ -110,27 +137,45 @@ def _finished(denied: tuple[str, ...], facts: Facts, now: datetime) -> Decision:
         if denied:
             why += f"; it was denied {', '.join(sorted(set(denied)))} (see the permissions setting)"
         return _attempt(why, facts, now)
-    if facts.tool_calls == 0:
+    if facts.shows_tools and facts.tool_calls == 0:
         return _attempt("unverified: closed without using a single tool", facts, now)
-    reason = f"{said.done} [run {facts.run}]"
+    reason = f"{_plain(said.done)} [run {facts.run}]"
     return Decision(settlement=Closed(reason=reason), counts=True, why="closed by its agent")
 
 
 def _attempt(why: str, facts: Facts, now: datetime) -> Decision:
     """A try that failed: again after a pause, or blocked once the limit is reached."""
     if not facts.started:
-        return _released(why, not_before=now + _FIRST_WAIT)
+        return _unstarted(why, facts, now)
     made = facts.attempts + 1
     if made >= facts.retry_limit:
-        note = f"{why} (attempt {made} of {facts.retry_limit})"
+        note = _plain(f"{why} (attempt {made} of {facts.retry_limit})")
         return Decision(settlement=Blocked(note=note), counts=True, why=note)
-    pause = min(_FIRST_WAIT * 2 ** (made - 1), _LONGEST_WAIT) * (1 + facts.jitter / 2)
-    return Decision(settlement=Released(not_before=now + pause), counts=True, why=why)
+    longest = max(_LONGEST_WAIT, facts.wait)
+    pause = min(facts.wait * 2 ** min(made - 1, 10), longest) * (1 + facts.jitter / 2)
+    return Decision(settlement=Released(not_before=now + pause), counts=True, why=_plain(why))
+
+
+def _unstarted(why: str, facts: Facts, now: datetime) -> Decision:
+    """Nothing was tried, so nothing counts; but not for ever."""
+    if facts.never_started + 1 >= NEVER_STARTED:
+        return _blocked(f"{why} ({NEVER_STARTED} times in a row)")
+    if facts.never_started == 0:
+        return _released(why)  # a supervisor that was killed at the wrong moment, most likely
+    pause = min(_SHORTEST_WAIT * 2**facts.never_started, _LONGEST_WAIT)
+    return _released(why, not_before=now + pause)
 
 
 def _released(why: str, not_before: datetime | None = None) -> Decision:
-    return Decision(settlement=Released(not_before=not_before), counts=False, why=why)
+    return Decision(settlement=Released(not_before=not_before), counts=False, why=_plain(why))
 
 
 def _blocked(note: str) -> Decision:
+    note = _plain(note)
     return Decision(settlement=Blocked(note=note), counts=False, why=note)
+
+
+def _plain(text: str) -> str:
+    """Words of an agent or a CLI as any queue can store them."""
+    kept = "".join(letter for letter in text[:_TEXT_CAP] if letter >= " " or letter in "\n\t")
+    return kept.encode(errors="replace").decode()

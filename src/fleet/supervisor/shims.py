@@ -14,7 +14,8 @@ def make_shims(home: Path) -> Path:
     folder = home / FOLDER
     folder.mkdir(mode=0o700, exist_ok=True)
     for name, verb in _COMMANDS.items():
-        text = f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m fleet {verb}"$@"\n'
+        # -P: an agent's directory may hold a module of any name, and is not to be run by ours.
+        text = f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -P -m fleet {verb}"$@"\n'
         target = folder / name
         if not target.exists() or target.read_text() != text:
             fresh = folder / f".{name}.{os.getpid()}"

@@ -1,5 +1,6 @@
 """What the supervisor leaves for other processes to see, and the one switch they have: pause."""
 
+import os
 from datetime import datetime
 
 import msgspec
@@ -10,6 +11,8 @@ from fleet.taskdir.plain import read_plain
 
 SNAPSHOT = "supervisor.json"
 PAUSED = "paused"
+#: Below this much free disk nothing new is started: what runs needs the rest.
+FLOOR = 100 << 20
 _LARGEST = 1 << 20
 
 
@@ -20,15 +23,22 @@ class Snapshot(Struct, frozen=True, kw_only=True):
     slots: int = 0
     #: What the queue said when it last failed; empty while it answers.
     queue_problem: str = ""
+    #: What the machine is short of; empty while it has enough.
+    shortage: str = ""
     #: Coders that wait for a limit, and until when.
     cooling: dict[str, datetime] = field(default_factory=dict[str, datetime])
     lost_log_lines: int = 0
 
 
-def write_snapshot(home: Home, snapshot: Snapshot) -> None:
+def write_snapshot(home: Home, snapshot: Snapshot) -> bool:
+    """Leave it for others to see. False: the disk is full, and they see the last one."""
     fresh = home.path / f".{SNAPSHOT}"
-    fresh.write_bytes(msgspec.json.encode(snapshot))
-    fresh.replace(home.path / SNAPSHOT)
+    try:
+        fresh.write_bytes(msgspec.json.encode(snapshot))
+        fresh.replace(home.path / SNAPSHOT)
+    except OSError:
+        return False
+    return True
 
 
 def read_snapshot(home: Home) -> Snapshot:
@@ -42,3 +52,9 @@ def read_snapshot(home: Home) -> Snapshot:
 def paused(home: Home) -> bool:
     """A person wants no new claims. It lasts until they say otherwise, restarts included."""
     return (home.path / PAUSED).exists()
+
+
+def room(home: Home) -> bool:
+    """There is disk enough for one more run."""
+    about = os.statvfs(home.path)
+    return about.f_bavail * about.f_frsize >= FLOOR

@@ -4,8 +4,12 @@ import os
 from pathlib import Path
 
 
-def write_atomically(path: Path, data: bytes, mode: int = 0o600) -> None:
-    """Put `data` at `path` in one step that a power cut cannot halve."""
+def write_atomically(path: Path, data: bytes, mode: int = 0o600, *, durable: bool = True) -> None:
+    """Put `data` at `path` in one step that a power cut cannot halve.
+
+    What can be made again need not be `durable`: then no process ever meets half of it either,
+    but a power cut may leave the file empty, or as it was.
+    """
     # Not the tempfile module: it would cost every command that writes a file ten milliseconds.
     temporary = path.with_name(f".{path.name}.{os.urandom(6).hex()}")
     fd = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, mode)
@@ -14,12 +18,14 @@ def write_atomically(path: Path, data: bytes, mode: int = 0o600) -> None:
             os.fchmod(fd, mode)  # whatever the umask says
             file.write(data)
             file.flush()
-            os.fsync(fd)
+            if durable:
+                os.fsync(fd)
         temporary.replace(path)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
-    sync_directory(path.parent)
+    if durable:
+        sync_directory(path.parent)
 
 
 def sync_directory(directory: Path) -> None:

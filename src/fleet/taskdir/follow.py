@@ -73,7 +73,7 @@ class Follower:
         self._base = offset
         self._framer = Framer(max_line)
         #: How far the file is read; lines are given out up to `offset`.
-        self._read = offset
+        self.place = offset
 
     @property
     def offset(self) -> int:
@@ -83,22 +83,22 @@ class Follower:
     def read(self) -> list[Line]:
         """The next complete lines, if there are any. There may be more: see `behind`."""
         chunk = self._next_chunk()
-        self._read += len(chunk)
+        self.place += len(chunk)
         return self._framer.feed(chunk)
 
     @property
     def behind(self) -> bool:
         """The file holds more than was read."""
         try:
-            return self.path.lstat().st_size > self._read
+            return self.path.lstat().st_size > self.place
         except FileNotFoundError:
             return False
 
     def finish(self) -> Iterator[Line]:
         """All that is left once the writer is gone; the last line may lack its end."""
         before = -1
-        while self.behind and self._read != before:
-            before = self._read
+        while self.behind and self.place != before:
+            before = self.place
             yield from self.read()
         if last := self._framer.finish():
             yield last
@@ -108,13 +108,13 @@ class Follower:
         if fd is None:
             return b""
         try:
-            if os.fstat(fd).st_size < self._read:
+            if os.fstat(fd).st_size < self.place:
                 self._start_over()
-            return os.pread(fd, _HELPING, self._read)
+            return os.pread(fd, _HELPING, self.place)
         finally:
             os.close(fd)
 
     def _start_over(self) -> None:
         """Somebody cut the file short: what it holds now is new."""
-        self._base = self._read = 0
+        self._base = self.place = 0
         self._framer = Framer(self._framer.max_line)

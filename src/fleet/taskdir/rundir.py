@@ -13,7 +13,7 @@ import msgspec
 from msgspec import Struct, field
 
 from fleet.errors import InvalidTask
-from fleet.taskdir.atomic import sync_directory, write_atomically
+from fleet.taskdir.atomic import write_atomically
 from fleet.taskdir.plain import read_plain
 
 #: No record of a run is longer; what is, was not written by us.
@@ -50,6 +50,11 @@ class Spec(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     rlimits: dict[str, tuple[int, int]] = field(default_factory=dict[str, tuple[int, int]])
     #: How gladly the kernel kills the agent when memory runs out; None leaves it as it is.
     oom_score_adj: int | None = None
+    #: For whoever takes the run over, and nothing to the keeper: what reads its stream, and a
+    #: fingerprint of the artifacts as the run found them.
+    coder: str = ""
+    model: str = ""
+    artifacts: str = ""
 
 
 class Started(Struct, frozen=True, kw_only=True):
@@ -158,7 +163,8 @@ def new_run(task_dir: Path, spec: Spec, prompt: bytes | None = None) -> Run:
     """The task's next run, ready for a keeper.
 
     A number is taken by making its directory, so two callers never share one; a caller that
-    dies half-way leaves a directory without run.json, which is no run.
+    dies half-way leaves a directory without run.json, which is no run. Nothing is forced to the
+    disk: a power cut ends the run as well, and what it came to is the keeper's to tell.
     """
     folder = task_dir / "runs"
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -171,9 +177,8 @@ def new_run(task_dir: Path, spec: Spec, prompt: bytes | None = None) -> Run:
         except FileExistsError:
             number += 1
     if prompt is not None:
-        write_atomically(run.path / "prompt.md", prompt)
-    write_atomically(run.path / "run.json", msgspec.json.encode(spec))
-    sync_directory(folder)
+        write_atomically(run.path / "prompt.md", prompt, durable=False)
+    write_atomically(run.path / "run.json", msgspec.json.encode(spec), durable=False)
     return run
 
 

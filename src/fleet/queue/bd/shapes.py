@@ -1,16 +1,13 @@
 """The JSON shapes of bd: which fields, in which order, and which are left out when empty."""
 
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
 
 from fleet.queue.sql.reading import Blocker, Tally
-from fleet.schemas import Comment, Dependency, Task
-
-#: How long a claim without a supervisor's lease is taken to be alive after its last sign of life.
-CLAIM_LASTS = timedelta(minutes=5)
+from fleet.schemas import CLAIM_LASTS, Comment, Dependency, Task
 
 _NO_TIME = "0001-01-01T00:00:00Z"
 _LONG_TEXTS = ("description", "design", "acceptance_criteria", "notes")

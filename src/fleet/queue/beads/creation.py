@@ -34,7 +34,7 @@ _TEXT = ("--description", "--body", "--message", "-d", "-m")
 
 
 class Made(Struct, frozen=True, kw_only=True):
-    """How it went. With a code other than 0 nothing was made, and `err` says why."""
+    """How it went. With a code other than 0 nothing was made, and the streams say why."""
 
     code: int
     #: How the user wants to see it: fleet's line, bd's JSON (`out`), or the id alone.
@@ -128,12 +128,15 @@ class _Wish:
             style = "json"
         elif self._quick or "--silent" in self._flags:
             style = "id"
+        out, err = ended.out.decode(errors="replace"), ended.err
+        if ended.code != 0 and style != "json":  # we asked for JSON, so bd complained in it
+            out, err = "", f"Error: {answers.complaint(ended)}\n"
         return Made(
             code=ended.code if ended.code >= 0 else 128 - ended.code,
             style=style,
             issues=tuple(issues),
-            out=ended.out.decode(errors="replace"),
-            err=ended.err if ended.code == 0 else answers.complaint(ended),
+            out=out,
+            err=err,
         )
 
     def _found(self, part: Part) -> Part:

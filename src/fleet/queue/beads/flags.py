@@ -3,7 +3,7 @@
 Pure. Needed where fleet has to add to what a user typed without changing its meaning.
 """
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
 from msgspec import Struct
 
@@ -67,13 +67,6 @@ def typed(parts: Sequence[Part]) -> list[str]:
     line = [text for part in parts for text in part.typed if part.typed[0] != "--"]
     behind = [part.typed[1] for part in parts if part.typed[0] == "--"]
     return [*line, "--", *behind] if behind else line
-
-
-def take(args: Sequence[str], names: Collection[str]) -> tuple[dict[str, str | None], list[str]]:
-    """Take flags out of a command line: their values, the last one counting, and the rest."""
-    parts = scan(args)
-    taken = {part.flag: part.value for part in parts if part.flag in names}
-    return taken, typed([part for part in parts if part.flag not in names])
 
 
 def split_verb(args: Sequence[str]) -> tuple[str, list[str]]:

@@ -117,9 +117,9 @@ class Ledger:
     def put_off(self, entry: Entry, not_before: datetime | None) -> None:
         self._rows("put_off", not_before=to_micros(not_before), **_ours(entry))
 
-    def wake(self, task_id: str) -> None:
-        """Forget the wait of a task that nobody leases."""
-        self._rows("wake", id=task_id)
+    def no_wait(self, entry: Entry) -> None:
+        """Forget the moment that a task without a lease waits for."""
+        self._rows("no_wait", id=entry.task_id, fence=entry.fence)
 
     def end(self, entry: Entry) -> None:
         self._rows("end", **_ours(entry))

@@ -67,8 +67,8 @@ UPDATE entries SET until = :now WHERE {ours}
 -- name: put_off
 UPDATE entries SET not_before = :not_before WHERE {ours}
 
--- name: wake
-UPDATE entries SET not_before = NULL WHERE task_id = :id AND owner IS NULL
+-- name: no_wait
+UPDATE entries SET not_before = NULL WHERE task_id = :id AND fence = :fence
 
 -- name: end
 UPDATE entries SET owner = NULL, holder = NULL, until = NULL WHERE {ours}

@@ -51,15 +51,15 @@ class BeadsQueue:
         self.lock = WriteLock(client.home, patience=client.timeout * 2)
         self._additions = Additions(self.tracker, ledger)
         self._claims = Claims(self.tracker, ledger)
-        self._settlements = Settlements(self.tracker, ledger)
-        self._bell = Doorbell(client.home / BELL)
+        self.settlements = Settlements(self.tracker, ledger)
+        self.bell = Doorbell(client.home / BELL)
         self._watch = Watch(client.home)
         self._listened = time.monotonic()
 
     def add(self, draft: Draft) -> Task:
         with self.lock.held():
             task = self._additions.add(draft)
-        self._bell.ring()
+        self.bell.ring()
         return task
 
     def claim(self, owner: str, *, count: int = 1, ttl: timedelta) -> list[Lease]:
@@ -75,12 +75,12 @@ class BeadsQueue:
         until = self.ledger.renew(task_id, lease.owner, lease.fence, ttl)
         if until is not None:
             return Lease(task=lease.task, owner=lease.owner, fence=lease.fence, until=until)
-        return self._settlements.lost(lease, self.ledger.entry(task_id))
+        return self.settlements.lost(lease, self.ledger.entry(task_id))
 
     def settle(self, lease: Lease, settlement: Settlement) -> Task | LeaseLost:
         with self.lock.held():
-            settled = self._settlements.settle(lease, settlement)
-        self._bell.ring()
+            settled = self.settlements.settle(lease, settlement)
+        self.bell.ring()
         return settled
 
     def request(self, task_id: str, wish: Wish, *, text: str = "", asked_by: str = "") -> Request:
@@ -93,7 +93,7 @@ class BeadsQueue:
             asked_at=self.ledger.now(),
         )
         self.ledger.add_request(request)
-        self._bell.ring()
+        self.bell.ring()
         return request
 
     def requests(self) -> list[Request]:
@@ -142,7 +142,7 @@ class BeadsQueue:
         end = deadline(timeout)
         while True:
             left = max(0.0, end - time.monotonic())
-            rang = self._bell.wait(min(_LOOK_AGAIN, timedelta(seconds=left)))
+            rang = self.bell.wait(min(_LOOK_AGAIN, timedelta(seconds=left)))
             if self._news() or rang:
                 self._listened = time.monotonic()
                 return True
@@ -156,5 +156,5 @@ class BeadsQueue:
         return self._watch.is_blind and quiet_for >= _BLIND.total_seconds()
 
     def close(self) -> None:
-        self._bell.close()
+        self.bell.close()
         self.ledger.close()

@@ -1,28 +1,32 @@
-"""A person puts a task back into the queue: open, unassigned, and without a wait."""
+"""Puts a task back to the queue at a person's word: open, free, and without a wait."""
 
-from fleet.errors import QueueUnavailable, Refused
+from fleet.errors import NotFound, Refused
+from fleet.queue.base import Queue
+from fleet.queue.beads.claims import with_entry
+from fleet.queue.beads.issues import task_of
 from fleet.queue.beads.queue import BeadsQueue
-from fleet.queue.doorbell import Doorbell
-from fleet.queue.embedded import BELL
-from fleet.schemas import Task
+from fleet.schemas import Released, Task
 
 
-def reopen(queue: BeadsQueue, task: Task, *, by: str) -> Task:
-    """Refused if the task changed since it was read, so that nobody's claim is undone."""
+def reopen(queue: Queue, task: Task, *, by: str) -> Task:
+    """The task as it is now. Refused if it was changed since it was read, or is being run."""
+    assert isinstance(queue, BeadsQueue)
     with queue.lock.held():
-        now = queue.get(task.id)
-        if (now.status, now.fence) != (task.status, task.fence):
+        entry = queue.ledger.entry(task.id)
+        issue = queue.tracker.show([task.id]).get(task.id)
+        if issue is None:
+            raise NotFound(f'no issue found matching "{task.id}"')
+        if (issue.status, entry.fence) != (task.status, task.fence):
             raise Refused(
-                f"{task.id} changed meanwhile: it is {now.status}",
+                f"{task.id} was changed meanwhile: it is {issue.status}",
                 hint=f"Look at it again: fleet show {task.id}",
             )
-        if (now.status, now.assignee) != ("open", ""):
-            queue.tracker.put(task.id, by, "open", "")
-        queue.ledger.wake(task.id)
-        done = queue.get(task.id)
-        if (done.status, done.assignee) != ("open", ""):
-            raise QueueUnavailable(
-                f"bd confirmed that {task.id} is open, and does not show it", hint="Try again."
-            )
-    Doorbell(queue.tracker.client.home / BELL).ring()
-    return done
+        if entry.is_held(queue.ledger.now()):
+            raise Refused(f"{task.id} is being worked on by {entry.owner}")
+        if (issue.status, issue.assignee) != ("open", ""):
+            issue = queue.settlements.write(task.id, by, Released())
+        queue.ledger.end(entry)  # one that ran out and that nobody ended
+        queue.ledger.no_wait(entry)
+        entry = queue.ledger.entry(task.id)
+    queue.bell.ring()
+    return with_entry(task_of(issue), entry)

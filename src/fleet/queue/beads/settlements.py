@@ -6,7 +6,7 @@ ledger's lease runs out: settling again finds it done, and a claim takes bd's wo
 
 from typing import Final
 
-from fleet.errors import QueueUnavailable
+from fleet.errors import FleetError, NotFound, QueueError, QueueUnavailable, Refused
 from fleet.queue.base import LeaseLost
 from fleet.queue.beads.claims import with_entry
 from fleet.queue.beads.issues import Issue, task_of
@@ -36,9 +36,34 @@ class Settlements:
         if isinstance(settlement, Released):
             # Before the write: a crash after it must not make the task claimable too early.
             self._ledger.put_off(entry, settlement.not_before)
-        issue = self._carry_out(issue, lease, settlement)
+        if not _is_done(issue, settlement):
+            try:
+                issue = self.write(task_id, lease.owner, settlement)
+            except (Refused, NotFound) as refusal:
+                issue = self._after(refusal, lease, settlement)
         self._ledger.end(entry)
+        if isinstance(issue, LeaseLost):
+            return issue
         return with_entry(task_of(issue), self._ledger.entry(task_id))
+
+    def _after(
+        self, refusal: FleetError, lease: Lease, settlement: Settlement
+    ) -> Issue | LeaseLost:
+        """What becomes of a task that bd will not settle as asked.
+
+        Taken from us a moment ago, it is lost. Otherwise bd has its reason not to close it, such
+        as a child or a blocker that was added during the run: then a person has to decide.
+        """
+        task_id = lease.task.id
+        issue = self._tracker.show([task_id]).get(task_id)
+        if issue is None or not _is_ours(issue, lease, settlement):
+            return LeaseLost(task_id=task_id, why=_taken_away(issue))
+        if not isinstance(settlement, Closed):
+            raise QueueError(refusal.message, hint=refusal.hint)
+        note = (
+            f"bd does not let fleet close it: {refusal.message}\nIt was done: {settlement.reason}"
+        )
+        return self.write(task_id, lease.owner, Blocked(note=note))
 
     def lost(self, lease: Lease, entry: Entry) -> LeaseLost:
         """Why a lease no longer holds, in the words of every queue."""
@@ -53,18 +78,16 @@ class Settlements:
             why = f"{entry.owner} holds it"
         return LeaseLost(task_id=task_id, why=why)
 
-    def _carry_out(self, issue: Issue, lease: Lease, settlement: Settlement) -> Issue:
+    def write(self, task_id: str, actor: str, settlement: Settlement) -> Issue:
         """Write until bd shows it. bd has been seen to lose a write that it had confirmed."""
-        if _is_done(issue, settlement):
-            return issue
         for _ in range(_TRIES):
-            self._write(issue.id, lease.owner, settlement)
-            shown = self._tracker.show([issue.id]).get(issue.id)
+            self._write(task_id, actor, settlement)
+            shown = self._tracker.show([task_id]).get(task_id)
             if shown is not None and _has_status(shown, settlement):
                 return shown
         raise QueueUnavailable(
-            f"bd confirmed twice that {issue.id} was settled, and does not show it",
-            hint="The lease is kept, and fleet will try again.",
+            f"bd confirmed twice that {task_id} was settled, and does not show it",
+            hint="Nothing else was changed, so it can be tried again.",
         )
 
     def _write(self, task_id: str, owner: str, settlement: Settlement) -> None:

@@ -120,7 +120,8 @@ def is_id(text: str) -> bool:
 
 
 def fitting(text: str) -> str:
-    """Cut to what one argument can carry: settling must never fail for a long text."""
+    """Made into what one argument can carry: settling must never fail for an agent's text."""
+    text = text.replace("\0", "").encode(errors="replace").decode()
     return text if len(text) <= LONG else f"{text[:LONG]}\n[cut by fleet]"
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from msgspec import UNSET, Struct, UnsetType, structs
 
 from fleet.errors import BadInput, Refused
-from fleet.queue.sql import TITLE_LIMIT, SqlQueue
+from fleet.queue.sql import TITLE_LIMIT, SqlQueue, talk
 from fleet.queue.sql.claims import claimed, same_actor
 from fleet.queue.sql.reading import blockers_of, open_children
 from fleet.queue.sql.writing import in_status, save, take
@@ -111,9 +111,7 @@ def reopen(queue: SqlQueue, task_id: str, *, reason: str, actor: str) -> Edit:
         after = structs.replace(in_status(before, "open", now), defer_until=None, updated_at=now)
         save(queue, after)
         if reason:
-            from fleet.queue.sql.talk import comment
-
-            comment(queue, task_id, author=actor, text=reason)
+            talk.comment(queue, task_id, author=actor, text=reason, at=now)
         return Edit(before, after)
 
 

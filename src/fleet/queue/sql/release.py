@@ -13,10 +13,7 @@ from fleet.queue.sql import SqlQueue, talk
 from fleet.queue.sql.claims import same_actor
 from fleet.queue.sql.rows import task_of, to_micros
 from fleet.queue.sql.writing import in_status, save, take
-from fleet.schemas import Task
-
-#: A claim counts as held for this long after its last sign of life.
-CLAIM_TTL = timedelta(minutes=5)
+from fleet.schemas import CLAIM_LASTS, Task
 
 
 def beat(queue: SqlQueue, task_id: str, actor: str) -> None:
@@ -89,7 +86,7 @@ def reclaim(
     with queue.db.writing():
         now = queue.db.now()
         sql = queue.more("release.sql")
-        before = to_micros(now - quiet_for - CLAIM_TTL)
+        before = to_micros(now - quiet_for - CLAIM_LASTS)
         rows = queue.db.rows(sql["gone_quiet"], {"before": before})
         if force:
             rows += queue.db.rows(sql["run_out"], {"before": to_micros(now - quiet_for)})

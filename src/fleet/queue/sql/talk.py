@@ -1,8 +1,8 @@
 """What people and agents write down: comments on tasks, memories, and named values."""
 
+import os
 from collections.abc import Mapping
 from datetime import datetime
-from uuid import uuid4
 
 from fleet.queue.sql import SqlQueue
 from fleet.queue.sql.rows import moment, to_micros
@@ -24,8 +24,10 @@ def comment(
     at: datetime | None = None,
 ) -> Comment:
     """Add a comment. One with an id that is known already is left as it is."""
+    from uuid import UUID  # seldom needed, and slow to load
+
     added = Comment(
-        id=id or str(uuid4()),
+        id=id or str(UUID(bytes=os.urandom(16), version=4)),
         task_id=task_id,
         author=author,
         text=text,

@@ -7,6 +7,7 @@ from fleet.flags import Flag
 from fleet.queue.bd.call import Call, Failure, Verb
 from fleet.queue.bd.input import at_least, at_most, exactly, found
 from fleet.queue.bd.shapes import dependency, issue
+from fleet.queue.bd.values import EDGE_TYPES
 from fleet.queue.sql import graph
 from fleet.queue.sql.reading import edges_from
 from fleet.schemas import Dependency, Task
@@ -46,7 +47,7 @@ def known_type(name: str) -> str:
         return kind
     wrong = "invalid" if not name or len(name) > 32 else "unknown"
     rule = " (must be non-empty, max 32 chars)" if wrong == "invalid" else ""
-    names = ", ".join(sorted({*SENTENCES, *_SAME}))
+    names = ", ".join(EDGE_TYPES)
     raise Failure(f'{wrong} dependency type "{name}"{rule}; valid types: {names}')
 
 

@@ -1,0 +1,86 @@
+"""How a run ended."""
+
+from typing import Literal
+
+from msgspec import Struct
+
+from fleet.schemas.stream import RateLimit, Reason
+
+
+class Finished(Struct, frozen=True, kw_only=True, tag=True):
+    """The agent came to its own end. Whether the task is done is another question."""
+
+    text: str = ""
+    #: Tools that it wanted and was refused.
+    denied: tuple[str, ...] = ()
+
+
+class Failed(Struct, frozen=True, kw_only=True, tag=True):
+    """The run broke."""
+
+    reason: Reason
+    #: The CLI's own words, for a person.
+    detail: str = ""
+
+    @property
+    def is_account(self) -> bool:
+        """Any other task would fail in the same way on this account."""
+        return self.reason in ("auth", "billing")
+
+
+class RateLimited(Struct, frozen=True, kw_only=True, tag=True):
+    """The vendor refused to go on."""
+
+    limit: RateLimit
+
+
+class ContextFull(Struct, frozen=True, kw_only=True, tag=True):
+    """The model's context has no room left."""
+
+    tokens: int | None = None
+    window: int | None = None
+
+
+class NeedsHuman(Struct, frozen=True, kw_only=True, tag=True):
+    """The agent asked a question and left."""
+
+    question: str = ""
+
+
+class Stalled(Struct, frozen=True, kw_only=True, tag=True):
+    """Nothing moved for too long."""
+
+    silent_seconds: float
+
+
+class LimitExceeded(Struct, frozen=True, kw_only=True, tag=True):
+    """The run used up what it was given."""
+
+    limit: Literal["time", "turns", "tokens", "cost", "output"]
+    detail: str = ""
+
+
+class Stopped(Struct, frozen=True, kw_only=True, tag=True):
+    """A person, or a supervisor that shut down, ended it."""
+
+    by: str
+
+
+class Lost(Struct, frozen=True, kw_only=True, tag=True):
+    """It is gone, and nothing says how it ended."""
+
+    why: str = ""
+
+
+#: How a run ended.
+Outcome = (
+    Finished
+    | Failed
+    | RateLimited
+    | ContextFull
+    | NeedsHuman
+    | Stalled
+    | LimitExceeded
+    | Stopped
+    | Lost
+)

@@ -1,0 +1,180 @@
+"""What an agent's stream tells: events, and the figures and limits in them."""
+
+from datetime import datetime
+from typing import Any, Literal
+
+from msgspec import Struct, field
+
+EventKind = Literal[
+    "session_started",
+    "assistant_text",
+    "thinking",
+    "tool_use",
+    "tool_result",
+    "rate_limit",
+    "rate_limit_info",
+    "context_pressure",
+    "retry",
+    "compaction",
+    "usage",
+    "error",
+    "result",
+    "session_ended",
+    "other",
+    #: A line of a shape that this fleet does not know: the CLI has changed.
+    "unknown",
+    #: A line that cannot be read at all.
+    "bad",
+]
+
+#: Why a run or a request went wrong. Never taken from text that an agent wrote.
+Reason = Literal[
+    "rate_limit",
+    "overloaded",
+    "prompt_too_long",
+    "max_turns",
+    "budget",
+    "auth",
+    "billing",
+    "model_not_found",
+    "bad_request",
+    "api_error",
+    "max_output",
+    "refusal",
+    "denied",
+    "empty",
+    "timeout",
+    "aborted",
+    "session_not_found",
+    "never_started",
+    "no_ending",
+    "exit_code",
+    "killed",
+    "unknown",
+]
+
+LimitKind = Literal[
+    "five_hour",
+    "weekly",
+    "weekly_opus",
+    "weekly_sonnet",
+    #: Paid use beyond the plan.
+    "overage",
+    #: Too many requests or tokens a minute: over in seconds or minutes.
+    "throttle",
+    #: The vendor is short of machines, whatever our account has left.
+    "overload",
+    #: Money or prepaid credit is gone: no reset, a person has to pay.
+    "credit",
+    #: A window of a length that the CLI did not tell.
+    "usage",
+]
+
+LimitStatus = Literal["allowed", "warning", "rejected"]
+
+
+class Usage(Struct, frozen=True, kw_only=True):
+    """Tokens, counted once each: `input` is what no cache served."""
+
+    input: int = 0
+    cache_read: int = 0
+    cache_write: int = 0
+    output: int = 0
+
+    @property
+    def total(self) -> int:
+        return self.input + self.cache_read + self.cache_write + self.output
+
+    def __add__(self, other: "Usage") -> "Usage":
+        return Usage(
+            input=self.input + other.input,
+            cache_read=self.cache_read + other.cache_read,
+            cache_write=self.cache_write + other.cache_write,
+            output=self.output + other.output,
+        )
+
+    def since(self, before: "Usage") -> "Usage":
+        """What a growing count gained since `before`; one that began anew counts whole."""
+        if before.total > self.total:
+            return self
+        return Usage(
+            input=max(0, self.input - before.input),
+            cache_read=max(0, self.cache_read - before.cache_read),
+            cache_write=max(0, self.cache_write - before.cache_write),
+            output=max(0, self.output - before.output),
+        )
+
+
+class RateLimit(Struct, frozen=True, kw_only=True):
+    """One limit of an account, as its CLI reported it."""
+
+    kind: LimitKind
+    status: LimitStatus = "allowed"
+    resets_at: datetime | None = None
+    #: Seconds from the event on, where the CLI gives no point in time.
+    retry_after: float | None = None
+    used_percent: float | None = None
+
+
+class ToolCall(Struct, frozen=True, kw_only=True):
+    """A tool that the agent asked for."""
+
+    id: str
+    name: str
+    input: dict[str, Any] = field(default_factory=dict[str, Any])
+
+
+class ToolResult(Struct, frozen=True, kw_only=True):
+    """What a tool gave back; `text` is cut to a length that can be kept."""
+
+    id: str
+    is_error: bool = False
+    text: str = ""
+
+
+class Event(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One normalised line of an agent's stream.
+
+    `kind`, `raw`, `ts` and `usage` are all that a coder has to fill. The rest says in types
+    what fleet can use: a coder sets what its CLI tells, and leaves out what it does not.
+    """
+
+    kind: str
+    raw: Any = None
+    #: When it was read. A coder may leave it out; whoever reads the stream knows.
+    ts: datetime | None = None
+    #: The CLI's own token record, as it came.
+    usage: dict[str, Any] | None = None
+    text: str = ""
+    session_id: str | None = None
+    model: str | None = None
+    #: The version of the CLI.
+    version: str | None = None
+    #: The model's answer that this line is a part of: an answer may come in several lines.
+    message_id: str | None = None
+    calls: tuple[ToolCall, ...] = ()
+    results: tuple[ToolResult, ...] = ()
+    #: What `usage` says in fleet's words, and what it counts: one answer of the model, the run
+    #: so far, or the whole session with the runs before this one.
+    tokens: Usage | None = None
+    tokens_of: Literal["answer", "run", "session"] = "answer"
+    #: How full the agent's own context is (a subagent's does not count), and how much it holds.
+    context_tokens: int | None = None
+    context_window: int | None = None
+    cost_usd: float | None = None
+    turns: int | None = None
+    limits: tuple[RateLimit, ...] = ()
+    #: Tools that were refused for want of permission.
+    denied: tuple[str, ...] = ()
+    #: The CLI says that its work is over, and how.
+    terminal: Literal["success", "error"] | None = None
+    reason: str | None = None
+
+    @property
+    def limit(self) -> RateLimit | None:
+        """The limit that presses most."""
+        return max(self.limits, key=_pressure, default=None)
+
+
+def _pressure(limit: RateLimit) -> tuple[bool, float]:
+    return limit.status == "rejected", limit.used_percent or 0.0

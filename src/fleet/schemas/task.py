@@ -1,0 +1,153 @@
+"""The task and what the queue knows of it."""
+
+import re
+from datetime import datetime, timedelta
+from typing import Any, Literal
+
+from msgspec import Struct, field
+
+from fleet.errors import BadInput
+
+Status = Literal["open", "in_progress", "blocked", "deferred", "closed", "pinned", "hooked"]
+STATUSES: tuple[Status, ...] = (
+    "open", "in_progress", "blocked", "deferred", "closed", "pinned", "hooked",
+)  # fmt: skip
+
+#: Dependency types that keep a task from being ready while their target is open.
+BLOCKING = ("blocks", "conditional-blocks")
+
+#: How long a claim without a supervisor's lease is taken to be alive after its last sign of life.
+CLAIM_LASTS = timedelta(minutes=5)
+
+#: Types that are containers or machinery: `bd ready` and the supervisor never offer them as work.
+NOT_WORK = ("merge-request", "gate", "molecule", "message", "agent", "role", "rig")
+
+_ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,127}")
+
+
+def check_id(task_id: str) -> str:
+    """The id itself, if it can be one; ids become file names, so nothing else may pass."""
+    if not _ID.fullmatch(task_id) or ".." in task_id:
+        raise BadInput(
+            f"{task_id[:80]!r} is not a task id",
+            hint="An id is letters, digits, '.', '_' and '-', like fleet-a1b.",
+        )
+    return task_id
+
+
+class Dependency(Struct, frozen=True, kw_only=True):
+    """`task_id` depends on `depends_on_id`."""
+
+    task_id: str
+    depends_on_id: str
+    type: str = "blocks"
+    created_at: datetime
+    created_by: str = ""
+    metadata: str = "{}"
+    thread_id: str = ""
+
+
+class Comment(Struct, frozen=True, kw_only=True):
+    id: str
+    task_id: str
+    author: str
+    text: str
+    created_at: datetime
+
+
+class Settings(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What fleet itself knows of a task beyond the tracker's fields: the content of task.json."""
+
+    #: The directory that the agent runs in. None: the task was made without fleet.
+    cwd: str | None = None
+    #: The coder that this task insists on; None inherits the configured one.
+    coder: str | None = None
+    #: The model that this task insists on; None inherits the configured one.
+    model: str | None = None
+
+
+class Task(Struct, frozen=True, kw_only=True):
+    """What the user asked for: a tracker issue, and where and with what to work on it."""
+
+    id: str
+    title: str
+    status: Status = "open"
+    priority: int = 2
+    issue_type: str = "task"
+    created_at: datetime
+    updated_at: datetime
+    description: str = ""
+    design: str = ""
+    acceptance_criteria: str = ""
+    notes: str = ""
+    spec_id: str = ""
+    assignee: str = ""
+    owner: str = ""
+    created_by: str = ""
+    estimated_minutes: int | None = None
+    started_at: datetime | None = None
+    closed_at: datetime | None = None
+    close_reason: str = ""
+    due_at: datetime | None = None
+    #: Set by a person: not ready before this moment.
+    defer_until: datetime | None = None
+    #: Set by the supervisor (back-off, a rate limit): not claimed before this moment.
+    not_before: datetime | None = None
+    external_ref: str | None = None
+    metadata: dict[str, Any] = field(default_factory=dict[str, Any])
+    #: Tracker fields that fleet does not use and keeps whole for export.
+    extra: dict[str, Any] = field(default_factory=dict[str, Any])
+    labels: tuple[str, ...] = ()
+    #: The ownership counter: it grows by one with each claim and fences every later write.
+    fence: int = 0
+    lease_owner: str | None = None
+    lease_until: datetime | None = None
+    heartbeat_at: datetime | None = None
+    cwd: str | None = None
+    coder: str | None = None
+    model: str | None = None
+
+
+class Lease(Struct, frozen=True, kw_only=True):
+    """The fenced right of one supervisor to run one task."""
+
+    task: Task
+    owner: str
+    fence: int
+    until: datetime
+
+
+class Closed(Struct, frozen=True, kw_only=True, tag=True):
+    """The work is done and was verified."""
+
+    reason: str
+
+
+class Released(Struct, frozen=True, kw_only=True, tag=True):
+    """Back to the queue, perhaps not before a moment."""
+
+    note: str = ""
+    not_before: datetime | None = None
+
+
+class Blocked(Struct, frozen=True, kw_only=True, tag=True):
+    """Nothing more happens until a person acts; `note` says what is needed."""
+
+    note: str
+
+
+#: What a lease ends in. One settle, one of these.
+Settlement = Closed | Released | Blocked
+
+Wish = Literal["stop", "retry", "answer", "tell"]
+
+
+class Request(Struct, frozen=True, kw_only=True):
+    """What a person wants of the supervisor for one task, kept until it is carried out."""
+
+    id: str
+    task_id: str
+    wish: Wish
+    text: str = ""
+    asked_by: str = ""
+    asked_at: datetime

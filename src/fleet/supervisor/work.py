@@ -1,0 +1,313 @@
+"""A lease's way from its claim to its settlement: begin a run, go on with one, end one."""
+
+import heapq
+import random
+import selectors
+import time
+from collections.abc import Callable
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+
+from msgspec import Struct
+
+from fleet.coders.base import Coder
+from fleet.config import Config
+from fleet.errors import BadInput
+from fleet.queue.base import LeaseLost
+from fleet.schemas import Blocked, Failed, Lease, RateLimited, Released, Settlement, Stopped, Task
+from fleet.supervisor import events
+from fleet.supervisor.cooling import Cooling
+from fleet.supervisor.desk import Desk
+from fleet.supervisor.ending import end_of
+from fleet.supervisor.history import Ending, read_ending, write_ending
+from fleet.supervisor.launch import SHORT, Short, Unfit, launch, make_ready, run_id, take_over
+from fleet.supervisor.live import Live, Over
+from fleet.supervisor.log import Log
+from fleet.supervisor.process import Orphaned, Running, adopt
+from fleet.supervisor.runs import Runs, context_of, state_now
+from fleet.supervisor.settle import UNDATED_LIMIT, spread
+from fleet.supervisor.shims import make_shims
+from fleet.taskdir import Home
+from fleet.taskdir.rundir import Run, latest_run
+
+#: A run of which it is not known yet what became is looked at again after this long, doubled up
+#: to the longest: a keeper that is being born tells in milliseconds, one that withstands may not.
+_SOON, _LATER = 0.02, 1.0
+#: And claiming pauses for this long on a machine that is short of something.
+_HOLD, _LONGEST_HOLD = 1.0, 60.0
+
+
+class Unclear(Struct):
+    """A task that is ours, and an old run of it that may live or not."""
+
+    lease: Lease
+    run: Run
+    pause: float = _SOON
+    due: float = 0.0
+
+
+class Work:
+    """What the supervisor does with what it claimed."""
+
+    def __init__(
+        self,
+        home: Home,
+        config: Config,
+        *,
+        coder: str | None,
+        desk: Desk,
+        log: Log,
+        clock: Callable[[], datetime],
+        selector: selectors.BaseSelector,
+    ) -> None:
+        self.home = home
+        self.config = config
+        self._coder = coder
+        self._shims = make_shims(home.path)
+        self._desk = desk
+        self._log = log
+        self._now = clock
+        self.cooling = Cooling(home.path)
+        self.runs = Runs(
+            selector, clock, ended=self.finish, vanished=self._lose_sight, failed=self._report
+        )
+        #: Tasks whose old run is not yet known to be gone: they wait, leased, until it is.
+        self.unclear: dict[str, Unclear] = {}
+        #: Why all is to end; whatever comes to light from then on is stopped too.
+        self.stopping: Stopped | None = None
+        #: What the machine is short of, until when nothing is started, and how long that was.
+        self.shortage = ""
+        self._hold_until, self._hold = 0.0, _HOLD
+        #: There may be work: somebody rang, a slot is free, or a moment has come.
+        self.hungry = True
+        #: The moments at which tasks that we put back may be claimed again.
+        self._moments: list[datetime] = []
+
+    def __len__(self) -> int:
+        return len(self.runs) + len(self.unclear)
+
+    @property
+    def held(self) -> bool:
+        """The machine is short of something, so nothing new is started."""
+        return time.monotonic() < self._hold_until
+
+    @property
+    def next_moment(self) -> float:
+        """When there is something to do that nothing rings for, on the monotonic clock."""
+        moments = [unclear.due for unclear in self.unclear.values()]
+        if self._moments:
+            moments.append(time.monotonic() + (self._moments[0] - self._now()).total_seconds())
+        return min(self.runs.next_moment, *moments, float("inf"))
+
+    # A lease comes: by a claim, or from a supervisor before us.
+
+    def start(self, lease: Lease) -> None:
+        """See to a task that was just claimed: its unfinished run, or else a new one."""
+        task_id = lease.task.id
+        if (live := self.runs.get(task_id)) is not None:
+            # Our lease had run out, or was ended from outside, and we are the next to hold it.
+            live.lease = lease
+        elif task_id in self.unclear:
+            self.unclear[task_id].lease = lease
+        else:
+            self._guarded(lease, self._start)
+
+    def resume(self, lease: Lease) -> None:
+        """See to a task that a supervisor before us held when it ended."""
+        self._guarded(lease, self._resume)
+
+    def _guarded(self, lease: Lease, act: Callable[[Lease, Path], None]) -> None:
+        """One task's trouble is its own: it is blocked, or waits for the machine."""
+        try:
+            act(lease, self.home.task(lease.task.id))
+        except BadInput as error:  # an id that no file can bear
+            self.settle(lease, Blocked(note=f"invalid: {error.message}"), error.message, None)
+        except OSError as error:
+            why = f"{error.filename or lease.task.id}: {error.strerror or error}"
+            if error.errno in SHORT:
+                self.hold(why)
+                self.settle(lease, Released(), why, None)
+            else:
+                self.settle(lease, Blocked(note=f"invalid: {why}"), why, None)
+
+    def _start(self, lease: Lease, task_dir: Path) -> None:
+        run = latest_run(task_dir)
+        if run is not None and read_ending(run) is None:
+            self._go_on(Unclear(lease, run))
+        elif self.stopping is not None:
+            self.settle(lease, Released(), "claimed as the supervisor ended", task_dir)
+        else:
+            self._begin(lease, task_dir)
+
+    def _resume(self, lease: Lease, task_dir: Path) -> None:
+        run = latest_run(task_dir)
+        ending = read_ending(run) if run is not None else None
+        if run is None or (ending is not None and not _is_of(ending, run, lease)):
+            self.settle(lease, Released(), "claimed, and never started", task_dir)
+        elif ending is not None:
+            self.settle(lease, ending.settlement, ending.why, task_dir)
+        else:
+            self._go_on(Unclear(lease, run))
+
+    # Begin a run, or go on with one.
+
+    def _begin(self, lease: Lease, task_dir: Path) -> None:
+        task_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+        ready = make_ready(self.home, self.config, lease, coder=self._coder, shims=self._shims)
+        if isinstance(ready, Unfit):
+            self.settle(lease, Blocked(note=f"invalid: {ready.why}"), ready.why, task_dir)
+            return
+        until = self.cooling.until(ready.coder.name, self._now())
+        if until is not None:
+            later = spread(until, self._now(), random.random())  # noqa: S311 - not a secret
+            why = f"{ready.coder.name} waits for its limit to reset"
+            self.settle(lease, Released(not_before=later), why, task_dir)
+            return
+        got = launch(self.home, self.config, lease, ready)
+        if isinstance(got, Unfit):
+            self.settle(lease, Blocked(note=f"invalid: {got.why}"), got.why, task_dir)
+            return
+        if isinstance(got, Short):
+            self.hold(got.why)
+        else:
+            self._release_hold()
+            got.note("fleet_started", self._now(), coder=ready.coder.name, model=ready.coder.model)
+            text = f"{got.task_id}: run {got.run.number} with {ready.coder.name}"
+            self._log.say("run_started", f"{text} in {ready.task.cwd}", task_dir=task_dir)
+        self.runs.attend(got.live if isinstance(got, Short) else got)
+
+    def _go_on(self, unclear: Unclear) -> None:
+        """Adopt the run if it lives, end it if it is over, and else look again."""
+        lease, run = unclear.lease, unclear.run
+        state = state_now(run)
+        keeper = adopt(state.started) if isinstance(state, Running) and state.started else None
+        if isinstance(state, Running | Orphaned) and keeper is None:
+            unclear.due = time.monotonic() + unclear.pause
+            unclear.pause = min(unclear.pause * 2, _LATER)
+            self.unclear[lease.task.id] = unclear
+            return
+        live = take_over(self.home, self.config, lease, run, self._shims)
+        live.keeper = keeper
+        live.over = state if isinstance(state, Over) else None
+        self.runs.attend(live)
+        if live.over is not None:
+            return
+        text = f"{lease.task.id}: adopted run {run.number}"
+        self._log.say("adopted", text, task_dir=run.task_dir)
+        if self.stopping is not None:
+            self.runs.stop(live, self.stopping)
+
+    def look_again(self) -> None:
+        """See whether a task's time has come, and whether it is known what became of a run."""
+        while self._moments and self._moments[0] <= self._now():
+            heapq.heappop(self._moments)
+            self.hungry = True
+        now = time.monotonic()
+        for task_id, unclear in list(self.unclear.items()):
+            if now >= unclear.due:
+                del self.unclear[task_id]
+                self._go_on(unclear)
+
+    def stop_all(self, why: Stopped, *, now: bool) -> None:
+        """End every run, and those that come to light from now on."""
+        self.stopping = why
+        for live in self.runs:
+            self.runs.stop(live, why, now=now)
+
+    def publish(self) -> None:
+        """Leave word of every run."""
+        for live in self.runs:
+            try:
+                live.publish()
+            except OSError as error:
+                self._report(live, error)
+
+    def _lose_sight(self, live: Live) -> None:
+        self.unclear[live.task_id] = Unclear(live.lease, live.run)
+
+    # Streams and ends: evidence first, then the queue.
+
+    def follow(self) -> None:
+        for live in self.runs.follow(self.config.context_pressure_threshold_pct):
+            full = context_of(live)
+            live.note("fleet_context", self._now(), tokens=full.tokens, window=full.window)
+            text = f"{live.task_id}: context at {full.tokens} of {full.window}, ends this session"
+            self._log.say("context_pressure", text, task_dir=live.run.task_dir)
+            self.runs.stop(live, full)
+
+    def finish(self, live: Live, state: Over) -> None:
+        """A run is over: decide what follows, and tell the queue."""
+        now = self._now()
+        known = read_ending(live.run)
+        ending = known or end_of(live, state, self.config, now, random.random())  # noqa: S311
+        self._cool(live.coder, ending, now)
+        live.publish()
+        if not (live.adopted and events.ends_with(live.run, "fleet_ended")):
+            live.note("fleet_ended", now, outcome=type(ending.outcome).__name__, why=ending.why)
+        evidence = partial(write_ending, live.run, ending) if known is None else _nothing
+        self.settle(live.lease, ending.settlement, ending.why, live.run.task_dir, evidence)
+
+    def _cool(self, coder: Coder, ending: Ending, now: datetime) -> None:
+        """Leave a coder alone that any other task would meet the same wall with."""
+        match ending.outcome, ending.settlement:
+            case RateLimited(), Released(not_before=until) if until is not None:
+                self.cooling.cool(coder.name, until, now)
+            case Failed() as failed, _ if failed.is_account:
+                self.cooling.cool(coder.name, now + UNDATED_LIMIT, now)
+            case _:
+                pass
+
+    def settle(
+        self,
+        lease: Lease,
+        settlement: Settlement,
+        why: str,
+        task_dir: Path | None,
+        evidence: Callable[[], None] = lambda: None,
+    ) -> None:
+        """Tell the queue what became of a task."""
+
+        def heard(answer: Task | LeaseLost) -> None:
+            self.hungry = True
+            if isinstance(answer, LeaseLost):
+                text = f"{lease.task.id}: not settled, the lease is lost: {answer.why}"
+                self._log.say("lease_lost", text, task_dir=task_dir)
+                return
+            if isinstance(settlement, Released) and settlement.not_before is not None:
+                heapq.heappush(self._moments, settlement.not_before)
+            kind = type(settlement).__name__.lower()
+            self._log.say(kind, f"{lease.task.id}: {kind}: {why}", task_dir=task_dir)
+
+        self._desk.settle(lease, settlement, heard, evidence)
+
+    # What goes wrong with the machine.
+
+    def hold(self, why: str) -> None:
+        """Start nothing for a while, longer each time."""
+        if not self.shortage:
+            self._log.say("short", f"nothing new is started for now: {why}")
+        self.shortage = why
+        self._hold_until = time.monotonic() + self._hold
+        self._hold = min(self._hold * 2, _LONGEST_HOLD)
+
+    def _release_hold(self) -> None:
+        """The last start went well."""
+        if self.shortage:
+            self._log.say("enough", "runs are started again")
+        self.shortage, self._hold = "", _HOLD
+
+    def _report(self, live: Live, error: OSError) -> None:
+        why = f"{error.filename or live.run.path}: {error.strerror or error}"
+        self._log.say("disk", f"{live.task_id}: {why}", task_dir=live.run.task_dir)
+
+
+def _is_of(ending: Ending, run: Run, lease: Lease) -> bool:
+    """The ending was decided under this very lease."""
+    if ending.fence is not None:
+        return ending.fence == lease.fence
+    return run.spec().id == run_id(lease)
+
+
+def _nothing() -> None:
+    pass

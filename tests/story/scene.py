@@ -1,0 +1,214 @@
+"""A fleet home with a supervisor as a real process, and agents that play the script of a task."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+
+from fleet import config, taskdir
+from fleet.queue.base import Draft, Filter
+from fleet.queue.embedded import open_embedded
+from fleet.schemas import Settings
+from fleet.taskdir import Home, task_json
+from fleet.taskdir.rundir import all_runs, latest_run
+from fleet.taskdir.watch import Watch
+
+FAKES = Path(__file__).parent.parent / "fakes"
+PATIENCE = 30.0
+
+#: Drives tests/fakes/actor.py: the script comes as the model.
+ACTOR = f"""
+argv = ["{sys.executable}", "-I", "-S", "{FAKES / "actor.py"}", "{{model}}"]
+prompt = "stdin"
+context_limit = 1000
+
+[[event]]
+when = {{ type = "tool" }}
+kind = "tool_use"
+call = {{ id = "id", name = "id" }}
+
+[[event]]
+when = {{ type = "text" }}
+kind = "assistant_text"
+text = "text"
+
+[[event]]
+when = {{ type = "context" }}
+kind = "usage"
+context_tokens = ["tokens"]
+
+[[event]]
+when = {{ type = "limit" }}
+terminal = "error"
+reason = "rate_limit"
+
+[[event]]
+when = {{ type = "end" }}
+terminal = "success"
+"""
+
+#: A script that ends well.
+WORK = "tool done end"
+
+
+class Scene:
+    """One home, its queue, and the supervisors that were started on it."""
+
+    def __init__(self, root, **settings):
+        self.home = Home(root / "home")
+        self.project = root / "project"
+        self.project.mkdir()
+        taskdir.make(self.home)
+        chosen = {"coder": "actor", "retry_wait_s": 1, "grace_s": 1, "queue": "embedded"}
+        self.settings = {**chosen, **settings}
+        self.configure()
+        self.coder("actor", ACTOR)
+        self.queue = open_embedded(self.home.path)
+        self.supervisors = []
+        self._screen = None
+        self.env = {**os.environ, "FLEET_HOME": str(self.home.path)}
+
+    def configure(self, **settings):
+        """Write runtime.toml, in one step as `fleet config set` does."""
+        self.settings |= settings
+        fresh = self.home.path / "runtime.new"
+        fresh.write_text(config.default_text(**self.settings))
+        fresh.replace(self.home.config)
+
+    def coder(self, name, text):
+        folder = self.home.path / "coders"
+        folder.mkdir(exist_ok=True)
+        (folder / f"{name}.toml").write_text(text)
+
+    def add(self, script=WORK, *, coder="actor", cwd=None, title="a task"):
+        """A task whose agent plays a script."""
+        place = Settings(cwd=str(cwd or self.project), coder=coder, model=script)
+        with self.queue.db.writing():
+            task = self.queue.add(Draft(title=title))
+            task_json.write(self.home, task.id, place)
+        return task.id
+
+    def supervise(self, *flags):
+        """Start a supervisor."""
+        with (self.home.path / "screen").open("ab") as file:
+            out = file if self._screen is None else self._screen
+            argv = [sys.executable, "-m", "fleet", "run", *flags]
+            process = subprocess.Popen(
+                argv, env=self.env, stdin=subprocess.DEVNULL, stdout=out, stderr=file
+            )
+        self.supervisors.append(process)
+        return process
+
+    def screen_to(self, fd):
+        """Let the next supervisor print somewhere else."""
+        self._screen = fd
+
+    def fleet(self, *words):
+        """One command, to its end."""
+        return subprocess.run(
+            [sys.executable, "-m", "fleet", *words],
+            env=self.env,
+            cwd=self.project,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
+        )
+
+    # What there is to see.
+
+    def task(self, task_id):
+        return self.queue.get(task_id)
+
+    def status(self, task_id):
+        return self.queue.get(task_id).status
+
+    def folder(self, task_id):
+        return self.home.task(task_id)
+
+    def run(self, task_id):
+        return latest_run(self.folder(task_id))
+
+    def runs(self, task_id):
+        return all_runs(self.folder(task_id))
+
+    def lines(self, task_id, name):
+        """The lines of a file in the task's directory."""
+        path = self.folder(task_id) / name
+        return path.read_text().splitlines() if path.exists() else []
+
+    def log(self, action=None):
+        """The supervisors' log."""
+        lines = [
+            json.loads(line)
+            for path in sorted(self.home.logging.glob("fleet-*.jsonl"))
+            for line in path.read_text().splitlines()
+        ]
+        return [line for line in lines if action in (None, line["action"])]
+
+    def screen(self):
+        return (self.home.path / "screen").read_text()
+
+    # What to wait for.
+
+    def until(self, fact, patience=PATIENCE):
+        """Wait for a fact, looking whenever the supervisor says or leaves something."""
+        watch = Watch()
+        for folder in (self.home.logging, self.home.path, *self.home.tasks.glob("*")):
+            watch.add(folder)
+        end = time.monotonic() + patience
+        try:
+            while not (found := fact()):
+                assert time.monotonic() < end, f"waited in vain:\n{self.screen()}"
+                watch.changed(0.05)
+            return found
+        finally:
+            watch.close()
+
+    def until_status(self, task_id, *statuses, patience=PATIENCE):
+        return self.until(lambda: self.status(task_id) in statuses and self.task(task_id), patience)
+
+    def until_logged(self, action, count=1):
+        return self.until(lambda: len(found := self.log(action)) >= count and found)
+
+    def until_marked(self, task_id, name, count=1):
+        """Wait until agents have left so many lines; the lines."""
+        return self.until(lambda: len(found := self.lines(task_id, name)) >= count and found)
+
+    def open_tasks(self):
+        return self.queue.find(Filter())
+
+    def until_ended(self, process, patience=PATIENCE):
+        """Wait for a supervisor to end; its exit code."""
+        return process.wait(patience)
+
+    def kill(self, process):
+        process.send_signal(signal.SIGKILL)
+        process.wait(PATIENCE)
+
+    def close(self):
+        """End whatever of this home lives."""
+        for process in self.supervisors:
+            if process.poll() is None:
+                process.kill()
+                process.wait()
+        self.queue.close()
+        for left in processes_of(self.home.path):
+            left.kill()
+
+
+def processes_of(home):
+    """Every process that was started for this home: by its arguments or its environment."""
+    found = []
+    for process in psutil.process_iter(["cmdline", "environ"]):
+        words = process.info["cmdline"] or []
+        env = process.info["environ"] or {}
+        if process.pid != os.getpid() and (
+            env.get("FLEET_HOME") == str(home) or any(str(home) in word for word in words)
+        ):
+            found.append(process)
+    return found

@@ -1,0 +1,137 @@
+"""`fleet demo` from start to end: the real supervisor, real processes, and no trace afterwards."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import psutil
+import pytest
+
+from fleet.demo.play import ANSWER, SCENES
+from tests.conftest import need
+
+DEMO = (sys.executable, "-m", "fleet", "demo")
+
+#: Settings of a person's own that would stop every commit, if they were followed.
+GITCONFIG = """\
+[commit]
+    gpgSign = true
+[gpg]
+    program = false
+[core]
+    hooksPath = /nowhere
+    excludesFile = ~/ignored
+"""
+
+
+@pytest.fixture
+def ground(tmp_path):
+    """A directory for everything that the demo makes, and the environment that leads there."""
+    git = need("git")
+    places = {name: tmp_path / name for name in ("temporary", "person")}
+    for place in places.values():
+        place.mkdir()
+    (places["person"] / ".gitconfig").write_text(GITCONFIG)
+    (places["person"] / "ignored").write_text("*\n")
+    env = {
+        "PATH": os.pathsep.join([str(Path(git).parent), "/usr/bin", "/bin"]),
+        "HOME": str(places["person"]),
+        "TMPDIR": str(places["temporary"]),
+        "FLEET_HOME": str(places["person"] / "home"),
+        "LANG": "C.UTF-8",
+    }
+    yield env
+    for process in living(env):
+        process.kill()
+
+
+def living(env):
+    """Every process that was started for the demo, by its environment."""
+    found = []
+    for process in psutil.process_iter():
+        try:
+            values = process.environ().values()
+        except (psutil.Error, OSError):
+            continue
+        if any(value.startswith(env["TMPDIR"]) for value in values):
+            found.append(process)
+    return found
+
+
+def traces(env):
+    """What the demo left: files of its own, files of the person's, processes."""
+    person = {path.name for path in Path(env["HOME"]).iterdir()} - {".gitconfig", "ignored"}
+    return [*Path(env["TMPDIR"]).iterdir(), *person, *living(env)]
+
+
+@pytest.mark.timeout(100)
+def test_the_demo_shows_every_trouble_and_leaves_nothing(ground):
+    """A newcomer's first minute: no account, no bd, no settings of their own in the way."""
+    began = time.monotonic()
+    done = subprocess.run(
+        DEMO, env=ground, cwd=ground["HOME"], capture_output=True, text=True, timeout=90
+    )
+    seconds = time.monotonic() - began
+
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stderr == ""
+    assert traces(ground) == []
+    assert seconds < 60
+
+    lines, _, summary = done.stdout.partition("\nWhat happened\n")
+    told, _, log = summary.partition("\nWhat the project got")
+    for scene in SCENES:
+        for turn in scene.turns:
+            assert turn.cause in told, scene.title
+        assert scene.title in log or not scene.files
+    assert "All went as staged" in log
+    assert f"fleet answer {task_of('Add a book', lines)} '{ANSWER}'" in lines
+    assert re.search(r"kill -9 \d+ .*the supervisor", lines)
+    assert "adopted run 1" in lines
+    assert "7 of 8 tasks are done" in log
+
+
+def task_of(title, lines):
+    """The id that a task was given, by the command that made it."""
+    return re.search(rf"create '?{re.escape(title)}'? .*→ (\S+)", lines)[1]
+
+
+@pytest.mark.timeout(100)
+@pytest.mark.parametrize(
+    ("moment", "number"),
+    [("$ git init", signal.SIGINT), ("run 1 with", signal.SIGTERM), ("adopted", signal.SIGINT)],
+)
+def test_an_interrupted_demo_leaves_nothing(ground, moment, number):
+    """Before there is a supervisor, with agents at work, and after a supervisor was killed."""
+    with subprocess.Popen(
+        DEMO, env=ground, cwd=ground["HOME"], stdout=subprocess.PIPE, text=True
+    ) as demo:
+        for line in demo.stdout:
+            if moment in line:
+                demo.send_signal(number)
+                break
+        rest = demo.stdout.read()
+    assert demo.returncode == 130
+    assert "Interrupted" in rest
+    assert traces(ground) == []
+
+
+@pytest.mark.timeout(100)
+def test_a_killed_demo_takes_its_supervisor_along(ground):
+    """Nobody can clear up after `kill -9`; but nothing goes on working in a forgotten place."""
+    with subprocess.Popen(
+        DEMO, env=ground, cwd=ground["HOME"], stdout=subprocess.PIPE, text=True
+    ) as demo:
+        for line in demo.stdout:
+            if "run 1 with" in line:
+                assert len(living(ground)) > 1
+                demo.kill()
+                break
+    end = time.monotonic() + 60
+    while living(ground):
+        assert time.monotonic() < end, living(ground)
+        time.sleep(0.1)

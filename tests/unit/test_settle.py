@@ -1,0 +1,248 @@
+"""The settle table: every row, as the spec prints it, and what no sequence of runs can do."""
+
+import re
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as some
+from msgspec import structs
+
+from fleet.schemas import (
+    Blocked,
+    Closed,
+    ContextFull,
+    Failed,
+    Finished,
+    LimitExceeded,
+    Lost,
+    NeedsHuman,
+    RateLimit,
+    RateLimited,
+    Released,
+    Stalled,
+    Stopped,
+)
+from fleet.supervisor.history import History
+from fleet.supervisor.settle import (
+    FULL_CONTEXTS,
+    LEASE_LOST,
+    LONGEST_LIMIT,
+    NEVER_STARTED,
+    SHUTDOWN,
+    UNDATED_LIMIT,
+    Facts,
+    decide,
+    spread,
+)
+from fleet.taskdir.said import Said
+
+NOW = datetime(2026, 11, 15, 12, 0, tzinfo=UTC)
+RESET = NOW + timedelta(hours=2)
+SPEC = Path(__file__).parents[2] / "docs/spec.md"
+
+PLAIN = Facts(
+    run=1,
+    started=True,
+    said=Said(),
+    tool_calls=3,
+    attempts=0,
+    retry_limit=3,
+    full_contexts=0,
+    progress=False,
+    jitter=0.0,
+)
+DONE = Said(done="did it")
+LIMIT = RateLimited(limit=RateLimit(kind="five_hour", status="rejected", resets_at=RESET))
+
+
+def facts(**changes):
+    return structs.replace(PLAIN, **changes)
+
+
+#: How a run ended, as the spec names it, with an example of it.
+ROWS = [
+    ("Finished, claimed, tools used", Finished(), facts(said=DONE)),
+    ("Finished, claimed, no tool used", Finished(), facts(said=DONE, tool_calls=0)),
+    ("Finished, no claim", Finished(), facts()),
+    ("RateLimited", LIMIT, facts()),
+    ("ContextFull, with progress", ContextFull(), facts(progress=True, full_contexts=9)),
+    ("ContextFull, no progress, not the third in a row", ContextFull(), facts(full_contexts=1)),
+    ("ContextFull, no progress, the third in a row", ContextFull(), facts(full_contexts=2)),
+    ("NeedsHuman", NeedsHuman(question="Which?"), facts()),
+    ("Failed", Failed(reason="api_error"), facts()),
+    ("Failed for its account (login, money)", Failed(reason="auth"), facts()),
+    ("Stalled", Stalled(silent_seconds=400), facts()),
+    ("LimitExceeded", LimitExceeded(limit="turns"), facts()),
+    ("Lost", Lost(why="its keeper was killed"), facts()),
+    ("any of these that count, the last of `retry_limit`", Finished(), facts(attempts=2)),
+    ("Stopped by a person", Stopped(by="ada"), facts()),
+    ("Stopped by the supervisor's shutdown", Stopped(by=SHUTDOWN), facts()),
+    ("Stopped as the lease was lost", Stopped(by=LEASE_LOST), facts()),
+    ("its program cannot be run", Lost(), facts(spawn_error="claude: No such file")),
+    ("it never started", Lost(), facts(started=False)),
+    ("it never started, again", Lost(), facts(started=False, never_started=1)),
+    ("it never started, the eighth in a row", Lost(), facts(started=False, never_started=7)),
+]
+
+
+def words(settlement):
+    """A settlement as the table says it."""
+    match settlement:
+        case Closed():
+            return "closed"
+        case Blocked():
+            return "blocked"
+        case Released(not_before=None):
+            return "open"
+        case Released(not_before=moment) if moment >= RESET:
+            return "open, once the limit has reset"
+        case Released():
+            return "open, after a pause"
+
+
+def printed():
+    """The rows of the spec's table."""
+    text = SPEC.read_text(encoding="utf-8").split("## What becomes of a run")[1].split("\n## ")[0]
+    rows = re.findall(r"^\| (.+?) \| (yes|no) \| (.+?) \|$", text, re.MULTILINE)
+    return [tuple(row) for row in rows]
+
+
+def test_the_spec_prints_what_the_function_does():
+    """The table of the spec is this one, row by row."""
+    real = []
+    for name, outcome, given_facts in ROWS:
+        decision = decide(outcome, given_facts, NOW)
+        real.append((name, "yes" if decision.counts else "no", words(decision.settlement)))
+    assert printed() == real
+
+
+def test_a_closed_task_tells_its_reason_and_its_run():
+    """The agent's words and the run's number."""
+    assert decide(Finished(), facts(said=DONE, run=7), NOW).settlement == Closed(
+        reason="did it [run 7]"
+    )
+
+
+def test_a_coder_without_tool_events_is_believed_without_them():
+    """What a stream never shows is not missed."""
+    decision = decide(Finished(), facts(said=DONE, tool_calls=0, shows_tools=False), NOW)
+    assert isinstance(decision.settlement, Closed)
+
+
+def test_a_question_goes_before_a_claim():
+    """The agent blocked its task: nothing is closed."""
+    said = Said(blocked="QUESTION: tabs?")
+    assert decide(Finished(), facts(said=said), NOW).settlement == Blocked(note="QUESTION: tabs?")
+
+
+def test_what_was_denied_is_told():
+    """A run that could not work for want of permission says which."""
+    decision = decide(Finished(denied=("Write", "Bash", "Write")), facts(), NOW)
+    assert "denied Bash, Write" in decision.why
+
+
+@pytest.mark.parametrize(("made", "seconds"), [(0, 10), (1, 20), (2, 40), (50, 300)])
+def test_pauses_double_up_to_five_minutes(made, seconds):
+    """And the dice add up to half of it."""
+    for jitter, share in ((0.0, 1.0), (1.0, 1.5)):
+        decision = decide(Lost(), facts(attempts=made, retry_limit=100, jitter=jitter), NOW)
+        assert decision.settlement.not_before == NOW + timedelta(seconds=seconds) * share
+
+
+def test_a_limit_without_a_date_is_waited_out():
+    """Five minutes; and one that has passed, or lies a year ahead, is asked about in time."""
+    undated = RateLimited(limit=RateLimit(kind="throttle"))
+    assert decide(undated, facts(), NOW).settlement.not_before == NOW + UNDATED_LIMIT
+    for resets_at, least, most in (
+        (NOW - timedelta(days=1), timedelta(seconds=30), timedelta(seconds=30)),
+        (NOW + timedelta(days=400), LONGEST_LIMIT, LONGEST_LIMIT),
+    ):
+        limit = RateLimited(limit=RateLimit(kind="usage", resets_at=resets_at))
+        wait = decide(limit, facts(), NOW).settlement.not_before - NOW
+        assert least <= wait <= most
+
+
+@given(some.floats(0, 1), some.timedeltas(timedelta(0), timedelta(days=8)))
+def test_those_who_wait_for_one_moment_come_back_apart(jitter, wait):
+    """Never early, and within a minute or a tenth of the wait."""
+    moment = spread(NOW + wait, NOW, jitter)
+    assert NOW + wait <= moment <= NOW + wait + min(wait / 10, timedelta(minutes=1))
+
+
+NASTY = 'a\0b\x1b[31m\ud800 "c"\n' + "x" * 10_000
+
+
+@pytest.mark.parametrize(
+    ("outcome", "given_facts"),
+    [
+        (Finished(), facts(said=Said(done=NASTY))),
+        (Finished(), facts(said=Said(blocked=NASTY))),
+        (NeedsHuman(question=NASTY), facts()),
+        (Failed(reason="api_error", detail=NASTY), facts(attempts=2)),
+        (Failed(reason="auth", detail=NASTY), facts()),
+        (Stopped(by=NASTY), facts()),
+    ],
+)
+def test_no_words_of_an_agent_can_break_a_queue(outcome, given_facts):
+    """No NUL, no escape, no half of a character, and not a book."""
+    decision = decide(outcome, given_facts, NOW)
+    match decision.settlement:
+        case Closed(reason=text) | Blocked(note=text):
+            assert len(text) < 5000
+            text.encode()
+            assert not set(text) & {"\0", "\x1b"}
+        case other:
+            pytest.fail(f"{other}")
+
+
+OUTCOMES = some.sampled_from(
+    [outcome for _, outcome, _ in ROWS if not isinstance(outcome, RateLimited | Stopped)]
+)
+RUNS = some.tuples(OUTCOMES, some.booleans(), some.integers(0, 1))
+
+
+def play(runs, retry_limit):
+    """How many runs it takes until the task needs a person, or None."""
+    past = History()
+    for number, (outcome, started, tool_calls) in enumerate(runs, 1):
+        given_facts = facts(
+            run=number,
+            started=started,
+            tool_calls=tool_calls,
+            said=DONE if tool_calls == 0 else Said(),  # nothing that could be closed
+            attempts=past.attempts,
+            full_contexts=past.full_contexts,
+            never_started=past.never_started,
+            retry_limit=retry_limit,
+        )
+        decision = decide(outcome, given_facts, NOW)
+        if not isinstance(decision.settlement, Released):
+            return number
+        past = past.after(outcome, decision, started=started, progress=False)
+    return None
+
+
+@given(some.data(), some.integers(1, 4))
+def test_no_task_runs_for_ever_without_progress(data, retry_limit):
+    """Whatever its runs come to, a task that gets nowhere is left to a person in bounded time."""
+    bound = retry_limit * FULL_CONTEXTS * NEVER_STARTED
+    runs = data.draw(some.lists(RUNS, min_size=bound, max_size=bound))
+    assert play(runs, retry_limit) is not None
+
+
+@given(some.lists(some.one_of(RUNS, some.just((LIMIT, True, 1))), max_size=40))
+def test_limits_never_count(runs):
+    """A run that met a limit leaves the count of attempts as it was."""
+    past = History()
+    for outcome, started, tool_calls in runs:
+        given_facts = facts(started=started, tool_calls=tool_calls, attempts=past.attempts)
+        decision = decide(outcome, structs.replace(given_facts, retry_limit=100), NOW)
+        after = past.after(outcome, decision, started=started, progress=False)
+        if isinstance(outcome, RateLimited):
+            assert after.attempts == past.attempts
+            assert isinstance(decision.settlement, Released)
+        if not started:
+            assert after.attempts == past.attempts
+        past = after
