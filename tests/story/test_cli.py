@@ -320,3 +320,30 @@ def test_the_frequent_commands_load_nothing_heavy(ann, command):
         [sys.executable, "-c", code], env=ann.env, capture_output=True, timeout=60, check=False
     )
     assert done.stderr.decode().splitlines()[-1] == "[]"
+
+
+@pytest.fixture
+def agent(ann):
+    """Somebody who calls bd from inside a run of a task."""
+    task_id = ann.does("bd", "q", "mine").strip()
+    run = ann.home / "tasks" / task_id / "runs" / "1"
+    run.mkdir(parents=True)
+    ann.env |= {"FLEET_TASK_ID": task_id, "FLEET_RUN_DIR": str(run)}
+    return ann
+
+
+def test_an_agent_closes_its_task_by_no_other_name(agent):
+    """Its id without the prefix is a claim too; the task stays open until fleet has looked."""
+    task_id = agent.env["FLEET_TASK_ID"]
+    agent.does("bd", "close", task_id.removeprefix("fleet-"))
+    assert json.loads(agent.does("bd", "show", task_id, "--json"))[0]["status"] == "open"
+
+
+def test_an_agents_notes_are_not_dropped_without_a_word(agent):
+    """What goes with a status that changes nothing is refused, not forgotten."""
+    task_id = agent.env["FLEET_TASK_ID"]
+    line = ("bd", "update", task_id, "--append-notes", "half way")
+    _, said = agent.fails(*line, "--status", "in_progress")
+    assert "its notes were not changed" in said
+    agent.does(*line)
+    assert "half way" in agent.does("bd", "show", task_id)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from fleet.errors import BadInput, FleetError
 from fleet.flags import FlagError, Parsed, parse
+from fleet.queue import PREFIX
 from fleet.queue import bd as tracker
 from fleet.taskdir import home_from
 from fleet.taskdir.said import Said, record
@@ -46,7 +47,8 @@ def heard(args: Sequence[str], env: Mapping[str, str]) -> list[str] | None:
     except FlagError:
         return None  # the tracker explains what is wrong with the line
     ids = line.words[:1] if name == "done" else line.words
-    if task_id not in ids:
+    # Written without its prefix it is still this task, and its claim.
+    if task_id not in ids and task_id.removeprefix(f"{PREFIX}-") not in ids:
         return None
     if len(ids) > 1:
         raise BadInput(
@@ -73,6 +75,11 @@ def _record(name: str, line: Parsed, task_id: str, run_dir: Path) -> list[str] |
         record(run_dir, Said(done=notes or "Closed"))
         return [f"✓ Updated issue: {task_id}: recorded as closed. Now end this run."]
     if status in ("open", "in_progress") or line.switch("claim"):
+        if notes:
+            raise BadInput(
+                f"{task_id} is yours already; its notes were not changed",
+                hint="Write them by themselves, without --status and --claim.",
+            )
         record(run_dir, Said())
         return [f"✓ Updated issue: {task_id}: it is yours already."]
     return None
