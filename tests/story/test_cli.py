@@ -347,3 +347,22 @@ def test_an_agents_notes_are_not_dropped_without_a_word(agent):
     assert "its notes were not changed" in said
     agent.does(*line)
     assert "half way" in agent.does("bd", "show", task_id)
+
+
+def test_a_home_never_names_a_queue_that_could_not_be_opened(ann):
+    """A mistyped address leaves the queue that works in charge, and its tasks in sight."""
+    ann.does("bd", "create", "still here")
+    code, said = ann.fails("init", "--queue", "postgresql://ann:s3cret@127.0.0.1:1/none")
+    assert code == 5
+    assert "s3cret" not in said
+    assert "still here" in ann.does("ready")
+
+
+def test_no_password_is_shown_in_an_address_of_no_queue(ann):
+    """A database that fleet does not know has one all the same."""
+    for command in (("init", "--queue"), ("config", "set")):
+        address = "mysql://ann:s3cret@host/db"
+        last = address if command[0] == "init" else f"queue={address}"
+        _, said = ann.fails(*command, last)
+        assert "mysql://ann:***@host/db" in said
+        assert "s3cret" not in said
