@@ -366,3 +366,22 @@ def test_no_password_is_shown_in_an_address_of_no_queue(ann):
         _, said = ann.fails(*command, last)
         assert "mysql://ann:***@host/db" in said
         assert "s3cret" not in said
+
+
+def test_a_title_can_be_listed_wherever_its_letters_cannot_be_shown(ann):
+    """On an old terminal a letter is an escape, not the end of the list."""
+    ann.does("bd", "create", "日本")
+    ann.does("bd", "create", "after it")
+    for command in (("ready",), ("bd", "list"), ("bd", "list", "--json")):
+        shown = ann.does(*command, PYTHONIOENCODING="latin-1")
+        assert "\\u65e5\\u672c" in shown
+        assert "after it" in shown
+
+
+def test_a_file_that_cannot_be_written_is_an_error_in_a_sentence(ann):
+    """A directory of the wrong kind stands in for a full or read-only disk."""
+    (ann.home / "paused").mkdir()
+    code, said = ann.fails("resume")
+    assert code == 1
+    assert said.startswith("Error: ")
+    assert "paused" in said
