@@ -385,3 +385,31 @@ def test_a_file_that_cannot_be_written_is_an_error_in_a_sentence(ann):
     assert code == 1
     assert said.startswith("Error: ")
     assert "paused" in said
+
+
+def test_a_task_that_was_made_is_told_of_even_without_its_task_json(ann):
+    """An error would have the user make it twice; the queue knows its directory anyway."""
+    (ann.home / "tasks").rmdir()
+    (ann.home / "tasks").write_text("in the way")
+    done = ann.fleet("bd", "create", "made")
+    assert done.returncode == 0
+    assert done.stdout.startswith(b"Created fleet-")
+    assert b"Warning: fleet-" in done.stderr
+
+
+def test_an_empty_directory_is_not_this_one(ann):
+    """`--cwd "$UNSET"` must not send an agent to wherever the script stands."""
+    code, said = ann.fails("bd", "create", "x", "--cwd", "")
+    assert (code, said) == (2, "Error: --cwd must not be empty\n")
+
+
+def test_a_task_can_be_made_for_another_directory_from_one_that_is_gone(ann, tmp_path):
+    """Where the shell stands does not matter then."""
+    (gone := tmp_path / "gone").mkdir()
+    script = 'rmdir "$PWD" && exec "$0" -m fleet bd create x --cwd /'
+    done = subprocess.run(
+        ["sh", "-c", script, sys.executable],
+        cwd=gone, env=ann.env, capture_output=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.endswith(b"[cwd: /]\n")
