@@ -249,6 +249,11 @@ def test_a_read_only_home_gives_a_clear_error(ann):
 
 def test_doctor_finds_what_is_wrong_and_says_how_to_mend_it(ann):
     """Exit code by severity; --json for machines."""
+    programs = ann.home.parent / "bin"
+    programs.mkdir()
+    (programs / "claude").write_text("#!/bin/sh\necho 2.0.1\n")
+    (programs / "claude").chmod(0o755)
+    ann.env["PATH"] = f"{programs}:{ann.env['PATH']}"
     assert ann.fleet("doctor").returncode == 0
     (ann.home / "queue.db").write_bytes(b"not a database, but long enough to look like one" * 50)
     done = ann.fleet("doctor", "--json")
@@ -413,3 +418,13 @@ def test_a_task_can_be_made_for_another_directory_from_one_that_is_gone(ann, tmp
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     assert done.stdout.endswith(b"[cwd: /]\n")
+
+
+def test_doctor_says_that_the_coder_of_every_task_is_not_there(ann, tmp_path):
+    """Otherwise the first `fleet run` blocks them all, one by one."""
+    (tmp_path / "bin").mkdir()
+    done = ann.fleet("doctor", "--json", PATH=str(tmp_path / "bin"))
+    assert done.returncode == 2
+    (coder,) = [f for f in json.loads(done.stdout) if f["check"] == "coder"]
+    assert (coder["severity"], coder["what"]) == ("warning", "claude: claude is not on PATH")
+    assert "fleet config set coder=" in coder["fix"]
