@@ -428,3 +428,16 @@ def test_doctor_says_that_the_coder_of_every_task_is_not_there(ann, tmp_path):
     (coder,) = [f for f in json.loads(done.stdout) if f["check"] == "coder"]
     assert (coder["severity"], coder["what"]) == ("warning", "claude: claude is not on PATH")
     assert "fleet config set coder=" in coder["fix"]
+
+
+def test_a_home_that_is_a_file_is_called_one(user):
+    """`fleet init`, the usual advice, would not help."""
+    user.home.write_text("")
+    code, said = user.fails("ready")
+    assert (code, said) == (4, f"Error: {user.home} is a file\nSet FLEET_HOME elsewhere.\n")
+
+
+def test_a_setting_is_one_line(ann):
+    """A model that came with its newline would be found out by the agent only."""
+    code, said = ann.fails("config", "set", "model=opus\n")
+    assert (code, said) == (2, "Error: model must be one line without control characters\n")
