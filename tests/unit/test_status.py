@@ -58,8 +58,8 @@ def test_status_reads_well(seen, snapshot):
 def test_a_home_without_a_supervisor_still_tells_what_it_knows(fleet):
     """Tasks, the pause, and coders whose limit a supervisor wrote down before it ended."""
     fleet.queue.add(Draft(title="One"))
-    Cooling(fleet.home.path).cool("claude", NOW + timedelta(hours=1))
-    Cooling(fleet.home.path).cool("codex", NOW - timedelta(hours=1))
+    Cooling(fleet.home.path).cool("claude", NOW + timedelta(hours=1), NOW)
+    Cooling(fleet.home.path).cool("codex", NOW - timedelta(hours=1), NOW)
     pause(fleet)
     seen = supervision(fleet, NOW)
     assert (seen.running, seen.runs, seen.slots, seen.paused) == (False, 0, 4, True)
