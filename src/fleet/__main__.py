@@ -1,6 +1,7 @@
 """The `fleet` command. `fleet bd` goes its own short way: agents call it all the time."""
 
 import sys
+from io import TextIOWrapper
 
 
 def load_msgspec() -> None:
@@ -14,7 +15,15 @@ def load_msgspec() -> None:
         del sys.modules["typing_extensions"]
 
 
+def show_any_text() -> None:
+    """Let a terminal that cannot show a letter get its escape: titles come in every script."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
 def main() -> None:
+    show_any_text()
     load_msgspec()
     from fleet.errors import FleetError
 
@@ -44,6 +53,12 @@ def main() -> None:
     except BrokenPipeError:
         sys.stderr.close()  # whoever read us has gone; there is nobody left to tell
         code = 141
+    except OSError as error:  # a file or directory that is not as it should be: disk, owner, mode
+        if debug:
+            raise
+        where = f"{error.filename}: " if error.filename else ""
+        print(f"Error: {where}{error.strerror or error}", file=sys.stderr)
+        code = 1
     sys.exit(code)
 
 

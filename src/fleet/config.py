@@ -43,6 +43,8 @@ class Key(Struct, frozen=True):
             return "must not be empty"
         if self.choices and value not in self.choices:
             return f"must be one of {', '.join(self.choices)}, not {value!r}"
+        if not value.isprintable():
+            return "must be one line without control characters"
         return ""
 
 
@@ -136,7 +138,7 @@ def load(path: Path) -> Config:
         if problem:
             raise ConfigError(
                 f"{path}, line {_line_of(text, name)}: {name} {problem}",
-                hint=f"Edit the file, or: fleet config set {name if key else 'key'}=…",
+                hint=f"Edit the file, or: fleet config set {name}=…" if key else f"Edit {path}.",
             )
     return Config(**found)
 
@@ -181,7 +183,7 @@ def read_assignment(word: str) -> tuple[str, Setting]:
     name = name.strip()
     key = KEYS.get(name)
     if key is None:
-        raise BadInput(f"{name} {unknown(name)}")
+        raise BadInput(f"{name or repr(name)} {unknown(name)}")
     value: Setting = raw
     if isinstance(key.default, int):
         try:

@@ -29,7 +29,14 @@ class Finding(Struct, frozen=True):
 def examine(env: Mapping[str, str] = os.environ) -> list[Finding]:
     """Run every check. A check that cannot run is a finding, not a crash."""
     home = taskdir.home_from(env)
-    checks: list[Callable[[Home], Iterator[Finding]]] = [_python, _git, _home, _config, _queue]
+    checks: list[Callable[[Home], Iterator[Finding]]] = [
+        _python,
+        _git,
+        _home,
+        _config,
+        _queue,
+        _coder,
+    ]
     findings: list[Finding] = []
     for check in checks:
         try:
@@ -87,6 +94,26 @@ def _queue(home: Home) -> Iterator[Finding]:
         yield Finding("queue", "ok", kind)
     finally:
         fleet.close()
+
+
+def _coder(home: Home) -> Iterator[Finding]:
+    from fleet.control.coders import coders_here
+
+    if not home.config.exists():
+        return  # said already
+    fleet = Control(home, config.load(home.config))
+    for coder in coders_here(fleet):
+        if coder.default:
+            fix = (
+                f"Install {coder.name}, or choose another (fleet coders): fleet config set coder=…"
+            )
+            text = f"{coder.name}: {coder.problem or coder.version or coder.remark}"
+            severity: Severity = "warning" if coder.problem else "ok"
+            yield Finding("coder", severity, text, fix if coder.problem else "")
+            return
+    yield Finding(
+        "coder", "error", f"there is no coder {fleet.config.coder!r}", "See: fleet coders"
+    )
 
 
 def _bd() -> Iterator[Finding]:

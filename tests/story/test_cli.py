@@ -249,6 +249,11 @@ def test_a_read_only_home_gives_a_clear_error(ann):
 
 def test_doctor_finds_what_is_wrong_and_says_how_to_mend_it(ann):
     """Exit code by severity; --json for machines."""
+    programs = ann.home.parent / "bin"
+    programs.mkdir()
+    (programs / "claude").write_text("#!/bin/sh\necho 2.0.1\n")
+    (programs / "claude").chmod(0o755)
+    ann.env["PATH"] = f"{programs}:{ann.env['PATH']}"
     assert ann.fleet("doctor").returncode == 0
     (ann.home / "queue.db").write_bytes(b"not a database, but long enough to look like one" * 50)
     done = ann.fleet("doctor", "--json")
@@ -320,3 +325,119 @@ def test_the_frequent_commands_load_nothing_heavy(ann, command):
         [sys.executable, "-c", code], env=ann.env, capture_output=True, timeout=60, check=False
     )
     assert done.stderr.decode().splitlines()[-1] == "[]"
+
+
+@pytest.fixture
+def agent(ann):
+    """Somebody who calls bd from inside a run of a task."""
+    task_id = ann.does("bd", "q", "mine").strip()
+    run = ann.home / "tasks" / task_id / "runs" / "1"
+    run.mkdir(parents=True)
+    ann.env |= {"FLEET_TASK_ID": task_id, "FLEET_RUN_DIR": str(run)}
+    return ann
+
+
+def test_an_agent_closes_its_task_by_no_other_name(agent):
+    """Its id without the prefix is a claim too; the task stays open until fleet has looked."""
+    task_id = agent.env["FLEET_TASK_ID"]
+    agent.does("bd", "close", task_id.removeprefix("fleet-"))
+    assert json.loads(agent.does("bd", "show", task_id, "--json"))[0]["status"] == "open"
+
+
+def test_an_agents_notes_are_not_dropped_without_a_word(agent):
+    """What goes with a status that changes nothing is refused, not forgotten."""
+    task_id = agent.env["FLEET_TASK_ID"]
+    line = ("bd", "update", task_id, "--append-notes", "half way")
+    _, said = agent.fails(*line, "--status", "in_progress")
+    assert "its notes were not changed" in said
+    agent.does(*line)
+    assert "half way" in agent.does("bd", "show", task_id)
+
+
+def test_a_home_never_names_a_queue_that_could_not_be_opened(ann):
+    """A mistyped address leaves the queue that works in charge, and its tasks in sight."""
+    ann.does("bd", "create", "still here")
+    code, said = ann.fails("init", "--queue", "postgresql://ann:s3cret@127.0.0.1:1/none")
+    assert code == 5
+    assert "s3cret" not in said
+    assert "still here" in ann.does("ready")
+
+
+def test_no_password_is_shown_in_an_address_of_no_queue(ann):
+    """A database that fleet does not know has one all the same."""
+    for command in (("init", "--queue"), ("config", "set")):
+        address = "mysql://ann:s3cret@host/db"
+        last = address if command[0] == "init" else f"queue={address}"
+        _, said = ann.fails(*command, last)
+        assert "mysql://ann:***@host/db" in said
+        assert "s3cret" not in said
+
+
+def test_a_title_can_be_listed_wherever_its_letters_cannot_be_shown(ann):
+    """On an old terminal a letter is an escape, not the end of the list."""
+    ann.does("bd", "create", "日本")
+    ann.does("bd", "create", "after it")
+    for command in (("ready",), ("bd", "list"), ("bd", "list", "--json")):
+        shown = ann.does(*command, PYTHONIOENCODING="latin-1")
+        assert "\\u65e5\\u672c" in shown
+        assert "after it" in shown
+
+
+def test_a_file_that_cannot_be_written_is_an_error_in_a_sentence(ann):
+    """A directory of the wrong kind stands in for a full or read-only disk."""
+    (ann.home / "paused").mkdir()
+    code, said = ann.fails("resume")
+    assert code == 1
+    assert said.startswith("Error: ")
+    assert "paused" in said
+
+
+def test_a_task_that_was_made_is_told_of_even_without_its_task_json(ann):
+    """An error would have the user make it twice; the queue knows its directory anyway."""
+    (ann.home / "tasks").rmdir()
+    (ann.home / "tasks").write_text("in the way")
+    done = ann.fleet("bd", "create", "made")
+    assert done.returncode == 0
+    assert done.stdout.startswith(b"Created fleet-")
+    assert b"Warning: fleet-" in done.stderr
+
+
+def test_an_empty_directory_is_not_this_one(ann):
+    """`--cwd "$UNSET"` must not send an agent to wherever the script stands."""
+    code, said = ann.fails("bd", "create", "x", "--cwd", "")
+    assert (code, said) == (2, "Error: --cwd must not be empty\n")
+
+
+def test_a_task_can_be_made_for_another_directory_from_one_that_is_gone(ann, tmp_path):
+    """Where the shell stands does not matter then."""
+    (gone := tmp_path / "gone").mkdir()
+    script = 'rmdir "$PWD" && exec "$0" -m fleet bd create x --cwd /'
+    done = subprocess.run(
+        ["sh", "-c", script, sys.executable],
+        cwd=gone, env=ann.env, capture_output=True, timeout=60, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.endswith(b"[cwd: /]\n")
+
+
+def test_doctor_says_that_the_coder_of_every_task_is_not_there(ann, tmp_path):
+    """Otherwise the first `fleet run` blocks them all, one by one."""
+    (tmp_path / "bin").mkdir()
+    done = ann.fleet("doctor", "--json", PATH=str(tmp_path / "bin"))
+    assert done.returncode == 2
+    (coder,) = [f for f in json.loads(done.stdout) if f["check"] == "coder"]
+    assert (coder["severity"], coder["what"]) == ("warning", "claude: claude is not on PATH")
+    assert "fleet config set coder=" in coder["fix"]
+
+
+def test_a_home_that_is_a_file_is_called_one(user):
+    """`fleet init`, the usual advice, would not help."""
+    user.home.write_text("")
+    code, said = user.fails("ready")
+    assert (code, said) == (4, f"Error: {user.home} is a file\nSet FLEET_HOME elsewhere.\n")
+
+
+def test_a_setting_is_one_line(ann):
+    """A model that came with its newline would be found out by the agent only."""
+    code, said = ann.fails("config", "set", "model=opus\n")
+    assert (code, said) == (2, "Error: model must be one line without control characters\n")

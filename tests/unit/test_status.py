@@ -2,7 +2,6 @@
 
 from datetime import UTC, datetime, timedelta
 
-import msgspec
 import pytest
 
 from fleet.cli.status import rows
@@ -10,7 +9,7 @@ from fleet.config import Config
 from fleet.control import Control
 from fleet.control.supervision import Supervision, pause, resume, supervision
 from fleet.queue.base import Draft
-from fleet.supervisor import cooling
+from fleet.supervisor.cooling import Cooling
 from fleet.taskdir import Home, make
 
 NOW = datetime(2026, 11, 15, 12, 0, tzinfo=UTC)
@@ -59,8 +58,8 @@ def test_status_reads_well(seen, snapshot):
 def test_a_home_without_a_supervisor_still_tells_what_it_knows(fleet):
     """Tasks, the pause, and coders whose limit a supervisor wrote down before it ended."""
     fleet.queue.add(Draft(title="One"))
-    ends = {"claude": NOW + timedelta(hours=1), "codex": NOW - timedelta(hours=1)}
-    (fleet.home.path / cooling.FILE).write_bytes(msgspec.json.encode(ends))
+    Cooling(fleet.home.path).cool("claude", NOW + timedelta(hours=1), NOW)
+    Cooling(fleet.home.path).cool("codex", NOW - timedelta(hours=1), NOW)
     pause(fleet)
     seen = supervision(fleet, NOW)
     assert (seen.running, seen.runs, seen.slots, seen.paused) == (False, 0, 4, True)

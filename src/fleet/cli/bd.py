@@ -132,17 +132,36 @@ def _create(fleet: Control, name: str, args: Sequence[str]) -> int:
         sys.stdout.write(made.out)
         return made.code
     for task_id, _ in made.issues:
-        task_json.write(fleet.home, task_id, settings)
+        _repeat(fleet, task_id, settings)
     _tell(made, settings)
     return 0
+
+
+def _repeat(fleet: Control, task_id: str, settings: Settings) -> None:
+    """Put the settings into task.json too. The task exists and knows them: if that cannot be done,
+    an error would only have the user make it a second time.
+    """
+    try:
+        task_json.write(fleet.home, task_id, settings)
+    except OSError as error:
+        why = f"{error.filename} cannot be written: {error.strerror}"
+        print(f"Warning: {task_id} has no task.json to edit: {why}", file=sys.stderr)
 
 
 def _create_on_beads(fleet: Control, name: str, args: Sequence[str], settings: Settings) -> Made:
     from fleet.queue.beads.creation import create
 
-    made = create(fleet.home.path, args, settings, verb=name, invoked_in=Path.cwd())
+    made = create(fleet.home.path, args, settings, verb=name, invoked_in=_base())
     issues = () if "--dry-run" in args else tuple((i.id, i.title) for i in made.issues)
     return Made(code=made.code, style=made.style, issues=issues, out=made.out, err=made.err)
+
+
+def _base() -> Path | None:
+    """Where relative file names on the line start; nowhere, if that directory is gone."""
+    try:
+        return Path.cwd()
+    except FileNotFoundError:
+        return None
 
 
 def _create_here(fleet: Control, name: str, args: Sequence[str], settings: Settings) -> Made:
@@ -183,12 +202,17 @@ def _settings(fleet: Control, own: Mapping[str, str]) -> Settings:
         fleet.check_coder(coder)
     if model is not None and not model.strip():
         raise BadInput("--model must not be empty")
+    if own.get("cwd") == "":  # a script's empty variable, not a wish to run here
+        raise BadInput("--cwd must not be empty")
+    cwd = control.checked_directory(own.get("cwd") or _here())
+    return Settings(cwd=cwd, coder=coder, model=model)
+
+
+def _here() -> str:
     try:
-        here = os.getcwd()  # noqa: PTH109 - its error names the case we explain
+        return os.getcwd()  # noqa: PTH109 - its error names the case we explain
     except FileNotFoundError:
         raise BadInput("the current directory is gone", hint="Go to one that exists.") from None
-    cwd = control.checked_directory(own.get("cwd") or here)
-    return Settings(cwd=cwd, coder=coder, model=model)
 
 
 class _Issue(msgspec.Struct):

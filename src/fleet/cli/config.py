@@ -4,6 +4,7 @@ import click
 import msgspec
 
 from fleet import config, control, taskdir
+from fleet.queue import without_password
 from fleet.taskdir.atomic import write_atomically
 
 
@@ -50,12 +51,3 @@ def set_(assignments: tuple[str, ...]) -> None:
     for name, value in changes.items():
         shown = str(value)
         click.echo(f"{name} = {without_password(shown) if name == 'queue' else shown}")
-
-
-def without_password(address: str) -> str:
-    """A queue address that may be shown: user and host, but no password."""
-    scheme, slashes, rest = address.partition("://")
-    user, at, place = rest.rpartition("@")
-    if not at or ":" not in user:
-        return address
-    return f"{scheme}{slashes}{user.partition(':')[0]}:***@{place}"

@@ -4,10 +4,10 @@ import os
 import shutil
 
 import click
+from msgspec import structs
 
 from fleet import config, control, taskdir
-from fleet.cli.config import without_password
-from fleet.queue import PREFIX, check_address
+from fleet.queue import PREFIX, check_address, without_password
 from fleet.taskdir import Home
 from fleet.taskdir.atomic import write_atomically
 
@@ -27,25 +27,32 @@ def command(force: bool, queue: str | None) -> None:
     if queue is not None:
         check_address(queue)
     taskdir.make(home)
-    _configure(home, queue)
-    fleet = control.opened()
-    _set_up_queue(fleet, force=force)
-    fleet.close()
+    chosen = queue or _queue_of(home)
+    _set_up_queue(home, chosen, force=force)
+    _record(home, chosen)  # last: a home never names a queue that could not be opened
     click.echo(f"Fleet home initialized at {home.path}")
-    click.echo(f"Queue: {without_password(fleet.config.queue)}")
+    click.echo(f"Queue: {without_password(chosen)}")
 
 
-def _configure(home: Home, queue: str | None) -> None:
-    """Write runtime.toml, or record another queue in the one that is there."""
+def _queue_of(home: Home) -> str:
+    """The queue that the home has, or the best that can be had here."""
+    if home.config.exists():
+        return config.load(home.config).queue
+    return "beads" if shutil.which("bd") else "embedded"
+
+
+def _record(home: Home, queue: str) -> None:
+    """Write runtime.toml, or put another queue into the one that is there."""
     if not home.config.exists():
-        chosen = queue or ("beads" if shutil.which("bd") else "embedded")
-        write_atomically(home.config, config.default_text(queue=chosen).encode())
-    elif queue is not None and config.load(home.config).queue != queue:
+        write_atomically(home.config, config.default_text(queue=queue).encode())
+    elif config.load(home.config).queue != queue:
         text = config.changed(config.read_text(home.config), {"queue": queue}, home.config)
         write_atomically(home.config, text.encode())
 
 
-def _set_up_queue(fleet: control.Control, *, force: bool) -> None:
+def _set_up_queue(home: Home, queue: str, *, force: bool) -> None:
+    settings = config.load(home.config) if home.config.exists() else config.Config()
+    fleet = control.Control(home, structs.replace(settings, queue=queue))
     if fleet.config.queue == "beads":
         from fleet.queue.beads.init import init_beads
         from fleet.queue.beads.version import bd_version, warning
@@ -55,3 +62,4 @@ def _set_up_queue(fleet: control.Control, *, force: bool) -> None:
         if caution:
             click.echo(f"Warning: {caution}", err=True)
     assert fleet.queue is not None
+    fleet.close()

@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from fleet.errors import BadInput, FleetError
 from fleet.flags import FlagError, Parsed, parse
+from fleet.queue import PREFIX
 from fleet.queue import bd as tracker
 from fleet.taskdir import home_from
 from fleet.taskdir.said import Said, record
@@ -60,7 +61,7 @@ def answer_of(args: Sequence[str], env: Mapping[str, str]) -> str | None:
     except FlagError:
         return None  # the tracker explains what is wrong with the line
     words = line.words[:1] if name == "done" else line.words
-    if task_id not in words and f"fleet-{words[0] if words else ''}" != task_id:
+    if not _means(words, task_id):
         return None
     _refuse_others(name, words, task_id)
     heard = _understood(name, line, task_id)
@@ -71,6 +72,17 @@ def answer_of(args: Sequence[str], env: Mapping[str, str]) -> str | None:
         return heard.answer
     shape = [{"id": task_id, "status": heard.status, "note": heard.answer}]
     return msgspec.json.format(msgspec.json.encode(shape), indent=2).decode()
+
+
+def _means(words: Sequence[str], task_id: str) -> bool:
+    """Do the words name this task? Without its prefix it is still this task, and its claim."""
+    short = task_id.removeprefix(f"{PREFIX}-")
+    for word in words:
+        if word not in (task_id, short) and (task_id.startswith(word) or short.startswith(word)):
+            raise BadInput(
+                f"{word!r} may mean {task_id}, the task of this run", hint="Write the whole id."
+            )
+    return task_id in words or short in words
 
 
 def _refuse_others(name: str, words: Sequence[str], task_id: str) -> None:
@@ -98,6 +110,11 @@ def _understood(name: str, line: Parsed, task_id: str) -> Heard | None:
         said = Said(blocked=notes)
         answer = f"✓ Updated issue: {task_id}: recorded as blocked. Now end this run."
     elif status in ("open", "in_progress") or line.switch("claim"):
+        if notes:
+            raise BadInput(
+                f"{task_id} is yours already; its notes were not changed",
+                hint="Write them by themselves, without --status and --claim.",
+            )
         said = Said()
         answer = f"✓ Updated issue: {task_id}: it is yours, and nothing is claimed of it."
     else:

@@ -18,9 +18,18 @@ def check_address(address: str) -> None:
     """Refuse an address that names no queue."""
     if address not in ("embedded", "beads") and not address.startswith(_POSTGRES):
         raise ConfigError(
-            f"{address!r} is not a queue that fleet knows",
+            f"{without_password(address)!r} is not a queue that fleet knows",
             hint="Use embedded, beads, or postgresql://user@host/database.",
         )
+
+
+def without_password(address: str) -> str:
+    """A queue address that may be shown: user and host, but no password."""
+    scheme, slashes, rest = address.partition("://")
+    user, at, place = rest.rpartition("@")
+    if not at or ":" not in user:
+        return address
+    return f"{scheme}{slashes}{user.partition(':')[0]}:***@{place}"
 
 
 def open_queue(home: Path, config: Config) -> "Queue":

@@ -51,6 +51,8 @@ def home_from(env: Mapping[str, str]) -> Home:
 
 def opened(home: Home) -> Home:
     """The home, if it is there and only its owner can change it."""
+    if home.path.exists() and not home.path.is_dir():
+        raise HomeError(f"{home.path} is a file", hint="Set FLEET_HOME elsewhere.")
     if not home.path.is_dir():
         raise HomeError(f"there is no fleet home at {home.path}", hint="Run: fleet init")
     refuse_unsafe(home)
@@ -87,7 +89,9 @@ def make(home: Home) -> bool:
         refuse_unsafe(home)
         new = False
     except OSError as error:
-        raise HomeError(f"{home.path} cannot be made: {error.strerror}") from error
+        raise HomeError(
+            f"{home.path} cannot be made: {error.strerror}", hint="Set FLEET_HOME elsewhere."
+        ) from error
     try:
         home.path.chmod(0o700)
         for directory in (home.tasks, home.logging):

@@ -191,6 +191,6 @@ def _cannot_start(program: str, cwd: Path | None, error: OSError | ValueError) -
     if isinstance(error, FileNotFoundError):
         return QueueUnavailable(
             f"{program} is not there to be started: {error.strerror}",
-            hint="Install beads (bd), or choose the embedded queue with `fleet init`.",
+            hint="Install beads (bd), or choose another queue: fleet init --queue embedded",
         )
     return QueueUnavailable(f"{program} cannot be started: {error.strerror or error}")
