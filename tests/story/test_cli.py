@@ -293,6 +293,16 @@ def test_an_edited_task_json_moves_house_too(ann, tmp_path):
     assert exported["metadata"]["fleet"] == edited
 
 
+def test_one_broken_task_json_does_not_stop_an_export(ann):
+    """A backup must be had; the task travels as it was made, and the file is named."""
+    task_id = ann.does("bd", "q", "x").strip()
+    (ann.home / "tasks" / task_id / "task.json").write_text("{")
+    done = ann.fleet("bd", "export")
+    assert done.returncode == 0
+    assert b"task.json" in done.stderr
+    assert json.loads(done.stdout)["metadata"]["fleet"] == {"cwd": str(ann.project)}
+
+
 def test_debug_shows_where_an_error_comes_from(user):
     """And nothing else does."""
     done = user.fleet("--debug", "ready")

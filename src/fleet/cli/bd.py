@@ -17,7 +17,7 @@ from fleet import control
 from fleet.cli import own_task
 from fleet.cli.text import one_line
 from fleet.control import Control
-from fleet.errors import BadInput, FleetError, QueueError
+from fleet.errors import BadInput, FleetError, InvalidTask, QueueError
 from fleet.flags import Flag, FlagError, Parsed, parse, take
 from fleet.queue import bd as tracker
 from fleet.schemas import Settings
@@ -89,6 +89,9 @@ def _help(args: Sequence[str]) -> int:
 def _record_edits(fleet: Control) -> None:
     """Put what people changed in task.json into the tasks themselves, before they travel."""
     for task, settings in fleet.edited_settings():
+        if isinstance(settings, InvalidTask):
+            print(f"Warning: {settings.message}; exported as it was made", file=sys.stderr)
+            continue
         metadata = {**task.metadata, "fleet": msgspec.to_builtins(settings)}
         line = ["update", f"--metadata={msgspec.json.encode(metadata).decode()}", "--", task.id]
         _quietly(fleet, line)

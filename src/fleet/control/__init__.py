@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from fleet import coders, config, taskdir
 from fleet.config import Config
-from fleet.errors import BadInput, NotFound
+from fleet.errors import BadInput, InvalidTask, NotFound
 from fleet.queue import PREFIX, check_address, open_queue
 from fleet.queue.base import Filter, Queue
 from fleet.schemas import Settings, Task, check_id
@@ -60,11 +60,17 @@ class Control:
         """Where and with what the supervisor would run this task. Raises InvalidTask."""
         return place_of(self.home, self.config, task)
 
-    def edited_settings(self) -> Iterator[tuple[Task, Settings]]:
-        """Tasks whose task.json says something else than was recorded when they were made."""
+    def edited_settings(self) -> Iterator[tuple[Task, Settings | InvalidTask]]:
+        """Tasks whose task.json says something else than was recorded when they were made, or
+        cannot be read.
+        """
         for task in self.queue.find(Filter(include_closed=True)):
-            own = task_json.read(self.home, task.id)
             recorded = Settings(cwd=task.cwd, coder=task.coder, model=task.model)
+            try:
+                own = task_json.read(self.home, task.id)
+            except InvalidTask as error:
+                yield task, error
+                continue
             if own is not None and own != recorded:
                 yield task, own
 
