@@ -131,6 +131,7 @@ def test_a_package_brings_a_coder(home, monkeypatch):
     point = EntryPoint("packed", "fleet.coders.codex:CodexCoder", discovery.GROUP)
     bad = EntryPoint("odd", "fleet.coders.codex:_MODES", discovery.GROUP)
     monkeypatch.setattr(discovery, "entry_points", lambda group: EntryPoints([point, bad]))
+    monkeypatch.setattr(discovery, "_packages", discovery._packages.__wrapped__)
     assert coders.names() == ("claude", "agy", "codex", "odd", "packed")
     assert coders.find("packed").name == "codex"
     with pytest.raises(BadInput, match="is no Coder"):

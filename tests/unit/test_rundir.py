@@ -43,7 +43,7 @@ def test_a_run_that_was_not_prepared_to_the_end_is_no_run(tmp_path, monkeypatch)
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(Path, "replace", die)
+        patch.setattr(os, "rename", die)
         new_run(tmp_path, SPEC)
     assert all_runs(tmp_path) == []
     with pytest.raises(InvalidTask, match=r"run\.json"):

@@ -3,6 +3,7 @@
 import json
 import os
 import subprocess
+import sys
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -13,7 +14,7 @@ from fleet.supervisor import state, verdict
 from fleet.supervisor.artifacts import fingerprint
 from fleet.supervisor.cooling import Cooling
 from fleet.supervisor.log import Log
-from fleet.supervisor.shims import make_shims
+from fleet.supervisor.shims import KEEPER, make_shims
 from fleet.supervisor.sole import AlreadyRunning, owner_of, sole_supervisor, supervisor_of
 from fleet.taskdir import Home
 from fleet.taskdir.rundir import Spec, new_run
@@ -125,6 +126,12 @@ class TestShims:
         assert (folder / "bd").stat().st_mtime_ns == before
         assert "-m fleet" in (folder / "fleet").read_text()
         assert (folder / "fleet").stat().st_mode & 0o777 == 0o700
+
+    def test_the_keeper_is_kept_as_bytecode(self, tmp_path):
+        """It runs as it is, without its source; to be told nothing is a mistake it knows."""
+        program = make_shims(tmp_path) / KEEPER
+        told = subprocess.run([sys.executable, "-I", "-S", program], capture_output=True, text=True)
+        assert "IndexError" in told.stderr
 
 
 class TestArtifacts:

@@ -113,7 +113,7 @@ class DeclaredCoder(Coder):
     def _places(self, task: Task, task_dir: Path) -> dict[str, str]:
         return {
             "model": self.model,
-            "prompt": self.prompt(task, task_dir),
+            "prompt": self.prompt(task, task_dir) if self._tells_in_words else "",
             "prompt_file": str(self.prompt_file(task_dir)),
             "cwd": task.cwd or "",
             "task_id": task.id,
@@ -123,6 +123,11 @@ class DeclaredCoder(Coder):
             "resume": self.options.resume or "",
             "permissions": self.options.permissions,
         }
+
+    @cached_property
+    def _tells_in_words(self) -> bool:
+        """The prompt is asked for in a word of the command or of the environment."""
+        return any("{prompt}" in word for word in (*_flat(self.spec.argv), *self.spec.env.values()))
 
     @cached_property
     def _readers(self) -> list[Reader]:

@@ -6,8 +6,11 @@ code, and whatever that throws becomes a BadInput that names the file.
 
 import importlib.util
 import inspect
+import os
 import sys
-from functools import lru_cache
+from collections.abc import Mapping
+from contextlib import suppress
+from functools import cache, lru_cache
 from importlib.machinery import SourceFileLoader
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
@@ -35,12 +38,25 @@ class Source(Struct, frozen=True, kw_only=True):
 
 def find(home: Path | None) -> dict[str, Source]:
     """The added coders by name. A file comes before a package of the same name."""
-    found = {point.name: _packaged(point) for point in entry_points(group=GROUP)}
+    found = dict(_packages())
     if home is not None:
         directory = home / "coders"
-        files = sorted((*directory.glob("*.toml"), *directory.glob("*.py")))
-        found |= {path.stem: _filed(path) for path in files if not path.stem.startswith("_")}
+        with suppress(FileNotFoundError):  # nobody has added any
+            found |= _files(directory, tuple(sorted(os.listdir(directory))))  # noqa: PTH208
     return found
+
+
+@lru_cache(maxsize=8)
+def _files(directory: Path, names: tuple[str, ...]) -> Mapping[str, Source]:
+    """Those of a directory with these files; remembered, as every run asks."""
+    paths = [directory / name for name in names if name.endswith((".toml", ".py"))]
+    return {path.stem: _filed(path) for path in paths if not path.stem.startswith((".", "_"))}
+
+
+@cache
+def _packages() -> Mapping[str, Source]:
+    """Those of installed packages. Asked once: it reads a file of each, for every run anew."""
+    return {point.name: _packaged(point) for point in entry_points(group=GROUP)}
 
 
 def _packaged(point: EntryPoint) -> Source:

@@ -5,7 +5,6 @@ keys of other coders. So nothing passes that is not named, here or by the coder.
 """
 
 from collections.abc import Mapping
-from fnmatch import fnmatchcase
 from pathlib import Path
 
 from fleet.coders.base import Coder
@@ -76,5 +75,9 @@ def agent_env(
     return env
 
 
+_NAMES = frozenset(ALLOWED)
+_BEGINNINGS = tuple(pattern.removesuffix("*") for pattern in ALLOWED if pattern.endswith("*"))
+
+
 def _may_pass(name: str) -> bool:
-    return any(fnmatchcase(name, pattern) for pattern in ALLOWED)
+    return name in _NAMES or name.startswith(_BEGINNINGS)

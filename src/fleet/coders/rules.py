@@ -1,6 +1,7 @@
 """How a line of JSON becomes an Event by a rule that somebody wrote down, not programmed."""
 
 import re
+from functools import lru_cache
 from typing import Any, Literal
 
 from msgspec import Struct, field
@@ -123,6 +124,7 @@ def _is(found: Any, value: Any, shape: re.Pattern[str] | None) -> bool:
     return isinstance(found, bool) == isinstance(value, bool) and found == value
 
 
+@lru_cache(maxsize=1024)
 def _path(dotted: str) -> tuple[str | int, ...]:
     return tuple(int(step) if step.isdecimal() else step for step in dotted.split("."))
 

@@ -19,6 +19,8 @@ from fleet.queue.base import Queue
 T = TypeVar("T")
 
 _LISTEN = timedelta(seconds=5)
+#: Rings that come this close together, as in a busy hour, are heard as one.
+_LULL = 0.01
 #: How long the ear rests after the queue failed it.
 _REST = 1.0
 
@@ -97,6 +99,7 @@ class Clerk:
                 queue = queue or self._open()
                 if queue.wait(_LISTEN):
                     self._answer(None, None)
+                    self._closing.wait(_LULL)
             except (FleetError, OSError):
                 # The clerk meets the same trouble and reports it; we only try to hear again.
                 self._closing.wait(_REST)

@@ -15,7 +15,7 @@ from fleet.schemas import Closed, ContextFull, Outcome, Released, Settlement
 from fleet.supervisor.settle import Decision
 from fleet.taskdir.atomic import write_atomically
 from fleet.taskdir.plain import read_plain
-from fleet.taskdir.rundir import Run, all_runs
+from fleet.taskdir.rundir import Run, latest_run, newest_first
 
 FILE = "outcome.json"
 FAILURES = ".failures"
@@ -83,8 +83,9 @@ def read_ending(run: Run) -> Ending | None:
 
 def write_ending(run: Run, ending: Ending) -> None:
     write_atomically(run.path / FILE, msgspec.json.encode(ending))
-    failures = f"{ending.attempts}\n".encode()
-    write_atomically(run.task_dir / FAILURES, failures, durable=False)
+    failures = run.task_dir / FAILURES
+    if ending.attempts or failures.exists():  # no file says the same as a nought
+        write_atomically(failures, f"{ending.attempts}\n".encode(), durable=False)
 
 
 def history(task_dir: Path, before: int | None = None) -> History:
@@ -93,7 +94,7 @@ def history(task_dir: Path, before: int | None = None) -> History:
     A task that was settled for good and runs again does so because a person wants it: it
     starts from nothing, as after `forgive`.
     """
-    for run in reversed(all_runs(task_dir)):
+    for run in newest_first(task_dir):
         if before is not None and run.number >= before:
             continue
         ending = read_ending(run)
@@ -112,9 +113,9 @@ def history(task_dir: Path, before: int | None = None) -> History:
 
 def forgive(task_dir: Path) -> None:
     """Start counting anew: a person wants the task tried again."""
-    runs = all_runs(task_dir)
-    if runs:
-        write_atomically(task_dir / FORGIVEN, f"{runs[-1].number}\n".encode())
+    run = latest_run(task_dir)
+    if run is not None:
+        write_atomically(task_dir / FORGIVEN, f"{run.number}\n".encode())
         write_atomically(task_dir / FAILURES, b"0\n", durable=False)
 
 

@@ -137,13 +137,25 @@ def _row(pid: int) -> Row | None:
         return _psutil_row(pid)
     try:
         # The name may hold spaces and brackets, so the fields are counted from behind it.
-        fields = (_PROC / str(pid) / "stat").read_bytes().rpartition(b")")[2].split()
+        fields = _read(f"/proc/{pid}/stat").rpartition(b")")[2].split()
     except OSError:
         return None
     if not fields or fields[0] in (b"Z", b"X"):
         return None
     who = ProcessId(pid=pid, start_ticks=int(fields[19]), boot_id=boot_id())
     return Row(who, int(fields[1]))
+
+
+def _read(path: str) -> bytes:
+    """A file of /proc. Not through a file object: whole process tables are read with this."""
+    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        data = b""
+        while more := os.read(fd, 1 << 14):
+            data += more
+        return data
+    finally:
+        os.close(fd)
 
 
 def _psutil_row(pid: int) -> Row | None:
@@ -167,7 +179,7 @@ def _mark(pid: int) -> str:
     """A process's mark; empty if it bears none, is gone or another user's."""
     if LINUX:
         try:
-            environment = (_PROC / str(pid) / "environ").read_bytes()
+            environment = _read(f"/proc/{pid}/environ")
         except OSError:
             return ""
         own = f"{MARK}=".encode()

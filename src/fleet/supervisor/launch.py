@@ -3,6 +3,7 @@
 import errno
 import os
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 
 from msgspec import Struct, structs
@@ -18,6 +19,7 @@ from fleet.supervisor.artifacts import fingerprint
 from fleet.supervisor.history import history
 from fleet.supervisor.live import Live
 from fleet.supervisor.process import Busy, start_keeper
+from fleet.supervisor.shims import KEEPER
 from fleet.taskdir import Home
 from fleet.taskdir.place import place_of
 from fleet.taskdir.rundir import Run, Spec, new_run
@@ -82,13 +84,21 @@ def _env(home: Home, coder: Coder, task: Task, shims: Path) -> dict[str, str]:
         "PATH": f"{shims}{os.pathsep}{os.environ.get('PATH', os.defpath)}",
     }
     try:
-        return agent_env(os.environ, coder, task, home.task(task.id), extra)
+        return agent_env(_own_env(), coder, task, home.task(task.id), extra)
     except Exception as error:
         # A coder may be anybody's code.
         raise FleetError(f"coder {coder.name}: {type(error).__name__}: {error}") from error
 
 
-def launch(home: Home, config: Config, lease: Lease, ready: Ready) -> Live | Unfit | Short:
+@cache
+def _own_env() -> Mapping[str, str]:
+    """The supervisor's environment, decoded once: it does not change."""
+    return dict(os.environ)
+
+
+def launch(
+    home: Home, config: Config, lease: Lease, ready: Ready, shims: Path
+) -> Live | Unfit | Short:
     """Prepare the run's directory and start its keeper. A full disk is an OSError."""
     task, coder = ready.task, ready.coder
     task_dir = home.task(task.id)
@@ -112,7 +122,7 @@ def launch(home: Home, config: Config, lease: Lease, ready: Ready) -> Live | Unf
     env = {**ready.env, "FLEET_RUN_DIR": str(run.path)}
     live = Live(lease, run, coder, env=env, artifacts=spec.artifacts)
     try:
-        keeper = start_keeper(run, env)
+        keeper = start_keeper(run, env, shims / KEEPER)
     except FleetError as error:
         live.trouble = error.message
         return Short(error.message, live)
@@ -182,7 +192,11 @@ def _last_ending(home: Home, task: Task) -> str:
 
 def _point_to(link: Path, run: Run) -> None:
     """`log.stderr` leads to the latest run's."""
-    fresh = link.with_name(f".{link.name}")
-    fresh.unlink(missing_ok=True)
-    fresh.symlink_to(run.stderr.relative_to(link.parent))
-    fresh.replace(link)
+    target = f"runs/{run.path.name}/stderr"
+    try:
+        link.symlink_to(target)
+    except FileExistsError:
+        fresh = link.with_name(f".{link.name}")
+        fresh.unlink(missing_ok=True)
+        fresh.symlink_to(target)
+        fresh.replace(link)

@@ -104,6 +104,12 @@ class Live:
         second = self._second is not None and self._second.behind
         return not self._unreadable and (self._stdout.behind or second)
 
+    @property
+    def more(self) -> bool:
+        """The last helping was not all."""
+        second = self._second is not None and self._second.more
+        return not self._unreadable and (self._stdout.more or second)
+
     def read(self, now: datetime) -> None:
         """Take in a helping of what is new."""
         try:
@@ -115,6 +121,8 @@ class Live:
 
     def finish(self, now: datetime) -> None:
         """Take in all that is left, once the run is over."""
+        self._look_at = None
+        self.read(now)  # and looks for the second stream a last time
         before = (-1, -1)
         while self.behind and self._places() != before:
             before = self._places()
@@ -171,17 +179,16 @@ class Live:
     def _take(self, at: int, lines: Iterable[Line], now: datetime, *, second: bool = False) -> None:
         """Make events of lines that begin at an offset of their stream, and write them down."""
         encoded: list[bytes] = []
-        seen = self.reading.events
+        seen, run, written = self.reading.events, self.run.number, self._written[second]
         for line in lines:
             at += len(line.data) + line.dropped + line.whole
             event = self.coder.read(line.data.decode(errors="replace"), now, second=second)
             if event is None:
                 continue
             self._add(event)
-            first, other = self._at
-            self._at = (first, max(other, at)) if second else (max(first, at), other)
-            if at > self._written[second]:
-                encoded.append(events.line_of(event, self.run.number, self._at))
+            if at > written:
+                self._at = (self._at[0], at) if second else (at, self._at[1])
+                encoded.append(events.line_of(event, run, self._at))
         if encoded:
             self._write(b"".join(encoded), len(encoded))
         if self.reading.events > seen:

@@ -15,6 +15,7 @@ import msgspec
 KEPT = timedelta(days=30)
 #: A day's log, or a task's, that grew to this size takes no more lines.
 LARGEST = 64 << 20
+_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
 
 
 class Log:
@@ -36,18 +37,17 @@ class Log:
             facts["task"] = task_dir.name
         text = text.encode(errors="replace").decode()
         line = msgspec.json.encode({"ts": now, "action": action, "text": text, **facts}) + b"\n"
-        if f"{now:%F}" != self._day:
-            self._day = f"{now:%F}"
+        if (day := f"{now:%F}") != self._day:
+            self._day = day
             self._forget_old(now)
-        self._append(self._folder / f"fleet-{self._day}.jsonl", line)
+        self._append(f"{self._folder}/fleet-{day}.jsonl", line)
         if task_dir is not None:
-            self._append(task_dir / "log.jsonl", line)
+            self._append(f"{task_dir}/log.jsonl", line)
         self._show(f"{now.astimezone():%H:%M:%S}  {text}")
 
-    def _append(self, path: Path, line: bytes) -> None:
-        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
+    def _append(self, path: str, line: bytes) -> None:
         try:
-            fd = os.open(path, flags | os.O_NONBLOCK, 0o600)
+            fd = os.open(path, _FLAGS, 0o600)
             try:
                 if os.fstat(fd).st_size < LARGEST and os.write(fd, line) != len(line):
                     self.lost += 1

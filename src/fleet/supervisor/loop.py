@@ -94,6 +94,8 @@ class Supervisor:
         self.heed_signals()
         self.work.follow()
         self.work.look_again()
+        if not self.restart:  # what is claimed is ours, and so the next supervisor's
+            self.work.start_some()
         if time.monotonic() >= self._next_tick:
             self._next_tick = time.monotonic() + TICK
             self.reload()
@@ -144,10 +146,7 @@ class Supervisor:
         self.desk.claim(free, self._claimed)
 
     def _claimed(self, leases: list[Lease]) -> None:
-        if self.restart:
-            return  # they are ours, and so the next supervisor's
-        for lease in leases:
-            self.work.start(lease)
+        self.work.take(leases)
         if leases:
             self.work.hungry = True
         elif self.until_idle and len(self.work) == 0 and not self.desk.busy:

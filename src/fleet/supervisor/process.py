@@ -24,6 +24,8 @@ from fleet.taskdir.rundir import Exit, ProcessId, Run, Started
 #: How long to wait for what takes milliseconds on a machine that is not in trouble.
 PATIENCE = 2.0
 _PAUSE = 0.005
+#: Signals that a keeper meets as if nobody had ever handled them.
+_DEFAULTS = signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}
 
 
 class Running(Struct, frozen=True, tag=True):
@@ -105,35 +107,37 @@ class Keeper:
             self._fd = None
 
 
-def start_keeper(run: Run, env: Mapping[str, str]) -> Keeper | Busy:
+def start_keeper(run: Run, env: Mapping[str, str], program: Path | None = None) -> Keeper | Busy:
     """Start the run. The lock is taken here and handed down, so it is never free in between.
 
-    `env` is the agent's whole environment; it goes there by way of the keeper's own.
+    `env` is the agent's whole environment; it goes there by way of the keeper's own. `program`
+    is the keeper in a form that starts faster than the one that is found beside this file.
     """
+    chosen = str(program or _program())
     holder = run.lock_holder()
-    if (keeper := _try_start(run, env)) is not None:
+    if (keeper := _try_start(run, env, chosen)) is not None:
         return keeper
     # Held for a run whose keeper is dead: asking what became of it ends what is left of it.
     if holder is not None and not isinstance(state_of(holder), Running | Orphaned):
-        keeper = _try_start(run, env)
+        keeper = _try_start(run, env, chosen)
     return keeper or Busy(holder)
 
 
-def _try_start(run: Run, env: Mapping[str, str]) -> Keeper | None:
+def _try_start(run: Run, env: Mapping[str, str], program: str) -> Keeper | None:
     mark = {identity.MARK: run.spec().id}
     with locked(run.lock) as lock:
         if lock is None:
             return None
         lock.write_holder(run.path.name)
-        pid = _spawn(run, {**env, **mark}, lock.fd)
+        pid = _spawn(run, {**env, **mark}, lock.fd, program)
         lock.hand_down()
     # Our child, and not reaped: the number is still its own, even if it has ended by now.
     who = identity.identify(pid) or ProcessId(pid=pid, start_ticks=0, boot_id="")
     return Keeper(who, identity.open_pidfd(pid))
 
 
-def _spawn(run: Run, env: Mapping[str, str], lock: int) -> int:
-    argv = [sys.executable, "-I", "-S", _program(), str(run.path), str(keeper.LOCK_FD)]
+def _spawn(run: Run, env: Mapping[str, str], lock: int, program: str) -> int:
+    argv = [sys.executable, "-I", "-S", program, str(run.path), str(keeper.LOCK_FD)]
     nowhere = [(os.POSIX_SPAWN_OPEN, fd, os.devnull, os.O_RDWR, 0) for fd in range(3)]
     try:
         return os.posix_spawn(
@@ -143,7 +147,7 @@ def _spawn(run: Run, env: Mapping[str, str], lock: int) -> int:
             file_actions=[*nowhere, (os.POSIX_SPAWN_DUP2, lock, keeper.LOCK_FD)],
             setsid=sys.platform == "linux",  # elsewhere the keeper does it itself, a little later
             setsigmask=(),
-            setsigdef=signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP},
+            setsigdef=_DEFAULTS,
         )
     except OSError as error:
         raise FleetError(

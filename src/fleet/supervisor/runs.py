@@ -73,13 +73,14 @@ class Runs:
         full: list[Live] = []
         for task_id in sorted(grown | self._behind):
             live = self._lives.get(task_id)
-            if live is None:
-                self._behind.discard(task_id)
-                continue
+            self._behind.discard(task_id)
+            if live is None or not live.behind:
+                continue  # another of its files has changed
             live.read(self._now())
+            if live.more:
+                self._behind.add(task_id)
             if live.verdict is None and live.over is None and _too_full(live, threshold_pct):
                 full.append(live)
-            (self._behind.add if live.behind else self._behind.discard)(task_id)
         self._look_at_ends()
         return full
 

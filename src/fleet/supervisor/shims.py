@@ -1,11 +1,18 @@
-"""The `bd` and `fleet` that agents find first on their PATH: both lead to this fleet."""
+"""Programs in the home: the `bd` and `fleet` that agents find first on their PATH, which lead to
+this fleet, and its keeper as bytecode.
+"""
 
+import importlib.util
+import marshal
 import os
 import shlex
 import sys
 from pathlib import Path
 
+from fleet.supervisor import keeper
+
 FOLDER = "bin"
+KEEPER = "keeper.pyc"
 _COMMANDS = {"fleet": "", "bd": "bd "}
 
 
@@ -16,10 +23,26 @@ def make_shims(home: Path) -> Path:
     for name, verb in _COMMANDS.items():
         # -P: an agent's directory may hold a module of any name, and is not to be run by ours.
         text = f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -P -m fleet {verb}"$@"\n'
-        target = folder / name
-        if not target.exists() or target.read_text() != text:
-            fresh = folder / f".{name}.{os.getpid()}"
-            fresh.write_text(text)
-            fresh.chmod(0o700)
-            fresh.replace(target)
+        _put(folder / name, text.encode())
+    _put(folder / KEEPER, _bytecode())
     return folder
+
+
+def _bytecode() -> bytes:
+    """The keeper as this supervisor knows it, for all its runs.
+
+    Where bytecode is not written beside the source (a read-only installation, or Python told not
+    to), every start would compile it anew; and an upgrade must not change it under our hands.
+    """
+    source = Path(keeper.__file__)
+    code = compile(source.read_bytes(), str(source), "exec", dont_inherit=True, optimize=0)
+    return importlib.util.MAGIC_NUMBER + bytes(12) + marshal.dumps(code)
+
+
+def _put(target: Path, data: bytes) -> None:
+    if target.exists() and target.read_bytes() == data:
+        return
+    fresh = target.with_name(f".{target.name}.{os.getpid()}")
+    fresh.write_bytes(data)
+    fresh.chmod(0o700)
+    fresh.replace(target)

@@ -4,6 +4,7 @@ import heapq
 import random
 import selectors
 import time
+from collections import deque
 from collections.abc import Callable
 from datetime import datetime
 from functools import partial
@@ -36,6 +37,8 @@ from fleet.taskdir.rundir import Run, latest_run
 _SOON, _LATER = 0.02, 1.0
 #: And claiming pauses for this long on a machine that is short of something.
 _HOLD, _LONGEST_HOLD = 1.0, 60.0
+#: How long starting may keep the loop from everything else, in seconds.
+_SLICE = 0.02
 
 
 class Unclear(Struct):
@@ -72,6 +75,8 @@ class Work:
         self.runs = Runs(
             selector, clock, ended=self.finish, vanished=self._lose_sight, failed=self._report
         )
+        #: Tasks that were claimed and are about to be started.
+        self._claimed: deque[Lease] = deque()
         #: Tasks whose old run is not yet known to be gone: they wait, leased, until it is.
         self.unclear: dict[str, Unclear] = {}
         #: Why all is to end; whatever comes to light from then on is stopped too.
@@ -85,7 +90,7 @@ class Work:
         self._moments: list[datetime] = []
 
     def __len__(self) -> int:
-        return len(self.runs) + len(self.unclear)
+        return len(self.runs) + len(self.unclear) + len(self._claimed)
 
     @property
     def held(self) -> bool:
@@ -95,6 +100,8 @@ class Work:
     @property
     def next_moment(self) -> float:
         """When there is something to do that nothing rings for, on the monotonic clock."""
+        if self._claimed:
+            return 0.0
         moments = [unclear.due for unclear in self.unclear.values()]
         if self._moments:
             moments.append(time.monotonic() + (self._moments[0] - self._now()).total_seconds())
@@ -102,8 +109,18 @@ class Work:
 
     # A lease comes: by a claim, or from a supervisor before us.
 
-    def start(self, lease: Lease) -> None:
-        """See to a task that was just claimed: its unfinished run, or else a new one."""
+    def take(self, leases: list[Lease]) -> None:
+        """These were claimed: they are started one by one, between all that has to be done."""
+        self._claimed.extend(leases)
+
+    def start_some(self) -> None:
+        """Start what was claimed, for as long as nobody minds waiting."""
+        end = time.monotonic() + _SLICE
+        while self._claimed and time.monotonic() < end:
+            self._see_to(self._claimed.popleft())
+
+    def _see_to(self, lease: Lease) -> None:
+        """A task's unfinished run, or else a new one."""
         task_id = lease.task.id
         if (live := self.runs.get(task_id)) is not None:
             # Our lease had run out, or was ended from outside, and we are the next to hold it.
@@ -164,7 +181,7 @@ class Work:
             why = f"{ready.coder.name} waits for its limit to reset"
             self.settle(lease, Released(not_before=later), why, task_dir)
             return
-        got = launch(self.home, self.config, lease, ready)
+        got = launch(self.home, self.config, lease, ready, self._shims)
         if isinstance(got, Unfit):
             self.settle(lease, Blocked(note=f"invalid: {got.why}"), got.why, task_dir)
             return
@@ -242,7 +259,6 @@ class Work:
         known = read_ending(live.run)
         ending = known or end_of(live, state, self.config, now, random.random())  # noqa: S311
         self._cool(live.coder, ending, now)
-        live.publish()
         if not (live.adopted and events.ends_with(live.run, "fleet_ended")):
             live.note("fleet_ended", now, outcome=type(ending.outcome).__name__, why=ending.why)
         evidence = partial(write_ending, live.run, ending) if known is None else _nothing

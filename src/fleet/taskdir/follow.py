@@ -74,6 +74,8 @@ class Follower:
         self._framer = Framer(max_line)
         #: How far the file is read; lines are given out up to `offset`.
         self.place = offset
+        #: The last look at the file left some of it unread.
+        self.more = False
 
     @property
     def offset(self) -> int:
@@ -104,13 +106,16 @@ class Follower:
             yield last
 
     def _next_chunk(self) -> bytes:
+        self.more = False
         fd = open_plain(self.path)
         if fd is None:
             return b""
         try:
-            if os.fstat(fd).st_size < self.place:
+            size = os.fstat(fd).st_size
+            if size < self.place:
                 self._start_over()
-            return os.pread(fd, _HELPING, self.place)
+            self.more = size - self.place > _HELPING
+            return os.pread(fd, min(size - self.place, _HELPING), self.place)
         finally:
             os.close(fd)
 

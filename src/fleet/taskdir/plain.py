@@ -26,8 +26,14 @@ def read_plain(path: Path, limit: int) -> bytes | None:
     fd = open_plain(path)
     if fd is None:
         return None
-    with os.fdopen(fd, "rb") as file:
-        data = file.read(limit + 1)
-    if len(data) > limit:
+    try:
+        size = os.fstat(fd).st_size
+        data = b""
+        # Not a file object, and not a buffer of `limit`: every run pays for each of its records.
+        while size <= limit and len(data) <= limit and (more := os.read(fd, size + 1)):
+            data += more
+    finally:
+        os.close(fd)
+    if size > limit or len(data) > limit:
         raise InvalidTask(f"{path} is larger than any file of ours, which end at {limit} bytes")
     return data

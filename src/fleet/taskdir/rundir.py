@@ -4,6 +4,9 @@ The supervisor writes `run.json` and `prompt.md`; the keeper writes the rest, bu
 Agents run under the same user and can write here, so what is read is checked.
 """
 
+import errno
+import os
+from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 from typing import Literal, TypeVar
@@ -166,37 +169,52 @@ def new_run(task_dir: Path, spec: Spec, prompt: bytes | None = None) -> Run:
     dies half-way leaves a directory without run.json, which is no run. Nothing is forced to the
     disk: a power cut ends the run as well, and what it came to is the keeper's to tell.
     """
-    folder = task_dir / "runs"
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    folder = f"{task_dir}/runs"
+    os.makedirs(folder, 0o700, exist_ok=True)  # noqa: PTH103 - each run pays for every Path
     number = max(_numbers(folder), default=0) + 1
     while True:
-        run = Run(folder / str(number))
+        place = f"{folder}/{number}"
         try:
-            run.path.mkdir(mode=0o700)
+            os.mkdir(place, 0o700)  # noqa: PTH102
             break
         except FileExistsError:
             number += 1
     if prompt is not None:
-        write_atomically(run.path / "prompt.md", prompt, durable=False)
-    write_atomically(run.path / "run.json", msgspec.json.encode(spec), durable=False)
-    return run
+        _put(f"{place}/prompt.md", prompt)
+    _put(f"{place}/.run.json", msgspec.json.encode(spec))
+    os.rename(f"{place}/.run.json", f"{place}/run.json")  # noqa: PTH104
+    return Run(Path(place))
+
+
+def _put(path: str, data: bytes) -> None:
+    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    with os.fdopen(fd, "wb", buffering=0) as file:
+        if file.write(data) != len(data):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), path)
 
 
 def all_runs(task_dir: Path) -> list[Run]:
     """The task's prepared runs, oldest first."""
-    folder = task_dir / "runs"
-    numbers = sorted(_numbers(folder)) if folder.is_dir() else []
-    runs = [Run(folder / str(number)) for number in numbers]
-    return [run for run in runs if (run.path / "run.json").exists()]
+    return list(reversed(list(newest_first(task_dir))))
 
 
 def latest_run(task_dir: Path) -> Run | None:
-    runs = all_runs(task_dir)
-    return runs[-1] if runs else None
+    return next(newest_first(task_dir), None)
 
 
-def _numbers(folder: Path) -> list[int]:
-    return [int(entry.name) for entry in folder.iterdir() if entry.name.isdecimal()]
+def newest_first(task_dir: Path) -> Iterator[Run]:
+    """The task's prepared runs, latest first."""
+    folder = f"{task_dir}/runs"
+    for number in sorted(_numbers(folder), reverse=True):
+        if os.path.exists(f"{folder}/{number}/run.json"):  # noqa: PTH110 - each run pays
+            yield Run(Path(f"{folder}/{number}"))
+
+
+def _numbers(folder: str) -> list[int]:
+    try:
+        return [int(name) for name in os.listdir(folder) if name.isdecimal()]  # noqa: PTH208
+    except FileNotFoundError:
+        return []
 
 
 def _read(path: Path, kind: type[_R]) -> _R | None:

@@ -64,7 +64,8 @@ class Watch:
         while True:
             left = max(0.0, end - time.monotonic())
             pause = min(left, _LOOK_AGAIN) if self._polled else left
-            self._rest(pause)
+            if pause > 0:
+                self._rest(pause)
             found = self._events() | self._looks()
             if found or left <= 0:
                 return found

@@ -1,0 +1,274 @@
+"""The whole supervisor beside the bare thing: keepers alone, a bare parse loop, an idle core.
+
+python -m tests.bench supervisor
+"""
+
+import os
+import select
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Generator
+from pathlib import Path
+
+import psutil
+
+from fleet import coders
+from fleet.queue.base import Draft
+from fleet.queue.sql.figures import grouped
+from fleet.queue.sql.search import Search
+from fleet.supervisor import process
+from fleet.supervisor.shims import FOLDER, KEEPER
+from fleet.taskdir.follow import Follower
+from fleet.taskdir.rundir import Spec, latest_run, new_run
+from tests.bench import Figure
+from tests.story.scene import Scene
+
+SLOTS = 50
+#: Tasks of one round, and rounds: ours and the bare one take turns.
+TASKS, ROUNDS = 150, 3
+CREATED = 60
+QUIET_SECONDS = 15.0
+HELD = 500
+#: Lines of a kilobyte from each of the printing agents.
+LINES = 3000
+
+#: Does nothing, says so, and ends: one shell and nothing else.
+NOOP_SCRIPT = """
+echo '{"type":"tool","id":"1"}'; echo '{"type":"end"}'
+echo '{"done":"nothing"}' > "${FLEET_RUN_DIR:-.}/said.json"
+"""
+PRINT_SCRIPT = f"""
+import os
+line = b'{{"type":"text","text":"' + b"x" * 1000 + b'"}}\\n'
+for _ in range({LINES} // 50):
+    os.write(1, line * 50)
+os.write(1, b'{{"type":"end"}}\\n')
+"""
+NOOP = ("/bin/sh", "-c", NOOP_SCRIPT)
+SLEEP = ("/bin/sleep", "600")
+PRINT = (sys.executable, "-I", "-S", "-c", PRINT_SCRIPT)
+
+RULES = """
+prompt = "stdin"
+
+[[event]]
+when = { type = "tool" }
+kind = "tool_use"
+call = { id = "id", name = "id" }
+
+[[event]]
+when = { type = "text" }
+kind = "assistant_text"
+text = "text"
+
+[[event]]
+when = { type = "end" }
+terminal = "success"
+"""
+
+
+def figures() -> Generator[Figure]:
+    yield throughput()
+    yield from latency()
+    yield from quiet()
+    yield printing()
+
+
+class Bench(Scene):
+    """A scene with agents that cost next to nothing."""
+
+    def __init__(self, root: Path, **settings) -> None:
+        super().__init__(root, **settings)
+        for name, argv in (("noop", NOOP), ("sleep", SLEEP), ("print", PRINT)):
+            words = ", ".join(map(toml, argv))
+            self.coder(name, f"argv = [{words}]\n{RULES}")
+
+    @property
+    def keeper(self) -> Path:
+        """The keeper that the supervisor uses, for the bare loop too."""
+        return self.home.path / FOLDER / KEEPER
+
+    def fill(self, count: int, coder: str) -> None:
+        place = {"fleet": {"cwd": str(self.project), "coder": coder, "model": "none"}}
+        with self.queue.db.writing():
+            for _ in range(count):
+                self.queue.add(Draft(title="a task", metadata=place))
+
+    def count(self, status: str) -> int:
+        return dict(grouped(self.queue, Search(), "status")).get(status, 0)
+
+    def until_count(self, status: str, count: int, patience: float = 300.0) -> None:
+        end = time.monotonic() + patience
+        while self.count(status) < count:
+            assert time.monotonic() < end, f"{self.count(status)} {status}: {self.screen()}"
+            time.sleep(0.01)
+
+    def until_started(self, count: int, patience: float = 300.0) -> None:
+        end = time.monotonic() + patience
+        while len(list(self.home.tasks.glob("*/runs/1/started"))) < count:
+            assert time.monotonic() < end, self.screen()
+            time.sleep(0.1)
+
+    def idle_supervisor(self) -> psutil.Process:
+        supervisor = psutil.Process(self.supervise("--quiet").pid)
+        self.until_logged("started")
+        self.until((self.home.path / "queue.bell").exists)
+        time.sleep(0.5)
+        return supervisor
+
+
+def toml(word: str) -> str:
+    escaped = word.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return f'"{escaped}"'
+
+
+def throughput() -> Figure:
+    """No-op tasks through 50 slots, against keepers and agents with nothing else."""
+    with tempfile.TemporaryDirectory(prefix="fleet-bench-") as folder:
+        scene = Bench(Path(folder), max_concurrent=SLOTS)
+        try:
+            supervisor = scene.idle_supervisor()
+            pairs, used = [], []
+            for number in range(ROUNDS):
+                runs = [
+                    new_run(scene.project / f"bare-{number}-{n}", Spec(argv=NOOP, cwd=folder))
+                    for n in range(TASKS)
+                ]
+                theirs = spawn_and_reap(runs, scene.keeper)
+                before = supervisor.cpu_times()
+                began = time.perf_counter()
+                scene.fill(TASKS, "noop")
+                scene.until_count("closed", TASKS * (number + 1))
+                pairs.append((time.perf_counter() - began, theirs))
+                after = supervisor.cpu_times()
+                used.append(after.user + after.system - before.user - before.system)
+        finally:
+            scene.close()
+    ratio = statistics.median(theirs / mine for mine, theirs in pairs)
+    mine, theirs = (statistics.median(times) for times in zip(*pairs, strict=True))
+    cpu = statistics.median(used) / TASKS * 1e3
+    detail = f"{TASKS / mine:.0f}/s : {TASKS / theirs:.0f}/s, own CPU {cpu:.1f} ms a task"
+    return Figure("no-op tasks, 50 slots : bare keepers", ratio, 0.5, detail=detail)
+
+
+def spawn_and_reap(runs, program: Path) -> float:
+    """Seconds to run them all, 50 at a time, and nothing else."""
+    began = time.perf_counter()
+    waiting, alive = list(runs), {}
+    ear = select.poll()
+    while waiting or alive:
+        while waiting and len(alive) < SLOTS:
+            keeper = process.start_keeper(waiting.pop(), os.environ, program)
+            alive[keeper.fileno()] = keeper
+            ear.register(keeper.fileno(), select.POLLIN)
+        for fd, _ in ear.poll():
+            keeper = alive.pop(fd)
+            assert keeper.wait(10)
+            ear.unregister(fd)
+            keeper.close()
+    return time.perf_counter() - began
+
+
+def latency() -> Generator[Figure]:
+    """From `create` to a process, with an idle supervisor."""
+    with tempfile.TemporaryDirectory(prefix="fleet-bench-") as folder:
+        scene = Bench(Path(folder), max_concurrent=SLOTS)
+        try:
+            scene.idle_supervisor()
+            took, alone = [], []
+            for number in range(CREATED):
+                alone.append(keeper_alone(scene, number))
+                began = time.monotonic()
+                scene.fill(1, "noop")
+                scene.until_count("closed", number + 1)
+                newest = max(scene.home.tasks.iterdir(), key=lambda path: path.stat().st_ctime_ns)
+                took.append(latest_run(newest).started().monotonic - began)
+        finally:
+            scene.close()
+    (half, most), (keeper, slowest) = map(percentiles, (took, alone))
+    detail = f"p50 {half:.0f} ms; the keeper's own start: p50 {keeper:.0f}, p99 {slowest:.0f} ms"
+    yield Figure("create → agent exists, p99 (ms)", most, 100, at_most=True, detail=detail)
+
+
+def keeper_alone(scene: Bench, number: int) -> float:
+    run = new_run(scene.project / f"alone-{number}", Spec(argv=NOOP, cwd=str(scene.project)))
+    began = time.monotonic()
+    keeper = process.start_keeper(run, os.environ, scene.keeper)
+    assert keeper.wait(30)
+    keeper.close()
+    return run.started().monotonic - began
+
+
+def percentiles(seconds) -> tuple[float, float]:
+    """Median and 99th percentile, in milliseconds."""
+    ordered = sorted(seconds)
+    last = len(ordered) - 1
+    return ordered[last // 2] * 1e3, ordered[round(last * 0.99)] * 1e3
+
+
+def quiet() -> Generator[Figure]:
+    """What agents cost that say nothing: fifty, and then five hundred."""
+    with tempfile.TemporaryDirectory(prefix="fleet-bench-") as folder:
+        scene = Bench(Path(folder), max_concurrent=HELD)
+        try:
+            supervisor = scene.idle_supervisor()
+            scene.fill(SLOTS, "sleep")
+            scene.until_started(SLOTS)
+            share, memory = cost(supervisor)
+            yield Figure(
+                "50 quiet agents: % of a core", share, 0.5, at_most=True, detail=f"{memory:.0f} MB"
+            )
+            yield Figure("50 quiet agents: RSS (MB)", memory, 60, at_most=True)
+            scene.fill(HELD - SLOTS, "sleep")
+            scene.until_started(HELD)
+            share, memory = cost(supervisor)
+            held = len(list(scene.home.tasks.glob("*/runs/1/started")))
+            detail = f"{share:.2f} % of a core, {memory:.0f} MB"
+            yield Figure("quiet agents held at once", held, HELD, detail=detail)
+        finally:
+            scene.close()
+
+
+def cost(supervisor: psutil.Process) -> tuple[float, float]:
+    """Per cent of a core, and megabytes, over a while."""
+    time.sleep(2)  # what the start left to do is done
+    before, began = supervisor.cpu_times(), time.monotonic()
+    time.sleep(QUIET_SECONDS)
+    after, took = supervisor.cpu_times(), time.monotonic() - began
+    used = after.user + after.system - before.user - before.system
+    return 100 * used / took, supervisor.memory_info().rss / 1e6
+
+
+def printing() -> Figure:
+    """Fifty agents print as fast as they can: what following takes, against a bare parse loop."""
+    with tempfile.TemporaryDirectory(prefix="fleet-bench-") as folder:
+        scene = Bench(Path(folder), max_concurrent=SLOTS, retry_limit=1)
+        try:
+            supervisor = scene.idle_supervisor()
+            before, began = supervisor.cpu_times(), time.monotonic()
+            scene.fill(SLOTS, "print")
+            scene.until_count("blocked", SLOTS)  # nobody closed anything
+            after, wall = supervisor.cpu_times(), time.monotonic() - began
+            mine = after.user + after.system - before.user - before.system
+            streams = [latest_run(path).stdout for path in scene.home.tasks.iterdir()]
+            size = sum(path.stat().st_size for path in streams) / 1e6
+            theirs = parse(scene, streams)
+        finally:
+            scene.close()
+    detail = (
+        f"{size / mine:.0f} : {size / theirs:.0f} MB a CPU second, {size:.0f} MB in {wall:.1f} s"
+    )
+    return Figure("1 KB lines of 50 agents : bare parse loop", theirs / mine, 0.5, detail=detail)
+
+
+def parse(scene: Bench, streams) -> float:
+    """CPU seconds to make events of the same bytes and do nothing with them."""
+    coder = coders.make("print", "none", home=scene.home.path)
+    now = scene.queue.db.now()
+    began = time.process_time()
+    for path in streams:
+        for line in Follower(path).finish():
+            coder.read(line.data.decode(errors="replace"), now)
+    return time.process_time() - began
