@@ -54,6 +54,24 @@ def test_a_locked_queue_pauses_and_heals(scene):
     assert len(scene.runs(running)) == 1
 
 
+def test_one_signal_ends_a_supervisor_whose_queue_fails(scene):
+    """What cannot be told to the queue now is for the next supervisor; nobody has to kill twice."""
+    scene.configure(busy_timeout_s=1)
+    running = scene.add("mark:here await:go tool done end")
+    supervisor = scene.supervise()
+    scene.until_marked(running, "here")
+    blocker = apsw.Connection(str(scene.home.path / "queue.db"))
+    blocker.execute("BEGIN IMMEDIATE")
+    (scene.folder(running) / "go").touch()
+    scene.until_logged("queue_failed")
+    supervisor.terminate()
+    scene.until_ended(supervisor)
+    blocker.close()
+    scene.supervise()
+    scene.until_status(running, "closed")
+    assert len(scene.runs(running)) == 1
+
+
 def test_a_broken_task_file_blocks_its_task_and_no_other(scene):
     """Never run elsewhere on a guess: blocked with the place of the damage."""
     task = scene.add(WORK)

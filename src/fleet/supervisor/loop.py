@@ -107,7 +107,7 @@ class Supervisor:
     def over(self) -> bool:
         if self.stopping > 2:
             return True
-        if self.restart or self.stopping > 1:
+        if self.restart or self.stopping > 1 or (self.stopping and self.desk.problem):
             # What is not settled in time is for the next supervisor, as after a crash.
             settled = not self.desk.busy or time.monotonic() >= self._farewell
             return settled and (self.restart or len(self.work.runs) == 0)
