@@ -4,7 +4,8 @@ import json
 import os
 import signal
 
-from fleet.supervisor import identity
+from fleet.schemas import Stopped
+from fleet.supervisor import identity, verdict
 from fleet.supervisor.history import read_ending
 from tests.story.scene import WORK, processes_of
 
@@ -152,6 +153,18 @@ def test_a_stop_is_not_forgotten_by_the_next_supervisor(scene):
     blocked = scene.until_status(task, "blocked")
     assert "stopped by ada" in blocked.notes
     assert scene.lines(task, ".failures") == []
+
+
+def test_a_stop_that_was_decided_and_never_sent_is_sent_by_the_next(scene):
+    """The supervisor died between its decision and the signal: the agent still ends."""
+    scene.configure(grace_s=0)
+    task = scene.add("mark:here await:never")
+    first = scene.supervise()
+    scene.until_marked(task, "here")
+    scene.kill(first)
+    verdict.record(scene.run(task), Stopped(by="ada"))
+    scene.supervise()
+    assert "stopped by ada" in scene.until_status(task, "blocked").notes
 
 
 def test_a_killed_keeper_costs_one_attempt_and_no_overlap(scene):

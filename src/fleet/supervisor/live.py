@@ -79,7 +79,7 @@ class Live:
         #: The queue was asked to renew the lease, and has not answered yet.
         self.renewing = False
         #: Until when the lease is ours for certain, on a clock that counts while we sleep.
-        self.held_until = float("inf")
+        self.held_until: float | None = None
         #: The artifacts as the run found them.
         self.artifacts = artifacts
         self.last_event_at: datetime | None = None

@@ -34,7 +34,7 @@ class Log:
         """One line for the supervisor's log, for the task's if there is one, and for the screen."""
         now = self._now()
         if task_dir is not None:
-            facts["task"] = task_dir.name
+            facts.setdefault("task", task_dir.name)
         text = text.encode(errors="replace").decode()
         line = msgspec.json.encode({"ts": now, "action": action, "text": text, **facts}) + b"\n"
         if (day := f"{now:%F}") != self._day:

@@ -1,6 +1,7 @@
 """The loop: one thread, woken by the queue, by growing streams, by ending keepers, by signals."""
 
 import os
+import resource
 import selectors
 import signal
 import time
@@ -34,6 +35,8 @@ LOOK_AGAIN = 5.0
 TICK = 1.0
 #: How long a queue that does not answer may delay our end.
 FAREWELL = 5.0
+#: Files that we may hold open: enough for as many runs as can be configured.
+FILES = 4096
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -65,6 +68,8 @@ class Supervisor:
         self.stopping = 0
         self.restart = False
         self.idle = False
+        #: The queue has changed since the leases were looked at.
+        self._rung = True
         self._signals: list[int] = []
         self._next_tick = self._next_look = self._farewell = 0.0
         #: Other homes claim from this queue too, so a lease that ran out may be another's.
@@ -134,7 +139,9 @@ class Supervisor:
         if time.monotonic() >= self._next_look:
             self._next_look = time.monotonic() + LOOK_AGAIN
             self.work.hungry = True
-            self.look_at_leases()
+            if self._rung:
+                self._rung = False
+                self.look_at_leases()
         free = self.config.max_concurrent - len(self.work)
         wanted = self.work.hungry and free > 0 and not (self.stopping or self.restart)
         if not wanted or self.desk.claiming or self.work.held or paused(self.home):
@@ -158,19 +165,18 @@ class Supervisor:
     # What people want, and what time brings.
 
     def rang(self) -> None:
-        self.work.hungry = True
+        self.work.hungry = self._rung = True
         self.idle = False
         self.desk.requests(self.obey)
 
     def obey(self, request: Request) -> None:
-        live = self.work.runs.get(request.task_id)
-        if request.wish != "stop" or live is None:
+        why = Stopped(by=request.asked_by or "a person")
+        now = request.text == "now"
+        if request.wish == "stop" and self.work.stop(request.task_id, why, now=now):
+            self.log.say("stopping", f"{request.task_id}: stopping, as {why.by} asked")
+        else:
             text = f"{request.task_id}: nothing to {request.wish}"
             self.log.say("ignored", text, asked_by=request.asked_by)
-            return
-        why = Stopped(by=request.asked_by or "a person")
-        self.work.runs.stop(live, why, now=request.text == "now")
-        self.log.say("stopping", f"{request.task_id}: stopping, as {why.by} asked")
 
     def keep_leases(self) -> None:
         if self.desk.renew_due(awake()):
@@ -178,6 +184,12 @@ class Supervisor:
                 if not live.renewing:
                     live.renewing = True
                     self.desk.renew(live.lease, partial(self._renewed, live, live.lease, awake()))
+
+        for live in self.work.runs if self._shared else ():
+            if live.held_until is None:
+                live.held_until = awake() + LEASE.total_seconds()
+            elif awake() >= live.held_until:
+                self._lose(live, live.lease, "the queue could not be reached to renew it")
 
     def _renewed(self, live: Live, lease: Lease, asked: float, answer: Lease | LeaseLost) -> None:
         live.renewing = False
@@ -199,9 +211,6 @@ class Supervisor:
 
         if leases:
             self.desk.leased(compare)
-        for live, lease in leases:
-            if self._shared and awake() >= live.held_until:
-                self._lose(live, lease, "the queue could not be reached to renew it")
 
     def _lose(self, live: Live, lease: Lease, why: str) -> None:
         """Stop a run that may have lost its lease, unless it has another by now, or is over."""
@@ -262,6 +271,7 @@ class Supervisor:
         return max(0.0, min(own, self.desk.next_moment, self.work.next_moment) - time.monotonic())
 
     def _open(self) -> None:
+        _allow_files()
         ear, mouth = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         signal.set_wakeup_fd(mouth, warn_on_full_buffer=False)
         for number in SIGNALS:
@@ -305,6 +315,14 @@ def utc() -> datetime:
 def awake() -> float:
     """Seconds that count while the machine sleeps, as leases do; for no other use."""
     return time.clock_gettime(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))
+
+
+def _allow_files() -> None:
+    """A living run takes a descriptor, and many systems begin with 1024 of them, or 256."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = FILES if hard == resource.RLIM_INFINITY else min(FILES, hard)
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
 
 
 def _lease_of(task: Task) -> Lease:

@@ -44,6 +44,8 @@ class Runs:
         #: Those whose streams hold more than was read, and those that are over.
         self._behind: set[str] = set()
         self._stuck: dict[str, float] = {}
+        #: When those are told to end that were told by somebody before us, or were not.
+        self._reminders: dict[str, float] = {}
         watching = self._watch.fileno()
         if watching is not None:
             selector.register(watching, selectors.EVENT_READ, _nothing)
@@ -89,7 +91,7 @@ class Runs:
         """When there is something to do that nothing rings for, on the monotonic clock."""
         if self._behind:
             return 0.0
-        return min(self._stuck.values(), default=float("inf"))
+        return min((*self._stuck.values(), *self._reminders.values()), default=float("inf"))
 
     def stop(self, live: Live, why: Outcome, *, now: bool = False) -> None:
         """End a run for a reason of ours. The first reason stands; later calls may be harsher."""
@@ -105,11 +107,21 @@ class Runs:
             # Not by what it has written: it may be just about to write that it has started.
             identity.send(live.keeper.who, signal.SIGINT if now else signal.SIGTERM)
 
+    def remind(self, live: Live, seconds: float) -> None:
+        """Tell a run to end that should have ended by then, if it was told before."""
+        self._reminders[live.task_id] = time.monotonic() + seconds
+
     def close(self) -> None:
         """Stop looking. The runs themselves go on."""
         self._watch.close()
 
     def _look_at_ends(self) -> None:
+        for task_id, due in list(self._reminders.items()):
+            live = self._lives.get(task_id)
+            if live is None or time.monotonic() >= due:
+                del self._reminders[task_id]
+                if live is not None and live.keeper is not None:
+                    identity.send(live.keeper.who, signal.SIGTERM)
         for live in self:
             if live.over is None and (live.keeper is None or live.keeper.fileno() is None):
                 self._see_end(live)  # no pidfd on this system: ask

@@ -89,7 +89,7 @@ class Decision(Struct, frozen=True, kw_only=True):
 def decide(outcome: Outcome, facts: Facts, now: datetime) -> Decision:
     """The one place where a run's end turns into a task's state."""
     if facts.spawn_error:
-        return _blocked(f"cannot start: {facts.spawn_error}")
+        return blocked(f"cannot start: {facts.spawn_error}")
     match outcome:
         case Finished(denied=denied):
             return _finished(denied, facts, now)
@@ -97,22 +97,18 @@ def decide(outcome: Outcome, facts: Facts, now: datetime) -> Decision:
             soonest = now + min(3 * facts.wait, _LIMIT_WAIT)
             resets_at = min(limit.resets_at or now + UNDATED_LIMIT, now + LONGEST_LIMIT)
             wait = spread(max(resets_at, soonest), now, facts.jitter)
-            return _released(f"rate limit ({limit.kind})", not_before=wait)
+            return released(f"rate limit ({limit.kind})", not_before=wait)
         case ContextFull():
             if facts.progress or facts.full_contexts + 1 < FULL_CONTEXTS:
-                return _released("context full: goes on in a fresh session from its artifacts")
+                return released("context full: goes on in a fresh session from its artifacts")
             why = f"context full {FULL_CONTEXTS} times in a row without progress"
             return _attempt(why, facts, now)
         case NeedsHuman(question=question):
-            return _blocked(question or "the agent blocked the task and gave no reason")
-        case Stopped(by=by):
-            if by == SHUTDOWN:
-                return _released("the supervisor shut down")
-            if by == LEASE_LOST:
-                return _released("the task was taken from this supervisor")
-            return _blocked(f"stopped by {by}; to go on: fleet retry <id>")
+            return blocked(question or "the agent blocked the task and gave no reason")
+        case Stopped():
+            return stopped(outcome)
         case Failed(reason=reason, detail=detail) if outcome.is_account:
-            return _blocked(f"{reason}: {detail}".rstrip(": "))
+            return blocked(f"{reason}: {detail}".rstrip(": "))
         case Failed(reason=reason, detail=detail):
             return _attempt(f"{reason}: {detail}".rstrip(": "), facts, now)
         case Stalled(silent_seconds=seconds):
@@ -123,6 +119,15 @@ def decide(outcome: Outcome, facts: Facts, now: datetime) -> Decision:
             return _attempt(f"lost: {why}".rstrip(": "), facts, now)
 
 
+def stopped(outcome: Stopped) -> Decision:
+    """What a stop leads to, whether or not the run had begun."""
+    if outcome.by == SHUTDOWN:
+        return released("the supervisor shut down")
+    if outcome.by == LEASE_LOST:
+        return released("the task was taken from this supervisor")
+    return blocked(f"stopped by {outcome.by}; to go on: fleet retry <id>")
+
+
 def spread(until: datetime, now: datetime, jitter: float) -> datetime:
     """A moment soon after the end of a wait, later by no more than a tenth of that wait."""
     return until + min((until - now) / 10, _WIDEST_SPREAD) * jitter
@@ -131,7 +136,7 @@ def spread(until: datetime, now: datetime, jitter: float) -> datetime:
 def _finished(denied: tuple[str, ...], facts: Facts, now: datetime) -> Decision:
     said = facts.said
     if said.blocked is not None:
-        return _blocked(said.blocked or "the agent blocked the task and gave no reason")
+        return blocked(said.blocked or "the agent blocked the task and gave no reason")
     if said.done is None:
         why = "finished without closing the task"
         if denied:
@@ -159,18 +164,20 @@ def _attempt(why: str, facts: Facts, now: datetime) -> Decision:
 def _unstarted(why: str, facts: Facts, now: datetime) -> Decision:
     """Nothing was tried, so nothing counts; but not for ever."""
     if facts.never_started + 1 >= NEVER_STARTED:
-        return _blocked(f"{why} ({NEVER_STARTED} times in a row)")
+        return blocked(f"{why} ({NEVER_STARTED} times in a row)")
     if facts.never_started == 0:
-        return _released(why)  # a supervisor that was killed at the wrong moment, most likely
+        return released(why)  # a supervisor that was killed at the wrong moment, most likely
     pause = min(_SHORTEST_WAIT * 2**facts.never_started, _LONGEST_WAIT)
-    return _released(why, not_before=now + pause)
+    return released(why, not_before=now + pause)
 
 
-def _released(why: str, not_before: datetime | None = None) -> Decision:
+def released(why: str, not_before: datetime | None = None) -> Decision:
+    """Back to the queue, and nothing counts."""
     return Decision(settlement=Released(not_before=not_before), counts=False, why=_plain(why))
 
 
-def _blocked(note: str) -> Decision:
+def blocked(note: str) -> Decision:
+    """For a person to look at, and nothing counts."""
     note = _plain(note)
     return Decision(settlement=Blocked(note=note), counts=False, why=note)
 

@@ -1,33 +1,28 @@
 """A lease's way from its claim to its settlement: begin a run, go on with one, end one."""
 
-import heapq
 import random
 import selectors
 import time
 from collections import deque
 from collections.abc import Callable
 from datetime import datetime
-from functools import partial
 from pathlib import Path
 
 from msgspec import Struct
 
-from fleet.coders.base import Coder
 from fleet.config import Config
 from fleet.errors import BadInput
-from fleet.queue.base import LeaseLost
-from fleet.schemas import Blocked, Failed, Lease, RateLimited, Released, Settlement, Stopped, Task
-from fleet.supervisor import events
+from fleet.schemas import Lease, Stopped
 from fleet.supervisor.cooling import Cooling
 from fleet.supervisor.desk import Desk
-from fleet.supervisor.ending import end_of
-from fleet.supervisor.history import Ending, read_ending, write_ending
+from fleet.supervisor.history import Ending, read_ending
 from fleet.supervisor.launch import SHORT, Short, Unfit, launch, make_ready, run_id, take_over
 from fleet.supervisor.live import Live, Over
 from fleet.supervisor.log import Log
 from fleet.supervisor.process import Orphaned, Running, adopt
 from fleet.supervisor.runs import Runs, context_of, state_now
-from fleet.supervisor.settle import UNDATED_LIMIT, spread
+from fleet.supervisor.settle import blocked, released, spread, stopped
+from fleet.supervisor.settling import Settling
 from fleet.supervisor.shims import make_shims
 from fleet.taskdir import Home
 from fleet.taskdir.rundir import Run, latest_run
@@ -68,12 +63,12 @@ class Work:
         self.config = config
         self._coder = coder
         self._shims = make_shims(home.path)
-        self._desk = desk
         self._log = log
         self._now = clock
         self.cooling = Cooling(home.path)
+        self._settling = Settling(self.cooling, desk, log, clock)
         self.runs = Runs(
-            selector, clock, ended=self.finish, vanished=self._lose_sight, failed=self._report
+            selector, clock, ended=self._finish, vanished=self._lose_sight, failed=self._report
         )
         #: Tasks that were claimed and are about to be started.
         self._claimed: deque[Lease] = deque()
@@ -86,8 +81,6 @@ class Work:
         self._hold_until, self._hold = 0.0, _HOLD
         #: There may be work: somebody rang, a slot is free, or a moment has come.
         self.hungry = True
-        #: The moments at which tasks that we put back may be claimed again.
-        self._moments: list[datetime] = []
 
     def __len__(self) -> int:
         return len(self.runs) + len(self.unclear) + len(self._claimed)
@@ -100,11 +93,11 @@ class Work:
     @property
     def next_moment(self) -> float:
         """When there is something to do that nothing rings for, on the monotonic clock."""
-        if self._claimed:
-            return 0.0
         moments = [unclear.due for unclear in self.unclear.values()]
-        if self._moments:
-            moments.append(time.monotonic() + (self._moments[0] - self._now()).total_seconds())
+        if self._claimed:
+            moments.append(self._hold_until)
+        if (back := self._settling.next_moment) is not None:
+            moments.append(time.monotonic() + (back - self._now()).total_seconds())
         return min(self.runs.next_moment, *moments, float("inf"))
 
     # A lease comes: by a claim, or from a supervisor before us.
@@ -116,7 +109,7 @@ class Work:
     def start_some(self) -> None:
         """Start what was claimed, for as long as nobody minds waiting."""
         end = time.monotonic() + _SLICE
-        while self._claimed and time.monotonic() < end:
+        while self._claimed and time.monotonic() < end and not self.held:
             self._see_to(self._claimed.popleft())
 
     def _see_to(self, lease: Lease) -> None:
@@ -139,21 +132,21 @@ class Work:
         try:
             act(lease, self.home.task(lease.task.id))
         except BadInput as error:  # an id that no file can bear
-            self.settle(lease, Blocked(note=f"invalid: {error.message}"), error.message, None)
+            self._settling.settle(lease, blocked(f"invalid: {error.message}"))
         except OSError as error:
             why = f"{error.filename or lease.task.id}: {error.strerror or error}"
             if error.errno in SHORT:
                 self.hold(why)
-                self.settle(lease, Released(), why, None)
+                self._settling.settle(lease, released(why))
             else:
-                self.settle(lease, Blocked(note=f"invalid: {why}"), why, None)
+                self._settling.settle(lease, blocked(f"invalid: {why}"))
 
     def _start(self, lease: Lease, task_dir: Path) -> None:
         run = latest_run(task_dir)
         if run is not None and read_ending(run) is None:
             self._go_on(Unclear(lease, run))
         elif self.stopping is not None:
-            self.settle(lease, Released(), "claimed as the supervisor ended", task_dir)
+            self._settling.settle(lease, released("claimed as the supervisor ended"), task_dir)
         else:
             self._begin(lease, task_dir)
 
@@ -161,29 +154,29 @@ class Work:
         run = latest_run(task_dir)
         ending = read_ending(run) if run is not None else None
         if run is None or (ending is not None and not _is_of(ending, run, lease)):
-            self.settle(lease, Released(), "claimed, and never started", task_dir)
+            self._settling.settle(lease, released("claimed, and never started"), task_dir)
         elif ending is not None:
-            self.settle(lease, ending.settlement, ending.why, task_dir)
+            self._settling.settle(lease, ending.decision, task_dir)
         else:
             self._go_on(Unclear(lease, run))
 
     # Begin a run, or go on with one.
 
     def _begin(self, lease: Lease, task_dir: Path) -> None:
-        task_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
         ready = make_ready(self.home, self.config, lease, coder=self._coder, shims=self._shims)
         if isinstance(ready, Unfit):
-            self.settle(lease, Blocked(note=f"invalid: {ready.why}"), ready.why, task_dir)
+            task_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._settling.settle(lease, blocked(f"invalid: {ready.why}"), task_dir)
             return
         until = self.cooling.until(ready.coder.name, self._now())
         if until is not None:
             later = spread(until, self._now(), random.random())  # noqa: S311 - not a secret
             why = f"{ready.coder.name} waits for its limit to reset"
-            self.settle(lease, Released(not_before=later), why, task_dir)
+            self._settling.settle(lease, released(why, not_before=later))
             return
         got = launch(self.home, self.config, lease, ready, self._shims)
         if isinstance(got, Unfit):
-            self.settle(lease, Blocked(note=f"invalid: {got.why}"), got.why, task_dir)
+            self._settling.settle(lease, blocked(f"invalid: {got.why}"), task_dir)
             return
         if isinstance(got, Short):
             self.hold(got.why)
@@ -200,9 +193,7 @@ class Work:
         state = state_now(run)
         keeper = adopt(state.started) if isinstance(state, Running) and state.started else None
         if isinstance(state, Running | Orphaned) and keeper is None:
-            unclear.due = time.monotonic() + unclear.pause
-            unclear.pause = min(unclear.pause * 2, _LATER)
-            self.unclear[lease.task.id] = unclear
+            self._wait_for(unclear, state)
             return
         live = take_over(self.home, self.config, lease, run, self._shims)
         live.keeper = keeper
@@ -212,19 +203,43 @@ class Work:
             return
         text = f"{lease.task.id}: adopted run {run.number}"
         self._log.say("adopted", text, task_dir=run.task_dir)
-        if self.stopping is not None:
+        if live.verdict is not None:
+            # Whoever had it before us may have died before it could tell it to end.
+            self.runs.remind(live, self.config.grace_s + 1.0)
+        elif self.stopping is not None:
             self.runs.stop(live, self.stopping)
+
+    def _wait_for(self, unclear: Unclear, state: Running | Orphaned) -> None:
+        """It lives without a keeper to be asked, or is just being born: look again, and later."""
+        run = unclear.run
+        if unclear.pause < _LATER <= unclear.pause * 2:
+            pids = ", ".join(str(who.pid) for who in getattr(state, "survivors", ()))
+            text = f"{unclear.lease.task.id}: waits for what is left of run {run.number} {pids}"
+            self._log.say("unclear", text.rstrip(), task_dir=run.task_dir)
+        unclear.due = time.monotonic() + unclear.pause
+        unclear.pause = min(unclear.pause * 2, _LATER)
+        self.unclear[unclear.lease.task.id] = unclear
 
     def look_again(self) -> None:
         """See whether a task's time has come, and whether it is known what became of a run."""
-        while self._moments and self._moments[0] <= self._now():
-            heapq.heappop(self._moments)
-            self.hungry = True
+        if self._settling.moment_came() or self._settling.freed:
+            self.hungry, self._settling.freed = True, False
         now = time.monotonic()
         for task_id, unclear in list(self.unclear.items()):
             if now >= unclear.due:
                 del self.unclear[task_id]
                 self._go_on(unclear)
+
+    def stop(self, task_id: str, why: Stopped, *, now: bool) -> bool:
+        """End one task's run, or see that it does not begin. False: there is nothing to end."""
+        if (live := self.runs.get(task_id)) is not None:
+            self.runs.stop(live, why, now=now)
+            return True
+        for lease in [lease for lease in self._claimed if lease.task.id == task_id]:
+            self._claimed.remove(lease)
+            self._settling.settle(lease, stopped(why))
+            return True
+        return False
 
     def stop_all(self, why: Stopped, *, now: bool) -> None:
         """End every run, and those that come to light from now on."""
@@ -253,49 +268,8 @@ class Work:
             self._log.say("context_pressure", text, task_dir=live.run.task_dir)
             self.runs.stop(live, full)
 
-    def finish(self, live: Live, state: Over) -> None:
-        """A run is over: decide what follows, and tell the queue."""
-        now = self._now()
-        known = read_ending(live.run)
-        ending = known or end_of(live, state, self.config, now, random.random())  # noqa: S311
-        self._cool(live.coder, ending, now)
-        if not (live.adopted and events.ends_with(live.run, "fleet_ended")):
-            live.note("fleet_ended", now, outcome=type(ending.outcome).__name__, why=ending.why)
-        evidence = partial(write_ending, live.run, ending) if known is None else _nothing
-        self.settle(live.lease, ending.settlement, ending.why, live.run.task_dir, evidence)
-
-    def _cool(self, coder: Coder, ending: Ending, now: datetime) -> None:
-        """Leave a coder alone that any other task would meet the same wall with."""
-        match ending.outcome, ending.settlement:
-            case RateLimited(), Released(not_before=until) if until is not None:
-                self.cooling.cool(coder.name, until, now)
-            case Failed() as failed, _ if failed.is_account:
-                self.cooling.cool(coder.name, now + UNDATED_LIMIT, now)
-            case _:
-                pass
-
-    def settle(
-        self,
-        lease: Lease,
-        settlement: Settlement,
-        why: str,
-        task_dir: Path | None,
-        evidence: Callable[[], None] = lambda: None,
-    ) -> None:
-        """Tell the queue what became of a task."""
-
-        def heard(answer: Task | LeaseLost) -> None:
-            self.hungry = True
-            if isinstance(answer, LeaseLost):
-                text = f"{lease.task.id}: not settled, the lease is lost: {answer.why}"
-                self._log.say("lease_lost", text, task_dir=task_dir)
-                return
-            if isinstance(settlement, Released) and settlement.not_before is not None:
-                heapq.heappush(self._moments, settlement.not_before)
-            kind = type(settlement).__name__.lower()
-            self._log.say(kind, f"{lease.task.id}: {kind}: {why}", task_dir=task_dir)
-
-        self._desk.settle(lease, settlement, heard, evidence)
+    def _finish(self, live: Live, state: Over) -> None:
+        self._settling.finish(live, state, self.config)
 
     # What goes wrong with the machine.
 
@@ -323,7 +297,3 @@ def _is_of(ending: Ending, run: Run, lease: Lease) -> bool:
     if ending.fence is not None:
         return ending.fence == lease.fence
     return run.spec().id == run_id(lease)
-
-
-def _nothing() -> None:
-    pass
