@@ -67,7 +67,7 @@ def ann(user):
 def test_init_makes_a_private_home_and_says_so(user):
     """A second init changes nothing."""
     assert user.does("init", "--queue", "embedded") == (
-        f"Fleet home initialized at {user.home}\nQueue: embedded\n"
+        f"Fleet home initialized at {user.home}\nQueue: embedded\nPermissions: edit\n"
     )
     assert stat.S_IMODE(user.home.stat().st_mode) == 0o700
     before = {path: path.stat().st_mode for path in user.home.rglob("*")}
@@ -75,6 +75,26 @@ def test_init_makes_a_private_home_and_says_so(user):
     user.does("init")
     assert (user.home / "runtime.toml").read_bytes() == config
     assert {path: path.stat().st_mode for path in user.home.rglob("*")} == before
+
+
+def test_init_records_what_agents_may_do(user):
+    """The least by default, what was asked for otherwise, and on a terminal it asks."""
+    assert "Permissions: edit\n" in user.does("init", "--queue", "embedded")
+    assert "Permissions: auto\n" in user.does("init", "--permissions", "auto")
+    assert "Permissions: auto\n" in user.does("init")
+    code, said = user.fails("init", "--permissions", "everything")
+    assert (code, "bypass" in said) == (2, True)
+    new = {**user.env, "FLEET_HOME": str(user.home.with_name("asked"))}
+    ours, theirs = os.openpty()
+    argv = [sys.executable, "-m", "fleet", "init", "--queue", "embedded"]
+    os.write(ours, b"bypass\n")
+    asked = subprocess.run(
+        argv, env=new, stdin=theirs, capture_output=True, timeout=60, check=True
+    ).stdout.decode()
+    os.close(ours)
+    os.close(theirs)
+    assert "only on a machine that is a sandbox" in asked
+    assert "Permissions: bypass\n" in asked
 
 
 def test_init_takes_the_embedded_queue_where_there_is_no_bd(user, tmp_path):

@@ -223,11 +223,23 @@ class TestDesk:
         queue.failing["answered"] = [QueueBusy("locked")] * 2
         got = []
         for _ in range(3):
-            desk.requests(got.append)
+            desk.requests(lambda _: True, got.append)
             run(desk, lambda: not desk._asking)
         run(desk, lambda: not desk.busy)
         assert [request.id for request in got] == ["1"]
         assert queue.wishes == []
+
+    def test_a_wish_for_another_supervisor_is_left_to_it(self, desk, queue):
+        """On a queue that machines share, only whoever runs the task can carry it out."""
+        queue.wishes = [
+            Request(id="1", task_id="theirs", wish="stop", asked_at=NOW),
+            Request(id="2", task_id="fleet-1", wish="stop", asked_at=NOW),
+        ]
+        got = []
+        desk.requests(lambda request: request.task_id == "fleet-1", got.append)
+        run(desk, lambda: not desk.busy)
+        assert [request.id for request in got] == ["2"]
+        assert [request.id for request in queue.wishes] == ["1"]
 
     def test_leases_are_renewed_once_a_minute(self, desk):
         """At once the first time."""

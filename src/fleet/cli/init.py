@@ -1,7 +1,9 @@
-"""`fleet init`: make the home and choose its queue."""
+"""`fleet init`: make the home, choose its queue, and say what agents may do."""
 
 import os
 import shutil
+import sys
+from collections.abc import Mapping
 
 import click
 from msgspec import structs
@@ -11,6 +13,8 @@ from fleet.queue import PREFIX, check_address, without_password
 from fleet.taskdir import Home
 from fleet.taskdir.atomic import write_atomically
 
+PERMISSIONS = config.KEYS["permissions"]
+
 
 @click.command("init")
 @click.option("--force", is_flag=True, help="Set the queue up again even if it is there.")
@@ -19,7 +23,12 @@ from fleet.taskdir.atomic import write_atomically
     metavar="embedded|beads|postgresql://…",
     help="Where tasks live. Default: beads if bd is on PATH, otherwise embedded.",
 )
-def command(force: bool, queue: str | None) -> None:
+@click.option(
+    "--permissions",
+    type=click.Choice(PERMISSIONS.choices),
+    help="What agents may do. A new home asks on a terminal, and takes edit elsewhere.",
+)
+def command(force: bool, queue: str | None, permissions: str | None) -> None:
     """Make the fleet home ($FLEET_HOME, default ~/.fleet). Safe to run again."""
     home = taskdir.home_from(os.environ)
     if home.config.exists():
@@ -28,10 +37,13 @@ def command(force: bool, queue: str | None) -> None:
         check_address(queue)
     taskdir.make(home)
     chosen = queue or _queue_of(home)
+    allowed = permissions or _permissions_of(home)
     _set_up_queue(home, chosen, force=force)
-    _record(home, chosen)  # last: a home never names a queue that could not be opened
+    # Last: a home never names a queue that could not be opened.
+    _record(home, {"queue": chosen, "permissions": allowed})
     click.echo(f"Fleet home initialized at {home.path}")
     click.echo(f"Queue: {without_password(chosen)}")
+    click.echo(f"Permissions: {allowed}")
 
 
 def _queue_of(home: Home) -> str:
@@ -41,12 +53,26 @@ def _queue_of(home: Home) -> str:
     return "beads" if shutil.which("bd") else "embedded"
 
 
-def _record(home: Home, queue: str) -> None:
-    """Write runtime.toml, or put another queue into the one that is there."""
+def _permissions_of(home: Home) -> str:
+    """What agents may do: what the home says, what a person at a terminal says, or the least."""
+    if home.config.exists():
+        return config.load(home.config).permissions
+    if not sys.stdin.isatty():
+        return str(PERMISSIONS.default)
+    click.echo(PERMISSIONS.about)
+    choices = click.Choice(PERMISSIONS.choices)
+    return str(click.prompt("Permissions", type=choices, default=PERMISSIONS.default))
+
+
+def _record(home: Home, chosen: Mapping[str, str]) -> None:
+    """Write runtime.toml, or put what was chosen into the one that is there."""
     if not home.config.exists():
-        write_atomically(home.config, config.default_text(queue=queue).encode())
-    elif config.load(home.config).queue != queue:
-        text = config.changed(config.read_text(home.config), {"queue": queue}, home.config)
+        write_atomically(home.config, config.default_text(**chosen).encode())
+        return
+    now = config.load(home.config)
+    news = {name: value for name, value in chosen.items() if getattr(now, name) != value}
+    if news:
+        text = config.changed(config.read_text(home.config), news, home.config)
         write_atomically(home.config, text.encode())
 
 

@@ -93,8 +93,8 @@ class Desk:
 
         self._ask(settled, then)
 
-    def requests(self, then: Callable[[Request], None]) -> None:
-        """Each wish of a person, once; it is answered when it was handed over."""
+    def requests(self, ours: Callable[[Request], bool], then: Callable[[Request], None]) -> None:
+        """Each wish of a person that is ours to carry out, once; handed over, it is answered."""
         if self._asking:
             return
         self._asking = True
@@ -102,7 +102,7 @@ class Desk:
         def each(requests: list[Request]) -> None:
             self._asking = False
             for request in requests:
-                if request.id not in self._obeyed:
+                if request.id not in self._obeyed and ours(request):
                     self._obeyed.add(request.id)
                     then(request)
                     self._ask(partial(_answered, request), self._obeyed.discard)

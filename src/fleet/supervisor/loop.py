@@ -167,7 +167,11 @@ class Supervisor:
     def rang(self) -> None:
         self.work.hungry = self._rung = True
         self.idle = False
-        self.desk.requests(self.obey)
+        self.desk.requests(self.ours, self.obey)
+
+    def ours(self, request: Request) -> bool:
+        """On a shared queue a wish is for the supervisor that runs the task."""
+        return not self._shared or self.work.runs.get(request.task_id) is not None
 
     def obey(self, request: Request) -> None:
         why = Stopped(by=request.asked_by or "a person")
