@@ -176,6 +176,18 @@ def test_a_task_that_was_reopened_while_it_runs_keeps_its_one_agent(scene):
     assert scene.lines(task, "witness") == []
 
 
+def test_a_lease_that_ran_out_does_not_cost_the_run(scene):
+    """As after a night's sleep of the machine: claimed anew, and the same agent works on."""
+    task = scene.add("alone mark:here await:go tool done end")
+    scene.supervise()
+    scene.until_marked(task, "here")
+    scene.queue.db.rows("UPDATE tasks SET lease_until = 1")
+    scene.until(lambda: scene.task(task).fence == 2)
+    (scene.folder(task) / "go").touch()
+    scene.until_status(task, "closed")
+    assert len(scene.runs(task)) == 1
+
+
 def test_more_slots_are_used_at_once(scene):
     """Raising max_concurrent starts agents while others run, without a restart."""
     scene.configure(max_concurrent=1)

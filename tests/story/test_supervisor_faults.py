@@ -72,6 +72,19 @@ def test_one_signal_ends_a_supervisor_whose_queue_fails(scene):
     assert len(scene.runs(running)) == 1
 
 
+def test_ctrl_c_does_not_wait_for_a_queue_that_owes_nothing(scene):
+    """Nothing runs, the queue is locked, and the supervisor ends all the same."""
+    scene.configure(busy_timeout_s=1)
+    supervisor = scene.supervise()
+    scene.until_logged("started")
+    blocker = apsw.Connection(str(scene.home.path / "queue.db"))
+    blocker.execute("BEGIN IMMEDIATE")
+    scene.until_logged("queue_failed")
+    supervisor.send_signal(signal.SIGINT)
+    assert scene.until_ended(supervisor) == 0
+    blocker.close()
+
+
 def test_a_broken_task_file_blocks_its_task_and_no_other(scene):
     """Never run elsewhere on a guess: blocked with the place of the damage."""
     task = scene.add(WORK)

@@ -194,6 +194,17 @@ class TestDesk:
         assert desk.problem == "locked"
         assert said == ["queue_failed"]
 
+    def test_only_what_a_task_waits_for_is_owed(self, desk, queue):
+        """A claim that fails keeps nobody from ending; a settlement does."""
+        queue.failing = {"claim": [QueueBusy("locked")] * 9, "settle": [QueueBusy("locked")] * 9}
+        desk.claim(1, lambda leases: None)
+        run(desk, lambda: desk.problem)
+        assert desk.busy
+        assert not desk.owing
+        desk.settle(LEASE, Closed(reason="done"), lambda answer: None)
+        run(desk, lambda: len(desk._failing) == 2 and not desk.clerk.waiting)
+        assert desk.owing
+
     def test_pauses_grow_for_each_thing_by_itself(self, desk, queue):
         """Many that fail together do not push each other back."""
         queue.failing["renew"] = [QueueBusy("locked")] * 20

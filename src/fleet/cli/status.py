@@ -37,6 +37,8 @@ def rows(seen: Supervision, now: datetime) -> list[tuple[str, str]]:
     if seen.paused_since is not None:
         when = moment(seen.paused_since, now)
         rows.append(("paused", f"since {when}: no new runs. To go on: fleet resume"))
+    if seen.shortage:
+        rows.append(("short", f"no new runs for now: {seen.shortage}"))
     rows += [
         ("cooling", f"{coder} until {moment(until, now)} (in {_in(until, now)})")
         for coder, until in sorted(seen.cooling.items())

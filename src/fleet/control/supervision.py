@@ -45,6 +45,8 @@ class Supervision(Struct, frozen=True, kw_only=True):
     #: Coders that wait for a limit, and until when.
     cooling: Mapping[str, datetime] = field(default_factory=dict[str, datetime])
     queue_problem: str = ""
+    #: What the machine is short of, so that nothing new is started.
+    shortage: str = ""
     lost_log_lines: int = 0
     #: How many tasks there are by status; empty if the queue did not say.
     tasks: Mapping[str, int] = field(default_factory=dict[str, int])
@@ -68,6 +70,7 @@ def supervision(fleet: Control, now: datetime) -> Supervision:
         paused_since=since,
         cooling=Cooling(fleet.home.path).active(now),
         queue_problem=problem or (snapshot.queue_problem if holder else ""),
+        shortage=snapshot.shortage if holder else "",
         lost_log_lines=snapshot.lost_log_lines if holder else 0,
         tasks=tasks,
     )

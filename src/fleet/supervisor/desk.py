@@ -27,9 +27,13 @@ Say = Callable[[str, str], None]
 class Ask:
     """One thing that was asked of the queue."""
 
-    def __init__(self, what: Callable[[Queue], Any], then: Callable[[Any], None]) -> None:
+    def __init__(
+        self, what: Callable[[Queue], Any], then: Callable[[Any], None], *, owed: bool
+    ) -> None:
         self.what = what
         self.then = then
+        #: A task waits for it; whatever else is asked can be left unanswered when all ends.
+        self.owed = owed
         self.failures = 0
         #: When it is asked again, on the monotonic clock.
         self.due = 0.0
@@ -58,6 +62,11 @@ class Desk:
     def busy(self) -> bool:
         """Something was asked and is not answered yet."""
         return self.clerk.waiting > 0 or bool(self._failing)
+
+    @property
+    def owing(self) -> bool:
+        """Something is under way, or a settlement has failed so far."""
+        return self.clerk.waiting > 0 or any(ask.owed for ask in self._failing)
 
     def claim(self, count: int, then: Callable[[list[Lease]], None]) -> None:
         self.claiming = True
@@ -91,7 +100,7 @@ class Desk:
             evidence()
             return _or_lost(lease, lambda: queue.settle(lease, settlement))
 
-        self._ask(settled, then)
+        self._ask(settled, then, owed=True)
 
     def requests(self, ours: Callable[[Request], bool], then: Callable[[Request], None]) -> None:
         """Each wish of a person that is ours to carry out, once; handed over, it is answered."""
@@ -130,8 +139,10 @@ class Desk:
         """When `tend` has something to do, on the monotonic clock."""
         return min((ask.due for ask in self._failing if ask.due), default=float("inf"))
 
-    def _ask(self, what: Callable[[Queue], T], then: Callable[[T], None]) -> None:
-        self._send(Ask(what, then))
+    def _ask(
+        self, what: Callable[[Queue], T], then: Callable[[T], None], *, owed: bool = False
+    ) -> None:
+        self._send(Ask(what, then, owed=owed))
 
     def _send(self, ask: Ask) -> None:
         ask.due = 0.0

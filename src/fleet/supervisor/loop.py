@@ -114,11 +114,11 @@ class Supervisor:
             return True
         if self.restart or self.stopping > 1 or (self.stopping and self.desk.problem):
             # What is not settled in time is for the next supervisor, as after a crash.
-            settled = not self.desk.busy or time.monotonic() >= self._farewell
+            settled = not self.desk.owing or time.monotonic() >= self._farewell
             return settled and (self.restart or len(self.work.runs) == 0)
-        if self.desk.busy or len(self.work) > 0:
+        if self.desk.owing or len(self.work) > 0:
             return False
-        return self.stopping > 0 or self.idle
+        return self.stopping > 0 or (self.idle and not self.desk.busy)
 
     # Starting up: adopt what lives, finish what ended, take back what was lost.
 
