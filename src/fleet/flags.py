@@ -160,13 +160,14 @@ def _integer(flag: Flag, value: str) -> int:
 
 def take(
     own: Sequence[Flag], known: Sequence[Flag], args: Sequence[str]
-) -> tuple[dict[str, str], list[str]]:
-    """Pick some text flags out of a line and leave the rest of it exactly as it was.
+) -> tuple[dict[str, list[str]], list[str]]:
+    """Pick some text flags out of a line, each with the values it was given in order, and leave
+    the rest of the line exactly as it was.
 
     `known` are the flags that may stand beside them: their values are never mistaken for flags.
     """
     ours = {flag.name for flag in own}
-    values: dict[str, str] = {}
+    values: dict[str, list[str]] = {}
     rest: list[str] = []
     left = list(args)
     while left:
@@ -179,9 +180,9 @@ def take(
             if _wants_value(word, known) and left:
                 rest.append(left.pop(0))
         elif equals:
-            values[name] = value
+            values.setdefault(name, []).append(value)
         elif left:
-            values[name] = left.pop(0)
+            values.setdefault(name, []).append(left.pop(0))
         else:
             raise FlagError(f"flag needs an argument: --{name}")
     return values, rest

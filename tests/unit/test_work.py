@@ -12,6 +12,7 @@ from fleet.config import Config
 from fleet.errors import FleetError
 from fleet.schemas import Blocked, Lease, Released, Stopped, Task
 from fleet.supervisor import launch, work
+from fleet.supervisor.aside import Aside
 from fleet.supervisor.history import read_ending, write_ending
 from fleet.supervisor.log import Log
 from fleet.supervisor.settle import NEVER_STARTED
@@ -60,7 +61,9 @@ def job(home, desk, said):
     log = Log(home.logging, lambda: NOW, lambda text: said.append(text.split("  ", 1)[1]))
     config = Config(coder="none", model="none")
     clock = lambda: NOW  # noqa: E731
-    made = Work(home, config, coder=None, desk=desk, log=log, clock=clock, selector=selector)
+    made = Work(
+        home, config, coder=None, desk=desk, aside=Aside(), log=log, clock=clock, selector=selector
+    )
     yield made
     made.runs.close()
     selector.close()

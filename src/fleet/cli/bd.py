@@ -6,7 +6,7 @@ records the directory it was called in, so that the agent works there.
 
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -15,10 +15,11 @@ import msgspec
 
 from fleet import control
 from fleet.cli import own_task
+from fleet.cli.task_settings import OWN, settings_from, shown_settings
 from fleet.cli.text import one_line
 from fleet.control import Control
 from fleet.errors import BadInput, FleetError, InvalidTask, QueueError
-from fleet.flags import Flag, FlagError, Parsed, parse, take
+from fleet.flags import FlagError, Parsed, parse, take
 from fleet.queue import bd as tracker
 from fleet.schemas import Settings
 from fleet.taskdir import task_json
@@ -27,9 +28,6 @@ if TYPE_CHECKING:
     import click
 
 CREATING = ("create", "new", "q")
-
-#: Flags of `create` that are fleet's own and never reach the tracker.
-OWN = (Flag("coder"), Flag("model"), Flag("cwd"))
 
 Style = Literal["line", "json", "id"]
 
@@ -126,7 +124,7 @@ def _create(fleet: Control, name: str, args: Sequence[str]) -> int:
     verb = tracker.find_verb("create")
     assert verb is not None
     own, rest = take(OWN, (*verb.flags, *tracker.GLOBAL), args)
-    settings = _settings(fleet, own)
+    settings = settings_from(fleet, own)
     made = (_create_on_beads if fleet.config.queue == "beads" else _create_here)(
         fleet, name, rest, settings
     )
@@ -193,31 +191,6 @@ def _create_here(fleet: Control, name: str, args: Sequence[str], settings: Setti
     return Made(code=code, style=style, issues=titles, out=out.getvalue())
 
 
-def _settings(fleet: Control, own: Mapping[str, str]) -> Settings:
-    coder, model = own.get("coder"), own.get("model")
-    if (coder is None) != (model is None):
-        given, missing = ("--coder", "--model") if model is None else ("--model", "--coder")
-        raise BadInput(
-            f"{given} was given without {missing}",
-            hint="Give both, so that the choice is clear, or neither to use the defaults.",
-        )
-    if coder is not None:
-        fleet.check_coder(coder)
-    if model is not None and not model.strip():
-        raise BadInput("--model must not be empty")
-    if own.get("cwd") == "":  # a script's empty variable, not a wish to run here
-        raise BadInput("--cwd must not be empty")
-    cwd = control.checked_directory(own.get("cwd") or _here())
-    return Settings(cwd=cwd, coder=coder, model=model)
-
-
-def _here() -> str:
-    try:
-        return os.getcwd()  # noqa: PTH109 - its error names the case we explain
-    except FileNotFoundError:
-        raise BadInput("the current directory is gone", hint="Go to one that exists.") from None
-
-
 class _Issue(msgspec.Struct):
     id: str
     title: str
@@ -243,15 +216,7 @@ def _tell(made: Made, settings: Settings) -> None:
     if made.style == "json":
         sys.stdout.write(made.out)
         return
-    where = ", ".join(
-        f"{key}: {one_line(value)}"
-        for key, value in (
-            ("cwd", settings.cwd),
-            ("coder", settings.coder),
-            ("model", settings.model),
-        )
-        if value is not None
-    )
+    where = ", ".join(f"{key}: {one_line(value)}" for key, value in shown_settings(settings))
     for task_id, title in made.issues:
         print(task_id if made.style == "id" else f"Created {task_id}: {one_line(title)}  [{where}]")
 

@@ -1,9 +1,13 @@
 """`fleet config`: see and change runtime.toml."""
 
+from typing import Any
+
 import click
 import msgspec
 
 from fleet import config, control, taskdir
+from fleet.config import projects
+from fleet.control import Control
 from fleet.queue import without_password
 from fleet.taskdir.atomic import write_atomically
 
@@ -26,7 +30,9 @@ def show(raw: bool, as_json: bool) -> None:
         sys.stdout.buffer.write(home.config.read_bytes())
         return
     fleet = control.opened()
-    values = msgspec.to_builtins(fleet.config) | {"queue": without_password(fleet.config.queue)}
+    values: dict[str, Any] = msgspec.to_builtins(fleet.config) | {
+        "queue": without_password(fleet.config.queue)
+    }
     if as_json:
         from fleet.cli.shapes import pretty
 
@@ -37,13 +43,27 @@ def show(raw: bool, as_json: bool) -> None:
         tag = " (default)" if values[name] == key.default else ""
         click.echo(f"{name:<{width}}{values[name]}{tag}")
         click.secho(f"{'':<{width}}{key.about}", dim=True)
+    for path, project in fleet.config.projects.items():
+        click.echo(f"\nproject {path}")
+        lists = {name: getattr(project, name) for name in projects.LISTS}
+        for name, value in (project.settings | lists).items():
+            for line in [value] if isinstance(value, int | str) else value:
+                click.echo(f"  {name:<{width - 2}}{line}")
 
 
 @command.command("set")
 @click.argument("assignments", metavar="KEY=VALUE...", nargs=-1, required=True)
-def set_(assignments: tuple[str, ...]) -> None:
-    """Change settings. Comments and order of the file are kept; a running supervisor follows."""
+@click.option("--project", metavar="DIR", help="Only for tasks in this directory and below it.")
+def set_(assignments: tuple[str, ...], project: str | None) -> None:
+    """Change settings. Comments and order of the file are kept; a running supervisor follows.
+
+    With --project also verify, pins, scope and setup: each KEY=LINE adds a line, and KEY= alone
+    empties the list.
+    """
     fleet = control.opened()
+    if project is not None:
+        _set_for_project(fleet, control.checked_directory(project), assignments)
+        return
     changes = dict(config.read_assignment(word) for word in assignments)
     fleet.check(changes)
     text = config.read_text(fleet.home.config)
@@ -51,3 +71,20 @@ def set_(assignments: tuple[str, ...]) -> None:
     for name, value in changes.items():
         shown = str(value)
         click.echo(f"{name} = {without_password(shown) if name == 'queue' else shown}")
+
+
+def _set_for_project(fleet: Control, directory: str, assignments: tuple[str, ...]) -> None:
+    known = fleet.config.projects.get(directory)
+    changes: dict[str, config.Setting | list[str]] = {}
+    for name, value in map(config.read_project_assignment, assignments):
+        if isinstance(value, list) and value:
+            before = changes.get(name) or list(getattr(known, name, ()))
+            assert isinstance(before, list)
+            changes[name] = [*before, *value]
+        else:
+            changes[name] = value
+    path = fleet.home.config
+    text = config.with_project(config.read_text(path), directory, changes, path)
+    write_atomically(path, text.encode())
+    for name, value in changes.items():
+        click.echo(f"{name} = {value}  [{directory}]")

@@ -7,6 +7,7 @@ from fleet.control import Control
 from fleet.errors import InvalidTask
 from fleet.flags import Flag, Parsed
 from fleet.schemas import Task
+from fleet.taskdir.policy import Ruled
 
 
 def show(line: Parsed) -> int:
@@ -45,8 +46,23 @@ def _place(fleet: Control, task: Task) -> list[tuple[str, str]]:
             ("cwd", place.cwd, place.own_cwd),
             ("coder", place.coder, place.own_coder),
             ("model", place.model, place.own_model),
+            *_rules(place.ruled),
         )
     ]
+
+
+def _rules(ruled: Ruled) -> list[tuple[str, str, bool]]:
+    """What its runs are held to."""
+    policy, own = ruled.policy, ruled.own
+    rows = [("expect", policy.expect, "expect" in own)]
+    rows += [("verify", one_line(line), "verify" in own) for line in policy.verify]
+    rows += [("pinned", one_line(line), "pins" in own) for line in policy.pins]
+    rows += [("scope", one_line(line), "scope" in own) for line in policy.scope]
+    rows += [("isolation", policy.isolation, "isolation" in own)]
+    shown = policy.limits.shown()
+    rows += [("limits", f"{name} {shown[name]}", True) for name in shown if name in own]
+    rest = ", ".join(f"{name} {shown[name]}" for name in shown if name not in own)
+    return [*rows, ("limits", rest, False)] if rest else rows
 
 
 def _tail(task: Task) -> list[tuple[str, str]]:

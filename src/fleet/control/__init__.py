@@ -14,7 +14,7 @@ from fleet.queue import PREFIX, check_address, open_queue
 from fleet.queue.base import Filter, Queue
 from fleet.schemas import Settings, Task, check_id
 from fleet.taskdir import Home, task_json
-from fleet.taskdir.place import Place, place_of
+from fleet.taskdir.place import Place, place_of, recorded_settings
 
 if TYPE_CHECKING:
     from fleet.queue.sql import SqlQueue
@@ -65,8 +65,8 @@ class Control:
         cannot be read.
         """
         for task in self.queue.find(Filter(include_closed=True)):
-            recorded = Settings(cwd=task.cwd, coder=task.coder, model=task.model)
             try:
+                recorded = recorded_settings(task)
                 own = task_json.read(self.home, task.id)
             except InvalidTask as error:
                 yield task, error

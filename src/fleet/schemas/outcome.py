@@ -4,6 +4,7 @@ from typing import Literal
 
 from msgspec import Struct
 
+from fleet.schemas.policy import LimitName
 from fleet.schemas.stream import RateLimit, Reason
 
 
@@ -47,16 +48,33 @@ class NeedsHuman(Struct, frozen=True, kw_only=True, tag=True):
     question: str = ""
 
 
-class Stalled(Struct, frozen=True, kw_only=True, tag=True):
-    """Nothing moved for too long."""
+#: Which rung of the ladder a run stands on that gets nowhere.
+Rung = Literal[
+    #: No first event.
+    "never_started",
+    #: A server or a tool that the task needs is missing from the start.
+    "degraded",
+    #: No event, and neither processes nor files moved on a second look.
+    "silent",
+    #: It waits for somebody to type or to allow something.
+    "needs_input",
+    #: The same call with the same error, again and again.
+    "looping",
+]
 
-    silent_seconds: float
+
+class Stalled(Struct, frozen=True, kw_only=True, tag=True):
+    """It lived and got nowhere."""
+
+    rung: Rung = "silent"
+    silent_seconds: float = 0.0
+    detail: str = ""
 
 
 class LimitExceeded(Struct, frozen=True, kw_only=True, tag=True):
     """The run used up what it was given."""
 
-    limit: Literal["time", "turns", "tokens", "cost", "output"]
+    limit: LimitName
     detail: str = ""
 
 

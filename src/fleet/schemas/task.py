@@ -7,6 +7,7 @@ from typing import Any, Literal
 from msgspec import Struct, field
 
 from fleet.errors import BadInput
+from fleet.schemas.policy import Isolation, LimitWishes
 
 Status = Literal["open", "in_progress", "blocked", "deferred", "closed", "pinned", "hooked"]
 STATUSES: tuple[Status, ...] = (
@@ -64,6 +65,16 @@ class Settings(Struct, frozen=True, kw_only=True, omit_defaults=True):
     coder: str | None = None
     #: The model that this task insists on; None inherits the configured one.
     model: str | None = None
+    #: What a claim must have to show; None inherits.
+    expect: str | None = None
+    #: Commands that must succeed before the task is closed, and the files that they need as
+    #: they were at the start. None inherits; an empty list wants none.
+    verify: tuple[str, ...] | None = None
+    pins: tuple[str, ...] | None = None
+    #: Where files may be changed; None inherits.
+    scope: tuple[str, ...] | None = None
+    isolation: Isolation | None = None
+    limits: LimitWishes = LimitWishes()
 
 
 class Task(Struct, frozen=True, kw_only=True):

@@ -14,7 +14,7 @@ from fleet.coders.environment import agent_env
 from fleet.coders.reading import Reading
 from fleet.config import Config
 from fleet.errors import FleetError
-from fleet.schemas import Event, Failed, Lease, Outcome, Task
+from fleet.schemas import Event, Failed, Lease, Outcome, Policy, Task
 from fleet.supervisor.artifacts import fingerprint
 from fleet.supervisor.history import history
 from fleet.supervisor.live import Live
@@ -49,6 +49,7 @@ class Ready(Struct, frozen=True, kw_only=True):
     task: Task
     coder: Coder
     env: Mapping[str, str]
+    policy: Policy
 
 
 def run_id(lease: Lease) -> str:
@@ -75,7 +76,7 @@ def make_ready(
         return Unfit(error.message)
     if not Path(place.cwd).is_dir():
         return Unfit(f"its directory {place.cwd} is not there")
-    return Ready(task=task, coder=driver, env=env)
+    return Ready(task=task, coder=driver, env=env, policy=place.ruled.policy)
 
 
 def _env(home: Home, coder: Coder, task: Task, shims: Path) -> dict[str, str]:
@@ -116,11 +117,12 @@ def launch(
         coder=str(task.coder),
         model=coder.model,
         artifacts=fingerprint(task_dir / "artifacts"),
+        policy=ready.policy,
     )
     run = new_run(task_dir, spec, prompt)
     _point_to(task_dir / "log.stderr", run)
     env = {**ready.env, "FLEET_RUN_DIR": str(run.path)}
-    live = Live(lease, run, coder, env=env, artifacts=spec.artifacts)
+    live = Live(lease, run, coder, env=env, artifacts=spec.artifacts, policy=spec.policy)
     try:
         keeper = start_keeper(run, env, shims / KEEPER)
     except FleetError as error:
@@ -158,7 +160,10 @@ def take_over(home: Home, config: Config, lease: Lease, run: Run, shims: Path) -
         env = _env(home, coder, lease.task, shims)
     except FleetError as error:
         return Live(lease, run, Unread(error.message), env={}, adopted=True)
-    return Live(lease, run, coder, env=env, adopted=True, artifacts=spec.artifacts)
+    return Live(
+        lease, run, coder,
+        env=env, adopted=True, artifacts=spec.artifacts, policy=spec.policy,
+    )  # fmt: skip
 
 
 class Unread(Coder):

@@ -8,8 +8,9 @@ from msgspec import Struct
 
 from fleet.coders.base import Coder
 from fleet.coders.reading import Reading
+from fleet.coders.trail import Trail
 from fleet.errors import InvalidTask
-from fleet.schemas import Event, Lease, Outcome
+from fleet.schemas import Event, Lease, Outcome, Policy
 from fleet.supervisor import events, verdict
 from fleet.supervisor.events import FILE as EVENTS
 from fleet.supervisor.process import Ended, Keeper, NeverStarted, Vanished
@@ -17,6 +18,7 @@ from fleet.taskdir.follow import Follower, Line
 from fleet.taskdir.rundir import Run
 
 PROGRESS = "progress.json"
+_NO_WISHES = Policy()
 #: How often the coder's second stream is looked for.
 _LOOK_AGAIN = timedelta(seconds=1)
 
@@ -62,6 +64,7 @@ class Live:
         env: Mapping[str, str],
         adopted: bool = False,
         artifacts: str = "",
+        policy: Policy = _NO_WISHES,
     ) -> None:
         self.lease = lease
         self.run = run
@@ -70,6 +73,10 @@ class Live:
         self.coder = coder
         self.keeper: Keeper | None = None
         self.reading = Reading()
+        #: What the agent did so far.
+        self.trail = Trail()
+        #: The rules that it is held to.
+        self.policy = policy
         #: Why we ended it; None while it goes its own way.
         self.verdict: Outcome | None = verdict.read(run) if adopted else None
         #: How its processes ended; None while they live.
@@ -197,6 +204,7 @@ class Live:
     def _add(self, event: Event) -> None:
         try:
             self.reading.add(event)
+            self.trail.add(event)
         except (TypeError, AttributeError, ValueError) as error:
             # Anybody's coder may fill in anything; what it says of one line is not the run.
             self.reading.add(Event(kind="bad", text=f"{type(error).__name__}: {error}"))

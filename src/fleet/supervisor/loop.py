@@ -18,6 +18,7 @@ from fleet.errors import ConfigError
 from fleet.queue import open_queue
 from fleet.queue.base import LeaseLost
 from fleet.schemas import Lease, Request, Stopped, Task
+from fleet.supervisor.aside import Aside
 from fleet.supervisor.clerk import Clerk
 from fleet.supervisor.desk import LEASE, Desk
 from fleet.supervisor.live import Live
@@ -60,9 +61,11 @@ class Supervisor:
         self.desk = Desk(
             Clerk(partial(open_queue, home.path, config)), owner_of(home), self.log.say
         )
+        self.aside = Aside()
         self.work = Work(
             home, config,
-            coder=coder, desk=self.desk, log=self.log, clock=utc, selector=self.selector,
+            coder=coder, desk=self.desk, aside=self.aside, log=self.log, clock=utc,
+            selector=self.selector,
         )  # fmt: skip
         #: How often we were asked to stop: once is polite, twice is at once.
         self.stopping = 0
@@ -284,6 +287,7 @@ class Supervisor:
         clerk = self.desk.clerk
         self.selector.register(ear, selectors.EVENT_READ, lambda: os.read(ear, 4096))
         self.selector.register(clerk.fileno(), selectors.EVENT_READ, clerk.deliver)
+        self.selector.register(self.aside, selectors.EVENT_READ, self.aside.deliver)
         clerk.rang = self.rang
         clerk.start()
 

@@ -111,8 +111,8 @@ def decide(outcome: Outcome, facts: Facts, now: datetime) -> Decision:
             return blocked(f"{reason}: {detail}".rstrip(": "))
         case Failed(reason=reason, detail=detail):
             return _attempt(f"{reason}: {detail}".rstrip(": "), facts, now)
-        case Stalled(silent_seconds=seconds):
-            return _attempt(f"stalled: nothing moved for {seconds:.0f} s", facts, now)
+        case Stalled():
+            return _attempt(_stall(outcome), facts, now)
         case LimitExceeded(limit=limit, detail=detail):
             return _attempt(f"limit exceeded: {limit} {detail}".rstrip(), facts, now)
         case Lost(why=why):
@@ -146,6 +146,17 @@ def _finished(denied: tuple[str, ...], facts: Facts, now: datetime) -> Decision:
         return _attempt("unverified: closed without using a single tool", facts, now)
     reason = f"{_plain(said.done)} [run {facts.run}]"
     return Decision(settlement=Closed(reason=reason), counts=True, why="closed by its agent")
+
+
+def _stall(outcome: Stalled) -> str:
+    words = {
+        "never_started": f"it said nothing for {outcome.silent_seconds:.0f} s after its start",
+        "degraded": "it began without something that it needs",
+        "silent": f"nothing moved for {outcome.silent_seconds:.0f} s",
+        "needs_input": "it waits for somebody to answer",
+        "looping": "it made the same call with the same error again and again",
+    }[outcome.rung]
+    return f"stalled ({outcome.rung}): {words}: {outcome.detail}".rstrip(": ")
 
 
 def _attempt(why: str, facts: Facts, now: datetime) -> Decision:

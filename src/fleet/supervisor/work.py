@@ -13,6 +13,7 @@ from msgspec import Struct
 from fleet.config import Config
 from fleet.errors import BadInput
 from fleet.schemas import Lease, Stopped
+from fleet.supervisor.aside import Aside
 from fleet.supervisor.cooling import Cooling
 from fleet.supervisor.desk import Desk
 from fleet.supervisor.history import Ending, read_ending
@@ -55,6 +56,7 @@ class Work:
         *,
         coder: str | None,
         desk: Desk,
+        aside: Aside,
         log: Log,
         clock: Callable[[], datetime],
         selector: selectors.BaseSelector,
@@ -63,6 +65,7 @@ class Work:
         self.config = config
         self._coder = coder
         self._shims = make_shims(home.path)
+        self._aside = aside
         self._log = log
         self._now = clock
         self.cooling = Cooling(home.path)

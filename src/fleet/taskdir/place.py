@@ -1,10 +1,13 @@
 """Where and with what a task runs: its own settings first, then the configuration's."""
 
+import msgspec
 from msgspec import Struct
 
 from fleet.config import Config
+from fleet.errors import InvalidTask
 from fleet.schemas import Settings, Task
 from fleet.taskdir import Home, task_json
+from fleet.taskdir.policy import Ruled, policy_of
 
 
 class Place(Struct, frozen=True, kw_only=True):
@@ -16,22 +19,37 @@ class Place(Struct, frozen=True, kw_only=True):
     own_cwd: bool
     own_coder: bool
     own_model: bool
+    ruled: Ruled
 
 
 def settings_of(home: Home, task: Task) -> Settings:
     """task.json where there is one; otherwise what was recorded when the task was made."""
-    recorded = Settings(cwd=task.cwd, coder=task.coder, model=task.model)
-    return task_json.read(home, task.id) or recorded
+    return task_json.read(home, task.id) or recorded_settings(task)
+
+
+def recorded_settings(task: Task) -> Settings:
+    """What the queue holds of a task beside the tracker's own fields. Raises InvalidTask."""
+    own = task.metadata.get("fleet")
+    place = {"cwd": task.cwd, "coder": task.coder, "model": task.model}
+    try:
+        return msgspec.convert({**(own if isinstance(own, dict) else {}), **place}, Settings)
+    except msgspec.ValidationError as error:
+        raise InvalidTask(
+            f"task {task.id} is invalid: its metadata for fleet: {error}",
+            hint=f"Mend it: fleet bd update {task.id} --metadata '…'",
+        ) from None
 
 
 def place_of(home: Home, config: Config, task: Task, *, coder: str | None = None) -> Place:
     """The task's place; `coder` replaces the configured default. Raises InvalidTask."""
     own = settings_of(home, task)
+    cwd = own.cwd or str(home.path)
     return Place(
-        cwd=own.cwd or str(home.path),
+        cwd=cwd,
         coder=own.coder or coder or config.coder,
         model=own.model or config.model,
         own_cwd=own.cwd is not None,
         own_coder=own.coder is not None,
         own_model=own.model is not None,
+        ruled=policy_of(config, own, cwd),
     )

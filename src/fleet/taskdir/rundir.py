@@ -16,6 +16,7 @@ import msgspec
 from msgspec import Struct, field
 
 from fleet.errors import InvalidTask
+from fleet.schemas import Base, Policy
 from fleet.taskdir.atomic import write_atomically
 from fleet.taskdir.plain import read_plain
 
@@ -58,6 +59,10 @@ class Spec(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     coder: str = ""
     model: str = ""
     artifacts: str = ""
+    #: The rules that the run is held to, whatever the settings say by now.
+    policy: Policy = Policy()
+    #: The repository as the run found it; None: its directory is in none.
+    base: Base | None = None
 
 
 class Started(Struct, frozen=True, kw_only=True):

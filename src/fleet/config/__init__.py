@@ -1,5 +1,6 @@
-"""`runtime.toml`: every key with its type, range and meaning, and the only code that reads or
-writes the file. A broken file is an error with its place, never a default in disguise.
+"""`runtime.toml`: the only code that reads or writes the file; `keys` says what may stand in it.
+
+A broken file is an error with its place, never a default in disguise.
 """
 
 import re
@@ -8,130 +9,63 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Literal
 
-from msgspec import Struct
+from msgspec import Struct, field
 
+from fleet.config import projects as project_tables
+from fleet.config.keys import KEYS, Key, Setting
+from fleet.config.projects import LISTS, TABLE, Project
 from fleet.errors import BadInput, ConfigError
+from fleet.schemas import Isolation
 
 FILE = "runtime.toml"
 
-Setting = int | str
 Permissions = Literal["edit", "auto", "bypass"]
 
-
-class Key(Struct, frozen=True):
-    """One key of runtime.toml."""
-
-    name: str
-    default: Setting
-    #: A sentence for the file's comment and for `fleet config show`.
-    about: str
-    low: int = 0
-    high: int = 0
-    choices: tuple[str, ...] = ()
-
-    def problem(self, value: object) -> str:
-        """Why this value cannot be used; empty if it can."""
-        if isinstance(self.default, int):
-            if not isinstance(value, int) or isinstance(value, bool):
-                return f"must be a whole number, not {value!r}"
-            if not self.low <= value <= self.high:
-                return f"must be between {self.low} and {self.high}, not {value}"
-            return ""
-        if not isinstance(value, str):
-            return f"must be text in quotes, not {value!r}"
-        if not value.strip():
-            return "must not be empty"
-        if self.choices and value not in self.choices:
-            return f"must be one of {', '.join(self.choices)}, not {value!r}"
-        if not value.isprintable():
-            return "must be one line without control characters"
-        return ""
-
-
-KEYS: Mapping[str, Key] = {
-    key.name: key
-    for key in (
-        Key("max_concurrent", 3, "How many agents run at once.", low=1, high=1000),
-        Key("coder", "claude", "The coder of tasks that do not name one."),
-        Key("model", "sonnet", "The model of tasks that do not name one, as the coder calls it."),
-        Key(
-            "context_pressure_threshold_pct",
-            90,
-            "End a session once its context is this full (percent) and go on in a fresh one.",
-            low=10,
-            high=100,
-        ),
-        Key(
-            "permissions",
-            "edit",
-            "What agents may do: edit (their directory, and the task's own commands), auto (the"
-            " CLI judges each step), bypass (everything: only on a machine that is a sandbox).",
-            choices=("edit", "auto", "bypass"),
-        ),
-        Key(
-            "retry_limit",
-            3,
-            "How often a task is tried before it is blocked for a person to look at.",
-            low=1,
-            high=100,
-        ),
-        Key(
-            "retry_wait_s",
-            10,
-            "How long a failed task waits before it is tried again, in seconds; doubled each time.",
-            low=1,
-            high=3600,
-        ),
-        Key(
-            "grace_s",
-            10,
-            "How long a stopped agent has to end by itself before it is killed, in seconds.",
-            low=0,
-            high=600,
-        ),
-        Key(
-            "queue",
-            "embedded",
-            "Where tasks live: embedded, beads, or a postgresql:// address.",
-        ),
-        Key(
-            "busy_timeout_s",
-            5,
-            "Give up on a queue that another process keeps locked after this many seconds.",
-            low=1,
-            high=600,
-        ),
-        Key(
-            "bd_timeout_s",
-            30,
-            "Stop a bd process that does not answer within this many seconds.",
-            low=1,
-            high=600,
-        ),
-    )
-}
+__all__ = ["FILE", "KEYS", "Config", "Key", "Permissions", "Project", "Setting"]
 
 
 class Config(Struct, frozen=True, kw_only=True):
-    """The settings in force. The fields are the keys of `KEYS`."""
+    """The settings in force. The fields are the keys of `KEYS`, and the projects."""
 
     max_concurrent: int = 3
     coder: str = "claude"
     model: str = "sonnet"
     context_pressure_threshold_pct: int = 90
     permissions: Permissions = "edit"
+    expect: str = "any"
+    isolation: Isolation = "none"
     retry_limit: int = 3
     retry_wait_s: int = 10
     grace_s: int = 10
+    start_limit: str = "2m"
+    idle_limit: str = "7m"
+    time_limit: str = "4h"
+    turn_limit: int = 300
+    token_limit: int = 100_000_000
+    cost_limit: str = "$50"
+    output_limit: str = "1GB"
+    memory_limit: str = "8GB"
+    process_limit: int = 1000
+    verify_limit: str = "15m"
     queue: str = "embedded"
     busy_timeout_s: int = 5
     bd_timeout_s: int = 30
+    #: What differs for the tasks of one project, by its directory.
+    projects: dict[str, Project] = field(default_factory=dict[str, Project])
+
+    def project(self, cwd: str) -> Project:
+        """The project that a directory belongs to."""
+        return project_tables.of(self.projects, cwd)
 
 
 def load(path: Path) -> Config:
     """Read and check the whole file."""
     text = read_text(path)
     found = parse(text, path)
+    projects, wrong = project_tables.read(found.pop(TABLE, {}))
+    if wrong:
+        line = _line_of(text, TABLE)
+        raise ConfigError(f"{path}, line {line}: {TABLE} {wrong}", hint=f"Edit {path}.")
     for name, value in found.items():
         key = KEYS.get(name)
         problem = key.problem(value) if key else unknown(name)
@@ -140,7 +74,7 @@ def load(path: Path) -> Config:
                 f"{path}, line {_line_of(text, name)}: {name} {problem}",
                 hint=f"Edit the file, or: fleet config set {name}=…" if key else f"Edit {path}.",
             )
-    return Config(**found)
+    return Config(**found, projects=projects)
 
 
 def read_text(path: Path) -> str:
@@ -196,6 +130,19 @@ def read_assignment(word: str) -> tuple[str, Setting]:
     return name, value
 
 
+def read_project_assignment(word: str) -> tuple[str, Setting | list[str]]:
+    """`key=value` for a project, checked; a list takes its lines one by one."""
+    name, equals, raw = word.partition("=")
+    if name.strip() not in LISTS or not equals:
+        name, value = read_assignment(word)
+        problem = project_tables.problem(name, value)
+        if problem:
+            raise BadInput(f"{name} {problem}")
+        return name, value
+    lines = [raw] if raw.strip() else []
+    return name.strip(), lines
+
+
 def changed(text: str, changes: Mapping[str, Setting], path: Path) -> str:
     """The file's text with some keys set, everything else (order, comments) as it was."""
     import tomlkit
@@ -204,6 +151,21 @@ def changed(text: str, changes: Mapping[str, Setting], path: Path) -> str:
     document = tomlkit.parse(text)
     for name, value in changes.items():
         document[name] = value
+    return tomlkit.dumps(document)
+
+
+def with_project(
+    text: str, directory: str, changes: Mapping[str, Setting | list[str]], path: Path
+) -> str:
+    """The file's text with some keys of one project set, everything else as it was."""
+    import tomlkit
+
+    parse(text, path)
+    document = tomlkit.parse(text)
+    table = document.setdefault(TABLE, tomlkit.table(is_super_table=True))
+    project = table.setdefault(directory, tomlkit.table())
+    for name, value in changes.items():
+        project[name] = value
     return tomlkit.dumps(document)
 
 

@@ -1,0 +1,147 @@
+"""The flags of `fleet bd create` that are fleet's own: where and with what a task runs, what it has
+to show, and what it may use. They never reach the tracker.
+"""
+
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from fleet import control
+from fleet.control import Control
+from fleet.errors import BadInput
+from fleet.flags import Flag
+from fleet.schemas import LimitWishes, Settings
+from fleet.schemas.policy import ISOLATIONS, check_expectation
+from fleet.schemas.units import dollars, seconds, size
+
+PLACE = (
+    Flag("coder", help="The coder to use, instead of the configured one; with --model."),
+    Flag("model", help="The model to use, as the coder calls it; with --coder."),
+    Flag("cwd", help="The directory to work in, instead of this one."),
+    Flag("isolation", help="none, or worktree: in a git worktree and branch of its own."),
+)
+EVIDENCE = (
+    Flag("expect", help="What must be there to show for it: any, change, answer, artifact:PATH."),
+    Flag("verify", "array", help="A command that must succeed before the task is closed."),
+    Flag("pin", "array", help="A file that --verify needs, used as it was at the start."),
+    Flag("scope", "array", help="Where files may be changed, like 'src/**'; else the directory."),
+)
+LIMITS = (
+    Flag("timeout", help="How long a run may last, like 2h."),
+    Flag("max-cost", help="What a run may cost, in dollars."),
+    Flag("max-turns", help="How many answers of its model a run may take."),
+    Flag("max-tokens", help="How many tokens a run may use."),
+    Flag("max-idle", help="How long a run may show nothing before it is looked at, like 10m."),
+    Flag("max-output", help="How much a run may print, like 500MB."),
+    Flag("max-memory", help="How much memory a run may hold, like 4GB."),
+    Flag("max-processes", help="How many processes a run may have."),
+)
+#: All of them.
+OWN = (*PLACE, *EVIDENCE, *LIMITS)
+
+Given = Mapping[str, Sequence[str]]
+
+
+def _count(text: str) -> int:
+    if not text.strip().isdecimal() or not 0 < int(text) < 10**12:
+        raise BadInput(f"{text!r} is not a number above 0")
+    return int(text)
+
+
+#: The limit that a flag sets, and how its text is read.
+_READERS: Mapping[str, tuple[str, Callable[[str], float]]] = {
+    "timeout": ("time", seconds),
+    "max-cost": ("cost", dollars),
+    "max-turns": ("turns", _count),
+    "max-tokens": ("tokens", _count),
+    "max-idle": ("idle", seconds),
+    "max-output": ("output", size),
+    "max-memory": ("memory", size),
+    "max-processes": ("processes", _count),
+}
+
+
+def settings_from(fleet: Control, given: Given) -> Settings:
+    """The settings that a line asks for, checked."""
+    last = {name: values[-1] for name, values in given.items()}
+    coder, model = _coder(fleet, last)
+    if last.get("cwd") == "":  # a script's empty variable, not a wish to run here
+        raise BadInput("--cwd must not be empty")
+    isolation = last.get("isolation")
+    if isolation is not None and isolation not in ISOLATIONS:
+        raise BadInput(
+            f"--isolation must be one of {', '.join(ISOLATIONS)}, not {isolation!r}",
+        )
+    return Settings(
+        cwd=control.checked_directory(last.get("cwd") or _here()),
+        coder=coder,
+        model=model,
+        expect=check_expectation(last["expect"]) if "expect" in last else None,
+        verify=_lines(given, "verify"),
+        pins=_lines(given, "pin"),
+        scope=_lines(given, "scope"),
+        isolation=isolation,
+        limits=_limits(last),
+    )
+
+
+def shown_settings(settings: Settings) -> Iterator[tuple[str, str]]:
+    """What a task asks for itself, for people."""
+    for name in ("cwd", "coder", "model", "isolation", "expect"):
+        if (value := getattr(settings, name)) is not None:
+            yield name, value
+    for name in ("verify", "pins", "scope"):
+        for value in getattr(settings, name) or ():
+            yield name, value
+    limits: dict[str, Any] = msgspec.to_builtins(settings.limits)
+    yield from ((f"max {name}", f"{value:g}") for name, value in limits.items())
+
+
+def _coder(fleet: Control, last: Mapping[str, str]) -> tuple[str | None, str | None]:
+    coder, model = last.get("coder"), last.get("model")
+    if (coder is None) != (model is None):
+        given, missing = ("--coder", "--model") if model is None else ("--model", "--coder")
+        raise BadInput(
+            f"{given} was given without {missing}",
+            hint="Give both, so that the choice is clear, or neither to use the defaults.",
+        )
+    if coder is not None:
+        fleet.check_coder(coder)
+    if model is not None and not model.strip():
+        raise BadInput("--model must not be empty")
+    return coder, model
+
+
+def _lines(given: Given, name: str) -> tuple[str, ...] | None:
+    """The lines of a flag that may be given more than once. One that is empty wants none."""
+    if name not in given:
+        return None
+    lines = tuple(line for line in given[name] if line.strip())
+    if name in ("pin", "scope"):
+        for line in lines:
+            if line.startswith("/") or ".." in line.split("/"):
+                raise BadInput(
+                    f"--{name} {line!r} leads out of the task's directory",
+                    hint="Name it from the task's directory on, like src/**.",
+                )
+    return lines
+
+
+def _limits(last: Mapping[str, str]) -> LimitWishes:
+    wishes: dict[str, Any] = {}
+    for flag, (name, read) in _READERS.items():
+        if flag in last:
+            try:
+                wishes[name] = read(last[flag])
+            except BadInput as error:
+                raise BadInput(f"--{flag}: {error.message}", hint=error.hint) from None
+    return LimitWishes(**wishes)
+
+
+def _here() -> str:
+    try:
+        return os.getcwd()  # noqa: PTH109 - its error names the case we explain
+    except FileNotFoundError:
+        raise BadInput("the current directory is gone", hint="Go to one that exists.") from None

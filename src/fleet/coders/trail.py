@@ -1,0 +1,143 @@
+"""What an agent did, as its stream tells it: tools, commands, edits, and calls that go round.
+
+One fold beside `Reading`, which tells how the run stands. It grows by `add`, holds little however
+long the run is, and is the same for a live stream and for a file read again.
+"""
+
+from collections import Counter
+from collections.abc import Mapping
+from datetime import datetime
+from hashlib import sha256
+from typing import Any
+
+import msgspec
+from msgspec import Struct, field
+
+from fleet.schemas import Command, Event, ToolCall, ToolResult
+
+#: Tools that run a command line, and the key of their input that holds it.
+_SHELLS: Mapping[str, str] = {
+    "Bash": "command", "shell": "command",
+    "run_command": "CommandLine", "run_terminal_command": "command",
+}  # fmt: skip
+#: Tools that change a file.
+_EDITORS = frozenset(
+    {"Write", "Edit", "MultiEdit", "NotebookEdit", "edit",
+     "write_to_file", "replace_file_content", "write_file", "edit_file"}
+)  # fmt: skip
+#: Tools that start an agent below this one.
+_DISPATCHERS = frozenset({"Task", "Agent", "agent", "subagent"})
+#: Tools that a person would have to answer.
+_ASKING = frozenset({"AskUserQuestion", "ExitPlanMode", "ask_user"})
+
+_MOST_COMMANDS = 200
+_COMMAND_CAP = 2000
+#: Beyond so many kinds of tool, what an agent invents is counted together.
+_MOST_TOOLS = 200
+
+
+class OpenCall(Struct, frozen=True, kw_only=True):
+    """A tool at work."""
+
+    name: str
+    since: datetime | None = None
+    #: Seconds that the call gave itself; None if it did not.
+    timeout: float | None = None
+    #: Its name and input, for telling calls apart.
+    mark: bytes = b""
+    #: Its place among the commands; None if it is none, or one too many.
+    command: int | None = None
+
+
+class Trail(Struct, kw_only=True):
+    """What was done so far."""
+
+    tools: Counter[str] = field(default_factory=Counter[str])
+    commands: list[Command] = field(default_factory=list[Command])
+    more_commands: int = 0
+    subagents: int = 0
+    #: Commands that had been run when the last file was edited: what comes behind checks it.
+    commands_at_last_edit: int = 0
+    edits: int = 0
+    open: dict[str, OpenCall] = field(default_factory=dict[str, OpenCall])
+    #: The same call with the same error, so often in a row up to now.
+    repeated_errors: int = 0
+    #: What it was that was repeated, for people.
+    repeated: str = ""
+    #: Errors in a row at the end.
+    errors_in_a_row: int = 0
+    _last_error: bytes = b""
+
+    @property
+    def asks(self) -> str:
+        """The tool that waits for a person, if one does."""
+        return next((call.name for call in self.open.values() if call.name in _ASKING), "")
+
+    def add(self, event: Event) -> None:
+        """Take in one event."""
+        for call in event.calls:
+            if call.id not in self.open:
+                self._begin(call, event.ts)
+        for result in event.results:
+            self._end(result)
+        if event.terminal:
+            self.open.clear()
+
+    def _begin(self, call: ToolCall, at: datetime | None) -> None:
+        known = call.name in self.tools or len(self.tools) < _MOST_TOOLS
+        self.tools[call.name if known else "(others)"] += 1
+        self.subagents += call.name in _DISPATCHERS
+        command = self._command(call)
+        if call.name in _EDITORS:
+            self.edits += 1
+            self.commands_at_last_edit = len(self.commands) + self.more_commands
+        self.open[call.id] = OpenCall(
+            name=call.name,
+            since=at,
+            timeout=_timeout(call.input),
+            mark=_mark(call),
+            command=command,
+        )
+
+    def _command(self, call: ToolCall) -> int | None:
+        text = call.input.get(_SHELLS.get(call.name, ""))
+        if not isinstance(text, str):
+            return None
+        if len(self.commands) >= _MOST_COMMANDS:
+            self.more_commands += 1
+            return None
+        self.commands.append(Command(text=text[:_COMMAND_CAP]))
+        return len(self.commands) - 1
+
+    def _end(self, result: ToolResult) -> None:
+        call = self.open.pop(result.id, None)
+        if not result.is_error:
+            self.repeated_errors = self.errors_in_a_row = 0
+            self._last_error = b""
+            return
+        self.errors_in_a_row += 1
+        if call is None:
+            return
+        if call.command is not None:
+            was = self.commands[call.command]
+            self.commands[call.command] = Command(text=was.text, failed=True)
+        error = sha256(call.mark + result.text.encode(errors="replace")).digest()
+        self.repeated_errors = self.repeated_errors + 1 if error == self._last_error else 1
+        self._last_error, self.repeated = error, f"{call.name}: {result.text[:200]}"
+
+
+def _mark(call: ToolCall) -> bytes:
+    try:
+        given = msgspec.json.encode(call.input, order="deterministic")
+    except (TypeError, ValueError, OverflowError, RecursionError):
+        given = repr(call.input).encode(errors="replace")  # anybody's coder may put in anything
+    return sha256(call.name.encode(errors="replace") + b"\0" + given).digest()
+
+
+def _timeout(given: Mapping[str, Any]) -> float | None:
+    """The seconds that a call asked for itself; the CLIs count them in milliseconds."""
+    for name in ("timeout", "timeout_ms"):
+        value = given.get(name)
+        if isinstance(value, int | float) and not isinstance(value, bool) and value > 0:
+            return float(value) / 1000
+    return None

@@ -1,0 +1,196 @@
+"""Every key of runtime.toml: its type, its range, and what it does."""
+
+from collections.abc import Callable, Mapping
+from typing import Literal
+
+from msgspec import Struct
+
+from fleet.errors import BadInput
+from fleet.schemas import units
+from fleet.schemas.policy import ISOLATIONS, check_expectation
+
+Setting = int | str
+
+Kind = Literal["text", "number", "span", "size", "dollars", "expectation"]
+
+#: How the text of a kind is read; it raises what is wrong with it.
+_READERS: Mapping[str, Callable[[str], object]] = {
+    "span": units.seconds,
+    "size": units.size,
+    "dollars": units.dollars,
+    "expectation": check_expectation,
+}
+
+
+class Key(Struct, frozen=True):
+    """One key of runtime.toml."""
+
+    name: str
+    default: Setting
+    #: A sentence for the file's comment and for `fleet config show`.
+    about: str
+    low: int = 0
+    high: int = 0
+    choices: tuple[str, ...] = ()
+    kind: Kind = "text"
+    #: A project may have its own value.
+    per_project: bool = False
+
+    def problem(self, value: object) -> str:
+        """Why this value cannot be used; empty if it can."""
+        if isinstance(self.default, int):
+            if not isinstance(value, int) or isinstance(value, bool):
+                return f"must be a whole number, not {value!r}"
+            if not self.low <= value <= self.high:
+                return f"must be between {self.low} and {self.high}, not {value}"
+            return ""
+        if not isinstance(value, str):
+            return f"must be text in quotes, not {value!r}"
+        if not value.strip():
+            return "must not be empty"
+        if self.choices and value not in self.choices:
+            return f"must be one of {', '.join(self.choices)}, not {value!r}"
+        if not value.isprintable():
+            return "must be one line without control characters"
+        if self.kind in _READERS:
+            try:
+                _READERS[self.kind](value)
+            except BadInput as error:
+                return f"cannot be used: {error.message}. {error.hint}".rstrip()
+        return ""
+
+
+KEYS: Mapping[str, Key] = {
+    key.name: key
+    for key in (
+        Key("max_concurrent", 3, "How many agents run at once.", low=1, high=1000),
+        Key("coder", "claude", "The coder of tasks that do not name one."),
+        Key("model", "sonnet", "The model of tasks that do not name one, as the coder calls it."),
+        Key(
+            "context_pressure_threshold_pct",
+            90,
+            "End a session once its context is this full (percent) and go on in a fresh one.",
+            low=10,
+            high=100,
+        ),
+        Key(
+            "permissions",
+            "edit",
+            "What agents may do: edit (their directory, and the task's own commands), auto (the"
+            " CLI judges each step), bypass (everything: only on a machine that is a sandbox).",
+            choices=("edit", "auto", "bypass"),
+        ),
+        Key(
+            "expect",
+            "any",
+            "What a claim must have to show: any (it must not look made up), change (files),"
+            " answer (words are enough), artifact:PATH (that file).",
+            kind="expectation",
+            per_project=True,
+        ),
+        Key(
+            "isolation",
+            "none",
+            "Where agents work: none (in the task's directory), worktree (in a git worktree and a"
+            " branch of the task's own).",
+            choices=ISOLATIONS,
+            per_project=True,
+        ),
+        Key(
+            "retry_limit",
+            3,
+            "How often a task is tried before it is blocked for a person to look at.",
+            low=1,
+            high=100,
+        ),
+        Key(
+            "retry_wait_s",
+            10,
+            "How long a failed task waits before it is tried again, in seconds; doubled each time.",
+            low=1,
+            high=3600,
+        ),
+        Key(
+            "grace_s",
+            10,
+            "How long a stopped agent has to end by itself before it is killed, in seconds.",
+            low=0,
+            high=600,
+        ),
+        Key("start_limit", "2m", "By when an agent must begin.", kind="span", per_project=True),
+        Key(
+            "idle_limit",
+            "7m",
+            "An agent that shows nothing for so long is looked at closely; it is ended only if"
+            " nothing of it moves.",
+            kind="span",
+            per_project=True,
+        ),
+        Key("time_limit", "4h", "How long a run may last.", kind="span", per_project=True),
+        Key(
+            "turn_limit",
+            300,
+            "How many answers of its model a run may take.",
+            low=1,
+            high=1_000_000,
+            per_project=True,
+        ),
+        Key(
+            "token_limit",
+            100_000_000,
+            "How many tokens a run may use, cached ones too.",
+            low=1000,
+            high=10**12,
+            per_project=True,
+        ),
+        Key(
+            "cost_limit",
+            "$50",
+            "What a run may cost, where its CLI tells.",
+            kind="dollars",
+            per_project=True,
+        ),
+        Key("output_limit", "1GB", "How much a run may print.", kind="size", per_project=True),
+        Key(
+            "memory_limit",
+            "8GB",
+            "How much memory an agent and all its processes may hold.",
+            kind="size",
+            per_project=True,
+        ),
+        Key(
+            "process_limit",
+            1000,
+            "How many processes a run may have at once.",
+            low=2,
+            high=100_000,
+            per_project=True,
+        ),
+        Key(
+            "verify_limit",
+            "15m",
+            "How long a verify or set-up command may last.",
+            kind="span",
+            per_project=True,
+        ),
+        Key(
+            "queue",
+            "embedded",
+            "Where tasks live: embedded, beads, or a postgresql:// address.",
+        ),
+        Key(
+            "busy_timeout_s",
+            5,
+            "Give up on a queue that another process keeps locked after this many seconds.",
+            low=1,
+            high=600,
+        ),
+        Key(
+            "bd_timeout_s",
+            30,
+            "Stop a bd process that does not answer within this many seconds.",
+            low=1,
+            high=600,
+        ),
+    )
+}

@@ -1,0 +1,81 @@
+"""`[projects."/some/directory"]` in runtime.toml: what differs for the tasks of one project.
+
+A project is a directory; the innermost one that holds a task's directory counts.
+"""
+
+from collections.abc import Mapping
+from pathlib import PurePath
+from typing import Any, cast
+
+from msgspec import Struct, field
+
+from fleet.config.keys import KEYS, Setting
+
+TABLE = "projects"
+#: Keys that only a project has: each a list of lines.
+LISTS: Mapping[str, str] = {
+    "verify": "Commands that must succeed before a task is closed.",
+    "pins": "Files that those commands need, taken as they were when the run began.",
+    "scope": "Where files may be changed, as patterns below the project's directory.",
+    "setup": "Commands that make a fresh worktree fit to work in.",
+}
+
+
+class Project(Struct, frozen=True, kw_only=True):
+    """What one project sets itself."""
+
+    path: str
+    #: Its own values of the keys that a project may have.
+    settings: dict[str, Setting] = field(default_factory=dict[str, Setting])
+    verify: tuple[str, ...] = ()
+    pins: tuple[str, ...] = ()
+    scope: tuple[str, ...] = ()
+    setup: tuple[str, ...] = ()
+
+
+def read(table: object) -> tuple[dict[str, Project], str]:
+    """The projects of a file, and what is wrong with the table; empty if nothing is."""
+    if not isinstance(table, dict):
+        return {}, 'must be tables like [projects."/srv/app"]'
+    found: dict[str, Project] = {}
+    for path, body in cast("dict[str, Any]", table).items():
+        if not PurePath(path).is_absolute():
+            return {}, f"names {path!r}, which is no absolute path"
+        if not isinstance(body, dict):
+            return {}, f'must be tables like [projects."{path}"]'
+        for name, value in cast("dict[str, Any]", body).items():
+            if wrong := problem(name, value):
+                return {}, f'"{path}": {name} {wrong}'
+        found[path] = _project(path, cast("dict[str, Any]", body))
+    return found, ""
+
+
+def problem(name: str, value: object) -> str:
+    """Why a project cannot have this; empty if it can."""
+    if name in LISTS:
+        lines = cast("list[object]", value) if isinstance(value, list) else [value]
+        if all(isinstance(line, str) and line.strip() and "\0" not in line for line in lines):
+            return ""
+        return f"must be a list of lines, not {value!r}"
+    key = KEYS.get(name)
+    if key is None or not key.per_project:
+        known = [*LISTS, *(key.name for key in KEYS.values() if key.per_project)]
+        return f"is not a key of a project; known: {', '.join(known)}"
+    return key.problem(value)
+
+
+def of(projects: Mapping[str, Project], cwd: str) -> Project:
+    """The project that a directory belongs to; one without any wishes, if to none."""
+    place = PurePath(cwd)
+    holding = [path for path in projects if place.is_relative_to(path)]
+    return projects[max(holding, key=len)] if holding else Project(path=cwd)
+
+
+def _project(path: str, body: Mapping[str, Any]) -> Project:
+    lists = {
+        name: (body[name],) if isinstance(body[name], str) else tuple(body[name])
+        for name in LISTS
+        if name in body
+    }
+    settings = {name: value for name, value in body.items() if name not in LISTS}
+    return Project(path=path, settings=settings, **lists)

@@ -1,0 +1,107 @@
+"""What a run may use, what it has to show for it, and where it may work. Pure."""
+
+from typing import Literal
+
+from msgspec import Struct
+
+from fleet.errors import BadInput
+from fleet.schemas.units import shown_size, shown_span
+
+#: What a claim must have to show. `any`: it must only not look made up. `answer`: words are
+#: enough. `change`: something in the directory is different. `artifact:PATH`: that file is there.
+EXPECTATIONS = ("any", "answer", "change")
+ARTIFACT = "artifact:"
+
+Isolation = Literal["none", "worktree"]
+ISOLATIONS: tuple[Isolation, ...] = ("none", "worktree")
+
+LimitName = Literal[
+    "start", "idle", "time", "turns", "tokens", "cost", "output", "memory", "processes"
+]
+
+
+class Limits(Struct, frozen=True, kw_only=True):
+    """What a run may use before fleet ends it. None of them is absent."""
+
+    #: Seconds until the agent's first event.
+    start: float = 120.0
+    #: Seconds without a sign of life, with nothing open, before anybody looks closer.
+    idle: float = 420.0
+    #: Seconds on the wall.
+    time: float = 4 * 3600.0
+    turns: int = 300
+    tokens: int = 100_000_000
+    #: In dollars, by the CLI's own count.
+    cost: float = 50.0
+    #: Bytes on stdout and stderr.
+    output: int = 1 << 30
+    #: Bytes resident in the whole process tree.
+    memory: int = 8 << 30
+    processes: int = 1000
+
+    def shown(self) -> dict[str, str]:
+        """Each limit by its name, for people."""
+        return {
+            "start": shown_span(self.start),
+            "idle": shown_span(self.idle),
+            "time": shown_span(self.time),
+            "turns": str(self.turns),
+            "tokens": f"{self.tokens:,}",
+            "cost": f"${self.cost:g}",
+            "output": shown_size(self.output),
+            "memory": shown_size(self.memory),
+            "processes": str(self.processes),
+        }
+
+
+class LimitWishes(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The limits that a task or a project sets itself; None leaves one as it is."""
+
+    start: float | None = None
+    idle: float | None = None
+    time: float | None = None
+    turns: int | None = None
+    tokens: int | None = None
+    cost: float | None = None
+    output: int | None = None
+    memory: int | None = None
+    processes: int | None = None
+
+
+class Policy(Struct, frozen=True, kw_only=True):
+    """The rules that one run is held to, with nothing left to be looked up."""
+
+    expect: str = "any"
+    #: Commands of the operator's that must succeed before the task is closed.
+    verify: tuple[str, ...] = ()
+    #: Files that the commands need, taken from the commit at the start of the run.
+    pins: tuple[str, ...] = ()
+    #: Seconds for each of those commands.
+    verify_time: float = 900.0
+    #: Where the run may change files, as patterns below its directory; none: all of it.
+    scope: tuple[str, ...] = ()
+    isolation: Isolation = "none"
+    #: Commands that make a fresh worktree fit to work in.
+    setup: tuple[str, ...] = ()
+    limits: Limits = Limits()
+
+    @property
+    def artifact(self) -> str | None:
+        """The file that must be there, if one was named."""
+        return self.expect.removeprefix(ARTIFACT) if self.expect.startswith(ARTIFACT) else None
+
+
+def check_expectation(text: str) -> str:
+    """The text itself, if it says what a run can be expected to leave."""
+    path = text.removeprefix(ARTIFACT) if text.startswith(ARTIFACT) else None
+    if text in EXPECTATIONS or (path and not path.startswith("/") and ".." not in path.split("/")):
+        return text
+    if path is not None:
+        raise BadInput(
+            f"{text!r} names no file below the task's directory or its artifacts",
+            hint="For example: --expect artifact:REPORT.md",
+        )
+    raise BadInput(
+        f"a run cannot be expected to leave {text!r}",
+        hint=f"One of {', '.join(EXPECTATIONS)}, or {ARTIFACT}PATH.",
+    )

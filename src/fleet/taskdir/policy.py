@@ -1,0 +1,78 @@
+"""The rules that a task's runs are held to: its own wishes, then its project's, then the
+configuration's.
+"""
+
+from collections.abc import Mapping
+from typing import cast
+
+from msgspec import Struct
+
+from fleet.config import Config, Project
+from fleet.schemas import Isolation, Limits, LimitWishes, Policy, Settings
+from fleet.schemas.units import dollars, seconds, size
+
+#: The key of runtime.toml behind each limit.
+KEY_OF: Mapping[str, str] = {
+    "start": "start_limit",
+    "idle": "idle_limit",
+    "time": "time_limit",
+    "turns": "turn_limit",
+    "tokens": "token_limit",
+    "cost": "cost_limit",
+    "output": "output_limit",
+    "memory": "memory_limit",
+    "processes": "process_limit",
+}
+
+
+class Ruled(Struct, frozen=True, kw_only=True):
+    """A policy, and which of its parts the task itself asked for."""
+
+    policy: Policy
+    own: frozenset[str]
+
+
+def policy_of(config: Config, settings: Settings, cwd: str) -> Ruled:
+    """What the runs of a task with these settings are held to."""
+    project = config.project(cwd)
+    asked = {
+        name: getattr(settings, name)
+        for name in ("expect", "verify", "pins", "scope", "isolation")
+        if getattr(settings, name) is not None
+    }
+    policy = Policy(
+        expect=settings.expect or str(_value(config, project, "expect")),
+        verify=project.verify if settings.verify is None else settings.verify,
+        pins=project.pins if settings.pins is None else settings.pins,
+        verify_time=seconds(str(_value(config, project, "verify_limit"))),
+        scope=project.scope if settings.scope is None else settings.scope,
+        isolation=settings.isolation or cast("Isolation", _value(config, project, "isolation")),
+        setup=project.setup,
+        limits=_limits(config, project, settings.limits),
+    )
+    limits = {name for name in KEY_OF if getattr(settings.limits, name) is not None}
+    return Ruled(policy=policy, own=frozenset({*asked, *limits}))
+
+
+def _limits(config: Config, project: Project, wishes: LimitWishes) -> Limits:
+    def value(name: str) -> str:
+        return str(_value(config, project, KEY_OF[name]))
+
+    found: dict[str, float | int] = {
+        "start": seconds(value("start")),
+        "idle": seconds(value("idle")),
+        "time": seconds(value("time")),
+        "turns": int(value("turns")),
+        "tokens": int(value("tokens")),
+        "cost": dollars(value("cost")),
+        "output": size(value("output")),
+        "memory": size(value("memory")),
+        "processes": int(value("processes")),
+    }
+    own = {name: wish for name in KEY_OF if (wish := getattr(wishes, name)) is not None}
+    return Limits(**(found | own))  # pyright: ignore[reportArgumentType]
+
+
+def _value(config: Config, project: Project, name: str) -> int | str:
+    own = project.settings.get(name)
+    return getattr(config, name) if own is None else own
