@@ -1,21 +1,20 @@
 """From a run that is over to what becomes of its task: evidence first, then the decision."""
 
-import os
 from datetime import datetime, timedelta
 
 from msgspec import structs
 
-from fleet.coders.base import Coder
 from fleet.config import Config
 from fleet.errors import InvalidTask
-from fleet.schemas import Failed, Lost, NeedsHuman, Outcome
+from fleet.schemas import Failed, LimitExceeded, Lost, NeedsHuman, Outcome
+from fleet.schemas.units import shown_span
 from fleet.supervisor.artifacts import fingerprint
 from fleet.supervisor.history import Ending, history
 from fleet.supervisor.live import Damaged, Live, Over
 from fleet.supervisor.process import Ended, NeverStarted, Vanished
 from fleet.supervisor.settle import Facts, decide
 from fleet.taskdir import said
-from fleet.taskdir.plain import open_plain
+from fleet.taskdir.plain import tail
 from fleet.taskdir.rundir import Run
 
 #: How much of stderr may tell why a CLI ended.
@@ -41,6 +40,7 @@ def end_of(live: Live, state: Over, config: Config, now: datetime, jitter: float
         retry_limit=config.retry_limit,
         full_contexts=past.full_contexts,
         never_started=past.never_started,
+        resumed=live.resumed,
         progress=progress,
         jitter=jitter,
         wait=timedelta(seconds=config.retry_wait_s),
@@ -62,6 +62,10 @@ def end_of(live: Live, state: Over, config: Config, now: datetime, jitter: float
         cost_usd=live.reading.cost_usd,
         tool_calls=live.reading.tool_calls,
         session_id=live.reading.session_id,
+        coder=live.coder.name,
+        resumed=live.resumed,
+        session_usage=live.reading.session_usage,
+        cut_off=live.cut_off or live.trail.at_work,
     )
 
 
@@ -74,7 +78,10 @@ def _outcome(live: Live, state: Over, words: said.Said) -> Outcome:
         return NeedsHuman(question=words.blocked)
     match state:
         case Ended():
-            return _by_coder(live.coder, live, state)
+            if state.exit.stop == "timeout":
+                lasted = shown_span(state.exit.seconds)
+                return LimitExceeded(limit="time", detail=f"it ran for {lasted}")
+            return by_stream(live, state.exit.code, state.exit.signal)
         case Vanished():
             return Lost(why=live.trouble or "its keeper was killed")
         case NeverStarted():
@@ -83,10 +90,11 @@ def _outcome(live: Live, state: Over, words: said.Said) -> Outcome:
             return Lost(why=why)
 
 
-def _by_coder(coder: Coder, live: Live, state: Ended) -> Outcome:
-    code, number = state.exit.code, state.exit.signal
+def by_stream(live: Live, code: int | None, number: int | None) -> Outcome:
+    """How a run ended, by what its coder makes of its stream and of its process's end."""
+    coder = live.coder
     try:
-        outcome = coder.outcome(live.reading, code, number, stderr=_tail(live.run))
+        outcome = coder.outcome(live.reading, code, number, stderr=tail(live.run.stderr, _STDERR))
     except Exception as error:  # noqa: BLE001 - a coder may be anybody's code
         outcome = Failed(reason="unknown", detail=f"{coder.name}: {type(error).__name__}: {error}")
     if live.trouble and isinstance(outcome, Failed):
@@ -104,18 +112,3 @@ def _spawn_error(run: Run, state: Over) -> str:
     except InvalidTask:
         place = error.stage
     return f"{place}: {error.message}"
-
-
-def _tail(run: Run) -> str:
-    """The last words on stderr."""
-    try:
-        fd = open_plain(run.stderr)
-    except InvalidTask:
-        return ""
-    if fd is None:
-        return ""
-    try:
-        size = os.fstat(fd).st_size
-        return os.pread(fd, _STDERR, max(0, size - _STDERR)).decode(errors="replace")
-    finally:
-        os.close(fd)

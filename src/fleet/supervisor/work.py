@@ -17,6 +17,7 @@ from fleet.supervisor.aside import Aside
 from fleet.supervisor.cooling import Cooling
 from fleet.supervisor.desk import Desk
 from fleet.supervisor.history import Ending, read_ending
+from fleet.supervisor.ladder import Patience
 from fleet.supervisor.launch import SHORT, Short, Unfit, launch, make_ready, run_id, take_over
 from fleet.supervisor.live import Live, Over
 from fleet.supervisor.log import Log
@@ -25,6 +26,7 @@ from fleet.supervisor.runs import Runs, context_of, state_now
 from fleet.supervisor.settle import blocked, released, spread, stopped
 from fleet.supervisor.settling import Settling
 from fleet.supervisor.shims import make_shims
+from fleet.supervisor.watchdog import Watchdog
 from fleet.taskdir import Home
 from fleet.taskdir.rundir import Run, latest_run
 
@@ -60,6 +62,7 @@ class Work:
         log: Log,
         clock: Callable[[], datetime],
         selector: selectors.BaseSelector,
+        patience: Patience | None = None,
     ) -> None:
         self.home = home
         self.config = config
@@ -73,6 +76,7 @@ class Work:
         self.runs = Runs(
             selector, clock, ended=self._finish, vanished=self._lose_sight, failed=self._report
         )
+        self._watchdog = Watchdog(self.runs, aside, log, clock, patience=patience)
         #: Tasks that were claimed and are about to be started.
         self._claimed: deque[Lease] = deque()
         #: Tasks whose old run is not yet known to be gone: they wait, leased, until it is.
@@ -270,6 +274,11 @@ class Work:
             text = f"{live.task_id}: context at {full.tokens} of {full.window}, ends this session"
             self._log.say("context_pressure", text, task_dir=live.run.task_dir)
             self.runs.stop(live, full)
+        self._watchdog.heard(self.runs.grown)
+
+    def watch(self, now: float, awake: float) -> None:
+        """See how every run does, and what it used."""
+        self._watchdog.tick(now, awake)
 
     def _finish(self, live: Live, state: Over) -> None:
         self._settling.finish(live, state, self.config)
