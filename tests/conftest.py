@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import signal
 
 import pytest
 
@@ -13,6 +14,9 @@ from tests.contract.postgres_server import (
 )
 
 __all__ = ["new_postgres_dsn", "postgres_dsn", "postgres_server", "shared_database"]
+
+# A shell that runs us in the background has us ignore this, and all that we start would too.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 #: Tools that must be there: a missing one fails the test instead of skipping it. `all` is all.
 REQUIRED = set(os.environ.get("FLEET_REQUIRE", "").replace(",", " ").split())
