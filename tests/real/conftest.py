@@ -1,9 +1,13 @@
 """What the tests against real programs share."""
 
+from contextlib import ExitStack
+
 import pytest
 
 from tests.conftest import need
+from tests.real import agents
 from tests.real.bd_parity import make_home
+from tests.real.house import a_house
 
 
 @pytest.fixture(scope="session")
@@ -15,3 +19,12 @@ def bd() -> str:
 def bd_home(bd, tmp_path_factory):
     """A home with an empty bd database, to be copied."""
     return make_home(bd, tmp_path_factory.mktemp("bd") / "home")
+
+
+@pytest.fixture
+def house():
+    """Makes a house with a real CLI, around a scripted model; all is gone at the end."""
+    with ExitStack() as houses:
+        yield lambda program, model: houses.enter_context(
+            a_house(agents.cli_directory(program), model.url)
+        )
