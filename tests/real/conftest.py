@@ -5,9 +5,12 @@ from contextlib import ExitStack
 import pytest
 
 from tests.conftest import need
+from tests.contract.beads_home import beads_home, pristine_home
 from tests.real import agents
 from tests.real.bd_parity import make_home
 from tests.real.house import a_house
+
+__all__ = ["beads_home", "pristine_home"]
 
 
 @pytest.fixture(scope="session")
@@ -16,9 +19,9 @@ def bd() -> str:
 
 
 @pytest.fixture(scope="session")
-def bd_home(bd, tmp_path_factory):
-    """A home with an empty bd database, to be copied."""
-    return make_home(bd, tmp_path_factory.mktemp("bd") / "home")
+def bd_home(pristine_home, tmp_path_factory):
+    """A home with an empty bd database and a git identity, to be copied."""
+    return make_home(pristine_home, tmp_path_factory.mktemp("bd") / "home")
 
 
 @pytest.fixture
