@@ -37,3 +37,9 @@ def missing(tool: str) -> None:
     if REQUIRED & {tool, "all"}:
         pytest.fail(f"{tool} is required here and missing")
     pytest.skip(f"{tool} is not installed")
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """Half as many again as there are cores: much of what is tested is a wait for a process."""
+    cores = os.cpu_count() or 1
+    return cores + (cores + 1) // 2

@@ -74,8 +74,7 @@ class House:
         return done.stdout.decode()
 
     def configure(self, **settings: object) -> None:
-        for name, value in settings.items():
-            self.fleet("config", "set", f"{name}={value}")
+        self.fleet("config", "set", *(f"{name}={value}" for name, value in settings.items()))
 
     def create(self, coder: str, title: str = "Write a.txt") -> None:
         model = ("--model", MODELS[coder]) if coder in MODELS else ("--model", "some-model")

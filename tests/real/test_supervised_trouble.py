@@ -74,43 +74,52 @@ def test_a_limit_in_the_middle_of_the_work_is_waited_out_and_the_task_is_done(ho
 
 
 @both
-def test_a_broken_server_costs_an_attempt_and_is_tried_again(house, coder):
-    """The first run has its own reason; the second is told of it, and closes the task."""
-    with ScriptedModel(broken(coder), CLOSE, Say()) as model:
+def test_a_broken_server_costs_attempts_up_to_the_limit(house, coder):
+    """Each run has its reason and tells the next; a person finds the task blocked and retries it."""
+    with ScriptedModel(broken(coder), broken(coder), CLOSE, Say()) as model:
         here = house(coder, model)
         here.configure(retry_limit=2)
         here.create(coder)
         here.fleet("run", "--until-idle")
 
         first, second = here.ending(1), here.ending(2)
-        assert first["outcome"]["type"] == "Failed"
-        assert first["outcome"]["reason"] == "api_error"
-        assert (first["counts"], first["attempts"]) == (True, 1)
-        assert second["outcome"]["type"] == "Finished"
-        assert here.task()["status"] == "closed"
-        assert here.cooling() == {}
+        assert first["outcome"]["type"] == second["outcome"]["type"] == "Failed"
+        assert first["outcome"]["reason"] == second["outcome"]["reason"] == "api_error"
+        assert [(end["counts"], end["attempts"]) for end in (first, second)] == [
+            (True, 1),
+            (True, 2),
+        ]
+        assert len(model.requests) == 2, "the CLI's own retries were to be off"
         assert "How the last run ended" not in str(model.requests[0])
-        assert first["why"].startswith("api_error: ")
         assert "How the last run ended" in str(model.requests[1])
         assert "api_error: " in str(model.requests[1])
-        assert here.alive() == []
-
-
-@both
-def test_a_server_that_stays_broken_blocks_the_task_at_the_limit(house, coder):
-    """A person finds the reason and the count in the task itself."""
-    with ScriptedModel(broken(coder)) as model:
-        here = house(coder, model)
-        here.configure(retry_limit=2)
-        here.create(coder)
-        here.fleet("run", "--until-idle")
         task = here.task()
         assert task["status"] == "blocked"
         assert "api_error" in task["notes"]
         assert "(attempt 2 of 2)" in task["notes"]
         assert (here.folder / ".failures").read_text() == "2\n"
-        assert [here.ending(run)["attempts"] for run in (1, 2)] == [1, 2]
-        assert len(model.requests) == 2
+
+        here.fleet("retry", TASK)
+        here.fleet("run", "--until-idle")
+        assert here.task()["status"] == "closed"
+        assert here.ending(3)["outcome"]["type"] == "Finished"
+        assert (here.folder / ".failures").read_text() == "0\n"
+        assert here.cooling() == {}
+        assert here.alive() == []
+
+
+@both
+def test_a_server_that_heals_costs_one_attempt(house, coder):
+    """The second run closes the task; nobody is asked."""
+    with ScriptedModel(broken(coder), CLOSE, Say()) as model:
+        here = house(coder, model)
+        here.configure(retry_limit=2)
+        here.create(coder)
+        here.fleet("run", "--until-idle")
+        assert here.ending(1)["outcome"]["reason"] == "api_error"
+        assert here.ending(2)["outcome"]["type"] == "Finished"
+        assert here.task()["close_reason"] == "wrote it [run 2]"
+        assert (here.folder / ".failures").read_text() == "1\n"
 
 
 @both
