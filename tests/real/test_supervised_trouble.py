@@ -75,7 +75,7 @@ def test_a_limit_in_the_middle_of_the_work_is_waited_out_and_the_task_is_done(ho
 
 @both
 def test_a_broken_server_costs_attempts_up_to_the_limit(house, coder):
-    """Each run has its reason and tells the next; a person finds the task blocked and retries it."""
+    """Each run has its reason and tells the next; then the task is blocked, until it is retried."""
     with ScriptedModel(broken(coder), broken(coder), CLOSE, Say()) as model:
         here = house(coder, model)
         here.configure(retry_limit=2)
