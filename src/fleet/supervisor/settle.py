@@ -48,6 +48,8 @@ _SHORTEST_WAIT = timedelta(seconds=1)
 _LIMIT_WAIT = timedelta(seconds=30)
 #: Those who wait for the same limit come back within this time of each other.
 _WIDEST_SPREAD = timedelta(minutes=1)
+#: What a person can do about a denied tool.
+_SETTING = "(see the permissions setting)"
 #: As much of an agent's or a CLI's words as goes into the queue.
 _TEXT_CAP = 4000
 
@@ -114,6 +116,8 @@ def decide(outcome: Outcome, facts: Facts, now: datetime) -> Decision:
             return stopped(outcome, facts.task_id)
         case Failed(reason=reason, detail=detail) if outcome.is_account:
             return blocked(f"{reason}: {detail}".rstrip(": "))
+        case Failed(reason="denied", detail=detail):
+            return _attempt(f"it was denied {detail or 'a tool'} {_SETTING}", facts, now)
         case Failed(reason=reason, detail=detail):
             return _attempt(f"{reason}: {detail}".rstrip(": "), facts, now)
         case Stalled():
@@ -145,7 +149,7 @@ def _finished(denied: tuple[str, ...], facts: Facts, now: datetime) -> Decision:
     if said.done is None:
         why = "finished without closing the task"
         if denied:
-            why += f"; it was denied {', '.join(sorted(set(denied)))} (see the permissions setting)"
+            why += f"; it was denied {', '.join(sorted(set(denied)))} {_SETTING}"
         return _attempt(why, facts, now)
     if facts.verdict.findings:
         return _attempt(f"unverified: {_listed(facts.verdict.findings)}", facts, now)
