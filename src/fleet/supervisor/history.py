@@ -45,6 +45,8 @@ class Ending(Struct, frozen=True, kw_only=True):
     cost_usd: float | None = None
     tool_calls: int = 0
     session_id: str = ""
+    #: The rules of evidence and scope that it broke.
+    broke: tuple[str, ...] = ()
 
     @property
     def decision(self) -> Decision:

@@ -69,7 +69,7 @@ class Work:
         self._log = log
         self._now = clock
         self.cooling = Cooling(home.path)
-        self._settling = Settling(self.cooling, desk, log, clock)
+        self._settling = Settling(self.cooling, desk, aside, log, clock)
         self.runs = Runs(
             selector, clock, ended=self._finish, vanished=self._lose_sight, failed=self._report
         )
@@ -240,7 +240,7 @@ class Work:
             return True
         for lease in [lease for lease in self._claimed if lease.task.id == task_id]:
             self._claimed.remove(lease)
-            self._settling.settle(lease, stopped(why))
+            self._settling.settle(lease, stopped(why, task_id))
             return True
         return False
 
@@ -271,8 +271,8 @@ class Work:
             self._log.say("context_pressure", text, task_dir=live.run.task_dir)
             self.runs.stop(live, full)
 
-    def _finish(self, live: Live, state: Over) -> None:
-        self._settling.finish(live, state, self.config)
+    def _finish(self, live: Live, state: Over) -> bool:
+        return self._settling.finish(live, state, self.config)
 
     # What goes wrong with the machine.
 

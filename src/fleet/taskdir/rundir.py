@@ -167,14 +167,16 @@ class Run(Struct, frozen=True):
         write_atomically(self.path / "fence", b"")
 
 
-def new_run(task_dir: Path, spec: Spec, prompt: bytes | None = None) -> Run:
+def new_run(
+    task_dir: Path, spec: Spec, prompt: bytes | None = None, *, folder: str = "runs"
+) -> Run:
     """The task's next run, ready for a keeper.
 
     A number is taken by making its directory, so two callers never share one; a caller that
     dies half-way leaves a directory without run.json, which is no run. Nothing is forced to the
     disk: a power cut ends the run as well, and what it came to is the keeper's to tell.
     """
-    folder = f"{task_dir}/runs"
+    folder = f"{task_dir}/{folder}"
     os.makedirs(folder, 0o700, exist_ok=True)  # noqa: PTH103 - each run pays for every Path
     number = max(_numbers(folder), default=0) + 1
     while True:
@@ -207,9 +209,9 @@ def latest_run(task_dir: Path) -> Run | None:
     return next(newest_first(task_dir), None)
 
 
-def newest_first(task_dir: Path) -> Iterator[Run]:
+def newest_first(task_dir: Path, folder: str = "runs") -> Iterator[Run]:
     """The task's prepared runs, latest first."""
-    folder = f"{task_dir}/runs"
+    folder = f"{task_dir}/{folder}"
     for number in sorted(_numbers(folder), reverse=True):
         if os.path.exists(f"{folder}/{number}/run.json"):  # noqa: PTH110 - each run pays
             yield Run(Path(f"{folder}/{number}"))
