@@ -39,11 +39,16 @@ _KINDS: Mapping[bytes, Literal["added", "deleted"]] = {b"A": "added", b"D": "del
 _MOST_LEFT_OUT = 1000
 
 
+def ref_word(task_id: str) -> str:
+    """A task's id as part of a ref, which may not end with a dot or like a lock file."""
+    word = f"{task_id[:-1]}-" if task_id.endswith(".") else task_id
+    return f"{word.removesuffix('.lock')}-lock" if word.endswith(".lock") else word
+
+
 def ref_of(key: str) -> str:
     """The ref that holds the snapshot of a run; the key is `<task>/<run>`."""
     task, _, run = key.partition("/")
-    # What a task's id may hold and a ref may not: a leading or trailing dot, and `.lock`.
-    return f"{OURS}t-{task.removesuffix('.').replace('.lock', '-lock')}/{run}"
+    return f"{OURS}{ref_word(task)}/{run}"
 
 
 def record_base(
