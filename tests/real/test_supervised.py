@@ -83,7 +83,8 @@ def test_claude_works_through_a_task(house):
         here.fleet("run", "--until-idle")
 
         task = here.task(task_id)
-        assert (task["status"], task["close_reason"]) == ("closed", "wrote it [run 1: fleet task fleet-abc receipt]")
+        assert task["status"] == "closed"
+        assert task["close_reason"] == "wrote it [run 1: fleet task fleet-abc receipt]"
         assert (here.project / "a.txt").read_text() == "hi"
         assert sorted(path.name for path in here.project.iterdir()) == ["a.txt"]
         ending = here.ending(task_id)

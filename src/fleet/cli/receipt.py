@@ -25,7 +25,7 @@ def show_receipt(receipt: Receipt, *, as_json: bool) -> None:
         return
     click.echo(f"{receipt.task_id}, run {receipt.run}: {_state(receipt)}")
     for name, value in _rows(receipt):
-        click.echo(f"{name + ':':<12}{value}")
+        click.echo(f"{name + ':' if name else '':<12}{value}")
 
 
 def _state(receipt: Receipt) -> str:
@@ -47,6 +47,9 @@ def _rows(receipt: Receipt) -> Iterator[tuple[str, str]]:
                 yield "", "\n" + lines("\n".join(rest), " " * 12)
     for check in receipt.checks:
         yield "verify", f"{one_line(check.command)}  {_ending(check)}"
+        if check.restored:
+            names = ", ".join(map(one_line, check.restored))
+            yield "", f"with the original of {names}: the agent had changed it"
     yield "with", _with(receipt)
     yield "took", _took(receipt)
     yield "tools", _tools(receipt)

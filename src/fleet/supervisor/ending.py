@@ -35,7 +35,7 @@ class End(Struct, frozen=True):
 
 def case_of(live: Live, state: Over) -> Case:
     """What has to be looked at before the run can be judged. All that it printed must be read."""
-    words = said.read(live.run.path)
+    words = _words(live)
     outcome = outcome_of(live, state, words)
     try:
         spec = live.run.spec()
@@ -52,7 +52,7 @@ def end_of(
     live: Live, state: Over, config: Config, found: Findings, now: datetime, jitter: float
 ) -> End:
     """Decide how the run ended and what follows. Whoever asks writes it down."""
-    words = said.read(live.run.path)
+    words = _words(live)
     outcome = outcome_of(live, state, words, abandoned=found.abandoned)
     started = not isinstance(state, NeverStarted)
     past = history(live.run.task_dir, before=live.run.number)
@@ -94,6 +94,14 @@ def end_of(
         broke=tuple(finding.rule for finding in (*judged.findings, *judged.trespasses)),
     )
     return End(ending, structs.replace(receipt, verdict=judged, why=decision.why))
+
+
+def _words(live: Live) -> said.Said:
+    """What the agent said of its task, if it was this run's agent."""
+    try:
+        return said.read(live.run.path, by=live.run.spec().id)
+    except InvalidTask:
+        return said.Said()
 
 
 def _judged(live: Live, state: Over, receipt: Receipt, found: Findings) -> Verdict:

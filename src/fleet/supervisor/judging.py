@@ -5,10 +5,13 @@ verify commands. It may take minutes, so it is done beside the loop.
 import os
 import threading
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from fleet.coders.environment import plain_env
+from fleet.errors import FleetError
 from fleet.schemas import Base, Changes, Check, Finding, Policy
+from fleet.supervisor.base import changes_since
+from fleet.supervisor.pins import originals
 from fleet.supervisor.verify import check_all
 from fleet.taskdir.rundir import Run
 
@@ -43,16 +46,29 @@ def look(case: Case, abandon: threading.Event) -> Findings:
     """Look at everything. Blocks; not for the loop's thread."""
     if case.is_short:
         return Findings()
-    checks: tuple[Check, ...] | None = ()
-    if case.claimed and case.policy.verify:
-        checks = check_all(
-            case.run,
-            case.policy.verify,
-            case.cwd,
-            limit=case.policy.verify_time,
-            env=plain_env(os.environ),
-            abandon=abandon,
-        )
+    # Before the commands: what they leave behind is not the agent's.
+    changes = changes_since(case.base, case.run.path) if case.base is not None else None
+    checks = _checks(case, abandon) if case.claimed and case.policy.verify else ()
     if checks is None:
         return Findings(abandoned=True)
-    return Findings(checks=checks)
+    return Findings(checks=checks, changes=changes)
+
+
+def _checks(case: Case, abandon: threading.Event) -> tuple[Check, ...] | None:
+    """The operator's commands, with the files that they need as they were."""
+    policy = case.policy
+    try:
+        with originals(case.base, policy.pins, case.cwd, case.run.path) as restored:
+            checks = check_all(
+                case.run,
+                policy.verify,
+                case.cwd,
+                limit=policy.verify_time,
+                env=plain_env(os.environ),
+                abandon=abandon,
+            )
+    except (FleetError, OSError) as error:
+        return (Check(command=policy.verify[0], trouble=f"could not be run: {error}"),)
+    if checks is None or not restored:
+        return checks
+    return (structs.replace(checks[0], restored=restored), *checks[1:])
