@@ -7,9 +7,10 @@ beside every branch. The message of the first says what it does not hold.
 import os
 import shutil
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
+from typing import Literal
 
 from msgspec import structs
 
@@ -17,7 +18,7 @@ from fleet.schemas import Base, Changes, FileChange
 from fleet.supervisor import repository, snapshot
 from fleet.supervisor.git import Git, GitFailed
 from fleet.supervisor.refs import GROUP, OURS, condensed, groups_of, read_refs
-from fleet.supervisor.repository import Repository
+from fleet.supervisor.repository import Repository, shown
 from fleet.supervisor.snapshot import Tree
 
 #: Seconds for all of it, at the start and at the end of a run.
@@ -33,15 +34,21 @@ MOST_DIFF = 20 << 20
 INDEX = "base.index"
 _LEFT_OUT = "left out: "
 _NO_NEW = "without new files"
+_KINDS: Mapping[bytes, Literal["added", "deleted"]] = {b"A": "added", b"D": "deleted"}
 #: How many of the files that were left out are written down.
 _MOST_LEFT_OUT = 1000
+
+
+def ref_word(task_id: str) -> str:
+    """A task's id as part of a ref, which may not end with a dot or like a lock file."""
+    word = f"{task_id[:-1]}-" if task_id.endswith(".") else task_id
+    return f"{word.removesuffix('.lock')}-lock" if word.endswith(".lock") else word
 
 
 def ref_of(key: str) -> str:
     """The ref that holds the snapshot of a run; the key is `<task>/<run>`."""
     task, _, run = key.partition("/")
-    # What a task's id may hold and a ref may not: a leading or trailing dot, and `.lock`.
-    return f"{OURS}t-{task.removesuffix('.').replace('.lock', '-lock')}/{run}"
+    return f"{OURS}{ref_word(task)}/{run}"
 
 
 def record_base(
@@ -109,7 +116,7 @@ def _compared(git: Git, found: Changes, tree: Tree, said: str, run_dir: Path) ->
     listed = list(_listed(git, before, tree.id)) if before != tree.id else []
     known = set(_said(said, _LEFT_OUT))
     large = [name for name in tree.left_out if name not in known]
-    listed += [FileChange(path=name, kind="added") for name in large]
+    listed += [FileChange(path=shown(name), kind="added") for name in large]
     found = structs.replace(
         found, files=tuple(listed[:MOST_FILES]), more=max(0, len(listed) - MOST_FILES)
     )
@@ -164,10 +171,10 @@ def _commits(git: Git, base: Base) -> tuple[str, ...]:
 def _listed(git: Git, before: str, after: str) -> Iterator[FileChange]:
     """Every file that differs, with its lines."""
     ask = ("diff-tree", "-r", "-z", "--no-renames", "--no-ext-diff", "--no-textconv")
-    kinds: dict[bytes, str] = {}
+    kinds: dict[bytes, Literal["added", "changed", "deleted"]] = {}
     raw = git.ask(*ask, "--raw", before, after).split(b"\0")
     for about, name in zip(raw[::2], raw[1::2], strict=False):
-        kinds[name] = {b"A": "added", b"D": "deleted"}.get(about[-1:], "changed")
+        kinds[name] = _KINDS.get(about[-1:], "changed")
     lines: dict[bytes, tuple[int, int]] = {}
     if len(kinds) <= MOST_FILES:
         for entry in git.ask(*ask, "--numstat", before, after).split(b"\0"):
@@ -177,7 +184,7 @@ def _listed(git: Git, before: str, after: str) -> Iterator[FileChange]:
                 lines[name] = (int(added), int(removed))
     for name, kind in kinds.items():
         added, removed = lines.get(name, (0, 0))
-        yield FileChange(path=os.fsdecode(name), kind=kind, added=added, removed=removed)  # pyright: ignore[reportArgumentType]
+        yield FileChange(path=shown(name), kind=kind, added=added, removed=removed)
 
 
 def _write_diff(git: Git, before: str, after: str, place: Path) -> bool:
@@ -202,7 +209,7 @@ def _message(key: str, tree: Tree) -> str:
     if tree.no_new:
         lines.append(_NO_NEW)
     lines += [f"{_LEFT_OUT}{name}" for name in tree.left_out[:_MOST_LEFT_OUT] if "\n" not in name]
-    return "\n".join(lines).encode(errors="replace").decode()
+    return "\n".join(lines)
 
 
 def _said(message: str, word: str) -> list[str]:
@@ -215,7 +222,7 @@ def _left_out(tree: Tree) -> str:
     if tree.no_new:
         parts.append("there are too many new files to keep: none of them is held")
     if tree.left_out:
-        some = ", ".join(tree.left_out[:5])
+        some = ", ".join(map(shown, tree.left_out[:5]))
         more = f" and {len(tree.left_out) - 5} more" if len(tree.left_out) > 5 else ""
         parts.append(f"too large or unreadable, and not held: {some}{more}")
     return "; ".join(parts)

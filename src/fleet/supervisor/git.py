@@ -155,16 +155,18 @@ def undone(listed: str) -> list[tuple[str, str]]:
     theirs: set[str] = set()
     for scope, entry in zip(parts[::2], parts[1::2], strict=False):
         name, _, value = entry.partition("\n")
-        if not name.startswith("filter."):
-            continue
-        if scope in ("system", "global"):
+        if name.startswith("filter.") and scope in ("system", "global"):
             users[name] = value
-        elif scope != "command":
-            theirs.add(name.rpartition(".")[0])
+        elif name.startswith("filter.") and scope != "command":
+            theirs.add(name)
+    wanted = {
+        f"{name.rpartition('.')[0]}.{verb}" for name in theirs for verb in ("clean", "smudge")
+    }
+    # Not `process` wherever it is not set: even an empty one keeps git from the other two.
+    wanted |= {name for name in theirs if name.endswith((".process", ".required"))}
     return [
-        (f"{driver}.{verb}", users.get(f"{driver}.{verb}", default))
-        for driver in sorted(theirs)
-        for verb, default in (("clean", ""), ("smudge", ""), ("process", ""), ("required", "false"))
+        (name, users.get(name, "false" if name.endswith(".required") else ""))
+        for name in sorted(wanted)
     ]
 
 

@@ -38,7 +38,7 @@ def read_refs(git: Git) -> Refs:
     head = branch = ""
     others: dict[str, str] = {}
     ask = "--format=%(HEAD)%(objectname) %(refname)%00%(worktreepath)"
-    for line in git.ask("for-each-ref", ask).decode(errors="surrogateescape").splitlines():
+    for line in git.ask("for-each-ref", ask).decode(errors="backslashreplace").splitlines():
         place, _, elsewhere = line[1:].partition("\0")
         commit, _, name = place.partition(" ")
         if line.startswith("*"):
@@ -68,7 +68,7 @@ def condensed(refs: Mapping[str, str], groups: Iterable[str]) -> dict[str, str]:
         del found[name]
     for group in wanted:
         members = sorted(f"{name} {refs[name]}" for name in refs if _group(name) == group)
-        text = "\n".join(members).encode(errors="surrogateescape")
+        text = "\n".join(members).encode()
         found[group] = hashlib.sha256(text).hexdigest()
     return found
 

@@ -50,7 +50,7 @@ def find(cwd: str) -> Repository | None:
     """The repository that a directory is in, or None.
 
     One in the user's own home directory is nobody's project, unless it is the very directory:
-    it would make a project of everything below.
+    it would make a project of everything below. Nor is one whose name no record can bear.
     """
     place = os.path.realpath(cwd)
     user = os.path.realpath(os.environ.get("HOME") or "/")
@@ -58,7 +58,8 @@ def find(cwd: str) -> Repository | None:
     while True:
         found = _at(root)
         if found is not None:
-            return None if root == user != place else found
+            unfit = root == user != place or root != shown(root)
+            return None if unfit else found
         above = os.path.dirname(root)  # noqa: PTH120
         if above == root:
             return None
@@ -102,6 +103,11 @@ def read_bounded(path: str) -> bytes | None:
         os.close(fd)
 
 
+def shown(name: str | bytes) -> str:
+    """A file's name as text that any record can hold; bytes that are no text become escapes."""
+    return os.fsencode(name).decode(errors="backslashreplace")
+
+
 def guarded(repo: Repository) -> dict[str, str]:
     """What an agent has no business to change, as a digest by path."""
     found: dict[str, str] = {}
@@ -135,12 +141,13 @@ def _files(folder: str) -> Iterator[str]:
 
 
 def _note(found: dict[str, str], name: str, path: str) -> None:
+    name = shown(name)
     try:
         about = os.lstat(path)
     except OSError:
         return
     if stat.S_ISLNK(about.st_mode):
-        found[name] = f"link:{os.readlink(path)}"  # noqa: PTH115
+        found[name] = f"link:{shown(os.readlink(path))}"  # noqa: PTH115
         return
     data = read_bounded(path)
     if data is None:

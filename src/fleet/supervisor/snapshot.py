@@ -69,10 +69,26 @@ def take(git: Git, *, without: Iterable[str] = (), no_new: bool = False) -> Tree
         new = [name for name in new if name not in large]
         no_new = len(new) > MOST_FILES or sum(sizes[name] for name in new) > MOST_BYTES
     names = changed if no_new else changed + new
+    beyond = {name for name in changed if _beyond_link(root, name)}
+    # Git refuses to look at what lies behind a link that took a directory's place.
+    _update(git, "--force-remove", [name for name in changed if name in beyond])
+    _update(git, "--remove", [name for name in names if name not in beyond])
+    return Tree(id=git.line("write-tree"), left_out=tuple(left_out), no_new=no_new)
+
+
+def _update(git: Git, how: str, names: list[str]) -> None:
     if names:
         feed = b"".join(os.fsencode(name) + b"\0" for name in names)
-        git.ask("update-index", "-z", "--add", "--remove", "--replace", "--stdin", feed=feed)
-    return Tree(id=git.line("write-tree"), left_out=tuple(left_out), no_new=no_new)
+        git.ask("update-index", "-z", "--add", "--replace", how, "--stdin", feed=feed)
+
+
+def _beyond_link(root: str, name: str) -> bool:
+    folder = os.path.dirname(name)  # noqa: PTH120
+    while folder:
+        if os.path.islink(f"{root}/{folder}"):  # noqa: PTH114
+            return True
+        folder = os.path.dirname(folder)  # noqa: PTH120
+    return False
 
 
 def _differing(git: Git) -> tuple[list[str], list[str]]:

@@ -200,6 +200,11 @@ def _put(path: str, data: bytes) -> None:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), path)
 
 
+def next_number(task_dir: Path) -> int:
+    """The number that the task's next run will have. Only for the holder of its lease."""
+    return max(_numbers(f"{task_dir}/runs"), default=0) + 1
+
+
 def all_runs(task_dir: Path) -> list[Run]:
     """The task's prepared runs, oldest first."""
     return list(reversed(list(newest_first(task_dir))))
