@@ -1,4 +1,4 @@
-"""`fleet resume`: the end of `fleet pause`."""
+"""`fleet resume`: the end of `fleet pause`, and of a coder's hold."""
 
 import click
 
@@ -7,9 +7,28 @@ from fleet.control.supervision import is_supervised, resume
 
 
 @click.command("resume")
-def command() -> None:
-    """Start runs again after `fleet pause`."""
+@click.option(
+    "--retry-stopped", is_flag=True, help="Try the tasks again that `fleet stop --all` stopped."
+)
+def command(retry_stopped: bool) -> int:
+    """Start runs again after `fleet pause` or `fleet stop --all`."""
+    from fleet.control import brake
+
     fleet = control.opened()
     click.echo("Resumed." if resume(fleet) else "Nothing was paused.")
+    code = 0
+    if retry_stopped:
+        done = brake.retry_stopped(fleet)
+        if done.again:
+            click.echo(f"Tried again: {', '.join(done.again)}")
+        for task_id, why in done.not_yet.items():
+            click.echo(f"Not yet: {task_id}: {why}", err=True)
+        if done.not_yet:
+            click.echo("A supervisor has to settle it first: fleet run. Then once more.", err=True)
+        code = 1 if done.not_yet else 0
+    elif left := brake.stopped_tasks(fleet.home):
+        click.echo(f"Stopped before and still blocked: {', '.join(left)}")
+        click.echo("To go on with them: fleet resume --retry-stopped, or fleet retry ID")
     if not is_supervised(fleet):
         click.echo("No supervisor is running. Start one: fleet run", err=True)
+    return code

@@ -111,12 +111,12 @@ def paused_since(home: Home) -> datetime | None:
         return None
 
 
-def pause(fleet: Control) -> bool:
+def pause(home: Home) -> bool:
     """Let no new run begin until `resume`. False: it was so already."""
-    if paused_since(fleet.home) is not None:
+    if paused_since(home) is not None:
         return False
-    write_atomically(fleet.home.path / PAUSED, b"")
-    _wake(fleet.home)
+    write_atomically(home.path / PAUSED, b"")
+    _wake(home)
     return True
 
 

@@ -25,6 +25,7 @@ from fleet.supervisor.runs import Runs, context_of, state_now
 from fleet.supervisor.settle import blocked, released, spread, stopped
 from fleet.supervisor.settling import Settling
 from fleet.supervisor.shims import make_shims
+from fleet.supervisor.state import paused
 from fleet.taskdir import Home
 from fleet.taskdir.rundir import Run, latest_run
 
@@ -150,6 +151,8 @@ class Work:
             self._go_on(Unclear(lease, run))
         elif self.stopping is not None:
             self._settling.settle(lease, released("claimed as the supervisor ended"), task_dir)
+        elif paused(self.home):
+            self._settling.settle(lease, released("claimed as fleet was paused"), task_dir)
         else:
             self._begin(lease, task_dir)
 

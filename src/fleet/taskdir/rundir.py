@@ -101,6 +101,8 @@ class Exit(Struct, frozen=True, kw_only=True):
     error: SpawnError | None = None
     #: The stop that the keeper was asked for before the agent ended.
     stop: Literal["graceful", "now"] | None = None
+    #: Seconds from the first word to stop until nothing of the tree was left.
+    stop_seconds: float | None = None
     started_at: datetime
     ended_at: datetime
     #: The agent's life on the monotonic clock.
