@@ -10,11 +10,23 @@ from fleet.control.supervision import is_supervised, resume
 @click.option(
     "--retry-stopped", is_flag=True, help="Try the tasks again that `fleet stop --all` stopped."
 )
-def command(retry_stopped: bool) -> int:
-    """Start runs again after `fleet pause` or `fleet stop --all`."""
+@click.option(
+    "--coder", metavar="NAME", help="Give a coder work again that got none, as its runs failed."
+)
+def command(retry_stopped: bool, coder: str | None) -> int:
+    """Start runs again after `fleet pause` or `fleet stop --all`.
+
+    With --coder: give work to a coder that fleet holds (see `fleet status`), and nothing else.
+    """
     from fleet.control import brake
 
     fleet = control.opened()
+    if coder is not None:
+        from fleet.control.steering import give_work
+
+        tasks = give_work(fleet, coder)
+        click.echo(f"{coder} gets work again; {len(tasks)} tasks waited for it.")
+        return 0
     click.echo("Resumed." if resume(fleet) else "Nothing was paused.")
     code = 0
     if retry_stopped:

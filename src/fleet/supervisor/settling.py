@@ -11,10 +11,12 @@ from fleet.coders.base import Coder
 from fleet.config import Config
 from fleet.queue.base import LeaseLost
 from fleet.schemas import Failed, Lease, RateLimited, Released, Task
+from fleet.schemas.units import shown_span
 from fleet.supervisor import events
+from fleet.supervisor.breaker import Breaker, Note, fault_of, spared
 from fleet.supervisor.cooling import Cooling
 from fleet.supervisor.desk import Desk
-from fleet.supervisor.ending import end_of
+from fleet.supervisor.ending import end_of, program_missing
 from fleet.supervisor.history import Ending, read_ending, write_ending
 from fleet.supervisor.live import Live, Over
 from fleet.supervisor.log import Log
@@ -25,9 +27,15 @@ class Settling:
     """Settles leases, and remembers what follows from it: who rests, and when tasks come back."""
 
     def __init__(
-        self, cooling: Cooling, desk: Desk, log: Log, clock: Callable[[], datetime]
+        self,
+        cooling: Cooling,
+        breaker: Breaker,
+        desk: Desk,
+        log: Log,
+        clock: Callable[[], datetime],
     ) -> None:
         self.cooling = cooling
+        self.breaker = breaker
         self._desk = desk
         self._log = log
         self._now = clock
@@ -42,6 +50,7 @@ class Settling:
         known = read_ending(live.run)
         ending = known or end_of(live, state, config, now, random.random())  # noqa: S311
         self._cool(live.coder, ending, now)
+        ending = self._judge(live, ending, now, missing=program_missing(state))
         if not (live.adopted and events.ends_with(live.run, "fleet_ended")):
             live.note("fleet_ended", now, outcome=type(ending.outcome).__name__, why=ending.why)
         evidence = partial(write_ending, live.run, ending) if known is None else _nothing
@@ -56,6 +65,30 @@ class Settling:
                 self.cooling.cool(coder.name, now + UNDATED_LIMIT, now)
             case _:
                 pass
+
+    def _judge(self, live: Live, ending: Ending, now: datetime, *, missing: bool) -> Ending:
+        """Hold a coder that fails again and again; the ending, which spares a failed probe."""
+        fault = fault_of(ending, missing=missing)
+        coder, task_id = live.coder, live.task_id
+        probe = self.breaker.probed(coder.name, coder.model, task_id)
+        if fault == "unknown":
+            self.breaker.give_up_probe(task_id)
+            return ending
+        note = Note(task_id, live.run.number, fault)
+        version = live.reading.version
+        news = self.breaker.note(coder.name, coder.model, version, ending, note, now)
+        for name, held in news:
+            if held is None:
+                self._log.say("breaker_closed", f"{name} works again and gets work")
+                continue
+            again = "still gets" if held.since < now else "gets"
+            pause = shown_span((held.until - now).total_seconds())
+            text = f"{name} {again} no work for {pause}: {held.text}"
+            way = f"Then one task tries it. To go on at once: fleet resume --coder {held.coder}"
+            self._log.say("breaker_open", f"{text}. {way}", coder=name)
+            if probe:
+                ending = spared(ending, held)
+        return ending
 
     def settle(
         self,

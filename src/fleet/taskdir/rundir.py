@@ -90,6 +90,12 @@ class SpawnError(Struct, frozen=True, kw_only=True):
     errno: int
     message: str
 
+    @property
+    def is_program(self) -> bool:
+        """The program is not there, or is none: nothing that another task could help."""
+        absent = (errno.ENOENT, errno.EACCES, errno.ENOEXEC, errno.ENOTDIR)
+        return self.stage == "exec" and self.errno in absent
+
 
 class Exit(Struct, frozen=True, kw_only=True):
     """How the agent's process tree ended: the content of exit.json."""
