@@ -64,6 +64,7 @@ def end_of(
         run=live.run.number,
         started=started,
         spawn_error=_spawn_error(live.run, state),
+        program_missing=program_missing(state),
         said=words,
         verdict=judged,
         attempts=past.attempts,
@@ -140,6 +141,11 @@ def _by_coder(coder: Coder, live: Live, state: Ended) -> Outcome:
     if live.trouble and isinstance(outcome, Failed):
         return structs.replace(outcome, detail=f"{outcome.detail} ({live.trouble})".strip())
     return outcome
+
+
+def program_missing(state: Over) -> bool:
+    """The coder's program is not there to be run."""
+    return isinstance(state, Ended) and bool(state.exit.error and state.exit.error.is_program)
 
 
 def _spawn_error(run: Run, state: Over) -> str:

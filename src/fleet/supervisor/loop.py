@@ -164,7 +164,12 @@ class Supervisor:
             self.desk.waiting_tasks(self._note_idle)
 
     def _note_idle(self, waiting: list[Task]) -> None:
-        self.idle = not waiting
+        held = [task.id for task in waiting if self.work.waits_for_coder(task)]
+        before, self.idle = self.idle, len(held) == len(waiting)
+        if held and self.idle and not before:
+            names = ", ".join(each.name for each in self.work.breaker.held())
+            text = f"{len(held)} tasks wait for {names}, which gets no work: fleet status"
+            self.log.say("idle", text)
 
     # What people want, and what time brings.
 

@@ -141,6 +141,8 @@ class Runs:
                 self._selector.unregister(fd)
             live.keeper.close()
         self._watch.drop(live.run.path)
+        # Whoever stopped it behind our back, with the brake, left word of it.
+        live.verdict = live.verdict or verdict.read(live.run)
         state = state_now(live.run)
         if isinstance(state, Over):
             live.over = state

@@ -64,6 +64,8 @@ class Facts(Struct, frozen=True, kw_only=True):
     started: bool
     #: Why its program could not be run at all; empty if it could.
     spawn_error: str = ""
+    #: And that is so for every task of this coder: the program is not there.
+    program_missing: bool = False
     said: Said
     #: What fleet makes of the run by what it saw itself.
     verdict: Verdict = Verdict()
@@ -93,6 +95,8 @@ class Decision(Struct, frozen=True, kw_only=True):
 
 def decide(outcome: Outcome, facts: Facts, now: datetime) -> Decision:
     """The one place where a run's end turns into a task's state."""
+    if facts.spawn_error and facts.program_missing:
+        return released(f"cannot start: {facts.spawn_error}")
     if facts.spawn_error:
         return blocked(f"cannot start: {facts.spawn_error}")
     if facts.verdict.trespasses:

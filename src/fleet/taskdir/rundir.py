@@ -90,6 +90,12 @@ class SpawnError(Struct, frozen=True, kw_only=True):
     errno: int
     message: str
 
+    @property
+    def is_program(self) -> bool:
+        """The program is not there, or is none: nothing that another task could help."""
+        absent = (errno.ENOENT, errno.EACCES, errno.ENOEXEC, errno.ENOTDIR)
+        return self.stage == "exec" and self.errno in absent
+
 
 class Exit(Struct, frozen=True, kw_only=True):
     """How the agent's process tree ended: the content of exit.json."""
@@ -101,6 +107,8 @@ class Exit(Struct, frozen=True, kw_only=True):
     error: SpawnError | None = None
     #: The stop that the keeper was asked for before the agent ended.
     stop: Literal["graceful", "now"] | None = None
+    #: Seconds from the first word to stop until nothing of the tree was left.
+    stop_seconds: float | None = None
     started_at: datetime
     ended_at: datetime
     #: The agent's life on the monotonic clock.
