@@ -21,6 +21,7 @@ from fleet.schemas import Lease, Request, Stopped, Task
 from fleet.supervisor.aside import Aside
 from fleet.supervisor.clerk import Clerk
 from fleet.supervisor.desk import LEASE, Desk
+from fleet.supervisor.ladder import Patience
 from fleet.supervisor.live import Live
 from fleet.supervisor.log import Log
 from fleet.supervisor.preparing import InPreparation
@@ -53,6 +54,7 @@ class Supervisor:
         coder: str | None = None,
         until_idle: bool = False,
         echo: Callable[[str], None] = print,
+        patience: Patience | None = None,
     ) -> None:
         self.home = home
         self.config = config
@@ -66,7 +68,7 @@ class Supervisor:
         self.work = Work(
             home, config,
             coder=coder, desk=self.desk, aside=self.aside, log=self.log, clock=utc,
-            selector=self.selector,
+            selector=self.selector, patience=patience,
         )  # fmt: skip
         #: How often we were asked to stop: once is polite, twice is at once.
         self.stopping = 0
@@ -108,6 +110,7 @@ class Supervisor:
         if time.monotonic() >= self._next_tick:
             self._next_tick = time.monotonic() + TICK
             self.reload()
+            self.work.watch(time.monotonic(), awake())
             self.publish()
         self.desk.tend()
         self.keep_leases()
@@ -327,7 +330,7 @@ def utc() -> datetime:
 
 
 def awake() -> float:
-    """Seconds that count while the machine sleeps, as leases do; for no other use."""
+    """Seconds that count while the machine sleeps, as leases do."""
     return time.clock_gettime(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))
 
 

@@ -76,6 +76,8 @@ class Facts(Struct, frozen=True, kw_only=True):
     full_contexts: int
     #: Runs in a row before this one that never started.
     never_started: int = 0
+    #: It carried on the session of the run before.
+    resumed: bool = False
     #: The agent's plan, its notes or its directory changed during this run.
     progress: bool
     #: Between 0 and 1, from the caller's dice: spreads those who wait for the same moment.
@@ -118,16 +120,20 @@ def decide(outcome: Outcome, facts: Facts, now: datetime) -> Decision:
             return blocked(question or "the agent blocked the task and gave no reason")
         case Stopped():
             return stopped(outcome, facts.task_id)
-        case Failed(reason=reason, detail=detail) if outcome.is_account:
+        case Failed(reason=reason, detail=detail) if outcome.is_for_a_person:
             return blocked(f"{reason}: {detail}".rstrip(": "))
+        case Failed(reason="session_not_found") if facts.resumed:
+            return released("the session that it was to carry on is gone: it begins a fresh one")
         case Failed(reason="denied", detail=detail):
             return _attempt(f"it was denied {detail or 'a tool'} {_SETTING}", facts, now)
         case Failed(reason=reason, detail=detail):
             return _attempt(f"{reason}: {detail}".rstrip(": "), facts, now)
+        case Stalled(rung="degraded"):  # the next run would lack the same
+            return blocked(_stall(outcome))
         case Stalled():
             return _attempt(_stall(outcome), facts, now)
         case LimitExceeded(limit=limit, detail=detail):
-            return _attempt(f"limit exceeded: {limit} {detail}".rstrip(), facts, now)
+            return _attempt(f"limit exceeded ({limit}): {detail}".rstrip(": "), facts, now)
         case Lost(why=why):
             return _attempt(f"lost: {why}".rstrip(": "), facts, now)
 

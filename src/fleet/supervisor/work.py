@@ -19,6 +19,7 @@ from fleet.supervisor.breaker import Breaker, Held
 from fleet.supervisor.cooling import Cooling
 from fleet.supervisor.desk import Desk
 from fleet.supervisor.history import Ending, read_ending
+from fleet.supervisor.ladder import Patience
 from fleet.supervisor.launch import (
     SHORT,
     Ready,
@@ -39,6 +40,7 @@ from fleet.supervisor.settle import blocked, released, spread, stopped
 from fleet.supervisor.settling import Settling
 from fleet.supervisor.shims import make_shims
 from fleet.supervisor.state import paused
+from fleet.supervisor.watchdog import Watchdog
 from fleet.supervisor.workspace import (
     Abandoned,
     Broken,
@@ -83,6 +85,7 @@ class Work:
         log: Log,
         clock: Callable[[], datetime],
         selector: selectors.BaseSelector,
+        patience: Patience | None = None,
     ) -> None:
         self.home = home
         self.config = config
@@ -97,6 +100,7 @@ class Work:
         self.runs = Runs(
             selector, clock, ended=self._finish, vanished=self._lose_sight, failed=self._report
         )
+        self._watchdog = Watchdog(self.runs, aside, log, clock, patience=patience)
         #: Tasks that were claimed and are about to be started.
         self._claimed: deque[Lease] = deque()
         #: Tasks whose directory is being made ready.
@@ -378,6 +382,11 @@ class Work:
             text = f"{live.task_id}: context at {full.tokens} of {full.window}, ends this session"
             self._log.say("context_pressure", text, task_dir=live.run.task_dir)
             self.runs.stop(live, full)
+        self._watchdog.heard(self.runs.grown)
+
+    def watch(self, now: float, awake: float) -> None:
+        """See how every run does, and what it used."""
+        self._watchdog.tick(now, awake)
 
     def _finish(self, live: Live, state: Over) -> bool:
         return self._settling.finish(live, state, self.config)
