@@ -30,7 +30,7 @@ class FakeLive:
         self.task_id = "fleet-1"
         self.lease = LEASE
         self.trail = Trail()
-        self.held_until = self.verdict = self.over = self.keeper = None
+        self.held_until = self.verdict = self.over = self.keeper = self.looking = None
         self.renewing = False
         self.run = type("FakeRun", (), {"task_dir": home.task("fleet-1"), "path": home.path})()
 

@@ -55,6 +55,8 @@ def outcome(
             return LimitExceeded(limit="turns", detail=detail)
         case "budget":
             return LimitExceeded(limit="cost", detail=detail)
+        case "denied":  # what was denied says more than a CLI's word for it
+            return Failed(reason=reason, detail=", ".join(sorted(set(reading.denied))) or detail)
         case _:
             return Failed(reason=reason, detail=detail)
 

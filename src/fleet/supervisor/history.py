@@ -45,6 +45,8 @@ class Ending(Struct, frozen=True, kw_only=True):
     cost_usd: float | None = None
     tool_calls: int = 0
     session_id: str = ""
+    #: The rules of evidence and scope that it broke.
+    broke: tuple[str, ...] = ()
     #: The coder whose session that is, and whether it was begun by an earlier run.
     coder: str = ""
     resumed: bool = False

@@ -84,6 +84,8 @@ class Tree:
         self.began = self.ended = (utc(), time.monotonic())
         self.status: int | None = None
         self.stop: str | None = None
+        #: When that was asked for first, on the monotonic clock.
+        self.stop_asked: float | None = None
         #: The moment from which on everything is killed; None while nobody has to go.
         self.deadline: float | None = None
         self.swept: Found = {}
@@ -153,6 +155,7 @@ class Tree:
         """Stop the agent; what an agent that has ended left behind gets no more time."""
         self.deadline = time.monotonic()
         if self.status is None:
+            self.stop_asked = self.stop_asked or self.deadline
             self.stop = "now" if now else "graceful"
             if not now:
                 self.deadline += self.spec["grace"]
@@ -190,6 +193,7 @@ class Tree:
             "signal": -code if code is not None and code < 0 else None,
             "error": error,
             "stop": self.stop,
+            "stop_seconds": self.stop_asked and time.monotonic() - self.stop_asked,
             "started_at": self.began[0],
             "ended_at": self.ended[0],
             "seconds": self.ended[1] - self.began[1],

@@ -14,13 +14,14 @@ from fleet.coders.environment import agent_env
 from fleet.coders.reading import Reading
 from fleet.config import Config
 from fleet.errors import FleetError
-from fleet.schemas import Event, Failed, Lease, Outcome, Policy, Task, Usage
+from fleet.schemas import Base, Event, Failed, Lease, Outcome, Policy, Task, Usage
 from fleet.supervisor import sequel
 from fleet.supervisor.artifacts import fingerprint
 from fleet.supervisor.history import history
 from fleet.supervisor.live import Live
 from fleet.supervisor.process import Busy, start_keeper
 from fleet.supervisor.shims import KEEPER
+from fleet.supervisor.workspace import Workspace
 from fleet.taskdir import Home
 from fleet.taskdir.place import place_of
 from fleet.taskdir.rundir import Run, Spec, new_run
@@ -51,6 +52,8 @@ class Ready(Struct, frozen=True, kw_only=True):
     coder: Coder
     env: Mapping[str, str]
     policy: Policy
+    #: The repository as the run finds it, once it was looked at.
+    base: Base | None = None
     #: What the session that is carried on had used before.
     before: Usage = Usage()
 
@@ -96,6 +99,18 @@ def make_ready(
     )
 
 
+def moved(home: Home, ready: Ready, workspace: Workspace, shims: Path) -> Ready | Unfit:
+    """The same in the directory that was prepared for it."""
+    if workspace.cwd == ready.task.cwd:
+        return structs.replace(ready, base=workspace.base)
+    task = structs.replace(ready.task, cwd=workspace.cwd)
+    try:
+        env = _env(home, ready.coder, task, shims)
+    except FleetError as error:
+        return Unfit(error.message)
+    return structs.replace(ready, task=task, env=env, base=workspace.base)
+
+
 def _env(home: Home, coder: Coder, task: Task, shims: Path) -> dict[str, str]:
     extra = {
         "FLEET_HOME": str(home.path),
@@ -139,6 +154,7 @@ def launch(
         before=ready.before,
         second_from=_second_size(coder, ready.env),
         policy=ready.policy,
+        base=ready.base,
     )
     run = new_run(task_dir, spec, prompt)
     _point_to(task_dir / "log.stderr", run)

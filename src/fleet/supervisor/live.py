@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec import Struct
@@ -18,6 +19,11 @@ from fleet.supervisor.ladder import FINE
 from fleet.supervisor.process import Ended, Keeper, NeverStarted, Vanished
 from fleet.taskdir.follow import Follower, Line
 from fleet.taskdir.rundir import Run, Spec
+
+if TYPE_CHECKING:
+    import threading
+
+    from fleet.supervisor.judging import Findings
 
 PROGRESS = "progress.json"
 _NO_WISHES = Policy()
@@ -104,6 +110,10 @@ class Live:
         self.verdict: Outcome | None = verdict.read(run) if adopted else None
         #: How its processes ended; None while they live.
         self.over: Over | None = None
+        #: Set to have it left: somebody beside the loop looks at what it left behind.
+        self.looking: threading.Event | None = None
+        #: What they found.
+        self.found: Findings | None = None
         #: Why it could not even be tried; for the words.
         self.trouble = ""
         #: The queue was asked to renew the lease, and has not answered yet.

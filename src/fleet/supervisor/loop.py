@@ -24,6 +24,7 @@ from fleet.supervisor.desk import LEASE, Desk
 from fleet.supervisor.ladder import Patience
 from fleet.supervisor.live import Live
 from fleet.supervisor.log import Log
+from fleet.supervisor.preparing import InPreparation
 from fleet.supervisor.settle import LEASE_LOST, SHUTDOWN
 from fleet.supervisor.sole import owner_of, sole_supervisor
 from fleet.supervisor.state import Snapshot, paused, room, write_snapshot
@@ -166,7 +167,12 @@ class Supervisor:
             self.desk.waiting_tasks(self._note_idle)
 
     def _note_idle(self, waiting: list[Task]) -> None:
-        self.idle = not waiting
+        held = [task.id for task in waiting if self.work.waits_for_coder(task)]
+        before, self.idle = self.idle, len(held) == len(waiting)
+        if held and self.idle and not before:
+            names = ", ".join(each.name for each in self.work.breaker.held())
+            text = f"{len(held)} tasks wait for {names}, which gets no work: fleet status"
+            self.log.say("idle", text)
 
     # What people want, and what time brings.
 
@@ -177,7 +183,7 @@ class Supervisor:
 
     def ours(self, request: Request) -> bool:
         """On a shared queue a wish is for the supervisor that runs the task."""
-        return not self._shared or self.work.runs.get(request.task_id) is not None
+        return not self._shared or request.task_id in [t.task_id for t in self.work.tended()]
 
     def obey(self, request: Request) -> None:
         why = Stopped(by=request.asked_by or "a person")
@@ -190,18 +196,20 @@ class Supervisor:
 
     def keep_leases(self) -> None:
         if self.desk.renew_due(awake()):
-            for live in self.work.runs:
+            for live in self.work.tended():
                 if not live.renewing:
                     live.renewing = True
                     self.desk.renew(live.lease, partial(self._renewed, live, live.lease, awake()))
 
-        for live in self.work.runs if self._shared else ():
+        for live in self.work.tended() if self._shared else ():
             if live.held_until is None:
                 live.held_until = awake() + LEASE.total_seconds()
             elif awake() >= live.held_until:
                 self._lose(live, live.lease, "the queue could not be reached to renew it")
 
-    def _renewed(self, live: Live, lease: Lease, asked: float, answer: Lease | LeaseLost) -> None:
+    def _renewed(
+        self, live: Live | InPreparation, lease: Lease, asked: float, answer: Lease | LeaseLost
+    ) -> None:
         live.renewing = False
         if isinstance(answer, LeaseLost):
             self._lose(live, lease, answer.why)
@@ -211,7 +219,7 @@ class Supervisor:
 
     def look_at_leases(self) -> None:
         """Somebody may have closed or taken what we run: compare, and stop what is not ours."""
-        leases = [(live, live.lease) for live in self.work.runs]
+        leases = [(live, live.lease) for live in self.work.tended()]
 
         def compare(tasks: list[Task]) -> None:
             held = {task.id: task.fence for task in tasks}
@@ -222,14 +230,12 @@ class Supervisor:
         if leases:
             self.desk.leased(compare)
 
-    def _lose(self, live: Live, lease: Lease, why: str) -> None:
+    def _lose(self, live: Live | InPreparation, lease: Lease, why: str) -> None:
         """Stop a run that may have lost its lease, unless it has another by now, or is over."""
-        known = self.work.runs.get(live.task_id) is live and live.lease.fence == lease.fence
-        if not known or live.over is not None or live.verdict is not None:
+        if live.lease.fence != lease.fence or not self.work.lose(live, Stopped(by=LEASE_LOST)):
             return
-        self.work.runs.stop(live, Stopped(by=LEASE_LOST))
         text = f"{live.task_id}: stopped, the lease is lost: {why}"
-        self.log.say("lease_lost", text, task_dir=live.run.task_dir)
+        self.log.say("lease_lost", text, task_dir=self.home.task(live.task_id))
 
     def reload(self) -> None:
         """Apply runtime.toml as it is now; a broken one changes nothing and is reported once."""

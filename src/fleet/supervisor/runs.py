@@ -28,13 +28,14 @@ class Runs:
         selector: selectors.BaseSelector,
         clock: Callable[[], datetime],
         *,
-        ended: Callable[[Live, Over], None],
+        ended: Callable[[Live, Over], bool],
         vanished: Callable[[Live], None],
         failed: Callable[[Live, OSError], None],
     ) -> None:
         self._selector = selector
         self._now = clock
-        #: A run is over, and all that it printed is read. It may raise OSError: once more later.
+        #: A run is over, and all that it printed is read. False: it is being looked at, and is to
+        #: be asked for again. It may raise OSError: once more later.
         self._ended = ended
         #: A keeper is gone, and it is not known yet what became of the run.
         self._vanished = vanished
@@ -112,7 +113,9 @@ class Runs:
                 verdict.record(live.run, why)
             except OSError as error:
                 self._failed(live, error)  # it only matters if we die before the run has
-        if tell and live.keeper is not None:
+        if live.looking is not None:
+            live.looking.set()
+        elif tell and live.keeper is not None:
             # Not by what it has written: it may be just about to write that it has started.
             identity.send(live.keeper.who, signal.SIGINT if now else signal.SIGTERM)
 
@@ -134,7 +137,8 @@ class Runs:
         for live in self:
             if live.over is None and (live.keeper is None or live.keeper.fileno() is None):
                 self._see_end(live)  # no pidfd on this system: ask
-            if live.over is not None and live.task_id not in self._behind:
+            looked_at = live.looking is not None and live.found is None
+            if live.over is not None and live.task_id not in self._behind and not looked_at:
                 self._conclude(live, live.over)
 
     def _see_end(self, live: Live) -> None:
@@ -146,6 +150,8 @@ class Runs:
                 self._selector.unregister(fd)
             live.keeper.close()
         self._watch.drop(live.run.path)
+        # Whoever stopped it behind our back, with the brake, left word of it.
+        live.verdict = live.verdict or verdict.read(live.run)
         state = state_now(live.run)
         if isinstance(state, Over):
             live.over = state
@@ -158,7 +164,8 @@ class Runs:
         if time.monotonic() < self._stuck.get(live.task_id, 0.0):
             return
         try:
-            self._ended(live, state)
+            if not self._ended(live, state):
+                return
         except OSError as error:
             if live.task_id not in self._stuck:
                 self._failed(live, error)

@@ -97,6 +97,12 @@ class SpawnError(Struct, frozen=True, kw_only=True):
     errno: int
     message: str
 
+    @property
+    def is_program(self) -> bool:
+        """The program is not there, or is none: nothing that another task could help."""
+        absent = (errno.ENOENT, errno.EACCES, errno.ENOEXEC, errno.ENOTDIR)
+        return self.stage == "exec" and self.errno in absent
+
 
 class Exit(Struct, frozen=True, kw_only=True):
     """How the agent's process tree ended: the content of exit.json."""
@@ -109,6 +115,8 @@ class Exit(Struct, frozen=True, kw_only=True):
     #: The stop that the keeper was asked for before the agent ended, or that it came to itself
     #: when the run's time was up.
     stop: Literal["graceful", "now", "timeout"] | None = None
+    #: Seconds from the first word to stop until nothing of the tree was left.
+    stop_seconds: float | None = None
     started_at: datetime
     ended_at: datetime
     #: The agent's life on the monotonic clock.
@@ -175,14 +183,16 @@ class Run(Struct, frozen=True):
         write_atomically(self.path / "fence", b"")
 
 
-def new_run(task_dir: Path, spec: Spec, prompt: bytes | None = None) -> Run:
+def new_run(
+    task_dir: Path, spec: Spec, prompt: bytes | None = None, *, folder: str = "runs"
+) -> Run:
     """The task's next run, ready for a keeper.
 
     A number is taken by making its directory, so two callers never share one; a caller that
     dies half-way leaves a directory without run.json, which is no run. Nothing is forced to the
     disk: a power cut ends the run as well, and what it came to is the keeper's to tell.
     """
-    folder = f"{task_dir}/runs"
+    folder = f"{task_dir}/{folder}"
     os.makedirs(folder, 0o700, exist_ok=True)  # noqa: PTH103 - each run pays for every Path
     number = max(_numbers(folder), default=0) + 1
     while True:
@@ -206,6 +216,11 @@ def _put(path: str, data: bytes) -> None:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), path)
 
 
+def next_number(task_dir: Path) -> int:
+    """The number that the task's next run will have. Only for the holder of its lease."""
+    return max(_numbers(f"{task_dir}/runs"), default=0) + 1
+
+
 def all_runs(task_dir: Path) -> list[Run]:
     """The task's prepared runs, oldest first."""
     return list(reversed(list(newest_first(task_dir))))
@@ -215,9 +230,9 @@ def latest_run(task_dir: Path) -> Run | None:
     return next(newest_first(task_dir), None)
 
 
-def newest_first(task_dir: Path) -> Iterator[Run]:
+def newest_first(task_dir: Path, folder: str = "runs") -> Iterator[Run]:
     """The task's prepared runs, latest first."""
-    folder = f"{task_dir}/runs"
+    folder = f"{task_dir}/{folder}"
     for number in sorted(_numbers(folder), reverse=True):
         if os.path.exists(f"{folder}/{number}/run.json"):  # noqa: PTH110 - each run pays
             yield Run(Path(f"{folder}/{number}"))
