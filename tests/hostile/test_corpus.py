@@ -55,6 +55,7 @@ class Corpus:
             "HOME": str(self.user),
             "FLEET_HOME": str(self.home.path),
             "CLAUDE_CONFIG_DIR": str(self.user / ".claude"),
+            "PYTHONPATH": str(AGENT.parents[2]),
         }
         self._pattern = self._repository(root / "pattern")
         self.queue = open_embedded(self.home.path)
@@ -91,7 +92,7 @@ class Corpus:
     def run(self):
         with (self.root / "screen").open("ab") as screen:
             supervisor = subprocess.Popen(
-                [sys.executable, "-m", "fleet", "run", "--until-idle"],
+                [sys.executable, "-m", "tests.hostile.supervise"],
                 env=self.env, stdin=subprocess.DEVNULL, stdout=screen, stderr=screen,
             )  # fmt: skip
         try:
@@ -129,7 +130,7 @@ def test_a_vice_meets_its_verdict_and_its_reaction(corpus, vice):
     assert ending is not None, f"nothing was decided; the task is {task.status}"
     assert (task.status, type(ending.outcome).__name__) == (vice.status, vice.outcome), ending.why
     assert vice.why in ending.why
-    assert set(vice.broke) <= set(ending.broke)
+    assert set(vice.broke) <= set(ending.broke), ending.why
     if vice.honest:
         assert corpus.receipt(vice.name).verdict.state == "verified"
 
