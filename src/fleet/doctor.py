@@ -36,6 +36,7 @@ def examine(env: Mapping[str, str] = os.environ) -> list[Finding]:
         _config,
         _queue,
         _coder,
+        _held,
     ]
     findings: list[Finding] = []
     for check in checks:
@@ -114,6 +115,14 @@ def _coder(home: Home) -> Iterator[Finding]:
     yield Finding(
         "coder", "error", f"there is no coder {fleet.config.coder!r}", "See: fleet coders"
     )
+
+
+def _held(home: Home) -> Iterator[Finding]:
+    from fleet.supervisor.breaker import Breaker
+
+    for held in Breaker(home.path).held():
+        text = f"{held.name} gets no work since {held.since:%F %H:%M} UTC: {held.text}"
+        yield Finding("held", "warning", text, f"Mend it, then: fleet resume --coder {held.coder}")
 
 
 def _bd() -> Iterator[Finding]:

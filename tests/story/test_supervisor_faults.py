@@ -114,17 +114,6 @@ def test_an_unknown_coder_blocks_the_task(scene):
     assert "unknown coder: nobody" in scene.until_status(task, "blocked").notes
 
 
-def test_a_missing_program_blocks_the_task_at_once(scene):
-    """It is not tried again: no retry makes a program appear."""
-    scene.coder("absent", 'argv = ["no-such-agent", "{prompt}"]\n')
-    task = scene.add(WORK, coder="absent")
-    scene.supervise()
-    blocked = scene.until_status(task, "blocked")
-    assert "cannot start: no-such-agent: No such file or directory" in blocked.notes
-    assert len(scene.runs(task)) == 1
-    assert failures(scene, task) == "0"
-
-
 def test_a_coder_that_throws_hurts_only_its_own_task(scene):
     """Anybody's code may break anywhere; the supervisor goes on."""
     (scene.home.path / "coders/rude.py").write_text(

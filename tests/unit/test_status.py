@@ -60,7 +60,7 @@ def test_a_home_without_a_supervisor_still_tells_what_it_knows(fleet):
     fleet.queue.add(Draft(title="One"))
     Cooling(fleet.home.path).cool("claude", NOW + timedelta(hours=1), NOW)
     Cooling(fleet.home.path).cool("codex", NOW - timedelta(hours=1), NOW)
-    pause(fleet)
+    pause(fleet.home)
     seen = supervision(fleet, NOW)
     assert (seen.running, seen.runs, seen.slots, seen.paused) == (False, 0, 4, True)
     assert dict(seen.cooling) == {"claude": NOW + timedelta(hours=1)}
@@ -69,4 +69,9 @@ def test_a_home_without_a_supervisor_still_tells_what_it_knows(fleet):
 
 def test_pause_and_resume_say_whether_they_changed_anything(fleet):
     """Twice the same is no error."""
-    assert [pause(fleet), pause(fleet), resume(fleet), resume(fleet)] == [True, False, True, False]
+    assert [pause(fleet.home), pause(fleet.home), resume(fleet), resume(fleet)] == [
+        True,
+        False,
+        True,
+        False,
+    ]

@@ -13,5 +13,5 @@ def command() -> None:
     It outlasts a restart of the supervisor.
     """
     fleet = control.opened()
-    said = "Paused" if pause(fleet) else "Paused already"
+    said = "Paused" if pause(fleet.home) else "Paused already"
     click.echo(f"{said}: no new runs. To go on: fleet resume")

@@ -6,7 +6,7 @@ from fleet.cli.text import lines, one_line
 from fleet.control import Control
 from fleet.errors import InvalidTask
 from fleet.flags import Flag, Parsed
-from fleet.schemas import Task
+from fleet.schemas import Task, named
 from fleet.taskdir.policy import Ruled
 
 
@@ -18,7 +18,7 @@ def show(line: Parsed) -> int:
         return bd(["show", "--json", "--", task_id])
     fleet = control.opened()
     task = fleet.get(task_id)
-    for name, value in [*_head(task), *_place(fleet, task), *_tail(task)]:
+    for name, value in [*_head(task), *_place(fleet, task), *_last_run(fleet, task), *_tail(task)]:
         print(f"{name + ':':<13}{value}")
     for name, text in (("notes", task.notes), ("description", task.description)):
         if text:
@@ -59,10 +59,22 @@ def _rules(ruled: Ruled) -> list[tuple[str, str, bool]]:
     rows += [("pinned", one_line(line), "pins" in own) for line in policy.pins]
     rows += [("scope", one_line(line), "scope" in own) for line in policy.scope]
     rows += [("isolation", policy.isolation, "isolation" in own)]
+    rows += [("needs", one_line(line), "needs" in own) for line in policy.needs]
     shown = policy.limits.shown()
     rows += [("limits", f"{name} {shown[name]}", True) for name in shown if name in own]
     rest = ", ".join(f"{name} {shown[name]}" for name in shown if name not in own)
     return [*rows, ("limits", rest, False)] if rest else rows
+
+
+def _last_run(fleet: Control, task: Task) -> list[tuple[str, str]]:
+    """How the last run that is over ended, by its typed reason."""
+    from fleet.supervisor.history import read_ending
+    from fleet.taskdir.rundir import newest_first
+
+    for run in newest_first(fleet.home.task(task.id)):
+        if (ending := read_ending(run)) is not None:
+            return [("last run", f"{run.number}: {named(ending.outcome)}: {one_line(ending.why)}")]
+    return []
 
 
 def _tail(task: Task) -> list[tuple[str, str]]:

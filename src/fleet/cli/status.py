@@ -8,6 +8,7 @@ from fleet import control
 from fleet.cli.text import duration, moment, one_line
 from fleet.control.supervision import Supervision, supervision
 from fleet.schemas import STATUSES
+from fleet.supervisor.breaker import Held
 
 
 @click.command("status")
@@ -43,6 +44,7 @@ def rows(seen: Supervision, now: datetime) -> list[tuple[str, str]]:
         ("cooling", f"{coder} until {moment(until, now)} (in {_in(until, now)})")
         for coder, until in sorted(seen.cooling.items())
     ]
+    rows += [("held", _held(held, now)) for held in seen.held]
     rows.append(("queue", seen.queue_problem or f"{seen.queue}, {_tasks(seen)}"))
     if seen.lost_log_lines:
         rows.append(("log", f"{seen.lost_log_lines} lines could not be written: is the disk full?"))
@@ -58,6 +60,11 @@ def _supervisor(seen: Supervision, now: datetime) -> str:
 
 def _in(until: datetime, now: datetime) -> str:
     return duration((until - now).total_seconds())
+
+
+def _held(held: Held, now: datetime) -> str:
+    tried = f"tried again at {moment(held.until, now)}" if held.until > now else "tried next"
+    return f"{held.name}, {tried}: {held.text}. To go on: fleet resume --coder {held.coder}"
 
 
 def _tasks(seen: Supervision) -> str:

@@ -1,24 +1,57 @@
-"""`fleet stop`: end one task's run."""
+"""`fleet stop`: end one task's run, or all of them."""
+
+import os
 
 import click
 
-from fleet import control
-from fleet.cli.task_ids import task_id
+from fleet import control, taskdir
+from fleet.cli.task_ids import completer
 from fleet.cli.text import one_line
-from fleet.control.stopping import stop
-from fleet.control.supervision import is_supervised
+from fleet.control import Control
+from fleet.errors import BadInput, QueueError
+from fleet.taskdir import Home
 
 
 @click.command("stop")
-@task_id("in_progress")
-@click.option("--now", is_flag=True, help="Kill it at once instead of letting it end by itself.")
-def command(task_id: str, now: bool) -> int:
+@click.argument("task_id", metavar="[ID]", required=False, shell_complete=completer("in_progress"))
+@click.option("--all", "everything", is_flag=True, help="Every run of this home, and pause.")
+@click.option("--now", is_flag=True, help="Kill at once instead of letting it end by itself.")
+@click.option("--json", "as_json", is_flag=True, help="How it went, as a JSON object.")
+def command(task_id: str | None, everything: bool, now: bool, as_json: bool) -> int:
     """Stop a task's agent, with all that it started, and block the task.
 
     It has grace_s seconds (runtime.toml) to end by itself. `fleet retry` puts the task back.
+
+    With --all no new run begins until `fleet resume`. `fleet stop --all --now` is the emergency
+    brake: it needs neither a supervisor nor a queue that answers.
+
+    Exit code: 0 all of it is gone, 1 something is left.
     """
-    fleet = control.opened()
-    end = stop(fleet, fleet.get(task_id), now=now)
+    if (task_id is None) is not everything:
+        raise BadInput("give a task's id, or --all", hint="See the runs: fleet tasks")
+    if task_id is None:
+        # Without the settings: nobody looks for a typing error while agents run wild.
+        home = taskdir.opened(taskdir.home_from(os.environ))
+        return _all(home, now=now, as_json=as_json)
+    return _one(control.opened(), task_id, now=now, as_json=as_json)
+
+
+def _one(fleet: Control, task_id: str, *, now: bool, as_json: bool) -> int:
+    from fleet.control.stopping import stop, stop_blindly
+    from fleet.control.supervision import is_supervised
+
+    try:
+        end = stop(fleet, fleet.get(task_id), now=now)
+    except QueueError as error:
+        if not now:
+            raise
+        click.echo(f"The queue does not answer: {error.message}", err=True)
+        end = stop_blindly(fleet, task_id)
+    if as_json:
+        from fleet.cli.shapes import pretty
+
+        click.echo(pretty(end))
+        return 0 if end.ended else 1
     if not end.ended:
         click.echo(f"{end.task_id} was told to stop and has not ended yet.", err=True)
         click.echo(f"See it: fleet tasks. Kill it: fleet stop {end.task_id} --now", err=True)
@@ -29,3 +62,31 @@ def command(task_id: str, now: bool) -> int:
     elif not end.settled:
         click.echo("No supervisor is running: the task is settled when one starts (fleet run).")
     return 0
+
+
+def _all(home: Home, *, now: bool, as_json: bool) -> int:
+    from fleet.control.brake import stop_all
+
+    end = stop_all(home, now=now)
+    if as_json:
+        from fleet.cli.shapes import pretty
+
+        click.echo(pretty(end))
+        return 0 if end.gone else 1
+    names = ", ".join(run.task_id for run in end.runs)
+    gone = sum(run.gone for run in end.runs)
+    if end.runs:
+        click.echo(f"Stopped {gone} of {len(end.runs)} runs in {end.seconds:.1f} s: {names}")
+    else:
+        click.echo("Nothing was running.")
+    for run in end.runs:
+        if not run.gone:
+            pids = ", ".join(map(str, run.left))
+            click.echo(f"{run.task_id} withstands: processes {pids} are left.", err=True)
+    click.echo("Paused: no new runs. To go on: fleet resume")
+    if end.runs:
+        click.echo(
+            "The stopped tasks are blocked. To go on with them too: fleet resume --retry-stopped;"
+            " with one of them: fleet retry ID"
+        )
+    return 0 if end.gone else 1

@@ -12,9 +12,11 @@ import click
 from msgspec import structs
 
 from fleet import control
+from fleet.cli.text import one_line
 from fleet.control import Control
 from fleet.control.tasks import InProgress, in_progress
 from fleet.errors import BadInput, QueueError
+from fleet.supervisor.breaker import Breaker
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -45,11 +47,15 @@ def command(limit: int, as_json: bool, watch: bool) -> None:
         _watch(fleet, limit)
         return
     tasks = in_progress(fleet)
+    held = Breaker(fleet.home.path).held()
     if as_json:
         from fleet.cli.shapes import pretty
 
         click.echo(pretty([_shape(task) for task in tasks[:limit]]))
         return
+    for each in held:
+        text = f"{each.name} gets no work: {each.text}. To go on: fleet resume --coder {each.coder}"
+        click.echo(one_line(text), err=True)
     if not tasks:
         click.echo(NOTHING)
         return

@@ -4,11 +4,13 @@ import os
 from collections.abc import Mapping
 
 from fleet.control import Control
-from fleet.errors import Refused
+from fleet.errors import InvalidTask, Refused
+from fleet.queue.base import Filter
 from fleet.queue.bd.actor import actor
-from fleet.schemas import Task
+from fleet.schemas import Released, Task
 from fleet.supervisor import process
-from fleet.supervisor.history import forgive
+from fleet.supervisor.breaker import Breaker
+from fleet.supervisor.history import forgive, history
 from fleet.supervisor.process import Running
 from fleet.taskdir.rundir import latest_run
 
@@ -18,6 +20,28 @@ def retry(fleet: Control, task: Task, *, env: Mapping[str, str] = os.environ) ->
     check_reopenable(fleet, task)
     forgive(fleet.home.task(task.id))
     return reopen_task(fleet, task, by=actor(env))
+
+
+def give_work(fleet: Control, coder: str, *, env: Mapping[str, str] = os.environ) -> list[Task]:
+    """Close a coder's breaker by hand; the tasks that had to wait for it and do no more."""
+    fleet.check_coder(coder.partition("/")[0])
+    if not Breaker(fleet.home.path).reset(coder):
+        raise Refused(f"{coder} is not held: it gets work", hint="See who is: fleet status")
+    waiting = [task for task in fleet.queue.find(Filter(statuses=("open",))) if task.not_before]
+    mine = [task for task in waiting if _waits_for(fleet, task, coder.partition("/")[0])]
+    return [reopen_task(fleet, task, by=actor(env)) for task in mine]
+
+
+def _waits_for(fleet: Control, task: Task, coder: str) -> bool:
+    """It was put off for its coder, not for a failure of its own."""
+    try:
+        if fleet.place(task).coder != coder:
+            return False
+    except InvalidTask:
+        return False
+    last = history(fleet.home.task(task.id)).last
+    own = last.settlement.not_before if last and isinstance(last.settlement, Released) else None
+    return last is None or not last.counts or own != task.not_before
 
 
 def check_reopenable(fleet: Control, task: Task) -> None:

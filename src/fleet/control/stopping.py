@@ -1,7 +1,8 @@
-"""`fleet stop`: end one task's run for certain, with the supervisor, or without it.
+"""`fleet stop ID`: end one task's run for certain, with the supervisor, or without it.
 
-The supervisor is asked first, since it knows best. If there is none, or it does not act, the
-run's keeper is told directly, and what happened is left in writing for whoever settles the task.
+The supervisor is asked first, since it knows best. If there is none, or it does not act, or it has
+to be at once, the run itself is stopped, and what happened is left in writing for whoever settles
+the task.
 """
 
 import os
@@ -15,9 +16,11 @@ from fleet.control import Control
 from fleet.control.steering import lives, way_on
 from fleet.control.tasks import is_of_lease, known_owner, read_progress
 from fleet.errors import InvalidTask, Refused
+from fleet.queue import PREFIX
 from fleet.queue.bd.actor import actor
 from fleet.schemas import Status, Stopped, Task
 from fleet.supervisor import process
+from fleet.supervisor.brake import brake
 from fleet.supervisor.history import Ending, history, read_ending, write_ending
 from fleet.supervisor.process import Running
 from fleet.supervisor.settle import Facts, decide
@@ -58,19 +61,35 @@ def stop(
     _check_running(fleet, task)
     by, run = actor(env), latest_run(fleet.home.task(task.id))
     patience = (0.0 if now else _grace(fleet, run)) + margin
-    ours = task.lease_owner in (None, known_owner(fleet.home))
+    owner = known_owner(fleet.home)
+    ours = task.lease_owner in (None, owner)
+    braked = now and ours and lives(fleet, task)
+    if braked:
+        brake(fleet.home, owner, by=by, now=True, only=task.id)
     if not ours or supervisor_of(fleet.home) is not None:
-        fleet.queue.request(task.id, "stop", text="now" if now else "", asked_by=by)
+        if not braked:  # a wish that nobody needs any more could meet the task's next run
+            fleet.queue.request(task.id, "stop", text="now" if now else "", asked_by=by)
         end = _watch_the_end(fleet, task, time.monotonic() + patience)
         if end.ended or not lives(fleet, task):
             return end
         patience = margin  # it had its grace
-    elif not lives(fleet, task):
+    elif not braked and not lives(fleet, task):
         raise Refused(
             f"nothing of {task.id} is running, and no supervisor is there to settle it",
             hint="A supervisor does, as soon as it starts: fleet run",
         )
     return _tell_keeper(fleet, task, by=by, now=now, patience=patience)
+
+
+def stop_blindly(fleet: Control, task_id: str, *, env: Mapping[str, str] = os.environ) -> StopEnd:
+    """End a task's run at once without asking the queue, which does not answer."""
+    names = [task_id, f"{PREFIX}-{task_id}"]
+    task_id = next((name for name in names if fleet.home.task(name).is_dir()), task_id)
+    run, by = latest_run(fleet.home.task(task_id)), actor(env)
+    if run is None or not isinstance(process.glance(run), Running):
+        raise Refused(f"nothing of {task_id} is running here", hint="See: fleet tasks")
+    ends = brake(fleet.home, known_owner(fleet.home), by=by, now=True, only=task_id)
+    return StopEnd(task_id=task_id, ended=all(end.gone for end in ends), why=f"stopped by {by}")
 
 
 def _check_running(fleet: Control, task: Task) -> None:

@@ -13,6 +13,7 @@ from fleet.errors import FleetError
 from fleet.queue.doorbell import Doorbell
 from fleet.queue.embedded import BELL
 from fleet.supervisor import identity
+from fleet.supervisor.breaker import Breaker, Held
 from fleet.supervisor.cooling import Cooling
 from fleet.supervisor.sole import Holder, supervisor_of
 from fleet.supervisor.state import PAUSED, read_snapshot
@@ -44,6 +45,8 @@ class Supervision(Struct, frozen=True, kw_only=True):
     paused_since: datetime | None = None
     #: Coders that wait for a limit, and until when.
     cooling: Mapping[str, datetime] = field(default_factory=dict[str, datetime])
+    #: Coders that fail again and again and get no work.
+    held: tuple[Held, ...] = ()
     queue_problem: str = ""
     #: What the machine is short of, so that nothing new is started.
     shortage: str = ""
@@ -69,6 +72,7 @@ def supervision(fleet: Control, now: datetime) -> Supervision:
         paused=since is not None,
         paused_since=since,
         cooling=Cooling(fleet.home.path).active(now),
+        held=tuple(Breaker(fleet.home.path).held()),
         queue_problem=problem or (snapshot.queue_problem if holder else ""),
         shortage=snapshot.shortage if holder else "",
         lost_log_lines=snapshot.lost_log_lines if holder else 0,
@@ -111,12 +115,12 @@ def paused_since(home: Home) -> datetime | None:
         return None
 
 
-def pause(fleet: Control) -> bool:
+def pause(home: Home) -> bool:
     """Let no new run begin until `resume`. False: it was so already."""
-    if paused_since(fleet.home) is not None:
+    if paused_since(home) is not None:
         return False
-    write_atomically(fleet.home.path / PAUSED, b"")
-    _wake(fleet.home)
+    write_atomically(home.path / PAUSED, b"")
+    _wake(home)
     return True
 
 

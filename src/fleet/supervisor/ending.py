@@ -1,15 +1,23 @@
 """From a run that is over to what becomes of its task: evidence first, then the decision."""
 
-import os
 from datetime import datetime, timedelta
 from pathlib import Path
 
 from msgspec import Struct, structs
 
-from fleet.coders.base import Coder
 from fleet.config import Config
 from fleet.errors import InvalidTask
-from fleet.schemas import Failed, Finished, Lost, NeedsHuman, Outcome, Receipt, Verdict
+from fleet.schemas import (
+    Failed,
+    Finished,
+    LimitExceeded,
+    Lost,
+    NeedsHuman,
+    Outcome,
+    Receipt,
+    Verdict,
+)
+from fleet.schemas.units import shown_span
 from fleet.supervisor.artifacts import fingerprint
 from fleet.supervisor.evidence import findings
 from fleet.supervisor.history import Ending, history
@@ -19,7 +27,7 @@ from fleet.supervisor.process import Ended, NeverStarted, Vanished
 from fleet.supervisor.receipts import receipt_of, seen_of
 from fleet.supervisor.settle import Facts, decide
 from fleet.taskdir import said
-from fleet.taskdir.plain import open_plain
+from fleet.taskdir.plain import tail
 from fleet.taskdir.rundir import Run
 
 #: How much of stderr may tell why a CLI ended.
@@ -64,12 +72,14 @@ def end_of(
         run=live.run.number,
         started=started,
         spawn_error=_spawn_error(live.run, state),
+        program_missing=program_missing(state),
         said=words,
         verdict=judged,
         attempts=past.attempts,
         retry_limit=config.retry_limit,
         full_contexts=past.full_contexts,
         never_started=past.never_started,
+        resumed=live.resumed,
         progress=progress,
         jitter=jitter,
         wait=timedelta(seconds=config.retry_wait_s),
@@ -92,6 +102,10 @@ def end_of(
         tool_calls=live.reading.tool_calls,
         session_id=live.reading.session_id,
         broke=tuple(finding.rule for finding in (*judged.findings, *judged.trespasses)),
+        coder=live.coder.name,
+        resumed=live.resumed,
+        session_usage=live.reading.session_usage,
+        cut_off=live.cut_off or live.trail.at_work,
     )
     return End(ending, structs.replace(receipt, verdict=judged, why=decision.why))
 
@@ -122,7 +136,10 @@ def outcome_of(live: Live, state: Over, words: said.Said, *, abandoned: bool = F
         return NeedsHuman(question=words.blocked)
     match state:
         case Ended():
-            return _by_coder(live.coder, live, state)
+            if state.exit.stop == "timeout":
+                lasted = shown_span(state.exit.seconds)
+                return LimitExceeded(limit="time", detail=f"it ran for {lasted}")
+            return by_stream(live, state.exit.code, state.exit.signal)
         case Vanished():
             return Lost(why=live.trouble or "its keeper was killed")
         case NeverStarted():
@@ -131,15 +148,21 @@ def outcome_of(live: Live, state: Over, words: said.Said, *, abandoned: bool = F
             return Lost(why=why)
 
 
-def _by_coder(coder: Coder, live: Live, state: Ended) -> Outcome:
-    code, number = state.exit.code, state.exit.signal
+def by_stream(live: Live, code: int | None, number: int | None) -> Outcome:
+    """How a run ended, by what its coder makes of its stream and of its process's end."""
+    coder = live.coder
     try:
-        outcome = coder.outcome(live.reading, code, number, stderr=_tail(live.run))
+        outcome = coder.outcome(live.reading, code, number, stderr=tail(live.run.stderr, _STDERR))
     except Exception as error:  # noqa: BLE001 - a coder may be anybody's code
         outcome = Failed(reason="unknown", detail=f"{coder.name}: {type(error).__name__}: {error}")
     if live.trouble and isinstance(outcome, Failed):
         return structs.replace(outcome, detail=f"{outcome.detail} ({live.trouble})".strip())
     return outcome
+
+
+def program_missing(state: Over) -> bool:
+    """The coder's program is not there to be run."""
+    return isinstance(state, Ended) and bool(state.exit.error and state.exit.error.is_program)
 
 
 def _spawn_error(run: Run, state: Over) -> str:
@@ -152,18 +175,3 @@ def _spawn_error(run: Run, state: Over) -> str:
     except InvalidTask:
         place = error.stage
     return f"{place}: {error.message}"
-
-
-def _tail(run: Run) -> str:
-    """The last words on stderr."""
-    try:
-        fd = open_plain(run.stderr)
-    except InvalidTask:
-        return ""
-    if fd is None:
-        return ""
-    try:
-        size = os.fstat(fd).st_size
-        return os.pread(fd, _STDERR, max(0, size - _STDERR)).decode(errors="replace")
-    finally:
-        os.close(fd)

@@ -94,6 +94,16 @@ def marks_above(pid: int) -> list[str]:
     return found
 
 
+def bearers(prefix: str) -> dict[str, list[Row]]:
+    """The living processes that bear a mark that begins so, by that mark. One look at all."""
+    found: dict[str, list[Row]] = {}
+    for pid in _pids():
+        mark = _mark(pid)
+        if mark.startswith(prefix) and (row := _row(pid)) is not None:
+            found.setdefault(mark, []).append(row)
+    return found
+
+
 def holders(lock: Path) -> list[ProcessId]:
     """Every process through which the lock at this path is held. Empty where we cannot know."""
     if not LINUX:

@@ -21,6 +21,7 @@ from fleet.schemas import Lease, Request, Stopped, Task
 from fleet.supervisor.aside import Aside
 from fleet.supervisor.clerk import Clerk
 from fleet.supervisor.desk import LEASE, Desk
+from fleet.supervisor.ladder import Patience
 from fleet.supervisor.live import Live
 from fleet.supervisor.log import Log
 from fleet.supervisor.preparing import InPreparation
@@ -55,6 +56,7 @@ class Supervisor:
         coder: str | None = None,
         until_idle: bool = False,
         echo: Callable[[str], None] = print,
+        patience: Patience | None = None,
     ) -> None:
         self.home = home
         self.config = config
@@ -68,7 +70,7 @@ class Supervisor:
         self.work = Work(
             home, config,
             coder=coder, desk=self.desk, aside=self.aside, log=self.log, clock=utc,
-            selector=self.selector,
+            selector=self.selector, patience=patience,
         )  # fmt: skip
         #: How often we were asked to stop: once is polite, twice is at once.
         self.stopping = 0
@@ -110,6 +112,7 @@ class Supervisor:
         if time.monotonic() >= self._next_tick:
             self._next_tick = time.monotonic() + TICK
             self.reload()
+            self.work.watch(time.monotonic(), awake())
             self.publish()
         self.desk.tend()
         self.keep_leases()
@@ -174,7 +177,12 @@ class Supervisor:
             self.desk.waiting_tasks(self._note_idle)
 
     def _note_idle(self, waiting: list[Task]) -> None:
-        self.idle = not waiting
+        held = [task.id for task in waiting if self.work.waits_for_coder(task)]
+        before, self.idle = self.idle, len(held) == len(waiting)
+        if held and self.idle and not before:
+            names = ", ".join(each.name for each in self.work.breaker.held())
+            text = f"{len(held)} tasks wait for {names}, which gets no work: fleet status"
+            self.log.say("idle", text)
 
     # What people want, and what time brings.
 
@@ -332,7 +340,7 @@ def utc() -> datetime:
 
 
 def awake() -> float:
-    """Seconds that count while the machine sleeps, as leases do; for no other use."""
+    """Seconds that count while the machine sleeps, as leases do."""
     return time.clock_gettime(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))
 
 

@@ -41,6 +41,8 @@ class Runs:
         self._vanished = vanished
         self._failed = failed
         self._watch = Watch()
+        #: Those of whom something came with the last look at the streams.
+        self.grown: list[Live] = []
         self._lives: dict[str, Live] = {}
         #: Those whose streams hold more than was read, and those that are over.
         self._behind: set[str] = set()
@@ -74,9 +76,12 @@ class Runs:
         """Read what is new in the streams; the runs whose context is too full to go on."""
         grown = {directory.parent.parent.name for directory in self._watch.changed(0)}
         full: list[Live] = []
+        self.grown.clear()
         for task_id in sorted(grown | self._behind):
             live = self._lives.get(task_id)
             self._behind.discard(task_id)
+            if live is not None:
+                self.grown.append(live)  # what it prints on stderr is nothing to read, but counts
             if live is None or not live.behind:
                 continue  # another of its files has changed
             live.read(self._now())
@@ -94,19 +99,23 @@ class Runs:
             return 0.0
         return min((*self._stuck.values(), *self._reminders.values()), default=float("inf"))
 
-    def stop(self, live: Live, why: Outcome, *, now: bool = False) -> None:
-        """End a run for a reason of ours. The first reason stands; later calls may be harsher."""
+    def stop(self, live: Live, why: Outcome, *, now: bool = False, tell: bool = True) -> None:
+        """End a run for a reason of ours. The first reason stands; later calls may be harsher.
+
+        `tell` is False for a run whose keeper ends it by itself for that very reason.
+        """
         if live.verdict is not None and not now:
             return  # it was told; to be told twice means at once
         if live.verdict is None:
             live.verdict = why
+            live.cut_off = live.trail.at_work
             try:
                 verdict.record(live.run, why)
             except OSError as error:
                 self._failed(live, error)  # it only matters if we die before the run has
         if live.looking is not None:
             live.looking.set()
-        elif live.keeper is not None:
+        elif tell and live.keeper is not None:
             # Not by what it has written: it may be just about to write that it has started.
             identity.send(live.keeper.who, signal.SIGINT if now else signal.SIGTERM)
 
@@ -141,6 +150,8 @@ class Runs:
                 self._selector.unregister(fd)
             live.keeper.close()
         self._watch.drop(live.run.path)
+        # Whoever stopped it behind our back, with the brake, left word of it.
+        live.verdict = live.verdict or verdict.read(live.run)
         state = state_now(live.run)
         if isinstance(state, Over):
             live.over = state

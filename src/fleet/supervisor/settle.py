@@ -48,6 +48,8 @@ _SHORTEST_WAIT = timedelta(seconds=1)
 _LIMIT_WAIT = timedelta(seconds=30)
 #: Those who wait for the same limit come back within this time of each other.
 _WIDEST_SPREAD = timedelta(minutes=1)
+#: What a person can do about a denied tool.
+_SETTING = "(see the permissions setting)"
 #: As much of an agent's or a CLI's words as goes into the queue.
 _TEXT_CAP = 4000
 
@@ -62,6 +64,8 @@ class Facts(Struct, frozen=True, kw_only=True):
     started: bool
     #: Why its program could not be run at all; empty if it could.
     spawn_error: str = ""
+    #: And that is so for every task of this coder: the program is not there.
+    program_missing: bool = False
     said: Said
     #: What fleet makes of the run by what it saw itself.
     verdict: Verdict = Verdict()
@@ -72,6 +76,8 @@ class Facts(Struct, frozen=True, kw_only=True):
     full_contexts: int
     #: Runs in a row before this one that never started.
     never_started: int = 0
+    #: It carried on the session of the run before.
+    resumed: bool = False
     #: The agent's plan, its notes or its directory changed during this run.
     progress: bool
     #: Between 0 and 1, from the caller's dice: spreads those who wait for the same moment.
@@ -91,6 +97,8 @@ class Decision(Struct, frozen=True, kw_only=True):
 
 def decide(outcome: Outcome, facts: Facts, now: datetime) -> Decision:
     """The one place where a run's end turns into a task's state."""
+    if facts.spawn_error and facts.program_missing:
+        return released(f"cannot start: {facts.spawn_error}")
     if facts.spawn_error:
         return blocked(f"cannot start: {facts.spawn_error}")
     if facts.verdict.trespasses:
@@ -112,14 +120,20 @@ def decide(outcome: Outcome, facts: Facts, now: datetime) -> Decision:
             return blocked(question or "the agent blocked the task and gave no reason")
         case Stopped():
             return stopped(outcome, facts.task_id)
-        case Failed(reason=reason, detail=detail) if outcome.is_account:
+        case Failed(reason=reason, detail=detail) if outcome.is_for_a_person:
             return blocked(f"{reason}: {detail}".rstrip(": "))
+        case Failed(reason="session_not_found") if facts.resumed:
+            return released("the session that it was to carry on is gone: it begins a fresh one")
+        case Failed(reason="denied", detail=detail):
+            return _attempt(f"it was denied {detail or 'a tool'} {_SETTING}", facts, now)
         case Failed(reason=reason, detail=detail):
             return _attempt(f"{reason}: {detail}".rstrip(": "), facts, now)
+        case Stalled(rung="degraded"):  # the next run would lack the same
+            return blocked(_stall(outcome))
         case Stalled():
             return _attempt(_stall(outcome), facts, now)
         case LimitExceeded(limit=limit, detail=detail):
-            return _attempt(f"limit exceeded: {limit} {detail}".rstrip(), facts, now)
+            return _attempt(f"limit exceeded ({limit}): {detail}".rstrip(": "), facts, now)
         case Lost(why=why):
             return _attempt(f"lost: {why}".rstrip(": "), facts, now)
 
@@ -145,7 +159,7 @@ def _finished(denied: tuple[str, ...], facts: Facts, now: datetime) -> Decision:
     if said.done is None:
         why = "finished without closing the task"
         if denied:
-            why += f"; it was denied {', '.join(sorted(set(denied)))} (see the permissions setting)"
+            why += f"; it was denied {', '.join(sorted(set(denied)))} {_SETTING}"
         return _attempt(why, facts, now)
     if facts.verdict.findings:
         return _attempt(f"unverified: {_listed(facts.verdict.findings)}", facts, now)

@@ -8,15 +8,19 @@ from datetime import datetime
 from functools import partial
 from pathlib import Path
 
+from msgspec import structs
+
 from fleet.coders.base import Coder
 from fleet.config import Config
 from fleet.queue.base import LeaseLost
 from fleet.schemas import Failed, Lease, RateLimited, Released, Stopped, Task
+from fleet.schemas.units import shown_span
 from fleet.supervisor import events
 from fleet.supervisor.aside import Aside
+from fleet.supervisor.breaker import Breaker, Note, fault_of, spared
 from fleet.supervisor.cooling import Cooling
 from fleet.supervisor.desk import Desk
-from fleet.supervisor.ending import End, case_of, end_of
+from fleet.supervisor.ending import End, case_of, end_of, program_missing
 from fleet.supervisor.history import Ending, read_ending, write_ending
 from fleet.supervisor.judging import Case, Findings, look
 from fleet.supervisor.live import Live, Over
@@ -33,9 +37,16 @@ class Settling:
     """Settles leases, and remembers what follows from it: who rests, and when tasks come back."""
 
     def __init__(
-        self, cooling: Cooling, desk: Desk, aside: Aside, log: Log, clock: Callable[[], datetime]
+        self,
+        cooling: Cooling,
+        breaker: Breaker,
+        desk: Desk,
+        aside: Aside,
+        log: Log,
+        clock: Callable[[], datetime],
     ) -> None:
         self.cooling = cooling
+        self.breaker = breaker
         self._aside = aside
         self._desk = desk
         self._log = log
@@ -66,7 +77,9 @@ class Settling:
             self._log.say("left", text, task_dir=live.run.task_dir)
             return True
         end = end_of(live, state, config, found, self._now(), random.random())  # noqa: S311
-        self._tell(live, end.ending, partial(_write, live.run, end))
+        missing = program_missing(state)
+        ending = self._judge(live, end.ending, self._now(), missing=missing)
+        self._tell(live, ending, partial(_write, live.run, structs.replace(end, ending=ending)))
         return True
 
     def _look_at(self, live: Live, case: Case) -> None:
@@ -91,6 +104,30 @@ class Settling:
                 self.cooling.cool(coder.name, now + UNDATED_LIMIT, now)
             case _:
                 pass
+
+    def _judge(self, live: Live, ending: Ending, now: datetime, *, missing: bool) -> Ending:
+        """Hold a coder that fails again and again; the ending, which spares a failed probe."""
+        fault = fault_of(ending, missing=missing)
+        coder, task_id = live.coder, live.task_id
+        probe = self.breaker.probed(coder.name, coder.model, task_id)
+        if fault == "unknown":
+            self.breaker.give_up_probe(task_id)
+            return ending
+        note = Note(task_id, live.run.number, fault)
+        version = live.reading.version
+        news = self.breaker.note(coder.name, coder.model, version, ending, note, now)
+        for name, held in news:
+            if held is None:
+                self._log.say("breaker_closed", f"{name} works again and gets work")
+                continue
+            again = "still gets" if held.since < now else "gets"
+            pause = shown_span((held.until - now).total_seconds())
+            text = f"{name} {again} no work for {pause}: {held.text}"
+            way = f"Then one task tries it. To go on at once: fleet resume --coder {held.coder}"
+            self._log.say("breaker_open", f"{text}. {way}", coder=name)
+            if probe:
+                ending = spared(ending, held)
+        return ending
 
     def settle(
         self,

@@ -10,13 +10,16 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from fleet.coders.base import Coder
 from fleet.config import Config
-from fleet.errors import BadInput
-from fleet.schemas import Lease, Stopped
+from fleet.errors import BadInput, FleetError
+from fleet.schemas import Lease, Stopped, Task
 from fleet.supervisor.aside import Aside
+from fleet.supervisor.breaker import Breaker, Held
 from fleet.supervisor.cooling import Cooling
 from fleet.supervisor.desk import Desk
 from fleet.supervisor.history import Ending, read_ending
+from fleet.supervisor.ladder import Patience
 from fleet.supervisor.launch import (
     SHORT,
     Ready,
@@ -36,6 +39,8 @@ from fleet.supervisor.runs import Runs, context_of, state_now
 from fleet.supervisor.settle import blocked, released, spread, stopped
 from fleet.supervisor.settling import Settling
 from fleet.supervisor.shims import make_shims
+from fleet.supervisor.state import paused
+from fleet.supervisor.watchdog import Watchdog
 from fleet.supervisor.workspace import (
     Abandoned,
     Broken,
@@ -45,6 +50,7 @@ from fleet.supervisor.workspace import (
     order_of,
 )
 from fleet.taskdir import Home
+from fleet.taskdir.place import place_of
 from fleet.taskdir.rundir import Run, latest_run
 
 #: A run of which it is not known yet what became is looked at again after this long, doubled up
@@ -79,6 +85,7 @@ class Work:
         log: Log,
         clock: Callable[[], datetime],
         selector: selectors.BaseSelector,
+        patience: Patience | None = None,
     ) -> None:
         self.home = home
         self.config = config
@@ -88,10 +95,12 @@ class Work:
         self._log = log
         self._now = clock
         self.cooling = Cooling(home.path)
-        self._settling = Settling(self.cooling, desk, aside, log, clock)
+        self.breaker = Breaker(home.path)
+        self._settling = Settling(self.cooling, self.breaker, desk, aside, log, clock)
         self.runs = Runs(
             selector, clock, ended=self._finish, vanished=self._lose_sight, failed=self._report
         )
+        self._watchdog = Watchdog(self.runs, aside, log, clock, patience=patience)
         #: Tasks that were claimed and are about to be started.
         self._claimed: deque[Lease] = deque()
         #: Tasks that are not closed, with their directories, as they were a while ago.
@@ -175,6 +184,8 @@ class Work:
             self._go_on(Unclear(lease, run))
         elif self.stopping is not None:
             self._settling.settle(lease, released("claimed as the supervisor ended"), task_dir)
+        elif paused(self.home):
+            self._settling.settle(lease, released("claimed as fleet was paused"), task_dir)
         else:
             self._begin(lease, task_dir)
 
@@ -200,6 +211,11 @@ class Work:
         if until is not None:
             later = spread(until, self._now(), random.random())  # noqa: S311 - not a secret
             why = f"{ready.coder.name} waits for its limit to reset"
+            self._settling.settle(lease, released(why, not_before=later))
+            return
+        if (held := self._held(lease, ready.coder)) is not None:
+            later = spread(held.until, self._now(), random.random())  # noqa: S311 - not a secret
+            why = f"{held.name} gets no work: {held.text}"
             self._settling.settle(lease, released(why, not_before=later))
             return
         order = order_of(
@@ -249,6 +265,23 @@ class Work:
             text = f"{got.task_id}: run {got.run.number} with {ready.coder.name}"
             self._log.say("run_started", f"{text} in {ready.task.cwd}", task_dir=task_dir)
         self.runs.attend(got.live if isinstance(got, Short) else got)
+
+    def _held(self, lease: Lease, coder: Coder) -> Held | None:
+        """The coder gets no work, unless this task is the one that may try it."""
+        return self.breaker.admit(
+            coder.name, coder.model, lease.task.id, self._now(), self._at_work
+        )
+
+    def _at_work(self, task_id: str) -> bool:
+        return self.runs.get(task_id) is not None or task_id in self.unclear
+
+    def waits_for_coder(self, task: Task) -> bool:
+        """Nothing but a coder that gets no work keeps the task from running."""
+        try:
+            coder = place_of(self.home, self.config, task, coder=self._coder).coder
+        except FleetError:
+            return False
+        return any(held.coder == coder for held in self.breaker.held())
 
     def _go_on(self, unclear: Unclear) -> None:
         """Adopt the run if it lives, end it if it is over, and else look again."""
@@ -352,6 +385,11 @@ class Work:
             text = f"{live.task_id}: context at {full.tokens} of {full.window}, ends this session"
             self._log.say("context_pressure", text, task_dir=live.run.task_dir)
             self.runs.stop(live, full)
+        self._watchdog.heard(self.runs.grown)
+
+    def watch(self, now: float, awake: float) -> None:
+        """See how every run does, and what it used."""
+        self._watchdog.tick(now, awake)
 
     def _finish(self, live: Live, state: Over) -> bool:
         return self._settling.finish(live, state, self.config)

@@ -16,7 +16,7 @@ import msgspec
 from msgspec import Struct, field
 
 from fleet.errors import InvalidTask
-from fleet.schemas import Base, Policy
+from fleet.schemas import Base, Policy, Usage
 from fleet.taskdir.atomic import write_atomically
 from fleet.taskdir.plain import read_plain
 
@@ -48,6 +48,9 @@ class Spec(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     stdin: str | None = None
     #: Seconds from a polite stop to the end of patience.
     grace: float = 10.0
+    #: Seconds that the agent may live; the keeper ends it by itself, whoever looks on. None: for
+    #: ever.
+    time_limit: float | None = None
     #: Seconds for what the agent left behind, from SIGTERM to SIGKILL.
     sweep_grace: float = 0.5
     #: Soft and hard limits by name: {"NOFILE": (4096, 4096)}.
@@ -59,6 +62,10 @@ class Spec(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     coder: str = ""
     model: str = ""
     artifacts: str = ""
+    #: The session that it carries on; what that had used before, and how long its own record was.
+    resumes: str = ""
+    before: Usage = Usage()
+    second_from: int = 0
     #: The rules that the run is held to, whatever the settings say by now.
     policy: Policy = Policy()
     #: The repository as the run found it; None: its directory is in none.
@@ -90,6 +97,12 @@ class SpawnError(Struct, frozen=True, kw_only=True):
     errno: int
     message: str
 
+    @property
+    def is_program(self) -> bool:
+        """The program is not there, or is none: nothing that another task could help."""
+        absent = (errno.ENOENT, errno.EACCES, errno.ENOEXEC, errno.ENOTDIR)
+        return self.stage == "exec" and self.errno in absent
+
 
 class Exit(Struct, frozen=True, kw_only=True):
     """How the agent's process tree ended: the content of exit.json."""
@@ -99,8 +112,11 @@ class Exit(Struct, frozen=True, kw_only=True):
     code: int | None = None
     signal: int | None = None
     error: SpawnError | None = None
-    #: The stop that the keeper was asked for before the agent ended.
-    stop: Literal["graceful", "now"] | None = None
+    #: The stop that the keeper was asked for before the agent ended, or that it came to itself
+    #: when the run's time was up.
+    stop: Literal["graceful", "now", "timeout"] | None = None
+    #: Seconds from the first word to stop until nothing of the tree was left.
+    stop_seconds: float | None = None
     started_at: datetime
     ended_at: datetime
     #: The agent's life on the monotonic clock.

@@ -1,0 +1,183 @@
+"""`fleet stop --all` and the emergency brake: nothing is left, whoever else hangs or is dead."""
+
+import json
+import os
+import signal
+import time
+
+import apsw
+import pytest
+
+from fleet.supervisor import identity
+from fleet.supervisor.history import read_ending
+from tests.story.scene import FAKES, WORK
+
+#: Deaf to polite signals, with a child in a session of its own that is too.
+STUBBORN = f'argv = ["sh", "{FAKES / "stubborn.sh"}"]\nprompt = "stdin"\n'
+#: A run's grace in this home, and what may be added to it.
+GRACE, MARGIN = 1, 2.0
+
+
+def marks(scene):
+    owner = (scene.home.path / "owner").read_text().strip()
+    return identity.bearers(f"{owner}.")
+
+
+def stop_all(scene, *flags, code=0):
+    """The brake by its command; what it says, and the seconds from then until all was gone."""
+    began = time.monotonic()
+    done = scene.fleet("stop", "--all", "--json", *flags)
+    took = time.monotonic() - began
+    assert done.returncode == code, done.stdout + done.stderr
+    assert marks(scene) == {}
+    return json.loads(done.stdout), took
+
+
+def running(scene, count=2):
+    """So many stubborn agents at work; their tasks."""
+    scene.coder("stubborn", STUBBORN)
+    tasks = [scene.add("m", coder="stubborn") for _ in range(count)]
+    process = scene.supervise()
+    for task in tasks:
+        scene.until(lambda task=task: (run := scene.run(task)) and _says(run, "ready"))
+    return process, tasks
+
+
+def _says(run, word):
+    return run.stdout.exists() and word in run.stdout.read_text()
+
+
+def test_all_runs_are_stopped_at_once_and_nothing_new_begins(scene):
+    """Three that heed nothing take one grace, not three; their tasks are blocked, uncounted."""
+    scene.configure(max_concurrent=3)
+    _, tasks = running(scene, 3)
+    waiting = scene.add(WORK)
+    end, took = stop_all(scene)
+    assert took < GRACE + MARGIN
+    assert end["gone"] is True
+    assert end["paused"] is True
+    assert sorted(run["task_id"] for run in end["runs"]) == sorted(tasks)
+    for task in tasks:
+        assert "stopped by" in scene.until_status(task, "blocked").notes
+        ending = read_ending(scene.run(task))
+        assert (ending.counts, ending.attempts) == (False, 0)
+        exit_record = scene.run(task).exit()
+        assert exit_record.stop == "graceful"
+        assert GRACE <= exit_record.stop_seconds < GRACE + MARGIN
+    assert scene.status(waiting) == "open"
+    assert len(scene.log("stop_all")) == 1
+
+
+def test_what_was_stopped_goes_on_when_a_person_says_so(scene):
+    """Resuming alone names the tasks; with the flag they are tried again, all of them."""
+    tasks = [scene.add("mark:here await:go tool done end") for _ in range(2)]
+    scene.supervise()
+    for task in tasks:
+        scene.until_marked(task, "here")
+    said = scene.fleet("stop", "--all").stdout
+    assert "Stopped 2 of 2 runs" in said
+    assert "fleet resume --retry-stopped" in said
+    for task in tasks:
+        scene.until_status(task, "blocked")
+        (scene.folder(task) / "go").touch()
+    said = scene.fleet("resume").stdout
+    assert all(task in said for task in tasks)
+    assert [scene.status(task) for task in tasks] == ["blocked", "blocked"]
+    done = scene.fleet("resume", "--retry-stopped")
+    assert done.returncode == 0, done.stderr
+    for task in tasks:
+        scene.until_status(task, "closed")
+    assert "Stopped before" not in scene.fleet("resume").stdout
+
+
+def test_the_brake_needs_no_supervisor_that_answers(scene):
+    """It is halted in mid-air: all is gone at once, and settled as stopped when it comes back."""
+    process, tasks = running(scene)
+    process.send_signal(signal.SIGSTOP)
+    end, took = stop_all(scene, "--now")
+    assert took < MARGIN
+    assert [run["by_hand"] for run in end["runs"]] == [False, False]
+    process.send_signal(signal.SIGCONT)
+    for task in tasks:
+        assert "stopped by" in scene.until_status(task, "blocked").notes
+        assert read_ending(scene.run(task)).attempts == 0
+        assert scene.run(task).exit().stop_seconds < MARGIN
+
+
+def test_the_brake_needs_no_supervisor_at_all(scene):
+    """The next one settles by the word that was left, and begins nothing: it is still paused."""
+    process, tasks = running(scene)
+    waiting = scene.add(WORK)
+    scene.kill(process)
+    _, took = stop_all(scene, "--now")
+    assert took < MARGIN
+    scene.supervise()
+    for task in tasks:
+        assert "stopped by" in scene.until_status(task, "blocked").notes
+    assert scene.status(waiting) == "open"
+
+
+@pytest.mark.parametrize("fate", [signal.SIGSTOP, signal.SIGKILL])
+def test_the_brake_needs_no_keeper(scene, fate):
+    """One that was halted is woken; of a dead one all that it left is found and killed."""
+    process, tasks = running(scene)
+    process.send_signal(signal.SIGSTOP)  # or else it would see to it itself
+    for task in tasks:
+        os.kill(scene.run(task).started().keeper.pid, fate)
+    end, took = stop_all(scene, "--now")
+    assert took < MARGIN
+    assert end["gone"] is True
+    process.send_signal(signal.SIGCONT)
+    for task in tasks:
+        assert "stopped by" in scene.until_status(task, "blocked").notes
+        assert scene.status(task) == "blocked"
+
+
+def test_the_brake_needs_no_queue_and_no_sound_settings(scene):
+    """Another process holds the database, and runtime.toml is broken."""
+    _, tasks = running(scene)
+    blocker = apsw.Connection(str(scene.home.path / "queue.db"))
+    blocker.execute("BEGIN EXCLUSIVE")
+    scene.home.config.write_text("max_concurrent = ")
+    end, took = stop_all(scene, "--now")
+    assert took < MARGIN
+    assert len(end["runs"]) == len(tasks)
+    blocker.execute("ROLLBACK")
+    blocker.close()
+    for task in tasks:
+        scene.until_status(task, "blocked")
+
+
+def test_one_run_is_ended_at_once_without_queue_or_supervisor(scene):
+    """The same for a single task: only its own run ends."""
+    process, tasks = running(scene)
+    process.send_signal(signal.SIGSTOP)
+    scene.configure(queue="postgresql://127.0.0.1:9/none")
+    done = scene.fleet("stop", tasks[0], "--now")
+    assert done.returncode == 0, done.stderr
+    assert "The queue does not answer" in done.stderr
+    assert [mark.rpartition(".")[0].partition(".")[2] for mark in marks(scene)] == tasks[1:]
+    scene.configure(queue="embedded")
+    process.send_signal(signal.SIGCONT)
+    assert "stopped by" in scene.until_status(tasks[0], "blocked").notes
+    assert scene.status(tasks[1]) == "in_progress"
+
+
+def test_an_agent_that_spoilt_its_keepers_record_is_ended_too(scene):
+    """The keeper is found at the top of the tree, whatever its record says."""
+    vandal = FAKES / "vandal.py"
+    scene.coder("vandal", f'argv = ["python3", "-I", "-S", "{vandal}"]\nprompt = "stdin"\n')
+    task = scene.add("m", coder="vandal")
+    scene.supervise()
+    scene.until(lambda: (run := scene.run(task)) and (run.path / "copy").exists())
+    _, took = stop_all(scene, "--now")
+    assert took < MARGIN
+
+
+def test_with_nothing_to_stop_it_still_pauses(scene):
+    """And says both."""
+    done = scene.fleet("stop", "--all", "--now")
+    assert done.returncode == 0
+    assert "Nothing was running." in done.stdout
+    assert (scene.home.path / "paused").exists()
+    assert scene.fleet("stop").returncode == 2
