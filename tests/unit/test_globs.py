@@ -1,0 +1,57 @@
+"""Where a pattern says that a run may work."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fleet.supervisor.globs import Globs
+
+
+@pytest.mark.parametrize(
+    ("patterns", "inside", "path", "expected"),
+    [
+        ((), ".", "anything/at/all", True),
+        ((), "app", "app/x", True),
+        ((), "app", "app2/x", False),
+        ((), "app", "README", False),
+        (("src/**",), ".", "src/a/b.py", True),
+        (("src/**",), ".", "src", False),
+        (("src/**",), ".", "lib/src/a", False),
+        (("src",), ".", "src/a/b.py", True),
+        (("src/",), ".", "src/a", True),
+        (("*.md",), ".", "docs/deep/x.md", True),
+        (("*.md",), ".", "docs/x.mdx", False),
+        (("*.md",), "app", "README.md", False),
+        (("*.md",), "app", "app/docs/README.md", True),
+        (("docs/*.md",), ".", "docs/x.md", True),
+        (("docs/*.md",), ".", "docs/deep/x.md", False),
+        (("docs/**/*.md",), ".", "docs/x.md", True),
+        (("docs/**/*.md",), ".", "docs/a/b/x.md", True),
+        (("/docs/**",), "app", "docs/x", True),
+        (("/docs/**",), "app", "app/docs/x", False),
+        (("../lib/**",), "app", "lib/x", True),
+        (("./src/**",), ".", "src/x", True),
+        (("**",), "app", "app/x", True),
+        (("**",), "app", "x", False),
+        (("**/test_*.py",), ".", "test_x.py", True),
+        (("src/**", "!src/secret"), ".", "src/secret/key", False),
+        (("src/**", "!src/secret", "src/secret/ok"), ".", "src/secret/ok", True),
+        (("src/file[0-9].py",), ".", "src/file7.py", True),
+        (("src/file[!0-9].py",), ".", "src/file7.py", False),
+        (("src/?.py",), ".", "src/a.py", True),
+        (("src/?.py",), ".", "src//.py", False),
+        (("a+b(c)/**",), ".", "a+b(c)/x", True),
+        (("src/**",), ".", "src/line\nend", True),
+        (("src/[unclosed",), ".", "src/[unclosed", True),
+        (("src/[z-a]",), ".", "src/[z-a]", True),
+    ],
+)
+def test_patterns_are_read_as_in_a_gitignore(patterns, inside, path, expected):
+    """Each line of the table is one fact."""
+    assert Globs(patterns, inside).match(path) is expected
+
+
+@given(st.text(max_size=30), st.text(max_size=30))
+def test_no_pattern_and_no_path_breaks_it(pattern, path):
+    """Both come from outside."""
+    Globs((pattern,), "app").match(path)
