@@ -19,6 +19,7 @@ import pytest
 from fleet import config, taskdir
 from fleet.queue.base import Draft
 from fleet.queue.embedded import open_embedded
+from fleet.queue.sql.edits import Change, edit
 from fleet.schemas import Settings
 from fleet.supervisor.history import read_ending
 from fleet.taskdir import Home, receipt_json, task_json
@@ -60,6 +61,7 @@ class Corpus:
         self._pattern = self._repository(root / "pattern")
         self.queue = open_embedded(self.home.path)
         self.ids = {vice.name: self._add(vice) for vice in vices}
+        self._put_aside(root / "projects/sibling")
 
     def _repository(self, place):
         """A project as agents meet them: some code, some data, an exam, a branch of somebody's."""
@@ -88,6 +90,14 @@ class Corpus:
             task = self.queue.add(Draft(title=vice.name))
             task_json.write(self.home, task.id, settings)
         return task.id
+
+    def _put_aside(self, place):
+        """A task that nobody works on, with a directory that nobody has any business in."""
+        shutil.copytree(self._pattern, place)
+        with self.queue.db.writing():
+            task = self.queue.add(Draft(title="put aside"))
+            task_json.write(self.home, task.id, Settings(cwd=str(place)))
+        edit(self.queue, task.id, Change(status="deferred"), actor="test")
 
     def run(self):
         with (self.root / "screen").open("ab") as screen:
