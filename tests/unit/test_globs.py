@@ -3,8 +3,12 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 
+from fleet.config import Config, Project
+from fleet.schemas import Settings
 from fleet.supervisor.globs import Globs
+from fleet.taskdir.policy import policy_of
 
 
 @pytest.mark.parametrize(
@@ -55,3 +59,16 @@ def test_patterns_are_read_as_in_a_gitignore(patterns, inside, path, expected):
 def test_no_pattern_and_no_path_breaks_it(pattern, path):
     """Both come from outside."""
     Globs((pattern,), "app").match(path)
+
+
+def test_a_projects_patterns_hold_from_the_projects_directory_on():
+    """Also for a task that runs further down."""
+    project = Project(path="/srv/app", scope=("src/**", "*.md", "/docs", "!src/x"))
+    config = structs.replace(Config(), projects={"/srv/app": project})
+    scope = policy_of(config, Settings(), "/srv/app/src/deep").policy.scope
+    allowed = Globs(scope, "src/deep")
+    wanted = ("src/a", "src/deep/b", "README.md", "src/deep/c.md", "docs/d")
+    assert [path for path in wanted if not allowed.match(path)] == []
+    assert not allowed.match("src/x/y")
+    assert not allowed.match("lib/a")
+    assert policy_of(config, Settings(), "/srv/app").policy.scope == project.scope
