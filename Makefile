@@ -34,7 +34,7 @@ endif
 	touch $@ .venv/runs
 
 test: setup  ## run the tests, on all cores
-	$(PY) -m pytest -n auto --dist loadfile
+	$(PY) -m pytest -n auto --dist worksteal
 
 check: setup  ## lint, types, room contracts, docs
 	.venv/bin/ruff check .

@@ -2,6 +2,7 @@
 
 import os
 import shutil
+import signal
 
 import pytest
 
@@ -13,6 +14,12 @@ from tests.contract.postgres_server import (
 )
 
 __all__ = ["new_postgres_dsn", "postgres_dsn", "postgres_server", "shared_database"]
+
+# A shell that runs us in the background has us ignore this, and all that we start would too.
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# bd lives for a moment each time: a fifth of it goes to collecting garbage unless we ask it not to.
+os.environ |= {"GOGC": "off", "GOMEMLIMIT": "256MiB"}
 
 #: Tools that must be there: a missing one fails the test instead of skipping it. `all` is all.
 REQUIRED = set(os.environ.get("FLEET_REQUIRE", "").replace(",", " ").split())
@@ -30,3 +37,9 @@ def missing(tool: str) -> None:
     if REQUIRED & {tool, "all"}:
         pytest.fail(f"{tool} is required here and missing")
     pytest.skip(f"{tool} is not installed")
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """Half as many again as there are cores: much of what is tested is a wait for a process."""
+    cores = os.cpu_count() or 1
+    return cores + (cores + 1) // 2

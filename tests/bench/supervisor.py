@@ -37,7 +37,7 @@ LINES = 3000
 #: Does nothing, says so, and ends: one shell and nothing else.
 NOOP_SCRIPT = """
 echo '{"type":"tool","id":"1"}'; echo '{"type":"end"}'
-echo '{"done":"nothing"}' > "${FLEET_RUN_DIR:-.}/said.json"
+echo '{"done":"nothing","by":"'"$FLEET_RUN_ID"'"}' > "${FLEET_RUN_DIR:-.}/said.json"
 """
 PRINT_SCRIPT = f"""
 import os

@@ -93,8 +93,11 @@ class Ordeal:
         return False
 
     def _lives(self):
+        """Runs with a keeper to kill. One that was killed before leaves an outcome and no exit."""
+        over = ("exit.json", "outcome.json")
         started = self.scene.home.tasks.glob("*/runs/*/started")
-        return [Run(path.parent) for path in started if not (path.parent / "exit.json").exists()]
+        runs = [path.parent for path in started]
+        return [Run(path) for path in runs if not any((path / name).exists() for name in over)]
 
     def _report(self, seconds):
         closed = sum(self.scene.status(task) == "closed" for task in self.tasks)

@@ -1,7 +1,8 @@
 """Homes for tests against the real `bd`: one is initialised, and each test gets a copy."""
 
+import fcntl
+import os
 import shutil
-from functools import cache
 from pathlib import Path
 
 import pytest
@@ -14,13 +15,13 @@ from tests.conftest import need
 def pristine_home(tmp_path_factory) -> Path:
     """An initialised home that nobody writes to: `bd init` takes seconds, a copy milliseconds."""
     need("bd")
-    return _made(tmp_path_factory.getbasetemp())
-
-
-@cache  # two test modules use the fixture, and each has its own
-def _made(folder: Path) -> Path:
-    home = folder / "pristine-beads" / "home"
-    init_beads(home)
+    folder = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        folder = folder.parent  # which all workers share
+    home = folder / "pristine-beads"
+    with (folder / "pristine-beads.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        init_beads(home)  # does nothing where there is one
     return home
 
 

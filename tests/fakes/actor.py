@@ -13,6 +13,7 @@ import time
 
 run_dir = os.environ["FLEET_RUN_DIR"]
 task_dir = os.environ["FLEET_TASK_DIR"]
+run_id = os.environ["FLEET_RUN_ID"]
 
 
 def tell(line):
@@ -38,9 +39,9 @@ def play(step):
     if name == "tool":
         tell('{"type":"tool","id":"%s"}' % (need or "1"))
     elif name == "done":
-        put("said.json", '{"done":"%s"}' % (need or "did it"))
+        put("said.json", '{"done":"%s","by":"%s"}' % (need or "did it", run_id))
     elif name == "ask":
-        put("said.json", '{"blocked":"QUESTION: %s"}' % (need or "which one?"))
+        put("said.json", '{"blocked":"QUESTION: %s","by":"%s"}' % (need or "which one?", run_id))
     elif name == "end":
         tell('{"type":"end"}')
     elif name == "limit":

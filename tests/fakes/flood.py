@@ -27,7 +27,7 @@ for _ in range(5):
     tell((b'{"type":"text","text":"' + b"y" * 1000 + b'"}\n') * 1000)
 run = os.environ["FLEET_RUN_DIR"]
 with open(f"{run}/.said", "w") as file:
-    file.write('{"done":"printed"}')
+    file.write(f'{{"done":"printed","by":"{os.environ["FLEET_RUN_ID"]}"}}')
 os.rename(f"{run}/.said", f"{run}/said.json")
 tell(b'{"type":"end"}\n')
 with open(f"{run}/printed", "w") as file:

@@ -20,7 +20,6 @@ import shlex
 import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -152,7 +151,7 @@ class OurBd(Side):
 def environment(home: Path) -> dict[str, str]:
     """What both sides see: a home with a git identity, and no questions."""
     return {
-        "PATH": os.environ["PATH"],
+        **{name: os.environ[name] for name in ("PATH", "GOGC", "GOMEMLIMIT")},
         "HOME": str(home),
         "USER": "somebody",
         "BEADS_DIR": str(home / ".beads"),
@@ -164,19 +163,11 @@ def environment(home: Path) -> dict[str, str]:
     }
 
 
-def make_home(program: str, home: Path) -> Path:
-    """A home with an empty bd database; copy it for each script, making one takes seconds."""
-    home.mkdir(parents=True)
+def make_home(pristine: Path, home: Path) -> Path:
+    """A home with an empty bd database, and somebody to be in it; copy it for each script."""
+    shutil.copytree(pristine, home)
     (home / ".gitconfig").write_text(
         "[user]\n\tname = Alice\n\temail = alice@example.com\n[beads]\n\trole = maintainer\n"
-    )
-    subprocess.run(
-        [program, "init", "--stealth", "--non-interactive", "-q", "-p", "fleet"],
-        env=environment(home),
-        cwd=home,
-        check=True,
-        capture_output=True,
-        timeout=60,
     )
     return home
 
@@ -200,18 +191,6 @@ def read(text: str, known: Mapping[str, str]) -> Line:
         stdin=stdin.encode().decode("unicode_escape"),
         env=env,
     )
-
-
-def all_differences(
-    template: Path, program: str, place: Path, scripts: Mapping[str, Script]
-) -> dict[str, dict[str, str]]:
-    """`differences` of several scripts, side by side: bd takes a third of a second for a line."""
-    with ThreadPoolExecutor(max_workers=os.cpu_count()) as pool:
-        found = {
-            name: pool.submit(differences, template, program, place / name, script)
-            for name, script in scripts.items()
-        }
-        return {name: future.result() for name, future in found.items()}
 
 
 def differences(

@@ -1,9 +1,16 @@
 """What the tests against real programs share."""
 
+from contextlib import ExitStack
+
 import pytest
 
 from tests.conftest import need
+from tests.contract.beads_home import beads_home, pristine_home
+from tests.real import agents
 from tests.real.bd_parity import make_home
+from tests.real.house import a_house
+
+__all__ = ["beads_home", "pristine_home"]
 
 
 @pytest.fixture(scope="session")
@@ -12,6 +19,15 @@ def bd() -> str:
 
 
 @pytest.fixture(scope="session")
-def bd_home(bd, tmp_path_factory):
-    """A home with an empty bd database, to be copied."""
-    return make_home(bd, tmp_path_factory.mktemp("bd") / "home")
+def bd_home(pristine_home, tmp_path_factory):
+    """A home with an empty bd database and a git identity, to be copied."""
+    return make_home(pristine_home, tmp_path_factory.mktemp("bd") / "home")
+
+
+@pytest.fixture
+def house():
+    """Makes a house with a real CLI, around a scripted model; all is gone at the end."""
+    with ExitStack() as houses:
+        yield lambda program, model: houses.enter_context(
+            a_house(agents.cli_directory(program), model.url)
+        )

@@ -4,7 +4,7 @@
 
 import pytest
 
-from tests.real.bd_parity import Script, all_differences
+from tests.real.bd_parity import Script, differences
 
 #: Most of the time goes to bd, which takes about a third of a second of processor for each line.
 pytestmark = pytest.mark.timeout(600)
@@ -254,24 +254,12 @@ ACCEPTED = {
 }
 
 
-@pytest.fixture(scope="module")
-def found(request, bd, bd_home, tmp_path_factory):
-    """The differences in each script that was selected."""
-    names = {
-        item.callspec.params["name"] for item in request.session.items if item.path == request.path
-    }
-    scripts = {
-        name: Script(lines, SEED if name == "lists" else ())
-        for name, lines in SCRIPTS.items()
-        if name in names
-    }
-    return all_differences(bd_home, bd, tmp_path_factory.mktemp("parity"), scripts)
-
-
 @pytest.mark.parametrize("name", SCRIPTS)
-def test_fleet_answers_as_bd_does(name, found):
+def test_fleet_answers_as_bd_does(name, bd, bd_home, tmp_path):
     """Exit codes, channels, JSON and the texts that people and scripts know are those of bd."""
+    script = Script(SCRIPTS[name], SEED if name == "lists" else ())
+    found = differences(bd_home, bd, tmp_path, script)
     accepted = {line for line in SCRIPTS[name] if line in ACCEPTED}
-    surprises = {line: how for line, how in found[name].items() if line not in accepted}
+    surprises = {line: how for line, how in found.items() if line not in accepted}
     assert not surprises, "\n\n".join(f"{line}\n{how}" for line, how in surprises.items())
-    assert accepted == set(found[name]), "a difference that is gone should leave the table"
+    assert accepted == set(found), "a difference that is gone should leave the table"

@@ -11,7 +11,7 @@ import pytest
 from fleet.queue.embedded import open_embedded
 from tests.contract.bd_desk import Clock, Desk
 from tests.contract.test_bd_transfer import fill, lines
-from tests.real.bd_parity import Line, RealBd, Script, all_differences
+from tests.real.bd_parity import Line, RealBd, Script, differences
 
 pytestmark = pytest.mark.timeout(300)
 
@@ -194,15 +194,11 @@ def make_desk(tmp_path):
         queue.close()
 
 
-@pytest.fixture(scope="module")
-def found(bd, bd_home, tmp_path_factory):
-    return all_differences(bd_home, bd, tmp_path_factory.mktemp("more"), SCRIPTS)
-
-
 @pytest.mark.parametrize("name", SCRIPTS)
-def test_fleet_answers_as_bd_does(found, name):
+def test_fleet_answers_as_bd_does(name, bd, bd_home, tmp_path):
     """Exit codes, channels, JSON and texts are the same."""
-    assert not found[name], "\n\n".join(f"$ bd {line}\n{how}" for line, how in found[name].items())
+    found = differences(bd_home, bd, tmp_path, SCRIPTS[name])
+    assert not found, "\n\n".join(f"$ bd {line}\n{how}" for line, how in found.items())
 
 
 class TestRoundTrips:

@@ -17,9 +17,6 @@ from fleet.queue.beads.queue import open_beads
 from fleet.queue.beads.version import bd_version
 from fleet.schemas import Closed, Settings
 from tests.conftest import need
-from tests.contract.beads_home import beads_home, pristine_home
-
-__all__ = ["beads_home", "pristine_home"]
 
 TTL = timedelta(minutes=5)
 

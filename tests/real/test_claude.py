@@ -149,11 +149,12 @@ def test_a_prompt_that_is_too_long_is_a_full_context(desk):
 
 
 def test_an_interrupted_run_is_no_success_although_it_exits_0(desk):
-    """While it waits for its model the CLI goes without a word, and with exit 0."""
+    """While it waits for its model the CLI goes with exit 0, and without a word or with one."""
     with ScriptedModel(Stall()) as model:
         outcome, reading = work(desk, model, interrupt=model.asked)
-    assert outcome == Failed(reason="no_ending")
-    assert reading.terminal is None
+    assert isinstance(outcome, Failed)
+    said = {None: "no_ending", "error": "aborted"}  # whichever its own watch on the signal gets to
+    assert outcome.reason == said[reading.terminal]
 
 
 def test_a_session_is_carried_on(desk):

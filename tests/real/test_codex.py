@@ -75,7 +75,7 @@ def test_a_task_is_worked_on_noted_and_closed_under_edit(desk):
     assert not outside.exists()
 
 
-def test_the_real_bd_works_inside_the_sandbox(desk):
+def test_the_real_bd_works_inside_the_sandbox(desk, pristine_home):
     """It keeps files in the home directory, which the sandbox does not let it write."""
     bd = need("bd")
     (desk.root / "bin" / "bd").unlink()
@@ -90,7 +90,7 @@ def test_the_real_bd_works_inside_the_sandbox(desk):
         assert run.returncode == 0, run.stderr
         return run.stdout
 
-    beads("init", "--prefix", "fleet", "--quiet", "--stealth", "--non-interactive")
+    shutil.copytree(pristine_home, desk.home, dirs_exist_ok=True)
     task = beads("create", "Add a parser", "--silent").strip()
     close = f"BEADS_DIR=$FLEET_HOME/.beads bd close {task} --reason done"
     with ScriptedModel(Shell(command=close), Say()) as model:

@@ -1,12 +1,14 @@
 """A model with a script: an HTTP server that answers a real agent CLI as it was told to.
 
 It speaks Anthropic's messages and OpenAI's responses, both streamed, on a loopback port of its
-own. Each request of the agent takes the next step of the script; the last step repeats.
+own. Each request of the agent takes the next step of the script; the last step repeats. A step
+that depends on the moment is a function.
 Everything that was asked is kept in `requests`, so that a test can see what the CLI really sent.
 """
 
 import json
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
@@ -61,14 +63,14 @@ class Stall(Step):
 class ScriptedModel:
     """Use as a context: the server lives inside it."""
 
-    def __init__(self, *script: Step) -> None:
+    def __init__(self, *script: Step | Callable[[], Step]) -> None:
         self.script = script
         #: The body of each request that took a step, in order.
         self.requests: list[dict[str, Any]] = []
         #: Set by the first of them.
         self.asked = threading.Event()
         self.closing = threading.Event()
-        self._lock = threading.Lock()
+        self._lock = threading.Condition()
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
         self._server.daemon_threads = True
         self._thread = threading.Thread(target=self._server.serve_forever, args=(0.05,))
@@ -87,13 +89,21 @@ class ScriptedModel:
         self._thread.join()
         self._server.server_close()
 
+    def wait_for(self, requests: int, seconds: float = 60.0) -> None:
+        """Wait until so many requests took a step."""
+        with self._lock:
+            enough = self._lock.wait_for(lambda: len(self.requests) >= requests, seconds)
+        assert enough, f"{len(self.requests)} requests came"
+
     def take(self, body: dict[str, Any]) -> Step:
         """The step for a request. A side request (a title, a summary) offers no tools: no step."""
         if not body.get("tools"):
             return Say(text="aside")
         with self._lock:
             step = self.script[min(len(self.requests), len(self.script) - 1)]
+            step = step if isinstance(step, Step) else step()
             self.requests.append(body)
+            self._lock.notify_all()
         self.asked.set()
         return step
 

@@ -85,9 +85,9 @@ class Scene:
         folder.mkdir(exist_ok=True)
         (folder / f"{name}.toml").write_text(text)
 
-    def add(self, script=WORK, *, coder="actor", cwd=None, title="a task"):
+    def add(self, script=WORK, *, coder="actor", cwd=None, title="a task", **wishes):
         """A task whose agent plays a script."""
-        place = Settings(cwd=str(cwd or self.project), coder=coder, model=script)
+        place = Settings(cwd=str(cwd or self.project), coder=coder, model=script, **wishes)
         with self.queue.db.writing():
             task = self.queue.add(Draft(title=title))
             task_json.write(self.home, task.id, place)

@@ -35,7 +35,7 @@ def ending(outcome, settlement=None, why="it broke", **more):
 
 
 GOOD = ending(Finished(), Closed(reason="done"), "closed by its agent")
-MADE_UP = ending(Finished(), why="unverified: closed without using a single tool")
+MADE_UP = ending(Finished(), why="unverified: no_tools: it used none", broke=("no_tools",))
 
 
 class Play:

@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from fleet import taskdir
+from fleet.coders.trail import Trail
 from fleet.config import Config
 from fleet.queue.base import LeaseLost
 from fleet.schemas import Lease, Stopped, Task
@@ -28,7 +29,8 @@ class FakeLive:
     def __init__(self, home):
         self.task_id = "fleet-1"
         self.lease = LEASE
-        self.held_until = self.verdict = self.over = self.keeper = None
+        self.trail = Trail()
+        self.held_until = self.verdict = self.over = self.keeper = self.looking = None
         self.renewing = False
         self.run = type("FakeRun", (), {"task_dir": home.task("fleet-1"), "path": home.path})()
 

@@ -108,3 +108,11 @@ def test_another_tasks_run_directory_is_not_believed(run, env, tmp_path):
     """The directory must be the task's own."""
     assert answer_of(["close", "fleet-abc"], env | {"FLEET_RUN_DIR": str(tmp_path)}) is None
     assert answer_of(["close", "fleet-x"], env | {"FLEET_TASK_ID": "fleet-x"}) is None
+
+
+def test_the_word_bears_the_mark_of_the_run_that_said_it(run, env):
+    """So that nobody else's is taken for it."""
+    answer_of(["close", "fleet-abc"], env | {"FLEET_RUN_ID": "me.fleet-abc.1"})
+    assert read(run).by == "me.fleet-abc.1"
+    assert read(run, by="me.fleet-abc.1").done == "Closed"
+    assert read(run, by="me.fleet-abc.2") == Said()

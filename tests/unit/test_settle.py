@@ -14,6 +14,7 @@ from fleet.schemas import (
     Closed,
     ContextFull,
     Failed,
+    Finding,
     Finished,
     LimitExceeded,
     Lost,
@@ -23,6 +24,7 @@ from fleet.schemas import (
     Released,
     Stalled,
     Stopped,
+    Verdict,
 )
 from fleet.supervisor.history import History
 from fleet.supervisor.settle import (
@@ -46,7 +48,6 @@ PLAIN = Facts(
     run=1,
     started=True,
     said=Said(),
-    tool_calls=3,
     attempts=0,
     retry_limit=3,
     full_contexts=0,
@@ -54,6 +55,8 @@ PLAIN = Facts(
     jitter=0.0,
 )
 DONE = Said(done="did it")
+UNVERIFIED = Verdict(findings=(Finding(rule="no_tools", what="it used no tool"),))
+OUT_OF_SCOPE = Verdict(trespasses=(Finding(rule="outside", what="it changed ../b"),))
 LIMIT = RateLimited(limit=RateLimit(kind="five_hour", status="rejected", resets_at=RESET))
 
 
@@ -63,8 +66,8 @@ def facts(**changes):
 
 #: How a run ended, as the spec names it, with an example of it.
 ROWS = [
-    ("Finished, claimed, tools used", Finished(), facts(said=DONE)),
-    ("Finished, claimed, no tool used", Finished(), facts(said=DONE, tool_calls=0)),
+    ("Finished, claimed, verified", Finished(), facts(said=DONE)),
+    ("Finished, claimed, unverified", Finished(), facts(said=DONE, verdict=UNVERIFIED)),
     ("Finished, no claim", Finished(), facts()),
     ("RateLimited", LIMIT, facts()),
     ("ContextFull, with progress", ContextFull(), facts(progress=True, full_contexts=9)),
@@ -73,9 +76,17 @@ ROWS = [
     ("NeedsHuman", NeedsHuman(question="Which?"), facts()),
     ("Failed", Failed(reason="api_error"), facts()),
     ("Failed for its account (login, money)", Failed(reason="auth"), facts()),
+    ("Failed for the set-up (trust, terminal)", Failed(reason="untrusted"), facts()),
+    (
+        "Failed, as the session to carry on is gone",
+        Failed(reason="session_not_found"),
+        facts(resumed=True),
+    ),
     ("Stalled", Stalled(silent_seconds=400), facts()),
+    ("Stalled for want of what it needs", Stalled(rung="degraded"), facts()),
     ("LimitExceeded", LimitExceeded(limit="turns"), facts()),
     ("Lost", Lost(why="its keeper was killed"), facts()),
+    ("any of these, out of scope", Finished(), facts(said=DONE, verdict=OUT_OF_SCOPE)),
     ("any of these that count, the last of `retry_limit`", Finished(), facts(attempts=2)),
     ("Stopped by a person", Stopped(by="ada"), facts()),
     ("Stopped by the supervisor's shutdown", Stopped(by=SHUTDOWN), facts()),
@@ -119,17 +130,27 @@ def test_the_spec_prints_what_the_function_does():
     assert printed() == real
 
 
-def test_a_closed_task_tells_its_reason_and_its_run():
-    """The agent's words and the run's number."""
-    assert decide(Finished(), facts(said=DONE, run=7), NOW).settlement == Closed(
-        reason="did it [run 7]"
-    )
+def test_a_closed_task_tells_its_reason_and_where_the_evidence_is():
+    """The agent's words, the run's number, and the command that shows the receipt."""
+    closed = decide(Finished(), facts(said=DONE, run=7, task_id="fleet-a"), NOW).settlement
+    assert closed == Closed(reason="did it [run 7: fleet task fleet-a receipt]")
 
 
-def test_a_coder_without_tool_events_is_believed_without_them():
-    """What a stream never shows is not missed."""
-    decision = decide(Finished(), facts(said=DONE, tool_calls=0, shows_tools=False), NOW)
-    assert isinstance(decision.settlement, Closed)
+def test_an_unverified_task_carries_what_was_missed():
+    """The next agent is told, and so is the person who finds it blocked."""
+    again = decide(Finished(), facts(said=DONE, verdict=UNVERIFIED), NOW)
+    assert again.why == "unverified: no_tools: it used no tool"
+    last = decide(Finished(), facts(said=DONE, verdict=UNVERIFIED, attempts=2), NOW)
+    assert last.settlement == Blocked(note=f"{again.why} (attempt 3 of 3)")
+
+
+@pytest.mark.parametrize("outcome", [Finished(), Failed(reason="api_error"), Lost(), LIMIT])
+def test_whatever_a_run_came_to_one_that_went_too_far_is_for_a_person(outcome):
+    """It is not tried again, and no attempt is counted."""
+    decision = decide(outcome, facts(verdict=OUT_OF_SCOPE), NOW)
+    assert isinstance(decision.settlement, Blocked)
+    assert decision.settlement.note.startswith("out of scope: outside: it changed ../b")
+    assert not decision.counts
 
 
 def test_a_question_goes_before_a_claim():
@@ -207,12 +228,12 @@ RUNS = some.tuples(OUTCOMES, some.booleans(), some.integers(0, 1))
 def play(runs, retry_limit):
     """How many runs it takes until the task needs a person, or None."""
     past = History()
-    for number, (outcome, started, tool_calls) in enumerate(runs, 1):
+    for number, (outcome, started, claims) in enumerate(runs, 1):
         given_facts = facts(
             run=number,
             started=started,
-            tool_calls=tool_calls,
-            said=DONE if tool_calls == 0 else Said(),  # nothing that could be closed
+            verdict=UNVERIFIED if claims else Verdict(),
+            said=DONE if claims else Said(),  # nothing that could be closed
             attempts=past.attempts,
             full_contexts=past.full_contexts,
             never_started=past.never_started,
@@ -237,8 +258,8 @@ def test_no_task_runs_for_ever_without_progress(data, retry_limit):
 def test_limits_never_count(runs):
     """A run that met a limit leaves the count of attempts as it was."""
     past = History()
-    for outcome, started, tool_calls in runs:
-        given_facts = facts(started=started, tool_calls=tool_calls, attempts=past.attempts)
+    for outcome, started, _ in runs:
+        given_facts = facts(started=started, attempts=past.attempts)
         decision = decide(outcome, structs.replace(given_facts, retry_limit=100), NOW)
         after = past.after(outcome, decision, started=started, progress=False)
         if isinstance(outcome, RateLimited):

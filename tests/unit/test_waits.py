@@ -14,7 +14,7 @@ CRASH = Failed(reason="killed")
 
 def wait(outcome, seconds=10, **changes):
     facts = {
-        "run": 1, "started": True, "said": Said(), "tool_calls": 0, "attempts": 0,
+        "run": 1, "started": True, "said": Said(), "attempts": 0,
         "retry_limit": 100, "full_contexts": 0, "progress": False, "jitter": 0.0,
     } | changes  # fmt: skip
     settlement = decide(outcome, Facts(**facts, wait=timedelta(seconds=seconds)), NOW).settlement

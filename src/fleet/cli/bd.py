@@ -56,6 +56,7 @@ def bd(args: Sequence[str]) -> int:
         return 0
     fleet = control.opened()
     try:
+        own_task.refuse_others(fleet, args, os.environ)
         return _create(fleet, name, rest) if name in CREATING else _forward(fleet, args)
     finally:
         fleet.close()

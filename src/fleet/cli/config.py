@@ -57,8 +57,8 @@ def show(raw: bool, as_json: bool) -> None:
 def set_(assignments: tuple[str, ...], project: str | None) -> None:
     """Change settings. Comments and order of the file are kept; a running supervisor follows.
 
-    With --project also verify, pins, scope and setup: each KEY=LINE adds a line, and KEY= alone
-    empties the list.
+    With --project also verify, pins, scope, setup and needs: each KEY=LINE adds a line, and
+    KEY= alone empties the list.
     """
     fleet = control.opened()
     if project is not None:

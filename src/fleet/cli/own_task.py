@@ -5,19 +5,27 @@ once the run has ended. Everything else goes to the queue like anybody's command
 no queue, so it works from inside a coder's sandbox, on every queue alike.
 """
 
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, structs
 
-from fleet.errors import BadInput, FleetError
+from fleet.control import Control
+from fleet.errors import BadInput, FleetError, Refused
 from fleet.flags import FlagError, Parsed, parse
 from fleet.queue import PREFIX
 from fleet.queue import bd as tracker
-from fleet.taskdir import home_from
+from fleet.supervisor import identity
+from fleet.taskdir import Home, home_from
+from fleet.taskdir.plain import read_plain
+from fleet.taskdir.rundir import newest_first
 from fleet.taskdir.said import Said, record
 
+#: The name under which this home's supervisors claim.
+OWNER = "owner"
+_LARGEST = 1 << 20
 #: Commands that say how the task stands.
 _SPEAKING = ("close", "done", "update", "reopen")
 #: Commands that would take the task away from the run that works on it.
@@ -32,17 +40,79 @@ class Heard(Struct, frozen=True, kw_only=True):
     answer: str
 
 
-def own_task(env: Mapping[str, str]) -> tuple[str, Path] | None:
-    """The task and run directory that this process belongs to, if it is part of a run."""
+class Own(Struct, frozen=True, kw_only=True):
+    """The run that this process is a part of."""
+
+    task_id: str
+    run_dir: Path
+    #: The mark that its processes bear.
+    mark: str = ""
+
+
+def own_task(env: Mapping[str, str]) -> Own | None:
+    """The task and run that this process belongs to, if it is part of a run.
+
+    Those above it tell, since they were started by fleet; the environment is only asked where
+    nobody above can be seen: an agent can put anything there, or nothing.
+    """
+    try:
+        home = home_from(env)
+    except FleetError:
+        return None
+    owner = (read_plain(home.path / OWNER, _LARGEST) or b"").decode(errors="replace").strip()
+    marks = [mark for mark in identity.marks_above(os.getppid()) if mark.startswith(f"{owner}.")]
+    if owner and marks and (own := _run_of(home, owner, marks[-1])) is not None:
+        return own
     task_id, run_dir = env.get("FLEET_TASK_ID"), env.get("FLEET_RUN_DIR")
     if not task_id or not run_dir:
         return None
     folder = Path(run_dir)
     try:
-        expected = home_from(env).task(task_id) / "runs"
+        expected = home.task(task_id) / "runs"
     except FleetError:
         return None
-    return (task_id, folder) if folder.parent == expected and folder.is_dir() else None
+    if folder.parent != expected or not folder.is_dir():
+        return None
+    return Own(task_id=task_id, run_dir=folder, mark=env.get(identity.MARK, ""))
+
+
+def _run_of(home: Home, owner: str, mark: str) -> Own | None:
+    """The run that bears a mark."""
+    task_id = mark.removeprefix(f"{owner}.").rpartition(".")[0]
+    try:
+        for run in newest_first(home.task(task_id)):
+            if run.spec().id == mark:
+                return Own(task_id=task_id, run_dir=run.path, mark=mark)
+    except FleetError:
+        pass  # its directory was damaged: nothing can be recorded there
+    return None
+
+
+def refuse_others(fleet: Control, args: Sequence[str], env: Mapping[str, str]) -> None:
+    """Keep an agent from closing or taking a task that another agent works on."""
+    name, rest = tracker.split_command(args)
+    own = own_task(env) if name in (*_SPEAKING, *_TAKING) else None
+    verb = tracker.find_verb(name) if own is not None else None
+    if own is None or verb is None:
+        return
+    try:
+        line = parse((*verb.flags, *tracker.GLOBAL), rest)
+    except FlagError:
+        return
+    if name == "update" and not (
+        line.has("status") or line.switch("claim") or line.has("assignee")
+    ):
+        return
+    for word in line.words[:1] if name == "done" else line.words:
+        try:
+            task = fleet.get(word)
+        except FleetError:
+            continue  # the tracker says what is wrong with it
+        if task.lease_owner is not None and task.id != own.task_id:
+            raise Refused(
+                f"{task.id} is worked on by another agent; {own.task_id} is the task of this run",
+                hint="Leave it to that agent, or leave it a word: bd comment",
+            )
 
 
 def answer_of(args: Sequence[str], env: Mapping[str, str]) -> str | None:
@@ -50,12 +120,12 @@ def answer_of(args: Sequence[str], env: Mapping[str, str]) -> str | None:
 
     None: the line says nothing of that, and is for the queue.
     """
-    own = own_task(env)
     name, rest = tracker.split_command(args)
-    verb = tracker.find_verb(name) if own and name in (*_SPEAKING, *_TAKING) else None
+    own = own_task(env) if name in (*_SPEAKING, *_TAKING) else None
+    verb = tracker.find_verb(name) if own is not None else None
     if own is None or verb is None:
         return None
-    task_id, run_dir = own
+    task_id = own.task_id
     try:
         line = parse((*verb.flags, *tracker.GLOBAL), rest)
     except FlagError:
@@ -67,7 +137,7 @@ def answer_of(args: Sequence[str], env: Mapping[str, str]) -> str | None:
     heard = _understood(name, line, task_id)
     if heard is None:
         return None
-    record(run_dir, heard.said)
+    record(own.run_dir, structs.replace(heard.said, by=own.mark))
     if not line.switch("json"):
         return heard.answer
     shape = [{"id": task_id, "status": heard.status, "note": heard.answer}]

@@ -1,14 +1,19 @@
 """`fleet task`: what one task's agent and supervisor wrote."""
 
+from typing import Literal
+
 import click
 
 from fleet import control
 from fleet.cli.quietly import quietly
+from fleet.cli.receipt import show_receipt
 from fleet.cli.stream import put
 from fleet.cli.task_ids import task_id
 from fleet.cli.text import one_line
 from fleet.control.files import WHATS, What, document, followed, whole
+from fleet.control.receipts import receipt_of
 from fleet.control.tasks import in_progress
+from fleet.errors import BadInput
 
 
 class WithRunning(click.Command):
@@ -37,13 +42,16 @@ def _help(ctx: click.Context, param: click.Parameter, value: bool) -> None:
 
 @click.command("task", cls=WithRunning)
 @task_id()
-@click.argument("what", type=click.Choice(WHATS))
+@click.argument("what", type=click.Choice((*WHATS, "receipt")))
 @click.option("--follow", "-f", is_flag=True, help="Go on until the run ends, or Ctrl-C.")
 @click.option(
     "--run", "number", type=click.IntRange(min=1), metavar="N",
-    help="Of this run instead of the latest (events, stderr).",
+    help="Of this run instead of the latest (events, stderr, receipt).",
 )  # fmt: skip
-def command(task_id: str, what: What, follow: bool, number: int | None) -> None:
+@click.option("--json", "as_json", is_flag=True, help="The receipt as JSON.")
+def command(
+    task_id: str, what: What | Literal["receipt"], follow: bool, number: int | None, as_json: bool
+) -> None:
     """Print what was written about or by one task.
 
     \b
@@ -52,10 +60,16 @@ def command(task_id: str, what: What, follow: bool, number: int | None) -> None:
     knowledge  what the agent found out (artifacts/KNOWLEDGE.md)
     events     what the agent did, line by line (events.jsonl)
     stderr     what the agent's program printed beside it
+    receipt    what fleet itself saw of a run, and what it makes of it
 
     The file goes byte for byte into a pipe; on a terminal control characters are shown as escapes.
     """  # noqa: D301 - the \\b is click's mark for lines that stay as they are
     fleet = control.opened()
+    if what == "receipt":
+        show_receipt(receipt_of(fleet, task_id, number), as_json=as_json)
+        return
+    if as_json:
+        raise BadInput("--json goes with the receipt; the other files are what they are")
     found = document(fleet, task_id, what, number)
     if not follow:
         put(whole(found))

@@ -13,7 +13,7 @@ from fleet.control import Control
 from fleet.errors import BadInput
 from fleet.flags import Flag
 from fleet.schemas import LimitWishes, Settings
-from fleet.schemas.policy import ISOLATIONS, check_expectation
+from fleet.schemas.policy import ISOLATIONS, check_expectation, check_need
 from fleet.schemas.units import dollars, seconds, size
 
 PLACE = (
@@ -27,6 +27,7 @@ EVIDENCE = (
     Flag("verify", "array", help="A command that must succeed before the task is closed."),
     Flag("pin", "array", help="A file that --verify needs, used as it was at the start."),
     Flag("scope", "array", help="Where files may be changed, like 'src/**'; else the directory."),
+    Flag("needs", "array", help="What the agent must have, or is ended: mcp:NAME, tool:NAME."),
 )
 LIMITS = (
     Flag("timeout", help="How long a run may last, like 2h."),
@@ -83,6 +84,7 @@ def settings_from(fleet: Control, given: Given) -> Settings:
         pins=_lines(given, "pin"),
         scope=_lines(given, "scope"),
         isolation=isolation,
+        needs=_needs(given),
         limits=_limits(last),
     )
 
@@ -92,7 +94,7 @@ def shown_settings(settings: Settings) -> Iterator[tuple[str, str]]:
     for name in ("cwd", "coder", "model", "isolation", "expect"):
         if (value := getattr(settings, name)) is not None:
             yield name, value
-    for name in ("verify", "pins", "scope"):
+    for name in ("verify", "pins", "scope", "needs"):
         for value in getattr(settings, name) or ():
             yield name, value
     limits: dict[str, Any] = msgspec.to_builtins(settings.limits)
@@ -127,6 +129,11 @@ def _lines(given: Given, name: str) -> tuple[str, ...] | None:
                     hint="Name it from the task's directory on, like src/**.",
                 )
     return lines
+
+
+def _needs(given: Given) -> tuple[str, ...] | None:
+    needs = _lines(given, "needs")
+    return None if needs is None else tuple(check_need(need) for need in needs)
 
 
 def _limits(last: Mapping[str, str]) -> LimitWishes:

@@ -42,6 +42,7 @@ def event(raw_line: str) -> Event:
                 raw=line,
                 session_id=_session(line),
                 model=text(line, "init", "model") or None,
+                offers=tuple(f"tool:{name}" for name in lines.texts(line, "init", "tools")) or None,
             )
         case "step_update":
             return _step(line, record(line, "step_update"))

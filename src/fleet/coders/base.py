@@ -34,6 +34,10 @@ class Options(Struct, frozen=True, kw_only=True):
     resume: str | None = None
     #: How the run before this one ended, in a sentence that goes into the prompt.
     last_ending: str = ""
+    #: The tools that were at work when it was cut off, for a session that is carried on.
+    cut_off: tuple[str, ...] = ()
+    #: What the run may cost in dollars, for a CLI that minds it itself.
+    max_cost: float | None = None
 
 
 class Coder(ABC):
@@ -93,7 +97,12 @@ class Coder(ABC):
     def prompt(self, task: Task, task_dir: Path) -> str:
         """What the agent is told, for stdin, an argument or the prompt file."""
         if self.options.resume:
-            return prompts.resumed(task, task_dir, last_ending=self.options.last_ending)
+            return prompts.resumed(
+                task,
+                task_dir,
+                last_ending=self.options.last_ending,
+                cut_off=self.options.cut_off,
+            )
         cap = None if self.prompt_on_stdin else prompts.ARGUMENT_CAP
         return prompts.fresh(task, task_dir, last_ending=self.options.last_ending, cap=cap)
 
@@ -112,6 +121,12 @@ class Coder(ABC):
         """
         del session_id, env
         return None
+
+    def transcript(self, session_id: str, env: Mapping[str, str]) -> tuple[Path, str] | None:
+        """What the CLI itself keeps of a session while it goes on, as `second_stream` says it: a
+        witness that work goes on where the stream is silent.
+        """
+        return self.second_stream(session_id, env)
 
     def normalize_second(self, raw_line: str) -> Event | None:
         """One line of that file as an Event. Pure."""

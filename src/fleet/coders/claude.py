@@ -1,5 +1,6 @@
 """Claude Code: `claude -p` with a JSON stream, the prompt on stdin, nothing written beside."""
 
+import glob
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -51,6 +52,9 @@ class ClaudeCoder(Coder):
             argv += ["--resume", self.options.resume]
         elif self.options.session_id:
             argv += ["--session-id", self.options.session_id]
+        if self.options.max_cost is not None:
+            # It tells what it cost only when all is over, so it has to mind this itself.
+            argv += ["--max-budget-usd", f"{self.options.max_cost:.2f}"]
         argv += ["--permission-mode", _MODES[self.options.permissions]]
         # The artifacts lie outside the project, where edits are otherwise refused.
         argv += ["--add-dir", str(task_dir)]
@@ -66,6 +70,10 @@ class ClaudeCoder(Coder):
         if self.options.permissions == "bypass" and os.geteuid() == 0:
             own["IS_SANDBOX"] = "1"  # it refuses to bypass as root without this word
         return {**super().env(task, task_dir), **own}
+
+    def transcript(self, session_id: str, env: Mapping[str, str]) -> tuple[Path, str] | None:
+        home = Path(env.get("CLAUDE_CONFIG_DIR") or Path(env.get("HOME", "/"), ".claude"))
+        return home / "projects", f"*/{glob.escape(session_id)}.jsonl"
 
     def normalize_event(self, raw_line: str) -> Event | None:
         return claude_stream.event(raw_line)

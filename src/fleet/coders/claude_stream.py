@@ -59,6 +59,9 @@ _LIMITS: Mapping[str, LimitKind] = MappingProxyType(
     }
 )
 
+#: What becomes of a server that an agent cannot use.
+_UNREACHED = frozenset({"failed", "needs-auth", "disabled"})
+
 #: Lines that are known and carry nothing that fleet uses.
 _QUIET_TYPES = frozenset(
     {
@@ -133,6 +136,10 @@ def _system(line: Record) -> Event:
                 session_id=text(line, "session_id") or None,
                 model=text(line, "model") or None,
                 version=text(line, "claude_code_version") or None,
+                offers=_offers(line),
+                missing=tuple(
+                    f"mcp:{name}" for name, status in _servers(line) if status in _UNREACHED
+                ),
             )
         case "api_retry":
             return _retry(line)
@@ -147,6 +154,17 @@ def _system(line: Record) -> Event:
             return Event(kind="error", raw=line, reason="refusal")
         case subtype:
             return Event(kind="other" if subtype in _QUIET_SUBTYPES else "unknown", raw=line)
+
+
+def _servers(line: Record) -> list[tuple[str, str]]:
+    found = records(line, "mcp_servers")
+    return [(text(server, "name"), text(server, "status")) for server in found]
+
+
+def _offers(line: Record) -> tuple[str, ...]:
+    """A server that is still being reached counts: it may be there before it is needed."""
+    servers = [f"mcp:{name}" for name, status in _servers(line) if status not in _UNREACHED]
+    return (*servers, *(f"tool:{name}" for name in lines.texts(line, "tools")))
 
 
 def _retry(line: Record) -> Event:

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import cast, get_args
 
+from fleet.coders import starting
 from fleet.coders.reading import Reading
 from fleet.schemas import (
     ContextFull,
@@ -42,6 +43,8 @@ def outcome(
     if _is_success(reading, exit_code, signal, prints_ending=prints_ending):
         return Finished(text=reading.text, denied=reading.denied)
     reason = _reason(reading, exit_code, signal, exit_reasons)
+    if reason == "never_started":
+        reason = starting.cause(stderr) or reason
     detail = reading.error or _tail(stderr)
     match reason:
         case "rate_limit" | "overloaded":
@@ -52,6 +55,8 @@ def outcome(
             return LimitExceeded(limit="turns", detail=detail)
         case "budget":
             return LimitExceeded(limit="cost", detail=detail)
+        case "denied":  # what was denied says more than a CLI's word for it
+            return Failed(reason=reason, detail=", ".join(sorted(set(reading.denied))) or detail)
         case _:
             return Failed(reason=reason, detail=detail)
 

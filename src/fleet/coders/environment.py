@@ -64,15 +64,20 @@ def agent_env(
     parent's own login stays out: of two, a CLI takes one that nobody chose.
     """
     given = dict(extra or {})
-    env = {name: value for name, value in parent.items() if _may_pass(name)}
-    env.setdefault("TERM", "dumb")
-    env |= GUARDS
+    env = plain_env(parent)
     logins = () if set(given) & set(coder.credentials) else coder.credentials
     env |= {name: parent[name] for name in (*logins, *coder.passes) if name in parent}
     env |= coder.env(task, task_dir)
     env |= given
     env |= Coder.env(coder, task, task_dir)
     return env
+
+
+def plain_env(parent: Mapping[str, str]) -> dict[str, str]:
+    """The environment of a command that is nobody's agent: no login of any coder is in it."""
+    env = {name: value for name, value in parent.items() if _may_pass(name)}
+    env.setdefault("TERM", "dumb")
+    return {**env, **GUARDS}
 
 
 _NAMES = frozenset(ALLOWED)

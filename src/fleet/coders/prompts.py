@@ -12,7 +12,7 @@ ARGUMENT_CAP = 100_000
 
 _RESUMED = """\
 You are carried on in the same session: fleet task {task_id}. {last_ending}
-A command that was running when the last run ended was cut off, and may have done half its work.
+{cut_off}
 Look at the state of things and at Q&A.md in {artifacts_dir}, then carry on. The rules are the \
 same: when the task is done, `bd close {task_id} --reason "…"`; when only a person can decide, \
 a `## Q:` block in Q&A.md and `bd update {task_id} --status blocked --notes "QUESTION: …"`; \
@@ -36,10 +36,20 @@ def fresh(task: Task, task_dir: Path, *, last_ending: str, cap: int | None) -> s
     return "\n\n".join(parts)
 
 
-def resumed(task: Task, task_dir: Path, *, last_ending: str) -> str:
-    """The prompt that carries a session on: it has the first one in its memory."""
+_CUT_OFF = "What was running when the last run ended was cut off, and may have done half its work"
+
+
+def resumed(task: Task, task_dir: Path, *, last_ending: str, cut_off: tuple[str, ...] = ()) -> str:
+    """The prompt that carries a session on: it has the first one in its memory.
+
+    Not all of it: a CLI may drop a call that never had a result, so the calls are named here.
+    """
+    calls = "".join(f"\n- {call}" for call in cut_off)
     return _RESUMED.format(
-        task_id=task.id, artifacts_dir=task_dir / "artifacts", last_ending=last_ending
+        task_id=task.id,
+        artifacts_dir=task_dir / "artifacts",
+        last_ending=last_ending,
+        cut_off=f"{_CUT_OFF}:{calls}" if calls else f"{_CUT_OFF}.",
     )
 
 

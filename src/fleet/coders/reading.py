@@ -50,6 +50,10 @@ class Reading(Struct, kw_only=True):
     #: Tools that were refused, in order.
     denied: tuple[str, ...] = ()
 
+    #: What it had at its start; None while nothing told. And what it should have had.
+    offers: tuple[str, ...] | None = None
+    missing: tuple[str, ...] = ()
+
     #: The last thing that the agent, or at the end the CLI, said.
     text: str = ""
     terminal: str | None = None
@@ -81,6 +85,8 @@ class Reading(Struct, kw_only=True):
         self.session_id = event.session_id or self.session_id
         self.version = event.version or self.version
         self.model = event.model or self.model
+        if event.offers is not None:
+            self.offers, self.missing = event.offers, event.missing
 
     def _tools(self, event: Event) -> None:
         for call in event.calls:

@@ -73,6 +73,16 @@ class Trail(Struct, kw_only=True):
         """The tool that waits for a person, if one does."""
         return next((call.name for call in self.open.values() if call.name in _ASKING), "")
 
+    @property
+    def at_work(self) -> tuple[str, ...]:
+        """What is open, for people: the tool, and the command if it runs one."""
+        return tuple(self._shown(call) for call in self.open.values())
+
+    def _shown(self, call: OpenCall) -> str:
+        if call.command is None:
+            return call.name
+        return f"{call.name}: {self.commands[call.command].text}"
+
     def add(self, event: Event) -> None:
         """Take in one event."""
         for call in event.calls:

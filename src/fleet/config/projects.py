@@ -10,6 +10,8 @@ from typing import Any, cast
 from msgspec import Struct, field
 
 from fleet.config.keys import KEYS, Setting
+from fleet.errors import BadInput
+from fleet.schemas.policy import check_need
 
 TABLE = "projects"
 #: Keys that only a project has: each a list of lines.
@@ -18,6 +20,7 @@ LISTS: Mapping[str, str] = {
     "pins": "Files that those commands need, taken as they were when the run began.",
     "scope": "Where files may be changed, as patterns below the project's directory.",
     "setup": "Commands that make a fresh worktree fit to work in.",
+    "needs": "What an agent must have from its start on: mcp:NAME, tool:NAME.",
 }
 
 
@@ -31,6 +34,7 @@ class Project(Struct, frozen=True, kw_only=True):
     pins: tuple[str, ...] = ()
     scope: tuple[str, ...] = ()
     setup: tuple[str, ...] = ()
+    needs: tuple[str, ...] = ()
 
 
 def read(table: object) -> tuple[dict[str, Project], str]:
@@ -54,14 +58,23 @@ def problem(name: str, value: object) -> str:
     """Why a project cannot have this; empty if it can."""
     if name in LISTS:
         lines = cast("list[object]", value) if isinstance(value, list) else [value]
-        if all(isinstance(line, str) and line.strip() and "\0" not in line for line in lines):
-            return ""
-        return f"must be a list of lines, not {value!r}"
+        if not all(isinstance(line, str) and line.strip() and "\0" not in line for line in lines):
+            return f"must be a list of lines, not {value!r}"
+        return _needs_problem(cast("list[str]", lines)) if name == "needs" else ""
     key = KEYS.get(name)
     if key is None or not key.per_project:
         known = [*LISTS, *(key.name for key in KEYS.values() if key.per_project)]
         return f"is not a key of a project; known: {', '.join(known)}"
     return key.problem(value)
+
+
+def _needs_problem(needs: list[str]) -> str:
+    try:
+        for need in needs:
+            check_need(need)
+    except BadInput as error:
+        return f"cannot be used: {error.message}. {error.hint}"
+    return ""
 
 
 def of(projects: Mapping[str, Project], cwd: str) -> Project:

@@ -70,9 +70,9 @@ class Document(Struct, frozen=True, kw_only=True):
 
 def document(fleet: Control, word: str, what: What, number: int | None = None) -> Document:
     """The file that tells `what` of a task, of one run if a number is given."""
-    task_id = _task_id(fleet, word)
+    task_id = task_id_of(fleet, word)
     task_dir = fleet.home.task(task_id)
-    run = _run(task_dir, task_id, number)
+    run = run_of(task_dir, task_id, number)
     if number is not None and what not in ("events", "stderr"):
         raise BadInput(
             f"the {what} belongs to the task, not to one of its runs",
@@ -97,7 +97,7 @@ class Missing(FleetError):
     """The file is not there yet."""
 
 
-def _task_id(fleet: Control, word: str) -> str:
+def task_id_of(fleet: Control, word: str) -> str:
     """The task's id; a directory of it is enough, so that a queue that fails hides no evidence."""
     for task_id in (check_id(word), check_id(f"{PREFIX}-{word}")):
         if fleet.home.task(task_id).is_dir():
@@ -105,7 +105,7 @@ def _task_id(fleet: Control, word: str) -> str:
     return fleet.get(word).id
 
 
-def _run(task_dir: Path, task_id: str, number: int | None) -> Run | None:
+def run_of(task_dir: Path, task_id: str, number: int | None) -> Run | None:
     runs = all_runs(task_dir)
     if number is None:
         return runs[-1] if runs else None

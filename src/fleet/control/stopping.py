@@ -166,10 +166,10 @@ def _leave_word(fleet: Control, task: Task, run: Run, by: str) -> None:
     seen = read_progress(run)
     past = history(run.task_dir, before=run.number)
     facts = Facts(
+        task_id=task.id,
         run=run.number,
         started=True,
         said=said.read(run.path),
-        tool_calls=seen.tool_calls if seen else 0,
         attempts=past.attempts,
         retry_limit=fleet.config.retry_limit,
         full_contexts=past.full_contexts,
@@ -191,6 +191,6 @@ def _leave_word(fleet: Control, task: Task, run: Run, by: str) -> None:
         full_contexts=after.full_contexts,
         tokens=seen.tokens if seen else 0,
         cost_usd=seen.cost_usd if seen else None,
-        tool_calls=facts.tool_calls,
+        tool_calls=seen.tool_calls if seen else 0,
     )
     write_ending(run, ending)

@@ -15,6 +15,7 @@ from fleet.schemas.outcome import (
     Rung,
     Stalled,
     Stopped,
+    named,
 )
 from fleet.schemas.policy import Isolation, LimitName, Limits, LimitWishes, Policy
 from fleet.schemas.receipt import (
@@ -109,4 +110,5 @@ __all__ = [
     "Verdict",
     "Wish",
     "check_id",
+    "named",
 ]

@@ -28,6 +28,11 @@ class Failed(Struct, frozen=True, kw_only=True, tag=True):
         """Any other task would fail in the same way on this account."""
         return self.reason in ("auth", "billing")
 
+    @property
+    def is_for_a_person(self) -> bool:
+        """No retry mends it: somebody has to log in, pay, trust a directory, change the set-up."""
+        return self.is_account or self.reason in ("untrusted", "no_terminal")
+
 
 class RateLimited(Struct, frozen=True, kw_only=True, tag=True):
     """The vendor refused to go on."""
@@ -102,3 +107,14 @@ Outcome = (
     | Stopped
     | Lost
 )
+
+
+def named(outcome: Outcome) -> str:
+    """An outcome by its name and its own reason: `Stalled (silent)`, `Failed (auth)`."""
+    match outcome:
+        case Failed(reason=detail) | Stalled(rung=detail) | LimitExceeded(limit=detail):
+            return f"{type(outcome).__name__} ({detail})"
+        case RateLimited(limit=limit):
+            return f"RateLimited ({limit.kind})"
+        case _:
+            return type(outcome).__name__

@@ -83,12 +83,25 @@ class Policy(Struct, frozen=True, kw_only=True):
     isolation: Isolation = "none"
     #: Commands that make a fresh worktree fit to work in.
     setup: tuple[str, ...] = ()
+    #: What an agent must have from its start on, `mcp:NAME` or `tool:NAME`: without, it is ended.
+    needs: tuple[str, ...] = ()
     limits: Limits = Limits()
 
     @property
     def artifact(self) -> str | None:
         """The file that must be there, if one was named."""
         return self.expect.removeprefix(ARTIFACT) if self.expect.startswith(ARTIFACT) else None
+
+
+def check_need(text: str) -> str:
+    """The text itself, if it names something that an agent can need."""
+    kind, _, name = text.partition(":")
+    if kind in ("mcp", "tool") and name.strip():
+        return text
+    raise BadInput(
+        f"{text!r} is nothing that an agent could have",
+        hint="Name a server or a tool: mcp:NAME or tool:NAME.",
+    )
 
 
 def check_expectation(text: str) -> str:

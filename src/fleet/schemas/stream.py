@@ -46,6 +46,10 @@ Reason = Literal[
     "timeout",
     "aborted",
     "session_not_found",
+    #: It began with a question that only a person can answer: whether it may work in a directory.
+    "untrusted",
+    #: It wanted a terminal, or somebody to type.
+    "no_terminal",
     "never_started",
     "no_ending",
     "exit_code",
@@ -166,6 +170,10 @@ class Event(Struct, frozen=True, kw_only=True, omit_defaults=True):
     limits: tuple[RateLimit, ...] = ()
     #: Tools that were refused for want of permission.
     denied: tuple[str, ...] = ()
+    #: What the agent has at its start (`mcp:NAME`, `tool:NAME`), and servers that it should have
+    #: and could not reach. None: this line does not tell.
+    offers: tuple[str, ...] | None = None
+    missing: tuple[str, ...] = ()
     #: The CLI says that its work is over, and how.
     terminal: Literal["success", "error"] | None = None
     reason: str | None = None

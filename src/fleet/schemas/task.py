@@ -74,6 +74,8 @@ class Settings(Struct, frozen=True, kw_only=True, omit_defaults=True):
     #: Where files may be changed; None inherits.
     scope: tuple[str, ...] | None = None
     isolation: Isolation | None = None
+    #: What the agent must have from its start on; None inherits.
+    needs: tuple[str, ...] | None = None
     limits: LimitWishes = LimitWishes()
 
 

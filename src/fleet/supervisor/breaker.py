@@ -54,6 +54,10 @@ _WORDS: Mapping[Fault, str] = {
 }
 
 
+#: Rules that a run breaks which did the work, and not well enough or too far.
+_HONEST_FAILURES = frozenset({"verify_failed"})
+
+
 class Note(Struct, frozen=True):
     """What one run showed of its coder. A `fault` of None: it works."""
 
@@ -109,8 +113,10 @@ def fault_of(ending: Ending, *, missing: bool) -> Fault | Literal["unknown"] | N
             return "crash"
         case Stalled(rung="never_started" | "degraded"):
             return "crash"
-        case Finished() if ending.why.startswith("unverified"):
+        case Finished() if set(ending.broke) - _HONEST_FAILURES:
             return "fabrication"
+        case Finished() if ending.broke:
+            return "unknown"  # it tried, and was not good enough
         case Finished() if isinstance(ending.settlement, Closed):
             return None
         case NeedsHuman() | ContextFull():

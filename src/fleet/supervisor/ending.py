@@ -1,54 +1,92 @@
 """From a run that is over to what becomes of its task: evidence first, then the decision."""
 
-import os
 from datetime import datetime, timedelta
+from pathlib import Path
 
-from msgspec import structs
+from msgspec import Struct, structs
 
-from fleet.coders.base import Coder
 from fleet.config import Config
 from fleet.errors import InvalidTask
-from fleet.schemas import Failed, Lost, NeedsHuman, Outcome
+from fleet.schemas import (
+    Failed,
+    Finished,
+    LimitExceeded,
+    Lost,
+    NeedsHuman,
+    Outcome,
+    Receipt,
+    Verdict,
+)
+from fleet.schemas.units import shown_span
 from fleet.supervisor.artifacts import fingerprint
+from fleet.supervisor.evidence import findings
 from fleet.supervisor.history import Ending, history
+from fleet.supervisor.judging import Case, Findings
 from fleet.supervisor.live import Damaged, Live, Over
 from fleet.supervisor.process import Ended, NeverStarted, Vanished
+from fleet.supervisor.receipts import receipt_of, seen_of
 from fleet.supervisor.settle import Facts, decide
 from fleet.taskdir import said
-from fleet.taskdir.plain import open_plain
+from fleet.taskdir.plain import tail
 from fleet.taskdir.rundir import Run
 
 #: How much of stderr may tell why a CLI ended.
 _STDERR = 1 << 16
 
 
-def end_of(live: Live, state: Over, config: Config, now: datetime, jitter: float) -> Ending:
+class End(Struct, frozen=True):
+    """What is written down of a run that is over."""
+
+    ending: Ending
+    receipt: Receipt
+
+
+def case_of(live: Live, state: Over) -> Case:
+    """What has to be looked at before the run can be judged. All that it printed must be read."""
+    words = _words(live)
+    outcome = outcome_of(live, state, words)
+    try:
+        spec = live.run.spec()
+        cwd, base = spec.cwd, spec.base
+    except InvalidTask:
+        cwd, base = str(live.lease.task.cwd), None
+    if isinstance(state, NeverStarted):
+        base = None  # it has done nothing
+    claimed = isinstance(outcome, Finished) and words.done is not None
+    return Case(run=live.run, cwd=cwd, policy=live.policy, base=base, claimed=claimed)
+
+
+def end_of(
+    live: Live, state: Over, config: Config, found: Findings, now: datetime, jitter: float
+) -> End:
     """Decide how the run ended and what follows. Whoever asks writes it down."""
-    live.finish(now)
-    words = said.read(live.run.path)
-    outcome = _outcome(live, state, words)
+    words = _words(live)
+    outcome = outcome_of(live, state, words, abandoned=found.abandoned)
     started = not isinstance(state, NeverStarted)
     past = history(live.run.task_dir, before=live.run.number)
     progress = started and fingerprint(live.run.task_dir / "artifacts") != live.artifacts
+    receipt = receipt_of(live, state, outcome, words, found)
+    judged = _judged(live, state, receipt, found)
     facts = Facts(
+        task_id=live.task_id,
         run=live.run.number,
         started=started,
         spawn_error=_spawn_error(live.run, state),
         program_missing=program_missing(state),
         said=words,
-        tool_calls=live.reading.tool_calls,
-        shows_tools=live.coder.shows_tools,
+        verdict=judged,
         attempts=past.attempts,
         retry_limit=config.retry_limit,
         full_contexts=past.full_contexts,
         never_started=past.never_started,
+        resumed=live.resumed,
         progress=progress,
         jitter=jitter,
         wait=timedelta(seconds=config.retry_wait_s),
     )
     decision = decide(outcome, facts, now)
     after = past.after(outcome, decision, started=started, progress=progress)
-    return Ending(
+    ending = Ending(
         outcome=outcome,
         settlement=decision.settlement,
         counts=decision.counts,
@@ -63,19 +101,45 @@ def end_of(live: Live, state: Over, config: Config, now: datetime, jitter: float
         cost_usd=live.reading.cost_usd,
         tool_calls=live.reading.tool_calls,
         session_id=live.reading.session_id,
+        broke=tuple(finding.rule for finding in (*judged.findings, *judged.trespasses)),
+        coder=live.coder.name,
+        resumed=live.resumed,
+        session_usage=live.reading.session_usage,
+        cut_off=live.cut_off or live.trail.at_work,
     )
+    return End(ending, structs.replace(receipt, verdict=judged, why=decision.why))
 
 
-def _outcome(live: Live, state: Over, words: said.Said) -> Outcome:
+def _words(live: Live) -> said.Said:
+    """What the agent said of its task, if it was this run's agent."""
+    try:
+        return said.read(live.run.path, by=live.run.spec().id)
+    except InvalidTask:
+        return said.Said()
+
+
+def _judged(live: Live, state: Over, receipt: Receipt, found: Findings) -> Verdict:
+    """What fleet makes of it. Without a claim there is nothing to believe, only where it went."""
+    claimed = receipt.outcome == Finished.__name__ and receipt.claim is not None
+    if not claimed or found.abandoned:
+        return Verdict(trespasses=found.trespasses)
+    cwd = Path(case_of(live, state).cwd)
+    return Verdict(findings=findings(seen_of(live, receipt, cwd)), trespasses=found.trespasses)
+
+
+def outcome_of(live: Live, state: Over, words: said.Said, *, abandoned: bool = False) -> Outcome:
     """Fleet's own verdict, unless the agent had ended before it was told to."""
-    ended_by_itself = isinstance(state, Ended) and state.exit.stop is None
+    ended_by_itself = isinstance(state, Ended) and state.exit.stop is None and not abandoned
     if live.verdict is not None and not ended_by_itself:
         return live.verdict
     if words.blocked is not None and not isinstance(state, NeverStarted):
         return NeedsHuman(question=words.blocked)
     match state:
         case Ended():
-            return _by_coder(live.coder, live, state)
+            if state.exit.stop == "timeout":
+                lasted = shown_span(state.exit.seconds)
+                return LimitExceeded(limit="time", detail=f"it ran for {lasted}")
+            return by_stream(live, state.exit.code, state.exit.signal)
         case Vanished():
             return Lost(why=live.trouble or "its keeper was killed")
         case NeverStarted():
@@ -84,10 +148,11 @@ def _outcome(live: Live, state: Over, words: said.Said) -> Outcome:
             return Lost(why=why)
 
 
-def _by_coder(coder: Coder, live: Live, state: Ended) -> Outcome:
-    code, number = state.exit.code, state.exit.signal
+def by_stream(live: Live, code: int | None, number: int | None) -> Outcome:
+    """How a run ended, by what its coder makes of its stream and of its process's end."""
+    coder = live.coder
     try:
-        outcome = coder.outcome(live.reading, code, number, stderr=_tail(live.run))
+        outcome = coder.outcome(live.reading, code, number, stderr=tail(live.run.stderr, _STDERR))
     except Exception as error:  # noqa: BLE001 - a coder may be anybody's code
         outcome = Failed(reason="unknown", detail=f"{coder.name}: {type(error).__name__}: {error}")
     if live.trouble and isinstance(outcome, Failed):
@@ -110,18 +175,3 @@ def _spawn_error(run: Run, state: Over) -> str:
     except InvalidTask:
         place = error.stage
     return f"{place}: {error.message}"
-
-
-def _tail(run: Run) -> str:
-    """The last words on stderr."""
-    try:
-        fd = open_plain(run.stderr)
-    except InvalidTask:
-        return ""
-    if fd is None:
-        return ""
-    try:
-        size = os.fstat(fd).st_size
-        return os.pread(fd, _STDERR, max(0, size - _STDERR)).decode(errors="replace")
-    finally:
-        os.close(fd)

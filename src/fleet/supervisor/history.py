@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Struct
 
 from fleet.errors import InvalidTask
-from fleet.schemas import Closed, ContextFull, Outcome, Released, Settlement
+from fleet.schemas import Closed, ContextFull, Outcome, Released, Settlement, Usage
 from fleet.supervisor.settle import Decision
 from fleet.taskdir.atomic import write_atomically
 from fleet.taskdir.plain import read_plain
@@ -45,6 +45,15 @@ class Ending(Struct, frozen=True, kw_only=True):
     cost_usd: float | None = None
     tool_calls: int = 0
     session_id: str = ""
+    #: The rules of evidence and scope that it broke.
+    broke: tuple[str, ...] = ()
+    #: The coder whose session that is, and whether it was begun by an earlier run.
+    coder: str = ""
+    resumed: bool = False
+    #: What the session had used in all, for a CLI that counts on when it is carried on.
+    session_usage: Usage = Usage()
+    #: The tools that were at work when the run was cut off.
+    cut_off: tuple[str, ...] = ()
 
     @property
     def decision(self) -> Decision:

@@ -78,6 +78,22 @@ def marks(prefix: str) -> set[str]:
     return {mark for mark in found if mark.startswith(prefix)}
 
 
+def marks_above(pid: int) -> list[str]:
+    """The marks that a process and those above it were started with, its own first.
+
+    An agent can give a child any environment; what it was itself started with stays on record.
+    """
+    found: list[str] = []
+    seen: set[int] = set()
+    while pid > 0 and pid not in seen:
+        seen.add(pid)
+        if mark := _mark(pid):
+            found.append(mark)
+        row = _row(pid)
+        pid = row.parent if row is not None else 0
+    return found
+
+
 def bearers(prefix: str) -> dict[str, list[Row]]:
     """The living processes that bear a mark that begins so, by that mark. One look at all."""
     found: dict[str, list[Row]] = {}

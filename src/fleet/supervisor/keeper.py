@@ -3,7 +3,8 @@
 Run as `python -I -S keeper.py RUN_DIR [LOCK_FD]` with the agent's environment. It imports
 nothing of fleet, and of the library only what CPython has in C: json, signal, ctypes, typing
 and pathlib would each add half as much again to the interpreter's start. SIGTERM asks it to
-stop its agent; a second one, or SIGINT, to do so at once.
+stop its agent; a second one, or SIGINT, to do so at once. When the run's time is up it does so
+by itself, whether or not a supervisor lives.
 """
 
 from __future__ import annotations
@@ -115,9 +116,13 @@ class Tree:
     def keep(self) -> Found:
         """Wait until nothing is left, or nothing more can be done; then whoever is left."""
         asked, sweeping, give_up = 0, False, float("inf")
+        time_up = self.began[1] + (self.spec.get("time_limit") or give_up)
         while self.reap() and (now := time.monotonic()) < give_up:
             if asked in (signal.SIGTERM, signal.SIGINT):
                 self.obey(now=asked == signal.SIGINT or self.stop is not None)
+            elif now >= time_up and self.status is None and self.stop is None:
+                self.obey(now=False)
+                self.stop = "timeout"
             if self.status is not None and not sweeping:
                 sweeping = True
                 self.signal_all(signal.SIGTERM, descendants)
@@ -128,7 +133,8 @@ class Tree:
                 self.deadline = now + 0.05
             elif give_up < float("inf"):  # somebody died, and his children are ours now
                 self.signal_all(signal.SIGKILL, children)
-            left = 0 if self.deadline is None else max(0.001, self.deadline - now)
+            moment = time_up if self.deadline is None else self.deadline
+            left = 0 if moment == float("inf") else max(0.001, moment - now)
             signal.setitimer(signal.ITIMER_REAL, left)
             asked = signal.sigwait(WAKE)
         return descendants() if LINUX and time.monotonic() >= give_up else {}

@@ -14,12 +14,14 @@ from fleet.coders.environment import agent_env
 from fleet.coders.reading import Reading
 from fleet.config import Config
 from fleet.errors import FleetError
-from fleet.schemas import Event, Failed, Lease, Outcome, Policy, Task
+from fleet.schemas import Base, Event, Failed, Lease, Outcome, Policy, Task, Usage
+from fleet.supervisor import sequel
 from fleet.supervisor.artifacts import fingerprint
 from fleet.supervisor.history import history
 from fleet.supervisor.live import Live
 from fleet.supervisor.process import Busy, start_keeper
 from fleet.supervisor.shims import KEEPER
+from fleet.supervisor.workspace import Workspace
 from fleet.taskdir import Home
 from fleet.taskdir.place import place_of
 from fleet.taskdir.rundir import Run, Spec, new_run
@@ -50,6 +52,10 @@ class Ready(Struct, frozen=True, kw_only=True):
     coder: Coder
     env: Mapping[str, str]
     policy: Policy
+    #: The repository as the run finds it, once it was looked at.
+    base: Base | None = None
+    #: What the session that is carried on had used before.
+    before: Usage = Usage()
 
 
 def run_id(lease: Lease) -> str:
@@ -63,20 +69,46 @@ def make_ready(
     """Resolve where and with what a task runs. Touches nothing."""
     try:
         place = place_of(home, config, lease.task, coder=coder)
+        last = history(home.task(lease.task.id)).last
         driver = coders.make(
             place.coder,
             place.model,
-            Options(permissions=config.permissions, last_ending=_last_ending(home, lease.task)),
+            Options(
+                permissions=config.permissions,
+                last_ending=sequel.told(last),
+                max_cost=place.ruled.policy.limits.cost,
+            ),
             home.path,
             inherited=not place.own_model,
         )
+        session = sequel.session_to_carry_on(last, driver)
+        if last is not None and session:
+            driver.options = structs.replace(driver.options, resume=session, cut_off=last.cut_off)
         task = structs.replace(lease.task, cwd=place.cwd, coder=place.coder, model=place.model)
         env = _env(home, driver, task, shims)
     except FleetError as error:
         return Unfit(error.message)
     if not Path(place.cwd).is_dir():
         return Unfit(f"its directory {place.cwd} is not there")
-    return Ready(task=task, coder=driver, env=env, policy=place.ruled.policy)
+    return Ready(
+        task=task,
+        coder=driver,
+        env=env,
+        policy=place.ruled.policy,
+        before=last.session_usage if last is not None and session else Usage(),
+    )
+
+
+def moved(home: Home, ready: Ready, workspace: Workspace, shims: Path) -> Ready | Unfit:
+    """The same in the directory that was prepared for it."""
+    if workspace.cwd == ready.task.cwd:
+        return structs.replace(ready, base=workspace.base)
+    task = structs.replace(ready.task, cwd=workspace.cwd)
+    try:
+        env = _env(home, ready.coder, task, shims)
+    except FleetError as error:
+        return Unfit(error.message)
+    return structs.replace(ready, task=task, env=env, base=workspace.base)
 
 
 def _env(home: Home, coder: Coder, task: Task, shims: Path) -> dict[str, str]:
@@ -114,15 +146,23 @@ def launch(
         cwd=str(task.cwd),
         stdin="prompt.md" if coder.prompt_on_stdin else None,
         grace=float(config.grace_s),
+        time_limit=ready.policy.limits.time,
         coder=str(task.coder),
         model=coder.model,
         artifacts=fingerprint(task_dir / "artifacts"),
+        resumes=coder.options.resume or "",
+        before=ready.before,
+        second_from=_second_size(coder, ready.env),
         policy=ready.policy,
+        base=ready.base,
     )
     run = new_run(task_dir, spec, prompt)
     _point_to(task_dir / "log.stderr", run)
     env = {**ready.env, "FLEET_RUN_DIR": str(run.path)}
-    live = Live(lease, run, coder, env=env, artifacts=spec.artifacts, policy=spec.policy)
+    live = Live(
+        lease, run, coder,
+        env=env, artifacts=spec.artifacts, policy=spec.policy, spec=spec,
+    )  # fmt: skip
     try:
         keeper = start_keeper(run, env, shims / KEEPER)
     except FleetError as error:
@@ -162,7 +202,7 @@ def take_over(home: Home, config: Config, lease: Lease, run: Run, shims: Path) -
         return Live(lease, run, Unread(error.message), env={}, adopted=True)
     return Live(
         lease, run, coder,
-        env=env, adopted=True, artifacts=spec.artifacts, policy=spec.policy,
+        env=env, adopted=True, artifacts=spec.artifacts, policy=spec.policy, spec=spec,
     )  # fmt: skip
 
 
@@ -190,9 +230,11 @@ class Unread(Coder):
         return Failed(reason="unknown", detail=self._why)
 
 
-def _last_ending(home: Home, task: Task) -> str:
-    last = history(home.task(task.id)).last
-    return last.why if last is not None else ""
+def _second_size(coder: Coder, env: Mapping[str, str]) -> int:
+    """How long the record of the session is that is carried on: what is in it was told before."""
+    place = coder.second_stream(coder.options.resume, env) if coder.options.resume else None
+    found = sorted(place[0].glob(place[1])) if place else []
+    return found[0].stat().st_size if found else 0
 
 
 def _point_to(link: Path, run: Run) -> None:

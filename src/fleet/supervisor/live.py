@@ -2,6 +2,8 @@
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
 from msgspec import Struct
@@ -10,12 +12,18 @@ from fleet.coders.base import Coder
 from fleet.coders.reading import Reading
 from fleet.coders.trail import Trail
 from fleet.errors import InvalidTask
-from fleet.schemas import Event, Lease, Outcome, Policy
+from fleet.schemas import Event, Lease, Outcome, Policy, Usage
 from fleet.supervisor import events, verdict
 from fleet.supervisor.events import FILE as EVENTS
+from fleet.supervisor.ladder import FINE
 from fleet.supervisor.process import Ended, Keeper, NeverStarted, Vanished
 from fleet.taskdir.follow import Follower, Line
-from fleet.taskdir.rundir import Run
+from fleet.taskdir.rundir import Run, Spec
+
+if TYPE_CHECKING:
+    import threading
+
+    from fleet.supervisor.judging import Findings
 
 PROGRESS = "progress.json"
 _NO_WISHES = Policy()
@@ -50,6 +58,12 @@ class Progress(Struct, frozen=True, kw_only=True):
     last_event_at: datetime | None = None
     #: What fleet is doing about it, beyond letting it run; empty if nothing.
     doing: str = ""
+    #: Its place on the ladder, why, and until when if that is known.
+    rung: str = "fine"
+    why: str = ""
+    until: datetime | None = None
+    #: Limits that are nearly used up, like `cost 82 %`.
+    near: tuple[str, ...] = ()
 
 
 class Live:
@@ -65,6 +79,7 @@ class Live:
         adopted: bool = False,
         artifacts: str = "",
         policy: Policy = _NO_WISHES,
+        spec: Spec | None = None,
     ) -> None:
         self.lease = lease
         self.run = run
@@ -72,15 +87,33 @@ class Live:
         self.adopted = adopted
         self.coder = coder
         self.keeper: Keeper | None = None
-        self.reading = Reading()
+        #: The session that it carries on; empty if it began its own.
+        self._resumes = spec.resumes if spec else ""
+        self.reading = Reading(before=spec.before if spec else Usage())
         #: What the agent did so far.
         self.trail = Trail()
         #: The rules that it is held to.
         self.policy = policy
+        #: Where it works.
+        self.cwd = spec.cwd if spec else ""
+        #: Its keeper ends it when its time is up.
+        self.timed = spec is not None and spec.time_limit is not None
+        #: How it stands, for people.
+        self.stand = FINE
+        self.until: datetime | None = None
+        self.near: tuple[str, ...] = ()
+        #: What was open when we ended it.
+        self.cut_off: tuple[str, ...] = ()
+        #: Lines of its stream that its coder could read, whether or not they were of interest.
+        self.heard = 0
         #: Why we ended it; None while it goes its own way.
         self.verdict: Outcome | None = verdict.read(run) if adopted else None
         #: How its processes ended; None while they live.
         self.over: Over | None = None
+        #: Set to have it left: somebody beside the loop looks at what it left behind.
+        self.looking: threading.Event | None = None
+        #: What they found.
+        self.found: Findings | None = None
         #: Why it could not even be tried; for the words.
         self.trouble = ""
         #: The queue was asked to renew the lease, and has not answered yet.
@@ -92,9 +125,10 @@ class Live:
         self.last_event_at: datetime | None = None
         #: Events that could not be written down.
         self.unwritten = 0
-        self._env = env
+        self.env = env
         self._stdout = Follower(run.stdout)
         self._second: Follower | None = None
+        self._second_from = spec.second_from if spec else 0
         self._look_at: datetime | None = None
         #: How far the streams were written down before, and are now.
         self._written = self._at = events.written(run) if adopted else (0, 0)
@@ -104,6 +138,19 @@ class Live:
     @property
     def task_id(self) -> str:
         return self.lease.task.id
+
+    @property
+    def resumed(self) -> bool:
+        return bool(self._resumes)
+
+    @property
+    def places(self) -> tuple[int, int]:
+        """How far its streams were read: any byte is a sign of life."""
+        return self._stdout.place, self._second.place if self._second else 0
+
+    def printed(self) -> int:
+        """Bytes on stdout and stderr."""
+        return sum(_size(path) for path in (self.run.stdout, self.run.stderr))
 
     @property
     def behind(self) -> bool:
@@ -131,16 +178,13 @@ class Live:
         self._look_at = None
         self.read(now)  # and looks for the second stream a last time
         before = (-1, -1)
-        while self.behind and self._places() != before:
-            before = self._places()
+        while self.behind and self.places != before:
+            before = self.places
             self.read(now)
         if not self._unreadable:
             self._take(self._stdout.offset, self._stdout.finish(), now)
             if self._second is not None:
                 self._take(self._second.offset, self._second.finish(), now, second=True)
-
-    def _places(self) -> tuple[int, int]:
-        return self._stdout.place, self._second.place if self._second else 0
 
     def note(self, kind: str, now: datetime, **facts: object) -> None:
         """An event of fleet's own among those of the agent."""
@@ -160,6 +204,10 @@ class Live:
             cost_usd=reading.cost_usd,
             last_event_at=self.last_event_at,
             doing=type(self.verdict).__name__ if self.verdict else "",
+            rung=self.stand.rung,
+            why=self.stand.why,
+            until=self.until,
+            near=self.near,
         )
 
     def publish(self) -> None:
@@ -177,9 +225,11 @@ class Live:
         due = self._look_at is None or now >= self._look_at
         if self._second is None and self.reading.session_id and due:
             self._look_at = now + _LOOK_AGAIN
-            place = self.coder.second_stream(self.reading.session_id, self._env)
+            place = self.coder.second_stream(self.reading.session_id, self.env)
             found = sorted(place[0].glob(place[1])) if place else []
-            self._second = Follower(found[0]) if found else None
+            # A session that is carried on may go on in the file that it began.
+            begin = self._second_from if self.reading.session_id == self._resumes else 0
+            self._second = Follower(found[0], begin) if found else None
         if self._second is not None:
             self._take(self._second.offset, self._second.read(), now, second=True)
 
@@ -190,6 +240,7 @@ class Live:
         for line in lines:
             at += len(line.data) + line.dropped + line.whole
             event = self.coder.read(line.data.decode(errors="replace"), now, second=second)
+            self.heard += bool(line.data.strip()) and (event is None or event.kind != "bad")
             if event is None:
                 continue
             self._add(event)
@@ -214,3 +265,10 @@ class Live:
             events.append(self.run.task_dir / EVENTS, lines)
         except OSError:
             self.unwritten += count  # a full disk costs events; the raw stream has them
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.lstat().st_size
+    except OSError:
+        return 0

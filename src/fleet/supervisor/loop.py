@@ -21,8 +21,10 @@ from fleet.schemas import Lease, Request, Stopped, Task
 from fleet.supervisor.aside import Aside
 from fleet.supervisor.clerk import Clerk
 from fleet.supervisor.desk import LEASE, Desk
+from fleet.supervisor.ladder import Patience
 from fleet.supervisor.live import Live
 from fleet.supervisor.log import Log
+from fleet.supervisor.preparing import InPreparation
 from fleet.supervisor.settle import LEASE_LOST, SHUTDOWN
 from fleet.supervisor.sole import owner_of, sole_supervisor
 from fleet.supervisor.state import Snapshot, paused, room, write_snapshot
@@ -52,6 +54,7 @@ class Supervisor:
         coder: str | None = None,
         until_idle: bool = False,
         echo: Callable[[str], None] = print,
+        patience: Patience | None = None,
     ) -> None:
         self.home = home
         self.config = config
@@ -65,7 +68,7 @@ class Supervisor:
         self.work = Work(
             home, config,
             coder=coder, desk=self.desk, aside=self.aside, log=self.log, clock=utc,
-            selector=self.selector,
+            selector=self.selector, patience=patience,
         )  # fmt: skip
         #: How often we were asked to stop: once is polite, twice is at once.
         self.stopping = 0
@@ -107,6 +110,7 @@ class Supervisor:
         if time.monotonic() >= self._next_tick:
             self._next_tick = time.monotonic() + TICK
             self.reload()
+            self.work.watch(time.monotonic(), awake())
             self.publish()
         self.desk.tend()
         self.keep_leases()
@@ -179,7 +183,7 @@ class Supervisor:
 
     def ours(self, request: Request) -> bool:
         """On a shared queue a wish is for the supervisor that runs the task."""
-        return not self._shared or self.work.runs.get(request.task_id) is not None
+        return not self._shared or request.task_id in [t.task_id for t in self.work.tended()]
 
     def obey(self, request: Request) -> None:
         why = Stopped(by=request.asked_by or "a person")
@@ -192,18 +196,20 @@ class Supervisor:
 
     def keep_leases(self) -> None:
         if self.desk.renew_due(awake()):
-            for live in self.work.runs:
+            for live in self.work.tended():
                 if not live.renewing:
                     live.renewing = True
                     self.desk.renew(live.lease, partial(self._renewed, live, live.lease, awake()))
 
-        for live in self.work.runs if self._shared else ():
+        for live in self.work.tended() if self._shared else ():
             if live.held_until is None:
                 live.held_until = awake() + LEASE.total_seconds()
             elif awake() >= live.held_until:
                 self._lose(live, live.lease, "the queue could not be reached to renew it")
 
-    def _renewed(self, live: Live, lease: Lease, asked: float, answer: Lease | LeaseLost) -> None:
+    def _renewed(
+        self, live: Live | InPreparation, lease: Lease, asked: float, answer: Lease | LeaseLost
+    ) -> None:
         live.renewing = False
         if isinstance(answer, LeaseLost):
             self._lose(live, lease, answer.why)
@@ -213,7 +219,7 @@ class Supervisor:
 
     def look_at_leases(self) -> None:
         """Somebody may have closed or taken what we run: compare, and stop what is not ours."""
-        leases = [(live, live.lease) for live in self.work.runs]
+        leases = [(live, live.lease) for live in self.work.tended()]
 
         def compare(tasks: list[Task]) -> None:
             held = {task.id: task.fence for task in tasks}
@@ -224,14 +230,12 @@ class Supervisor:
         if leases:
             self.desk.leased(compare)
 
-    def _lose(self, live: Live, lease: Lease, why: str) -> None:
+    def _lose(self, live: Live | InPreparation, lease: Lease, why: str) -> None:
         """Stop a run that may have lost its lease, unless it has another by now, or is over."""
-        known = self.work.runs.get(live.task_id) is live and live.lease.fence == lease.fence
-        if not known or live.over is not None or live.verdict is not None:
+        if live.lease.fence != lease.fence or not self.work.lose(live, Stopped(by=LEASE_LOST)):
             return
-        self.work.runs.stop(live, Stopped(by=LEASE_LOST))
         text = f"{live.task_id}: stopped, the lease is lost: {why}"
-        self.log.say("lease_lost", text, task_dir=live.run.task_dir)
+        self.log.say("lease_lost", text, task_dir=self.home.task(live.task_id))
 
     def reload(self) -> None:
         """Apply runtime.toml as it is now; a broken one changes nothing and is reported once."""
@@ -326,7 +330,7 @@ def utc() -> datetime:
 
 
 def awake() -> float:
-    """Seconds that count while the machine sleeps, as leases do; for no other use."""
+    """Seconds that count while the machine sleeps, as leases do."""
     return time.clock_gettime(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))
 
 

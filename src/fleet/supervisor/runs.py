@@ -28,18 +28,21 @@ class Runs:
         selector: selectors.BaseSelector,
         clock: Callable[[], datetime],
         *,
-        ended: Callable[[Live, Over], None],
+        ended: Callable[[Live, Over], bool],
         vanished: Callable[[Live], None],
         failed: Callable[[Live, OSError], None],
     ) -> None:
         self._selector = selector
         self._now = clock
-        #: A run is over, and all that it printed is read. It may raise OSError: once more later.
+        #: A run is over, and all that it printed is read. False: it is being looked at, and is to
+        #: be asked for again. It may raise OSError: once more later.
         self._ended = ended
         #: A keeper is gone, and it is not known yet what became of the run.
         self._vanished = vanished
         self._failed = failed
         self._watch = Watch()
+        #: Those of whom something came with the last look at the streams.
+        self.grown: list[Live] = []
         self._lives: dict[str, Live] = {}
         #: Those whose streams hold more than was read, and those that are over.
         self._behind: set[str] = set()
@@ -73,9 +76,12 @@ class Runs:
         """Read what is new in the streams; the runs whose context is too full to go on."""
         grown = {directory.parent.parent.name for directory in self._watch.changed(0)}
         full: list[Live] = []
+        self.grown.clear()
         for task_id in sorted(grown | self._behind):
             live = self._lives.get(task_id)
             self._behind.discard(task_id)
+            if live is not None:
+                self.grown.append(live)  # what it prints on stderr is nothing to read, but counts
             if live is None or not live.behind:
                 continue  # another of its files has changed
             live.read(self._now())
@@ -93,17 +99,23 @@ class Runs:
             return 0.0
         return min((*self._stuck.values(), *self._reminders.values()), default=float("inf"))
 
-    def stop(self, live: Live, why: Outcome, *, now: bool = False) -> None:
-        """End a run for a reason of ours. The first reason stands; later calls may be harsher."""
+    def stop(self, live: Live, why: Outcome, *, now: bool = False, tell: bool = True) -> None:
+        """End a run for a reason of ours. The first reason stands; later calls may be harsher.
+
+        `tell` is False for a run whose keeper ends it by itself for that very reason.
+        """
         if live.verdict is not None and not now:
             return  # it was told; to be told twice means at once
         if live.verdict is None:
             live.verdict = why
+            live.cut_off = live.trail.at_work
             try:
                 verdict.record(live.run, why)
             except OSError as error:
                 self._failed(live, error)  # it only matters if we die before the run has
-        if live.keeper is not None:
+        if live.looking is not None:
+            live.looking.set()
+        elif tell and live.keeper is not None:
             # Not by what it has written: it may be just about to write that it has started.
             identity.send(live.keeper.who, signal.SIGINT if now else signal.SIGTERM)
 
@@ -125,7 +137,8 @@ class Runs:
         for live in self:
             if live.over is None and (live.keeper is None or live.keeper.fileno() is None):
                 self._see_end(live)  # no pidfd on this system: ask
-            if live.over is not None and live.task_id not in self._behind:
+            looked_at = live.looking is not None and live.found is None
+            if live.over is not None and live.task_id not in self._behind and not looked_at:
                 self._conclude(live, live.over)
 
     def _see_end(self, live: Live) -> None:
@@ -151,7 +164,8 @@ class Runs:
         if time.monotonic() < self._stuck.get(live.task_id, 0.0):
             return
         try:
-            self._ended(live, state)
+            if not self._ended(live, state):
+                return
         except OSError as error:
             if live.task_id not in self._stuck:
                 self._failed(live, error)

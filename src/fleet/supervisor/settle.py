@@ -3,6 +3,7 @@
 `docs/spec.md` prints the table; a test holds the two together.
 """
 
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from msgspec import Struct
@@ -12,6 +13,7 @@ from fleet.schemas import (
     Closed,
     ContextFull,
     Failed,
+    Finding,
     Finished,
     LimitExceeded,
     Lost,
@@ -22,6 +24,7 @@ from fleet.schemas import (
     Settlement,
     Stalled,
     Stopped,
+    Verdict,
 )
 from fleet.taskdir.said import Said
 
@@ -45,6 +48,8 @@ _SHORTEST_WAIT = timedelta(seconds=1)
 _LIMIT_WAIT = timedelta(seconds=30)
 #: Those who wait for the same limit come back within this time of each other.
 _WIDEST_SPREAD = timedelta(minutes=1)
+#: What a person can do about a denied tool.
+_SETTING = "(see the permissions setting)"
 #: As much of an agent's or a CLI's words as goes into the queue.
 _TEXT_CAP = 4000
 
@@ -52,7 +57,8 @@ _TEXT_CAP = 4000
 class Facts(Struct, frozen=True, kw_only=True):
     """What a settlement depends on beside the outcome."""
 
-    #: The run's number, for the words.
+    #: The task and the run's number, for the words.
+    task_id: str = "<id>"
     run: int
     #: The agent's process existed: only then an attempt was made.
     started: bool
@@ -61,9 +67,8 @@ class Facts(Struct, frozen=True, kw_only=True):
     #: And that is so for every task of this coder: the program is not there.
     program_missing: bool = False
     said: Said
-    tool_calls: int
-    #: The coder tells of every tool, so that no call told of is no tool used.
-    shows_tools: bool = True
+    #: What fleet makes of the run by what it saw itself.
+    verdict: Verdict = Verdict()
     #: Failed attempts that counted before this run.
     attempts: int
     retry_limit: int
@@ -71,6 +76,8 @@ class Facts(Struct, frozen=True, kw_only=True):
     full_contexts: int
     #: Runs in a row before this one that never started.
     never_started: int = 0
+    #: It carried on the session of the run before.
+    resumed: bool = False
     #: The agent's plan, its notes or its directory changed during this run.
     progress: bool
     #: Between 0 and 1, from the caller's dice: spreads those who wait for the same moment.
@@ -94,6 +101,8 @@ def decide(outcome: Outcome, facts: Facts, now: datetime) -> Decision:
         return released(f"cannot start: {facts.spawn_error}")
     if facts.spawn_error:
         return blocked(f"cannot start: {facts.spawn_error}")
+    if facts.verdict.trespasses:
+        return _out_of_scope(facts)
     match outcome:
         case Finished(denied=denied):
             return _finished(denied, facts, now)
@@ -110,26 +119,32 @@ def decide(outcome: Outcome, facts: Facts, now: datetime) -> Decision:
         case NeedsHuman(question=question):
             return blocked(question or "the agent blocked the task and gave no reason")
         case Stopped():
-            return stopped(outcome)
-        case Failed(reason=reason, detail=detail) if outcome.is_account:
+            return stopped(outcome, facts.task_id)
+        case Failed(reason=reason, detail=detail) if outcome.is_for_a_person:
             return blocked(f"{reason}: {detail}".rstrip(": "))
+        case Failed(reason="session_not_found") if facts.resumed:
+            return released("the session that it was to carry on is gone: it begins a fresh one")
+        case Failed(reason="denied", detail=detail):
+            return _attempt(f"it was denied {detail or 'a tool'} {_SETTING}", facts, now)
         case Failed(reason=reason, detail=detail):
             return _attempt(f"{reason}: {detail}".rstrip(": "), facts, now)
+        case Stalled(rung="degraded"):  # the next run would lack the same
+            return blocked(_stall(outcome))
         case Stalled():
             return _attempt(_stall(outcome), facts, now)
         case LimitExceeded(limit=limit, detail=detail):
-            return _attempt(f"limit exceeded: {limit} {detail}".rstrip(), facts, now)
+            return _attempt(f"limit exceeded ({limit}): {detail}".rstrip(": "), facts, now)
         case Lost(why=why):
             return _attempt(f"lost: {why}".rstrip(": "), facts, now)
 
 
-def stopped(outcome: Stopped) -> Decision:
+def stopped(outcome: Stopped, task_id: str) -> Decision:
     """What a stop leads to, whether or not the run had begun."""
     if outcome.by == SHUTDOWN:
         return released("the supervisor shut down")
     if outcome.by == LEASE_LOST:
         return released("the task was taken from this supervisor")
-    return blocked(f"stopped by {outcome.by}; to go on: fleet retry <id>")
+    return blocked(f"stopped by {outcome.by}; to go on: fleet retry {task_id}")
 
 
 def spread(until: datetime, now: datetime, jitter: float) -> datetime:
@@ -144,12 +159,22 @@ def _finished(denied: tuple[str, ...], facts: Facts, now: datetime) -> Decision:
     if said.done is None:
         why = "finished without closing the task"
         if denied:
-            why += f"; it was denied {', '.join(sorted(set(denied)))} (see the permissions setting)"
+            why += f"; it was denied {', '.join(sorted(set(denied)))} {_SETTING}"
         return _attempt(why, facts, now)
-    if facts.shows_tools and facts.tool_calls == 0:
-        return _attempt("unverified: closed without using a single tool", facts, now)
-    reason = f"{_plain(said.done)} [run {facts.run}]"
-    return Decision(settlement=Closed(reason=reason), counts=True, why="closed by its agent")
+    if facts.verdict.findings:
+        return _attempt(f"unverified: {_listed(facts.verdict.findings)}", facts, now)
+    reason = f"{_plain(said.done)} [run {facts.run}: fleet task {facts.task_id} receipt]"
+    return Decision(settlement=Closed(reason=reason), counts=True, why="closed: verified")
+
+
+def _out_of_scope(facts: Facts) -> Decision:
+    """For a person to look at, whatever else the run came to."""
+    way = f"See: fleet task {facts.task_id} receipt. To go on all the same: fleet retry"
+    return blocked(f"out of scope: {_listed(facts.verdict.trespasses)}\n{way} {facts.task_id}")
+
+
+def _listed(findings: Sequence[Finding]) -> str:
+    return "; ".join(f"{finding.rule}: {finding.what}" for finding in findings)
 
 
 def _stall(outcome: Stalled) -> str:

@@ -2,25 +2,35 @@
 
 import heapq
 import random
+import threading
 from collections.abc import Callable
 from datetime import datetime
 from functools import partial
 from pathlib import Path
 
+from msgspec import structs
+
 from fleet.coders.base import Coder
 from fleet.config import Config
 from fleet.queue.base import LeaseLost
-from fleet.schemas import Failed, Lease, RateLimited, Released, Task
+from fleet.schemas import Failed, Lease, RateLimited, Released, Stopped, Task
 from fleet.schemas.units import shown_span
 from fleet.supervisor import events
+from fleet.supervisor.aside import Aside
 from fleet.supervisor.breaker import Breaker, Note, fault_of, spared
 from fleet.supervisor.cooling import Cooling
 from fleet.supervisor.desk import Desk
-from fleet.supervisor.ending import end_of, program_missing
+from fleet.supervisor.ending import End, case_of, end_of, program_missing
 from fleet.supervisor.history import Ending, read_ending, write_ending
+from fleet.supervisor.judging import Case, Findings, look
 from fleet.supervisor.live import Live, Over
 from fleet.supervisor.log import Log
-from fleet.supervisor.settle import UNDATED_LIMIT, Decision
+from fleet.supervisor.settle import LEASE_LOST, SHUTDOWN, UNDATED_LIMIT, Decision
+from fleet.taskdir import receipt_json
+from fleet.taskdir.rundir import Run
+
+#: Stops that come of the supervisor's own life, and say nothing of the task.
+OURS = (SHUTDOWN, LEASE_LOST)
 
 
 class Settling:
@@ -31,11 +41,13 @@ class Settling:
         cooling: Cooling,
         breaker: Breaker,
         desk: Desk,
+        aside: Aside,
         log: Log,
         clock: Callable[[], datetime],
     ) -> None:
         self.cooling = cooling
         self.breaker = breaker
+        self._aside = aside
         self._desk = desk
         self._log = log
         self._now = clock
@@ -44,16 +56,43 @@ class Settling:
         #: The moments at which tasks that we put back may be claimed again.
         self._moments: list[datetime] = []
 
-    def finish(self, live: Live, state: Over, config: Config) -> None:
-        """A run is over: decide what follows, and tell the queue."""
+    def finish(self, live: Live, state: Over, config: Config) -> bool:
+        """A run is over: look at what it left, decide what follows, and tell the queue.
+
+        False: it is being looked at, and this is to be asked again.
+        """
+        if live.found is None and (known := read_ending(live.run)) is not None:
+            self._tell(live, known, _nothing)
+            return True
+        if live.found is None:
+            live.finish(self._now())
+            case = case_of(live, state)
+            if not case.is_short:
+                self._look_at(live, case)
+                return False
+        found = live.found or Findings()
+        if found.abandoned and isinstance(live.verdict, Stopped) and live.verdict.by in OURS:
+            # Nothing was decided: the next supervisor finds the run as this one found it.
+            text = f"{live.task_id}: left to be verified by the next supervisor"
+            self._log.say("left", text, task_dir=live.run.task_dir)
+            return True
+        end = end_of(live, state, config, found, self._now(), random.random())  # noqa: S311
+        missing = program_missing(state)
+        ending = self._judge(live, end.ending, self._now(), missing=missing)
+        self._tell(live, ending, partial(_write, live.run, structs.replace(end, ending=ending)))
+        return True
+
+    def _look_at(self, live: Live, case: Case) -> None:
+        live.looking = threading.Event()
+        live.note("fleet_verifying", self._now(), commands=case.policy.verify)
+        self._aside.do(partial(look, case, live.looking), partial(setattr, live, "found"))
+
+    def _tell(self, live: Live, ending: Ending, evidence: Callable[[], None]) -> None:
         now = self._now()
-        known = read_ending(live.run)
-        ending = known or end_of(live, state, config, now, random.random())  # noqa: S311
         self._cool(live.coder, ending, now)
-        ending = self._judge(live, ending, now, missing=program_missing(state))
         if not (live.adopted and events.ends_with(live.run, "fleet_ended")):
-            live.note("fleet_ended", now, outcome=type(ending.outcome).__name__, why=ending.why)
-        evidence = partial(write_ending, live.run, ending) if known is None else _nothing
+            facts = {"outcome": type(ending.outcome).__name__, "broke": ending.broke}
+            live.note("fleet_ended", now, **facts, why=ending.why)
         self.settle(live.lease, ending.decision, live.run.task_dir, evidence)
 
     def _cool(self, coder: Coder, ending: Ending, now: datetime) -> None:
@@ -126,6 +165,12 @@ class Settling:
             heapq.heappop(self._moments)
             came = True
         return came
+
+
+def _write(run: Run, end: End) -> None:
+    """The receipt first: whoever finds an outcome finds the evidence for it."""
+    receipt_json.write(run, end.receipt)
+    write_ending(run, end.ending)
 
 
 def _nothing() -> None:

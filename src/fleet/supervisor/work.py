@@ -19,15 +19,36 @@ from fleet.supervisor.breaker import Breaker, Held
 from fleet.supervisor.cooling import Cooling
 from fleet.supervisor.desk import Desk
 from fleet.supervisor.history import Ending, read_ending
-from fleet.supervisor.launch import SHORT, Short, Unfit, launch, make_ready, run_id, take_over
+from fleet.supervisor.ladder import Patience
+from fleet.supervisor.launch import (
+    SHORT,
+    Ready,
+    Short,
+    Unfit,
+    launch,
+    make_ready,
+    moved,
+    run_id,
+    take_over,
+)
 from fleet.supervisor.live import Live, Over
 from fleet.supervisor.log import Log
+from fleet.supervisor.preparing import InPreparation, Preparing
 from fleet.supervisor.process import Orphaned, Running, adopt
 from fleet.supervisor.runs import Runs, context_of, state_now
 from fleet.supervisor.settle import blocked, released, spread, stopped
 from fleet.supervisor.settling import Settling
 from fleet.supervisor.shims import make_shims
 from fleet.supervisor.state import paused
+from fleet.supervisor.watchdog import Watchdog
+from fleet.supervisor.workspace import (
+    Abandoned,
+    Broken,
+    Prepared,
+    Unprepared,
+    Workspace,
+    order_of,
+)
 from fleet.taskdir import Home
 from fleet.taskdir.place import place_of
 from fleet.taskdir.rundir import Run, latest_run
@@ -64,6 +85,7 @@ class Work:
         log: Log,
         clock: Callable[[], datetime],
         selector: selectors.BaseSelector,
+        patience: Patience | None = None,
     ) -> None:
         self.home = home
         self.config = config
@@ -74,12 +96,15 @@ class Work:
         self._now = clock
         self.cooling = Cooling(home.path)
         self.breaker = Breaker(home.path)
-        self._settling = Settling(self.cooling, self.breaker, desk, log, clock)
+        self._settling = Settling(self.cooling, self.breaker, desk, aside, log, clock)
         self.runs = Runs(
             selector, clock, ended=self._finish, vanished=self._lose_sight, failed=self._report
         )
+        self._watchdog = Watchdog(self.runs, aside, log, clock, patience=patience)
         #: Tasks that were claimed and are about to be started.
         self._claimed: deque[Lease] = deque()
+        #: Tasks whose directory is being made ready.
+        self.preparing = Preparing(aside, self._prepared)
         #: Tasks whose old run is not yet known to be gone: they wait, leased, until it is.
         self.unclear: dict[str, Unclear] = {}
         #: Why all is to end; whatever comes to light from then on is stopped too.
@@ -91,7 +116,7 @@ class Work:
         self.hungry = True
 
     def __len__(self) -> int:
-        return len(self.runs) + len(self.unclear) + len(self._claimed)
+        return len(self.runs) + len(self.unclear) + len(self._claimed) + len(self.preparing)
 
     @property
     def held(self) -> bool:
@@ -126,6 +151,8 @@ class Work:
         if (live := self.runs.get(task_id)) is not None:
             # Our lease had run out, or was ended from outside, and we are the next to hold it.
             live.lease = lease
+        elif (waiting := self.preparing.get(task_id)) is not None:
+            waiting.lease = lease
         elif task_id in self.unclear:
             self.unclear[task_id].lease = lease
         else:
@@ -189,6 +216,40 @@ class Work:
             why = f"{held.name} gets no work: {held.text}"
             self._settling.settle(lease, released(why, not_before=later))
             return
+        order = order_of(
+            self.home, self.config,
+            task_id=lease.task.id, cwd=str(ready.task.cwd), policy=ready.policy,
+        )  # fmt: skip
+        if order is None:
+            self._launch(ready, lease, task_dir)
+        else:
+            self.preparing.begin(lease, ready, order)
+
+    def _prepared(self, task: InPreparation, got: Prepared) -> None:
+        """Its directory is ready, or cannot be."""
+        if (why := task.verdict or self.stopping) is not None:
+            self._settling.settle(task.lease, stopped(why, task.task_id))
+            return
+
+        def begin(lease: Lease, task_dir: Path) -> None:
+            match got:
+                case Broken(error):
+                    raise error
+                case Abandoned():
+                    self._settling.settle(lease, released("its preparation was left"), task_dir)
+                    return
+                case Unprepared():
+                    ready = got
+                case Workspace():
+                    ready = moved(self.home, task.ready, got, self._shims)
+            if isinstance(ready, Ready):
+                self._launch(ready, lease, task_dir)
+            else:
+                self._settling.settle(lease, blocked(f"invalid: {ready.why}"), task_dir)
+
+        self._guarded(task.lease, begin)
+
+    def _launch(self, ready: Ready, lease: Lease, task_dir: Path) -> None:
         got = launch(self.home, self.config, lease, ready, self._shims)
         if isinstance(got, Unfit):
             self._settling.settle(lease, blocked(f"invalid: {got.why}"), task_dir)
@@ -267,9 +328,12 @@ class Work:
         if (live := self.runs.get(task_id)) is not None:
             self.runs.stop(live, why, now=now)
             return True
+        if (task := self.preparing.get(task_id)) is not None:
+            self.preparing.stop(task, why)
+            return True
         for lease in [lease for lease in self._claimed if lease.task.id == task_id]:
             self._claimed.remove(lease)
-            self._settling.settle(lease, stopped(why))
+            self._settling.settle(lease, stopped(why, task_id))
             return True
         return False
 
@@ -278,6 +342,25 @@ class Work:
         self.stopping = why
         for live in self.runs:
             self.runs.stop(live, why, now=now)
+        for task in self.preparing:
+            self.preparing.stop(task, why)
+
+    def tended(self) -> list[Live | InPreparation]:
+        """Whatever takes its time under a lease that has to be kept."""
+        return [*self.runs, *self.preparing]
+
+    def lose(self, held: Live | InPreparation, why: Stopped) -> bool:
+        """End what has lost its lease. False: it is over, or is ending already."""
+        if held.verdict is not None:
+            return False
+        if isinstance(held, InPreparation):
+            known = self.preparing.get(held.task_id) is held
+            self.preparing.stop(held, why)
+            return known
+        if self.runs.get(held.task_id) is not held or held.over is not None:
+            return False
+        self.runs.stop(held, why)
+        return True
 
     def publish(self) -> None:
         """Leave word of every run."""
@@ -299,9 +382,14 @@ class Work:
             text = f"{live.task_id}: context at {full.tokens} of {full.window}, ends this session"
             self._log.say("context_pressure", text, task_dir=live.run.task_dir)
             self.runs.stop(live, full)
+        self._watchdog.heard(self.runs.grown)
 
-    def _finish(self, live: Live, state: Over) -> None:
-        self._settling.finish(live, state, self.config)
+    def watch(self, now: float, awake: float) -> None:
+        """See how every run does, and what it used."""
+        self._watchdog.tick(now, awake)
+
+    def _finish(self, live: Live, state: Over) -> bool:
+        return self._settling.finish(live, state, self.config)
 
     # What goes wrong with the machine.
 

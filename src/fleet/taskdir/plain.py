@@ -37,3 +37,18 @@ def read_plain(path: Path, limit: int) -> bytes | None:
     if size > limit or len(data) > limit:
         raise InvalidTask(f"{path} is larger than any file of ours, which end at {limit} bytes")
     return data
+
+
+def tail(path: Path, most: int) -> str:
+    """The end of a plain file as text; empty if there is nothing that could be read."""
+    try:
+        fd = open_plain(path)
+    except InvalidTask:
+        return ""
+    if fd is None:
+        return ""
+    try:
+        size = os.fstat(fd).st_size
+        return os.pread(fd, most, max(0, size - most)).decode(errors="replace")
+    finally:
+        os.close(fd)

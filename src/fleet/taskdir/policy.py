@@ -37,7 +37,7 @@ def policy_of(config: Config, settings: Settings, cwd: str) -> Ruled:
     project = config.project(cwd)
     asked = {
         name: getattr(settings, name)
-        for name in ("expect", "verify", "pins", "scope", "isolation")
+        for name in ("expect", "verify", "pins", "scope", "isolation", "needs")
         if getattr(settings, name) is not None
     }
     policy = Policy(
@@ -48,6 +48,7 @@ def policy_of(config: Config, settings: Settings, cwd: str) -> Ruled:
         scope=project.scope if settings.scope is None else settings.scope,
         isolation=settings.isolation or cast("Isolation", _value(config, project, "isolation")),
         setup=project.setup,
+        needs=project.needs if settings.needs is None else settings.needs,
         limits=_limits(config, project, settings.limits),
     )
     limits = {name for name in KEY_OF if getattr(settings.limits, name) is not None}

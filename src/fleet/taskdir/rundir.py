@@ -16,7 +16,7 @@ import msgspec
 from msgspec import Struct, field
 
 from fleet.errors import InvalidTask
-from fleet.schemas import Base, Policy
+from fleet.schemas import Base, Policy, Usage
 from fleet.taskdir.atomic import write_atomically
 from fleet.taskdir.plain import read_plain
 
@@ -48,6 +48,9 @@ class Spec(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     stdin: str | None = None
     #: Seconds from a polite stop to the end of patience.
     grace: float = 10.0
+    #: Seconds that the agent may live; the keeper ends it by itself, whoever looks on. None: for
+    #: ever.
+    time_limit: float | None = None
     #: Seconds for what the agent left behind, from SIGTERM to SIGKILL.
     sweep_grace: float = 0.5
     #: Soft and hard limits by name: {"NOFILE": (4096, 4096)}.
@@ -59,6 +62,10 @@ class Spec(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     coder: str = ""
     model: str = ""
     artifacts: str = ""
+    #: The session that it carries on; what that had used before, and how long its own record was.
+    resumes: str = ""
+    before: Usage = Usage()
+    second_from: int = 0
     #: The rules that the run is held to, whatever the settings say by now.
     policy: Policy = Policy()
     #: The repository as the run found it; None: its directory is in none.
@@ -105,8 +112,9 @@ class Exit(Struct, frozen=True, kw_only=True):
     code: int | None = None
     signal: int | None = None
     error: SpawnError | None = None
-    #: The stop that the keeper was asked for before the agent ended.
-    stop: Literal["graceful", "now"] | None = None
+    #: The stop that the keeper was asked for before the agent ended, or that it came to itself
+    #: when the run's time was up.
+    stop: Literal["graceful", "now", "timeout"] | None = None
     #: Seconds from the first word to stop until nothing of the tree was left.
     stop_seconds: float | None = None
     started_at: datetime
@@ -175,14 +183,16 @@ class Run(Struct, frozen=True):
         write_atomically(self.path / "fence", b"")
 
 
-def new_run(task_dir: Path, spec: Spec, prompt: bytes | None = None) -> Run:
+def new_run(
+    task_dir: Path, spec: Spec, prompt: bytes | None = None, *, folder: str = "runs"
+) -> Run:
     """The task's next run, ready for a keeper.
 
     A number is taken by making its directory, so two callers never share one; a caller that
     dies half-way leaves a directory without run.json, which is no run. Nothing is forced to the
     disk: a power cut ends the run as well, and what it came to is the keeper's to tell.
     """
-    folder = f"{task_dir}/runs"
+    folder = f"{task_dir}/{folder}"
     os.makedirs(folder, 0o700, exist_ok=True)  # noqa: PTH103 - each run pays for every Path
     number = max(_numbers(folder), default=0) + 1
     while True:
@@ -206,6 +216,11 @@ def _put(path: str, data: bytes) -> None:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), path)
 
 
+def next_number(task_dir: Path) -> int:
+    """The number that the task's next run will have. Only for the holder of its lease."""
+    return max(_numbers(f"{task_dir}/runs"), default=0) + 1
+
+
 def all_runs(task_dir: Path) -> list[Run]:
     """The task's prepared runs, oldest first."""
     return list(reversed(list(newest_first(task_dir))))
@@ -215,9 +230,9 @@ def latest_run(task_dir: Path) -> Run | None:
     return next(newest_first(task_dir), None)
 
 
-def newest_first(task_dir: Path) -> Iterator[Run]:
+def newest_first(task_dir: Path, folder: str = "runs") -> Iterator[Run]:
     """The task's prepared runs, latest first."""
-    folder = f"{task_dir}/runs"
+    folder = f"{task_dir}/{folder}"
     for number in sorted(_numbers(folder), reverse=True):
         if os.path.exists(f"{folder}/{number}/run.json"):  # noqa: PTH110 - each run pays
             yield Run(Path(f"{folder}/{number}"))

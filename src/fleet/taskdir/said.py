@@ -24,16 +24,21 @@ class Said(Struct, frozen=True, kw_only=True):
     done: str | None = None
     #: The notes that it blocked the task with; None: it did not.
     blocked: str | None = None
+    #: The mark of the run that said it.
+    by: str = ""
 
 
 def record(run_dir: Path, said: Said) -> None:
     write_atomically(run_dir / FILE, msgspec.json.encode(said))
 
 
-def read(run_dir: Path) -> Said:
-    """What was said, or nothing. A file that cannot be read says nothing either."""
+def read(run_dir: Path, by: str | None = None) -> Said:
+    """What was said, or nothing. A file that cannot be read says nothing either, and neither does
+    the word of another run, if `by` tells whose it must be.
+    """
     try:
         data = read_plain(run_dir / FILE, _LARGEST)
-        return Said() if data is None else msgspec.json.decode(data, type=Said)
+        said = Said() if data is None else msgspec.json.decode(data, type=Said)
+        return said if by is None or said.by == by else Said()
     except (InvalidTask, msgspec.DecodeError, UnicodeDecodeError):
         return Said()

@@ -1,0 +1,74 @@
+"""What fleet looks at once a run is over, before it decides: the repository, and the operator's
+verify commands. It may take minutes, so it is done beside the loop.
+"""
+
+import os
+import threading
+
+from msgspec import Struct, structs
+
+from fleet.coders.environment import plain_env
+from fleet.errors import FleetError
+from fleet.schemas import Base, Changes, Check, Finding, Policy
+from fleet.supervisor.base import changes_since
+from fleet.supervisor.pins import originals
+from fleet.supervisor.verify import check_all
+from fleet.taskdir.rundir import Run
+
+
+class Findings(Struct, frozen=True, kw_only=True):
+    """What was found."""
+
+    changes: Changes | None = None
+    checks: tuple[Check, ...] = ()
+    trespasses: tuple[Finding, ...] = ()
+    #: We were told to leave it: nothing may be decided on this.
+    abandoned: bool = False
+
+
+class Case(Struct, frozen=True, kw_only=True):
+    """A run that is over and has to be looked at. Holds nothing that the loop changes."""
+
+    run: Run
+    cwd: str
+    policy: Policy
+    base: Base | None
+    #: The agent says that it is done, and ended as one that is.
+    claimed: bool
+
+    @property
+    def is_short(self) -> bool:
+        """There is nothing to look at that takes time."""
+        return self.base is None and not (self.claimed and self.policy.verify)
+
+
+def look(case: Case, abandon: threading.Event) -> Findings:
+    """Look at everything. Blocks; not for the loop's thread."""
+    if case.is_short:
+        return Findings()
+    # Before the commands: what they leave behind is not the agent's.
+    changes = changes_since(case.base, case.run.path) if case.base is not None else None
+    checks = _checks(case, abandon) if case.claimed and case.policy.verify else ()
+    if checks is None:
+        return Findings(abandoned=True)
+    return Findings(checks=checks, changes=changes)
+
+
+def _checks(case: Case, abandon: threading.Event) -> tuple[Check, ...] | None:
+    """The operator's commands, with the files that they need as they were."""
+    policy = case.policy
+    try:
+        with originals(case.base, policy.pins, case.cwd, case.run.path) as restored:
+            checks = check_all(
+                case.run,
+                policy.verify,
+                case.cwd,
+                limit=policy.verify_time,
+                env=plain_env(os.environ),
+                abandon=abandon,
+            )
+    except (FleetError, OSError) as error:
+        return (Check(command=policy.verify[0], trouble=f"could not be run: {error}"),)
+    if checks is None or not restored:
+        return checks
+    return (structs.replace(checks[0], restored=restored), *checks[1:])

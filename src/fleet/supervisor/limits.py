@@ -1,0 +1,74 @@
+"""What a run has used, held against what it may: a warning first, and then its end. Pure."""
+
+from msgspec import Struct
+
+from fleet.schemas import LimitExceeded, LimitName, Limits
+from fleet.schemas.units import shown_size, shown_span
+
+#: From this share of a limit on a warning is given, in percent.
+SOFT = 80
+#: Limits behind which the machine itself is in danger: whoever passes one gets no time to end.
+AT_ONCE: frozenset[LimitName] = frozenset({"output", "memory", "processes"})
+
+
+class Used(Struct, frozen=True, kw_only=True):
+    """What is known of a run's use; what is not known is nothing."""
+
+    #: Seconds on the monotonic clock.
+    time: float = 0.0
+    turns: int = 0
+    tokens: int = 0
+    cost: float = 0.0
+    output: int = 0
+    memory: int = 0
+    processes: int = 0
+
+
+class Mark(Struct, frozen=True):
+    """A limit that is near."""
+
+    limit: LimitName
+    percent: int
+
+    def __str__(self) -> str:
+        return f"{self.limit} {self.percent} %"
+
+
+_NAMES: tuple[LimitName, ...] = (
+    "time", "turns", "tokens", "cost", "output", "memory", "processes",
+)  # fmt: skip
+
+
+def near(used: Used, limits: Limits) -> tuple[Mark, ...]:
+    """The limits that are nearly used up, or are."""
+    marks = (Mark(name, int(100 * _share(used, limits, name))) for name in _NAMES)
+    return tuple(mark for mark in marks if mark.percent >= SOFT)
+
+
+def exceeded(used: Used, limits: Limits) -> LimitExceeded | None:
+    """The limit that was passed, if one was."""
+    for name in _NAMES:
+        if _share(used, limits, name) >= 1:
+            return LimitExceeded(limit=name, detail=_words(used, limits, name))
+    return None
+
+
+def _share(used: Used, limits: Limits, name: LimitName) -> float:
+    return float(getattr(used, name)) / float(getattr(limits, name))
+
+
+def _words(used: Used, limits: Limits, name: LimitName) -> str:
+    may = limits.shown()[name]
+    match name:
+        case "time":
+            return f"it ran for {shown_span(used.time)}, and may for {may}"
+        case "cost":
+            return f"it cost ${used.cost:.2f}, and may {may}"
+        case "output":
+            return f"it printed {shown_size(used.output)}, and may {may}"
+        case "memory":
+            return f"it held {shown_size(used.memory)} of memory, and may {may}"
+        case "processes":
+            return f"it had {used.processes} processes, and may have {may}"
+        case _:
+            return f"it took {getattr(used, name):,} {name}, and may {may}"

@@ -1,0 +1,77 @@
+"""Where the refs of a repository stand. Asks git once."""
+
+import hashlib
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+
+from msgspec import Struct
+
+from fleet.supervisor.git import Git, GitFailed
+
+#: Refs that are fleet's own.
+OURS = "refs/fleet/"
+#: Put before the commit of a branch that another working tree has checked out: whoever works
+#: there moves it.
+ELSEWHERE = "@"
+#: Refs that follow another repository's. A fetch moves them as a push does, so nothing is read
+#: from it.
+_REMOTE = "refs/remotes/"
+_HEADS = "refs/heads/"
+#: Beyond so many tags and the like whole groups are kept as one digest, and beyond so many
+#: branches the rest is not kept at all: a record of a run has to stay small.
+_MOST = 1000
+_MOST_HEADS = 5000
+GROUP = "*"
+
+
+class Refs(Struct, frozen=True, kw_only=True):
+    """The refs of a repository, seen from one of its working trees."""
+
+    #: The commit and the branch that are checked out; empty where there is none.
+    head: str
+    branch: str
+    #: Every other ref but fleet's own, and those that follow another repository's.
+    others: dict[str, str]
+
+
+def read_refs(git: Git) -> Refs:
+    head = branch = ""
+    others: dict[str, str] = {}
+    ask = "--format=%(HEAD)%(objectname) %(refname)%00%(worktreepath)"
+    for line in git.ask("for-each-ref", ask).decode(errors="backslashreplace").splitlines():
+        place, _, elsewhere = line[1:].partition("\0")
+        commit, _, name = place.partition(" ")
+        if line.startswith("*"):
+            head, branch = commit, name
+        elif not name.startswith((OURS, _REMOTE)):
+            others[name] = f"{ELSEWHERE if elsewhere else ''}{commit}"
+    if not head:
+        with suppress(GitFailed):  # no branch is checked out, or there is no commit yet
+            head = git.line("rev-parse", "--quiet", "--verify", "HEAD^{commit}")
+        with suppress(GitFailed):
+            branch = git.line("symbolic-ref", "--quiet", "HEAD")
+    return Refs(head=head, branch=branch, others=others)
+
+
+def groups_of(refs: Mapping[str, str]) -> frozenset[str]:
+    """The groups, like `refs/tags/*`, that refs are to be kept as: none, unless they are many."""
+    names = [name for name in refs if not name.startswith(_HEADS)]
+    return frozenset(map(_group, names)) if len(names) > _MOST else frozenset()
+
+
+def condensed(refs: Mapping[str, str], groups: Iterable[str]) -> dict[str, str]:
+    """The refs by name, and these groups as a digest each. Pure."""
+    wanted = frozenset(groups)
+    found = {name: commit for name, commit in refs.items() if _group(name) not in wanted}
+    heads = sorted(name for name in found if name.startswith(_HEADS))
+    for name in heads[_MOST_HEADS:]:
+        del found[name]
+    for group in wanted:
+        members = sorted(f"{name} {refs[name]}" for name in refs if _group(name) == group)
+        text = "\n".join(members).encode()
+        found[group] = hashlib.sha256(text).hexdigest()
+    return found
+
+
+def _group(name: str) -> str:
+    return "/".join((*name.split("/")[:2], GROUP))

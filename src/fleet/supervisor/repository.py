@@ -1,0 +1,176 @@
+"""A git repository as its files show it, without starting git: where it is, and what in it makes
+git or an agent run something.
+"""
+
+import hashlib
+import os
+import re
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+from msgspec import Struct
+
+#: A file that is larger is told by its size and time, not by its content.
+_LARGEST = 1 << 20
+#: How many files of a guarded directory are looked at.
+_MOST = 500
+
+#: Below the directory that git keeps for all working trees: what git itself carries out, and what
+#: decides which files it sees.
+_GIT_FILES = ("config", "info/exclude", "info/attributes", "objects/info/alternates")
+_GIT_FOLDERS = ("hooks",)
+#: In the working tree: what makes an agent, or git, run or allow something.
+SETTINGS = (
+    ".mcp.json",
+    ".claude/settings.json",
+    ".claude/settings.local.json",
+    ".codex/config.toml",
+    ".gemini/settings.json",
+    ".qwen/settings.json",
+)
+SETTINGS_FOLDERS = (".claude/hooks", ".codex/hooks", ".codex/rules", ".husky", ".githooks")
+
+#: Parts of git's configuration that run nothing, and that everyday commands write.
+_HARMLESS = re.compile(rb'\[(?:branch "[^"\\\[\]]*"|user)\]')
+_PLAIN = re.compile(rb"(?:[A-Za-z][A-Za-z0-9-]*[ \t]*=[^\[\]\\]*|[#;].*)?")
+
+
+class Repository(Struct, frozen=True, kw_only=True):
+    """Where a working tree and its repository are."""
+
+    #: The top directory of the working tree.
+    root: str
+    #: What git keeps for this working tree, and for all of them: the same but in a worktree.
+    git_dir: str
+    common_dir: str
+
+
+def find(cwd: str) -> Repository | None:
+    """The repository that a directory is in, or None.
+
+    One in the user's own home directory is nobody's project, unless it is the very directory:
+    it would make a project of everything below. Nor is one whose name no record can bear.
+    """
+    place = os.path.realpath(cwd)
+    user = os.path.realpath(os.environ.get("HOME") or "/")
+    root = place
+    while True:
+        found = _at(root)
+        if found is not None:
+            unfit = root == user != place or root != shown(root)
+            return None if unfit else found
+        above = os.path.dirname(root)  # noqa: PTH120
+        if above == root:
+            return None
+        root = above
+
+
+def _at(root: str) -> Repository | None:
+    dot = f"{root}/.git"
+    try:
+        about = os.stat(dot)  # noqa: PTH116 - on the way to every run
+    except OSError:
+        return None
+    if stat.S_ISDIR(about.st_mode):
+        git_dir = dot
+    else:
+        text = (read_bounded(dot) or b"").decode(errors="surrogateescape")
+        if not text.startswith("gitdir:"):
+            return None
+        git_dir = os.path.join(root, text.removeprefix("gitdir:").strip())  # noqa: PTH118
+    if not os.path.exists(f"{git_dir}/HEAD"):  # noqa: PTH110
+        return None
+    common = (read_bounded(f"{git_dir}/commondir") or b"").decode(errors="surrogateescape").strip()
+    common_dir = os.path.normpath(os.path.join(git_dir, common)) if common else git_dir  # noqa: PTH118
+    return Repository(root=root, git_dir=git_dir, common_dir=common_dir)
+
+
+def read_bounded(path: str) -> bytes | None:
+    """The content of a plain file of no great size; None if there is no such thing."""
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
+    except OSError:
+        return None
+    try:
+        about = os.fstat(fd)
+        if not stat.S_ISREG(about.st_mode) or about.st_size > _LARGEST:
+            return None
+        return os.read(fd, _LARGEST)
+    except OSError:
+        return None
+    finally:
+        os.close(fd)
+
+
+def shown(name: str | bytes) -> str:
+    """A file's name as text that any record can hold; bytes that are no text become escapes."""
+    return os.fsencode(name).decode(errors="backslashreplace")
+
+
+def guarded(repo: Repository) -> dict[str, str]:
+    """What an agent has no business to change, as a digest by path."""
+    found: dict[str, str] = {}
+    for name in _GIT_FILES:
+        _note(found, f".git/{name}", f"{repo.common_dir}/{name}")
+    _note(found, ".git/config.worktree", f"{repo.git_dir}/config.worktree")
+    for folder in _GIT_FOLDERS:
+        for path in _files(f"{repo.common_dir}/{folder}"):
+            if not path.endswith(".sample"):
+                _note(found, f".git/{os.path.relpath(path, repo.common_dir)}", path)
+    for name in SETTINGS:
+        _note(found, name, f"{repo.root}/{name}")
+    for folder in SETTINGS_FOLDERS:
+        for path in _files(f"{repo.root}/{folder}"):
+            _note(found, os.path.relpath(path, repo.root), path)
+    return found
+
+
+def _files(folder: str) -> Iterator[str]:
+    if os.path.islink(folder):  # noqa: PTH114
+        yield folder
+        return
+    left = _MOST
+    for place, folders, names in os.walk(folder):
+        folders.sort()
+        for name in sorted(names):
+            yield f"{place}/{name}"
+            left -= 1
+            if left <= 0:
+                return
+
+
+def _note(found: dict[str, str], name: str, path: str) -> None:
+    name = shown(name)
+    try:
+        about = os.lstat(path)
+    except OSError:
+        return
+    if stat.S_ISLNK(about.st_mode):
+        found[name] = f"link:{shown(os.readlink(path))}"  # noqa: PTH115
+        return
+    data = read_bounded(path)
+    if data is None:
+        found[name] = f"size:{about.st_size}:{about.st_mtime_ns}"
+        return
+    if Path(name).name.startswith("config") and name.startswith(".git/"):
+        data = relevant(data)
+    executable = "x" if about.st_mode & 0o111 and "hooks" in name else ""
+    found[name] = f"{executable}{hashlib.sha256(data).hexdigest()[:32]}"
+
+
+def relevant(config: bytes) -> bytes:
+    """Git's configuration without what everyday commands write and nothing is run by: which
+    branch follows which, and who commits. Pure; what is in doubt is kept.
+    """
+    kept: list[bytes] = []
+    harmless = False
+    for line in config.splitlines():
+        text = line.strip()
+        if text.startswith(b"["):
+            harmless = _HARMLESS.fullmatch(text) is not None
+            if harmless:
+                continue
+        if not (harmless and _PLAIN.fullmatch(text)):
+            kept.append(text)
+    return b"\n".join(kept)

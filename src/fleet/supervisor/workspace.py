@@ -1,0 +1,94 @@
+"""Where a run works: its directory with the state it is found in, or a worktree of its own.
+
+Asks git and runs the project's set-up commands, so it may take its time: beside the loop.
+"""
+
+import os
+import threading
+
+from msgspec import Struct
+
+from fleet.config import Config
+from fleet.errors import FleetError
+from fleet.schemas import Base, Policy
+from fleet.supervisor import repository
+from fleet.supervisor.base import INDEX, record_base
+from fleet.taskdir import Home
+from fleet.taskdir.rundir import next_number
+
+
+class Order(Struct, frozen=True, kw_only=True):
+    """What has to be prepared before a run can begin. Holds nothing that the loop changes."""
+
+    home: Home
+    task_id: str
+    #: The task's own directory, and that of the project which it belongs to.
+    cwd: str
+    project: str
+    policy: Policy
+    #: The number that the run will have.
+    number: int
+
+
+class Workspace(Struct, frozen=True, kw_only=True):
+    """A directory that a run can begin in."""
+
+    cwd: str
+    #: The repository as the run finds it; None: the directory is in none.
+    base: Base | None = None
+
+
+class Unprepared(Struct, frozen=True):
+    """The directory cannot be had as the task wants it; a person has to see to it."""
+
+    why: str
+
+
+class Abandoned(Struct, frozen=True):
+    """We were told to leave it."""
+
+
+class Broken(Struct, frozen=True):
+    """The machine refused something: a full disk, a directory that is not ours."""
+
+    error: OSError
+
+
+Prepared = Workspace | Unprepared | Abandoned | Broken
+
+
+def order_of(home: Home, config: Config, *, task_id: str, cwd: str, policy: Policy) -> Order | None:
+    """What there is to be prepared for a run in this directory; None: nothing. Starts nothing."""
+    if policy.isolation == "none" and (_is_ours(home, cwd) or repository.find(cwd) is None):
+        return None
+    return Order(
+        home=home,
+        task_id=task_id,
+        cwd=cwd,
+        project=config.project(cwd).path,
+        policy=policy,
+        number=next_number(home.task(task_id)),
+    )
+
+
+def prepare(order: Order, abandon: threading.Event) -> Prepared:
+    """Do it. Blocks; not for the loop's thread. What goes wrong is an answer too."""
+    try:
+        task_dir = order.home.task(order.task_id)
+        task_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if abandon.is_set():
+            return Abandoned()
+        key = f"{order.task_id}/{order.number}"
+        base = record_base(order.cwd, key, home=order.home.path, keep=task_dir / INDEX)
+        return Abandoned() if abandon.is_set() else Workspace(cwd=order.cwd, base=base)
+    except FleetError as error:
+        return Unprepared(error.message)
+    except OSError as error:
+        return Broken(error)
+
+
+def _is_ours(home: Home, cwd: str) -> bool:
+    """A task without a directory runs in fleet's home, which changes all the time."""
+    ours = os.path.realpath(home.path)
+    place = os.path.realpath(cwd)
+    return place == ours or place.startswith(f"{ours}/")

@@ -1,0 +1,1 @@
+"""Small agents, each with one vice, and what fleet makes of each."""

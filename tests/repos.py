@@ -1,0 +1,71 @@
+"""A git repository made for a test, and a run that works in it."""
+
+import os
+import subprocess
+
+from fleet.supervisor import base
+
+ENV = {
+    "PATH": os.environ["PATH"],
+    "GIT_CONFIG_GLOBAL": os.devnull,
+    "GIT_CONFIG_SYSTEM": os.devnull,
+    "GIT_AUTHOR_NAME": "user",
+    "GIT_AUTHOR_EMAIL": "user@example.org",
+    "GIT_COMMITTER_NAME": "user",
+    "GIT_COMMITTER_EMAIL": "user@example.org",
+}
+
+
+class Repo:
+    """A repository of the user's."""
+
+    def __init__(self, root):
+        root.mkdir(parents=True, exist_ok=True)
+        self.root = root
+        self.git("init", "-q", "-b", "main")
+
+    def git(self, *args, ok=True):
+        done = subprocess.run(
+            ["git", *args], cwd=self.root, env=ENV, capture_output=True, text=True, timeout=30
+        )
+        assert not ok or done.returncode == 0, done.stderr
+        return done.stdout.rstrip("\n")
+
+    def write(self, **files):
+        """Files by name, with `__` for a slash and `_dot_` for a dot."""
+        for name, text in files.items():
+            self.put(name.replace("__", "/").replace("_dot_", "."), text)
+
+    def put(self, name, text):
+        path = self.root / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+        return path
+
+    def commit(self, message="a commit", **files):
+        self.write(**files)
+        self.git("add", "-A")
+        self.git("commit", "-q", "--allow-empty", "-m", message)
+        return self.git("rev-parse", "HEAD")
+
+
+class RunIn:
+    """A run that found a repository: what it changed since."""
+
+    def __init__(self, root, repo, number=1, cwd=None):
+        self.home = root / "home"
+        self.dir = self.home / "tasks" / "fleet-1" / "runs" / str(number)
+        self.dir.mkdir(parents=True)
+        self.key = f"fleet-1/{number}"
+        place = str(cwd or repo.root)
+        keep = self.dir.parent.parent / base.INDEX
+        self.base = base.record_base(place, self.key, home=self.home, keep=keep)
+
+    def changes(self):
+        return base.changes_since(self.base, self.dir)
+
+    def files(self):
+        """The changed files by kind."""
+        changes = self.changes()
+        assert not changes.trouble, changes.trouble
+        return {change.path: change.kind for change in changes.files}

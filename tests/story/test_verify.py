@@ -1,0 +1,159 @@
+"""Nothing is closed because an agent says so: verify commands and receipts, with real processes."""
+
+import json
+import os
+import signal
+import time
+
+import psutil
+
+from fleet.schemas import LimitWishes
+from fleet.taskdir import receipt_json
+from tests.story.scene import PATIENCE, Scene
+
+
+def receipt(scene, task_id, number=-1):
+    return receipt_json.read(scene.runs(task_id)[number])
+
+
+def until(condition):
+    end = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < end, "it never came"
+        time.sleep(0.02)
+
+
+def test_a_claim_is_closed_once_the_operators_command_passes(tmp_path):
+    """It runs in the task's directory, and the receipt says so."""
+    scene = Scene(tmp_path)
+    task_id = scene.add(verify=("pwd", "test -d ."))
+    assert scene.supervise("--until-idle").wait(PATIENCE) == 0
+    assert scene.status(task_id) == "closed"
+    assert scene.task(task_id).close_reason.endswith(f"[run 1: fleet task {task_id} receipt]")
+    first, second = receipt(scene, task_id).checks
+    assert (first.code, first.tail, second.code) == (0, str(scene.project), 0)
+    assert receipt(scene, task_id).verdict.state == "verified"
+
+
+def test_a_failed_command_goes_back_to_a_fresh_agent_with_what_it_printed(tmp_path):
+    """The second agent is told, and does it right."""
+    scene = Scene(tmp_path)
+    task_id = scene.add(
+        "tool done end | copy:told tool mark:right done end",
+        verify=('echo "no right file" >&2; test -e right',),
+        cwd=tmp_path,
+    )
+    (tmp_path / "right").symlink_to(scene.folder(task_id) / "right")
+    assert scene.supervise("--until-idle").wait(PATIENCE) == 0
+    assert scene.status(task_id) == "closed"
+    assert [run.verdict.state for run in (receipt(scene, task_id, 0), receipt(scene, task_id))] == [
+        "unverified",
+        "verified",
+    ]
+    prompt = (scene.run(task_id).path / "told").read_text()
+    assert "verify_failed" in prompt
+    assert "no right file" in prompt
+
+
+def test_at_the_limit_the_task_is_blocked_as_unverified(tmp_path):
+    """With what failed, for a person."""
+    scene = Scene(tmp_path, retry_limit=2)
+    task_id = scene.add(verify=("false",))
+    assert scene.supervise("--until-idle").wait(PATIENCE) == 0
+    task = scene.task(task_id)
+    assert task.status == "blocked"
+    assert "unverified: verify_failed: `false` ended with 1 (attempt 2 of 2)" in task.notes
+
+
+def test_a_command_that_hangs_is_ended_with_all_that_it_started(tmp_path):
+    """The limit is the operator's; nothing is left."""
+    scene = Scene(tmp_path, retry_limit=1, verify_limit="1s")
+    task_id = scene.add(verify=("sleep 300 & echo $! > left; wait",))
+    assert scene.supervise("--until-idle").wait(PATIENCE) == 0
+    (check,) = receipt(scene, task_id).checks
+    assert check.timed_out
+    assert not psutil.pid_exists(int((scene.project / "left").read_text()))
+
+
+def test_what_a_command_leaves_behind_is_swept(tmp_path):
+    """A server in the background does not outlive the check."""
+    scene = Scene(tmp_path)
+    task_id = scene.add(verify=("setsid sleep 300 & echo $! > left",))
+    assert scene.supervise("--until-idle").wait(PATIENCE) == 0
+    assert scene.status(task_id) == "closed"
+    assert not psutil.pid_exists(int((scene.project / "left").read_text()))
+
+
+def test_a_command_does_not_see_the_agents_logins(tmp_path):
+    """Nor whatever else the supervisor's user exported."""
+    scene = Scene(tmp_path)
+    scene.env |= {"ANTHROPIC_API_KEY": "canary-1", "SOMETHING": "canary-2", "FLEET_TASK_ID": "x"}
+    task_id = scene.add(verify=("env",))
+    assert scene.supervise("--until-idle").wait(PATIENCE) == 0
+    (attempt,) = (scene.run(task_id).path / "verify").iterdir()
+    printed = (attempt / "stdout").read_text()
+    assert "canary" not in printed
+    assert "FLEET_TASK_ID" not in printed
+    assert "PATH=" in printed
+
+
+def test_a_supervisor_that_dies_meanwhile_costs_nothing(tmp_path):
+    """The command runs on, once, and the next supervisor finds how it ended."""
+    scene = Scene(tmp_path)
+    verify = "echo x >> count; while ! test -e go; do sleep 0.05; done"
+    task_id = scene.add(verify=(verify,))
+    first = scene.supervise()
+    until((scene.project / "count").exists)
+    os.kill(first.pid, signal.SIGKILL)
+    first.wait()
+    second = scene.supervise("--until-idle")
+    time.sleep(0.3)
+    (scene.project / "go").touch()
+    assert second.wait(PATIENCE) == 0
+    assert scene.status(task_id) == "closed"
+    assert (scene.project / "count").read_text() == "x\n"
+    assert len(scene.runs(task_id)) == 1
+
+
+def test_a_shutdown_leaves_the_verifying_to_the_next_supervisor(tmp_path):
+    """No agent is started again for it, and no attempt is lost."""
+    scene = Scene(tmp_path)
+    task_id = scene.add(verify=("echo x >> count; test -e go || sleep 300",))
+    first = scene.supervise()
+    until((scene.project / "count").exists)
+    first.send_signal(signal.SIGINT)
+    assert first.wait(PATIENCE) == 0
+    assert scene.status(task_id) == "in_progress"
+    (scene.project / "go").touch()
+    assert scene.supervise("--until-idle").wait(PATIENCE) == 0
+    assert scene.status(task_id) == "closed"
+    assert len(scene.runs(task_id)) == 1
+
+
+def test_a_task_can_be_stopped_while_it_is_verified(tmp_path):
+    """It is blocked, as a stopped one is."""
+    scene = Scene(tmp_path)
+    task_id = scene.add(verify=("touch began; sleep 300",))
+    supervisor = scene.supervise()
+    until((scene.project / "began").exists)
+    assert scene.fleet("stop", task_id).returncode == 0
+    assert scene.status(task_id) == "blocked"
+    assert "stopped by" in scene.task(task_id).notes
+    supervisor.send_signal(signal.SIGTERM)
+    assert supervisor.wait(PATIENCE) == 0
+
+
+def test_the_receipt_is_shown(tmp_path):
+    """For people, and as JSON."""
+    scene = Scene(tmp_path)
+    task_id = scene.add(verify=("echo fine",), limits=LimitWishes(turns=7))
+    assert scene.supervise("--until-idle").wait(PATIENCE) == 0
+    shown = scene.fleet("task", task_id, "receipt").stdout
+    assert "verified" in shown
+    assert "echo fine" in shown
+    told = json.loads(scene.fleet("task", task_id, "receipt", "--json").stdout)
+    assert told["verdict"]["state"] == "verified"
+    assert told["policy"]["limits"]["turns"] == 7
+    missing = scene.fleet("task", task_id, "receipt", "--run", "9")
+    assert missing.returncode != 0
+    assert "no run 9" in missing.stderr
