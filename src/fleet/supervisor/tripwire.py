@@ -15,6 +15,15 @@ from fleet.supervisor.shell_words import Simple, commands, program, unwrapped
 #: it is noted, and never refused. high: all else.
 Grade = Literal["low", "high"]
 
+#: No rule is met by a text without one of these: a first look for whoever has no time.
+HINTS = (
+    "rm", "rimraf", "-delete", "clean", "--hard", "push", "checkout", "switch", "restore", "branch",
+    "stash", "worktree", "update-ref", "reflog", "gc", "filter-", "ch", "/dev/", "mk", "wipefs",
+    "fdisk", "gdisk", "parted", "blkdiscard", "shred", "diskutil", "remove", "prune", "down",
+    "destroy", "delete", "drain", "uninstall", "s3", "terminate-", "purge", "rb", "DELETE",
+    "unpublish", "drop", "DROP", "runcate", "RUNCATE", "flush", "FLUSH", "shutdown", "reboot",
+    "halt", "poweroff", "kill", "crontab", "--del", ":|:", ": | :", "''", '\\"\\"',
+)  # fmt: skip
 _TEXT_CAP = 300
 _MOST = 20
 _TEMPORARY = ("/tmp", "/var/tmp", "/private/tmp", "/dev/shm")  # noqa: S108 - names to look for
