@@ -7,7 +7,7 @@ import pytest
 
 from fleet.config import Config
 from fleet.control import Control
-from fleet.control.tasks import Sight, doing_of, in_progress
+from fleet.control.tasks import InProgress, Sight, doing_of, in_progress, with_neighbours
 from fleet.queue.base import Draft
 from fleet.schemas import Settings
 from fleet.supervisor.launch import run_id
@@ -19,6 +19,7 @@ from fleet.taskdir.rundir import Exit, ProcessId, Spec, Started, new_run
 from tests.tasks import a_task
 
 THEN = datetime(2026, 11, 15, 12, 0, tzinfo=UTC)
+CLOCK = f"{THEN.astimezone():%H:%M}"
 NOBODY = ProcessId(pid=1 << 22, start_ticks=1, boot_id="never")
 STARTED = Started(keeper=NOBODY, agent=NOBODY, at=THEN, monotonic=0.0)
 RUNNING, ENDED = Running(STARTED), Ended(Exit(code=0, started_at=THEN, ended_at=THEN, seconds=1.0))
@@ -44,9 +45,48 @@ def test_a_task_of_ours_is_told_by_its_run_and_its_supervisor(
     state, started, ending, supervised, doing
 ):
     """Only an agent that works under a living supervisor is plainly running."""
-    sight = Sight(supervised=supervised, owner="us", state=state, started=started, ending=ending)
+    progress = Progress(coder="claude", model="", doing=ending)
+    sight = Sight(
+        supervised=supervised, owner="us", state=state, started=started, progress=progress
+    )
     assert doing_of(a_task(**LEASED), sight)[0] == doing
     assert bool(doing_of(a_task(**LEASED), sight)[1]) == (doing not in ("running", "starting"))
+
+
+@pytest.mark.parametrize(
+    ("told", "reason"),
+    [
+        ({}, ""),
+        ({"rung": "suspect", "why": "silent for 8m"}, "suspect: silent for 8m"),
+        (
+            {"rung": "waiting_limit", "until": THEN},
+            f"waits for a limit until {CLOCK}",
+        ),
+        ({"rung": "looping", "why": "3 times the same"}, "3 times the same"),
+        ({"near": ("cost 82 %",)}, "near its limit: cost 82 %"),
+        (
+            {"rung": "suspect", "why": "silent", "near": ("time 90 %", "turns 81 %")},
+            "suspect: silent; near its limit: time 90 %, turns 81 %",
+        ),
+    ],
+)
+def test_a_run_that_goes_on_says_what_is_unusual(told, reason):
+    """Not only that it runs."""
+    progress = Progress(coder="claude", model="", **told)
+    sight = Sight(supervised=True, owner="us", state=RUNNING, started=STARTED, progress=progress)
+    assert doing_of(a_task(**LEASED), sight) == ("running", reason)
+
+
+def test_those_at_work_in_one_directory_are_told_of_each_other():
+    """Each names the others; one that is over, or elsewhere, is no neighbour."""
+    here = [InProgress(id=name, title="", doing="running", cwd="/srv") for name in ("a", "b", "c")]
+    over = InProgress(id="d", title="", doing="settling", cwd="/srv")
+    alone = InProgress(id="e", title="", doing="running", cwd="/srv/other")
+    seen = {each.id: each for each in with_neighbours([*here, over, alone])}
+    assert seen["a"].shares_with == ("b", "c")
+    assert seen["a"].reason == "shares its directory with b and 1 more"
+    assert with_neighbours(here[:2])[1].reason == "shares its directory with a"
+    assert (seen["d"].shares_with, seen["e"].shares_with) == ((), ())
 
 
 def test_a_task_that_another_home_runs_is_not_ours_to_judge():

@@ -6,7 +6,7 @@ from fleet.cli.text import lines, one_line
 from fleet.control import Control
 from fleet.errors import InvalidTask
 from fleet.flags import Flag, Parsed
-from fleet.schemas import Task
+from fleet.schemas import Task, named
 from fleet.taskdir import tells
 from fleet.taskdir.policy import Ruled
 
@@ -19,7 +19,8 @@ def show(line: Parsed) -> int:
         return bd(["show", "--json", "--", task_id])
     fleet = control.opened()
     task = fleet.get(task_id)
-    for name, value in [*_head(task), *_place(fleet, task), *_tail(task), *_told(fleet, task)]:
+    place, last = _place(fleet, task), _last_run(fleet, task)
+    for name, value in [*_head(task), *place, *last, *_tail(task), *_told(fleet, task)]:
         print(f"{name + ':':<13}{value}")
     for name, text in (("notes", task.notes), ("description", task.description)):
         if text:
@@ -73,6 +74,17 @@ def _told(fleet: Control, task: Task) -> list[tuple[str, str]]:
         ("told", f"{one_line(tell.line)} ({f'run {tell.run}' if tell.run else 'waits'})")
         for tell in tells.read(fleet.home.task(task.id))
     ]
+
+
+def _last_run(fleet: Control, task: Task) -> list[tuple[str, str]]:
+    """How the last run that is over ended, by its typed reason."""
+    from fleet.supervisor.history import read_ending
+    from fleet.taskdir.rundir import newest_first
+
+    for run in newest_first(fleet.home.task(task.id)):
+        if (ending := read_ending(run)) is not None:
+            return [("last run", f"{run.number}: {named(ending.outcome)}: {one_line(ending.why)}")]
+    return []
 
 
 def _tail(task: Task) -> list[tuple[str, str]]:

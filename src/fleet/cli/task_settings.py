@@ -123,7 +123,8 @@ def _lines(given: Given, name: str) -> tuple[str, ...] | None:
     lines = tuple(line for line in given[name] if line.strip())
     if name in ("pin", "scope"):
         for line in lines:
-            if line.startswith("/") or ".." in line.split("/"):
+            # A scope may begin with a slash: at the top of the repository.
+            if (line.startswith("/") and name == "pin") or ".." in line.split("/"):
                 raise BadInput(
                     f"--{name} {line!r} leads out of the task's directory",
                     hint="Name it from the task's directory on, like src/**.",

@@ -178,6 +178,8 @@ def _title(task: InProgress, view: View) -> Flexible:
         if task.doing != "running":
             said = f"{task.doing}: {one_line(task.reason)}" if task.reason else task.doing
             text.append(f"\n{said}", style=_COLOURS.get(task.doing, "dim"))
+        elif task.reason:
+            text.append(f"\n{one_line(task.reason)}", style="yellow")
         below = _below(task, view, width)
         return Text("\n").join([text, below]) if below else text
 

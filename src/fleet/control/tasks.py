@@ -3,12 +3,13 @@
 Looking leaves no trace: no lock is taken, nothing is written, no process is touched.
 """
 
+from collections.abc import Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Literal
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from fleet.control import Control
 from fleet.errors import InvalidTask
@@ -48,8 +49,11 @@ Doing = Literal[
 _ENDING = {
     "Stopped": "as asked",
     "ContextFull": "its context is full, it goes on in a fresh session",
-    "Stalled": "nothing moved for too long",
+    "Stalled": "it gets nowhere",
     "LimitExceeded": "it used up what it was given",
+    "RateLimited": "its account has to wait for a limit",
+    "Failed": "it cannot begin",
+    "Finished": "it is done, and has not left",
 }
 
 
@@ -59,8 +63,14 @@ class InProgress(Struct, frozen=True, kw_only=True):
     id: str
     title: str
     doing: Doing
-    #: Why it does not plainly run; empty if it does.
+    #: Why it does not plainly run, or what is not as usual while it does; empty if all is well.
     reason: str = ""
+    #: Its place on the supervisor's ladder, while it runs.
+    rung: str = ""
+    #: Limits that are nearly used up, like `cost 82 %`.
+    near: tuple[str, ...] = ()
+    #: Tasks that work in the same directory right now.
+    shares_with: tuple[str, ...] = ()
     cwd: str = ""
     coder: str = ""
     model: str = ""
@@ -98,8 +108,13 @@ class Sight(Struct, frozen=True, kw_only=True):
     owner: str
     state: Running | Ended | None = None
     started: Started | None = None
-    #: What the supervisor is doing about the run, as it last said.
-    ending: str = ""
+    #: What the supervisor last said of the run.
+    progress: Progress | None = None
+
+    @property
+    def ending(self) -> str:
+        """What it is doing about it; empty if it lets it run."""
+        return self.progress.doing if self.progress else ""
 
 
 def in_progress(fleet: Control) -> list[InProgress]:
@@ -109,7 +124,26 @@ def in_progress(fleet: Control) -> list[InProgress]:
     tasks = fleet.queue.find(Filter(statuses=("in_progress",)))
     seen = [_look(fleet, task, supervised=supervised, owner=owner) for task in tasks]
     never = datetime.max.replace(tzinfo=UTC)
-    return sorted(seen, key=lambda each: (each.started_at or never, each.id))
+    return sorted(with_neighbours(seen), key=lambda each: (each.started_at or never, each.id))
+
+
+def with_neighbours(seen: Sequence[InProgress]) -> list[InProgress]:
+    """Those that are at work in one directory are told of each other. Pure."""
+    at: dict[str, list[str]] = {}
+    for each in seen:
+        if each.lives:
+            at.setdefault(each.cwd, []).append(each.id)
+    return [_beside(each, at.get(each.cwd, [])) if each.lives else each for each in seen]
+
+
+def _beside(each: InProgress, here: Sequence[str]) -> InProgress:
+    others = sorted(task_id for task_id in here if task_id != each.id)
+    if not others:
+        return each
+    more = f" and {len(others) - 1} more" if len(others) > 1 else ""
+    told = f"shares its directory with {others[0]}{more}"
+    reason = "; ".join(part for part in (each.reason, told) if part)
+    return structs.replace(each, reason=reason, shares_with=tuple(others))
 
 
 def _look(fleet: Control, task: Task, *, supervised: bool, owner: str) -> InProgress:
@@ -127,7 +161,7 @@ def _look(fleet: Control, task: Task, *, supervised: bool, owner: str) -> InProg
                 owner=owner,
                 state=process.glance(run),
                 started=run.started(),
-                ending=progress.doing if progress else "",
+                progress=progress,
             )
     except InvalidTask as error:
         return InProgress(id=task.id, title=task.title, doing="invalid", reason=error.message)
@@ -147,7 +181,7 @@ def doing_of(task: Task, sight: Sight) -> tuple[Doing, str]:
         case Running() if not sight.supervised:
             return "unsupervised", "a new supervisor adopts it: fleet run"
         case Running():
-            return "running", ""
+            return "running", _unusual(sight.progress)
         case Ended() if sight.supervised:
             return "settling", "it ended"
         case Ended():
@@ -157,6 +191,25 @@ def doing_of(task: Task, sight: Sight) -> tuple[Doing, str]:
         case None:
             what = "it was lost" if sight.started else "it never started"
             return "waiting", f"{what}; a supervisor takes it back: fleet run"
+
+
+def _unusual(progress: Progress | None) -> str:
+    """What is not as it should be with a run that goes on."""
+    if progress is None:
+        return ""
+    parts: list[str] = []
+    match progress.rung:
+        case "waiting_limit" if progress.until is not None:
+            parts.append(f"waits for a limit until {progress.until.astimezone():%H:%M}")
+        case "suspect":
+            parts.append(f"suspect: {progress.why}")
+        case "fine":
+            pass
+        case _:
+            parts.append(progress.why)
+    if progress.near:
+        parts.append(f"near its limit: {', '.join(progress.near)}")
+    return "; ".join(parts)
 
 
 def _shown(
@@ -176,7 +229,9 @@ def _shown(
         title=task.title,
         doing=doing,
         reason=reason,
-        cwd=place.cwd,
+        rung=known.rung if doing == "running" else "",
+        near=known.near,
+        cwd=run.spec().cwd if run else place.cwd,
         coder=place.coder if place.own_coder else known.coder,
         model=place.model if place.own_model else known.model,
         overrides=tuple(name for name, insists in own.items() if insists),

@@ -55,6 +55,11 @@ class Changes(Struct, frozen=True, kw_only=True):
     files: tuple[FileChange, ...] = ()
     #: There were more files than are listed.
     more: int = 0
+    #: How many files the run found, and how much of that is nowhere any more: neither in its
+    #: place nor under another name.
+    tracked: int = 0
+    lost_files: int = 0
+    lost_bytes: int = 0
     #: Commits on the branch that were not there.
     commits: tuple[str, ...] = ()
     #: Where the whole difference is kept, below the run's directory; empty if there is none.

@@ -17,8 +17,10 @@ from msgspec import structs
 from fleet.schemas import Base, Changes, FileChange
 from fleet.supervisor import repository, snapshot
 from fleet.supervisor.git import Git, GitFailed
+from fleet.supervisor.losses import losses
 from fleet.supervisor.refs import GROUP, OURS, condensed, groups_of, read_refs
 from fleet.supervisor.repository import Repository, shown
+from fleet.supervisor.scope import ELSEWHERE, Now
 from fleet.supervisor.snapshot import Tree
 
 #: Seconds for all of it, at the start and at the end of a run.
@@ -78,16 +80,28 @@ def record_base(
     return structs.replace(base, snapshot=commit, trouble=_left_out(tree))
 
 
-def base_now(base: Base) -> Base:
+def base_now(base: Base) -> Now:
     """The repository of a base as it is now, without a snapshot of it."""
     repo = repository.find(base.root)
     if repo is None or repo.root != base.root:
-        return Base(root=base.root, trouble=f"{base.root} is no repository any more")
+        return Now(root=base.root, trouble=f"{base.root} is no repository any more")
+    git = Git(repo, time.monotonic() + LIMIT)
     try:
         groups = [name for name in base.refs if name.endswith(GROUP)]
-        return _around(Git(repo, time.monotonic() + LIMIT), groups)
+        found = _around(git, groups)
+        rewound = _rewound(git, base, found)
     except GitFailed as error:
-        return Base(root=base.root, guarded=repository.guarded(repo), trouble=error.message)
+        return Now(root=base.root, guarded=repository.guarded(repo), trouble=error.message)
+    return Now(**structs.asdict(found), rewound=rewound)
+
+
+def _rewound(git: Git, base: Base, now: Base) -> bool:
+    """The branch of the start, or the bare head, has lost the commit that it stood at."""
+    stands = now.head if base.branch == now.branch else now.refs.get(base.branch, "")
+    stands = stands.removeprefix(ELSEWHERE)
+    if not base.head or not stands or stands == base.head or not base.branch:
+        return False
+    return bool(git.line("rev-list", "--max-count=1", base.head, f"^{stands}", "--"))
 
 
 def changes_since(base: Base, run_dir: Path) -> Changes:
@@ -114,6 +128,11 @@ def changes_since(base: Base, run_dir: Path) -> Changes:
 def _compared(git: Git, found: Changes, tree: Tree, said: str, run_dir: Path) -> Changes:
     before = git.line("rev-parse", "--verify", f"{found.base}^{{tree}}")
     listed = list(_listed(git, before, tree.id)) if before != tree.id else []
+    if any(each.kind != "added" and not each.added for each in listed):
+        lost = losses(git, before, tree.id)
+        found = structs.replace(
+            found, tracked=lost.tracked, lost_files=lost.files, lost_bytes=lost.size
+        )
     known = set(_said(said, _LEFT_OUT))
     large = [name for name in tree.left_out if name not in known]
     listed += [FileChange(path=shown(name), kind="added") for name in large]

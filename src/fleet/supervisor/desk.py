@@ -87,6 +87,11 @@ class Desk:
         want = Filter(statuses=("open",))
         self._ask(lambda queue: [t for t in queue.find(want) if t.not_before], then)
 
+    def places(self, count: int, then: Callable[[tuple[tuple[str, str], ...]], None]) -> None:
+        """Some tasks that are not closed, each with the directory that the queue knows of it."""
+        want = Filter(statuses=("open", "in_progress", "blocked", "deferred"), limit=count)
+        self._ask(lambda queue: tuple((t.id, t.cwd or "") for t in queue.find(want)), then)
+
     def settle(
         self,
         lease: Lease,

@@ -12,6 +12,7 @@ from fleet.errors import FleetError
 from fleet.schemas import Base, Changes, Check, Finding, Policy
 from fleet.supervisor.base import changes_since
 from fleet.supervisor.pins import originals
+from fleet.supervisor.trespass import trespasses_of
 from fleet.supervisor.verify import check_all
 from fleet.taskdir.rundir import Run
 
@@ -48,10 +49,13 @@ def look(case: Case, abandon: threading.Event) -> Findings:
         return Findings()
     # Before the commands: what they leave behind is not the agent's.
     changes = changes_since(case.base, case.run.path) if case.base is not None else None
+    trespasses: tuple[Finding, ...] = ()
+    if case.base is not None and changes is not None:
+        trespasses = trespasses_of(case.run, case.base, changes, case.policy, case.cwd)
     checks = _checks(case, abandon) if case.claimed and case.policy.verify else ()
     if checks is None:
         return Findings(abandoned=True)
-    return Findings(checks=checks, changes=changes)
+    return Findings(checks=checks, changes=changes, trespasses=trespasses)
 
 
 def _checks(case: Case, abandon: threading.Event) -> tuple[Check, ...] | None:

@@ -34,6 +34,8 @@ from fleet.taskdir import Home
 
 #: Nothing rings for a moment that comes: the queue is asked again this often anyway.
 LOOK_AGAIN = 5.0
+#: How often it is asked, at most, where other tasks have their directories, and of how many.
+LOOK_AROUND, NEIGHBOURS = 60.0, 500
 #: How often settings are looked at and progress is published.
 TICK = 1.0
 #: How long a queue that does not answer may delay our end.
@@ -77,7 +79,7 @@ class Supervisor:
         #: The queue has changed since the leases were looked at.
         self._rung = True
         self._signals: list[int] = []
-        self._next_tick = self._next_look = self._farewell = 0.0
+        self._next_tick = self._next_look = self._next_round = self._farewell = 0.0
         #: Other homes claim from this queue too, so a lease that ran out may be another's.
         self._shared = config.queue not in ("embedded", "beads")
         self._config_seen = _stamp(home.config)
@@ -137,7 +139,13 @@ class Supervisor:
             self.desk.claiming = False
 
         self.desk.claiming = True  # nothing is claimed before what we hold is known
+        self.look_around()
         self.desk.leased(each)
+
+    def look_around(self) -> None:
+        """Learn where other tasks have their directories: a run has no business there."""
+        self._next_round = time.monotonic() + LOOK_AROUND
+        self.desk.places(NEIGHBOURS, partial(setattr, self.work, "others"))
 
     # Work: claim it.
 
@@ -149,6 +157,8 @@ class Supervisor:
             if self._rung:
                 self._rung = False
                 self.look_at_leases()
+                if time.monotonic() >= self._next_round:
+                    self.look_around()
         free = self.config.max_concurrent - len(self.work)
         wanted = self.work.hungry and free > 0 and not (self.stopping or self.restart)
         if not wanted or self.desk.claiming or self.work.held or paused(self.home):

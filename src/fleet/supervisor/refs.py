@@ -7,12 +7,10 @@ from contextlib import suppress
 from msgspec import Struct
 
 from fleet.supervisor.git import Git, GitFailed
+from fleet.supervisor.scope import ELSEWHERE
 
 #: Refs that are fleet's own.
 OURS = "refs/fleet/"
-#: Put before the commit of a branch that another working tree has checked out: whoever works
-#: there moves it.
-ELSEWHERE = "@"
 #: Refs that follow another repository's. A fetch moves them as a push does, so nothing is read
 #: from it.
 _REMOTE = "refs/remotes/"

@@ -105,6 +105,8 @@ class Work:
         self._watchdog = Watchdog(self.runs, aside, log, clock, patience=patience)
         #: Tasks that were claimed and are about to be started.
         self._claimed: deque[Lease] = deque()
+        #: Tasks that are not closed, with their directories, as they were a while ago.
+        self.others: tuple[tuple[str, str], ...] = ()
         #: Tasks whose directory is being made ready.
         self.preparing = Preparing(aside, self._prepared)
         #: Tasks whose old run is not yet known to be gone: they wait, leased, until it is.
@@ -221,6 +223,7 @@ class Work:
         order = order_of(
             self.home, self.config,
             task_id=lease.task.id, cwd=str(ready.task.cwd), policy=ready.policy,
+            others=self.others,
         )  # fmt: skip
         if order is None:
             self._launch(ready, lease, task_dir)

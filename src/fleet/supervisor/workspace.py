@@ -5,13 +5,14 @@ Asks git and runs the project's set-up commands, so it may take its time: beside
 
 import os
 import threading
+from pathlib import Path
 
 from msgspec import Struct
 
 from fleet.config import Config
 from fleet.errors import FleetError
 from fleet.schemas import Base, Policy
-from fleet.supervisor import repository
+from fleet.supervisor import held, repository, siblings
 from fleet.supervisor.base import INDEX, record_base
 from fleet.taskdir import Home
 from fleet.taskdir.rundir import next_number
@@ -28,6 +29,8 @@ class Order(Struct, frozen=True, kw_only=True):
     policy: Policy
     #: The number that the run will have.
     number: int
+    #: Other tasks that are not closed, and their directories.
+    others: tuple[tuple[str, str], ...] = ()
 
 
 class Workspace(Struct, frozen=True, kw_only=True):
@@ -57,7 +60,15 @@ class Broken(Struct, frozen=True):
 Prepared = Workspace | Unprepared | Abandoned | Broken
 
 
-def order_of(home: Home, config: Config, *, task_id: str, cwd: str, policy: Policy) -> Order | None:
+def order_of(
+    home: Home,
+    config: Config,
+    *,
+    task_id: str,
+    cwd: str,
+    policy: Policy,
+    others: tuple[tuple[str, str], ...] = (),
+) -> Order | None:
     """What there is to be prepared for a run in this directory; None: nothing. Starts nothing."""
     if policy.isolation == "none" and (_is_ours(home, cwd) or repository.find(cwd) is None):
         return None
@@ -68,6 +79,7 @@ def order_of(home: Home, config: Config, *, task_id: str, cwd: str, policy: Poli
         project=config.project(cwd).path,
         policy=policy,
         number=next_number(home.task(task_id)),
+        others=others,
     )
 
 
@@ -78,13 +90,22 @@ def prepare(order: Order, abandon: threading.Event) -> Prepared:
         task_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
         if abandon.is_set():
             return Abandoned()
-        key = f"{order.task_id}/{order.number}"
-        base = record_base(order.cwd, key, home=order.home.path, keep=task_dir / INDEX)
+        base = _recorded(order, order.cwd, task_dir)
         return Abandoned() if abandon.is_set() else Workspace(cwd=order.cwd, base=base)
     except FleetError as error:
         return Unprepared(error.message)
     except OSError as error:
         return Broken(error)
+
+
+def _recorded(order: Order, cwd: str, task_dir: Path) -> Base | None:
+    repo = repository.find(cwd)
+    if repo is None:
+        return None
+    held.note(order.home, order.task_id, repo.root)  # before there is anything to be forgotten
+    siblings.record(order.home, order.task_id, repo.root, order.others)
+    key = f"{order.task_id}/{order.number}"
+    return record_base(cwd, key, home=order.home.path, keep=task_dir / INDEX)
 
 
 def _is_ours(home: Home, cwd: str) -> bool:

@@ -26,6 +26,11 @@ class Home(Struct, frozen=True):
         return self.path / "tasks"
 
     @property
+    def worktrees(self) -> Path:
+        """One directory for each task that works in a worktree of its own."""
+        return self.path / "worktrees"
+
+    @property
     def logging(self) -> Path:
         return self.path / "logging"
 

@@ -2,6 +2,7 @@
 configuration's.
 """
 
+import posixpath
 from collections.abc import Mapping
 from typing import cast
 
@@ -45,7 +46,7 @@ def policy_of(config: Config, settings: Settings, cwd: str) -> Ruled:
         verify=project.verify if settings.verify is None else settings.verify,
         pins=project.pins if settings.pins is None else settings.pins,
         verify_time=seconds(str(_value(config, project, "verify_limit"))),
-        scope=project.scope if settings.scope is None else settings.scope,
+        scope=_from(cwd, project) if settings.scope is None else settings.scope,
         isolation=settings.isolation or cast("Isolation", _value(config, project, "isolation")),
         tripwire=cast("Tripwire", _value(config, project, "tripwire")),
         setup=project.setup,
@@ -54,6 +55,21 @@ def policy_of(config: Config, settings: Settings, cwd: str) -> Ruled:
     )
     limits = {name for name in KEY_OF if getattr(settings.limits, name) is not None}
     return Ruled(policy=policy, own=frozenset({*asked, *limits}))
+
+
+def _from(cwd: str, project: Project) -> tuple[str, ...]:
+    """A project's patterns, which are from its own directory on, as seen from a directory in it."""
+    up = posixpath.relpath(project.path, cwd)
+    if up == ".":
+        return project.scope
+    patterns: list[str] = []
+    for pattern in project.scope:
+        text = pattern.removeprefix("!")
+        anchored = text.startswith("/")
+        deep = "" if "/" in text.rstrip("/") or text == "**" else "**/"
+        place = text if anchored else f"{up}/{deep}{text}"
+        patterns.append(f"{'!' if pattern.startswith('!') else ''}{place}")
+    return tuple(patterns)
 
 
 def _limits(config: Config, project: Project, wishes: LimitWishes) -> Limits:

@@ -1,0 +1,16 @@
+"""The real supervisor with less patience: hasty_supervisor.py NAME=SECONDS …
+
+What takes minutes takes seconds, so that a test need not. Limits come from the task as ever.
+"""
+
+import sys
+
+from fleet import control
+from fleet.supervisor.ladder import Patience
+from fleet.supervisor.loop import Supervisor
+from fleet.supervisor.sole import sole_supervisor
+
+given = {name: float(value) for name, value in (word.split("=") for word in sys.argv[1:])}
+fleet = control.opened()
+with sole_supervisor(fleet.home):
+    Supervisor(fleet.home, fleet.config, patience=Patience(**given)).run()
