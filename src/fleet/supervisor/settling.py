@@ -13,7 +13,7 @@ from msgspec import structs
 from fleet.coders.base import Coder
 from fleet.config import Config
 from fleet.queue.base import LeaseLost
-from fleet.schemas import Failed, Lease, RateLimited, Released, Stopped, Task
+from fleet.schemas import Closed, Failed, Lease, RateLimited, Released, Stopped, Task
 from fleet.schemas.units import shown_span
 from fleet.supervisor import events
 from fleet.supervisor.aside import Aside
@@ -53,6 +53,8 @@ class Settling:
         self._now = clock
         #: Something was settled, so there may be work and a slot for it.
         self.freed = False
+        #: Tasks that were closed since somebody last looked.
+        self.closed: list[str] = []
         #: The moments at which tasks that we put back may be claimed again.
         self._moments: list[datetime] = []
 
@@ -149,6 +151,8 @@ class Settling:
         kind, text = type(settlement).__name__.lower(), decision.why
         if isinstance(answer, LeaseLost):
             kind, text = "lease_lost", f"not settled, the lease is lost: {answer.why}"
+        elif isinstance(settlement, Closed):
+            self.closed.append(task_id)
         elif isinstance(settlement, Released) and settlement.not_before is not None:
             heapq.heappush(self._moments, settlement.not_before)
         self._log.say(kind, f"{task_id}: {kind}: {text}", task_dir=task_dir, task=task_id)

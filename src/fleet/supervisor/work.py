@@ -40,6 +40,7 @@ from fleet.supervisor.settle import blocked, released, spread, stopped
 from fleet.supervisor.settling import Settling
 from fleet.supervisor.shims import make_shims
 from fleet.supervisor.state import paused
+from fleet.supervisor.tidying import Tidying
 from fleet.supervisor.watchdog import Watchdog
 from fleet.supervisor.workspace import (
     Abandoned,
@@ -103,6 +104,7 @@ class Work:
         self._watchdog = Watchdog(self.runs, aside, log, clock, patience=patience)
         #: Tasks that were claimed and are about to be started.
         self._claimed: deque[Lease] = deque()
+        self.tidying = Tidying(home, desk, aside, log, clock)
         #: Tasks that are not closed, with their directories, as they were a while ago.
         self.others: tuple[tuple[str, str], ...] = ()
         #: Tasks whose directory is being made ready.
@@ -233,6 +235,9 @@ class Work:
         if (why := task.verdict or self.stopping) is not None:
             self._settling.settle(task.lease, stopped(why, task.task_id))
             return
+        if paused(self.home):
+            self._settling.settle(task.lease, released("fleet was paused meanwhile"))
+            return
 
         def begin(lease: Lease, task_dir: Path) -> None:
             match got:
@@ -320,6 +325,8 @@ class Work:
         """See whether a task's time has come, and whether it is known what became of a run."""
         if self._settling.moment_came() or self._settling.freed:
             self.hungry, self._settling.freed = True, False
+        if self.stopping is None:
+            self.tidying.tend(self._settling.closed)
         now = time.monotonic()
         for task_id, unclear in list(self.unclear.items()):
             if now >= unclear.due:
