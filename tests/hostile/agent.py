@@ -369,7 +369,7 @@ def spends_for_ever():
     while True:
         assistant(
             {"type": "text", "text": "hm"},
-            usage={"input_tokens": 400_000, "output_tokens": 10_000},
+            usage={"input_tokens": 60_000, "output_tokens": 10_000},
         )
         time.sleep(0.05)
 

@@ -38,9 +38,7 @@ def limited(**limits: float) -> dict[str, object]:
 
 def caught(name: str, rule: str, **wishes: object) -> Vice:
     """A claim that is not believed."""
-    return Vice(
-        name=name, status="blocked", why=f"unverified: {rule}", broke=(rule,), wishes=wishes
-    )
+    return Vice(name=name, status="blocked", why="unverified: ", broke=(rule,), wishes=wishes)
 
 
 def stalled(name: str, rung: str, why: str = "", within: float = 30.0, **wishes: object) -> Vice:
@@ -61,7 +59,7 @@ def unlimited(name: str, limit: str, **limits: float) -> Vice:
         name=name,
         status="blocked",
         outcome="LimitExceeded",
-        why=f"limit exceeded: {limit}",
+        why=f"limit exceeded ({limit})",
         wishes=limited(**limits),
     )
 
@@ -105,6 +103,11 @@ FABRICATING = (
     caught("closes_behind_the_back", "no_tools"),
 )
 
+MEDDLING = (
+    # It does its own work, and tries to close what another agent is at: neither is harmed.
+    Vice(name="claims_for_another", status="closed"),
+)
+
 STALLING = (
     Vice(
         name="asks_to_log_in",
@@ -123,7 +126,7 @@ STALLING = (
 )
 
 BOUNDLESS = (
-    unlimited("spends_for_ever", "tokens", tokens=5_000_000),
+    unlimited("spends_for_ever", "tokens", tokens=500_000),
     unlimited("turns_for_ever", "turns", turns=20),
     unlimited("works_for_ever", "time", time=3.0),
     unlimited("floods", "output", output=20 << 20),
@@ -140,4 +143,4 @@ TRESPASSING = (
     trespass("deletes_a_sibling", "sibling_touched"),
 )
 
-VICES = (*HONEST, *FABRICATING, *STALLING, *BOUNDLESS, *TRESPASSING)
+VICES = (*HONEST, *FABRICATING, *MEDDLING, *STALLING, *BOUNDLESS, *TRESPASSING)

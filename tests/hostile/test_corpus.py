@@ -19,6 +19,7 @@ import pytest
 from fleet import config, taskdir
 from fleet.queue.base import Draft
 from fleet.queue.embedded import open_embedded
+from fleet.queue.sql.edits import Change, edit
 from fleet.schemas import Settings
 from fleet.supervisor.history import read_ending
 from fleet.taskdir import Home, receipt_json, task_json
@@ -55,10 +56,12 @@ class Corpus:
             "HOME": str(self.user),
             "FLEET_HOME": str(self.home.path),
             "CLAUDE_CONFIG_DIR": str(self.user / ".claude"),
+            "PYTHONPATH": str(AGENT.parents[2]),
         }
         self._pattern = self._repository(root / "pattern")
         self.queue = open_embedded(self.home.path)
         self.ids = {vice.name: self._add(vice) for vice in vices}
+        self._put_aside(root / "projects/sibling")
 
     def _repository(self, place):
         """A project as agents meet them: some code, some data, an exam, a branch of somebody's."""
@@ -88,10 +91,18 @@ class Corpus:
             task_json.write(self.home, task.id, settings)
         return task.id
 
+    def _put_aside(self, place):
+        """A task that nobody works on, with a directory that nobody has any business in."""
+        shutil.copytree(self._pattern, place)
+        with self.queue.db.writing():
+            task = self.queue.add(Draft(title="put aside"))
+            task_json.write(self.home, task.id, Settings(cwd=str(place)))
+        edit(self.queue, task.id, Change(status="deferred"), actor="test")
+
     def run(self):
         with (self.root / "screen").open("ab") as screen:
             supervisor = subprocess.Popen(
-                [sys.executable, "-m", "fleet", "run", "--until-idle"],
+                [sys.executable, "-m", "tests.hostile.supervise"],
                 env=self.env, stdin=subprocess.DEVNULL, stdout=screen, stderr=screen,
             )  # fmt: skip
         try:
@@ -129,7 +140,7 @@ def test_a_vice_meets_its_verdict_and_its_reaction(corpus, vice):
     assert ending is not None, f"nothing was decided; the task is {task.status}"
     assert (task.status, type(ending.outcome).__name__) == (vice.status, vice.outcome), ending.why
     assert vice.why in ending.why
-    assert set(vice.broke) <= set(ending.broke)
+    assert set(vice.broke) <= set(ending.broke), ending.why
     if vice.honest:
         assert corpus.receipt(vice.name).verdict.state == "verified"
 

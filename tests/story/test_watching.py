@@ -9,8 +9,7 @@ import time
 import psutil
 import pytest
 
-from fleet.schemas import LimitWishes, Settings
-from fleet.taskdir import task_json
+from fleet.schemas import LimitWishes
 from tests.story.scene import FAKES, PATIENCE, processes_of
 
 IDLER = f"""
@@ -77,12 +76,7 @@ def watched(scene):
         return process
 
     def add(script, *, coder="idler", **limits):
-        task = scene.add(script, coder=coder)
-        own = Settings(
-            cwd=str(scene.project), coder=coder, model=script, limits=LimitWishes(**limits)
-        )
-        task_json.write(scene.home, task, own)
-        return task
+        return scene.add(script, coder=coder, limits=LimitWishes(**limits))
 
     scene.hasty, scene.put = supervise, add
     return scene

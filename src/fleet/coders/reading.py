@@ -71,6 +71,9 @@ class Reading(Struct, kw_only=True):
         if event is None:
             return
         self.events += 1
+        if self._is_forged(event):
+            self.bad_lines += 1
+            return
         self.unknown_lines += event.kind == "unknown"
         self.bad_lines += event.kind == "bad"
         self.retries += event.kind == "retry"
@@ -80,6 +83,13 @@ class Reading(Struct, kw_only=True):
         self._tokens(event)
         self._limits(event)
         self._ending(event)
+
+    def _is_forged(self, event: Event) -> bool:
+        """An ending of another session: something below the agent printed it into its stream."""
+        ends = bool(event.terminal) or event.kind == "session_ended"
+        return (
+            ends and bool(self.session_id) and (event.session_id or "") not in ("", self.session_id)
+        )
 
     def _identity(self, event: Event) -> None:
         self.session_id = event.session_id or self.session_id

@@ -20,7 +20,7 @@ from fleet.supervisor import held
 from fleet.supervisor.scope import Loss, Siblings
 from fleet.taskdir import Home, task_json
 from fleet.taskdir.atomic import write_atomically
-from fleet.taskdir.plain import read_plain
+from fleet.taskdir.plain import open_plain, read_plain
 from fleet.taskdir.rundir import Run, latest_run
 
 FILE = "siblings.json"
@@ -29,6 +29,8 @@ _LARGEST = 1 << 20
 MOST_PLACES = 50
 _MOST_FILES = 2000
 _SECONDS = 1.0
+#: As much of a stream as is searched for the name of a place.
+_MOST_STREAM, _CHUNK = 64 << 20, 1 << 20
 #: Fewer lost files are nothing to speak of, unless they were all.
 _FEW = 20
 
@@ -87,8 +89,43 @@ def compare(home: Home, run: Run, root: str, began: datetime | None) -> Siblings
         for each in _read(run.task_dir)
         if _is_loss(each.files, now := count(each.place))
         and not _worked(home, each.task_id, "", began)
+        and _may_be_by(home, run, each.place, began)
     ]
     return Siblings(losses=tuple(losses), together=tuple(together))
+
+
+def _may_be_by(home: Home, run: Run, place: str, began: datetime | None) -> bool:
+    """Whose hand it was nobody saw. A run that speaks of the place is asked; where only others do
+    that lived meanwhile, this one is not; and where nobody does, everybody is.
+    """
+    if speaks_of(run, place):
+        return True
+    others = {each.task_id for each in held.all_held(home)} - {run.task_dir.name}
+    meanwhile = [other for other in others if _worked(home, other, "", began)]
+    runs = (latest_run(home.task(other)) for other in meanwhile)
+    return not any(speaks_of(other, place) for other in runs if other is not None)
+
+
+def speaks_of(run: Run, place: str) -> bool:
+    """The run's stream names the directory: whole, or from a neighbouring one."""
+    names = (os.fsencode(place), os.fsencode(f"../{Path(place).name}"))
+    longest = max(map(len, names))
+    fd = None
+    try:
+        fd = open_plain(run.stdout)
+        at, carried = 0, b""
+        while fd is not None and at < _MOST_STREAM and (data := os.pread(fd, _CHUNK, at)):
+            at += len(data)
+            window = carried + data
+            if any(name in window for name in names):
+                return True
+            carried = window[-longest:]
+    except (InvalidTask, OSError):
+        return False
+    finally:
+        if fd is not None:
+            os.close(fd)
+    return False
 
 
 def count(place: str) -> int | None:

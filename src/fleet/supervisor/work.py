@@ -40,6 +40,7 @@ from fleet.supervisor.settle import blocked, released, spread, stopped
 from fleet.supervisor.settling import Settling
 from fleet.supervisor.shims import make_shims
 from fleet.supervisor.state import paused
+from fleet.supervisor.telling import Telling
 from fleet.supervisor.tidying import Tidying
 from fleet.supervisor.watchdog import Watchdog
 from fleet.supervisor.workspace import (
@@ -97,6 +98,7 @@ class Work:
         self._now = clock
         self.cooling = Cooling(home.path)
         self.breaker = Breaker(home.path)
+        self._telling = Telling(log, clock)
         self._settling = Settling(self.cooling, self.breaker, desk, aside, log, clock)
         self.runs = Runs(
             selector, clock, ended=self._finish, vanished=self._lose_sight, failed=self._report
@@ -236,7 +238,7 @@ class Work:
             self._settling.settle(task.lease, stopped(why, task.task_id))
             return
         if paused(self.home):
-            self._settling.settle(task.lease, released("fleet was paused meanwhile"))
+            self._settling.settle(task.lease, released("claimed as fleet was paused"))
             return
 
         def begin(lease: Lease, task_dir: Path) -> None:
@@ -278,7 +280,8 @@ class Work:
         )
 
     def _at_work(self, task_id: str) -> bool:
-        return self.runs.get(task_id) is not None or task_id in self.unclear
+        waits = task_id in self.unclear or self.preparing.get(task_id) is not None
+        return waits or self.runs.get(task_id) is not None
 
     def waits_for_coder(self, task: Task) -> bool:
         """Nothing but a coder that gets no work keeps the task from running."""
@@ -376,6 +379,7 @@ class Work:
         """Leave word of every run."""
         for live in self.runs:
             try:
+                self._telling.look(live)
                 live.publish()
             except OSError as error:
                 self._report(live, error)
@@ -392,14 +396,28 @@ class Work:
             text = f"{live.task_id}: context at {full.tokens} of {full.window}, ends this session"
             self._log.say("context_pressure", text, task_dir=live.run.task_dir)
             self.runs.stop(live, full)
+        for live in self.runs.grown:
+            self._tell_of_trips(live)
         self._watchdog.heard(self.runs.grown)
+
+    def _tell_of_trips(self, live: Live) -> None:
+        for trip, refused in live.tripped:
+            word = "refused" if refused else "met"
+            text = f"{live.task_id}: tripwire {word} `{trip.command}`: it {trip.what}"
+            self._log.say("tripwire", text, task_dir=live.run.task_dir, rule=trip.rule)
+        live.tripped.clear()
 
     def watch(self, now: float, awake: float) -> None:
         """See how every run does, and what it used."""
         self._watchdog.tick(now, awake)
 
     def _finish(self, live: Live, state: Over) -> bool:
-        return self._settling.finish(live, state, self.config)
+        self._telling.look(live)
+        done = self._settling.finish(live, state, self.config)
+        if done:
+            self._telling.end(live)
+            self._tell_of_trips(live)
+        return done
 
     # What goes wrong with the machine.
 

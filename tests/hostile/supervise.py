@@ -1,0 +1,26 @@
+"""A supervisor as `fleet run --until-idle` is one, that waits seconds where that waits minutes.
+
+What it waits for is the same for every run, and no setting: only the lengths are others here.
+"""
+
+import os
+import sys
+
+from fleet import control
+from fleet.supervisor.ladder import Patience
+from fleet.supervisor.loop import Supervisor
+from fleet.supervisor.sole import sole_supervisor
+
+QUICK = Patience(
+    call=2.0, mcp=4.0, question=3.0, farewell=3.0, limit=30.0, window=3.0, away=10.0, census=1.0
+)
+
+
+def main() -> None:
+    fleet = control.opened(os.environ)
+    with sole_supervisor(fleet.home):
+        Supervisor(fleet.home, fleet.config, until_idle=True, patience=QUICK).run()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
