@@ -93,6 +93,11 @@ class Desk:
         want = Filter(statuses=("open", "in_progress", "blocked", "deferred"), limit=count)
         self._ask(lambda queue: tuple((t.id, t.cwd or "") for t in queue.find(want)), then)
 
+    def named(self, ids: tuple[str, ...], then: Callable[[list[Task]], None]) -> None:
+        """These tasks, as far as there are any."""
+        want = Filter(ids=ids, include_closed=True)
+        self._ask(lambda queue: list(queue.find(want)), then)
+
     def settle(
         self,
         lease: Lease,

@@ -58,6 +58,8 @@ class Settling:
         self._now = clock
         #: Something was settled, so there may be work and a slot for it.
         self.freed = False
+        #: Tasks that were closed since somebody last looked.
+        self.closed: list[str] = []
         #: The moments at which tasks that we put back may be claimed again.
         self._moments: list[datetime] = []
 
@@ -156,6 +158,8 @@ class Settling:
             kind, text = "lease_lost", f"not settled, the lease is lost: {answer.why}"
             if task_dir is not None and not isinstance(settlement, Closed):
                 self._undo_close(lease, task_dir)
+        elif isinstance(settlement, Closed):
+            self.closed.append(task_id)
         elif isinstance(settlement, Released) and settlement.not_before is not None:
             heapq.heappush(self._moments, settlement.not_before)
         self._log.say(kind, f"{task_id}: {kind}: {text}", task_dir=task_dir, task=task_id)
