@@ -2,7 +2,7 @@
 PY := .venv/bin/python
 UV := $(shell command -v uv 2>/dev/null)
 
-.PHONY: help demo setup test check bench chaos docs clean
+.PHONY: help demo setup test check bench chaos slow docs clean
 
 help:  ## say what can be made
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -48,6 +48,10 @@ bench: setup  ## print the figures that we defend, as ratios of one run
 
 chaos: setup  ## 1,000 tasks while supervisors and keepers are killed: 15 minutes at most
 	$(PY) -m tests.chaos
+
+slow: setup  ## ask the real bd everything, also what it is asked on the stand-in in every test run
+	FLEET_SLOW=1 $(PY) -m pytest -n auto --dist worksteal tests/real/test_bd_parity.py \
+		tests/real/test_bd_parity_more.py tests/contract/test_beads.py tests/contract/test_beads_model.py
 
 docs: setup  ## write docs/cli.md anew from the program
 	$(PY) -m tests.docs.reference

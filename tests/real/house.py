@@ -76,9 +76,11 @@ class House:
     def configure(self, **settings: object) -> None:
         self.fleet("config", "set", *(f"{name}={value}" for name, value in settings.items()))
 
-    def create(self, coder: str, title: str = "Write a.txt") -> None:
+    def create(self, coder: str, title: str = "Write a.txt", *wishes: str) -> None:
         model = ("--model", MODELS[coder]) if coder in MODELS else ("--model", "some-model")
-        self.fleet("bd", "create", "--silent", "--id", TASK, "--coder", coder, *model, title)
+        self.fleet(
+            "bd", "create", "--silent", "--id", TASK, "--coder", coder, *model, *wishes, title
+        )
 
     def supervise(self, *flags: str) -> "subprocess.Popen[str]":
         """Start a supervisor and go on; `hear` tells what it says."""

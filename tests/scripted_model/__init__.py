@@ -59,6 +59,9 @@ class Refuse(Step):
 class Stall(Step):
     """Take the request and never answer, until the server closes."""
 
+    #: Begin the answer, and fall silent then.
+    begun: bool = False
+
 
 class ScriptedModel:
     """Use as a context: the server lives inside it."""
@@ -136,7 +139,10 @@ def _handler(model: ScriptedModel) -> type[BaseHTTPRequestHandler]:
             match step:
                 case Refuse(status=status, body=error):
                     self.reply(status, error, step.headers)
-                case Stall():
+                case Stall(begun=begun):
+                    if begun:
+                        self.stream([], step.headers)
+                        self.wfile.flush()
                     model.closing.wait(timeout=60)
                     self.close_connection = True
                 case _ if body.get("stream"):

@@ -36,6 +36,12 @@ class Options(Struct, frozen=True, kw_only=True):
     last_ending: str = ""
     #: The tools that were at work when it was cut off, for a session that is carried on.
     cut_off: tuple[str, ...] = ()
+    #: What people told this task's agents, for the prompt.
+    told: str = ""
+    #: The program for the CLI's hooks, through which people reach a running agent; empty: none.
+    hook: str = ""
+    #: Have the hook refuse commands that the tripwire meets.
+    refuse: bool = False
     #: What the run may cost in dollars, for a CLI that minds it itself.
     max_cost: float | None = None
 
@@ -70,6 +76,8 @@ class Coder(ABC):
     can_resume: bool = False
     #: Its events tell of every tool that the agent uses, so none told is none used.
     shows_tools: bool = False
+    #: Its CLI can be made to refuse a command (`Options.refuse`).
+    can_refuse: bool = False
     #: The session id is ours to choose (`Options.session_id`).
     takes_session_id: bool = False
     #: What an exit code means, where the CLI has codes of its own.
@@ -102,9 +110,16 @@ class Coder(ABC):
                 task_dir,
                 last_ending=self.options.last_ending,
                 cut_off=self.options.cut_off,
+                told=self.options.told,
             )
         cap = None if self.prompt_on_stdin else prompts.ARGUMENT_CAP
-        return prompts.fresh(task, task_dir, last_ending=self.options.last_ending, cap=cap)
+        return prompts.fresh(
+            task,
+            task_dir,
+            last_ending=self.options.last_ending,
+            cap=cap,
+            told=self.options.told,
+        )
 
     def prompt_file(self, task_dir: Path) -> Path:
         """Where the supervisor puts the prompt before it starts the agent."""

@@ -7,7 +7,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import ClassVar
 
-from fleet.coders import claude_stream
+from fleet.coders import claude_stream, hooks
 from fleet.coders.base import Coder, Permissions
 from fleet.coders.models import GOOGLE, OPENAI
 from fleet.schemas import Event, Task
@@ -37,6 +37,7 @@ class ClaudeCoder(Coder):
     prints_ending = True
     shows_tools = True
     can_resume = True
+    can_refuse = True
     takes_session_id = True
 
     def __init__(self, model: str | None = None) -> None:
@@ -55,6 +56,9 @@ class ClaudeCoder(Coder):
         if self.options.max_cost is not None:
             # It tells what it cost only when all is over, so it has to mind this itself.
             argv += ["--max-budget-usd", f"{self.options.max_cost:.2f}"]
+        if self.options.hook:
+            settings = hooks.for_claude(self.options.hook, refuse=self.options.refuse)
+            argv += ["--settings", settings]
         argv += ["--permission-mode", _MODES[self.options.permissions]]
         # The artifacts lie outside the project, where edits are otherwise refused.
         argv += ["--add-dir", str(task_dir)]

@@ -6,7 +6,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import ClassVar
 
-from fleet.coders import codex_stream
+from fleet.coders import codex_stream, hooks
 from fleet.coders.base import Coder, Permissions
 from fleet.coders.models import CLAUDE, GOOGLE
 from fleet.schemas import Event, Task
@@ -33,6 +33,7 @@ class CodexCoder(Coder):
     prints_ending = True
     shows_tools = True
     can_resume = True
+    can_refuse = True
 
     def build_argv(self, task: Task, task_dir: Path) -> list[str]:
         argv = [self.program, "exec", "--json", "--skip-git-repo-check"]
@@ -40,6 +41,8 @@ class CodexCoder(Coder):
         argv += ["--disable", "plugins"]
         # A login shell sets PATH anew, and with it loses the `bd` that belongs to this run.
         argv += ["-c", "allow_login_shell=false"]
+        if self.options.hook:
+            argv += ["-c", hooks.for_codex(self.options.hook, refuse=self.options.refuse)]
         argv += ["--cd", task.cwd] if task.cwd else []
         argv += ["--model", self.model] if self.model else []
         argv += _MODES[self.options.permissions]

@@ -20,7 +20,10 @@ then exit.
 """
 
 
-def fresh(task: Task, task_dir: Path, *, last_ending: str, cap: int | None) -> str:
+_TOLD = "## What the person who runs this task said to its agents"
+
+
+def fresh(task: Task, task_dir: Path, *, last_ending: str, cap: int | None, told: str = "") -> str:
     """The prompt that starts a session."""
     header = _read("coder_header.md.tmpl").format(
         task_id=task.id,
@@ -31,6 +34,8 @@ def fresh(task: Task, task_dir: Path, *, last_ending: str, cap: int | None) -> s
         invocation_line=f"Invocation directory: {task.cwd}" if task.cwd else "",
     )
     parts = [header.strip(), "---", _read("INSTRUCTION.md").strip()]
+    if told:
+        parts.insert(1, f"{_TOLD}\n\n{told}")
     if last_ending:
         parts.insert(1, f"## How the last run ended\n\n{last_ending}")
     return "\n\n".join(parts)
@@ -39,18 +44,26 @@ def fresh(task: Task, task_dir: Path, *, last_ending: str, cap: int | None) -> s
 _CUT_OFF = "What was running when the last run ended was cut off, and may have done half its work"
 
 
-def resumed(task: Task, task_dir: Path, *, last_ending: str, cut_off: tuple[str, ...] = ()) -> str:
+def resumed(
+    task: Task,
+    task_dir: Path,
+    *,
+    last_ending: str,
+    cut_off: tuple[str, ...] = (),
+    told: str = "",
+) -> str:
     """The prompt that carries a session on: it has the first one in its memory.
 
     Not all of it: a CLI may drop a call that never had a result, so the calls are named here.
     """
     calls = "".join(f"\n- {call}" for call in cut_off)
-    return _RESUMED.format(
+    words = _RESUMED.format(
         task_id=task.id,
         artifacts_dir=task_dir / "artifacts",
         last_ending=last_ending,
         cut_off=f"{_CUT_OFF}:{calls}" if calls else f"{_CUT_OFF}.",
     )
+    return f"{words}\n{_TOLD}\n\n{told}\n" if told else words
 
 
 def _fitted(task: Task, cap: int | None) -> str:

@@ -110,8 +110,8 @@ class Trail(Struct, kw_only=True):
         )
 
     def _command(self, call: ToolCall) -> int | None:
-        text = call.input.get(_SHELLS.get(call.name, ""))
-        if not isinstance(text, str):
+        text = command_of(call)
+        if text is None:
             return None
         if len(self.commands) >= _MOST_COMMANDS:
             self.more_commands += 1
@@ -134,6 +134,12 @@ class Trail(Struct, kw_only=True):
         error = sha256(call.mark + result.text.encode(errors="replace")).digest()
         self.repeated_errors = self.repeated_errors + 1 if error == self._last_error else 1
         self._last_error, self.repeated = error, f"{call.name}: {result.text[:200]}"
+
+
+def command_of(call: ToolCall) -> str | None:
+    """The line of shell that a call runs; None if it runs none."""
+    text = call.input.get(_SHELLS.get(call.name, ""))
+    return text if isinstance(text, str) else None
 
 
 def _mark(call: ToolCall) -> bytes:

@@ -15,7 +15,7 @@ from fleet.config import projects as project_tables
 from fleet.config.keys import KEYS, Key, Setting
 from fleet.config.projects import LISTS, TABLE, Project
 from fleet.errors import BadInput, ConfigError
-from fleet.schemas import Isolation
+from fleet.schemas import Isolation, Tripwire
 
 FILE = "runtime.toml"
 
@@ -34,6 +34,7 @@ class Config(Struct, frozen=True, kw_only=True):
     permissions: Permissions = "edit"
     expect: str = "any"
     isolation: Isolation = "none"
+    tripwire: Tripwire = "report"
     retry_limit: int = 3
     retry_wait_s: int = 10
     grace_s: int = 10

@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from fleet.errors import BadInput
 from fleet.schemas import units
-from fleet.schemas.policy import ISOLATIONS, check_expectation
+from fleet.schemas.policy import ISOLATIONS, TRIPWIRES, check_expectation
 
 Setting = int | str
 
@@ -94,6 +94,14 @@ KEYS: Mapping[str, Key] = {
             "Where agents work: none (in the task's directory), worktree (in a git worktree and a"
             " branch of the task's own).",
             choices=ISOLATIONS,
+            per_project=True,
+        ),
+        Key(
+            "tripwire",
+            "report",
+            "What is done about destructive commands: report, refuse (claude and codex, before they"
+            " run; a tripwire, not a fence), off.",
+            choices=TRIPWIRES,
             per_project=True,
         ),
         Key(

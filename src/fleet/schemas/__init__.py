@@ -17,7 +17,7 @@ from fleet.schemas.outcome import (
     Stopped,
     named,
 )
-from fleet.schemas.policy import Isolation, LimitName, Limits, LimitWishes, Policy
+from fleet.schemas.policy import Isolation, LimitName, Limits, LimitWishes, Policy, Tripwire
 from fleet.schemas.receipt import (
     Base,
     Changes,
@@ -106,6 +106,7 @@ __all__ = [
     "Task",
     "ToolCall",
     "ToolResult",
+    "Tripwire",
     "Usage",
     "Verdict",
     "Wish",

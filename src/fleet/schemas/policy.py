@@ -15,6 +15,10 @@ ARTIFACT = "artifact:"
 Isolation = Literal["none", "worktree"]
 ISOLATIONS: tuple[Isolation, ...] = ("none", "worktree")
 
+#: Whether destructive commands are told of, refused where the CLI lets us, or nobody's concern.
+Tripwire = Literal["report", "refuse", "off"]
+TRIPWIRES: tuple[Tripwire, ...] = ("report", "refuse", "off")
+
 LimitName = Literal[
     "start", "idle", "time", "turns", "tokens", "cost", "output", "memory", "processes"
 ]
@@ -81,6 +85,8 @@ class Policy(Struct, frozen=True, kw_only=True):
     #: Where the run may change files, as patterns below its directory; none: all of it.
     scope: tuple[str, ...] = ()
     isolation: Isolation = "none"
+    #: What is done about destructive commands.
+    tripwire: Tripwire = "report"
     #: Commands that make a fresh worktree fit to work in.
     setup: tuple[str, ...] = ()
     #: What an agent must have from its start on, `mcp:NAME` or `tool:NAME`: without, it is ended.

@@ -20,11 +20,11 @@ from fleet.supervisor.artifacts import fingerprint
 from fleet.supervisor.history import history
 from fleet.supervisor.live import Live
 from fleet.supervisor.process import Busy, start_keeper
-from fleet.supervisor.shims import KEEPER
+from fleet.supervisor.shims import HOOK, KEEPER
 from fleet.supervisor.workspace import Workspace
-from fleet.taskdir import Home
+from fleet.taskdir import Home, tells
 from fleet.taskdir.place import place_of
-from fleet.taskdir.rundir import Run, Spec, new_run
+from fleet.taskdir.rundir import Run, Spec, latest_run, new_run
 
 #: What a machine says that is short of something; the task has nothing to do with it.
 SHORT = frozenset(
@@ -60,6 +60,8 @@ class Ready(Struct, frozen=True, kw_only=True):
     base: Base | None = None
     #: What the session that is carried on had used before.
     before: Usage = Usage()
+    #: The messages that its prompt holds and nobody has read.
+    told: tuple[int, ...] = ()
 
 
 def run_id(lease: Lease) -> str:
@@ -86,6 +88,14 @@ def make_ready(
             inherited=not place.own_model,
         )
         session = sequel.session_to_carry_on(last, driver)
+        said = tells.read(home.task(lease.task.id))
+        number = _latest(home.task(lease.task.id)) if session else None
+        driver.options = structs.replace(
+            driver.options,
+            told=tells.for_prompt(said, resumed=number),
+            hook=str(shims / HOOK),
+            refuse=place.ruled.policy.tripwire == "refuse",
+        )
         if last is not None and session:
             driver.options = structs.replace(driver.options, resume=session, cut_off=last.cut_off)
         task = structs.replace(lease.task, cwd=place.cwd, coder=place.coder, model=place.model)
@@ -100,7 +110,13 @@ def make_ready(
         env=env,
         policy=place.ruled.policy,
         before=last.session_usage if last is not None and session else Usage(),
+        told=tuple(tell.number for tell in said if tell.run is None),
     )
+
+
+def _latest(task_dir: Path) -> int | None:
+    run = latest_run(task_dir)
+    return run.number if run else None
 
 
 def moved(home: Home, ready: Ready, workspace: Workspace, shims: Path) -> Ready | Unfit:
@@ -161,6 +177,7 @@ def launch(
         base=ready.base,
     )
     run = new_run(task_dir, spec, prompt)
+    tells.give(task_dir, ready.told, run.number)
     _point_to(task_dir / "log.stderr", run)
     env = {**ready.env, "FLEET_RUN_DIR": str(run.path)}
     live = Live(

@@ -10,13 +10,14 @@ from msgspec import Struct
 
 from fleet.coders.base import Coder
 from fleet.coders.reading import Reading
-from fleet.coders.trail import Trail
+from fleet.coders.trail import Trail, command_of
 from fleet.errors import InvalidTask
 from fleet.schemas import Event, Lease, Outcome, Policy, Usage
 from fleet.supervisor import events, verdict
 from fleet.supervisor.events import FILE as EVENTS
 from fleet.supervisor.ladder import FINE
 from fleet.supervisor.process import Ended, Keeper, NeverStarted, Vanished
+from fleet.supervisor.tripwire import Trip, trips
 from fleet.taskdir.follow import Follower, Line
 from fleet.taskdir.rundir import Run, Spec
 
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 
 PROGRESS = "progress.json"
 _NO_WISHES = Policy()
+#: So many calls are remembered as judged: a call's second line comes soon.
+_MOST_CALLS = 1000
 #: How often the coder's second stream is looked for.
 _LOOK_AGAIN = timedelta(seconds=1)
 
@@ -121,6 +124,9 @@ class Live:
         #: The artifacts as the run found them.
         self.artifacts = artifacts
         self.last_event_at: datetime | None = None
+        #: Destructive commands that nobody has told of yet, and whether they were refused.
+        self.tripped: list[tuple[Trip, bool]] = []
+        self._judged: set[str] = set()
         #: Events that could not be written down.
         self.unwritten = 0
         self.env = env
@@ -241,22 +247,46 @@ class Live:
             self.heard += bool(line.data.strip()) and (event is None or event.kind != "bad")
             if event is None:
                 continue
-            self._add(event)
+            sound = self._add(event)
             if at > written:
                 self._at = (self._at[0], at) if second else (at, self._at[1])
                 encoded.append(events.line_of(event, run, self._at))
+                encoded += self._trip(event, now) if sound else []
         if encoded:
             self._write(b"".join(encoded), len(encoded))
         if self.reading.events > seen:
             self.last_event_at = now
 
-    def _add(self, event: Event) -> None:
+    def _trip(self, event: Event, now: datetime) -> list[bytes]:
+        """What the tripwire has to say to the commands of an event, as notes on it."""
+        notes: list[bytes] = []
+        for call in event.calls if self.policy.tripwire != "off" else ():
+            command = command_of(call)
+            if command is None or call.id in self._judged:
+                continue
+            if len(self._judged) >= _MOST_CALLS:
+                self._judged.clear()
+            self._judged.add(call.id)
+            for trip in trips(command, self.cwd or "/"):
+                stops = self.policy.tripwire == "refuse" and self.coder.can_refuse
+                refused = stops and trip.grade == "high"
+                facts = {**trip._asdict(), "tool": call.name, "refused": refused}
+                notes.append(
+                    events.note_of("fleet_tripwire", self.run.number, {"ts": now, **facts})
+                )
+                self.tripped += [(trip, refused)] if trip.grade == "high" else []
+        return notes
+
+    def _add(self, event: Event) -> bool:
+        """Take an event in. False: it is none that can be worked with."""
         try:
             self.reading.add(event)
             self.trail.add(event)
         except (TypeError, AttributeError, ValueError) as error:
             # Anybody's coder may fill in anything; what it says of one line is not the run.
             self.reading.add(Event(kind="bad", text=f"{type(error).__name__}: {error}"))
+            return False
+        return True
 
     def _write(self, lines: bytes, count: int) -> None:
         try:

@@ -25,7 +25,7 @@ from fleet.supervisor.ladder import Patience
 from fleet.supervisor.live import Live
 from fleet.supervisor.log import Log
 from fleet.supervisor.preparing import InPreparation
-from fleet.supervisor.settle import LEASE_LOST, SHUTDOWN
+from fleet.supervisor.settle import LEASE_LOST, SHUTDOWN, TOLD
 from fleet.supervisor.sole import owner_of, sole_supervisor
 from fleet.supervisor.state import Snapshot, paused, room, write_snapshot
 from fleet.supervisor.strays import stop_strays
@@ -125,7 +125,7 @@ class Supervisor:
             # What is not settled in time is for the next supervisor, as after a crash.
             settled = not self.desk.owing or time.monotonic() >= self._farewell
             return settled and (self.restart or len(self.work.runs) == 0)
-        if self.desk.owing or len(self.work) > 0:
+        if self.desk.owing or len(self.work) > 0 or self.work.tidying.busy:
             return False
         return self.stopping > 0 or (self.idle and not self.desk.busy)
 
@@ -198,7 +198,10 @@ class Supervisor:
     def obey(self, request: Request) -> None:
         why = Stopped(by=request.asked_by or "a person")
         now = request.text == "now"
-        if request.wish == "stop" and self.work.stop(request.task_id, why, now=now):
+        if request.wish == "tell" and self.work.stop(request.task_id, Stopped(by=TOLD), now=False):
+            text = f"{request.task_id}: stopping for a message of {why.by}"
+            self.log.say("telling", text)
+        elif request.wish == "stop" and self.work.stop(request.task_id, why, now=now):
             self.log.say("stopping", f"{request.task_id}: stopping, as {why.by} asked")
         else:
             text = f"{request.task_id}: nothing to {request.wish}"

@@ -47,6 +47,7 @@ def receipt_of(live: Live, state: Over, outcome: Outcome, words: Said, found: Fi
         cost_usd=reading.cost_usd,
         cpu_seconds=ended.cpu_seconds if ended else 0.0,
         memory_bytes=ended.max_rss_bytes if ended else 0,
+        stop_seconds=ended.stop_seconds if ended else None,
         swept=tuple(each.name for each in ended.swept) if ended else (),
         changes=found.changes,
         artifacts=tuple(_written(live.run.task_dir / "artifacts", ended and ended.started_at)),

@@ -5,7 +5,7 @@ it is told of it. Pure.
 from fleet.coders.base import Coder
 from fleet.schemas import Failed, LimitExceeded, Lost, Outcome, RateLimited, Stalled, Stopped
 from fleet.supervisor.history import Ending
-from fleet.supervisor.settle import SHUTDOWN
+from fleet.supervisor.settle import SHUTDOWN, TOLD
 
 #: Failures that are not the session's own: it may well go on from there.
 _CUT_OFF = frozenset({"api_error", "killed", "aborted", "timeout", "no_ending", "exit_code"})
@@ -44,7 +44,7 @@ def was_cut_off(outcome: Outcome, tool_calls: int) -> bool:
         case RateLimited():
             return tool_calls > 0  # else there is nothing to remember
         case Stopped(by=by):
-            return by == SHUTDOWN
+            return by in (SHUTDOWN, TOLD)
         case Lost():
             return True
         case _:

@@ -40,6 +40,8 @@ LONGEST_LIMIT = timedelta(days=8)
 SHUTDOWN = "the supervisor's shutdown"
 #: And under this one where the task is no longer its own.
 LEASE_LOST = "the loss of its lease"
+#: And under this one where a person has something to say that cannot wait.
+TOLD = "a message"
 
 _LONGEST_WAIT = timedelta(minutes=5)
 #: After a run that never started: nothing was spent, so the first wait is short.
@@ -144,6 +146,8 @@ def stopped(outcome: Stopped, task_id: str) -> Decision:
         return released("the supervisor shut down")
     if outcome.by == LEASE_LOST:
         return released("the task was taken from this supervisor")
+    if outcome.by == TOLD:
+        return released("stopped to be told something, and goes on with it")
     return blocked(f"stopped by {outcome.by}; to go on: fleet retry {task_id}")
 
 

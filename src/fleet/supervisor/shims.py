@@ -1,5 +1,5 @@
 """Programs in the home: the `bd` and `fleet` that agents find first on their PATH, which lead to
-this fleet, and its keeper as bytecode.
+this fleet, the hook that their CLIs call, and the keeper as bytecode.
 """
 
 import importlib.util
@@ -9,10 +9,12 @@ import shlex
 import sys
 from pathlib import Path
 
-from fleet.supervisor import keeper
+from fleet.coders import prompts
+from fleet.supervisor import keeper, tripwire
 
 FOLDER = "bin"
 KEEPER = "keeper.pyc"
+HOOK = "fleet-hook"
 _COMMANDS = {"fleet": "", "bd": "bd "}
 
 
@@ -25,7 +27,14 @@ def make_shims(home: Path) -> Path:
         text = f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -P -m fleet {verb}"$@"\n'
         _put(folder / name, text.encode())
     _put(folder / KEEPER, _bytecode())
+    _put(folder / HOOK, _hook().encode())
     return folder
+
+
+def _hook() -> str:
+    hints = "|".join(f"*{shlex.quote(hint)}*" for hint in tripwire.HINTS)
+    text = (prompts.TEMPLATES / "fleet-hook.sh").read_text(encoding="utf-8")
+    return text.replace("@HINTS@", hints).replace("@PYTHON@", shlex.quote(sys.executable))
 
 
 def _bytecode() -> bytes:

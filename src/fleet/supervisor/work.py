@@ -40,6 +40,8 @@ from fleet.supervisor.settle import blocked, released, spread, stopped
 from fleet.supervisor.settling import Settling
 from fleet.supervisor.shims import make_shims
 from fleet.supervisor.state import paused
+from fleet.supervisor.telling import Telling
+from fleet.supervisor.tidying import Tidying
 from fleet.supervisor.watchdog import Watchdog
 from fleet.supervisor.workspace import (
     Abandoned,
@@ -96,6 +98,7 @@ class Work:
         self._now = clock
         self.cooling = Cooling(home.path)
         self.breaker = Breaker(home.path)
+        self._telling = Telling(log, clock)
         self._settling = Settling(self.cooling, self.breaker, desk, aside, log, clock)
         self.runs = Runs(
             selector, clock, ended=self._finish, vanished=self._lose_sight, failed=self._report
@@ -103,6 +106,7 @@ class Work:
         self._watchdog = Watchdog(self.runs, aside, log, clock, patience=patience)
         #: Tasks that were claimed and are about to be started.
         self._claimed: deque[Lease] = deque()
+        self.tidying = Tidying(home, desk, aside, log, clock)
         #: Tasks that are not closed, with their directories, as they were a while ago.
         self.others: tuple[tuple[str, str], ...] = ()
         #: Tasks whose directory is being made ready.
@@ -233,6 +237,9 @@ class Work:
         if (why := task.verdict or self.stopping) is not None:
             self._settling.settle(task.lease, stopped(why, task.task_id))
             return
+        if paused(self.home):
+            self._settling.settle(task.lease, released("claimed as fleet was paused"))
+            return
 
         def begin(lease: Lease, task_dir: Path) -> None:
             match got:
@@ -273,7 +280,8 @@ class Work:
         )
 
     def _at_work(self, task_id: str) -> bool:
-        return self.runs.get(task_id) is not None or task_id in self.unclear
+        waits = task_id in self.unclear or self.preparing.get(task_id) is not None
+        return waits or self.runs.get(task_id) is not None
 
     def waits_for_coder(self, task: Task) -> bool:
         """Nothing but a coder that gets no work keeps the task from running."""
@@ -320,6 +328,8 @@ class Work:
         """See whether a task's time has come, and whether it is known what became of a run."""
         if self._settling.moment_came() or self._settling.freed:
             self.hungry, self._settling.freed = True, False
+        if self.stopping is None:
+            self.tidying.tend(self._settling.closed)
         now = time.monotonic()
         for task_id, unclear in list(self.unclear.items()):
             if now >= unclear.due:
@@ -369,6 +379,7 @@ class Work:
         """Leave word of every run."""
         for live in self.runs:
             try:
+                self._telling.look(live)
                 live.publish()
             except OSError as error:
                 self._report(live, error)
@@ -385,14 +396,28 @@ class Work:
             text = f"{live.task_id}: context at {full.tokens} of {full.window}, ends this session"
             self._log.say("context_pressure", text, task_dir=live.run.task_dir)
             self.runs.stop(live, full)
+        for live in self.runs.grown:
+            self._tell_of_trips(live)
         self._watchdog.heard(self.runs.grown)
+
+    def _tell_of_trips(self, live: Live) -> None:
+        for trip, refused in live.tripped:
+            word = "refused" if refused else "met"
+            text = f"{live.task_id}: tripwire {word} `{trip.command}`: it {trip.what}"
+            self._log.say("tripwire", text, task_dir=live.run.task_dir, rule=trip.rule)
+        live.tripped.clear()
 
     def watch(self, now: float, awake: float) -> None:
         """See how every run does, and what it used."""
         self._watchdog.tick(now, awake)
 
     def _finish(self, live: Live, state: Over) -> bool:
-        return self._settling.finish(live, state, self.config)
+        self._telling.look(live)
+        done = self._settling.finish(live, state, self.config)
+        if done:
+            self._telling.end(live)
+            self._tell_of_trips(live)
+        return done
 
     # What goes wrong with the machine.
 

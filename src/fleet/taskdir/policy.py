@@ -9,7 +9,7 @@ from typing import cast
 from msgspec import Struct
 
 from fleet.config import Config, Project
-from fleet.schemas import Isolation, Limits, LimitWishes, Policy, Settings
+from fleet.schemas import Isolation, Limits, LimitWishes, Policy, Settings, Tripwire
 from fleet.schemas.units import dollars, seconds, size
 
 #: The key of runtime.toml behind each limit.
@@ -48,6 +48,7 @@ def policy_of(config: Config, settings: Settings, cwd: str) -> Ruled:
         verify_time=seconds(str(_value(config, project, "verify_limit"))),
         scope=_from(cwd, project) if settings.scope is None else settings.scope,
         isolation=settings.isolation or cast("Isolation", _value(config, project, "isolation")),
+        tripwire=cast("Tripwire", _value(config, project, "tripwire")),
         setup=project.setup,
         needs=project.needs if settings.needs is None else settings.needs,
         limits=_limits(config, project, settings.limits),
