@@ -30,7 +30,7 @@ _WORDS = 2000
 #: A process that began so many seconds before a call was told of may be that call's.
 _BEFORE_THE_CALL = 5.0
 #: A census may take this share of a core, however many processes there are.
-_CENSUS_SHARE = 0.001
+_CENSUS_SHARE = 0.002
 #: Rungs that are told of once a run, not each time.
 _ONCE = frozenset({"looping", "waiting_limit", "stream_lost"})
 
