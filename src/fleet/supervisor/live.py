@@ -99,8 +99,6 @@ class Live:
         self.policy = policy
         #: Where it works.
         self.cwd = spec.cwd if spec else ""
-        #: Its keeper ends it when its time is up.
-        self.timed = spec is not None and spec.time_limit is not None
         #: How it stands, for people.
         self.stand = FINE
         self.until: datetime | None = None

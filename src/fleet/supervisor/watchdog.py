@@ -137,6 +137,8 @@ class Watchdog:
             watched.place = place
             self._hear(watched, now)
             self._mind(watched, now)
+        elif watched.began is not None and now - watched.began >= live.policy.limits.time:
+            self._mind(watched, now)
         if now < watched.due or live.verdict is not None or live.behind:
             return
         seen = self._seen(watched, now, awake)
@@ -323,9 +325,7 @@ class Watchdog:
             return
         live.note("fleet_limit", self._now(), limit=passed.limit, why=passed.detail)
         self._say(live, "limit", f"stopping at its limit ({passed.limit}): {passed.detail}")
-        # Its keeper minds the time as well; to be told twice would mean to it: at once.
-        tell = passed.limit != "time" or not live.timed
-        self._runs.stop(live, passed, now=passed.limit in AT_ONCE, tell=tell)
+        self._runs.stop(live, passed, now=passed.limit in AT_ONCE)
 
     def _say(self, live: Live, action: str, text: str) -> None:
         self._log.say(action, f"{live.task_id}: {text}", task_dir=live.run.task_dir)
