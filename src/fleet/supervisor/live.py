@@ -249,11 +249,11 @@ class Live:
             self.heard += bool(line.data.strip()) and (event is None or event.kind != "bad")
             if event is None:
                 continue
-            self._add(event)
+            sound = self._add(event)
             if at > written:
                 self._at = (self._at[0], at) if second else (at, self._at[1])
                 encoded.append(events.line_of(event, run, self._at))
-                encoded += self._trip(event, now)
+                encoded += self._trip(event, now) if sound else []
         if encoded:
             self._write(b"".join(encoded), len(encoded))
         if self.reading.events > seen:
@@ -279,13 +279,16 @@ class Live:
                 self.tripped += [(trip, refused)] if trip.grade == "high" else []
         return notes
 
-    def _add(self, event: Event) -> None:
+    def _add(self, event: Event) -> bool:
+        """Take in an event. False: its coder filled in nonsense."""
         try:
             self.reading.add(event)
             self.trail.add(event)
         except (TypeError, AttributeError, ValueError) as error:
             # Anybody's coder may fill in anything; what it says of one line is not the run.
             self.reading.add(Event(kind="bad", text=f"{type(error).__name__}: {error}"))
+            return False
+        return True
 
     def _write(self, lines: bytes, count: int) -> None:
         try:
