@@ -99,7 +99,7 @@ class _Target:
         started = None
         with suppress(FleetError):
             started = self.run.started() if self.run else None
-        if self.run is None or started is None:
+        if self.run is None or started is None or not identity.may_be_locked(self.run.lock):
             return []
         holder = supervisor_of(self.home)
         return [
