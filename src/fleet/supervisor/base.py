@@ -74,7 +74,7 @@ def record_base(
             commit = _commit(git, tree.id, base.head, _message(key, tree))
             git.ask("update-ref", "--no-deref", ref_of(key), commit)
             if keep is not None:
-                _keep(index, keep)
+                keep_index(index, keep)
     except (GitFailed, OSError) as error:
         return structs.replace(base, trouble=f"no snapshot: {error}")
     return structs.replace(base, snapshot=commit, trouble=_left_out(tree))
@@ -259,8 +259,8 @@ def _key_of(run_dir: Path) -> str:
     return f"{run_dir.parent.parent.name}/{run_dir.name}"
 
 
-def _keep(index: Path, place: Path) -> None:
-    """Put the index aside for the end of the run, with its time."""
+def keep_index(index: Path, place: Path) -> None:
+    """Put an index in its place in one step, with its time."""
     fresh = place.with_name(f".{place.name}")
     shutil.copy2(index, fresh)
     fresh.replace(place)

@@ -28,6 +28,9 @@ from fleet.supervisor.repository import Repository, read_bounded
 #: More than any answer that is kept in memory. What goes beyond is a failure.
 ANSWER = 64 << 20
 _ERRORS = 64 << 10
+#: How git names another worktree that it fails to read, and how long that is waited for.
+_WORKTREES = "worktrees/"
+_PAUSES = (0.02, 0.05, 0.1, 0.2, 0.4)
 _CHUNK = 1 << 18
 
 #: From the outside world git needs programs, the user's own configuration, and nothing else.
@@ -72,12 +75,29 @@ class Git:
         self._env = _environment(repo, index)
         self._settings: tuple[tuple[str, str], ...] | None = None
 
+    def at(self, repo: Repository) -> "Git":
+        """The same for another working tree, until the same moment."""
+        return Git(repo, self._until)
+
     def ask(self, *args: str, feed: bytes = b"", cap: int = ANSWER) -> bytes:
         """What git printed. Raises GitFailed."""
         out = io.BytesIO()
         if not self._run(args, feed, out, cap):
             raise GitFailed(f"git {args[0]} printed more than {cap >> 20} MiB")
         return out.getvalue()
+
+    def ask_patiently(self, *args: str) -> bytes:
+        """The same where git looks at every worktree: one that is being made, or removed, right
+        now makes it fail, and the next moment it does not.
+        """
+        for pause in _PAUSES:
+            try:
+                return self.ask(*args)
+            except GitFailed as error:
+                if _WORKTREES not in error.message or time.monotonic() + pause >= self._until:
+                    raise
+                time.sleep(pause)
+        return self.ask(*args)
 
     def line(self, *args: str) -> str:
         """The one line that git printed."""

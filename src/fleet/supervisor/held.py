@@ -24,20 +24,23 @@ class Held(Struct, frozen=True, kw_only=True):
     """Snapshots of one task in one repository."""
 
     task_id: str
+    #: The top of a working tree of the repository.
     root: str
     #: The file that says so; its time is that of the latest snapshot.
     file: Path
 
 
-def note(home: Home, task_id: str, root: str) -> None:
-    """The task has, or is about to have, a snapshot in this repository."""
+def note(home: Home, task_id: str, root: str, repository: str = "") -> None:
+    """The task has, or is about to have, a snapshot of this tree; it is in `repository`, if the
+    tree itself is not to stay.
+    """
     folder = home.path / FOLDER / _name(root)
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    write_atomically(folder / task_id, os.fsencode(root), durable=False)
+    write_atomically(folder / task_id, os.fsencode(repository or root), durable=False)
 
 
 def tasks_in(home: Home, root: str) -> list[str]:
-    """The tasks with snapshots in one repository."""
+    """The tasks with snapshots of one tree."""
     try:
         return sorted(os.listdir(home.path / FOLDER / _name(root)))  # noqa: PTH208
     except OSError:

@@ -125,7 +125,7 @@ class Supervisor:
             # What is not settled in time is for the next supervisor, as after a crash.
             settled = not self.desk.owing or time.monotonic() >= self._farewell
             return settled and (self.restart or len(self.work.runs) == 0)
-        if self.desk.owing or len(self.work) > 0:
+        if self.desk.owing or len(self.work) > 0 or self.work.tidying.busy:
             return False
         return self.stopping > 0 or (self.idle and not self.desk.busy)
 

@@ -36,7 +36,9 @@ def read_refs(git: Git) -> Refs:
     head = branch = ""
     others: dict[str, str] = {}
     ask = "--format=%(HEAD)%(objectname) %(refname)%00%(worktreepath)"
-    for line in git.ask("for-each-ref", ask).decode(errors="backslashreplace").splitlines():
+    for line in (
+        git.ask_patiently("for-each-ref", ask).decode(errors="backslashreplace").splitlines()
+    ):
         place, _, elsewhere = line[1:].partition("\0")
         commit, _, name = place.partition(" ")
         if line.startswith("*"):

@@ -39,6 +39,7 @@ def check_all(
     limit: float,
     env: Mapping[str, str],
     abandon: threading.Event,
+    folder: str = FOLDER,
 ) -> tuple[Check, ...] | None:
     """Run the commands in order until one fails. None: we were told to leave it.
 
@@ -47,7 +48,9 @@ def check_all(
     clean = {name: value for name, value in env.items() if name not in _NOT_PASSED}
     done: list[Check] = []
     for number, command in enumerate(commands, start=1):
-        check = _check(run, number, command, cwd, limit=limit, env=clean, abandon=abandon)
+        check = _check(
+            run, number, command, cwd, limit=limit, env=clean, abandon=abandon, folder=folder
+        )
         if check is None:
             return None
         done.append(check)
@@ -65,12 +68,13 @@ def _check(
     limit: float,
     env: Mapping[str, str],
     abandon: threading.Event,
+    folder: str,
 ) -> Check | None:
     for _ in range(_TRIES):
         try:
-            attempt = _begun(run, command)
+            attempt = _begun(run, command, folder)
             if attempt is None:
-                attempt = _prepare(run, number, command, cwd)
+                attempt = _prepare(run, number, command, cwd, folder)
                 keeper = process.start_keeper(attempt, env)
             else:
                 keeper = _at_work(attempt)
@@ -108,9 +112,9 @@ def _at_work(attempt: Run) -> Keeper | None:
     return process.adopt(started) if started is not None else None
 
 
-def _begun(run: Run, command: str) -> Run | None:
+def _begun(run: Run, command: str, folder: str) -> Run | None:
     """The command's last try, if that is at work, or came to an end of its own."""
-    for attempt in newest_first(run.path, FOLDER):
+    for attempt in newest_first(run.path, folder):
         if attempt.spec().argv[-1] == command:
             state = process.state_of(attempt)
             if isinstance(state, Orphaned):
@@ -120,14 +124,14 @@ def _begun(run: Run, command: str) -> Run | None:
     return None
 
 
-def _prepare(run: Run, number: int, command: str, cwd: str) -> Run:
+def _prepare(run: Run, number: int, command: str, cwd: str, folder: str) -> Run:
     spec = Spec(
-        id=f"{FOLDER}.{run.spec().id}.{number}",  # not like a run's own: it is nobody's agent
+        id=f"{folder}.{run.spec().id}.{number}",  # not like a run's own: it is nobody's agent
         argv=("/bin/sh", "-c", command),
         cwd=cwd,
         grace=_GRACE,
     )
-    return new_run(run.path, spec, folder=FOLDER)
+    return new_run(run.path, spec, folder=folder)
 
 
 def _wait(keeper: Keeper, enough: Callable[[], bool]) -> bool:

@@ -41,6 +41,7 @@ from fleet.supervisor.settling import Settling
 from fleet.supervisor.shims import make_shims
 from fleet.supervisor.state import paused
 from fleet.supervisor.telling import Telling
+from fleet.supervisor.tidying import Tidying
 from fleet.supervisor.watchdog import Watchdog
 from fleet.supervisor.workspace import (
     Abandoned,
@@ -105,6 +106,7 @@ class Work:
         self._watchdog = Watchdog(self.runs, aside, log, clock, patience=patience)
         #: Tasks that were claimed and are about to be started.
         self._claimed: deque[Lease] = deque()
+        self.tidying = Tidying(home, desk, aside, log, clock)
         #: Tasks that are not closed, with their directories, as they were a while ago.
         self.others: tuple[tuple[str, str], ...] = ()
         #: Tasks whose directory is being made ready.
@@ -326,6 +328,8 @@ class Work:
         """See whether a task's time has come, and whether it is known what became of a run."""
         if self._settling.moment_came() or self._settling.freed:
             self.hungry, self._settling.freed = True, False
+        if self.stopping is None:
+            self.tidying.tend(self._settling.closed)
         now = time.monotonic()
         for task_id, unclear in list(self.unclear.items()):
             if now >= unclear.due:
@@ -397,8 +401,8 @@ class Work:
         self._watchdog.heard(self.runs.grown)
 
     def _tell_of_trips(self, live: Live) -> None:
-        for trip, refused in live.tripped:
-            word = "refused" if refused else "met"
+        for trip, refusing in live.tripped:
+            word = "refuses" if refusing else "met"
             text = f"{live.task_id}: tripwire {word} `{trip.command}`: it {trip.what}"
             self._log.say("tripwire", text, task_dir=live.run.task_dir, rule=trip.rule)
         live.tripped.clear()

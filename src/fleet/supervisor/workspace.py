@@ -7,13 +7,16 @@ import os
 import threading
 from pathlib import Path
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from fleet.config import Config
 from fleet.errors import FleetError
 from fleet.schemas import Base, Policy
-from fleet.supervisor import held, repository, siblings
+from fleet.supervisor import held, repository, siblings, worktree
 from fleet.supervisor.base import INDEX, record_base
+from fleet.supervisor.pruning import KEPT_RUNS, drop_snapshots
+from fleet.supervisor.setup import set_up
+from fleet.supervisor.worktree import Worktree
 from fleet.taskdir import Home
 from fleet.taskdir.rundir import next_number
 
@@ -90,22 +93,63 @@ def prepare(order: Order, abandon: threading.Event) -> Prepared:
         task_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
         if abandon.is_set():
             return Abandoned()
-        base = _recorded(order, order.cwd, task_dir)
-        return Abandoned() if abandon.is_set() else Workspace(cwd=order.cwd, base=base)
+        if order.policy.isolation == "none":
+            place = Workspace(cwd=order.cwd, base=_recorded(order, order.cwd, task_dir))
+        else:
+            place = _isolated(order, task_dir, abandon)
+        return Abandoned() if abandon.is_set() or place is None else place
     except FleetError as error:
         return Unprepared(error.message)
     except OSError as error:
         return Broken(error)
 
 
-def _recorded(order: Order, cwd: str, task_dir: Path) -> Base | None:
+def _isolated(order: Order, task_dir: Path, abandon: threading.Event) -> Workspace | None:
+    """The task's own worktree, set up; None: we were told to leave it."""
+    home, policy, task_id = order.home, order.policy, order.task_id
+    tree = worktree.ready(home, task_id, order.cwd)
+    cwd = _inside(tree, order.cwd)
+    os.makedirs(cwd, exist_ok=True)  # noqa: PTH103 - git holds no empty directory
+    place = task_dir / worktree.FOLDER
+    if not tree.set_up:
+        project = _project(tree, order.project)
+        where = _inside(tree, project)
+        ended = set_up(
+            place, policy.setup, where, project=project, limit=policy.verify_time, abandon=abandon
+        )
+        if not ended:
+            return None
+        worktree.write(home, task_id, structs.replace(tree, set_up=True))
+    return Workspace(cwd=cwd, base=_recorded(order, cwd, task_dir, tree.repository))
+
+
+def _inside(tree: Worktree, cwd: str) -> str:
+    """The directory of the worktree that corresponds to one of the repository."""
+    inside = os.path.relpath(os.path.realpath(cwd), tree.repository)
+    if inside == ".." or inside.startswith("../"):
+        raise FleetError(f"its worktree was made from {tree.repository}, and {cwd} is not in that")
+    return os.path.normpath(f"{tree.path}/{inside}")
+
+
+def _project(tree: Worktree, path: str) -> str:
+    """The project's directory; one that holds more than the repository is not in it."""
+    place = os.path.realpath(path)
+    inside = place == tree.repository or place.startswith(f"{tree.repository}/")
+    return place if inside else tree.repository
+
+
+def _recorded(order: Order, cwd: str, task_dir: Path, from_: str = "") -> Base | None:
     repo = repository.find(cwd)
     if repo is None:
         return None
-    held.note(order.home, order.task_id, repo.root)  # before there is anything to be forgotten
+    # Before there is anything that could be forgotten.
+    held.note(order.home, order.task_id, repo.root, from_)
     siblings.record(order.home, order.task_id, repo.root, order.others)
     key = f"{order.task_id}/{order.number}"
-    return record_base(cwd, key, home=order.home.path, keep=task_dir / INDEX)
+    base = record_base(cwd, key, home=order.home.path, keep=task_dir / INDEX)
+    if order.number > KEPT_RUNS:
+        drop_snapshots(repo, order.task_id, order.number - KEPT_RUNS)
+    return base
 
 
 def _is_ours(home: Home, cwd: str) -> bool:
