@@ -127,7 +127,7 @@ def test_the_tripwire_reports_and_lets_it_run(scene):
         ("git-force-push", "high", "Bash"),
     ]
     assert met[0]["command"] == "rm -rf /srv/x"
-    assert not any(note["refused"] for note in met)
+    assert not any(note["refusing"] for note in met)
     assert [line["rule"] for line in scene.log("tripwire")] == ["rm-recursive", "git-force-push"]
 
 
