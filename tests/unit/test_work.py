@@ -11,11 +11,12 @@ from fleet import taskdir
 from fleet.config import Config
 from fleet.errors import FleetError
 from fleet.schemas import Blocked, Lease, Released, Stopped, Task
-from fleet.supervisor import launch, work
+from fleet.supervisor import launch
 from fleet.supervisor.aside import Aside
 from fleet.supervisor.history import read_ending, write_ending
 from fleet.supervisor.log import Log
 from fleet.supervisor.settle import NEVER_STARTED
+from fleet.supervisor.shortage import PAUSE
 from fleet.supervisor.work import Work
 from fleet.taskdir import Home
 from fleet.taskdir.rundir import latest_run
@@ -112,7 +113,7 @@ def test_a_machine_without_processes_pauses_everything_and_blames_no_task(
 def test_a_run_that_never_starts_is_left_to_a_person_in_the_end(job, desk, no_processes):
     """Eight times in a row, and it is blocked with the reason."""
     for number in range(1, NEVER_STARTED + 1):
-        job._hold_until = 0.0
+        job._shortage.until = 0.0
         job.take([a_lease(fence=number)])
         job.start_some()
         see_ends(job)
@@ -140,9 +141,9 @@ def test_a_pause_grows_and_is_told_once(job, said):
     for _ in range(3):
         job.hold("no memory")
     assert len([line for line in said if "no memory" in line]) == 1
-    assert job._hold == 8 * work._HOLD
-    job._release_hold()
-    assert (job.shortage, job._hold) == ("", work._HOLD)
+    assert job._shortage.pause == 8 * PAUSE
+    job._shortage.release()
+    assert (job.shortage, job._shortage.pause) == ("", PAUSE)
 
 
 def test_a_task_whose_directory_cannot_be_used_is_blocked(job, desk):

@@ -145,7 +145,7 @@ class Supervisor:
     def look_around(self) -> None:
         """Learn where other tasks have their directories: a run has no business there."""
         self._next_round = time.monotonic() + LOOK_AROUND
-        self.desk.places(NEIGHBOURS, partial(setattr, self.work, "others"))
+        self.desk.places(NEIGHBOURS, self.work.look_around)
 
     # Work: claim it.
 

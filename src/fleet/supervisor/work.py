@@ -1,56 +1,40 @@
 """A lease's way from its claim to its settlement: begin a run, go on with one, end one."""
 
-import random
 import selectors
 import time
 from collections import deque
 from collections.abc import Callable
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 
 from msgspec import Struct
 
-from fleet.coders.base import Coder
 from fleet.config import Config
 from fleet.errors import BadInput, FleetError
 from fleet.schemas import Lease, Stopped, Task
 from fleet.supervisor.aside import Aside
-from fleet.supervisor.breaker import Breaker, Held
+from fleet.supervisor.beginning import Beginning
+from fleet.supervisor.breaker import Breaker
 from fleet.supervisor.cooling import Cooling
 from fleet.supervisor.desk import Desk
 from fleet.supervisor.history import Ending, read_ending
 from fleet.supervisor.ladder import Patience
-from fleet.supervisor.launch import (
-    SHORT,
-    Ready,
-    Short,
-    Unfit,
-    launch,
-    make_ready,
-    moved,
-    run_id,
-    take_over,
-)
+from fleet.supervisor.launch import SHORT, run_id, take_over
 from fleet.supervisor.live import Live, Over
 from fleet.supervisor.log import Log
 from fleet.supervisor.preparing import InPreparation, Preparing
 from fleet.supervisor.process import Orphaned, Running, adopt
 from fleet.supervisor.runs import Runs, context_of, state_now
-from fleet.supervisor.settle import blocked, released, spread, stopped
+from fleet.supervisor.settle import blocked, released, stopped
 from fleet.supervisor.settling import Settling
 from fleet.supervisor.shims import make_shims
+from fleet.supervisor.shortage import Shortage
 from fleet.supervisor.state import paused
 from fleet.supervisor.telling import Telling
 from fleet.supervisor.tidying import Tidying
 from fleet.supervisor.watchdog import Watchdog
-from fleet.supervisor.workspace import (
-    Abandoned,
-    Broken,
-    Prepared,
-    Unprepared,
-    Workspace,
-    order_of,
-)
+from fleet.supervisor.workspace import Prepared
 from fleet.taskdir import Home
 from fleet.taskdir.place import place_of
 from fleet.taskdir.rundir import Run, latest_run
@@ -58,8 +42,6 @@ from fleet.taskdir.rundir import Run, latest_run
 #: A run of which it is not known yet what became is looked at again after this long, doubled up
 #: to the longest: a keeper that is being born tells in milliseconds, one that withstands may not.
 _SOON, _LATER = 0.02, 1.0
-#: And claiming pauses for this long on a machine that is short of something.
-_HOLD, _LONGEST_HOLD = 1.0, 60.0
 #: How long starting may keep the loop from everything else, in seconds.
 _SLICE = 0.02
 
@@ -107,17 +89,18 @@ class Work:
         #: Tasks that were claimed and are about to be started.
         self._claimed: deque[Lease] = deque()
         self.tidying = Tidying(home, desk, aside, log, clock)
-        #: Tasks that are not closed, with their directories, as they were a while ago.
-        self.others: tuple[tuple[str, str], ...] = ()
+        self._shortage = Shortage(log)
         #: Tasks whose directory is being made ready.
         self.preparing = Preparing(aside, self._prepared)
+        self._beginning = Beginning(
+            home, coder=coder, shims=self._shims, runs=self.runs, preparing=self.preparing,
+            settling=self._settling, cooling=self.cooling, breaker=self.breaker,
+            shortage=self._shortage, log=log, clock=clock, at_work=self._at_work,
+        )  # fmt: skip
         #: Tasks whose old run is not yet known to be gone: they wait, leased, until it is.
         self.unclear: dict[str, Unclear] = {}
         #: Why all is to end; whatever comes to light from then on is stopped too.
         self.stopping: Stopped | None = None
-        #: What the machine is short of, until when nothing is started, and how long that was.
-        self.shortage = ""
-        self._hold_until, self._hold = 0.0, _HOLD
         #: There may be work: somebody rang, a slot is free, or a moment has come.
         self.hungry = True
 
@@ -127,17 +110,26 @@ class Work:
     @property
     def held(self) -> bool:
         """The machine is short of something, so nothing new is started."""
-        return time.monotonic() < self._hold_until
+        return self._shortage.held
+
+    @property
+    def shortage(self) -> str:
+        """What it is short of; empty if of nothing."""
+        return self._shortage.why
 
     @property
     def next_moment(self) -> float:
         """When there is something to do that nothing rings for, on the monotonic clock."""
         moments = [unclear.due for unclear in self.unclear.values()]
         if self._claimed:
-            moments.append(self._hold_until)
+            moments.append(self._shortage.until)
         if (back := self._settling.next_moment) is not None:
             moments.append(time.monotonic() + (back - self._now()).total_seconds())
         return min(self.runs.next_moment, *moments, float("inf"))
+
+    def look_around(self, others: tuple[tuple[str, str], ...]) -> None:
+        """These are tasks that are not closed, with their directories."""
+        self._beginning.others = others
 
     # A lease comes: by a claim, or from a supervisor before us.
 
@@ -206,78 +198,16 @@ class Work:
     # Begin a run, or go on with one.
 
     def _begin(self, lease: Lease, task_dir: Path) -> None:
-        ready = make_ready(self.home, self.config, lease, coder=self._coder, shims=self._shims)
-        if isinstance(ready, Unfit):
-            task_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
-            self._settling.settle(lease, blocked(f"invalid: {ready.why}"), task_dir)
-            return
-        until = self.cooling.until(ready.coder.name, self._now())
-        if until is not None:
-            later = spread(until, self._now(), random.random())  # noqa: S311 - not a secret
-            why = f"{ready.coder.name} waits for its limit to reset"
-            self._settling.settle(lease, released(why, not_before=later))
-            return
-        if (held := self._held(lease, ready.coder)) is not None:
-            later = spread(held.until, self._now(), random.random())  # noqa: S311 - not a secret
-            why = f"{held.name} gets no work: {held.text}"
-            self._settling.settle(lease, released(why, not_before=later))
-            return
-        order = order_of(
-            self.home, self.config,
-            task_id=lease.task.id, cwd=str(ready.task.cwd), policy=ready.policy,
-            others=self.others,
-        )  # fmt: skip
-        if order is None:
-            self._launch(ready, lease, task_dir)
-        else:
-            self.preparing.begin(lease, ready, order)
+        self._beginning.begin(self.config, lease, task_dir)
 
     def _prepared(self, task: InPreparation, got: Prepared) -> None:
         """Its directory is ready, or cannot be."""
         if (why := task.verdict or self.stopping) is not None:
             self._settling.settle(task.lease, stopped(why, task.task_id))
-            return
-        if paused(self.home):
+        elif paused(self.home):
             self._settling.settle(task.lease, released("claimed as fleet was paused"))
-            return
-
-        def begin(lease: Lease, task_dir: Path) -> None:
-            match got:
-                case Broken(error):
-                    raise error
-                case Abandoned():
-                    self._settling.settle(lease, released("its preparation was left"), task_dir)
-                    return
-                case Unprepared():
-                    ready = got
-                case Workspace():
-                    ready = moved(self.home, task.ready, got, self._shims)
-            if isinstance(ready, Ready):
-                self._launch(ready, lease, task_dir)
-            else:
-                self._settling.settle(lease, blocked(f"invalid: {ready.why}"), task_dir)
-
-        self._guarded(task.lease, begin)
-
-    def _launch(self, ready: Ready, lease: Lease, task_dir: Path) -> None:
-        got = launch(self.home, self.config, lease, ready, self._shims)
-        if isinstance(got, Unfit):
-            self._settling.settle(lease, blocked(f"invalid: {got.why}"), task_dir)
-            return
-        if isinstance(got, Short):
-            self.hold(got.why)
         else:
-            self._release_hold()
-            got.note("fleet_started", self._now(), coder=ready.coder.name, model=ready.coder.model)
-            text = f"{got.task_id}: run {got.run.number} with {ready.coder.name}"
-            self._log.say("run_started", f"{text} in {ready.task.cwd}", task_dir=task_dir)
-        self.runs.attend(got.live if isinstance(got, Short) else got)
-
-    def _held(self, lease: Lease, coder: Coder) -> Held | None:
-        """The coder gets no work, unless this task is the one that may try it."""
-        return self.breaker.admit(
-            coder.name, coder.model, lease.task.id, self._now(), self._at_work
-        )
+            self._guarded(task.lease, partial(self._beginning.go_on, self.config, task, got))
 
     def _at_work(self, task_id: str) -> bool:
         waits = task_id in self.unclear or self.preparing.get(task_id) is not None
@@ -423,17 +353,7 @@ class Work:
 
     def hold(self, why: str) -> None:
         """Start nothing for a while, longer each time."""
-        if not self.shortage:
-            self._log.say("short", f"nothing new is started for now: {why}")
-        self.shortage = why
-        self._hold_until = time.monotonic() + self._hold
-        self._hold = min(self._hold * 2, _LONGEST_HOLD)
-
-    def _release_hold(self) -> None:
-        """The last start went well."""
-        if self.shortage:
-            self._log.say("enough", "runs are started again")
-        self.shortage, self._hold = "", _HOLD
+        self._shortage.hold(why)
 
     def _report(self, live: Live, error: OSError) -> None:
         why = f"{error.filename or live.run.path}: {error.strerror or error}"
