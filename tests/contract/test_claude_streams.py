@@ -231,3 +231,11 @@ def test_a_tool_call_carries_its_input_and_its_result():
     assert result.id == call.id
     assert result.is_error
     assert "No such file" in result.text
+
+
+def test_servers_that_were_not_reached_are_told_from_those_that_were():
+    """A run can be held to what it needs from its first line on."""
+    reading = replay(ClaudeCoder(), "claude", "mcp_tool")
+    assert reading.missing == ("mcp:broken",)
+    assert {"mcp:probe", "tool:Bash", "tool:mcp__probe__ping"} <= set(reading.offers)
+    assert "mcp:broken" not in reading.offers

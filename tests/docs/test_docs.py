@@ -8,6 +8,7 @@ from msgspec import structs
 
 from fleet import errors
 from fleet.cli import COMMANDS
+from fleet.supervisor import evidence, scope
 from tests.docs import reference
 from tests.unit.test_demo_summary import AS_STAGED, text
 
@@ -72,3 +73,13 @@ def test_the_readme_shows_what_the_demo_says():
 def test_every_command_has_a_line_of_help():
     """The overview says what each command does, in a sentence."""
     assert all(line.endswith(".") for _, line in COMMANDS.values())
+
+
+def test_the_rules_of_the_spec_are_those_of_the_program():
+    """Ids, sentences, and for which tasks they bind."""
+    spec = (ROOT / "docs/spec.md").read_text(encoding="utf-8")
+    for rule in evidence.RULES:
+        binds, suspects = ", ".join(rule.expects) or "always", "yes" if rule.suspects else "no"
+        assert f"| `{rule.id}` | {rule.sentence} | {binds} | {suspects} |" in spec
+    for rule in scope.RULES:
+        assert f"| `{rule.id}` | {rule.sentence} |" in spec

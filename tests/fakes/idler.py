@@ -3,7 +3,7 @@
 Its steps are those that matter to whoever watches it, and no other.
 """
 
-# ruff: noqa: PTH104, PTH123, UP031
+# ruff: noqa: PTH104, PTH110, PTH123, UP031
 import os
 import subprocess
 import sys
@@ -22,6 +22,12 @@ def busy(seconds):
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         sum(range(1000))
+
+
+def wait_for(name):
+    end = time.monotonic() + 60
+    while not os.path.exists(f"{task_dir}/{name}") and time.monotonic() < end:
+        time.sleep(0.02)
 
 
 def play(step):
@@ -82,18 +88,18 @@ def play(step):
     elif name == "share":  # much memory once, and many who share it
         held = bytearray(int(need) << 20)
         held[::4096] = b"x" * len(held[::4096])
-        children = [os.fork() for _ in range(1)]
-        for _ in range(7):
-            if 0 not in children:
-                children.append(os.fork())
-        time.sleep(4 if 0 in children else 5)
-        if 0 in children:
-            os._exit(0)
+        for _ in range(8):
+            if os.fork() == 0:
+                time.sleep(60)
+                os._exit(0)
+        wait_for("go")
     elif name == "fork":
         for _ in range(int(need)):
             if os.fork() == 0:
                 time.sleep(60)
                 os._exit(0)
+    elif name == "await":
+        wait_for(need)
     elif name == "mark":
         with open(f"{task_dir}/{need}", "a") as file:
             file.write(f"{os.getpid()}\n")

@@ -93,6 +93,13 @@ def result(words="Done.", *, output=200, cost=0.01, denials=(), error=False):
     )  # fmt: skip
 
 
+def chat():
+    """Be there, and be heard."""
+    for _ in range(600):
+        text("still here")
+        time.sleep(0.5)
+
+
 def work(claimed="did it"):
     """What an honest agent does."""
     init()
@@ -405,7 +412,7 @@ def eats_memory():
     for _ in range(40):
         eaten.append(bytearray(os.urandom(8 << 20)))
         time.sleep(0.05)
-    time.sleep(600)
+    chat()
 
 
 def forks_many():
@@ -415,7 +422,7 @@ def forks_many():
         if os.fork() == 0:
             time.sleep(600)
             os._exit(0)
-    time.sleep(600)
+    chat()
 
 
 def will_not_go():

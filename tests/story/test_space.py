@@ -30,9 +30,7 @@ def add(scene, script, steps=WORK, **wishes):
     """A task whose agent runs a script in its directory and claims to be done."""
     task_id = scene.add(steps, **wishes)
     scene.folder(task_id).mkdir(exist_ok=True)
-    who = (
-        "export GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@b GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@b"
-    )
+    names = [f"GIT_{who}_{what}=a" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")]
     (scene.folder(task_id) / "script").write_text(f"export {' '.join(names)}\n{script}\n")
     return task_id
 

@@ -4,6 +4,7 @@ import json
 import time
 from datetime import UTC, datetime, timedelta
 
+from fleet.queue.sql.edits import Change, edit
 from fleet.supervisor.history import read_ending
 from tests.story.scene import WORK
 
@@ -218,3 +219,27 @@ def test_until_idle_ends_when_all_is_done(scene):
     tasks = [scene.add("tool end | tool done end"), scene.add(WORK)]
     assert scene.until_ended(scene.supervise("--until-idle")) == 0
     assert [scene.status(task) for task in tasks] == ["closed", "closed"]
+
+
+def test_a_task_that_was_closed_past_fleet_is_opened_again(scene):
+    """The tracker says closed, the evidence does not: the agent is stopped, and work goes on."""
+    task = scene.add("mark:here sleep:60 | tool done end")
+    scene.supervise()
+    scene.until_marked(task, "here")
+    # As whoever writes to the tracker without asking fleet.
+    edit(scene.queue, task, Change(status="closed", force=True), actor="somebody")
+    (told,) = scene.until_logged("reopened")
+    assert "closed past fleet" in told["text"]
+    closed = scene.until_status(task, "closed")
+    assert closed.close_reason.startswith("did it [run 2")
+    assert "closed past fleet" in closed.notes
+
+
+def test_a_task_that_is_closed_past_fleet_again_is_left_to_a_person(scene):
+    """What an agent does once it may do for ever."""
+    task = scene.add("mark:here sleep:60 | mark:again sleep:60")
+    scene.supervise()
+    for mark in ("here", "again"):
+        scene.until_marked(task, mark)
+        edit(scene.queue, task, Change(status="closed", force=True), actor="somebody")
+    scene.until_status(task, "blocked")

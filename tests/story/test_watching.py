@@ -182,31 +182,35 @@ def test_a_greedy_agent_is_ended_at_its_limit(watched, script, limits, limit):
     """With its whole tree, near the limit, and with a typed reason."""
     task = watched.put(script, **limits)
     watched.hasty()
-    watched.until_status(task, "blocked")
+    watched.until_status(task, "blocked", patience=60)
     assert outcome(watched, task) == ("LimitExceeded", limit)
-    assert "fleet_limit" in notes(watched, task) or limit == "time"
+    assert "fleet_limit" in notes(watched, task)
     assert f"limit exceeded ({limit})" in ending(watched, task)["why"]
     run = watched.run(task)
     assert run.stdout.stat().st_size < 200 << 20
     assert [
         left for left in processes_of(watched.home.path) if "idler.py" in str(left.cmdline())
     ] == []
-    assert run.exit().seconds < 15
+    assert run.exit().seconds < 50
 
 
 def test_shared_memory_is_not_counted_twice(watched):
     """Eight processes that share 60 MB hold 60 MB, not 500."""
     task = watched.put("start share:60 call:1 done end", memory=300 << 20)
     watched.hasty()
+    # The quick count is an upper bound: it warns, and is looked at again.
+    watched.until(lambda: "fleet_limit_near" in notes(watched, task), 60)
+    (watched.folder(task) / "go").touch()
     watched.until_status(task, "closed")
-    assert "fleet_limit_near" in notes(watched, task)  # the quick count is an upper bound
 
 
 def test_a_near_limit_is_told_once(watched):
     """Before the end, and for people to see."""
-    task = watched.put("start call:1 sleep:5.2 text:a sleep:1.2 text:b done end", time=6.5)
+    task = watched.put("start call:1 sleep:5.2 text:a await:go done end", time=6.5)
+    watched.configure(grace_s=0)
     watched.hasty()
-    watched.until_status(task, "closed")
+    watched.until(lambda: "fleet_limit_near" in notes(watched, task))
+    watched.until_status(task, "blocked")
     assert notes(watched, task).count("fleet_limit_near") == 1
 
 

@@ -1,11 +1,14 @@
 """Which commands the tripwire meets, however they are written, and which it leaves alone."""
 
+import json
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fleet.supervisor.refusal import answer
 from fleet.supervisor.shell_words import commands
-from fleet.supervisor.tripwire import trips
+from fleet.supervisor.tripwire import HINTS, trips
 
 CWD = "/srv/app"
 
@@ -206,3 +209,22 @@ def test_a_trip_tells_what_would_happen():
     (trip,) = trips("cd / && rm -rf var", CWD)
     assert trip.what == "deletes var with all below"
     assert trip.command == "rm -rf var"
+
+
+@pytest.mark.parametrize(("text", "rule", "grade"), MET)
+def test_the_first_look_lets_nothing_past_that_a_rule_meets(text, rule, grade):
+    """The hook asks for the rules only where one of these letters stands."""
+    asked = json.dumps({"command": text})
+    assert any(hint in asked for hint in HINTS)
+
+
+def test_a_refusal_is_what_the_hooks_of_the_clis_understand():
+    """The rule and what it would do are told; what is low, and what is no command, passes."""
+    question = {"tool_name": "Bash", "tool_input": {"command": "rm -rf /x; ls"}, "cwd": CWD}
+    said = json.loads(answer(json.dumps(question)))["hookSpecificOutput"]
+    assert (said["hookEventName"], said["permissionDecision"]) == ("PreToolUse", "deny")
+    assert (
+        "`rm -rf /x` deletes /x with all below (rm-recursive)" in said["permissionDecisionReason"]
+    )
+    for harmless in ({"command": "rm -rf build"}, {"command": 3}, {"file_path": "rm -rf /"}):
+        assert answer(json.dumps(question | {"tool_input": harmless})) == ""

@@ -45,7 +45,13 @@ def test_each_witness_alone_is_enough(what, change):
 def test_a_short_look_asks_for_less():
     """A tenth of the time, a tenth of the CPU; but one tick of a clock is never life."""
     assert moved(6.0, cpu=10.0 + CPU / 9) == ("CPU",)
-    assert moved(0.5, cpu=10.01) == ()
+    assert moved(0.5, cpu=10.02) == ()
+
+
+def test_the_noise_of_a_cli_that_waits_is_no_life():
+    """As measured of real ones on a server that never answers."""
+    assert moved(60.0, cpu=10.6, io=(1 << 20) + 300_000) == ()
+    assert moved(5.0, cpu=10.07, io=(1 << 20) + 40_000) == ()
 
 
 def test_a_change_anywhere_below_a_directory_is_seen(tmp_path):

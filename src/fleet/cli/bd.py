@@ -57,6 +57,7 @@ def bd(args: Sequence[str]) -> int:
     fleet = control.opened()
     try:
         own_task.refuse_others(fleet, args, os.environ)
+        own_task.note_closing(fleet.home, args, os.environ)
         return _create(fleet, name, rest) if name in CREATING else _forward(fleet, args)
     finally:
         fleet.close()

@@ -7,6 +7,7 @@ no queue, so it works from inside a coder's sandbox, on every queue alike.
 
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import msgspec
@@ -17,8 +18,9 @@ from fleet.errors import BadInput, FleetError, Refused
 from fleet.flags import FlagError, Parsed, parse
 from fleet.queue import PREFIX
 from fleet.queue import bd as tracker
+from fleet.queue.bd.actor import actor
 from fleet.supervisor import identity
-from fleet.taskdir import Home, home_from
+from fleet.taskdir import Home, by_hand, home_from
 from fleet.taskdir.plain import read_plain
 from fleet.taskdir.rundir import newest_first
 from fleet.taskdir.said import Said, record
@@ -142,6 +144,24 @@ def answer_of(args: Sequence[str], env: Mapping[str, str]) -> str | None:
         return heard.answer
     shape = [{"id": task_id, "status": heard.status, "note": heard.answer}]
     return msgspec.json.format(msgspec.json.encode(shape), indent=2).decode()
+
+
+def note_closing(home: Home, args: Sequence[str], env: Mapping[str, str]) -> None:
+    """Leave word that a person closes a task, for the supervisor that may find it closed."""
+    name, rest = tracker.split_command(args)
+    verb = tracker.find_verb(name) if name in ("close", "done", "update") else None
+    if verb is None or own_task(env) is not None:
+        return
+    try:
+        line = parse((*verb.flags, *tracker.GLOBAL), rest)
+    except FlagError:
+        return
+    if name == "update" and line.text("status") != "closed":
+        return
+    for word in line.words[:1] if name == "done" else line.words:
+        for task_id in (word, f"{PREFIX}-{word}"):
+            with suppress(FleetError, OSError):  # it may be no id at all, and the disk may be full
+                by_hand.note(home.task(task_id), actor(env))
 
 
 def _means(words: Sequence[str], task_id: str) -> bool:

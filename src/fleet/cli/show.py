@@ -7,7 +7,7 @@ from fleet.control import Control
 from fleet.errors import InvalidTask
 from fleet.flags import Flag, Parsed
 from fleet.schemas import Task, named
-from fleet.taskdir import worktree_json
+from fleet.taskdir import tells, worktree_json
 from fleet.taskdir.policy import Ruled
 
 
@@ -19,7 +19,8 @@ def show(line: Parsed) -> int:
         return bd(["show", "--json", "--", task_id])
     fleet = control.opened()
     task = fleet.get(task_id)
-    for name, value in [*_head(task), *_place(fleet, task), *_last_run(fleet, task), *_tail(task)]:
+    place, last = _place(fleet, task), _last_run(fleet, task)
+    for name, value in [*_head(task), *place, *last, *_tail(task), *_told(fleet, task)]:
         print(f"{name + ':':<13}{value}")
     for name, text in (("notes", task.notes), ("description", task.description)):
         if text:
@@ -67,6 +68,14 @@ def _rules(ruled: Ruled) -> list[tuple[str, str, bool]]:
     rows += [("limits", f"{name} {shown[name]}", True) for name in shown if name in own]
     rest = ", ".join(f"{name} {shown[name]}" for name in shown if name not in own)
     return [*rows, ("limits", rest, False)] if rest else rows
+
+
+def _told(fleet: Control, task: Task) -> list[tuple[str, str]]:
+    """What people told its agents, and whether that was read."""
+    return [
+        ("told", f"{one_line(tell.line)} ({f'run {tell.run}' if tell.run else 'waits'})")
+        for tell in tells.read(fleet.home.task(task.id))
+    ]
 
 
 def _last_run(fleet: Control, task: Task) -> list[tuple[str, str]]:

@@ -7,6 +7,7 @@ from fleet.control import Control
 from fleet.errors import InvalidTask, Refused
 from fleet.queue.base import Filter
 from fleet.queue.bd.actor import actor
+from fleet.queue.reopening import reopen
 from fleet.schemas import Released, Task
 from fleet.supervisor import process
 from fleet.supervisor.breaker import Breaker
@@ -84,19 +85,4 @@ def reopen_task(fleet: Control, task: Task, *, by: str) -> Task:
 
     Refused if the task was changed since it was read, so that nobody's claim is undone.
     """
-    if fleet.config.queue == "beads":
-        from fleet.queue.beads.queue import BeadsQueue
-        from fleet.queue.beads.reopening import reopen
-
-        assert isinstance(fleet.queue, BeadsQueue)
-        return reopen(fleet.queue, task, by=by)
-    from fleet.queue.sql.edits import Change, edit
-
-    change = Change(
-        status="open",
-        assignee="",
-        fields={"not_before": None},
-        if_status=task.status,
-        if_fence=task.fence,
-    )
-    return edit(fleet.tracker, task.id, change, actor=by).after
+    return reopen(fleet.queue, task, by=by)

@@ -32,7 +32,7 @@ PATIENCE = 5.0
 #: What it leaves in the directory of a run whose keeper did not do it.
 FILE = "brake.json"
 #: Between two looks at all processes, unless a keeper ends sooner.
-_PAUSE = 0.05
+_PAUSE = 0.1
 
 
 class Braked(Struct, frozen=True, kw_only=True):
@@ -99,7 +99,7 @@ class _Target:
         started = None
         with suppress(FleetError):
             started = self.run.started() if self.run else None
-        if self.run is None or started is None:
+        if self.run is None or started is None or not identity.may_be_locked(self.run.lock):
             return []
         holder = supervisor_of(self.home)
         return [
@@ -175,13 +175,20 @@ def _recorded(run: Run | None) -> bool:
 
 
 def _wait(targets: Iterable[_Target]) -> None:
-    """Until one that was told has ended, or for a moment."""
+    """Until all that were told have ended, or for a moment: each look costs those we wait for."""
     ear = select.poll()
-    fds = [fd for target in targets for who in target.told if (fd := identity.pidfd(who))]
+    fds = {fd for target in targets for who in target.told if (fd := identity.pidfd(who))}
+    for fd in fds:
+        ear.register(fd, select.POLLIN)
+    if not fds:  # only such are left as were killed, or nothing here tells when they end
+        time.sleep(_PAUSE / 4)
+    end = time.monotonic() + _PAUSE
     try:
-        for fd in fds:
-            ear.register(fd, select.POLLIN)
-        ear.poll(_PAUSE * 1000)
+        while fds and (left := end - time.monotonic()) > 0:
+            for fd, _ in ear.poll(left * 1000):
+                ear.unregister(fd)
+                os.close(fd)
+                fds.discard(fd)
     finally:
         for fd in fds:
             os.close(fd)

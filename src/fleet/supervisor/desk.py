@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 from fleet.errors import BadInput, NotFound, QueueError, Refused
 from fleet.queue.base import Filter, LeaseLost, Queue
+from fleet.queue.reopening import reopen
 from fleet.schemas import Lease, Request, Settlement, Task
 from fleet.supervisor.clerk import Clerk
 
@@ -111,6 +112,30 @@ class Desk:
             return _or_lost(lease, lambda: queue.settle(lease, settlement))
 
         self._ask(settled, then, owed=True)
+
+    def undo_close(
+        self,
+        lease: Lease,
+        why: str,
+        by_hand: Callable[[], bool],
+        then: Callable[[Task | None], None],
+    ) -> None:
+        """Open a task again that was closed past fleet while its run lived under this lease.
+
+        None: it is not so, or a person closed it, or somebody has changed it since.
+        """
+
+        def undone(queue: Queue) -> Task | None:
+            try:
+                task = queue.get(lease.task.id)
+                if task.status != "closed" or task.fence != lease.fence or by_hand():
+                    return None
+                # Once: an agent that does it again would do it for ever.
+                return reopen(queue, task, by=self.owner, note=why, blocked=why in task.notes)
+            except (NotFound, Refused):
+                return None
+
+        self._ask(undone, then, owed=True)
 
     def requests(self, ours: Callable[[Request], bool], then: Callable[[Request], None]) -> None:
         """Each wish of a person that is ours to carry out, once; handed over, it is answered."""

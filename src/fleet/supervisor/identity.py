@@ -111,6 +111,19 @@ def holders(lock: Path) -> list[ProcessId]:
     return [who for pid in _pids() if (who := identify(pid)) and _holds(pid, lock)]
 
 
+def may_be_locked(lock: Path) -> bool:
+    """Whether it is worth looking for holders, which takes a look at every open file."""
+    if not LINUX:
+        return False
+    try:
+        inode = lock.stat().st_ino
+        return f":{inode} ".encode() in _read("/proc/locks")
+    except FileNotFoundError:
+        return False
+    except OSError:
+        return True
+
+
 def pidfd(who: ProcessId) -> int | None:
     """A descriptor that becomes readable when this very process ends.
 

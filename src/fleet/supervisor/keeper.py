@@ -3,8 +3,7 @@
 Run as `python -I -S keeper.py RUN_DIR [LOCK_FD]` with the agent's environment. It imports
 nothing of fleet, and of the library only what CPython has in C: json, signal, ctypes, typing
 and pathlib would each add half as much again to the interpreter's start. SIGTERM asks it to
-stop its agent; a second one, or SIGINT, to do so at once. When the run's time is up it does so
-by itself, whether or not a supervisor lives.
+stop its agent; a second one, or SIGINT, to do so at once. When time is up it does so by itself.
 """
 
 from __future__ import annotations
@@ -34,6 +33,8 @@ LOCK_FD = 99
 BUSY, SETTLED = 75, 76
 #: Seconds of killing before it says what cannot be killed, and ends.
 PATIENCE = 10.0
+#: Seconds of no limit: more than some systems take would be an error.
+FOR_EVER = 9e7
 WAKE = (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGALRM)
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
 
@@ -116,10 +117,10 @@ class Tree:
     def keep(self) -> Found:
         """Wait until nothing is left, or nothing more can be done; then whoever is left."""
         asked, sweeping, give_up = 0, False, float("inf")
-        time_up = self.began[1] + (self.spec.get("time_limit") or give_up)
+        time_up = self.began[1] + (self.spec.get("time_limit") or FOR_EVER)
         while self.reap() and (now := time.monotonic()) < give_up:
             if asked in (signal.SIGTERM, signal.SIGINT):
-                self.obey(now=asked == signal.SIGINT or self.stop is not None)
+                self.obey(now=asked == signal.SIGINT or self.stop in ("graceful", "now"))
             elif now >= time_up and self.status is None and self.stop is None:
                 self.obey(now=False)
                 self.stop = "timeout"
@@ -133,9 +134,7 @@ class Tree:
                 self.deadline = now + 0.05
             elif give_up < float("inf"):  # somebody died, and his children are ours now
                 self.signal_all(signal.SIGKILL, children)
-            moment = time_up if self.deadline is None else self.deadline
-            left = 0 if moment == float("inf") else max(0.001, moment - now)
-            signal.setitimer(signal.ITIMER_REAL, left)
+            signal.setitimer(signal.ITIMER_REAL, max(0.001, (self.deadline or time_up) - now))
             asked = signal.sigwait(WAKE)
         return descendants() if LINUX and time.monotonic() >= give_up else {}
 

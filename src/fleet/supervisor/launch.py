@@ -31,6 +31,10 @@ SHORT = frozenset(
     {errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE, errno.ENOSPC, errno.EDQUOT, errno.EIO}
 )
 
+#: The keeper minds the time for the case that no supervisor does: it comes so much later, in
+#: seconds, since a supervisor knows more of what it cuts off.
+KEEPERS_SLACK = 2.0
+
 
 class Unfit(Struct, frozen=True):
     """The task cannot run as it is; a person has to mend it."""
@@ -162,7 +166,7 @@ def launch(
         cwd=str(task.cwd),
         stdin="prompt.md" if coder.prompt_on_stdin else None,
         grace=float(config.grace_s),
-        time_limit=ready.policy.limits.time,
+        time_limit=ready.policy.limits.time + KEEPERS_SLACK,
         coder=str(task.coder),
         model=coder.model,
         artifacts=fingerprint(task_dir / "artifacts"),

@@ -99,8 +99,6 @@ class Live:
         self.policy = policy
         #: Where it works.
         self.cwd = spec.cwd if spec else ""
-        #: Its keeper ends it when its time is up.
-        self.timed = spec is not None and spec.time_limit is not None
         #: How it stands, for people.
         self.stand = FINE
         self.until: datetime | None = None
@@ -126,7 +124,7 @@ class Live:
         #: The artifacts as the run found them.
         self.artifacts = artifacts
         self.last_event_at: datetime | None = None
-        #: Destructive commands that nobody has told of yet, and whether they were refused.
+        #: Destructive commands that nobody has told of yet, and whether its hook refuses them.
         self.tripped: list[tuple[Trip, bool]] = []
         self._judged: set[str] = set()
         #: Events that could not be written down.
@@ -270,13 +268,13 @@ class Live:
                 self._judged.clear()
             self._judged.add(call.id)
             for trip in trips(command, self.cwd or "/"):
-                stops = self.policy.tripwire == "refuse" and self.coder.can_refuse
-                refused = stops and trip.grade == "high"
-                facts = {**trip._asdict(), "tool": call.name, "refused": refused}
+                refuses = self.policy.tripwire == "refuse" and self.coder.can_refuse
+                refusing = refuses and trip.grade == "high"
+                facts = {**trip._asdict(), "tool": call.name, "refusing": refusing}
                 notes.append(
                     events.note_of("fleet_tripwire", self.run.number, {"ts": now, **facts})
                 )
-                self.tripped += [(trip, refused)] if trip.grade == "high" else []
+                self.tripped += [(trip, refusing)] if trip.grade == "high" else []
         return notes
 
     def _add(self, event: Event) -> bool:

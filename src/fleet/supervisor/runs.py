@@ -99,11 +99,8 @@ class Runs:
             return 0.0
         return min((*self._stuck.values(), *self._reminders.values()), default=float("inf"))
 
-    def stop(self, live: Live, why: Outcome, *, now: bool = False, tell: bool = True) -> None:
-        """End a run for a reason of ours. The first reason stands; later calls may be harsher.
-
-        `tell` is False for a run whose keeper ends it by itself for that very reason.
-        """
+    def stop(self, live: Live, why: Outcome, *, now: bool = False) -> None:
+        """End a run for a reason of ours. The first reason stands; later calls may be harsher."""
         if live.verdict is not None and not now:
             return  # it was told; to be told twice means at once
         if live.verdict is None:
@@ -115,7 +112,7 @@ class Runs:
                 self._failed(live, error)  # it only matters if we die before the run has
         if live.looking is not None:
             live.looking.set()
-        elif tell and live.keeper is not None:
+        elif live.keeper is not None:
             # Not by what it has written: it may be just about to write that it has started.
             identity.send(live.keeper.who, signal.SIGINT if now else signal.SIGTERM)
 

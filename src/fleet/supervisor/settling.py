@@ -26,9 +26,14 @@ from fleet.supervisor.judging import Case, Findings, look
 from fleet.supervisor.live import Live, Over
 from fleet.supervisor.log import Log
 from fleet.supervisor.settle import LEASE_LOST, SHUTDOWN, UNDATED_LIMIT, Decision
-from fleet.taskdir import receipt_json
-from fleet.taskdir.rundir import Run
+from fleet.taskdir import by_hand, receipt_json
+from fleet.taskdir.rundir import Run, latest_run
 
+#: Why a task was opened again.
+_PAST_FLEET = (
+    "it was closed past fleet while its agent was at work, and nothing shows that it is done;"
+    " to close it all the same: fleet bd close"
+)
 #: Stops that come of the supervisor's own life, and say nothing of the task.
 OURS = (SHUTDOWN, LEASE_LOST)
 
@@ -151,11 +156,27 @@ class Settling:
         kind, text = type(settlement).__name__.lower(), decision.why
         if isinstance(answer, LeaseLost):
             kind, text = "lease_lost", f"not settled, the lease is lost: {answer.why}"
+            if task_dir is not None and not isinstance(settlement, Closed):
+                self._undo_close(lease, task_dir)
         elif isinstance(settlement, Closed):
             self.closed.append(task_id)
         elif isinstance(settlement, Released) and settlement.not_before is not None:
             heapq.heappush(self._moments, settlement.not_before)
         self._log.say(kind, f"{task_id}: {kind}: {text}", task_dir=task_dir, task=task_id)
+
+    def _undo_close(self, lease: Lease, task_dir: Path) -> None:
+        """The tracker may say closed where the evidence does not."""
+        run = latest_run(task_dir)
+        began = run.started() if run is not None else None
+        if run is None or began is None:
+            return
+
+        def told(task: Task | None) -> None:
+            if task is not None:
+                text = f"{task.id}: opened again ({task.status}): {_PAST_FLEET}"
+                self._log.say("reopened", text, task_dir=task_dir, task=task.id)
+
+        self._desk.undo_close(lease, _PAST_FLEET, partial(by_hand.noted, task_dir, began.at), told)
 
     @property
     def next_moment(self) -> datetime | None:

@@ -30,7 +30,7 @@ _WORDS = 2000
 #: A process that began so many seconds before a call was told of may be that call's.
 _BEFORE_THE_CALL = 5.0
 #: A census may take this share of a core, however many processes there are.
-_CENSUS_SHARE = 0.001
+_CENSUS_SHARE = 0.002
 #: Rungs that are told of once a run, not each time.
 _ONCE = frozenset({"looping", "waiting_limit", "stream_lost"})
 
@@ -136,6 +136,8 @@ class Watchdog:
         if place != watched.place:
             watched.place = place
             self._hear(watched, now)
+            self._mind(watched, now)
+        elif watched.began is not None and now - watched.began >= live.policy.limits.time:
             self._mind(watched, now)
         if now < watched.due or live.verdict is not None or live.behind:
             return
@@ -323,9 +325,7 @@ class Watchdog:
             return
         live.note("fleet_limit", self._now(), limit=passed.limit, why=passed.detail)
         self._say(live, "limit", f"stopping at its limit ({passed.limit}): {passed.detail}")
-        # Its keeper minds the time as well; to be told twice would mean to it: at once.
-        tell = passed.limit != "time" or not live.timed
-        self._runs.stop(live, passed, now=passed.limit in AT_ONCE, tell=tell)
+        self._runs.stop(live, passed, now=passed.limit in AT_ONCE)
 
     def _say(self, live: Live, action: str, text: str) -> None:
         self._log.say(action, f"{live.task_id}: {text}", task_dir=live.run.task_dir)

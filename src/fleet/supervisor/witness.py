@@ -15,11 +15,13 @@ from msgspec import Struct
 from fleet.supervisor import census, sockets
 from fleet.supervisor.ladder import Look
 
-#: Over this many seconds a tree that moves less than the figures below does not move. They are
-#: what an idle CLI needs for its own timers; a shorter look takes less of them.
+#: Over this many seconds a tree that moves less than the figures below does not move; a shorter
+#: look takes less of them. A CLI is never quite still: one that waited for a server that never
+#: answered took half a second of CPU a minute (claude, codex) and 240 KB of I/O (codex), for its
+#: timers and its log. Work is far above these, or shows in one of the other witnesses.
 SPAN = 60.0
-CPU = 0.5
-IO = 64 << 10
+CPU = 3.0
+IO = 2 << 20
 #: The process table counts in hundredths of a second: less than three of them tells nothing.
 _LEAST_CPU = 0.03
 _LEAST_IO = 4 << 10

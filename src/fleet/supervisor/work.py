@@ -331,8 +331,8 @@ class Work:
         self._watchdog.heard(self.runs.grown)
 
     def _tell_of_trips(self, live: Live) -> None:
-        for trip, refused in live.tripped:
-            word = "refused" if refused else "met"
+        for trip, refusing in live.tripped:
+            word = "refuses" if refusing else "met"
             text = f"{live.task_id}: tripwire {word} `{trip.command}`: it {trip.what}"
             self._log.say("tripwire", text, task_dir=live.run.task_dir, rule=trip.rule)
         live.tripped.clear()

@@ -1,14 +1,14 @@
-"""Puts a task back to the queue at a person's word: open, free, and without a wait."""
+"""Puts a task back to the queue: free and without a wait, open or blocked."""
 
 from fleet.errors import NotFound, Refused
 from fleet.queue.base import Queue
 from fleet.queue.beads.claims import with_entry
 from fleet.queue.beads.issues import task_of
 from fleet.queue.beads.queue import BeadsQueue
-from fleet.schemas import Released, Task
+from fleet.schemas import Blocked, Released, Task
 
 
-def reopen(queue: Queue, task: Task, *, by: str) -> Task:
+def reopen(queue: Queue, task: Task, *, by: str, note: str = "", blocked: bool = False) -> Task:
     """The task as it is now. Refused if it was changed since it was read, or is being run."""
     assert isinstance(queue, BeadsQueue)
     with queue.lock.held():
@@ -23,8 +23,9 @@ def reopen(queue: Queue, task: Task, *, by: str) -> Task:
             )
         if entry.is_held(queue.ledger.now()):
             raise Refused(f"{task.id} is being worked on by {entry.owner}")
-        if (issue.status, issue.assignee) != ("open", ""):
-            issue = queue.settlements.write(task.id, by, Released())
+        if blocked or (issue.status, issue.assignee) != ("open", ""):
+            end = Blocked(note=note) if blocked else Released(note=note)
+            issue = queue.settlements.write(task.id, by, end)
         queue.ledger.end(entry)  # one that ran out and that nobody ended
         queue.ledger.no_wait(entry)
         entry = queue.ledger.entry(task.id)

@@ -1,0 +1,140 @@
+"""`fleet tell` and the tripwire through the real supervisor, with agents that play a script."""
+
+import json
+
+from tests.story.scene import FAKES
+
+TEXT = "Use the other table, please."
+
+
+def notes(scene, task, kind):
+    lines = map(json.loads, scene.lines(task, "events.jsonl"))
+    return [line for line in lines if line["kind"] == kind]
+
+
+def prompt(scene, task, run):
+    return (scene.folder(task) / f"runs/{run}/prompt").read_text()
+
+
+def test_a_message_for_a_task_that_does_not_run_goes_into_its_next_prompt(scene):
+    """Once, as new, and later sessions that remember nothing are told of it too."""
+    task = scene.add("copy:prompt tool exit:1 | copy:prompt tool done end")
+    done = scene.fleet("tell", task, TEXT)
+    assert f"Told {task}: it waits for the task's next run." in done.stdout
+    assert f"{TEXT} (waits)" in scene.fleet("show", task).stdout
+    scene.supervise()
+    scene.until_status(task, "closed")
+    assert prompt(scene, task, 1).count(TEXT) == 1
+    assert prompt(scene, task, 2).count(TEXT) == 1
+    assert len(notes(scene, task, "fleet_told")) == 1
+    (given,) = notes(scene, task, "told_delivered")
+    assert given["to_run"] == 1
+    assert f"{TEXT} (run 1)" in scene.fleet("show", task).stdout
+
+
+def test_an_agent_that_cannot_hear_is_told_with_its_next_run(scene):
+    """The command says so at once, and what was not read is said in the log."""
+    task = scene.add("mark:here await:go tool exit:1 | copy:prompt tool done end")
+    scene.supervise()
+    scene.until_marked(task, "here")
+    done = scene.fleet("tell", task, TEXT)
+    assert "waits for its next run" in done.stdout
+    assert f"fleet tell --now {task}" in done.stdout
+    scene.until(lambda: notes(scene, task, "fleet_told"))
+    (scene.folder(task) / "go").touch()
+    scene.until_status(task, "closed")
+    assert TEXT in prompt(scene, task, 2)
+    assert len(scene.log("told_undelivered")) == 1
+    assert [note["to_run"] for note in notes(scene, task, "told_delivered")] == [2]
+
+
+def test_a_message_that_cannot_wait_stops_the_agent_and_costs_no_attempt(scene):
+    """It is stopped in order, and the next run begins at once with the message."""
+    task = scene.add("mark:here sleep:60 | copy:prompt tool done end")
+    scene.supervise()
+    scene.until_marked(task, "here")
+    done = scene.fleet("tell", "--now", task, TEXT)
+    assert "goes on with it" in done.stdout
+    scene.until_status(task, "closed")
+    assert TEXT in prompt(scene, task, 2)
+    first = json.loads((scene.folder(task) / "runs/1/outcome.json").read_text())
+    assert first["counts"] is False
+
+
+def test_a_restart_tells_nothing_twice(scene):
+    """Neither the agent nor its events."""
+    task = scene.add("copy:prompt mark:here await:go tool done end")
+    scene.fleet("tell", task, TEXT)
+    process = scene.supervise()
+    scene.until_marked(task, "here")
+    scene.until(lambda: notes(scene, task, "told_delivered"))
+    scene.kill(process)
+    scene.supervise()
+    scene.until_logged("adopted")
+    (scene.folder(task) / "go").touch()
+    scene.until_status(task, "closed")
+    assert len(notes(scene, task, "fleet_told")) == 1
+    assert len(notes(scene, task, "told_delivered")) == 1
+
+
+def test_a_run_that_never_started_has_read_nothing(scene):
+    """What stood in its prompt waits again."""
+    task = scene.add("copy:prompt tool done end", coder="late")
+    scene.coder("late", 'argv = ["no-such-agent", "{prompt}"]\n')
+    scene.fleet("tell", task, TEXT)
+    process = scene.supervise()
+    scene.until_logged("breaker_open")
+    scene.kill(process)
+    # Its keeper had begun, so it counts as given; had the keeper died first, it would not.
+    (scene.folder(task) / "runs/1/started").unlink()
+    assert f"{TEXT} (waits)" in scene.fleet("show", task).stdout
+
+
+def test_empty_and_endless_messages_are_refused(scene):
+    """With what to do instead."""
+    task = scene.add()
+    assert scene.fleet("tell", task, "  ").returncode == 2
+    done = scene.fleet("tell", task, "x" * 9000)
+    assert done.returncode == 2
+    assert "Put it into a file" in done.stderr
+
+
+def puppet(scene, *commands):
+    """A task whose agent says that it ran these commands, one of them in two lines."""
+    scene.configure(retry_limit=1)
+    (scene.home.path / "coders/puppet.py").write_text((FAKES / "puppet.py").read_text())
+    calls = [
+        {"kind": "tool_use", "calls": [{"id": f"c{n}", "name": "Bash", "input": {"command": text}}]}
+        for n, text in enumerate(commands)
+    ]
+    lines = [f"echo '{json.dumps(call)}'" for call in (*calls, calls[0])]
+    lines.append('echo \'{"done":"did it"}\' > "$FLEET_RUN_DIR/said.json"')
+    task = scene.add("m", coder="puppet")
+    done = scene.fleet("bd", "update", task, "--description", "\n".join(lines))
+    assert done.returncode == 0, done.stderr
+    return task
+
+
+def test_the_tripwire_reports_and_lets_it_run(scene):
+    """Each once, with its rule; what stays inside the directory is noted and not cried out."""
+    task = puppet(scene, "rm -rf /srv/x", "rm -rf build", "ls", "git push -f")
+    scene.supervise()
+    scene.until_status(task, "blocked")
+    met = notes(scene, task, "fleet_tripwire")
+    assert [(note["rule"], note["grade"], note["tool"]) for note in met] == [
+        ("rm-recursive", "high", "Bash"),
+        ("rm-recursive", "low", "Bash"),
+        ("git-force-push", "high", "Bash"),
+    ]
+    assert met[0]["command"] == "rm -rf /srv/x"
+    assert not any(note["refusing"] for note in met)
+    assert [line["rule"] for line in scene.log("tripwire")] == ["rm-recursive", "git-force-push"]
+
+
+def test_the_tripwire_can_be_turned_off(scene):
+    """By its key, for a project or for all."""
+    scene.configure(tripwire="off")
+    task = puppet(scene, "rm -rf /srv/x")
+    scene.supervise()
+    scene.until_status(task, "blocked")
+    assert notes(scene, task, "fleet_tripwire") == []
