@@ -81,6 +81,9 @@ def play(step):
         words = ["close", os.environ["FLEET_TASK_ID"], "--reason", need]
         if os.spawnvp(os.P_WAIT, "sh", ["sh", "-c", 'bd "$@" >&2', "bd", *words]) != 0:
             sys.exit("bd failed")
+    elif name == "script":  # commands of a shell, from a file in the task's directory
+        if os.spawnvp(os.P_WAIT, "sh", ["sh", "-e", f"{task_dir}/{need or 'script'}"]) != 0:
+            sys.exit("the script failed")
     elif name == "read":  # fails unless an artifact holds the word
         with open(os.environ["FLEET_ARTIFACT_DIR"] + "/Q&A.md") as file:
             assert need in file.read()

@@ -15,11 +15,11 @@ from fleet import config as configuration
 from fleet import taskdir
 from fleet.config import Config
 from fleet.schemas import Policy, Task
-from fleet.supervisor import held, worktree
+from fleet.supervisor import held
 from fleet.supervisor.base import INDEX
 from fleet.supervisor.tidying import tidy
 from fleet.supervisor.workspace import Abandoned, Unprepared, Workspace, order_of, prepare
-from fleet.taskdir import Home
+from fleet.taskdir import Home, worktree_json
 from fleet.taskdir.lock import locked
 from tests.conftest import need
 from tests.repos import ENV, Repo
@@ -150,8 +150,8 @@ def test_a_supervisor_killed_while_making_one_costs_nothing(home, repo, how_far)
     """Whatever it had made is cleared away, and made again."""
     place = home.worktrees / "fleet-1"
     prepared(home, repo.root)
-    made = worktree.read(home, "fleet-1")
-    worktree.write(home, "fleet-1", structs.replace(made, made=False))
+    made = worktree_json.read(home, "fleet-1")
+    worktree_json.write(home, "fleet-1", structs.replace(made, made=False))
     if how_far != "all":
         repo.git("worktree", "remove", "--force", str(place))
     if how_far in ("nothing", "directory"):
@@ -350,8 +350,8 @@ def test_a_task_that_is_opened_again_goes_on_from_its_branch(home, repo, killed)
     got = prepared(home, repo.root)
     mine = commit(got.cwd)
     if killed:
-        meant = structs.replace(worktree.read(home, "fleet-1"), removing=True)
-        worktree.write(home, "fleet-1", meant)
+        meant = structs.replace(worktree_json.read(home, "fleet-1"), removing=True)
+        worktree_json.write(home, "fleet-1", meant)
         (Path(got.cwd) / ".git").unlink()
     else:
         tidy(home, ["fleet-1"], [a_task()], NOW)
@@ -364,8 +364,8 @@ def test_a_removal_that_was_cut_off_is_finished(home, repo):
     """All that it held is on its branch: that was written down before."""
     got = prepared(home, repo.root)
     commit(got.cwd)
-    meant = structs.replace(worktree.read(home, "fleet-1"), removing=True)
-    worktree.write(home, "fleet-1", meant)
+    meant = structs.replace(worktree_json.read(home, "fleet-1"), removing=True)
+    worktree_json.write(home, "fleet-1", meant)
     (Path(got.cwd) / ".git").unlink()
     assert "worktree removed" in tidy(home, ["fleet-1"], [a_task()], NOW)[0]
     assert not Path(got.cwd).exists()

@@ -7,7 +7,7 @@ from fleet.control import Control
 from fleet.errors import InvalidTask
 from fleet.flags import Flag, Parsed
 from fleet.schemas import Task, named
-from fleet.taskdir import tells
+from fleet.taskdir import tells, worktree_json
 from fleet.taskdir.policy import Ruled
 
 
@@ -40,8 +40,10 @@ def _head(task: Task) -> list[tuple[str, str]]:
 def _place(fleet: Control, task: Task) -> list[tuple[str, str]]:
     try:
         place = fleet.place(task)
+        tree = worktree_json.read(fleet.home, task.id)
     except InvalidTask as error:
         return [("invalid", f"{error.message}\n{'':13}{error.hint}")]
+    rows = [("worktree", f"{tree.path} on {tree.branch}")] if tree is not None else []
     return [
         (name, value if own else f"{value} (default)")
         for name, value, own in (
@@ -50,7 +52,7 @@ def _place(fleet: Control, task: Task) -> list[tuple[str, str]]:
             ("model", place.model, place.own_model),
             *_rules(place.ruled),
         )
-    ]
+    ] + rows
 
 
 def _rules(ruled: Ruled) -> list[tuple[str, str, bool]]:

@@ -7,6 +7,7 @@ import click
 from fleet import control
 from fleet.cli.quietly import quietly
 from fleet.cli.receipt import show_receipt
+from fleet.cli.restore import restore, show_diff
 from fleet.cli.stream import put
 from fleet.cli.task_ids import task_id
 from fleet.cli.text import one_line
@@ -42,17 +43,29 @@ def _help(ctx: click.Context, param: click.Parameter, value: bool) -> None:
 
 @click.command("task", cls=WithRunning)
 @task_id()
-@click.argument("what", type=click.Choice((*WHATS, "receipt")))
+@click.argument("what", type=click.Choice((*WHATS, "receipt", "diff", "restore")))
+@click.argument("paths", nargs=-1, metavar="[PATH]...")
 @click.option("--follow", "-f", is_flag=True, help="Go on until the run ends, or Ctrl-C.")
 @click.option(
     "--run", "number", type=click.IntRange(min=1), metavar="N",
-    help="Of this run instead of the latest (events, stderr, receipt).",
+    help="Of this run instead of the latest (events, stderr, receipt, diff, restore).",
 )  # fmt: skip
-@click.option("--json", "as_json", is_flag=True, help="The receipt as JSON.")
+@click.option("--json", "as_json", is_flag=True, help="The receipt, or the diff's files, as JSON.")
+@click.option("--stat", is_flag=True, help="Only the files of the diff, with their figures.")
+@click.option("--dry-run", is_flag=True, help="Say what restore would do, and do nothing.")
+@click.option("--force", is_flag=True, help="Restore also what changed since the run ended.")
 def command(
-    task_id: str, what: What | Literal["receipt"], follow: bool, number: int | None, as_json: bool
+    task_id: str,
+    what: What | Literal["receipt", "diff", "restore"],
+    paths: tuple[str, ...],
+    follow: bool,
+    number: int | None,
+    as_json: bool,
+    stat: bool,
+    dry_run: bool,
+    force: bool,
 ) -> None:
-    """Print what was written about or by one task.
+    """Print what was written about or by one task, or take back what a run did.
 
     \b
     log        what the supervisor did with it (log.jsonl)
@@ -61,15 +74,30 @@ def command(
     events     what the agent did, line by line (events.jsonl)
     stderr     what the agent's program printed beside it
     receipt    what fleet itself saw of a run, and what it makes of it
+    diff       what the run changed in its repository
+    restore    bring files back as they were when the run began: all that it changed or deleted, or
+               those that are named (of which also what it added is removed)
 
     The file goes byte for byte into a pipe; on a terminal control characters are shown as escapes.
     """  # noqa: D301 - the \\b is click's mark for lines that stay as they are
     fleet = control.opened()
+    if paths and what != "restore":
+        raise BadInput(f"{paths[0]!r} is one word too many: only restore takes paths")
+    if (dry_run or force) and what != "restore":
+        raise BadInput("--dry-run and --force go with restore")
+    if stat and what != "diff":
+        raise BadInput("--stat goes with diff")
+    if what == "diff":
+        show_diff(fleet, task_id, number, stat=stat, as_json=as_json)
+        return
+    if what == "restore":
+        restore(fleet, task_id, number, paths=paths, dry_run=dry_run, force=force)
+        return
     if what == "receipt":
         show_receipt(receipt_of(fleet, task_id, number), as_json=as_json)
         return
     if as_json:
-        raise BadInput("--json goes with the receipt; the other files are what they are")
+        raise BadInput("--json goes with receipt and diff; the other files are what they are")
     found = document(fleet, task_id, what, number)
     if not follow:
         put(whole(found))

@@ -20,9 +20,9 @@ from fleet.supervisor.base import keep_index
 from fleet.supervisor.desk import Desk
 from fleet.supervisor.git import Git
 from fleet.supervisor.log import Log
-from fleet.supervisor.worktree import Worktree
-from fleet.taskdir import Home
+from fleet.taskdir import Home, worktree_json
 from fleet.taskdir.lock import locked
+from fleet.taskdir.worktree_json import Worktree
 
 #: How often all of it is looked through, in seconds, and how many tasks at one time.
 _ROUND = 3600.0
@@ -98,7 +98,7 @@ def tidy(home: Home, ids: Sequence[str], tasks: Sequence[Task], now: datetime) -
 
 def tidy_worktree(home: Home, task: Task, now: datetime) -> list[str]:
     """Put what a closed task left uncommitted on its branch, and remove its worktree."""
-    tree = worktree.read(home, task.id)
+    tree = worktree_json.read(home, task.id)
     if tree is None or not tree.made:
         return []
     # The lock of the task's runs: one that is opened again meanwhile waits for us.
@@ -110,20 +110,20 @@ def tidy_worktree(home: Home, task: Task, now: datetime) -> list[str]:
         if origin is None:
             return [f"{task.id}: its worktree stays: {tree.repository} is no repository any more"]
         git = Git(origin, time.monotonic() + _LIMIT)
-        if tree.exists and not tree.removing:
+        if worktree.exists(tree) and not tree.removing:
             why, commit = _settled(tree, task, now)
             if commit:
                 text = f"committed to {tree.branch} what was left uncommitted: {commit[:12]}"
                 said.append(f"{task.id}: {text}")
             if why:
                 return said
-            tree = worktree.write(home, task.id, structs.replace(tree, removing=True))
+            tree = worktree_json.write(home, task.id, structs.replace(tree, removing=True))
         if tree.removing:
             worktree.remove(git, tree)
             said.append(f"{task.id}: worktree removed, its work is on {tree.branch}")
             # The record stays: a task that is opened again goes on from its branch.
             gone = structs.replace(tree, removing=False, set_up=False)
-            worktree.write(home, task.id, gone)
+            worktree_json.write(home, task.id, gone)
         return said
 
 

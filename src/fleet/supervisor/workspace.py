@@ -16,9 +16,9 @@ from fleet.supervisor import held, repository, siblings, worktree
 from fleet.supervisor.base import INDEX, record_base
 from fleet.supervisor.pruning import KEPT_RUNS, drop_snapshots
 from fleet.supervisor.setup import set_up
-from fleet.supervisor.worktree import Worktree
-from fleet.taskdir import Home
+from fleet.taskdir import Home, worktree_json
 from fleet.taskdir.rundir import next_number
+from fleet.taskdir.worktree_json import Worktree
 
 
 class Order(Struct, frozen=True, kw_only=True):
@@ -110,7 +110,7 @@ def _isolated(order: Order, task_dir: Path, abandon: threading.Event) -> Workspa
     tree = worktree.ready(home, task_id, order.cwd)
     cwd = _inside(tree, order.cwd)
     os.makedirs(cwd, exist_ok=True)  # noqa: PTH103 - git holds no empty directory
-    place = task_dir / worktree.FOLDER
+    place = task_dir / worktree_json.FOLDER
     if not tree.set_up:
         project = _project(tree, order.project)
         where = _inside(tree, project)
@@ -119,7 +119,7 @@ def _isolated(order: Order, task_dir: Path, abandon: threading.Event) -> Workspa
         )
         if not ended:
             return None
-        worktree.write(home, task_id, structs.replace(tree, set_up=True))
+        worktree_json.write(home, task_id, structs.replace(tree, set_up=True))
     return Workspace(cwd=cwd, base=_recorded(order, cwd, task_dir, tree.repository))
 
 

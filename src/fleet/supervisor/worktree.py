@@ -13,73 +13,23 @@ from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-import msgspec
-from msgspec import Struct, structs
+from msgspec import structs
 
-from fleet.errors import FleetError, InvalidTask
+from fleet.errors import FleetError
 from fleet.supervisor import repository
 from fleet.supervisor.base import ref_word
 from fleet.supervisor.git import Git, GitFailed
 from fleet.supervisor.repository import Repository
 from fleet.supervisor.setup import begin_anew
 from fleet.taskdir import Home
-from fleet.taskdir.atomic import write_atomically
-from fleet.taskdir.plain import read_plain
+from fleet.taskdir.worktree_json import FOLDER, Worktree, read, write
 
-#: In the task's directory: the record, and what the set-up commands printed.
-FOLDER = "worktree"
-_RECORD = "worktree.json"
-_LARGEST = 1 << 16
 #: Seconds to check out a large repository.
 LIMIT = 300.0
 #: Held while git changes the worktrees of a repository, by the directory that it keeps.
 _BUSY: dict[str, threading.Lock] = {}
 #: What a git that was killed leaves behind, and no other git goes past.
 _LOCKS = ("index.lock", "HEAD.lock", "ORIG_HEAD.lock")
-
-
-class Worktree(Struct, frozen=True, kw_only=True):
-    """A task's worktree, as it was meant: the content of worktree.json."""
-
-    path: str
-    #: The top of the working tree that the task names, and the commit that it stood at.
-    repository: str
-    commit: str
-    #: Without `refs/heads/`.
-    branch: str
-    #: It was made whole once.
-    made: bool = False
-    #: The project's set-up commands have succeeded in it.
-    set_up: bool = False
-    #: Its task is closed, all that it held is on its branch, and it is about to be removed.
-    removing: bool = False
-
-    @property
-    def ref(self) -> str:
-        return f"refs/heads/{self.branch}"
-
-    @property
-    def exists(self) -> bool:
-        """Its directory is there, and is a working tree."""
-        found = repository.find(self.path)
-        return found is not None and found.root == os.path.realpath(self.path)
-
-
-def read(home: Home, task_id: str) -> Worktree | None:
-    """The worktree that was made, or begun, for a task."""
-    try:
-        data = read_plain(_file(home, task_id), _LARGEST)
-        return msgspec.json.decode(data, type=Worktree) if data else None
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        path = _file(home, task_id)
-        raise InvalidTask(f"{path} is damaged: {error}", hint="Move it away to go on.") from error
-
-
-def write(home: Home, task_id: str, worktree: Worktree) -> Worktree:
-    file = _file(home, task_id)
-    file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    write_atomically(file, msgspec.json.encode(worktree))
-    return worktree
 
 
 def ready(home: Home, task_id: str, cwd: str) -> Worktree:
@@ -94,7 +44,7 @@ def ready(home: Home, task_id: str, cwd: str) -> Worktree:
         begin_anew(home.task(task_id) / FOLDER)
         _add(git, worktree)
         return write(home, task_id, structs.replace(worktree, made=True))
-    if worktree.exists and not worktree.removing:
+    if exists(worktree) and not worktree.removing:
         _unlock(worktree)
         return worktree
     if worktree.removing:  # the task was opened again before it was gone
@@ -102,6 +52,12 @@ def ready(home: Home, task_id: str, cwd: str) -> Worktree:
     begin_anew(home.task(task_id) / FOLDER)
     _attach(git, worktree)
     return write(home, task_id, structs.replace(worktree, set_up=False, removing=False))
+
+
+def exists(worktree: Worktree) -> bool:
+    """Its directory is there, and is a working tree."""
+    found = repository.find(worktree.path)
+    return found is not None and found.root == os.path.realpath(worktree.path)
 
 
 def _repository(cwd: str) -> Repository:
@@ -207,7 +163,3 @@ def standing(git: Git, ref: str) -> str:
         return git.line("rev-parse", "--quiet", "--verify", ref)
     except GitFailed:
         return ""
-
-
-def _file(home: Home, task_id: str) -> Path:
-    return home.task(task_id) / FOLDER / _RECORD
