@@ -97,7 +97,7 @@ def shown_settings(settings: Settings) -> Iterator[tuple[str, str]]:
     for name in ("verify", "pins", "scope", "needs"):
         for value in getattr(settings, name) or ():
             yield name, value
-    limits: dict[str, Any] = msgspec.to_builtins(settings.limits)
+    limits: dict[str, Any] = msgspec.to_builtins(settings.limits) or {}
     yield from ((f"max {name}", f"{value:g}") for name, value in limits.items())
 
 
@@ -137,7 +137,7 @@ def _needs(given: Given) -> tuple[str, ...] | None:
     return None if needs is None else tuple(check_need(need) for need in needs)
 
 
-def _limits(last: Mapping[str, str]) -> LimitWishes:
+def _limits(last: Mapping[str, str]) -> LimitWishes | None:
     wishes: dict[str, Any] = {}
     for flag, (name, read) in _READERS.items():
         if flag in last:
@@ -145,7 +145,7 @@ def _limits(last: Mapping[str, str]) -> LimitWishes:
                 wishes[name] = read(last[flag])
             except BadInput as error:
                 raise BadInput(f"--{flag}: {error.message}", hint=error.hint) from None
-    return LimitWishes(**wishes)
+    return LimitWishes(**wishes) if wishes else None
 
 
 def _here() -> str:

@@ -76,7 +76,7 @@ class Settings(Struct, frozen=True, kw_only=True, omit_defaults=True):
     isolation: Isolation | None = None
     #: What the agent must have from its start on; None inherits.
     needs: tuple[str, ...] | None = None
-    limits: LimitWishes = LimitWishes()
+    limits: LimitWishes | None = None
 
 
 class Task(Struct, frozen=True, kw_only=True):

@@ -36,6 +36,7 @@ class Ruled(Struct, frozen=True, kw_only=True):
 def policy_of(config: Config, settings: Settings, cwd: str) -> Ruled:
     """What the runs of a task with these settings are held to."""
     project = config.project(cwd)
+    wishes = settings.limits or LimitWishes()
     asked = {
         name: getattr(settings, name)
         for name in ("expect", "verify", "pins", "scope", "isolation", "needs")
@@ -51,9 +52,9 @@ def policy_of(config: Config, settings: Settings, cwd: str) -> Ruled:
         tripwire=cast("Tripwire", _value(config, project, "tripwire")),
         setup=project.setup,
         needs=project.needs if settings.needs is None else settings.needs,
-        limits=_limits(config, project, settings.limits),
+        limits=_limits(config, project, wishes),
     )
-    limits = {name for name in KEY_OF if getattr(settings.limits, name) is not None}
+    limits = {name for name in KEY_OF if getattr(wishes, name) is not None}
     return Ruled(policy=policy, own=frozenset({*asked, *limits}))
 
 
