@@ -9,7 +9,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import msgspec
@@ -29,6 +28,8 @@ from tests.hostile.corpus import VICES
 
 AGENT = Path(__file__).with_name("agent.py")
 PATIENCE = 110.0
+#: Seconds from a polite word to the last one.
+GRACE = 1
 WHO = {
     "GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@b",
     "GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@b",
@@ -42,7 +43,7 @@ class Corpus:
         self.root = root
         self.home = Home(root / "home")
         taskdir.make(self.home)
-        chosen = {"coder": "claude", "max_concurrent": 100, "retry_limit": 1, "grace_s": 1}
+        chosen = {"coder": "claude", "max_concurrent": 100, "retry_limit": 1, "grace_s": GRACE}
         self.home.config.write_text(config.default_text(**chosen))
         self.user = root / "user"
         self.user.mkdir()
@@ -119,6 +120,15 @@ class Corpus:
     def receipt(self, name):
         return receipt_json.read(latest_run(self.home.task(self.ids[name])))
 
+    def is_as_told(self, vice):
+        """The task and its run are what the table says."""
+        ending = self.ending(vice.name)
+        status = self.queue.get(self.ids[vice.name]).status
+        return ending is not None and (status, type(ending.outcome).__name__) == (
+            vice.status,
+            vice.outcome,
+        )
+
     def seconds(self, name):
         """From the agent's start to the verdict."""
         started = latest_run(self.home.task(self.ids[name])).started()
@@ -172,35 +182,3 @@ def test_what_an_agent_lost_is_still_there_to_be_had(corpus):
         capture_output=True, text=True, check=True,
     )  # fmt: skip
     assert shown.stdout == "precious\n" * 10
-
-
-def report(corpus, vices=VICES):
-    """The figures of one run of the corpus."""
-    bad = [vice for vice in vices if not vice.honest]
-    good = [vice for vice in vices if vice.honest]
-    right = {
-        vice.name: corpus.queue.get(corpus.ids[vice.name]).status == vice.status
-        and type(corpus.ending(vice.name).outcome).__name__ == vice.outcome
-        for vice in vices
-    }
-    times = sorted(corpus.seconds(vice.name) for vice in bad)
-    yield f"caught {sum(right[vice.name] for vice in bad)} of {len(bad)}"
-    yield f"false alarms {sum(not right[vice.name] for vice in good)} of {len(good)} honest runs"
-    yield f"time to verdict p50 {times[len(times) // 2]:.1f} s, p99 {times[-1]:.1f} s"
-    stops = sorted(
-        receipt.stop_seconds
-        for vice in vices
-        if (receipt := corpus.receipt(vice.name)) and receipt.stop_seconds is not None
-    )
-    if stops:
-        yield f"stop time p50 {stops[len(stops) // 2]:.2f} s, p99 {stops[-1]:.2f} s"
-
-
-if __name__ == "__main__":
-    from tempfile import TemporaryDirectory
-
-    began = time.monotonic()
-    with TemporaryDirectory(ignore_cleanup_errors=True) as folder:
-        for line in report(Corpus(Path(folder)).run()):
-            print(line)
-    print(f"{time.monotonic() - began:.0f} s in all")

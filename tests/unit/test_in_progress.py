@@ -34,6 +34,7 @@ LEASED = {"lease_owner": "us", "lease_until": THEN, "status": "in_progress"}
         (RUNNING, STARTED, "Stopped", True, "stopping"),
         (RUNNING, STARTED, "ContextFull", False, "stopping"),
         (ENDED, STARTED, "", True, "settling"),
+        (ENDED, STARTED, "Verifying", True, "verifying"),
         (ENDED, STARTED, "", False, "waiting"),
         (None, None, "", True, "starting"),
         (None, None, "", False, "waiting"),

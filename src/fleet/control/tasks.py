@@ -34,6 +34,8 @@ Doing = Literal[
     #: The run is over, or not begun, and the supervisor is about to act on it.
     "starting",
     "settling",
+    #: The run is over, and what it left is looked at: the repository, the verify commands.
+    "verifying",
     #: The agent works and nobody looks after it; a new supervisor adopts it.
     "unsupervised",
     #: Nothing lives, and nothing happens before a supervisor starts.
@@ -182,6 +184,8 @@ def doing_of(task: Task, sight: Sight) -> tuple[Doing, str]:
             return "unsupervised", "a new supervisor adopts it: fleet run"
         case Running():
             return "running", _unusual(sight.progress)
+        case Ended() if sight.supervised and sight.ending == "Verifying":
+            return "verifying", "its claim is checked"
         case Ended() if sight.supervised:
             return "settling", "it ended"
         case Ended():

@@ -207,12 +207,18 @@ class Live:
             tokens=reading.usage.total,
             cost_usd=reading.cost_usd,
             last_event_at=self.last_event_at,
-            doing=type(self.verdict).__name__ if self.verdict else "",
+            doing=self._doing,
             rung=self.stand.rung,
             why=self.stand.why,
             until=self.until,
             near=self.near,
         )
+
+    @property
+    def _doing(self) -> str:
+        if self.looking is not None:
+            return "Verifying"
+        return type(self.verdict).__name__ if self.verdict else ""
 
     def publish(self) -> None:
         """Leave word for `fleet tasks`, if there is news. Not durable: it can be read again."""
