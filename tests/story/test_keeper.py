@@ -353,3 +353,23 @@ def test_a_keeper_may_die_anywhere(stage, monkeypatch, point, state):
     assert witness[-2:] == ["begin", "end"]
     if state is process.NeverStarted:
         assert witness == ["begin", "end"]
+
+
+def test_a_keeper_ends_its_agent_when_its_time_is_up(stage):
+    """By itself, with the run's grace, and on record; whoever ends in time is not touched."""
+    _, ending = stage.play(*fake("stubborn.sh"), time_limit=0.5)
+    assert (ending.stop, ending.signal) == ("timeout", 9)
+    assert 0.5 <= ending.seconds < PATIENCE
+    _, ending = stage.play("true", time_limit=60.0)
+    assert (ending.stop, ending.code) == (None, 0)
+
+
+def test_a_stop_after_its_time_was_up_leaves_the_grace(stage):
+    """A supervisor that comes a moment later does not take it away."""
+    run = stage.run(*fake("polite.sh"), grace=60.0, time_limit=1.0)
+    child = stage.start(run)
+    wait_for_output(run, "ready")
+    wait_for_output(run, "bye")
+    process.stop(run)
+    assert child.wait(PATIENCE)
+    assert process.state_of(run).exit.code == 0

@@ -33,8 +33,6 @@ LOCK_FD = 99
 BUSY, SETTLED = 75, 76
 #: Seconds of killing before it says what cannot be killed, and ends.
 PATIENCE = 10.0
-#: Seconds of no limit: more than some systems take would be an error.
-FOR_EVER = 9e7
 WAKE = (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGALRM)
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
 
@@ -117,7 +115,7 @@ class Tree:
     def keep(self) -> Found:
         """Wait until nothing is left, or nothing more can be done; then whoever is left."""
         asked, sweeping, give_up = 0, False, float("inf")
-        time_up = self.began[1] + (self.spec.get("time_limit") or FOR_EVER)
+        time_up = self.began[1] + (self.spec.get("time_limit") or 9e7)  # no timer takes more
         while self.reap() and (now := time.monotonic()) < give_up:
             if asked in (signal.SIGTERM, signal.SIGINT):
                 self.obey(now=asked == signal.SIGINT or self.stop in ("graceful", "now"))

@@ -1,0 +1,36 @@
+"""No recorded run of a real CLI is ended by the ladder on the way, whatever became of it."""
+
+import pytest
+
+from fleet.coders import make
+from fleet.coders.reading import Reading
+from fleet.coders.trail import Trail
+from fleet.schemas import Limits
+from fleet.supervisor.ladder import Patience, Seen, stand
+from fleet.supervisor.limits import Used, exceeded
+from tests.streams import READ_AT, lines, recorded
+
+RUNS = [(cli, name) for cli in ("claude", "codex") for name in recorded(cli)]
+
+
+@pytest.mark.parametrize(("cli", "name"), RUNS, ids=[f"{cli}-{name}" for cli, name in RUNS])
+def test_no_honest_run_is_ended_while_it_talks(cli, name):
+    """After each of its events, with the limits that fleet ships with."""
+    coder, reading, trail = make(cli), Reading(), Trail()
+    for line in lines(cli, name):
+        event = coder.read(line, READ_AT)
+        if event is None:
+            continue
+        reading.add(event)
+        trail.add(event)
+        seen = Seen(
+            silent=0.0,
+            begun=True,
+            open=tuple(trail.open.values()),
+            asks=trail.asks,
+            repeats=trail.repeated_errors,
+            ended=reading.terminal is not None,
+        )
+        assert stand(seen, Limits(), Patience()).rung == "fine"
+        used = Used(turns=reading.turns, tokens=reading.usage.total, cost=reading.cost_usd or 0)
+        assert exceeded(used, Limits()) is None
