@@ -21,6 +21,8 @@ from tests.story.scene import processes_of
 
 #: The task of every test: a script has to name it before it is made.
 TASK = "fleet-abc"
+#: What every permission allows, and fleet takes for work.
+WORK = Shell(command="touch a.txt")
 CLOSE = Shell(command=f'bd close {TASK} --reason "wrote it"')
 MODELS = {"claude": "sonnet", "codex": "gpt-5"}
 

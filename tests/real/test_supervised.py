@@ -2,7 +2,7 @@
 
 import time
 
-from tests.real.house import CLOSE, TASK, hear
+from tests.real.house import CLOSE, TASK, WORK, hear
 from tests.real.test_claude import error, windows
 from tests.scripted_model import Call, Refuse, Say, ScriptedModel, Shell, Tokens
 
@@ -77,7 +77,7 @@ def test_a_denied_tool_is_named_with_the_setting(house):
 def test_a_full_context_goes_on_in_a_fresh_session(house):
     """No attempt is counted; the second session closes the task."""
     note = Shell(command=f"bd show {TASK}", tokens=Tokens(fresh=1000, cached=190_000))
-    with ScriptedModel(note, Shell(command="bd ready"), CLOSE, Say(text="Done.")) as model:
+    with ScriptedModel(note, WORK, CLOSE, Say(text="Done.")) as model:
         here = house("claude", model)
         here.create("claude")
         here.fleet("run", "--until-idle")

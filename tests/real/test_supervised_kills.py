@@ -38,7 +38,7 @@ def test_a_killed_supervisor_is_followed_by_one_that_adopts(house, gate, second_
         second = here.supervise("--until-idle")
         hear(second, "adopted run 1")
         second_gate.open()
-        hear(second, "closed: closed by its agent")
+        hear(second, "closed: verified")
         assert second.wait(30) == 0
 
         assert here.task()["status"] == "closed"
@@ -71,18 +71,16 @@ def test_an_agent_killed_with_its_keeper_is_lost_and_its_work_goes_on(
         kill_run(run)
         if not supervised:
             supervisor = here.supervise("--until-idle")
-        hear(supervisor, "closed: closed by its agent")
+        hear(supervisor, "closed: verified")
         assert supervisor.wait(30) == 0
 
         first = here.ending(1)
         assert first["outcome"] == {"type": "Lost", "why": "its keeper was killed"}
         assert (first["counts"], first["attempts"]) == (True, 1)
         assert run.exit() is None
-        prompt = str(model.requests[2])
-        assert "How the last run ended" in prompt
-        assert "lost: its keeper was killed" in prompt
+        assert "lost: its keeper was killed" in str(model.requests[2])
         assert (here.project / "found.md").read_text() == "half is done\n"
         assert here.ending(2)["outcome"]["type"] == "Finished"
         assert here.task()["status"] == "closed"
-        assert here.task()["close_reason"] == "wrote it [run 2]"
+        assert here.task()["close_reason"].startswith("wrote it [run 2")
         assert here.alive() == []

@@ -6,6 +6,7 @@ import pytest
 
 from tests.real.house import CLOSE, Gate, hear, kill_run
 from tests.scripted_model import Say, ScriptedModel, Shell, Stall, Tokens
+from tests.story.stage import wait_for_output
 
 both = pytest.mark.parametrize("coder", ["claude", "codex"])
 #: One answer of the scripted model, in tokens.
@@ -27,6 +28,7 @@ def test_a_session_goes_on_where_it_was_cut_off(house, gate, coder):
         here.create(coder)
         supervisor = here.supervise("--until-idle")
         gate.reached()
+        wait_for_output(here.runs[0], gate.command)
         kill_run(here.runs[0])
         assert supervisor.wait(90) == 0
 
@@ -71,6 +73,7 @@ def test_a_session_that_is_gone_is_begun_afresh_and_costs_nothing(house, gate, c
         here.create(coder)
         supervisor = here.supervise()
         gate.reached()
+        wait_for_output(here.runs[0], gate.command)
         kill_run(here.runs[0])
         hear(supervisor, "released: lost")
         supervisor.kill()

@@ -179,12 +179,17 @@ def test_what_failed_comes_first_with_what_it_printed():
 @pytest.mark.parametrize(
     ("command", "talk"),
     [
-        ("bd close fleet-a --reason 'x; y'", False),  # who hides behind quotes is not worth it
+        ("bd close fleet-a --reason 'x; y'", True),
         ("bd close fleet-a --reason done", True),
+        ("/bin/bash -lc 'bd close fleet-a --reason \"all done\"'", True),
+        ("bd show fleet-a; bd close fleet-a", True),
+        ("/bin/bash -c 'bd show fleet-a > notes.md'", False),
+        ("bash -c 'make test && bd close fleet-a'", False),
+        ('bd close fleet-a --reason "$(make test)"', False),
         ("fleet bd show fleet-a", True),
         ("bd close fleet-a && make", False),
         ("make test", False),
-        ("bd close 'unbalanced", False),
+        ("./fleet --help", False),
         ("", False),
     ],
 )

@@ -7,13 +7,13 @@ silent, and rules about what had to be there still bind.
 """
 
 import re
-import shlex
 from collections.abc import Callable, Iterator
 
 from msgspec import Struct
 
 from fleet.schemas import Finding, Receipt
 from fleet.schemas.policy import ARTIFACT
+from fleet.supervisor import shell_words
 
 #: Commands of the protocol: with these an agent talks of its work, and does none.
 _TALK = ("bd", "fleet")
@@ -238,11 +238,8 @@ def findings(seen: Seen) -> tuple[Finding, ...]:
 
 
 def is_talk(command: str) -> bool:
-    """The command does nothing but talk to the tracker."""
-    try:
-        words = shlex.split(command, comments=True)
-    except ValueError:
-        return False
-    if not words or words[0] not in _TALK:
-        return False
-    return not any(mark in command for mark in ("&&", "||", ";", "|", "`", "$(", "\n"))
+    """The command does nothing but talk to the tracker, however many shells are around it."""
+    simple = list(shell_words.commands(command))
+    return bool(simple) and all(
+        each.words and each.words[0] in _TALK and not each.writes for each in simple
+    )
