@@ -1,6 +1,7 @@
 """Sessions that are carried on: real CLIs that were cut off, and know of it in the next run."""
 
 import shutil
+import time
 
 import pytest
 
@@ -17,6 +18,14 @@ def gate(tmp_path):
     return Gate(tmp_path)
 
 
+def until_told(house, command):
+    """Wait for the stream: a CLI may start a command before it tells of it."""
+    end = time.monotonic() + 30
+    while not any(command in str(event) for event in house.events("tool_use")):
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
 @both
 def test_a_session_goes_on_where_it_was_cut_off(house, gate, coder):
     """Once: with its memory, the call that was open, and only its own tokens counted."""
@@ -27,6 +36,7 @@ def test_a_session_goes_on_where_it_was_cut_off(house, gate, coder):
         here.create(coder)
         supervisor = here.supervise("--until-idle")
         gate.reached()
+        until_told(here, gate.command)
         kill_run(here.runs[0])
         assert supervisor.wait(90) == 0
 
