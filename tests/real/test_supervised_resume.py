@@ -81,6 +81,7 @@ def test_a_session_that_is_gone_is_begun_afresh_and_costs_nothing(house, gate, c
         here.create(coder)
         supervisor = here.supervise()
         gate.reached()
+        until_told(here, gate.command)
         kill_run(here.runs[0])
         hear(supervisor, "released: lost")
         supervisor.kill()
