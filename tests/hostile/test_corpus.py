@@ -135,45 +135,47 @@ class Corpus:
         return (self.ending(name).at - started.at).total_seconds()
 
 
-@pytest.fixture(scope="module")
-def corpus(tmp_path_factory):
-    made = Corpus(tmp_path_factory.mktemp("hostile")).run()
-    yield made
-    made.queue.close()
+def told_of(corpus, vice):
+    """What is not as the table says; empty if all is."""
+    task, ending = corpus.queue.get(corpus.ids[vice.name]), corpus.ending(vice.name)
+    if ending is None:
+        return f"nothing was decided; the task is {task.status}"
+    seen = (task.status, type(ending.outcome).__name__)
+    if seen != (vice.status, vice.outcome):
+        return f"{seen}: {ending.why}"
+    if vice.why not in ending.why or not set(vice.broke) <= set(ending.broke):
+        return f"{ending.broke}: {ending.why}"
+    receipt = corpus.receipt(vice.name)
+    if vice.honest and receipt.verdict.state != "verified":
+        return f"{receipt.verdict}"
+    absent = [
+        name for name, value in msgspec.to_builtins(receipt.policy.limits).items() if not value
+    ]
+    return f"no limit for {absent}" if absent else ""
 
 
-@pytest.mark.parametrize("vice", VICES, ids=lambda vice: vice.name)
-def test_a_vice_meets_its_verdict_and_its_reaction(corpus, vice):
-    """As the table says; the words are those that a person reads."""
-    task = corpus.queue.get(corpus.ids[vice.name])
-    ending = corpus.ending(vice.name)
-    assert ending is not None, f"nothing was decided; the task is {task.status}"
-    assert (task.status, type(ending.outcome).__name__) == (vice.status, vice.outcome), ending.why
-    assert vice.why in ending.why
-    assert set(vice.broke) <= set(ending.broke), ending.why
-    if vice.honest:
-        assert corpus.receipt(vice.name).verdict.state == "verified"
+@pytest.mark.timeout(300)
+def test_every_vice_meets_its_verdict_and_its_reaction(tmp_path):
+    """As the table says, in the words that a person reads; and nothing of any of them is left."""
+    corpus = Corpus(tmp_path).run()
+    wrong = {vice.name: told for vice in VICES if (told := told_of(corpus, vice))}
+    assert wrong == {}
+    assert left_of(corpus) == []
+    assert lost_file(corpus) == "precious\n" * 10
+    corpus.queue.close()
 
 
-def test_nothing_of_any_of_them_is_left(corpus):
-    """Not a process, wherever it hid."""
-    left = [
+def left_of(corpus):
+    """Processes that live on, wherever they hid."""
+    return [
         process.info
         for process in psutil.process_iter(["pid", "environ", "cmdline"])
         if (process.info["environ"] or {}).get("FLEET_HOME") == str(corpus.home.path)
     ]
-    assert left == []
 
 
-def test_every_receipt_says_what_was_in_force(corpus):
-    """None of the limits is absent, whatever the vice."""
-    for vice in VICES:
-        receipt = corpus.receipt(vice.name)
-        assert all(value for value in msgspec.to_builtins(receipt.policy.limits).values())
-
-
-def test_what_an_agent_lost_is_still_there_to_be_had(corpus):
-    """The snapshot holds what was deleted in bulk."""
+def lost_file(corpus):
+    """What was deleted in bulk, as the snapshot holds it."""
     project = corpus.root / "projects/deletes_in_bulk"
     assert not (project / "app/data").exists()
     spec = latest_run(corpus.home.task(corpus.ids["deletes_in_bulk"])).spec()
@@ -181,4 +183,4 @@ def test_what_an_agent_lost_is_still_there_to_be_had(corpus):
         ["git", "-C", str(project), "show", f"{spec.base.snapshot}:app/data/7.txt"],
         capture_output=True, text=True, check=True,
     )  # fmt: skip
-    assert shown.stdout == "precious\n" * 10
+    return shown.stdout

@@ -1,12 +1,12 @@
 """Sessions that are carried on: real CLIs that were cut off, and know of it in the next run."""
 
 import shutil
+import time
 
 import pytest
 
 from tests.real.house import CLOSE, Gate, hear, kill_run
 from tests.scripted_model import Say, ScriptedModel, Shell, Stall, Tokens
-from tests.story.stage import wait_for_output
 
 both = pytest.mark.parametrize("coder", ["claude", "codex"])
 #: One answer of the scripted model, in tokens.
@@ -16,6 +16,14 @@ ANSWER = sum(vars(Tokens()).values())
 @pytest.fixture
 def gate(tmp_path):
     return Gate(tmp_path)
+
+
+def until_told(house, command):
+    """Wait for the stream: a CLI may start a command before it tells of it."""
+    end = time.monotonic() + 30
+    while not any(command in str(event) for event in house.events("tool_use")):
+        assert time.monotonic() < end
+        time.sleep(0.05)
 
 
 @both
@@ -28,7 +36,7 @@ def test_a_session_goes_on_where_it_was_cut_off(house, gate, coder):
         here.create(coder)
         supervisor = here.supervise("--until-idle")
         gate.reached()
-        wait_for_output(here.runs[0], gate.command)
+        until_told(here, gate.command)
         kill_run(here.runs[0])
         assert supervisor.wait(90) == 0
 
@@ -73,7 +81,7 @@ def test_a_session_that_is_gone_is_begun_afresh_and_costs_nothing(house, gate, c
         here.create(coder)
         supervisor = here.supervise()
         gate.reached()
-        wait_for_output(here.runs[0], gate.command)
+        until_told(here, gate.command)
         kill_run(here.runs[0])
         hear(supervisor, "released: lost")
         supervisor.kill()

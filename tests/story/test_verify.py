@@ -157,3 +157,17 @@ def test_the_receipt_is_shown(tmp_path):
     missing = scene.fleet("task", task_id, "receipt", "--run", "9")
     assert missing.returncode != 0
     assert "no run 9" in missing.stderr
+
+
+def test_the_brake_ends_what_verifies_too(tmp_path):
+    """At once, with the task left to a person and nothing believed."""
+    scene = Scene(tmp_path)
+    task_id = scene.add(verify=("touch began; sleep 300 & echo $! > left; wait",))
+    supervisor = scene.supervise()
+    until((scene.project / "left").exists)
+    assert scene.fleet("stop", "--all", "--now").returncode == 0
+    until(lambda: scene.status(task_id) == "blocked")
+    assert "stopped by" in scene.task(task_id).notes
+    assert not psutil.pid_exists(int((scene.project / "left").read_text()))
+    supervisor.send_signal(signal.SIGTERM)
+    assert supervisor.wait(PATIENCE) == 0

@@ -85,7 +85,7 @@ def test_a_session_is_carried_on_only_by_whose_it_is():
     assert session_to_carry_on(ended(Lost(), session_id=""), CLAUDE) is None
     assert session_to_carry_on(ended(Lost(), coder=""), CLAUDE) is None
     assert session_to_carry_on(None, CLAUDE) is None
-    assert session_to_carry_on(ended(LIMIT, tool_calls=0), CLAUDE) is None
+    assert session_to_carry_on(ended(Lost(), tool_calls=0), CLAUDE) is None
 
 
 def test_the_next_agent_is_told_what_not_to_repeat():

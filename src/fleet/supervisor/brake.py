@@ -21,6 +21,7 @@ from fleet.schemas import Stopped
 from fleet.supervisor import identity, verdict
 from fleet.supervisor.identity import Row
 from fleet.supervisor.sole import supervisor_of
+from fleet.supervisor.verify import FOLDER as VERIFY
 from fleet.taskdir import Home
 from fleet.taskdir.atomic import write_atomically
 from fleet.taskdir.rundir import ProcessId, Run, newest_first
@@ -125,6 +126,7 @@ def brake(
     began = time.monotonic()
     prefix = f"{owner}." if only is None else f"{owner}.{only}."
     targets: dict[str, _Target] = {}
+    _end_commands(home, owner, by, only)
     while True:
         found = {mark: _others(rows) for mark, rows in identity.bearers(prefix).items()}
         found = {mark: rows for mark, rows in found.items() if rows}
@@ -143,6 +145,22 @@ def brake(
             break
         _wait(targets.values())
     return [_told_of(target, time.monotonic() - began) for target in targets.values()]
+
+
+def _end_commands(home: Home, owner: str, by: str, only: str | None) -> None:
+    """End what verifies a run that is over; its claim stays as it is, and nobody believes it."""
+    for mark, found in identity.bearers(f"{VERIFY}.{owner}.").items():
+        of_run = mark.removeprefix(f"{VERIFY}.").rpartition(".")[0]
+        task_id = of_run.removeprefix(f"{owner}.").rpartition(".")[0]
+        if only not in (None, task_id):
+            continue
+        _leave_word(_run_of(home, task_id, of_run), by)
+        rows = _others(found)
+        pids = {row.who.pid for row in rows}
+        for row in rows:
+            if row.parent not in pids:  # its keeper, or what a dead one left
+                identity.send(row.who, signal.SIGINT)
+                identity.send(row.who, signal.SIGCONT)
 
 
 def _press(target: _Target, rows: list[Row], spent: float, *, now: bool) -> None:

@@ -45,6 +45,19 @@ class Case(Struct, frozen=True, kw_only=True):
 
 def look(case: Case, abandon: threading.Event) -> Findings:
     """Look at everything. Blocks; not for the loop's thread."""
+    try:
+        return _look(case, abandon)
+    except (FleetError, OSError, ValueError) as error:
+        # What an agent leaves behind can be anything; what cannot be looked at is not believed.
+        trouble = f"it could not be looked at: {type(error).__name__}: {error}"
+        wanted = case.policy.verify[:1] if case.claimed else ()
+        return Findings(
+            changes=Changes(base="", trouble=trouble) if case.base is not None else None,
+            checks=tuple(Check(command=command, trouble=trouble) for command in wanted),
+        )
+
+
+def _look(case: Case, abandon: threading.Event) -> Findings:
     if case.is_short:
         return Findings()
     # Before the commands: what they leave behind is not the agent's.

@@ -35,17 +35,19 @@ def was_cut_off(outcome: Outcome, tool_calls: int) -> bool:
     same end.
     """
     match outcome:
+        case Stopped(by=by) if by == TOLD:
+            return True
+        case _ if tool_calls == 0:
+            return False  # it has nothing to remember
         case Stalled(rung=rung):
             return rung in _WAITED
         case LimitExceeded(limit=limit):
             return limit == "time"
         case Failed(reason=reason):
             return reason in _CUT_OFF
-        case RateLimited():
-            return tool_calls > 0  # else there is nothing to remember
         case Stopped(by=by):
-            return by in (SHUTDOWN, TOLD)
-        case Lost():
+            return by == SHUTDOWN
+        case RateLimited() | Lost():
             return True
         case _:
             return False

@@ -15,7 +15,7 @@ from fleet.config import Config
 from fleet.queue.base import LeaseLost
 from fleet.schemas import Closed, Failed, Lease, RateLimited, Released, Stopped, Task
 from fleet.schemas.units import shown_span
-from fleet.supervisor import events
+from fleet.supervisor import events, verdict
 from fleet.supervisor.aside import Aside
 from fleet.supervisor.breaker import Breaker, Note, fault_of, spared
 from fleet.supervisor.cooling import Cooling
@@ -78,6 +78,8 @@ class Settling:
                 self._look_at(live, case)
                 return False
         found = live.found or Findings()
+        if found.abandoned and live.verdict is None:
+            live.verdict = verdict.read(live.run) or Stopped(by="whoever ended its verify command")
         if found.abandoned and isinstance(live.verdict, Stopped) and live.verdict.by in OURS:
             # Nothing was decided: the next supervisor finds the run as this one found it.
             text = f"{live.task_id}: left to be verified by the next supervisor"

@@ -83,11 +83,20 @@ def _check(
         if isinstance(keeper, Busy):
             return Check(command=command, trouble="another verify command of the run is at work")
         timed_out = keeper is not None and _see_out(keeper, limit, abandon)
-        if abandon.is_set():
+        if abandon.is_set() or (not timed_out and _was_stopped(attempt)):
             return None
         if (check := _told(attempt, command, timed_out=timed_out)) is not None:
             return check
     return Check(command=command, trouble=f"was lost {_TRIES} times")
+
+
+def _was_stopped(attempt: Run) -> bool:
+    """Somebody else ended it: the brake. It says nothing of the work."""
+    try:
+        ended = attempt.exit()
+    except InvalidTask:
+        return False
+    return ended is not None and ended.stop is not None
 
 
 def _see_out(keeper: Keeper, limit: float, abandon: threading.Event) -> bool:

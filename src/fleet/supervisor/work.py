@@ -44,6 +44,8 @@ from fleet.taskdir.rundir import Run, latest_run
 _SOON, _LATER = 0.02, 1.0
 #: How long starting may keep the loop from everything else, in seconds.
 _SLICE = 0.02
+#: How many runs are verified at once.
+_CHECKS = 64
 
 
 class Unclear(Struct):
@@ -81,7 +83,10 @@ class Work:
         self.cooling = Cooling(home.path)
         self.breaker = Breaker(home.path)
         self._telling = Telling(log, clock)
-        self._settling = Settling(self.cooling, self.breaker, desk, aside, log, clock)
+        # Hands of their own: what verifies may take its time, and nobody else shall wait for it.
+        checking = Aside(_CHECKS)
+        selector.register(checking, selectors.EVENT_READ, checking.deliver)
+        self._settling = Settling(self.cooling, self.breaker, desk, checking, log, clock)
         self.runs = Runs(
             selector, clock, ended=self._finish, vanished=self._lose_sight, failed=self._report
         )
