@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import subprocess
 import time
 
 import psutil
@@ -171,3 +172,72 @@ def test_the_brake_ends_what_verifies_too(tmp_path):
     assert not psutil.pid_exists(int((scene.project / "left").read_text()))
     supervisor.send_signal(signal.SIGTERM)
     assert supervisor.wait(PATIENCE) == 0
+
+
+def test_the_brake_tells_of_what_verified_and_gives_it_back(tmp_path):
+    """Also where no supervisor was there to hear: whoever settles it, settles it as stopped."""
+    scene = Scene(tmp_path)
+    task_id = scene.add(verify=("touch began; test -e go || sleep 300",))
+    first = scene.supervise()
+    until((scene.project / "began").exists)
+    os.kill(first.pid, signal.SIGKILL)
+    first.wait()
+    told = json.loads(scene.fleet("stop", "--all", "--now", "--json").stdout)
+    assert [run["task_id"] for run in told["runs"]] == [task_id]
+    second = scene.supervise()
+    until(lambda: scene.status(task_id) == "blocked")
+    assert "stopped by" in scene.task(task_id).notes
+    assert receipt(scene, task_id).verdict is None
+    (scene.project / "go").touch()
+    assert scene.fleet("resume", "--retry-stopped").returncode == 0
+    until(lambda: scene.status(task_id) == "closed")
+    second.send_signal(signal.SIGTERM)
+    assert second.wait(PATIENCE) == 0
+
+
+def test_what_a_shutdown_left_can_be_stopped_under_the_next_supervisor(tmp_path):
+    """And so can that supervisor."""
+    scene = Scene(tmp_path)
+    task_id = scene.add(verify=("echo x >> began; sleep 300",))
+    first = scene.supervise()
+    until((scene.project / "began").exists)
+    first.send_signal(signal.SIGINT)
+    assert first.wait(PATIENCE) == 0
+    second = scene.supervise()
+    until(lambda: (scene.project / "began").read_text() == "x\nx\n")
+    assert scene.fleet("stop", task_id).returncode == 0
+    assert scene.status(task_id) == "blocked"
+    second.send_signal(signal.SIGINT)
+    assert second.wait(PATIENCE) == 0
+
+
+def in_git(place):
+    who = ["-c", "user.name=a", "-c", "user.email=a@b"]
+    for words in (["init", "-q"], ["add", "-A"], ["commit", "-qm", "start"]):
+        subprocess.run(["git", "-C", str(place), *who, *words], check=True)
+
+
+def test_an_edited_exam_is_no_better_in_the_next_run(tmp_path):
+    """What was pinned is as the first run found it, however often the task is tried."""
+    scene = Scene(tmp_path, retry_limit=3)
+    (scene.project / "exam.sh").write_text("exit 1\n")
+    in_git(scene.project)
+    task_id = scene.add("tool script done end", verify=("sh exam.sh",), pins=("exam.sh",))
+    (scene.folder(task_id) / "script").write_text("echo exit 0 > exam.sh\n")
+    assert scene.supervise("--until-idle").wait(PATIENCE) == 0
+    assert scene.status(task_id) == "blocked"
+    found = [receipt(scene, task_id, number) for number in range(3)]
+    assert [each.verdict.findings[0].rule for each in found] == ["verify_failed"] * 3
+    assert [each.checks[0].restored for each in found] == [("exam.sh",)] * 3
+
+
+def test_a_change_of_an_earlier_run_is_a_change_of_the_task(tmp_path):
+    """The second run only has to say so."""
+    scene = Scene(tmp_path)
+    (scene.project / "a.txt").write_text("old\n")
+    in_git(scene.project)
+    task_id = scene.add("tool script end | tool done end", expect="change")
+    (scene.folder(task_id) / "script").write_text("echo new > a.txt\n")
+    assert scene.supervise("--until-idle").wait(PATIENCE) == 0
+    assert scene.status(task_id) == "closed"
+    assert len(scene.runs(task_id)) == 2

@@ -14,7 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from fleet.errors import FleetError
 from fleet.schemas import Stopped
@@ -126,7 +126,7 @@ def brake(
     began = time.monotonic()
     prefix = f"{owner}." if only is None else f"{owner}.{only}."
     targets: dict[str, _Target] = {}
-    _end_commands(home, owner, by, only)
+    commands = _end_commands(home, owner, by, only, patience)
     while True:
         found = {mark: _others(rows) for mark, rows in identity.bearers(prefix).items()}
         found = {mark: rows for mark, rows in found.items() if rows}
@@ -144,23 +144,61 @@ def brake(
         if spent >= longest + KEEPERS_TIME + patience:
             break
         _wait(targets.values())
-    return [_told_of(target, time.monotonic() - began) for target in targets.values()]
+    return [
+        *(_told_of(target, time.monotonic() - began) for target in targets.values()),
+        *commands,
+    ]
 
 
-def _end_commands(home: Home, owner: str, by: str, only: str | None) -> None:
-    """End what verifies a run that is over; its claim stays as it is, and nobody believes it."""
-    for mark, found in identity.bearers(f"{VERIFY}.{owner}.").items():
+def _end_commands(
+    home: Home, owner: str, by: str, only: str | None, patience: float
+) -> list[Braked]:
+    """End what verifies runs that are over; their claims stay as they are, and nobody believes
+    them.
+    """
+    began = time.monotonic()
+    ended: dict[str, Braked] = {}
+    while found := _commands(owner, only):
+        spent = time.monotonic() - began
+        for of_run, rows in found.items():
+            task_id = _task_of(of_run, owner)
+            run = _run_of(home, task_id, of_run)
+            left = tuple(row.who.pid for row in rows)
+            if of_run not in ended:
+                _leave_word(run, by)
+            number = run.number if run is not None else None
+            ended[of_run] = Braked(
+                task_id=task_id, run=number, gone=False, seconds=round(spent, 3), left=left
+            )
+            _end_tops(rows, kill=spent >= KEEPERS_TIME)
+        if spent >= KEEPERS_TIME + patience:
+            return list(ended.values())
+        time.sleep(_PAUSE / 4)
+    spent = round(time.monotonic() - began, 3)
+    return [structs.replace(each, gone=True, seconds=spent, left=()) for each in ended.values()]
+
+
+def _commands(owner: str, only: str | None) -> dict[str, list[Row]]:
+    """The processes that verify, by the mark of the run that they are about."""
+    found: dict[str, list[Row]] = {}
+    for mark, rows in identity.bearers(f"{VERIFY}.{owner}.").items():
         of_run = mark.removeprefix(f"{VERIFY}.").rpartition(".")[0]
-        task_id = of_run.removeprefix(f"{owner}.").rpartition(".")[0]
-        if only not in (None, task_id):
-            continue
-        _leave_word(_run_of(home, task_id, of_run), by)
-        rows = _others(found)
-        pids = {row.who.pid for row in rows}
-        for row in rows:
-            if row.parent not in pids:  # its keeper, or what a dead one left
-                identity.send(row.who, signal.SIGINT)
-                identity.send(row.who, signal.SIGCONT)
+        if only in (None, _task_of(of_run, owner)) and (others := _others(rows)):
+            found.setdefault(of_run, []).extend(others)
+    return found
+
+
+def _task_of(mark: str, owner: str) -> str:
+    return mark.removeprefix(f"{owner}.").rpartition(".")[0]
+
+
+def _end_tops(rows: list[Row], *, kill: bool) -> None:
+    """Ask the keepers, or what dead ones left; and what is still there then is killed."""
+    pids = {row.who.pid for row in rows}
+    for row in rows:
+        if kill or row.parent not in pids:
+            identity.send(row.who, signal.SIGKILL if kill else signal.SIGINT)
+            identity.send(row.who, signal.SIGCONT)
 
 
 def _press(target: _Target, rows: list[Row], spent: float, *, now: bool) -> None:

@@ -8,6 +8,7 @@ from msgspec import Struct, structs
 from fleet.config import Config
 from fleet.errors import InvalidTask
 from fleet.schemas import (
+    Base,
     Failed,
     Finished,
     LimitExceeded,
@@ -20,7 +21,7 @@ from fleet.schemas import (
 from fleet.schemas.units import shown_span
 from fleet.supervisor.artifacts import fingerprint
 from fleet.supervisor.evidence import findings
-from fleet.supervisor.history import Ending, history
+from fleet.supervisor.history import Ending, attempts_before, history
 from fleet.supervisor.judging import Case, Findings
 from fleet.supervisor.live import Damaged, Live, Over
 from fleet.supervisor.process import Ended, NeverStarted, Vanished
@@ -53,7 +54,28 @@ def case_of(live: Live, state: Over) -> Case:
     if isinstance(state, NeverStarted):
         base = None  # it has done nothing
     claimed = isinstance(outcome, Finished) and words.done is not None
-    return Case(run=live.run, cwd=cwd, policy=live.policy, base=base, claimed=claimed)
+    return Case(
+        run=live.run,
+        cwd=cwd,
+        policy=live.policy,
+        base=base,
+        first=_first_base(live.run) if live.policy.pins else None,
+        claimed=claimed,
+    )
+
+
+def _first_base(run: Run) -> Base | None:
+    """The repository as the first run of the series found it; what later ones find is its work."""
+    found = None
+    for before in attempts_before(run):
+        try:
+            base = before.spec().base
+        except InvalidTask:
+            break
+        if base is None or not base.snapshot:
+            break
+        found = base
+    return found
 
 
 def end_of(
@@ -66,7 +88,8 @@ def end_of(
     past = history(live.run.task_dir, before=live.run.number)
     progress = started and fingerprint(live.run.task_dir / "artifacts") != live.artifacts
     receipt = receipt_of(live, state, outcome, words, found)
-    judged = _judged(live, state, receipt, found)
+    verdict = _judged(live, state, receipt, found)
+    judged = verdict or Verdict()
     facts = Facts(
         task_id=live.task_id,
         run=live.run.number,
@@ -107,7 +130,7 @@ def end_of(
         session_usage=live.reading.session_usage,
         cut_off=live.cut_off or live.trail.at_work,
     )
-    return End(ending, structs.replace(receipt, verdict=judged, why=decision.why))
+    return End(ending, structs.replace(receipt, verdict=verdict, why=decision.why))
 
 
 def _words(live: Live) -> said.Said:
@@ -118,11 +141,13 @@ def _words(live: Live) -> said.Said:
         return said.Said()
 
 
-def _judged(live: Live, state: Over, receipt: Receipt, found: Findings) -> Verdict:
-    """What fleet makes of it. Without a claim there is nothing to believe, only where it went."""
+def _judged(live: Live, state: Over, receipt: Receipt, found: Findings) -> Verdict | None:
+    """What fleet makes of it. Without a claim there is nothing to believe, only where it went;
+    None: nothing was judged at all.
+    """
     claimed = receipt.outcome == Finished.__name__ and receipt.claim is not None
     if not claimed or found.abandoned:
-        return Verdict(trespasses=found.trespasses)
+        return Verdict(trespasses=found.trespasses) if found.trespasses else None
     cwd = Path(case_of(live, state).cwd)
     return Verdict(findings=findings(seen_of(live, receipt, cwd)), trespasses=found.trespasses)
 

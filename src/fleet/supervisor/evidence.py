@@ -56,6 +56,8 @@ class Seen(Struct, frozen=True, kw_only=True):
     errors_in_a_row: int = 0
     #: An earlier run of the task did work that this one only had to report.
     worked_before: bool = False
+    #: And changed something.
+    changed_before: bool = False
     #: The file that was asked for is there, and is not as it was before the task; None if none was.
     artifact: bool | None = None
 
@@ -75,7 +77,7 @@ class Seen(Struct, frozen=True, kw_only=True):
         changes = self.receipt.changes
         if changes is None or changes.trouble:
             return None
-        return bool(changes.count or changes.commits)
+        return bool(changes.count or changes.commits or self.changed_before)
 
 
 class Rule(Struct, frozen=True):

@@ -4,6 +4,7 @@ A run's outcome is written once, before the queue is told. Whoever finds one aft
 by it and counts nothing twice. `.failures` repeats the count for people.
 """
 
+from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 
@@ -118,6 +119,22 @@ def history(task_dir: Path, before: int | None = None) -> History:
             last=ending,
         )
     return History()
+
+
+def attempts_before(run: Run) -> Iterator[Run]:
+    """The runs of the same series, latest first: those whose task went on to this one by itself.
+
+    It ends where a person came in between: where a task was settled for good, or forgiven.
+    """
+    forgiven = _forgiven(run.task_dir)
+    for before in newest_first(run.task_dir):
+        if before.number >= run.number:
+            continue
+        ending = read_ending(before)
+        if ending is not None:
+            if before.number <= forgiven or not isinstance(ending.settlement, Released):
+                return
+            yield before
 
 
 def forgive(task_dir: Path) -> None:

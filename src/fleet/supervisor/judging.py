@@ -9,9 +9,11 @@ from msgspec import Struct, structs
 
 from fleet.coders.environment import plain_env
 from fleet.errors import FleetError
-from fleet.schemas import Base, Changes, Check, Finding, Policy
+from fleet.schemas import Base, Changes, Check, Finding, Policy, Stopped
+from fleet.supervisor import verdict
 from fleet.supervisor.base import changes_since
 from fleet.supervisor.pins import originals
+from fleet.supervisor.settle import OURS
 from fleet.supervisor.trespass import trespasses_of
 from fleet.supervisor.verify import check_all
 from fleet.taskdir.rundir import Run
@@ -34,6 +36,8 @@ class Case(Struct, frozen=True, kw_only=True):
     cwd: str
     policy: Policy
     base: Base | None
+    #: The repository as the first run of this series found it: what was set then is the exam.
+    first: Base | None = None
     #: The agent says that it is done, and ended as one that is.
     claimed: bool
 
@@ -67,15 +71,23 @@ def _look(case: Case, abandon: threading.Event) -> Findings:
         trespasses = trespasses_of(case.run, case.base, changes, case.policy, case.cwd)
     checks = _checks(case, abandon) if case.claimed and case.policy.verify else ()
     if checks is None:
-        return Findings(abandoned=True)
+        return Findings(changes=changes, trespasses=trespasses, abandoned=True)
     return Findings(checks=checks, changes=changes, trespasses=trespasses)
+
+
+def _was_stopped(run: Run) -> bool:
+    """A person ended it while it was verified, and nobody was there to hear."""
+    told = verdict.read(run)
+    return isinstance(told, Stopped) and told.by not in OURS
 
 
 def _checks(case: Case, abandon: threading.Event) -> tuple[Check, ...] | None:
     """The operator's commands, with the files that they need as they were."""
     policy = case.policy
+    if _was_stopped(case.run):
+        return None
     try:
-        with originals(case.base, policy.pins, case.cwd, case.run.path) as restored:
+        with originals(case.first or case.base, policy.pins, case.cwd, case.run.path) as restored:
             checks = check_all(
                 case.run,
                 policy.verify,

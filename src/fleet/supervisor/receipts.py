@@ -3,16 +3,17 @@
 from collections.abc import Iterator
 from contextlib import suppress
 from datetime import datetime
+from itertools import islice
 from pathlib import Path
 
 from fleet.errors import InvalidTask
 from fleet.schemas import Outcome, Receipt, Task
 from fleet.supervisor.evidence import Seen, is_talk
+from fleet.supervisor.history import attempts_before
 from fleet.supervisor.judging import Findings
 from fleet.supervisor.live import Live, Over
 from fleet.supervisor.process import Ended
 from fleet.taskdir import receipt_json
-from fleet.taskdir.rundir import newest_first
 from fleet.taskdir.said import Said
 
 _TEXT_CAP = 4000
@@ -70,7 +71,7 @@ def _project(live: Live) -> str:
 
 def seen_of(live: Live, receipt: Receipt, cwd: Path) -> Seen:
     """What the rules look at."""
-    trail = live.trail
+    trail, before = live.trail, _before(live)
     behind = trail.commands[trail.commands_at_last_edit :]
     return Seen(
         receipt=receipt,
@@ -79,16 +80,16 @@ def seen_of(live: Live, receipt: Receipt, cwd: Path) -> Seen:
         + trail.more_commands,
         edits=trail.edits,
         errors_in_a_row=trail.errors_in_a_row,
-        worked_before=_worked_before(live),
+        worked_before=any(Seen(receipt=each).deeds > 0 for each in before),
+        changed_before=any(Seen(receipt=each).changed for each in before),
         artifact=_artifact(receipt, live.lease.task, live.run.task_dir, cwd),
     )
 
 
-def _worked_before(live: Live) -> bool:
-    """An earlier run of the task did something that this one may only have had to report."""
-    before = [run for run in newest_first(live.run.task_dir) if run.number < live.run.number]
-    receipts = map(receipt_json.read, before[:_RUNS_BEFORE])
-    return any(Seen(receipt=receipt).deeds > 0 for receipt in receipts if receipt)
+def _before(live: Live) -> list[Receipt]:
+    """Earlier runs of the series: this one may only have had to report what they did."""
+    runs = islice(attempts_before(live.run), _RUNS_BEFORE)
+    return [receipt for run in runs if (receipt := receipt_json.read(run)) is not None]
 
 
 def _artifact(receipt: Receipt, task: Task, task_dir: Path, cwd: Path) -> bool | None:

@@ -101,6 +101,8 @@ class Runs:
 
     def stop(self, live: Live, why: Outcome, *, now: bool = False) -> None:
         """End a run for a reason of ours. The first reason stands; later calls may be harsher."""
+        if live.looking is not None:
+            live.looking.set()
         if live.verdict is not None and not now:
             return  # it was told; to be told twice means at once
         if live.verdict is None:
@@ -110,9 +112,7 @@ class Runs:
                 verdict.record(live.run, why)
             except OSError as error:
                 self._failed(live, error)  # it only matters if we die before the run has
-        if live.looking is not None:
-            live.looking.set()
-        elif live.keeper is not None:
+        if live.looking is None and live.keeper is not None:
             # Not by what it has written: it may be just about to write that it has started.
             identity.send(live.keeper.who, signal.SIGINT if now else signal.SIGTERM)
 

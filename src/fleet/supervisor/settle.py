@@ -40,6 +40,8 @@ LONGEST_LIMIT = timedelta(days=8)
 SHUTDOWN = "the supervisor's shutdown"
 #: And under this one where the task is no longer its own.
 LEASE_LOST = "the loss of its lease"
+#: Stops that come of the supervisor's own life, and say nothing of the task.
+OURS = (SHUTDOWN, LEASE_LOST)
 #: And under this one where a person has something to say that cannot wait.
 TOLD = "a message"
 

@@ -25,7 +25,7 @@ from fleet.supervisor.history import Ending, read_ending, write_ending
 from fleet.supervisor.judging import Case, Findings, look
 from fleet.supervisor.live import Live, Over
 from fleet.supervisor.log import Log
-from fleet.supervisor.settle import LEASE_LOST, SHUTDOWN, UNDATED_LIMIT, Decision
+from fleet.supervisor.settle import OURS, UNDATED_LIMIT, Decision
 from fleet.taskdir import by_hand, receipt_json
 from fleet.taskdir.rundir import Run, latest_run
 
@@ -34,8 +34,6 @@ _PAST_FLEET = (
     "it was closed past fleet while its agent was at work, and nothing shows that it is done;"
     " to close it all the same: fleet bd close"
 )
-#: Stops that come of the supervisor's own life, and say nothing of the task.
-OURS = (SHUTDOWN, LEASE_LOST)
 
 
 class Settling:
@@ -84,6 +82,7 @@ class Settling:
             # Nothing was decided: the next supervisor finds the run as this one found it.
             text = f"{live.task_id}: left to be verified by the next supervisor"
             self._log.say("left", text, task_dir=live.run.task_dir)
+            verdict.forget(live.run)
             return True
         end = end_of(live, state, config, found, self._now(), random.random())  # noqa: S311
         missing = program_missing(state)

@@ -19,6 +19,11 @@ def record(run: Run, verdict: Outcome) -> None:
     write_atomically(run.path / FILE, msgspec.json.encode(verdict), durable=False)
 
 
+def forget(run: Run) -> None:
+    """Nothing came of it: whoever looks after the run next decides anew."""
+    (run.path / FILE).unlink(missing_ok=True)
+
+
 def read(run: Run) -> Outcome | None:
     """The verdict on a run that is to end, or has; None if it goes its own way."""
     try:

@@ -24,9 +24,9 @@ from fleet.supervisor.launch import SHORT, run_id, take_over
 from fleet.supervisor.live import Live, Over
 from fleet.supervisor.log import Log
 from fleet.supervisor.preparing import InPreparation, Preparing
-from fleet.supervisor.process import Orphaned, Running, adopt
+from fleet.supervisor.process import Ended, Orphaned, Running, adopt
 from fleet.supervisor.runs import Runs, context_of, state_now
-from fleet.supervisor.settle import blocked, released, stopped
+from fleet.supervisor.settle import OURS, blocked, released, stopped
 from fleet.supervisor.settling import Settling
 from fleet.supervisor.shims import make_shims
 from fleet.supervisor.shortage import Shortage
@@ -237,6 +237,8 @@ class Work:
         live = take_over(self.home, self.config, lease, run, self._shims)
         live.keeper = keeper
         live.over = state if isinstance(state, Over) else None
+        if isinstance(live.verdict, Stopped) and live.verdict.by in OURS and _by_itself(state):
+            live.verdict = None  # whoever had it before us left it: it is ours to judge, or to stop
         self.runs.attend(live)
         if live.over is not None:
             return
@@ -363,6 +365,11 @@ class Work:
     def _report(self, live: Live, error: OSError) -> None:
         why = f"{error.filename or live.run.path}: {error.strerror or error}"
         self._log.say("disk", f"{live.task_id}: {why}", task_dir=live.run.task_dir)
+
+
+def _by_itself(state: object) -> bool:
+    """The agent had ended before anybody asked it to."""
+    return isinstance(state, Ended) and state.exit.stop is None
 
 
 def _is_of(ending: Ending, run: Run, lease: Lease) -> bool:
