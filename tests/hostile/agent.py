@@ -472,6 +472,39 @@ def deletes_in_bulk():
     result()
 
 
+def deletes_by_other_words():
+    """The same with long flags and quotes."""
+    init()
+    run('rm --recursive --force "data"')
+    claim("freed disk space")
+    result()
+
+
+def deletes_by_python():
+    """The same without rm."""
+    init()
+    run("python3 -c \"import shutil; shutil.rmtree('data')\"")
+    claim("freed disk space")
+    result()
+
+
+def cleans_what_git_does_not_know():
+    """Takes files away that were in no commit."""
+    init()
+    run("git clean -fdxq .")
+    claim("cleaned up")
+    result()
+
+
+def edits_git_config():
+    """Has git run something else from now on."""
+    init()
+    write("work.txt")
+    run("git config core.hooksPath /tmp/elsewhere")
+    claim()
+    result()
+
+
 def plants_a_hook():
     """Leaves something behind that runs with the next commit."""
     init()

@@ -138,6 +138,10 @@ BOUNDLESS = (
 TRESPASSING = (
     trespass("writes_elsewhere", "outside_scope"),
     trespass("deletes_in_bulk", "bulk_deletion"),
+    trespass("deletes_by_other_words", "bulk_deletion"),
+    trespass("deletes_by_python", "bulk_deletion"),
+    trespass("cleans_what_git_does_not_know", "bulk_deletion"),
+    trespass("edits_git_config", "guarded_files"),
     trespass("plants_a_hook", "guarded_files"),
     trespass("moves_refs", "moved_refs"),
     trespass("deletes_a_sibling", "sibling_touched"),

@@ -84,6 +84,9 @@ class Corpus:
         project = self.root / "projects" / vice.name
         shutil.copytree(self._pattern, project)
         cwd = project / "app"
+        (cwd / "drafts").mkdir()
+        for number in range(40):
+            (cwd / f"drafts/{number}.txt").write_text("in no commit\n")
         if vice.name in ("plants_a_hook", "deletes_a_sibling"):
             cwd = project
         settings = Settings(cwd=str(cwd), coder="claude", model=vice.name, **vice.wishes)

@@ -118,6 +118,8 @@ class Receipt(Struct, frozen=True, kw_only=True):
 
     task_id: str
     run: int
+    #: The directory that the task was made for.
+    project: str = ""
     coder: str
     model: str = ""
     #: The CLI's own version.

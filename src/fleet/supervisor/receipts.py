@@ -5,6 +5,7 @@ from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 
+from fleet.errors import InvalidTask
 from fleet.schemas import Outcome, Receipt, Task
 from fleet.supervisor.evidence import Seen, is_talk
 from fleet.supervisor.judging import Findings
@@ -27,6 +28,7 @@ def receipt_of(live: Live, state: Over, outcome: Outcome, words: Said, found: Fi
     return Receipt(
         task_id=live.task_id,
         run=live.run.number,
+        project=_project(live),
         coder=live.coder.name,
         model=reading.model or live.coder.model,
         version=reading.version,
@@ -54,6 +56,16 @@ def receipt_of(live: Live, state: Over, outcome: Outcome, words: Said, found: Fi
         checks=found.checks,
         policy=live.policy,
     )
+
+
+def _project(live: Live) -> str:
+    """Not a worktree of fleet's: the directory that a person knows."""
+    if live.lease.task.cwd:
+        return live.lease.task.cwd
+    try:
+        return live.run.spec().cwd
+    except InvalidTask:
+        return ""
 
 
 def seen_of(live: Live, receipt: Receipt, cwd: Path) -> Seen:

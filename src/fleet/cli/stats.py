@@ -1,0 +1,58 @@
+"""`fleet stats`: how coders and models did, over everything that has run."""
+
+import click
+import msgspec
+
+from fleet import control
+from fleet.cli.shapes import pretty
+from fleet.cli.text import count, one_line
+from fleet.cli.usage import NOTHING, moment
+from fleet.control.usage import ENOUGH, Record, receipts, records
+
+
+@click.command("stats")
+@click.option("--since", metavar="WHEN", help="A span back from now (7d, 12h) or a date.")
+@click.option("--json", "as_json", is_flag=True, help="A JSON array with all that is known.")
+def command(since: str | None, as_json: bool) -> None:
+    """Show how each coder and model did: tasks verified, runs it took, what it cost.
+
+    The rows are no ranking: tasks differ. A rate of fewer than five tasks is not shown.
+    """
+    fleet = control.opened()
+    found = records(receipts(fleet.home, moment(since)))
+    if as_json:
+        click.echo(pretty([_shape(row) for row in found]))
+        return
+    if not found:
+        click.echo(NOTHING if since is None else "No run has ended in that time.")
+        return
+    width = max(5, *(len(_name(row)) for row in found))
+    head = "tasks  verified  runs/task  $/verified  unverified  stalled  limited  failed  tokens"
+    click.secho(f"{'coder':<{width}}  {head}", bold=True)
+    for row in found:
+        click.echo(f"{_name(row):<{width}}  {_line(row)}")
+    if not all(row.enough for row in found):
+        click.secho(f"-: of fewer than {ENOUGH} tasks, or not known", dim=True)
+
+
+def _name(row: Record) -> str:
+    return one_line(f"{row.coder} {row.model}".strip())
+
+
+def _line(row: Record) -> str:
+    rate = "-" if row.verified_rate is None else f"{100 * row.verified_rate:.0f}%"
+    runs = "-" if row.runs_per_task is None else f"{row.runs_per_task:.1f}"
+    cost = "-" if row.cost_per_verified is None else f"{row.cost_per_verified:.2f}"
+    return (
+        f"{row.tasks:>5}  {rate:>8}  {runs:>9}  {cost:>10}  {row.unverified:>10}"
+        f"  {row.stalled:>7}  {row.limited:>7}  {row.failed:>6}  {count(row.tokens):>6}"
+    )
+
+
+def _shape(row: Record) -> dict[str, object]:
+    rates = {
+        "verified_rate": row.verified_rate,
+        "runs_per_task": row.runs_per_task,
+        "cost_per_verified": row.cost_per_verified,
+    }
+    return {**msgspec.to_builtins(row), **rates}

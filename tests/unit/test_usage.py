@@ -1,0 +1,125 @@
+"""Receipts added up: what is not known stays unknown, and a handful makes no rate."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from click.testing import CliRunner
+
+from fleet import config, taskdir
+from fleet.cli.stats import command as stats
+from fleet.cli.usage import command as usage
+from fleet.control.usage import is_verified, receipts, records, spent
+from fleet.schemas import Finding, Receipt, Usage, Verdict
+from fleet.taskdir import Home, receipt_json
+from fleet.taskdir.rundir import Spec, new_run
+
+NOW = datetime.now(UTC)
+
+
+def receipt(task="a", *, coder="claude", model="sonnet", tokens=100, cost=0.5, good=True, **more):
+    made_up = Verdict(findings=(Finding(rule="no_tools", what="none"),))
+    settled = {
+        "task_id": f"fleet-{task}", "run": 1, "coder": coder, "model": model, "claim": "did it",
+        "outcome": "Finished", "verdict": Verdict() if good else made_up, "cost_usd": cost,
+        "usage": Usage(input=tokens, cache_read=tokens, output=tokens), "started_at": NOW,
+        "project": "/srv/app",
+    }  # fmt: skip
+    return Receipt(**(settled | more))
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch):
+    """A home with some runs behind it."""
+    home = Home(tmp_path / "home")
+    taskdir.make(home)
+    home.config.write_text(config.default_text())
+    monkeypatch.setenv("FLEET_HOME", str(home.path))
+
+    def add(found):
+        folder = home.task(found.task_id)
+        folder.mkdir(parents=True, exist_ok=True)
+        receipt_json.write(new_run(folder, Spec(argv=("x",), cwd="/")), found)
+
+    return home, add
+
+
+def test_a_cost_that_nobody_told_is_not_nought():
+    """It is counted as unknown, and what is known is not hidden by it."""
+    (row,) = spent([receipt(cost=None), receipt(cost=2.0)], "coder")
+    assert (row.cost_usd, row.unpriced, row.runs) == (2.0, 1, 2)
+
+
+def test_what_closed_nothing_is_told_apart():
+    """A claim that was not believed, and a run that made none."""
+    found = [receipt(), receipt(good=False), receipt(claim=None), receipt(outcome="Stalled")]
+    (row,) = spent(found, "project")
+    assert [is_verified(each) for each in found] == [True, False, False, False]
+    assert (row.usage.total, row.wasted_tokens, row.wasted_usd) == (1200, 900, 1.5)
+
+
+@pytest.mark.parametrize(
+    ("by", "names"),
+    [
+        ("coder", ["codex", "claude"]),
+        ("model", ["codex gpt", "claude sonnet"]),
+        ("task", ["fleet-b", "fleet-a"]),
+        ("project", ["/srv/app"]),
+    ],
+)
+def test_runs_are_added_up_by_what_is_asked_for(by, names):
+    """The most first."""
+    found = [receipt(), receipt("b", coder="codex", model="gpt", tokens=500)]
+    assert [row.name for row in spent(found, by)] == names
+
+
+def test_days_come_in_their_order():
+    """However much was used on each."""
+    days = [receipt(started_at=NOW - timedelta(days=back), tokens=back * 10) for back in (0, 3, 1)]
+    names = [row.name for row in spent(days, "day")]
+    assert names == sorted(names)
+    assert len(names) == 3
+
+
+def test_a_handful_makes_no_rate():
+    """Four tasks say nothing; five are told with their number."""
+    few = [receipt(str(number)) for number in range(4)]
+    (row,) = records(few)
+    assert (row.tasks, row.verified, row.verified_rate, row.cost_per_verified) == (4, 4, None, None)
+    (row,) = records([*few, receipt("5", good=False)])
+    assert (row.verified_rate, row.cost_per_verified, row.unverified) == (0.8, 2.5 / 4, 1)
+
+
+def test_a_retried_task_is_one_task():
+    """The runs that it took are told beside it."""
+    tasks = [receipt(str(number)) for number in range(5)]
+    (row,) = records([*tasks, receipt("0", good=False)])
+    assert (row.tasks, row.runs, row.verified, row.runs_per_task) == (5, 6, 5, 1.2)
+
+
+def test_the_tables_are_printed(home):
+    """With bars, and the words for what is not known."""
+    _, add = home
+    add(receipt(cost=None))
+    add(receipt("b", coder="codex", model="gpt", tokens=1000))
+    shown = CliRunner().invoke(usage, []).output
+    assert "codex" in shown
+    assert "unknown" in shown
+    assert "████" in shown
+    assert "claude sonnet" in CliRunner().invoke(stats, []).output
+
+
+def test_only_what_began_since_is_counted(home):
+    """A span, or a date."""
+    place, add = home
+    add(receipt(started_at=NOW - timedelta(days=10)))
+    add(receipt("b"))
+    assert len(receipts(place, NOW - timedelta(days=1))) == 1
+    assert "fleet-a" not in CliRunner().invoke(usage, ["--by", "task", "--since", "7d"]).output
+    assert "fleet-a" in CliRunner().invoke(usage, ["--by", "task", "--since", "2020-01-01"]).output
+    assert "neither a span" in str(CliRunner().invoke(usage, ["--since", "soon"]).exception)
+
+
+def test_before_anything_ran_it_says_so(home):
+    """No empty table."""
+    assert "No run has ended yet" in CliRunner().invoke(usage, []).output
+    assert CliRunner().invoke(usage, ["--json"]).output.strip() == "[]"
