@@ -5,7 +5,7 @@ from contextlib import contextmanager
 import pytest
 
 from tests.real import agents
-from tests.real.house import CLOSE, TASK, Gate, a_house
+from tests.real.house import CLOSE, TASK, WORK, Gate, a_house
 from tests.real.test_hooks import said
 from tests.scripted_model import Say, ScriptedModel, Shell
 
@@ -17,7 +17,7 @@ def an_agent_at_work(cli, tmp_path):
     """A real agent in the middle of a command; the house, its supervisor, the gate, the model."""
     gate = Gate(tmp_path)
     with (
-        ScriptedModel(Shell(command=gate.command), CLOSE, Say()) as model,
+        ScriptedModel(Shell(command=gate.command), WORK, CLOSE, Say()) as model,
         a_house(agents.cli_directory(cli), model.url) as house,
     ):
         house.configure(permissions="bypass")
