@@ -178,6 +178,11 @@ def test_create_takes_another_directory_and_keeps_its_own_flags_from_the_tracker
         (("create", "--deps", "fleet-nope", "t"), "fleet-nope"),
         (("create", "--parent", "fleet-nope", "t"), "fleet-nope"),
         (("create", "--nonsense", "t"), "unknown flag: --nonsense"),
+        (("create", "t", "--verify", ""), "--verify must not be empty"),
+        (("create", "t", "--scope", " "), "--scope must not be empty"),
+        (("create", "t", "--pin="), "--pin must not be empty"),
+        (("create", "t", "--needs", ""), "--needs must not be empty"),
+        (("create", "t", "--pin", "../x"), "leads out"),
         (("create", b"\xff\xfe"), "not valid UTF-8"),
         (("show", "../../etc/passwd"), "not found"),
         (("frobnicate",), 'unknown command "frobnicate" for "bd"'),
@@ -240,6 +245,43 @@ def test_settings_are_checked_before_the_file_is_touched(ann):
         'max_concurrent = 5\nmodel = a"b\n'
     )
     assert json.loads(ann.does("config", "show", "--json"))["model"] == 'a"b'
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("needs=foo",), "mcp:NAME"),
+        (("verify=make", "pins=../x"), "leads out"),
+        (("scope=../x",), "leads out"),
+        (("pins=/etc",), "leads out"),
+        (("coder=codex",), "known: verify, pins, scope, setup, needs, expect"),
+        (("frob=1",), "known: verify, pins, scope, setup, needs, expect"),
+        ((b"verify=\xff",), "not valid UTF-8"),
+    ],
+)
+def test_no_setting_of_a_project_makes_a_file_that_cannot_be_read(ann, words, says):
+    """What `load` would refuse is refused before it is written."""
+    before = (ann.home / "runtime.toml").read_bytes()
+    code, said = ann.fails("config", "set", "--project", ".", *words)
+    assert (code, says in said) == (2, True), said
+    assert (ann.home / "runtime.toml").read_bytes() == before
+    ann.does("ready")
+
+
+def test_a_project_can_do_without_what_it_set(ann):
+    """`KEY=` takes a value out; a list can be emptied and filled in one line."""
+    mine = ("config", "set", "--project", ".")
+    ann.does(*mine, "turn_limit=5", "verify=one", "verify=two", "scope=/src/**")
+    ann.does(*mine, "turn_limit=", "verify=", "verify=only", "cost_limit=")
+    (project,) = json.loads(ann.does("config", "show", "--json"))["projects"].values()
+    assert (project["settings"], project["verify"]) == ({}, ["only"])
+    assert project["scope"] == ["/src/**"]
+
+
+def test_a_project_that_is_not_there_is_told_by_its_flag(ann):
+    """The hint names what was typed."""
+    _, said = ann.fails("config", "set", "--project", "/no/such/dir", "verify=make")
+    assert "another --project" in said
 
 
 def test_a_password_in_the_queue_address_is_not_shown(ann):

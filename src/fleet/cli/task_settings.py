@@ -13,7 +13,7 @@ from fleet.control import Control
 from fleet.errors import BadInput
 from fleet.flags import Flag
 from fleet.schemas import LimitWishes, Settings
-from fleet.schemas.policy import ISOLATIONS, check_expectation, check_need
+from fleet.schemas.policy import ISOLATIONS, check_expectation, check_need, check_place
 from fleet.schemas.units import dollars, seconds, size
 
 PLACE = (
@@ -117,18 +117,15 @@ def _coder(fleet: Control, last: Mapping[str, str]) -> tuple[str | None, str | N
 
 
 def _lines(given: Given, name: str) -> tuple[str, ...] | None:
-    """The lines of a flag that may be given more than once. One that is empty wants none."""
+    """The lines of a flag that may be given more than once."""
     if name not in given:
         return None
-    lines = tuple(line for line in given[name] if line.strip())
+    lines = tuple(given[name])
+    if not all(line.strip() for line in lines):  # a script's empty variable, not a wish for none
+        raise BadInput(f"--{name} must not be empty")
     if name in ("pin", "scope"):
         for line in lines:
-            # A scope may begin with a slash: at the top of the repository.
-            if (line.startswith("/") and name == "pin") or ".." in line.split("/"):
-                raise BadInput(
-                    f"--{name} {line!r} leads out of the task's directory",
-                    hint="Name it from the task's directory on, like src/**.",
-                )
+            check_place(line, from_top=name == "scope")
     return lines
 
 
