@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from fleet.cli.task_settings import OWN
 from tests.conftest import need
 
 
@@ -183,6 +184,10 @@ def test_create_takes_another_directory_and_keeps_its_own_flags_from_the_tracker
         (("create", "t", "--pin="), "--pin must not be empty"),
         (("create", "t", "--needs", ""), "--needs must not be empty"),
         (("create", "t", "--pin", "../x"), "leads out"),
+        (("create", "t", "--timeout"), "Error: flag needs an argument: --timeout"),
+        (("q", "--verify"), "Error: flag needs an argument: --verify"),
+        (("create", "t", "--max-memory", "1"), "--max-memory: '1' is less than 1MB"),
+        (("create", "t", "--max-tokens", "5 k"), "like 300, 50k or 2M"),
         (("create", b"\xff\xfe"), "not valid UTF-8"),
         (("show", "../../etc/passwd"), "not found"),
         (("frobnicate",), 'unknown command "frobnicate" for "bd"'),
@@ -194,6 +199,21 @@ def test_a_mistake_is_explained_and_nothing_is_half_made(ann, line, says):
     assert says in said
     assert json.loads(ann.does("bd", "list", "--all", "--json")) == []
     assert list((ann.home / "tasks").iterdir()) == []
+
+
+@pytest.mark.parametrize("line", [("create", "--help"), ("q", "-h"), ("help", "new"), ("--help",)])
+def test_help_names_the_flags_that_are_fleets_own(ann, line):
+    """All of them, though the tracker knows none."""
+    said = ann.does("bd", *line)
+    assert [flag.name for flag in OWN if f"--{flag.name} " not in said] == []
+    assert "--max-cost" not in ann.does("bd", "list", "--help")
+
+
+def test_limits_are_told_as_people_write_them(ann):
+    """Not in seconds and bytes."""
+    asked = ("--timeout", "90m", "--max-memory", "2GB", "--max-tokens", "5k", "--max-cost", "1.5")
+    told = ann.does("bd", "create", "t", *asked)
+    assert "max time: 1h30m, max tokens: 5,000, max cost: $1.5, max memory: 2GB]" in told
 
 
 def test_text_is_never_markup_flag_or_escape(ann):
