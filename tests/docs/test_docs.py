@@ -8,6 +8,7 @@ from msgspec import structs
 
 from fleet import errors
 from fleet.cli import COMMANDS
+from fleet.cli.task_settings import OWN
 from fleet.supervisor import evidence, scope
 from tests.docs import reference
 from tests.unit.test_demo_summary import AS_STAGED, text
@@ -83,3 +84,10 @@ def test_the_rules_of_the_spec_are_those_of_the_program():
         assert f"| `{rule.id}` | {rule.sentence} | {binds} | {suspects} |" in spec
     for rule in scope.RULES:
         assert f"| `{rule.id}` | {rule.sentence} |" in spec
+
+
+def test_the_spec_names_the_flags_of_create_that_are_fleets_own():
+    """Each of them, in the section on the tracker."""
+    spec = (ROOT / "docs/spec.md").read_text(encoding="utf-8")
+    section = spec.partition("## `fleet bd`")[2].partition("\n## ")[0]
+    assert [flag.name for flag in OWN if f"`--{flag.name}`" not in section] == []

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from fleet.cli.task_settings import OWN
 from tests.conftest import need
 
 
@@ -178,6 +179,15 @@ def test_create_takes_another_directory_and_keeps_its_own_flags_from_the_tracker
         (("create", "--deps", "fleet-nope", "t"), "fleet-nope"),
         (("create", "--parent", "fleet-nope", "t"), "fleet-nope"),
         (("create", "--nonsense", "t"), "unknown flag: --nonsense"),
+        (("create", "t", "--verify", ""), "--verify must not be empty"),
+        (("create", "t", "--scope", " "), "--scope must not be empty"),
+        (("create", "t", "--pin="), "--pin must not be empty"),
+        (("create", "t", "--needs", ""), "--needs must not be empty"),
+        (("create", "t", "--pin", "../x"), "leads out"),
+        (("create", "t", "--timeout"), "Error: flag needs an argument: --timeout"),
+        (("q", "--verify"), "Error: flag needs an argument: --verify"),
+        (("create", "t", "--max-memory", "1"), "--max-memory: '1' is less than 1MB"),
+        (("create", "t", "--max-tokens", "5 k"), "like 300, 50k or 2M"),
         (("create", b"\xff\xfe"), "not valid UTF-8"),
         (("show", "../../etc/passwd"), "not found"),
         (("frobnicate",), 'unknown command "frobnicate" for "bd"'),
@@ -189,6 +199,21 @@ def test_a_mistake_is_explained_and_nothing_is_half_made(ann, line, says):
     assert says in said
     assert json.loads(ann.does("bd", "list", "--all", "--json")) == []
     assert list((ann.home / "tasks").iterdir()) == []
+
+
+@pytest.mark.parametrize("line", [("create", "--help"), ("q", "-h"), ("help", "new"), ("--help",)])
+def test_help_names_the_flags_that_are_fleets_own(ann, line):
+    """All of them, though the tracker knows none."""
+    said = ann.does("bd", *line)
+    assert [flag.name for flag in OWN if f"--{flag.name} " not in said] == []
+    assert "--max-cost" not in ann.does("bd", "list", "--help")
+
+
+def test_limits_are_told_as_people_write_them(ann):
+    """Not in seconds and bytes."""
+    asked = ("--timeout", "90m", "--max-memory", "2GB", "--max-tokens", "5k", "--max-cost", "1.5")
+    told = ann.does("bd", "create", "t", *asked)
+    assert "max time: 1h30m, max tokens: 5,000, max cost: $1.5, max memory: 2GB]" in told
 
 
 def test_text_is_never_markup_flag_or_escape(ann):
@@ -240,6 +265,43 @@ def test_settings_are_checked_before_the_file_is_touched(ann):
         'max_concurrent = 5\nmodel = a"b\n'
     )
     assert json.loads(ann.does("config", "show", "--json"))["model"] == 'a"b'
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("needs=foo",), "mcp:NAME"),
+        (("verify=make", "pins=../x"), "leads out"),
+        (("scope=../x",), "leads out"),
+        (("pins=/etc",), "leads out"),
+        (("coder=codex",), "known: verify, pins, scope, setup, needs, expect"),
+        (("frob=1",), "known: verify, pins, scope, setup, needs, expect"),
+        ((b"verify=\xff",), "not valid UTF-8"),
+    ],
+)
+def test_no_setting_of_a_project_makes_a_file_that_cannot_be_read(ann, words, says):
+    """What `load` would refuse is refused before it is written."""
+    before = (ann.home / "runtime.toml").read_bytes()
+    code, said = ann.fails("config", "set", "--project", ".", *words)
+    assert (code, says in said) == (2, True), said
+    assert (ann.home / "runtime.toml").read_bytes() == before
+    ann.does("ready")
+
+
+def test_a_project_can_do_without_what_it_set(ann):
+    """`KEY=` takes a value out; a list can be emptied and filled in one line."""
+    mine = ("config", "set", "--project", ".")
+    ann.does(*mine, "turn_limit=5", "verify=one", "verify=two", "scope=/src/**")
+    ann.does(*mine, "turn_limit=", "verify=", "verify=only", "cost_limit=")
+    (project,) = json.loads(ann.does("config", "show", "--json"))["projects"].values()
+    assert (project["settings"], project["verify"]) == ({}, ["only"])
+    assert project["scope"] == ["/src/**"]
+
+
+def test_a_project_that_is_not_there_is_told_by_its_flag(ann):
+    """The hint names what was typed."""
+    _, said = ann.fails("config", "set", "--project", "/no/such/dir", "verify=make")
+    assert "another --project" in said
 
 
 def test_a_password_in_the_queue_address_is_not_shown(ann):

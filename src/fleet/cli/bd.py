@@ -15,7 +15,7 @@ import msgspec
 
 from fleet import control
 from fleet.cli import own_task
-from fleet.cli.task_settings import OWN, settings_from, shown_settings
+from fleet.cli.task_settings import EVIDENCE, LIMITS, OWN, PLACE, settings_from, shown_settings
 from fleet.cli.text import one_line
 from fleet.control import Control
 from fleet.errors import BadInput, FleetError, InvalidTask, QueueError
@@ -78,12 +78,24 @@ def _help(args: Sequence[str]) -> int:
         fleet = control.opened()
     except FleetError:
         fleet = None
-    if fleet is not None and fleet.config.queue == "beads":
-        return _forward(fleet, args or ["--help"])
-    from fleet.queue.bd.help import help_text
+    from fleet.queue.bd.help import asked_about, help_text
 
-    print(help_text(args))
-    return 0
+    code = 0
+    if fleet is not None and fleet.config.queue == "beads":
+        code = _forward(fleet, args or ["--help"])
+    else:
+        print(help_text(args))
+    if asked_about(args) in ("", *CREATING):
+        print(f"\n{_own_help()}")
+    return code
+
+
+def _own_help() -> str:
+    from fleet.queue.bd.help import table
+
+    parts = ["Flags of create, new and q that are fleet's own:", *table(PLACE)]
+    parts += ["", "  What the task has to show:", *table(EVIDENCE)]
+    return "\n".join([*parts, "", "  What a run of it may use:", *table(LIMITS)])
 
 
 def _record_edits(fleet: Control) -> None:
@@ -125,7 +137,11 @@ def _create(fleet: Control, name: str, args: Sequence[str]) -> int:
     """
     verb = tracker.find_verb("create")
     assert verb is not None
-    own, rest = take(OWN, (*verb.flags, *tracker.GLOBAL), args)
+    try:
+        own, rest = take(OWN, (*verb.flags, *tracker.GLOBAL), args)
+    except FlagError as error:
+        print(f"Error: {error}", file=sys.stderr)  # as the tracker says it of its own flags
+        return 1
     settings = settings_from(fleet, own)
     made = (_create_on_beads if fleet.config.queue == "beads" else _create_here)(
         fleet, name, rest, settings

@@ -8,6 +8,7 @@ import msgspec
 from fleet import config, control, taskdir
 from fleet.config import projects
 from fleet.control import Control
+from fleet.errors import BadInput, ConfigError
 from fleet.queue import without_password
 from fleet.taskdir.atomic import write_atomically
 
@@ -58,16 +59,17 @@ def set_(assignments: tuple[str, ...], project: str | None) -> None:
     """Change settings. Comments and order of the file are kept; a running supervisor follows.
 
     With --project also verify, pins, scope, setup and needs: each KEY=LINE adds a line, and
-    KEY= alone empties the list.
+    KEY= empties the list first. KEY= of any other key leaves it to the settings of all projects.
     """
     fleet = control.opened()
     if project is not None:
-        _set_for_project(fleet, control.checked_directory(project), assignments)
+        directory = control.checked_directory(project, "--project")
+        _set_for_project(fleet, directory, assignments)
         return
     changes = dict(config.read_assignment(word) for word in assignments)
     fleet.check(changes)
     text = config.read_text(fleet.home.config)
-    write_atomically(fleet.home.config, config.changed(text, changes, fleet.home.config).encode())
+    _write(fleet, config.changed(text, changes, fleet.home.config))
     for name, value in changes.items():
         shown = str(value)
         click.echo(f"{name} = {without_password(shown) if name == 'queue' else shown}")
@@ -75,16 +77,29 @@ def set_(assignments: tuple[str, ...], project: str | None) -> None:
 
 def _set_for_project(fleet: Control, directory: str, assignments: tuple[str, ...]) -> None:
     known = fleet.config.projects.get(directory)
-    changes: dict[str, config.Setting | list[str]] = {}
+    changes: dict[str, config.Setting | list[str] | None] = {}
     for name, value in map(config.read_project_assignment, assignments):
         if isinstance(value, list) and value:
-            before = changes.get(name) or list(getattr(known, name, ()))
+            before = changes[name] if name in changes else list(getattr(known, name, ()))
             assert isinstance(before, list)
             changes[name] = [*before, *value]
         else:
             changes[name] = value
     path = fleet.home.config
-    text = config.with_project(config.read_text(path), directory, changes, path)
-    write_atomically(path, text.encode())
+    _write(fleet, config.with_project(config.read_text(path), directory, changes, path))
     for name, value in changes.items():
-        click.echo(f"{name} = {value}  [{directory}]")
+        shown = f"= {value}" if value is not None else "is as for all projects"
+        click.echo(f"{name} {shown}  [{directory}]")
+
+
+def _write(fleet: Control, text: str) -> None:
+    """Put a text in the file's place, unless no command could read it afterwards."""
+    path = fleet.home.config
+    try:
+        data = text.encode()
+        config.checked(text, path)
+    except UnicodeEncodeError:
+        raise BadInput("a setting is not valid UTF-8", hint=f"{path} is as it was.") from None
+    except ConfigError as error:
+        raise BadInput(error.message, hint=f"{path} is as it was.") from None
+    write_atomically(path, data)

@@ -3,6 +3,7 @@ to show, and what it may use. They never reach the tracker.
 """
 
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -12,8 +13,8 @@ from fleet import control
 from fleet.control import Control
 from fleet.errors import BadInput
 from fleet.flags import Flag
-from fleet.schemas import LimitWishes, Settings
-from fleet.schemas.policy import ISOLATIONS, check_expectation, check_need
+from fleet.schemas import Limits, LimitWishes, Settings
+from fleet.schemas.policy import ISOLATIONS, check_expectation, check_need, check_place
 from fleet.schemas.units import dollars, seconds, size
 
 PLACE = (
@@ -33,7 +34,7 @@ LIMITS = (
     Flag("timeout", help="How long a run may last, like 2h."),
     Flag("max-cost", help="What a run may cost, in dollars."),
     Flag("max-turns", help="How many answers of its model a run may take."),
-    Flag("max-tokens", help="How many tokens a run may use."),
+    Flag("max-tokens", help="How many tokens a run may use, like 500k or 20M."),
     Flag("max-idle", help="How long a run may show nothing before it is looked at, like 10m."),
     Flag("max-output", help="How much a run may print, like 500MB."),
     Flag("max-memory", help="How much memory a run may hold, like 4GB."),
@@ -45,10 +46,26 @@ OWN = (*PLACE, *EVIDENCE, *LIMITS)
 Given = Mapping[str, Sequence[str]]
 
 
+#: Less memory or output ends every agent at once: it was meant in other units.
+_SMALLEST = 1 << 20
+_COUNT = re.compile(r"(\d{1,12})([kM]?)")
+_TIMES = {"": 1, "k": 1000, "M": 1_000_000}
+
+
 def _count(text: str) -> int:
-    if not text.strip().isdecimal() or not 0 < int(text) < 10**12:
-        raise BadInput(f"{text!r} is not a number above 0")
-    return int(text)
+    """`300`, `5k`, `2M`."""
+    found = _COUNT.fullmatch(text.strip())
+    number = int(found[1]) * _TIMES[found[2]] if found else 0
+    if not 0 < number <= 10**12:
+        raise BadInput(f"{text!r} is not a number above 0", hint="Write it like 300, 50k or 2M.")
+    return number
+
+
+def _size(text: str) -> int:
+    number = size(text)
+    if number < _SMALLEST:
+        raise BadInput(f"{text!r} is less than 1MB", hint="Write it like 500MB or 8GB.")
+    return number
 
 
 #: The limit that a flag sets, and how its text is read.
@@ -58,8 +75,8 @@ _READERS: Mapping[str, tuple[str, Callable[[str], float]]] = {
     "max-turns": ("turns", _count),
     "max-tokens": ("tokens", _count),
     "max-idle": ("idle", seconds),
-    "max-output": ("output", size),
-    "max-memory": ("memory", size),
+    "max-output": ("output", _size),
+    "max-memory": ("memory", _size),
     "max-processes": ("processes", _count),
 }
 
@@ -98,7 +115,8 @@ def shown_settings(settings: Settings) -> Iterator[tuple[str, str]]:
         for value in getattr(settings, name) or ():
             yield name, value
     limits: dict[str, Any] = msgspec.to_builtins(settings.limits) or {}
-    yield from ((f"max {name}", f"{value:g}") for name, value in limits.items())
+    shown = Limits(**limits).shown()
+    yield from ((f"max {name}", shown[name]) for name in limits)
 
 
 def _coder(fleet: Control, last: Mapping[str, str]) -> tuple[str | None, str | None]:
@@ -117,18 +135,15 @@ def _coder(fleet: Control, last: Mapping[str, str]) -> tuple[str | None, str | N
 
 
 def _lines(given: Given, name: str) -> tuple[str, ...] | None:
-    """The lines of a flag that may be given more than once. One that is empty wants none."""
+    """The lines of a flag that may be given more than once."""
     if name not in given:
         return None
-    lines = tuple(line for line in given[name] if line.strip())
+    lines = tuple(given[name])
+    if not all(line.strip() for line in lines):  # a script's empty variable, not a wish for none
+        raise BadInput(f"--{name} must not be empty")
     if name in ("pin", "scope"):
         for line in lines:
-            # A scope may begin with a slash: at the top of the repository.
-            if (line.startswith("/") and name == "pin") or ".." in line.split("/"):
-                raise BadInput(
-                    f"--{name} {line!r} leads out of the task's directory",
-                    hint="Name it from the task's directory on, like src/**.",
-                )
+            check_place(line, from_top=name == "scope")
     return lines
 
 

@@ -61,7 +61,11 @@ class Config(Struct, frozen=True, kw_only=True):
 
 def load(path: Path) -> Config:
     """Read and check the whole file."""
-    text = read_text(path)
+    return checked(read_text(path), path)
+
+
+def checked(text: str, path: Path) -> Config:
+    """The settings that a text gives, which is or is to be the file's."""
     found = parse(text, path)
     projects, wrong = project_tables.read(found.pop(TABLE, {}))
     if wrong:
@@ -131,17 +135,21 @@ def read_assignment(word: str) -> tuple[str, Setting]:
     return name, value
 
 
-def read_project_assignment(word: str) -> tuple[str, Setting | list[str]]:
-    """`key=value` for a project, checked; a list takes its lines one by one."""
+def read_project_assignment(word: str) -> tuple[str, Setting | list[str] | None]:
+    """`key=value` for a project, checked; a list takes its lines one by one. Without a value it is
+    an empty list, or None: the project is to have no value of its own.
+    """
     name, equals, raw = word.partition("=")
-    if name.strip() not in LISTS or not equals:
-        name, value = read_assignment(word)
-        problem = project_tables.problem(name, value)
-        if problem:
-            raise BadInput(f"{name} {problem}")
-        return name, value
-    lines = [raw] if raw.strip() else []
-    return name.strip(), lines
+    name = name.strip()
+    if equals and not project_tables.has(name):
+        raise BadInput(f"{name or repr(name)} {project_tables.unknown()}")
+    if equals and not raw.strip():
+        return name, [] if name in LISTS else None
+    value = [raw] if name in LISTS and equals else read_assignment(word)[1]
+    problem = project_tables.problem(name, value)
+    if problem:
+        raise BadInput(f"{name} {problem}")
+    return name, value
 
 
 def changed(text: str, changes: Mapping[str, Setting], path: Path) -> str:
@@ -156,9 +164,11 @@ def changed(text: str, changes: Mapping[str, Setting], path: Path) -> str:
 
 
 def with_project(
-    text: str, directory: str, changes: Mapping[str, Setting | list[str]], path: Path
+    text: str, directory: str, changes: Mapping[str, Setting | list[str] | None], path: Path
 ) -> str:
-    """The file's text with some keys of one project set, everything else as it was."""
+    """The file's text with some keys of one project set or taken out (None), everything else as it
+    was.
+    """
     import tomlkit
 
     parse(text, path)
@@ -166,7 +176,10 @@ def with_project(
     table = document.setdefault(TABLE, tomlkit.table(is_super_table=True))
     project = table.setdefault(directory, tomlkit.table())
     for name, value in changes.items():
-        project[name] = value
+        if value is not None:
+            project[name] = value
+        elif name in project:
+            del project[name]
     return tomlkit.dumps(document)
 
 

@@ -11,7 +11,7 @@ from msgspec import Struct, field
 
 from fleet.config.keys import KEYS, Setting
 from fleet.errors import BadInput
-from fleet.schemas.policy import check_need
+from fleet.schemas.policy import check_need, check_place
 
 TABLE = "projects"
 #: Keys that only a project has: each a list of lines.
@@ -60,18 +60,27 @@ def problem(name: str, value: object) -> str:
         lines = cast("list[object]", value) if isinstance(value, list) else [value]
         if not all(isinstance(line, str) and line.strip() and "\0" not in line for line in lines):
             return f"must be a list of lines, not {value!r}"
-        return _needs_problem(cast("list[str]", lines)) if name == "needs" else ""
-    key = KEYS.get(name)
-    if key is None or not key.per_project:
-        known = [*LISTS, *(key.name for key in KEYS.values() if key.per_project)]
-        return f"is not a key of a project; known: {', '.join(known)}"
-    return key.problem(value)
+        return _lines_problem(name, cast("list[str]", lines))
+    return KEYS[name].problem(value) if has(name) else unknown()
 
 
-def _needs_problem(needs: list[str]) -> str:
+def has(name: str) -> bool:
+    """May a project have this key?"""
+    return name in LISTS or (name in KEYS and KEYS[name].per_project)
+
+
+def unknown() -> str:
+    """The complaint about a key that no project has."""
+    return f"is not a key of a project; known: {', '.join(filter(has, [*LISTS, *KEYS]))}"
+
+
+def _lines_problem(name: str, lines: list[str]) -> str:
     try:
-        for need in needs:
-            check_need(need)
+        for line in lines:
+            if name == "needs":
+                check_need(line)
+            elif name in ("pins", "scope"):
+                check_place(line, from_top=name == "scope")
     except BadInput as error:
         return f"cannot be used: {error.message}. {error.hint}"
     return ""

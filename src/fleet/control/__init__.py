@@ -101,17 +101,17 @@ def opened(env: Mapping[str, str] = os.environ) -> Control:
     return Control(home, config.load(home.config))
 
 
-def checked_directory(path: str) -> str:
-    """An absolute directory that exists, for a task to run in."""
+def checked_directory(path: str, flag: str = "--cwd") -> str:
+    """An absolute directory that exists, for a task to run in; `flag` is how it was given."""
     if "\0" in path:
         raise BadInput("the directory's name holds a NUL byte")
     full = Path(path).expanduser().absolute()
     if not full.exists():
         raise BadInput(
-            f"there is no directory {full}", hint="Make it first, or give another --cwd."
+            f"there is no directory {full}", hint=f"Make it first, or give another {flag}."
         )
     if not full.is_dir():
         raise BadInput(
-            f"{full} is not a directory", hint="Give the directory to work in: --cwd DIR"
+            f"{full} is not a directory", hint=f"Give the directory to work in: {flag} DIR"
         )
     return str(full)

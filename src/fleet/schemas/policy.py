@@ -110,6 +110,19 @@ def check_need(text: str) -> str:
     )
 
 
+def check_place(text: str, *, from_top: bool) -> str:
+    """The text itself, if it names something below the directory that it counts from.
+
+    `from_top`: it may begin with a slash, which is the top of the repository.
+    """
+    if (text.startswith("/") and not from_top) or ".." in text.split("/"):
+        raise BadInput(
+            f"{text!r} leads out of the task's directory",
+            hint="Name it from that directory on, like src/**.",
+        )
+    return text
+
+
 def check_expectation(text: str) -> str:
     """The text itself, if it says what a run can be expected to leave."""
     path = text.removeprefix(ARTIFACT) if text.startswith(ARTIFACT) else None

@@ -9,12 +9,17 @@ from fleet.queue.bd.call import GLOBAL, Verb
 
 def help_text(args: Sequence[str]) -> str:
     """Help for the command on this line, or the overview."""
+    verb = find_verb(asked_about(args))
+    return help_for(verb) if verb else overview()
+
+
+def asked_about(args: Sequence[str]) -> str:
+    """The command whose help a line asks for; empty: all of them."""
     words = [word for word in args if word not in ("--help", "-h")]
     name, rest = split_command(words)
     if name == "help":
         name, _ = split_command(rest) if rest else ("", ())
-    verb = find_verb(name)
-    return help_for(verb) if verb else overview()
+    return "" if name == "help" else name
 
 
 def overview() -> str:
@@ -22,7 +27,7 @@ def overview() -> str:
     width = max(map(len, VERBS)) + 3
     rows = [f"  {name:<{width}}{_about(name)}".rstrip() for name in sorted(VERBS)]
     parts = ["fleet's own task tracker, with the commands of bd.", "", "Commands:", *rows]
-    return "\n".join([*parts, "", "Global Flags:", *_table(GLOBAL)])
+    return "\n".join([*parts, "", "Global Flags:", *table(GLOBAL)])
 
 
 def _about(name: str) -> str:
@@ -33,8 +38,8 @@ def _about(name: str) -> str:
 def help_for(verb: Verb) -> str:
     parts = [verb.about, "", "Usage:", f"  {verb.usage}"]
     if verb.flags:
-        parts += ["", "Flags:", *_table(verb.flags)]
-    parts += ["", "Global Flags:", *_table(GLOBAL)]
+        parts += ["", "Flags:", *table(verb.flags)]
+    parts += ["", "Global Flags:", *table(GLOBAL)]
     return "\n".join(parts)
 
 
@@ -47,7 +52,8 @@ _VALUE = {
 }
 
 
-def _table(flags: Sequence[Flag]) -> list[str]:
+def table(flags: Sequence[Flag]) -> list[str]:
+    """Flags, a line each."""
     rows = [(_left(flag), flag.help) for flag in flags]
     width = max(len(left) for left, _ in rows) + 3
     return [f"{left:<{width}}{right}".rstrip() for left, right in rows]
