@@ -241,3 +241,15 @@ def test_a_change_of_an_earlier_run_is_a_change_of_the_task(tmp_path):
     assert scene.supervise("--until-idle").wait(PATIENCE) == 0
     assert scene.status(task_id) == "closed"
     assert len(scene.runs(task_id)) == 2
+
+
+def test_an_exam_that_cannot_be_had_costs_no_attempt(tmp_path):
+    """No agent can mend that: a person is asked at once."""
+    scene = Scene(tmp_path)
+    (scene.project / "a.txt").write_text("old\n")
+    in_git(scene.project)
+    task_id = scene.add(verify=("sh exam.sh",), pins=("exam.sh",))
+    assert scene.supervise("--until-idle").wait(PATIENCE) == 0
+    assert scene.status(task_id) == "blocked"
+    assert "cannot be verified: exam.sh: no such file" in scene.task(task_id).notes
+    assert len(scene.runs(task_id)) == 1

@@ -69,6 +69,7 @@ def facts(**changes):
 ROWS = [
     ("Finished, claimed, verified", Finished(), facts(said=DONE)),
     ("Finished, claimed, unverified", Finished(), facts(said=DONE, verdict=UNVERIFIED)),
+    ("Finished, claimed, and it cannot be checked", Finished(), facts(said=DONE, unverifiable="x")),
     ("Finished, no claim", Finished(), facts()),
     ("RateLimited", LIMIT, facts()),
     ("ContextFull, with progress", ContextFull(), facts(progress=True, full_contexts=9)),

@@ -98,6 +98,7 @@ def end_of(
         program_missing=program_missing(state),
         said=words,
         verdict=judged,
+        unverifiable=found.trouble,
         attempts=past.attempts,
         retry_limit=config.retry_limit,
         full_contexts=past.full_contexts,
@@ -146,7 +147,7 @@ def _judged(live: Live, state: Over, receipt: Receipt, found: Findings) -> Verdi
     None: nothing was judged at all.
     """
     claimed = receipt.outcome == Finished.__name__ and receipt.claim is not None
-    if not claimed or found.abandoned:
+    if not claimed or found.abandoned or found.trouble:
         return Verdict(trespasses=found.trespasses) if found.trespasses else None
     cwd = Path(case_of(live, state).cwd)
     return Verdict(findings=findings(seen_of(live, receipt, cwd)), trespasses=found.trespasses)

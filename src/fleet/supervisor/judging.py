@@ -25,6 +25,8 @@ class Findings(Struct, frozen=True, kw_only=True):
     changes: Changes | None = None
     checks: tuple[Check, ...] = ()
     trespasses: tuple[Finding, ...] = ()
+    #: Why the claim cannot be checked at all, whatever the agent did: for a person to mend.
+    trouble: str = ""
     #: We were told to leave it: nothing may be decided on this.
     abandoned: bool = False
 
@@ -54,11 +56,7 @@ def look(case: Case, abandon: threading.Event) -> Findings:
     except (FleetError, OSError, ValueError) as error:
         # What an agent leaves behind can be anything; what cannot be looked at is not believed.
         trouble = f"it could not be looked at: {type(error).__name__}: {error}"
-        wanted = case.policy.verify[:1] if case.claimed else ()
-        return Findings(
-            changes=Changes(base="", trouble=trouble) if case.base is not None else None,
-            checks=tuple(Check(command=command, trouble=trouble) for command in wanted),
-        )
+        return Findings(changes=Changes(base="", trouble=trouble), trouble=trouble)
 
 
 def _look(case: Case, abandon: threading.Event) -> Findings:
@@ -69,7 +67,10 @@ def _look(case: Case, abandon: threading.Event) -> Findings:
     trespasses: tuple[Finding, ...] = ()
     if case.base is not None and changes is not None:
         trespasses = trespasses_of(case.run, case.base, changes, case.policy, case.cwd)
-    checks = _checks(case, abandon) if case.claimed and case.policy.verify else ()
+    try:
+        checks = _checks(case, abandon) if case.claimed and case.policy.verify else ()
+    except (FleetError, OSError) as error:
+        return Findings(changes=changes, trespasses=trespasses, trouble=str(error))
     if checks is None:
         return Findings(changes=changes, trespasses=trespasses, abandoned=True)
     return Findings(checks=checks, changes=changes, trespasses=trespasses)
@@ -86,18 +87,15 @@ def _checks(case: Case, abandon: threading.Event) -> tuple[Check, ...] | None:
     policy = case.policy
     if _was_stopped(case.run):
         return None
-    try:
-        with originals(case.first or case.base, policy.pins, case.cwd, case.run.path) as restored:
-            checks = check_all(
-                case.run,
-                policy.verify,
-                case.cwd,
-                limit=policy.verify_time,
-                env=plain_env(os.environ),
-                abandon=abandon,
-            )
-    except (FleetError, OSError) as error:
-        return (Check(command=policy.verify[0], trouble=f"could not be run: {error}"),)
+    with originals(case.first or case.base, policy.pins, case.cwd, case.run.path) as restored:
+        checks = check_all(
+            case.run,
+            policy.verify,
+            case.cwd,
+            limit=policy.verify_time,
+            env=plain_env(os.environ),
+            abandon=abandon,
+        )
     if checks is None or not restored:
         return checks
     return (structs.replace(checks[0], restored=restored), *checks[1:])

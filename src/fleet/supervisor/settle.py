@@ -71,6 +71,8 @@ class Facts(Struct, frozen=True, kw_only=True):
     #: And that is so for every task of this coder: the program is not there.
     program_missing: bool = False
     said: Said
+    #: Why its claim cannot be checked, through no fault of the agent's; empty if it can.
+    unverifiable: str = ""
     #: What fleet makes of the run by what it saw itself.
     verdict: Verdict = Verdict()
     #: Failed attempts that counted before this run.
@@ -167,6 +169,9 @@ def _finished(denied: tuple[str, ...], facts: Facts, now: datetime) -> Decision:
         if denied:
             why += f"; it was denied {', '.join(sorted(set(denied)))} {_SETTING}"
         return _attempt(why, facts, now)
+    if facts.unverifiable:
+        way = f"mend that, and then: fleet retry {facts.task_id}"
+        return blocked(f"cannot be verified: {facts.unverifiable}; {way}")
     if facts.verdict.findings:
         return _attempt(f"unverified: {_listed(facts.verdict.findings)}", facts, now)
     reason = f"{_plain(said.done)} [run {facts.run}: fleet task {facts.task_id} receipt]"
