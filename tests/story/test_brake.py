@@ -180,4 +180,7 @@ def test_with_nothing_to_stop_it_still_pauses(scene):
     assert done.returncode == 0
     assert "Nothing was running." in done.stdout
     assert (scene.home.path / "paused").exists()
+    assert json.loads(scene.fleet("stop", "--all", "--now", "--json").stdout)["paused"] is True
     assert scene.fleet("stop").returncode == 2
+    both = scene.fleet("stop", "--all", "fleet-1")
+    assert (both.returncode, "both fleet-1 and --all" in both.stderr) == (2, True)

@@ -66,6 +66,10 @@ def test_a_task_of_ours_is_told_by_its_run_and_its_supervisor(
         ({"rung": "looping", "why": "3 times the same"}, "3 times the same"),
         ({"near": ("cost 82 %",)}, "near its limit: cost 82 %"),
         (
+            {"near": ("cost 82 %", "turns over its limit")},
+            "near its limit: cost 82 %; turns over its limit",
+        ),
+        (
             {"rung": "suspect", "why": "silent", "near": ("time 90 %", "turns 81 %")},
             "suspect: silent; near its limit: time 90 %, turns 81 %",
         ),

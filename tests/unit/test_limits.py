@@ -24,6 +24,8 @@ def test_a_limit_warns_and_then_ends(name):
     passed = exceeded(Used(**{name: whole}), LIMITS)
     assert isinstance(passed, LimitExceeded)
     assert passed.limit == name
+    (mark,) = near(Used(**{name: whole * 5.4}), LIMITS)
+    assert str(mark) == f"{name} over its limit"
 
 
 def test_what_was_used_is_told_with_what_may_be():

@@ -3,8 +3,10 @@
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from click.testing import CliRunner
 
-from fleet.config import Config
+from fleet.cli.questions import command
+from fleet.config import Config, default_text
 from fleet.control import Control
 from fleet.control.questions import FILE, answer, blocks_of, open_question, question_of, questions
 from fleet.errors import BadInput, Refused
@@ -85,6 +87,19 @@ def test_a_task_blocked_for_failing_asks_nothing(fleet):
     """It is counted, so that nobody believes there is nothing else to look at."""
     blocked(fleet, "exit_code: 1 (attempt 3 of 3)", asked=False, outcome=Failed(reason="exit_code"))
     assert questions(fleet) == ([], 1)
+
+
+@pytest.mark.parametrize(
+    ("number", "says"),
+    [(1, "1 more task is blocked and asks "), (2, "2 more tasks are blocked and ask ")],
+)
+def test_tasks_that_ask_nothing_are_counted_in_words(fleet, number, says):
+    """One of them or more."""
+    fleet.home.config.write_text(default_text(queue="embedded"))
+    for _ in range(number):
+        blocked(fleet, "broken", asked=False, outcome=Failed(reason="crash"))
+    shown = CliRunner(env={"FLEET_HOME": str(fleet.home.path)}).invoke(command, [])
+    assert f"{says}nothing" in shown.output
 
 
 def test_an_old_question_is_not_asked_again_by_a_later_failure(fleet):

@@ -50,10 +50,8 @@ class Ran:
         path = self.repo.root / name
         return path.read_text() if path.exists() else None
 
-    def cli(self, *words):
-        return CliRunner(env={"FLEET_HOME": str(self.home.path)}).invoke(
-            command, ["fleet-1", *words]
-        )
+    def cli(self, *words, task="fleet-1"):
+        return CliRunner(env={"FLEET_HOME": str(self.home.path)}).invoke(command, [task, *words])
 
 
 @pytest.fixture
@@ -109,6 +107,40 @@ def test_later_work_is_not_written_over_unless_that_is_insisted_on(ran):
     )  # fmt: skip
     ran.restore("a", force=True)
     assert (ran.read("a"), ran.read("dir/b")) == ("one\n", "mended\n")
+
+
+def test_what_already_is_as_it_was_needs_nothing(ran):
+    """So a second restore goes as well as the first; what it did is not somebody's later work."""
+    ran.end()
+    assert ran.cli("restore", str(ran.repo.root)).exit_code == 0
+    again = ran.cli("restore", str(ran.repo.root))
+    assert (again.exit_code, again.output) == (
+        0, "".join(f"already as it was: {name}\n" for name in ("a", "added", "dir/b", "mine")),
+    )  # fmt: skip
+
+
+def test_a_name_that_stands_for_nothing_is_refused(ran):
+    """It says from where names count; a file that the run did not touch is no mistake."""
+    ran.end()
+    with pytest.raises(BadInput, match="changed no such file") as refused:
+        ran.restore("dir/dir/b")
+    assert refused.value.hint == "Paths count from the current directory."
+    assert ran.restore("c") == {}
+
+
+@pytest.mark.parametrize("flag", ["--json", "--follow"])
+def test_restore_takes_no_flag_that_it_would_not_heed(ran, flag):
+    """Nothing is restored either."""
+    assert f"{flag} goes with" in str(ran.end().cli("restore", flag).exception)
+    assert ran.read("a") == "changed\n"
+
+
+@pytest.mark.parametrize("words", [("diff",), ("diff", "--stat"), ("diff", "--json"), ("receipt",)])
+def test_a_task_that_never_ran_says_so(ran, words):
+    """Not that something of its run is missing."""
+    (ran.home.tasks / "fleet-2").mkdir()
+    said = ran.cli(*words, task="fleet-2")
+    assert "fleet-2 has no run yet" in str(said.exception)
 
 
 def test_files_that_the_run_did_not_touch_are_nobodys_business(ran):

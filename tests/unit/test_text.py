@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from fleet.cli.text import count, duration, harmless, moment, one_line
+from fleet.cli.text import count, duration, first_line, harmless, moment, one_line
 
 NOON = datetime(2026, 11, 15, 12, 0, tzinfo=UTC)
 
@@ -72,3 +72,9 @@ def test_no_control_character_reaches_the_terminal():
 def test_lines_and_tabs_of_a_file_stay():
     """A plan is read as it was written."""
     assert harmless("# Plan\n\t1. ok\n") == "# Plan\n\t1. ok\n"
+
+
+def test_where_there_is_room_for_one_line_the_first_is_shown():
+    """Without a trace of the others."""
+    assert first_line("out of scope: x\x1b\nSee: the receipt") == "out of scope: x\\x1b"
+    assert first_line("") == ""

@@ -15,7 +15,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "run": ("run", "Work through the queue with as many agents as there are slots."),
     "status": ("status", "Say whether a supervisor is running, and how it does."),
     "tasks": ("tasks", "Show the tasks in progress."),
-    "task": ("task", "Print one task's log, plan, knowledge, events, stderr, receipt or diff."),
+    "task": ("task", "Print one task's log, plan, events, receipt or diff, or restore its files."),
     "log": ("log", "Print the supervisor's newest log."),
     "ready": ("ready", "List tasks that could be worked on now."),
     "show": ("show", "Show one task: where and with what it runs, and how it stands."),

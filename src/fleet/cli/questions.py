@@ -24,10 +24,8 @@ def command(as_json: bool) -> None:
     if asked:
         click.echo('\nAnswer one: fleet answer ID "…"')
     if others:
-        tasks = "task is" if others == 1 else "tasks are"
-        click.echo(
-            f"{others} more {tasks} blocked and asks nothing: fleet bd list --status=blocked"
-        )
+        what = "task is blocked and asks" if others == 1 else "tasks are blocked and ask"
+        click.echo(f"{others} more {what} nothing: fleet bd list --status=blocked")
 
 
 def _show(question: Question, *, first: bool) -> None:

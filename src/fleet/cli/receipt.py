@@ -7,7 +7,7 @@ import click
 import msgspec
 
 from fleet.cli.shapes import pretty
-from fleet.cli.text import count, duration, lines, one_line
+from fleet.cli.text import count, duration, first_line, lines, one_line
 from fleet.schemas import Changes, Check, Receipt
 from fleet.schemas.units import shown_size
 
@@ -36,7 +36,7 @@ def _state(receipt: Receipt) -> str:
 
 
 def _rows(receipt: Receipt) -> Iterator[tuple[str, str]]:
-    yield "ended", f"{receipt.outcome}: {one_line(receipt.why)}"
+    yield "ended", f"{receipt.outcome}: {first_line(receipt.why)}"
     if receipt.claim is not None:
         yield "claim", one_line(receipt.claim)
     if receipt.verdict is not None:

@@ -10,7 +10,7 @@ from fleet.cli.stream import put
 from fleet.cli.text import one_line
 from fleet.control import Control
 from fleet.control.files import Missing, read_whole, run_of, task_id_of
-from fleet.control.receipts import receipt_of
+from fleet.control.receipts import no_run, receipt_of
 from fleet.control.restoring import Plan, carry_out, plan
 from fleet.errors import FleetError
 from fleet.supervisor.base import DIFF
@@ -22,6 +22,10 @@ class NotAll(FleetError):
 
 def show_diff(fleet: Control, word: str, number: int | None, *, stat: bool, as_json: bool) -> None:
     """The difference that a run made, whole or by its figures."""
+    task_id = task_id_of(fleet, word)
+    run = run_of(fleet.home.task(task_id), task_id, number)
+    if run is None:
+        raise no_run(task_id)
     if stat or as_json:
         receipt = receipt_of(fleet, word, number)
         if receipt.changes is None:
@@ -37,10 +41,6 @@ def show_diff(fleet: Control, word: str, number: int | None, *, stat: bool, as_j
         if receipt.changes.more:
             click.echo(f"… and {receipt.changes.more} more")
         return
-    task_id = task_id_of(fleet, word)
-    run = run_of(fleet.home.task(task_id), task_id, number)
-    if run is None:
-        raise Missing(f"{task_id} has no run yet", hint="The supervisor starts it: fleet run")
     if not (run.path / DIFF).exists():
         receipt = receipt_of(fleet, word, run.number)  # says so if the run is not over
         known = receipt.changes is not None and not receipt.changes.trouble
@@ -70,6 +70,8 @@ def restore(
         click.echo(f"{would}restored: {one_line(path)}")
     for path in found.of("remove"):
         click.echo(f"{would}removed, the run had added it: {one_line(path)}")
+    for path in found.of("same"):
+        click.echo(f"already as it was: {one_line(path)}")
     for path in found.of("keep"):
         click.echo(f"kept, it changed since the run ended: {one_line(path)}")
     _tell_rest(found)

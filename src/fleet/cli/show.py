@@ -1,8 +1,10 @@
 """`fleet show`: one task as a person wants to see it."""
 
+from pathlib import Path
+
 from fleet import control
 from fleet.cli.quick import Quick
-from fleet.cli.text import lines, one_line
+from fleet.cli.text import first_line, lines, one_line
 from fleet.control import Control
 from fleet.errors import InvalidTask
 from fleet.flags import Flag, Parsed
@@ -43,7 +45,7 @@ def _place(fleet: Control, task: Task) -> list[tuple[str, str]]:
         tree = worktree_json.read(fleet.home, task.id)
     except InvalidTask as error:
         return [("invalid", f"{error.message}\n{'':13}{error.hint}")]
-    rows = [("worktree", f"{tree.path} on {tree.branch}")] if tree is not None else []
+    rows = [("worktree", _standing(tree))] if tree is not None else []
     return [
         (name, value if own else f"{value} (default)")
         for name, value, own in (
@@ -53,6 +55,12 @@ def _place(fleet: Control, task: Task) -> list[tuple[str, str]]:
             *_rules(place.ruled),
         )
     ] + rows
+
+
+def _standing(tree: worktree_json.Worktree) -> str:
+    if not tree.made or Path(tree.path).exists():
+        return f"{tree.path} on {tree.branch}"
+    return f"gone; the work is on the branch {tree.branch} of {tree.repository}"
 
 
 def _rules(ruled: Ruled) -> list[tuple[str, str, bool]]:
@@ -85,7 +93,9 @@ def _last_run(fleet: Control, task: Task) -> list[tuple[str, str]]:
 
     for run in newest_first(fleet.home.task(task.id)):
         if (ending := read_ending(run)) is not None:
-            return [("last run", f"{run.number}: {named(ending.outcome)}: {one_line(ending.why)}")]
+            return [
+                ("last run", f"{run.number}: {named(ending.outcome)}: {first_line(ending.why)}")
+            ]
     return []
 
 

@@ -27,7 +27,9 @@ def command(task_id: str | None, everything: bool, now: bool, as_json: bool) -> 
 
     Exit code: 0 all of it is gone, 1 something is left.
     """
-    if (task_id is None) is not everything:
+    if task_id is not None and everything:
+        raise BadInput(f"both {task_id} and --all were given", hint="Give one of them.")
+    if task_id is None and not everything:
         raise BadInput("give a task's id, or --all", hint="See the runs: fleet tasks")
     if task_id is None:
         # Without the settings: nobody looks for a typing error while agents run wild.
@@ -65,9 +67,14 @@ def _one(fleet: Control, task_id: str, *, now: bool, as_json: bool) -> int:
 
 
 def _all(home: Home, *, now: bool, as_json: bool) -> int:
+    from msgspec import structs
+
     from fleet.control.brake import stop_all
+    from fleet.control.supervision import paused_since
 
     end = stop_all(home, now=now)
+    # Whoever reads it wants to know how things stand, not who paused first.
+    end = structs.replace(end, paused=paused_since(home) is not None)
     if as_json:
         from fleet.cli.shapes import pretty
 

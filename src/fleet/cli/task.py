@@ -76,7 +76,8 @@ def command(
     receipt    what fleet itself saw of a run, and what it makes of it
     diff       what the run changed in its repository
     restore    bring files back as they were when the run began: all that it changed or deleted, or
-               those that are named (of which also what it added is removed)
+               those that are named (of which also what it added is removed); paths count from
+               the current directory
 
     The file goes byte for byte into a pipe; on a terminal control characters are shown as escapes.
     """  # noqa: D301 - the \\b is click's mark for lines that stay as they are
@@ -87,6 +88,10 @@ def command(
         raise BadInput("--dry-run and --force go with restore")
     if stat and what != "diff":
         raise BadInput("--stat goes with diff")
+    if follow and what in ("receipt", "diff", "restore"):
+        raise BadInput(f"--follow goes with files that grow, not with {what}")
+    if as_json and what not in ("receipt", "diff"):
+        raise BadInput("--json goes with receipt and diff; the other files are what they are")
     if what == "diff":
         show_diff(fleet, task_id, number, stat=stat, as_json=as_json)
         return
@@ -96,8 +101,6 @@ def command(
     if what == "receipt":
         show_receipt(receipt_of(fleet, task_id, number), as_json=as_json)
         return
-    if as_json:
-        raise BadInput("--json goes with receipt and diff; the other files are what they are")
     found = document(fleet, task_id, what, number)
     if not follow:
         put(whole(found))

@@ -10,6 +10,11 @@ def one_line(text: str) -> str:
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
+def first_line(text: str) -> str:
+    """The first of some lines, where there is room for one."""
+    return one_line(text.strip().partition("\n")[0])
+
+
 def lines(text: str, indent: str = "  ") -> str:
     """Text on its own lines, each indented and free of control characters."""
     return "\n".join(f"{indent}{one_line(line)}".rstrip() for line in text.splitlines())

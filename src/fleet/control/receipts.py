@@ -6,11 +6,18 @@ from fleet.schemas import Receipt
 from fleet.taskdir import receipt_json
 
 
+def no_run(task_id: str) -> Missing:
+    """Nothing can be known of its runs."""
+    return Missing(f"{task_id} has no run yet", hint="The supervisor starts it: fleet run")
+
+
 def receipt_of(fleet: Control, word: str, number: int | None = None) -> Receipt:
     """The receipt of one run; of the latest that is over, if no number is given."""
     task_id = task_id_of(fleet, word)
     task_dir = fleet.home.task(task_id)
     run = run_of(task_dir, task_id, number)
+    if run is None:
+        raise no_run(task_id)
     while run is not None:
         receipt = receipt_json.read(run)
         if receipt is not None:

@@ -6,7 +6,7 @@ is somebody's later work, and is left alone unless that is insisted on.
 
 import os
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -27,7 +27,7 @@ from fleet.taskdir.rundir import Run
 
 _LIMIT = 120.0
 
-Act = Literal["restore", "remove", "keep", "leave"]
+Act = Literal["restore", "remove", "keep", "leave", "same"]
 
 
 class Step(Struct, frozen=True, kw_only=True):
@@ -35,7 +35,7 @@ class Step(Struct, frozen=True, kw_only=True):
 
     path: str
     #: Bring it back; remove it, as the run added it; keep it, as it changed since; leave it, as
-    #: the run added it and nobody asked for it to go.
+    #: the run added it and nobody asked for it to go; it already is the same as it was.
     act: Act
 
 
@@ -80,21 +80,42 @@ def plan(
             hint=f"Stop it first: fleet stop {task_id}. Or insist: --force",
         )
     git = _git(base)
-    ran, since = _differences(git, base, run, task_id)
+    now = _tree_now(git.repo)
+    ran, since = _differences(git, base, run, task_id, now)
+    unlike = _between(git, base.snapshot, now)
     wanted = _below(base, paths)
+    _refuse_unknown(base, wanted, ran)
     steps = [
-        Step(path=path, act=_act(path, kind, since, named=bool(paths), force=force))
+        Step(path=path, act="same")
+        if path not in unlike
+        else Step(path=path, act=_act(path, kind, since, named=bool(paths), force=force))
         for path, kind in sorted(ran.items())
-        if not wanted or any(path == each or path.startswith(f"{each}/") for each in wanted)
+        if not wanted or any(_is_at(path, each) for each in wanted)
     ]
     return Plan(task_id=task_id, run=run, base=base, steps=tuple(steps), refs=_moved(base))
 
 
+def _is_at(path: str, place: str) -> bool:
+    return path == place or path.startswith(f"{place}/")
+
+
+def _refuse_unknown(base: Base, wanted: Sequence[str], ran: Iterable[str]) -> None:
+    """A name that stands for nothing is a mistake, most likely about where it counts from."""
+    known = tuple(ran)
+    for place in wanted:
+        if not os.path.lexists(Path(base.root, place)) and not any(
+            _is_at(path, place) for path in known
+        ):
+            raise BadInput(
+                f"there is no {Path(base.root, place)}, and the run changed no such file",
+                hint="Paths count from the current directory.",
+            )
+
+
 def _differences(
-    git: Git, base: Base, run: Run, task_id: str
+    git: Git, base: Base, run: Run, task_id: str, now: str
 ) -> tuple[dict[str, str], dict[str, str]]:
     """What the run did to files, and what happened to them since it ended."""
-    now = _tree_now(git.repo)
     after = _commit(git, f"{ref_of(f'{task_id}/{run.number}')}.after")
     if after:
         return _between(git, base.snapshot, after), _between(git, after, now)

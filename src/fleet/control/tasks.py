@@ -17,6 +17,7 @@ from fleet.queue.base import Filter
 from fleet.schemas import Lease, Task
 from fleet.supervisor import process
 from fleet.supervisor.launch import run_id
+from fleet.supervisor.limits import OVER
 from fleet.supervisor.live import PROGRESS, Progress
 from fleet.supervisor.process import Ended, Running
 from fleet.supervisor.sole import supervisor_of
@@ -211,8 +212,10 @@ def _unusual(progress: Progress | None) -> str:
             pass
         case _:
             parts.append(progress.why)
-    if progress.near:
-        parts.append(f"near its limit: {', '.join(progress.near)}")
+    near = [mark for mark in progress.near if not mark.endswith(OVER)]
+    if near:
+        parts.append(f"near its limit: {', '.join(near)}")
+    parts += [mark for mark in progress.near if mark.endswith(OVER)]
     return "; ".join(parts)
 
 

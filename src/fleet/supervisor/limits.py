@@ -7,6 +7,8 @@ from fleet.schemas.units import shown_size, shown_span
 
 #: From this share of a limit on a warning is given, in percent.
 SOFT = 80
+#: What is said of one that was passed.
+OVER = "over its limit"
 #: Limits behind which the machine itself is in danger: whoever passes one gets no time to end.
 AT_ONCE: frozenset[LimitName] = frozenset({"output", "memory", "processes"})
 
@@ -25,13 +27,14 @@ class Used(Struct, frozen=True, kw_only=True):
 
 
 class Mark(Struct, frozen=True):
-    """A limit that is near."""
+    """A limit that is near, or was passed."""
 
     limit: LimitName
     percent: int
 
     def __str__(self) -> str:
-        return f"{self.limit} {self.percent} %"
+        over = self.percent > 100
+        return f"{self.limit} {OVER}" if over else f"{self.limit} {self.percent} %"
 
 
 _NAMES: tuple[LimitName, ...] = (

@@ -175,7 +175,7 @@ def _finished(denied: tuple[str, ...], facts: Facts, now: datetime) -> Decision:
     if facts.verdict.findings:
         return _attempt(f"unverified: {_listed(facts.verdict.findings)}", facts, now)
     reason = f"{_plain(said.done)} [run {facts.run}: fleet task {facts.task_id} receipt]"
-    return Decision(settlement=Closed(reason=reason), counts=True, why="closed: verified")
+    return Decision(settlement=Closed(reason=reason), counts=True, why="verified")
 
 
 def _out_of_scope(facts: Facts) -> Decision:

@@ -302,7 +302,11 @@ class Watchdog:
             if mark.limit not in watched.told:
                 watched.told.add(mark.limit)
                 live.note("fleet_limit_near", self._now(), limit=mark.limit, percent=mark.percent)
-                self._say(live, "limit_near", f"near its limit: {mark}")
+                self._say(
+                    live,
+                    "limit_near",
+                    str(mark) if mark.percent > 100 else f"near its limit: {mark}",
+                )
         if used.memory >= live.policy.limits.memory:
             self._weigh(watched)
         self._over(live, limits.exceeded(structs.replace(used, memory=0), live.policy.limits))
