@@ -77,7 +77,7 @@ def test_a_session_that_is_gone_is_begun_afresh_and_costs_nothing(house, gate, c
     """What the CLI kept of it was deleted: one more run, no attempt, and the task is done."""
     with ScriptedModel(Shell(command=gate.command), CLOSE, Say()) as model:
         here = house(coder, model)
-        here.configure(permissions="bypass", retry_limit=2, retry_wait_s=10)
+        here.configure(permissions="bypass", retry_limit=2, retry_wait_s=4)
         here.create(coder)
         supervisor = here.supervise()
         gate.reached()
