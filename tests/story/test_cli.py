@@ -122,6 +122,9 @@ def test_init_takes_beads_where_bd_is_on_the_path(user):
         "model": "o3",
     }
     assert f"{task_id}  On beads  [{user.project}]" in user.does("ready")
+    explained = user.does("bd", "create", "--help")
+    assert explained.index("--acceptance") < explained.index("--max-cost"), explained
+    assert "needs an argument: --verify" in user.fails("bd", "create", "t", "--verify")[1]
     assert sorted(path.name for path in (user.home.parent / ".git").rglob("*")) == before
 
 
@@ -186,7 +189,7 @@ def test_create_takes_another_directory_and_keeps_its_own_flags_from_the_tracker
         (("create", "t", "--pin", "../x"), "leads out"),
         (("create", "t", "--timeout"), "Error: flag needs an argument: --timeout"),
         (("q", "--verify"), "Error: flag needs an argument: --verify"),
-        (("create", "t", "--max-memory", "1"), "--max-memory: '1' is less than 1MB"),
+        (("create", "t", "--max-memory", "1"), "--max-memory: '1' is not a size between 1MB"),
         (("create", "t", "--max-tokens", "5 k"), "like 300, 50k or 2M"),
         (("create", b"\xff\xfe"), "not valid UTF-8"),
         (("show", "../../etc/passwd"), "not found"),
@@ -255,7 +258,8 @@ def test_a_broken_configuration_stops_every_command_with_its_place(ann):
 def test_settings_are_checked_before_the_file_is_touched(ann):
     """A refused value leaves the file as it was, byte for byte."""
     before = (ann.home / "runtime.toml").read_bytes()
-    for bad in ("max_concurrent=0", "max_concurrent=abc", "max_concurent=3", "coder=nobody"):
+    bads = ("max_concurrent=0", "max_concurrent=abc", "max_concurent=3", "coder=nobody")
+    for bad in (*bads, "memory_limit=8"):
         code, _ = ann.fails("config", "set", "model=opus", bad)
         assert code == 2
     assert "did you mean max_concurrent?" in ann.fails("config", "set", "max_concurent=3")[1]

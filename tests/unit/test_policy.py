@@ -90,7 +90,7 @@ def test_spans_are_read_as_people_write_them(text, value):
 
 def test_sizes_and_sums_are_read_as_people_write_them():
     """Units in either case, with or without a sign."""
-    assert (size("8GB"), size("1.5mb"), size("100")) == (8 << 30, 3 << 19, 100)
+    assert (size("8GB"), size("1.5mb"), size("2000000")) == (8 << 30, 3 << 19, 2_000_000)
     assert (shown_size(8 << 30), shown_size(1536)) == ("8GB", "1.5KB")
     assert (dollars("$2.50"), dollars("5")) == (2.5, 5.0)
 

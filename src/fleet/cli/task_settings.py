@@ -46,8 +46,6 @@ OWN = (*PLACE, *EVIDENCE, *LIMITS)
 Given = Mapping[str, Sequence[str]]
 
 
-#: Less memory or output ends every agent at once: it was meant in other units.
-_SMALLEST = 1 << 20
 _COUNT = re.compile(r"(\d{1,12})([kM]?)")
 _TIMES = {"": 1, "k": 1000, "M": 1_000_000}
 
@@ -61,13 +59,6 @@ def _count(text: str) -> int:
     return number
 
 
-def _size(text: str) -> int:
-    number = size(text)
-    if number < _SMALLEST:
-        raise BadInput(f"{text!r} is less than 1MB", hint="Write it like 500MB or 8GB.")
-    return number
-
-
 #: The limit that a flag sets, and how its text is read.
 _READERS: Mapping[str, tuple[str, Callable[[str], float]]] = {
     "timeout": ("time", seconds),
@@ -75,8 +66,8 @@ _READERS: Mapping[str, tuple[str, Callable[[str], float]]] = {
     "max-turns": ("turns", _count),
     "max-tokens": ("tokens", _count),
     "max-idle": ("idle", seconds),
-    "max-output": ("output", _size),
-    "max-memory": ("memory", _size),
+    "max-output": ("output", size),
+    "max-memory": ("memory", size),
     "max-processes": ("processes", _count),
 }
 

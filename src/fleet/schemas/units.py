@@ -15,6 +15,8 @@ _POWER = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
 #: No span is longer: what is, was meant in other units.
 _LONGEST = 366 * 86_400.0
 _LARGEST = 1 << 50
+#: Less memory or output ends every agent at once: it was meant in other units too.
+_SMALLEST = 1 << 20
 
 
 def seconds(text: str) -> float:
@@ -33,13 +35,15 @@ def seconds(text: str) -> float:
 
 
 def size(text: str) -> int:
-    """`500MB`, `8GB`; a bare number is bytes. A thousand is 1024 here."""
+    """`500MB`, `8GB`, of memory or output; a bare number is bytes. A thousand is 1024 here."""
     found = _SIZE.fullmatch(text.strip())
     if found is None:
         raise BadInput(f"{text!r} is not a size", hint="Write it like 500MB or 8GB.")
     total = int(float(found[1]) * 1024 ** _POWER[found[2].lower()])
-    if not 0 < total <= _LARGEST:
-        raise BadInput(f"{text!r} is not a size between 1B and 1024TB")
+    if not _SMALLEST <= total <= _LARGEST:
+        raise BadInput(
+            f"{text!r} is not a size between 1MB and 1024TB", hint="Write it like 500MB or 8GB."
+        )
     return total
 
 
