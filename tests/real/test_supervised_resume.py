@@ -37,6 +37,7 @@ def test_a_session_goes_on_where_it_was_cut_off(house, gate, coder):
         supervisor = here.supervise("--until-idle")
         gate.reached()
         until_told(here, gate.command)
+        time.sleep(3)  # the CLI writes its own record of the session some time after it speaks
         kill_run(here.runs[0])
         assert supervisor.wait(90) == 0
 
