@@ -34,8 +34,6 @@ if not os.environ.get("FLEET_SLOW"):
             "test_a_task_put_off_is_deferred",
             "test_a_new_task_can_hold_up_an_older_one",
             "test_a_cycle_is_refused_whole",
-            "test_blocked_waits_for_a_person",
             "test_closed_ends_the_task_for_good",
-            "test_a_sleeping_queue_is_woken",
         },
     )

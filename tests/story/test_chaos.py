@@ -1,4 +1,4 @@
-"""A hundred tasks under a supervisor, or keepers, that are killed again and again."""
+"""Sixty tasks under a supervisor, or keepers, that are killed again and again."""
 
 import random
 import signal
@@ -14,7 +14,7 @@ from fleet.supervisor import identity, process
 from fleet.taskdir.rundir import all_runs, latest_run
 from tests.story.stage import FAKES
 
-TASKS = 100
+TASKS = 60
 PATIENCE = 90.0
 linux = pytest.mark.skipif(sys.platform != "linux", reason="needs a subreaper and pdeathsig")
 
