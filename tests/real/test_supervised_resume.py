@@ -26,6 +26,18 @@ def until_told(house, command):
         time.sleep(0.05)
 
 
+def until_recorded(house, word):
+    """Wait for the CLI's own record of the session, which it writes some time after it speaks."""
+    (started,) = house.events("session_started")
+    end = time.monotonic() + 30
+    while not any(
+        word in path.read_text(errors="replace")
+        for path in house.home.parent.rglob(f"*{started['session_id']}*.jsonl")
+    ):
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
 @both
 def test_a_session_goes_on_where_it_was_cut_off(house, gate, coder):
     """Once: with its memory, the call that was open, and only its own tokens counted."""
@@ -37,7 +49,7 @@ def test_a_session_goes_on_where_it_was_cut_off(house, gate, coder):
         supervisor = here.supervise("--until-idle")
         gate.reached()
         until_told(here, gate.command)
-        time.sleep(3)  # the CLI writes its own record of the session some time after it speaks
+        until_recorded(here, "plum")
         kill_run(here.runs[0])
         assert supervisor.wait(90) == 0
 

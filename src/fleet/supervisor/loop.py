@@ -76,6 +76,8 @@ class Supervisor:
         self.stopping = 0
         self.restart = False
         self.idle = False
+        #: What was last said of being idle: once is enough.
+        self._idle_words = ""
         #: The queue has changed since the leases were looked at.
         self._rung = True
         self._signals: list[int] = []
@@ -178,11 +180,13 @@ class Supervisor:
 
     def _note_idle(self, waiting: list[Task]) -> None:
         held = [task.id for task in waiting if self.work.waits_for_coder(task)]
-        before, self.idle = self.idle, len(held) == len(waiting)
-        if held and self.idle and not before:
+        self.idle = len(held) == len(waiting)
+        if held and self.idle:
             names = ", ".join(each.name for each in self.work.breaker.held())
             text = f"{len(held)} tasks wait for {names}, which gets no work: fleet status"
-            self.log.say("idle", text)
+            if text != self._idle_words:
+                self.log.say("idle", text)
+            self._idle_words = text
 
     # What people want, and what time brings.
 
