@@ -11,11 +11,12 @@ from typing import Any, Literal
 
 from msgspec import Struct, field
 
+from fleet.config import accounts as account_tables
 from fleet.config import projects as project_tables
 from fleet.config.keys import KEYS, Key, Setting
 from fleet.config.projects import LISTS, TABLE, Project
 from fleet.errors import BadInput, ConfigError
-from fleet.schemas import Isolation, Tripwire
+from fleet.schemas import Account, Isolation, Tripwire
 
 FILE = "runtime.toml"
 
@@ -48,11 +49,16 @@ class Config(Struct, frozen=True, kw_only=True):
     memory_limit: str = "8GB"
     process_limit: int = 1000
     verify_limit: str = "15m"
+    stop_at: int = 100
+    fallback: str = "none"
     queue: str = "embedded"
     busy_timeout_s: int = 5
     bd_timeout_s: int = 30
     #: What differs for the tasks of one project, by its directory.
     projects: dict[str, Project] = field(default_factory=dict[str, Project])
+
+    #: The logins and keys that there are, by name; none: the user's own.
+    accounts: dict[str, Account] = field(default_factory=dict[str, Account])
 
     def project(self, cwd: str) -> Project:
         """The project that a directory belongs to."""
@@ -71,6 +77,7 @@ def checked(text: str, path: Path) -> Config:
     if wrong:
         line = _line_of(text, TABLE)
         raise ConfigError(f"{path}, line {line}: {TABLE} {wrong}", hint=f"Edit {path}.")
+    accounts_table = found.pop(account_tables.TABLE, {})
     for name, value in found.items():
         key = KEYS.get(name)
         problem = key.problem(value) if key else unknown(name)
@@ -79,7 +86,13 @@ def checked(text: str, path: Path) -> Config:
                 f"{path}, line {_line_of(text, name)}: {name} {problem}",
                 hint=f"Edit the file, or: fleet config set {name}=…" if key else f"Edit {path}.",
             )
-    return Config(**found, projects=projects)
+    accounts, wrong = account_tables.read(accounts_table, found.get("stop_at", 100))
+    if wrong:
+        line = _line_of(text, account_tables.TABLE)
+        raise ConfigError(
+            f"{path}, line {line}: {account_tables.TABLE} {wrong}", hint=f"Edit {path}."
+        )
+    return Config(**found, projects=projects, accounts=accounts)
 
 
 def read_text(path: Path) -> str:
@@ -180,6 +193,24 @@ def with_project(
             project[name] = value
         elif name in project:
             del project[name]
+    return tomlkit.dumps(document)
+
+
+def with_account(
+    text: str, account: str, changes: Mapping[str, Setting | bool] | None, path: Path
+) -> str:
+    """The file's text with some keys of one account set, or without the account (None)."""
+    import tomlkit
+
+    parse(text, path)
+    document = tomlkit.parse(text)
+    table = document.setdefault(account_tables.TABLE, tomlkit.table(is_super_table=True))
+    if changes is None:
+        del table[account]
+    else:
+        own = table.setdefault(account, tomlkit.table())
+        for name, value in changes.items():
+            own[name] = value
     return tomlkit.dumps(document)
 
 

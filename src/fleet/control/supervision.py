@@ -7,6 +7,8 @@ from signal import SIGHUP
 
 from msgspec import Struct, field
 
+from fleet.accounts.ledger import Ledger
+from fleet.accounts.overview import resting
 from fleet.control import Control
 from fleet.control.tasks import in_progress
 from fleet.errors import FleetError
@@ -14,7 +16,6 @@ from fleet.queue.doorbell import Doorbell
 from fleet.queue.embedded import BELL
 from fleet.supervisor import identity
 from fleet.supervisor.breaker import Breaker, Held
-from fleet.supervisor.cooling import Cooling
 from fleet.supervisor.sole import Holder, supervisor_of
 from fleet.supervisor.state import PAUSED, read_snapshot
 from fleet.taskdir import Home
@@ -71,7 +72,7 @@ def supervision(fleet: Control, now: datetime) -> Supervision:
         slots=fleet.config.max_concurrent,
         paused=since is not None,
         paused_since=since,
-        cooling=Cooling(fleet.home.path).active(now),
+        cooling=resting(Ledger(fleet.home.path).gauges, fleet.config, now),
         held=tuple(Breaker(fleet.home.path).held()),
         queue_problem=problem or (snapshot.queue_problem if holder else ""),
         shortage=snapshot.shortage if holder else "",

@@ -3,6 +3,7 @@
 `docs/glossary.md` says what each word means; the names here are those words.
 """
 
+from fleet.schemas.account import Account, Step, Window
 from fleet.schemas.outcome import (
     ContextFull,
     Failed,
@@ -64,6 +65,7 @@ __all__ = [
     "CLAIM_LASTS",
     "NOT_WORK",
     "STATUSES",
+    "Account",
     "Base",
     "Blocked",
     "Changes",
@@ -102,6 +104,7 @@ __all__ = [
     "Settlement",
     "Stalled",
     "Status",
+    "Step",
     "Stopped",
     "Task",
     "ToolCall",
@@ -109,6 +112,7 @@ __all__ = [
     "Tripwire",
     "Usage",
     "Verdict",
+    "Window",
     "Wish",
     "check_id",
     "named",

@@ -122,6 +122,8 @@ class Receipt(Struct, frozen=True, kw_only=True):
     project: str = ""
     coder: str
     model: str = ""
+    #: The login or key that it ran on.
+    account: str = ""
     #: The CLI's own version.
     version: str = ""
     session_id: str = ""

@@ -12,7 +12,7 @@ from fleet.coders.base import Coder
 from fleet.coders.reading import Reading
 from fleet.coders.trail import Trail, command_of
 from fleet.errors import InvalidTask
-from fleet.schemas import Event, Lease, Outcome, Policy, Usage
+from fleet.schemas import Event, Lease, Outcome, Policy, RateLimit, Usage
 from fleet.supervisor import events, verdict
 from fleet.supervisor.events import FILE as EVENTS
 from fleet.supervisor.ladder import FINE
@@ -97,6 +97,11 @@ class Live:
         self.trail = Trail()
         #: The rules that it is held to.
         self.policy = policy
+        #: The login or key that it is on; and what was taken in for it.
+        self.account = (spec.account if spec else "") or coder.name
+        self.fed: dict[str, RateLimit] = {}
+        #: Its model has answered.
+        self.answered = False
         #: Where it works.
         self.cwd = spec.cwd if spec else ""
         #: How it stands, for people.

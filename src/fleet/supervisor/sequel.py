@@ -22,8 +22,13 @@ _ADVICE = {
 
 
 def session_to_carry_on(last: Ending | None, coder: Coder) -> str | None:
-    """The session that the next run goes on with: that of a run that was cut off, and once only."""
-    if last is None or not coder.can_resume or last.coder != coder.name or last.resumed:
+    """The session that the next run goes on with: that of a run that was cut off.
+
+    Once only, unless it was a limit that cut it off, which says nothing against its memory.
+    """
+    if last is None or not coder.can_resume or last.coder != coder.name:
+        return None
+    if last.resumed and not isinstance(last.outcome, RateLimited):
         return None
     return last.session_id or None if was_cut_off(last.outcome, last.tool_calls) else None
 
