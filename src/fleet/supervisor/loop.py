@@ -294,6 +294,7 @@ class Supervisor:
             queue_problem=self.desk.problem,
             shortage=self.work.shortage,
             cooling=resting(self.work.seating.ledger.gauges, self.config, utc()),
+            on_account=self.work.on_accounts(),
             lost_log_lines=self.log.lost,
         )
         if snapshot != self._published and write_snapshot(self.home, snapshot):

@@ -27,6 +27,8 @@ class Snapshot(Struct, frozen=True, kw_only=True):
     shortage: str = ""
     #: Coders that wait for a limit, and until when.
     cooling: dict[str, datetime] = field(default_factory=dict[str, datetime])
+    #: The tasks that run on each account.
+    on_account: dict[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     lost_log_lines: int = 0
 
 
