@@ -20,6 +20,8 @@ from tests.story.scene import FAKES, Scene
 from tests.vendor import Login, Vendor
 
 HERD, STEP = 50, 5
+#: Windows, and the seconds of each, that several accounts are watched for.
+WINDOWS, WINDOW = 2, 60.0
 #: Seconds until the reset that all of them wait for; turns a second that the vendor serves then.
 RESET, RATE = 15.0, 5
 
@@ -29,6 +31,10 @@ def figures() -> Iterator[Figure]:
         done, share = share_of_ideal(accounts)
         detail = f"{done} tasks in four windows, on a simulated clock"
         yield Figure(f"share of what {accounts} accounts could do", share, 0.95, detail=detail)
+    for accounts in (1, 2, 4):
+        done, ideal = served(accounts)
+        detail = f"{done} of {ideal} tasks in {WINDOWS} windows of {WINDOW:.0f} s, real processes"
+        yield Figure(f"the same, {accounts} accounts for real", done / ideal, 0.95, detail=detail)
     began, burned, refused = herd()
     most = max(Counter(int(at // STEP) for at in began).values())
     yield Figure(
@@ -41,12 +47,33 @@ def figures() -> Iterator[Figure]:
     )  # fmt: skip
 
 
+def served(accounts: int) -> tuple[int, int]:
+    """Tasks that were closed within some windows, and how many the vendor would have served."""
+    turns, a_window = 2, 40
+    ideal = accounts * WINDOWS * a_window // turns
+    names = [f"a{number}" for number in range(accounts)]
+    logins = {name: Login(a_window, WINDOW) for name in names}
+    with tempfile.TemporaryDirectory() as folder, Vendor(logins, turns=turns, pause=0.5) as vendor:
+        settings = {"coder": "claude", "model": "sonnet", "max_concurrent": 4 * accounts}
+        scene = Scene(Path(folder), **settings)
+        try:
+            _equip(scene, Path(folder), vendor, *names)
+            tasks = [scene.add("sonnet", coder="claude") for _ in range(ideal + 20)]
+            scene.supervise()
+            while not vendor.asked:
+                time.sleep(0.1)
+            time.sleep(WINDOW * WINDOWS)
+            return sum(scene.status(task) == "closed" for task in tasks), ideal
+        finally:
+            scene.close()
+
+
 def herd(tasks: int = HERD) -> tuple[list[float], int, int]:
     """When each task was first served after the reset, the attempts burned, and refusals."""
     with tempfile.TemporaryDirectory() as folder, Vendor({}, turns=2, pause=2.0) as vendor:
         scene = Scene(Path(folder), coder="claude", model="sonnet", max_concurrent=tasks)
         try:
-            _equip(scene, Path(folder), vendor)
+            _equip(scene, Path(folder), vendor, "one")
             reset = time.time() + RESET
             vendor.logins["one"] = Login(10_000, 3600, until=reset, rate=RATE)
             names = [scene.add("sonnet", coder="claude") for _ in range(tasks)]
@@ -68,19 +95,21 @@ def herd(tasks: int = HERD) -> tuple[list[float], int, int]:
     return sorted(began.values()), burned, refused
 
 
-def _equip(scene: Scene, root: Path, vendor: Vendor) -> None:
-    """One account, whose claude is the light one."""
+def _equip(scene: Scene, root: Path, vendor: Vendor, *accounts: str) -> None:
+    """Accounts whose claude is the light one."""
     program = root / "bin/claude"
     program.parent.mkdir()
     program.write_text(f"#!{sys.executable} -IS\n{(FAKES / 'claude_client.py').read_text()}")
     program.chmod(0o755)
-    (root / "state").mkdir()
-    account = {"coder": "claude", "directory": str(root / "state"), "secret": "env:TOKEN_ONE"}
     path = scene.home.config
-    path.write_text(config.with_account(path.read_text(), "one", account, path))
+    for name in accounts:
+        folder = root / "state" / name
+        folder.mkdir(parents=True)
+        own = {"coder": "claude", "directory": str(folder), "secret": f"env:TOKEN_{name}"}
+        path.write_text(config.with_account(path.read_text(), name, own, path))
+        scene.env[f"TOKEN_{name}"] = name
     scene.env |= {
         "PATH": f"{program.parent}:{os.environ['PATH']}",
-        "TOKEN_ONE": "one",
         "ANTHROPIC_BASE_URL": vendor.url,
     }
 

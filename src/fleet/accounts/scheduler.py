@@ -20,7 +20,7 @@ _PROBING = timedelta(seconds=5)
 #: How long a task waits for an account that only a person can open.
 _FOR_A_PERSON = timedelta(minutes=1)
 #: Those who wait for the same moment come back so far apart, for each of them and at most.
-_SPREAD, _WIDEST = timedelta(seconds=2), timedelta(minutes=5)
+_SPREAD, _WIDEST = timedelta(seconds=1), timedelta(minutes=5)
 #: A task that waits for a busy account looks again after a share of what a run takes, in seconds.
 _SHARE, _SOONEST, _LATEST = 1 / 8, 1.0, 120.0
 #: Where one runs is preferred: as if it had so much more room.
