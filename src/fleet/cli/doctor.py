@@ -23,8 +23,10 @@ def command(as_json: bool) -> int:
     else:
         for finding in findings:
             mark, colour = _MARK[finding.severity]
-            click.echo(f"{click.style(mark, fg=colour)} {finding.check:<8}{one_line(finding.what)}")
+            click.echo(
+                f"{click.style(mark, fg=colour)} {finding.check:<12}{one_line(finding.what)}"
+            )
             if finding.fix:
-                click.echo(f"{'':10}{finding.fix}")
+                click.echo(f"{'':14}{finding.fix}")
     worst = {finding.severity for finding in findings}
     return 1 if "error" in worst else 2 if "warning" in worst else 0

@@ -8,7 +8,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import ClassVar
 
-from fleet.coders import claude_stream, hooks, lines
+from fleet.coders import claude_home, claude_stream, hooks, lines
 from fleet.coders.base import Coder, Options, Permissions
 from fleet.coders.models import GOOGLE, OPENAI
 from fleet.schemas import Event, Task
@@ -95,8 +95,7 @@ class ClaudeCoder(Coder):
         return {**super().env(task, task_dir), **own}
 
     def transcript(self, session_id: str, env: Mapping[str, str]) -> tuple[Path, str] | None:
-        home = Path(env.get("CLAUDE_CONFIG_DIR") or Path(env.get("HOME", "/"), ".claude"))
-        return home / "projects", f"*/{glob.escape(session_id)}.jsonl"
+        return claude_home.place(env) / "projects", f"*/{glob.escape(session_id)}.jsonl"
 
     @classmethod
     def login_ends(cls, data: bytes) -> datetime | None:
