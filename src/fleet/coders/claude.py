@@ -74,7 +74,7 @@ class ClaudeCoder(Coder):
         if self.options.hook:
             settings = hooks.for_claude(self.options.hook, refuse=self.options.refuse)
             argv += ["--settings", settings]
-        argv += _context(self.options)
+        argv += context_flags(self.options)
         argv += ["--permission-mode", _MODES[self.options.permissions]]
         # The artifacts lie outside the project, where edits are otherwise refused.
         argv += ["--add-dir", str(task_dir)]
@@ -117,7 +117,7 @@ class ClaudeCoder(Coder):
         return claude_stream.event(raw_line)
 
 
-def _context(options: Options) -> list[str]:
+def context_flags(options: Options) -> list[str]:
     """The flags of a context. fleet's own settings and permissions come by flags: they stay."""
     if options.context == "full":
         return []

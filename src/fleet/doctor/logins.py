@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from msgspec import structs
 
 from fleet import coders as registry
+from fleet.coders.base import Options
 from fleet.coders.environment import agent_env
 from fleet.control import Control
 from fleet.control.coders import CoderHere, coders_here
@@ -63,10 +64,13 @@ def _login(patient: Patient, coder: CoderHere) -> list[Finding]:
 
 
 def environment(
-    patient: Patient, name: str, extra: Mapping[str, str] | None = None
+    patient: Patient,
+    name: str,
+    extra: Mapping[str, str] | None = None,
+    options: Options | None = None,
 ) -> dict[str, str]:
     """What an agent of this coder would find; `extra` is what an account sets."""
-    driver = registry.make(name, home=patient.home.path)
+    driver = registry.make(name, options=options, home=patient.home.path)
     now = datetime.now(UTC)
     task = Task(id="fleet-0", title="", created_at=now, updated_at=now, cwd="/")
     return agent_env(patient.env, driver, task, patient.home.tasks / task.id, extra)
