@@ -204,3 +204,54 @@ def test_the_environment_of_a_login_is_the_agents(patient):
     assert not {"SECRET", "CODEX_API_KEY"} & set(found)
     account = logins.environment(patient, "claude", {"CLAUDE_CONFIG_DIR": "/else"})
     assert "ANTHROPIC_API_KEY" not in account
+
+
+@pytest.fixture
+def with_accounts(patient, tmp_path, monkeypatch):
+    """A home with two accounts, and a claude that says of each directory whether it is known."""
+    script = f'[ -e "$CLAUDE_CONFIG_DIR/in" ] && {SAYS_IN} || {SAYS_OUT}'
+    program(tmp_path / "bin", "claude", script)
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
+    for name in ("first", "second"):
+        (tmp_path / name).mkdir(mode=0o700)
+
+    def look(extra="", **env):
+        tables = "".join(
+            f'[accounts.{name}]\ncoder = "claude"\ndirectory = "{tmp_path / name}"\n{extra}\n'
+            for name in ("first", "second")
+        )
+        found = with_env(with_settings(patient, tables), PATH=os.environ["PATH"], **env)
+        told = list(logins.coders(found))
+        return [(f.severity, f.what, f.fix) for f in told if f.check in ("account", "login")]
+
+    return look
+
+
+def test_each_account_is_looked_at_with_its_own_login(with_accounts, tmp_path):
+    """And the user's own, which no run uses, is not."""
+    (tmp_path / "first/in").touch()
+    first, second = with_accounts()
+    assert first[:2] == ("ok", "account first: claude: logged in, max (it says)")
+    assert second[:2] == ("warning", "account second: claude: not logged in (it says)")
+    assert second[2] == "Log in: fleet account login second"
+
+
+def test_an_account_in_trouble_is_told_and_a_paused_one_is_no_warning(with_accounts, tmp_path):
+    """Its directory is gone, or its secret is."""
+    (tmp_path / "first").rmdir()
+    first, _ = with_accounts()
+    assert first[0] == "warning"
+    assert "account first: its directory" in first[1]
+    first, second = with_accounts("enabled = false")
+    assert (first[0], second[0]) == ("ok", "ok")
+    _, second = with_accounts('secret = "env:GONE"')
+    assert "its secret is gone" in second[1]
+
+
+def test_a_key_in_an_accounts_settings_is_told(with_accounts, tmp_path):
+    """It would bill beside the subscription."""
+    (tmp_path / "first/.credentials.json").write_text(json.dumps(CREDENTIALS))
+    (tmp_path / "first/.credentials.json").chmod(0o600)
+    (tmp_path / "first/settings.json").write_text('{"env": {"ANTHROPIC_API_KEY": "x"}}')
+    told = [what for _, what, _ in with_accounts()]
+    assert any("account first" in what and "beside a subscription" in what for what in told)
