@@ -160,6 +160,18 @@ def test_answers_of_other_shapes_are_no_crash(home, usage):
     assert found.loads
 
 
+def test_rules_that_claude_does_not_load_for_their_length_are_told_as_such(home):
+    """They cost nothing, and nobody reads them."""
+    rules = home / "project/CLAUDE.md"
+    with rules.open("wb") as file:
+        file.truncate(50_000_000)
+    talker(home)
+    assert "too long for claude: nothing of it is loaded" in survey(home, "claude").findings[0].what
+    loaded = [{"path": str(rules), "type": "Project", "tokens": 12_500_000}]
+    talker(home, {**USAGE, "memoryFiles": loaded})
+    assert "12,500,000 tokens at every turn" in survey(home, "claude").findings[0].what
+
+
 # What codex says.
 
 

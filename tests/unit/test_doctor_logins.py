@@ -3,6 +3,7 @@
 import json
 import os
 
+import msgspec
 import pytest
 
 from fleet.doctor import claude_login, codex_login, logins
@@ -194,6 +195,18 @@ def test_the_default_coder_must_be_logged_in_and_others_need_not(patient, tmp_pa
     by_name = {f.what.split(":")[0]: f.severity for f in other if f.check == "login"}
     assert by_name == {"claude": "ok", "agy": "ok", "codex": "warning"}
     assert [f.severity for f in nobody if "nobody" in f.what] == ["error"]
+
+
+def test_somebody_without_a_home_is_told_of_the_coders(patient, tmp_path, monkeypatch):
+    """The doctor is what one runs first; a broken home is told of by itself."""
+    program(tmp_path / "bin", "claude", SAYS_IN)
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
+    nobody = with_env(patient, PATH=os.environ["PATH"])
+    broken = msgspec.structs.replace(nobody, config=None)
+    assert list(logins.coders(broken)) == []
+    patient.home.config.unlink()
+    told = [finding.what for finding in logins.coders(broken)]
+    assert "claude: logged in, max (it says)" in told
 
 
 def test_the_environment_of_a_login_is_the_agents(patient):

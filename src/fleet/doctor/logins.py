@@ -14,6 +14,7 @@ from fleet.accounts import login as account_login
 from fleet.accounts.login import AccountTrouble
 from fleet.coders.base import Options
 from fleet.coders.environment import agent_env
+from fleet.config import Config
 from fleet.control import Control
 from fleet.control.coders import CoderHere, coders_here
 from fleet.doctor import claude_login, codex_login
@@ -26,17 +27,19 @@ Look = Callable[[str, Mapping[str, str]], Iterator[Finding]]
 
 
 def coders(patient: Patient) -> Iterator[Finding]:
-    if patient.config is None:
-        return  # said already
-    found = coders_here(Control(patient.home, patient.config))
+    if patient.config is None and patient.home.config.exists():
+        return  # it is broken, which is said already
+    # Somebody who has no home yet wants to know what there is all the same.
+    settings = patient.config or Config()
+    found = coders_here(Control(patient.home, settings))
     if not any(coder.default for coder in found):
-        what = f"there is no coder {patient.config.coder!r}"
+        what = f"there is no coder {settings.coder!r}"
         yield Finding("coder", "error", what, "See: fleet coders")
     for coder in found:
         if coder.default or (coder.path and not coder.problem):
             yield _program(coder)
     there = {coder.name: coder for coder in found if coder.path and not coder.problem}
-    accounts = patient.config.accounts.values()
+    accounts = settings.accounts.values()
     # With accounts of its own, a coder's runs do not use the user's login.
     alone = set(there) - {account.coder for account in accounts}
     with ThreadPoolExecutor(max_workers=4) as pool:

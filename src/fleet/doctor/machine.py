@@ -92,7 +92,9 @@ def limits(patient: Patient) -> Iterator[Finding]:
     yield from found
     if not found:
         files = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
-        yield Finding("limits", "ok", f"{_number(files)} open files, enough for {agents} agents")
+        yield Finding(
+            "limits", "ok", f"{_number(files)} open files are enough for max_concurrent={agents}"
+        )
 
 
 def _short(agents: int) -> Iterator[Finding]:

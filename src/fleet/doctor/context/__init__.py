@@ -16,6 +16,7 @@ from fleet.coders.base import Options
 from fleet.config import Config
 from fleet.doctor.context import claude_files, claude_says, codex_files, duplicates
 from fleet.doctor.context.loads import Load, Piece, Survey, estimate, total
+from fleet.doctor.context.rules import HEAVY_WORDS
 from fleet.doctor.findings import Finding, Patient
 from fleet.doctor.logins import environment
 from fleet.schemas import Context
@@ -90,6 +91,7 @@ def _claude(
     full = answers["full"]
     if isinstance(full, str):
         return _from_files("claude", cwd, pieces, findings, f"{_ESTIMATE} ({full})")
+    findings = _as_loaded(findings, pieces, full)
     loads = claude_says.placed(full, pieces)
     if not full.counted:
         source = "names by claude's own account; it could not count (no login, or no network):"
@@ -110,6 +112,23 @@ def _claude(
         totals=totals,
         findings=tuple(findings),
     )
+
+
+def _as_loaded(
+    findings: Sequence[Finding], pieces: Sequence[Piece], said: claude_says.Said
+) -> list[Finding]:
+    """A file of rules that weighs too much may not be loaded at all: claude knows."""
+    named = {load.name for load in said.loads if load.kind == "rules"}
+    unread = {p.load.name for p in pieces if p.load.kind == "rules"} - named
+    found: list[Finding] = []
+    for each in findings:
+        path = each.what.partition(HEAVY_WORDS)[0]
+        if HEAVY_WORDS in each.what and path in unread:
+            what = f"{path} is too long for claude: nothing of it is loaded"
+            found.append(Finding("context", "warning", what, each.fix))
+        else:
+            found.append(each)
+    return found
 
 
 def _matched(pieces: Sequence[Piece], loads: Sequence[Load]) -> list[tuple[Piece, Load]]:

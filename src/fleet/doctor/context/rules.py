@@ -12,6 +12,7 @@ from fleet.doctor.findings import Finding
 READ = 256 << 10
 #: What a file may weigh before it is worth a word, in bytes.
 HEAVY = 40_000
+HEAVY_WORDS = " takes about "
 #: claude follows imports so far.
 _DEPTH = 5
 _MOST = 200
@@ -57,7 +58,7 @@ class Rules:
         )  # fmt: skip
         self.pieces.append(Piece(load=load, text=content.text, same=digest(content.text)))
         if content.size > HEAVY:
-            what = f"{path} takes about {estimate(content.size):,} tokens at every turn"
+            what = f"{path}{HEAVY_WORDS}{estimate(content.size):,} tokens at every turn"
             fix = (
                 "Keep what every task needs; move the rest to a skill, or to files read on demand."
             )
