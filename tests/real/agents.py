@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from msgspec import structs
+
 from fleet.coders.base import Coder
 from fleet.coders.environment import agent_env
 from fleet.coders.reading import Reading
@@ -71,6 +73,8 @@ class Desk:
         """Run the CLI on this task to its end, or until an event, and read what it told."""
         parent = {"PATH": self._path, "HOME": str(self._user), "FLEET_HOME": str(self.home)}
         env = agent_env(parent, coder, self.task, self.task_dir, login)
+        leave_out = coder.left_out(env, str(self.project))
+        coder.options = structs.replace(coder.options, leave_out=leave_out)
         prompt = coder.prompt_file(self.task_dir)
         prompt.write_text(coder.prompt(self.task, self.task_dir), encoding="utf-8")
         with prompt.open("rb") as stdin:

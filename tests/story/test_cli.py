@@ -340,7 +340,11 @@ def test_doctor_finds_what_is_wrong_and_says_how_to_mend_it(ann):
     (programs / "claude").write_text("#!/bin/sh\necho 2.0.1\n")
     (programs / "claude").chmod(0o755)
     ann.env["PATH"] = f"{programs}:{ann.env['PATH']}"
-    assert ann.fleet("doctor").returncode == 0
+    ann.env["CLAUDE_CODE_OAUTH_TOKEN"] = "a login"
+    person = "[user]\nname = Ann\nemail = ann@example.org\n"
+    (ann.home.parent / ".gitconfig").write_text(person)
+    done = ann.fleet("doctor")
+    assert done.returncode == 0, done.stdout
     (ann.home / "queue.db").write_bytes(b"not a database, but long enough to look like one" * 50)
     done = ann.fleet("doctor", "--json")
     assert done.returncode == 1

@@ -50,6 +50,28 @@ def test_claude_has_a_mode_for_each_permission(permissions, mode):
     assert "Bash(bd:*)" in words[-1]
 
 
+def test_claude_has_flags_for_each_context():
+    """The project's rules stay in all; what a task needs is loaded whatever the context."""
+    own, lean = ["--setting-sources", "project,local"], "Bash,Read,Edit,Write"
+    assert not {"--setting-sources", "--tools"} & set(argv("claude"))
+    assert own == [word for word in argv("claude", context="project") if word in own]
+    words = argv("claude", context="lean")
+    assert {*own, "--strict-mcp-config", "--disable-slash-commands"} <= set(words)
+    assert after(words, "--tools") == lean
+    words = argv("claude", context="lean", needs=("tool:WebFetch", "tool:Bash", "tool:Skill"))
+    assert after(words, "--tools") == f"{lean},WebFetch,Skill"
+    assert "--disable-slash-commands" not in words
+    words = argv("claude", context="lean", needs=("mcp:lookup",))
+    assert not {"--strict-mcp-config", "--setting-sources"} & set(words)
+
+
+def test_claude_keeps_no_notes_of_its_own_in_a_lean_run():
+    """Its instructions for them are half of its system prompt."""
+    quiet = "CLAUDE_CODE_DISABLE_AUTO_MEMORY"
+    assert quiet in make("claude", options=Options(context="lean")).env(TASK, TASK_DIR)
+    assert quiet not in make("claude", options=Options(context="project")).env(TASK, TASK_DIR)
+
+
 @pytest.mark.parametrize(
     ("uid", "permissions", "said"),
     [(0, "bypass", True), (0, "edit", False), (1000, "bypass", False)],

@@ -17,6 +17,7 @@ time_limit = "1h"
 [projects."/srv/app"]
 verify = "pytest -q"
 isolation = "worktree"
+context = "lean"
 """
 
 
@@ -57,6 +58,15 @@ def test_the_task_itself_has_the_last_word(settings):
     assert ruled.own == {"verify", "expect", "turns"}
 
 
+def test_a_context_is_the_tasks_or_the_projects_or_full(settings):
+    """As the CLI does by itself, where nobody says otherwise."""
+    found = settings(PROJECTS)
+    assert policy_of(found, Settings(), "/elsewhere").policy.context == "full"
+    assert policy_of(found, Settings(), "/srv/app").policy.context == "lean"
+    own = policy_of(found, Settings(context="project"), "/srv/app")
+    assert (own.policy.context, own.own) == ("project", {"context"})
+
+
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [
@@ -69,6 +79,7 @@ def test_the_task_itself_has_the_last_word(settings):
         ('memory_limit = "lots"', "is not a size"),
         ('cost_limit = "-1"', "is not a sum in dollars"),
         ('expect = "miracle"', "cannot be expected"),
+        ('context = "tiny"', "must be one of full, project, lean"),
         ('isolation = "jail"', "must be one of none, worktree"),
     ],
 )

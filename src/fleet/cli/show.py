@@ -80,6 +80,7 @@ def _rules(ruled: Ruled) -> list[tuple[str, str, bool]]:
     rows += [("pinned", one_line(line), "pins" in own) for line in policy.pins]
     rows += [("scope", one_line(line), "scope" in own) for line in policy.scope]
     rows += [("isolation", policy.isolation, "isolation" in own)]
+    rows += [("context", policy.context, "context" in own)]
     rows += [("needs", one_line(line), "needs" in own) for line in policy.needs]
     shown = policy.limits.shown()
     rows += [("limits", f"{name} {shown[name]}", True) for name in shown if name in own]

@@ -5,7 +5,7 @@ to show, and what it may use. They never reach the tracker.
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
@@ -15,7 +15,7 @@ from fleet.errors import BadInput
 from fleet.flags import Flag
 from fleet.schemas import Limits, LimitWishes, Settings
 from fleet.schemas.account import read_chain
-from fleet.schemas.policy import ISOLATIONS, check_expectation, check_need, check_place
+from fleet.schemas.policy import CONTEXTS, ISOLATIONS, check_expectation, check_need, check_place
 from fleet.schemas.units import dollars, seconds, size
 
 PLACE = (
@@ -25,6 +25,7 @@ PLACE = (
     Flag("fallback", help="Where to go when there is no room: account:A, model:M, coder:C, none."),
     Flag("cwd", help="The directory to work in, instead of this one."),
     Flag("isolation", help="none, or worktree: in a git worktree and branch of its own."),
+    Flag("context", help="What its CLI loads before the task: full, project or lean."),
 )
 EVIDENCE = (
     Flag("expect", help="What must be there to show for it: any, change, answer, artifact:PATH."),
@@ -47,6 +48,7 @@ LIMITS = (
 OWN = (*PLACE, *EVIDENCE, *LIMITS)
 
 Given = Mapping[str, Sequence[str]]
+_C = TypeVar("_C", bound=str)
 
 
 _COUNT = re.compile(r"(\d{1,12})([kM]?)")
@@ -81,11 +83,6 @@ def settings_from(fleet: Control, given: Given) -> Settings:
     coder, model = _coder(fleet, last)
     if last.get("cwd") == "":  # a script's empty variable, not a wish to run here
         raise BadInput("--cwd must not be empty")
-    isolation = last.get("isolation")
-    if isolation is not None and isolation not in ISOLATIONS:
-        raise BadInput(
-            f"--isolation must be one of {', '.join(ISOLATIONS)}, not {isolation!r}",
-        )
     return Settings(
         cwd=control.checked_directory(last.get("cwd") or _here()),
         coder=coder,
@@ -96,7 +93,8 @@ def settings_from(fleet: Control, given: Given) -> Settings:
         verify=_lines(given, "verify"),
         pins=_lines(given, "pin"),
         scope=_lines(given, "scope"),
-        isolation=isolation,
+        isolation=_one_of(last, "isolation", ISOLATIONS),
+        context=_one_of(last, "context", CONTEXTS),
         needs=_needs(given),
         limits=_limits(last),
     )
@@ -104,7 +102,8 @@ def settings_from(fleet: Control, given: Given) -> Settings:
 
 def shown_settings(settings: Settings) -> Iterator[tuple[str, str]]:
     """What a task asks for itself, for people."""
-    for name in ("cwd", "coder", "model", "account", "fallback", "isolation", "expect"):
+    names = ("cwd", "coder", "model", "account", "fallback", "isolation", "context", "expect")
+    for name in names:
         if (value := getattr(settings, name)) is not None:
             yield name, value
     for name in ("verify", "pins", "scope", "needs"):
@@ -113,6 +112,16 @@ def shown_settings(settings: Settings) -> Iterator[tuple[str, str]]:
     limits: dict[str, Any] = msgspec.to_builtins(settings.limits) or {}
     shown = Limits(**limits).shown()
     yield from ((f"max {name}", shown[name]) for name in limits)
+
+
+def _one_of(last: Mapping[str, str], name: str, choices: tuple[_C, ...]) -> _C | None:
+    value = last.get(name)
+    if value is None:
+        return None
+    for choice in choices:
+        if choice == value:
+            return choice
+    raise BadInput(f"--{name} must be one of {', '.join(choices)}, not {value!r}")
 
 
 def _coder(fleet: Control, last: Mapping[str, str]) -> tuple[str | None, str | None]:

@@ -17,7 +17,7 @@ from msgspec import Struct
 from fleet.coders import ending, lines, prompts
 from fleet.coders.models import is_one_of
 from fleet.coders.reading import Reading
-from fleet.schemas import Event, Outcome, Reason, Task
+from fleet.schemas import Context, Event, Outcome, Reason, Task
 
 Permissions = Literal["edit", "auto", "bypass"]
 
@@ -42,6 +42,12 @@ class Options(Struct, frozen=True, kw_only=True):
     hook: str = ""
     #: Have the hook refuse commands that the tripwire meets.
     refuse: bool = False
+    #: What the CLI loads before it reads the task.
+    context: Context = "full"
+    #: What the task cannot do without, `mcp:NAME` or `tool:NAME`: loaded whatever the context.
+    needs: tuple[str, ...] = ()
+    #: What `left_out` answered: words that belong on the command line.
+    leave_out: tuple[str, ...] = ()
     #: What the run may cost in dollars, for a CLI that minds it itself.
     max_cost: float | None = None
 
@@ -89,6 +95,8 @@ class Coder(ABC):
     shows_tools: bool = False
     #: Its CLI can be made to refuse a command (`Options.refuse`).
     can_refuse: bool = False
+    #: The contexts that its CLI can be held to (`Options.context`).
+    contexts: tuple[Context, ...] = ("full",)
     #: The session id is ours to choose (`Options.session_id`).
     takes_session_id: bool = False
     #: What an exit code means, where the CLI has codes of its own.
@@ -138,6 +146,15 @@ class Coder(ABC):
 
     def version_argv(self) -> list[str]:
         return [self.program or self.name, *self.version_args]
+
+    def left_out(self, env: Mapping[str, str], cwd: str) -> tuple[str, ...]:
+        """What keeps the CLI to its context, where each thing has to be named for that.
+
+        Asked once for a run, before `build_argv`, which finds the answer in its options. It may
+        read the CLI's own files, as `env` leads to them; what cannot be read is not left out.
+        """
+        del env, cwd
+        return ()
 
     def second_stream(self, session_id: str, env: Mapping[str, str]) -> tuple[Path, str] | None:
         """One more file that this CLI writes about a session: a directory and a glob below it.

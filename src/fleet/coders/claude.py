@@ -8,10 +8,11 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import ClassVar
 
-from fleet.coders import claude_stream, hooks, lines
-from fleet.coders.base import Coder, Permissions
+from fleet.coders import claude_home, claude_stream, hooks, lines
+from fleet.coders.base import Coder, Options, Permissions
 from fleet.coders.models import GOOGLE, OPENAI
 from fleet.schemas import Event, Task
+from fleet.schemas.policy import CONTEXTS
 
 _MODES: Mapping[Permissions, str] = MappingProxyType(
     {"edit": "acceptEdits", "auto": "auto", "bypass": "bypassPermissions"}
@@ -21,6 +22,10 @@ _KEY = "ANTHROPIC_API_KEY"
 
 #: What an agent must be able to run whatever its permissions: the way to say that it is done.
 _ALWAYS_ALLOWED = ("Bash(bd:*)", "Bash(fleet:*)")
+
+
+#: What work takes: a shell (which searches, and speaks to fleet) and files.
+_LEAN_TOOLS = ("Bash", "Read", "Edit", "Write")
 
 
 class ClaudeCoder(Coder):
@@ -47,6 +52,7 @@ class ClaudeCoder(Coder):
     shows_tools = True
     can_resume = True
     can_refuse = True
+    contexts = CONTEXTS
     takes_session_id = True
 
     def __init__(self, model: str | None = None) -> None:
@@ -68,6 +74,7 @@ class ClaudeCoder(Coder):
         if self.options.hook:
             settings = hooks.for_claude(self.options.hook, refuse=self.options.refuse)
             argv += ["--settings", settings]
+        argv += context_flags(self.options)
         argv += ["--permission-mode", _MODES[self.options.permissions]]
         # The artifacts lie outside the project, where edits are otherwise refused.
         argv += ["--add-dir", str(task_dir)]
@@ -80,13 +87,15 @@ class ClaudeCoder(Coder):
             # An update under a running fleet changes the stream in mid-flight.
             "DISABLE_AUTOUPDATER": "1",
         }
+        if self.options.context == "lean":
+            # Half of its system prompt tells how to keep notes; fleet has artifacts for that.
+            own["CLAUDE_CODE_DISABLE_AUTO_MEMORY"] = "1"
         if self.options.permissions == "bypass" and os.geteuid() == 0:
             own["IS_SANDBOX"] = "1"  # it refuses to bypass as root without this word
         return {**super().env(task, task_dir), **own}
 
     def transcript(self, session_id: str, env: Mapping[str, str]) -> tuple[Path, str] | None:
-        home = Path(env.get("CLAUDE_CONFIG_DIR") or Path(env.get("HOME", "/"), ".claude"))
-        return home / "projects", f"*/{glob.escape(session_id)}.jsonl"
+        return claude_home.place(env) / "projects", f"*/{glob.escape(session_id)}.jsonl"
 
     @classmethod
     def login_ends(cls, data: bytes) -> datetime | None:
@@ -106,3 +115,20 @@ class ClaudeCoder(Coder):
 
     def normalize_event(self, raw_line: str) -> Event | None:
         return claude_stream.event(raw_line)
+
+
+def context_flags(options: Options) -> list[str]:
+    """The flags of a context. fleet's own settings and permissions come by flags: they stay."""
+    if options.context == "full":
+        return []
+    servers = [need for need in options.needs if need.startswith("mcp:")]
+    # The project's settings stay in both: its rules, its hooks, and what it forbids. A server that
+    # a task needs may be the user's, and the user's servers only come with all that is theirs.
+    flags = [] if servers else ["--setting-sources", "project,local"]
+    if options.context == "project":
+        return flags
+    tools = [need.removeprefix("tool:") for need in options.needs if need.startswith("tool:")]
+    flags += [] if servers else ["--strict-mcp-config"]
+    # No tool: no skill is listed, whoever has it.
+    flags += [] if "Skill" in tools else ["--disable-slash-commands"]
+    return [*flags, "--tools", ",".join(dict.fromkeys((*_LEAN_TOOLS, *tools)))]

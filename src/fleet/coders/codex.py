@@ -8,10 +8,11 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import ClassVar
 
-from fleet.coders import codex_stream, hooks, lines
+from fleet.coders import codex_home, codex_stream, hooks, lines
 from fleet.coders.base import Coder, Permissions
 from fleet.coders.models import CLAUDE, GOOGLE
 from fleet.schemas import Event, Task
+from fleet.schemas.policy import CONTEXTS
 
 _MODES: Mapping[Permissions, tuple[str, ...]] = MappingProxyType(
     {
@@ -42,6 +43,7 @@ class CodexCoder(Coder):
     shows_tools = True
     can_resume = True
     can_refuse = True
+    contexts = CONTEXTS
 
     def build_argv(self, task: Task, task_dir: Path) -> list[str]:
         argv = [self.program, "exec", "--json", "--skip-git-repo-check"]
@@ -51,6 +53,7 @@ class CodexCoder(Coder):
         argv += ["-c", "allow_login_shell=false"]
         if self.options.hook:
             argv += ["-c", hooks.for_codex(self.options.hook, refuse=self.options.refuse)]
+        argv += self.options.leave_out
         argv += ["--cd", task.cwd] if task.cwd else []
         argv += ["--model", self.model] if self.model else []
         argv += _MODES[self.options.permissions]
@@ -68,13 +71,17 @@ class CodexCoder(Coder):
             own["DOLT_ROOT_PATH"] = str(task_dir)
         return own
 
+    def left_out(self, env: Mapping[str, str], cwd: str) -> tuple[str, ...]:
+        options = self.options
+        return codex_home.left_out(env, cwd, options.context, options.needs)
+
     def normalize_event(self, raw_line: str) -> Event | None:
         return codex_stream.event(raw_line)
 
     def second_stream(self, session_id: str, env: Mapping[str, str]) -> tuple[Path, str] | None:
         """The session's own record: the only place that tells of context and rate limits."""
-        home = Path(env.get("CODEX_HOME") or Path(env.get("HOME", "/"), ".codex"))
-        return home / "sessions", f"*/*/*/rollout-*-{glob.escape(session_id)}.jsonl"
+        sessions = codex_home.place(env) / "sessions"
+        return sessions, f"*/*/*/rollout-*-{glob.escape(session_id)}.jsonl"
 
     def normalize_second(self, raw_line: str) -> Event | None:
         return codex_stream.rollout_event(raw_line)

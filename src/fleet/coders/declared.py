@@ -14,12 +14,13 @@ from fleet.coders import lines
 from fleet.coders.base import Coder, Permissions
 from fleet.coders.rules import Reader, Rule
 from fleet.errors import BadInput
-from fleet.schemas import Event, Reason, Task
+from fleet.schemas import Context, Event, Reason, Task
+from fleet.schemas.policy import CONTEXTS
 
 #: What may stand in braces in `argv` and `[env]`.
 PLACES = (
     "model", "prompt", "prompt_file", "cwd", "task_id", "task_dir", "artifacts_dir",
-    "session_id", "resume", "permissions",
+    "session_id", "resume", "permissions", "context",
 )  # fmt: skip
 _PLACE = re.compile(r"\{([a-z_]+)\}")
 
@@ -39,6 +40,7 @@ class Spec(Struct, frozen=True, forbid_unknown_fields=True):
     secret_variable: str = ""
     env: dict[str, str] = field(default_factory=dict[str, str])
     permissions: dict[Permissions, list[str]] = field(default_factory=dict[Permissions, list[str]])
+    context: dict[Context, list[str]] = field(default_factory=dict[Context, list[str]])
     exits: dict[str, Reason] = field(default_factory=dict[str, Reason])
     event: list[Rule] = field(default_factory=list[Rule])
 
@@ -61,6 +63,7 @@ def load(path: Path) -> type[Coder]:
         "passes": spec.passes,
         "state_variable": spec.state_variable,
         "secret_variable": spec.secret_variable,
+        "contexts": tuple(name for name in CONTEXTS if name == "full" or name in spec.context),
         "prompt_on_stdin": spec.prompt == "stdin",
         "prints_ending": any(rule.terminal == "success" for rule in spec.event),
         "can_resume": "{resume}" in str(spec.argv),
@@ -104,6 +107,8 @@ class DeclaredCoder(Coder):
         for part in self.spec.argv:
             if part == "{permissions}":
                 argv += self.spec.permissions.get(self.options.permissions, [])
+            elif part == "{context}":
+                argv += self.spec.context.get(self.options.context, [])
             elif isinstance(part, str):
                 argv.append(_filled(part, places))
             elif all(places[name] for word in part for name in _PLACE.findall(word)):
@@ -127,6 +132,7 @@ class DeclaredCoder(Coder):
             "session_id": "" if self.options.resume else self.options.session_id or "",
             "resume": self.options.resume or "",
             "permissions": self.options.permissions,
+            "context": self.options.context,
         }
 
     @cached_property

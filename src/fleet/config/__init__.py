@@ -16,7 +16,7 @@ from fleet.config import projects as project_tables
 from fleet.config.keys import KEYS, Key, Setting
 from fleet.config.projects import LISTS, TABLE, Project
 from fleet.errors import BadInput, ConfigError
-from fleet.schemas import Account, Isolation, Tripwire
+from fleet.schemas import Account, Context, Isolation, Tripwire
 
 FILE = "runtime.toml"
 
@@ -35,6 +35,7 @@ class Config(Struct, frozen=True, kw_only=True):
     permissions: Permissions = "edit"
     expect: str = "any"
     isolation: Isolation = "none"
+    context: Context = "full"
     tripwire: Tripwire = "report"
     retry_limit: int = 3
     retry_wait_s: int = 10

@@ -8,7 +8,7 @@ from msgspec import Struct
 from fleet.errors import BadInput
 from fleet.schemas import units
 from fleet.schemas.account import read_chain
-from fleet.schemas.policy import ISOLATIONS, TRIPWIRES, check_expectation
+from fleet.schemas.policy import CONTEXTS, ISOLATIONS, TRIPWIRES, check_expectation
 
 Setting = int | str
 
@@ -96,6 +96,15 @@ KEYS: Mapping[str, Key] = {
             "Where agents work: none (in the task's directory), worktree (in a git worktree and a"
             " branch of the task's own).",
             choices=ISOLATIONS,
+            per_project=True,
+        ),
+        Key(
+            "context",
+            "full",
+            "What a CLI loads before it reads the task: full (all that it would by itself), project"
+            " (nothing of the user's own), lean (the project's rules, and the tools that work"
+            " takes).",
+            choices=CONTEXTS,
             per_project=True,
         ),
         Key(

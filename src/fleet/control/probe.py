@@ -1,21 +1,18 @@
-"""Asks programs for their version: side by side, in a few seconds at most, and with no say in it.
-
-It starts processes, as few modules may: each in a group of its own, which dies with the answer.
-"""
+"""Asks programs for their version: side by side, and in a few seconds at most."""
 
 import os
-import signal
-import subprocess
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 
 from msgspec import Struct
+
+from fleet.control.heard import hear
 
 #: No CLI takes longer to say its version, unless it hangs.
 PATIENCE = 5.0
 _LONGEST = 200
 _LINES = 50
+_MUCH = 1 << 16
 
 
 class Answer(Struct, frozen=True):
@@ -44,29 +41,15 @@ def asked(
 
 
 def _ask(argv: Sequence[str], env: Mapping[str, str], patience: float) -> Answer:
-    try:
-        process = subprocess.Popen(
-            argv,
-            env=env,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
-    except OSError as error:
-        return Answer(problem=f"cannot be started: {error.strerror}")
-    with process:
-        try:
-            out, _ = process.communicate(timeout=patience)
-        except subprocess.TimeoutExpired:
-            return Answer(problem=f"did not tell its version within {patience:g} s")
-        finally:
-            with suppress(ProcessLookupError, PermissionError):
-                os.killpg(process.pid, signal.SIGKILL)
-    said = [line for line in out.decode(errors="replace").splitlines() if line.strip()]
+    heard = hear(argv, env=env, patience=patience, most=_MUCH)
+    if heard.problem.startswith("did not answer"):
+        return Answer(problem=f"did not tell its version within {patience:g} s")
+    if heard.problem:
+        return Answer(problem=heard.problem)
+    said = [line for line in f"{heard.out}\n{heard.err}".splitlines() if line.strip()]
     first = next((line for line in said if not line.startswith("WARNING")), "")[:_LONGEST]
-    if process.returncode:
-        ending = f"ended with {process.returncode} when asked for its version"
+    if heard.code != 0:
+        ending = f"ended with {heard.code} when asked for its version"
         problem = f"{ending}: {first}" if first else ending
         return Answer(problem=problem, lines=tuple(said[:_LINES]))
     return Answer(version=first, lines=tuple(said[:_LINES]))

@@ -18,7 +18,15 @@ from fleet.schemas.outcome import (
     Stopped,
     named,
 )
-from fleet.schemas.policy import Isolation, LimitName, Limits, LimitWishes, Policy, Tripwire
+from fleet.schemas.policy import (
+    Context,
+    Isolation,
+    LimitName,
+    Limits,
+    LimitWishes,
+    Policy,
+    Tripwire,
+)
 from fleet.schemas.receipt import (
     Base,
     Changes,
@@ -73,6 +81,7 @@ __all__ = [
     "Closed",
     "Command",
     "Comment",
+    "Context",
     "ContextFull",
     "Dependency",
     "Event",

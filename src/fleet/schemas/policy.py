@@ -19,6 +19,12 @@ ISOLATIONS: tuple[Isolation, ...] = ("none", "worktree")
 Tripwire = Literal["report", "refuse", "off"]
 TRIPWIRES: tuple[Tripwire, ...] = ("report", "refuse", "off")
 
+#: What an agent's CLI loads before it reads its task. `full`: all that it would by itself.
+#: `project`: nothing that is the user's own. `lean`: of the project's, only rules and permissions;
+#: and only the tools that work takes.
+Context = Literal["full", "project", "lean"]
+CONTEXTS: tuple[Context, ...] = ("full", "project", "lean")
+
 LimitName = Literal[
     "start", "idle", "time", "turns", "tokens", "cost", "output", "memory", "processes"
 ]
@@ -85,6 +91,7 @@ class Policy(Struct, frozen=True, kw_only=True):
     #: Where the run may change files, as patterns below its directory; none: all of it.
     scope: tuple[str, ...] = ()
     isolation: Isolation = "none"
+    context: Context = "full"
     #: What is done about destructive commands.
     tripwire: Tripwire = "report"
     #: Commands that make a fresh worktree fit to work in.

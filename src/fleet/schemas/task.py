@@ -7,7 +7,7 @@ from typing import Any, Literal
 from msgspec import Struct, field
 
 from fleet.errors import BadInput
-from fleet.schemas.policy import Isolation, LimitWishes
+from fleet.schemas.policy import Context, Isolation, LimitWishes
 
 Status = Literal["open", "in_progress", "blocked", "deferred", "closed", "pinned", "hooked"]
 STATUSES: tuple[Status, ...] = (
@@ -78,6 +78,8 @@ class Settings(Struct, frozen=True, kw_only=True, omit_defaults=True):
     #: Where files may be changed; None inherits.
     scope: tuple[str, ...] | None = None
     isolation: Isolation | None = None
+    #: What its CLI loads before it reads the task; None inherits.
+    context: Context | None = None
     #: What the agent must have from its start on; None inherits.
     needs: tuple[str, ...] | None = None
     limits: LimitWishes | None = None

@@ -123,6 +123,8 @@ def make_ready(
             told=tells.for_prompt(said, resumed=number),
             hook=str(shims / HOOK),
             refuse=place.ruled.policy.tripwire == "refuse",
+            context=place.ruled.policy.context,
+            needs=place.ruled.policy.needs,
         )
         if last is not None and session:
             driver.options = structs.replace(driver.options, resume=session, cut_off=last.cut_off)
@@ -213,7 +215,7 @@ def launch(
     task, coder = ready.task, ready.coder
     task_dir = home.task(task.id)
     (task_dir / "artifacts").mkdir(mode=0o700, parents=True, exist_ok=True)
-    words = _words(coder, task, task_dir)
+    words = _words(coder, task, task_dir, ready.env)
     if isinstance(words, Unfit):
         return words
     argv, prompt = words
@@ -255,9 +257,13 @@ def launch(
     return live
 
 
-def _words(coder: Coder, task: Task, task_dir: Path) -> tuple[tuple[str, ...], bytes] | Unfit:
+def _words(
+    coder: Coder, task: Task, task_dir: Path, env: Mapping[str, str]
+) -> tuple[tuple[str, ...], bytes] | Unfit:
     """The argv and the prompt."""
     try:
+        leave_out = coder.left_out(env, str(task.cwd))
+        coder.options = structs.replace(coder.options, leave_out=leave_out)
         prompt = coder.prompt(task, task_dir).encode(errors="replace")
         if not coder.prompt_on_stdin:
             coder.prompt_file(task_dir).write_bytes(prompt)

@@ -9,7 +9,7 @@ from typing import cast
 from msgspec import Struct
 
 from fleet.config import Config, Project
-from fleet.schemas import Isolation, Limits, LimitWishes, Policy, Settings, Tripwire
+from fleet.schemas import Context, Isolation, Limits, LimitWishes, Policy, Settings, Tripwire
 from fleet.schemas.units import dollars, seconds, size
 
 #: The key of runtime.toml behind each limit.
@@ -39,7 +39,7 @@ def policy_of(config: Config, settings: Settings, cwd: str) -> Ruled:
     wishes = settings.limits or LimitWishes()
     asked = {
         name: getattr(settings, name)
-        for name in ("expect", "verify", "pins", "scope", "isolation", "needs")
+        for name in ("expect", "verify", "pins", "scope", "isolation", "context", "needs")
         if getattr(settings, name) is not None
     }
     policy = Policy(
@@ -49,6 +49,7 @@ def policy_of(config: Config, settings: Settings, cwd: str) -> Ruled:
         verify_time=seconds(str(_value(config, project, "verify_limit"))),
         scope=_from(cwd, project) if settings.scope is None else settings.scope,
         isolation=settings.isolation or cast("Isolation", _value(config, project, "isolation")),
+        context=settings.context or cast("Context", _value(config, project, "context")),
         tripwire=cast("Tripwire", _value(config, project, "tripwire")),
         setup=project.setup,
         needs=project.needs if settings.needs is None else settings.needs,

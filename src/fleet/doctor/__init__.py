@@ -1,0 +1,99 @@
+"""`fleet doctor`: what makes a first run fail or cost too much, each with the way to mend it.
+
+Every check is a function of the Patient that yields findings. They run side by side, and one that
+hangs or breaks is a finding itself.
+"""
+
+import os
+import queue
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+
+from fleet import config, taskdir
+from fleet.config import Config
+from fleet.doctor import homes, leftovers, logins, machine, queues
+from fleet.doctor.findings import Check, Finding, Patient, Severity
+from fleet.errors import FleetError
+from fleet.taskdir import Home
+
+__all__ = ["CHECKS", "Finding", "Severity", "examine"]
+
+#: In the order in which they are told. A check for something new is a line here.
+CHECKS: tuple[tuple[str, Check], ...] = (
+    ("python", machine.python),
+    ("git", machine.git),
+    ("disk", machine.disk),
+    ("limits", machine.limits),
+    ("memory", machine.memory),
+    ("home", homes.place),
+    ("config", homes.settings),
+    ("permissions", homes.permissions),
+    ("context", homes.context),
+    ("queue", queues.queue),
+    ("coder", logins.coders),
+    ("supervisor", homes.supervisor),
+    ("held", leftovers.held),
+    ("runs", leftovers.stale_runs),
+    ("orphans", leftovers.orphans),
+    ("worktrees", leftovers.worktrees),
+)
+
+#: Seconds for all of them; a CLI that is asked has less.
+PATIENCE = 20.0
+
+
+def examine(
+    env: Mapping[str, str] = os.environ,
+    *,
+    checks: Sequence[tuple[str, Check]] = CHECKS,
+    patience: float = PATIENCE,
+) -> list[Finding]:
+    """Run every check. A check that cannot run is a finding, not a crash."""
+    try:
+        home = taskdir.home_from(env)
+    except FleetError as error:
+        return [Finding("home", "error", error.message, error.hint)]
+    patient = Patient(home=home, env=env, now=datetime.now(UTC), config=_config(home))
+    answers: queue.SimpleQueue[tuple[int, list[Finding]]] = queue.SimpleQueue()
+
+    def answer(number: int, name: str, check: Check) -> None:
+        answers.put((number, _run(name, check, patient)))
+
+    for number, (name, check) in enumerate(checks):
+        # Not a pool: one that hangs must not keep the program from ending.
+        threading.Thread(target=answer, args=(number, name, check), daemon=True).start()
+    found: dict[int, list[Finding]] = {}
+    until = time.monotonic() + patience
+    while len(found) < len(checks):
+        try:
+            number, findings = answers.get(timeout=max(0.0, until - time.monotonic()))
+        except queue.Empty:
+            break
+        found[number] = findings
+    late = f"this check did not end within {patience:g} s"
+    for number, (name, _) in enumerate(checks):
+        found.setdefault(
+            number, [Finding(name, "warning", late, "Try again when less is going on.")]
+        )
+    return [finding for number in range(len(checks)) for finding in found[number]]
+
+
+def _run(name: str, check: Check, patient: Patient) -> list[Finding]:
+    findings: list[Finding] = []
+    try:
+        findings.extend(check(patient))
+    except FleetError as error:
+        findings.append(Finding(name, "error", error.message, error.hint))
+    except Exception as error:  # noqa: BLE001 - the machine is examined as it is found
+        what = f"this check failed: {type(error).__name__}: {error}"
+        findings.append(Finding(name, "warning", what, "This is a fault of fleet's: report it."))
+    return findings
+
+
+def _config(home: Home) -> Config | None:
+    try:
+        return config.load(home.config)
+    except FleetError:
+        return None

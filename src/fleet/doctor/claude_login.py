@@ -1,0 +1,69 @@
+"""Whether claude is logged in, and who pays."""
+
+import json
+import stat
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from fleet.coders import claude_home
+from fleet.coders.claude_home import read_json, table
+from fleet.control.heard import hear
+from fleet.doctor.findings import Finding
+
+_PATIENCE = 10.0
+#: They come before a subscription's login, and are billed by the token.
+_KEYS = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN")
+_TOKEN = "CLAUDE_CODE_OAUTH_TOKEN"  # noqa: S105 - the name of a variable
+_LOG_IN = f"Log in: claude auth login, or claude setup-token and export {_TOKEN}"
+
+
+def look(program: str, env: Mapping[str, str]) -> Iterator[Finding]:
+    """What can be known of the login without a request."""
+    stored = claude_home.place(env) / ".credentials.json"
+    settings, broken = read_json(claude_home.place(env) / "settings.json")
+    if broken:
+        what = f"claude: {claude_home.place(env) / 'settings.json'} is passed over: {broken}"
+        yield Finding("settings", "warning", what, "Mend the file: its permissions do not count.")
+    subscribed = bool(env.get(_TOKEN)) or bool(table(read_json(stored)[0].get("claudeAiOauth")))
+    keys = [name for name in _KEYS if env.get(name)]
+    keys += [f"{name} in settings.json" for name in _KEYS if table(settings.get("env")).get(name)]
+    keys += ["apiKeyHelper in settings.json"] if settings.get("apiKeyHelper") else []
+    if keys and subscribed:
+        what = f"claude: {' and '.join(keys)} beside a subscription: it comes first, and is billed"
+        fix = f"Take one away: unset {keys[0].split()[0]}, or log the subscription out."
+        yield Finding("billing", "warning", f"{what} by the token", fix)
+    yield _standing(_asked(program, env), keys=keys, subscribed=subscribed)
+    yield from _readable(stored)
+
+
+def _asked(program: str, env: Mapping[str, str]) -> dict[str, Any]:
+    """What the CLI itself says; nothing, from one that does not know the question."""
+    heard = hear([program, "auth", "status", "--json"], env=env, cwd=Path("/"), patience=_PATIENCE)
+    try:
+        said = json.loads(heard.out)
+    except (ValueError, RecursionError):
+        return {}
+    return table(said) if isinstance(table(said).get("loggedIn"), bool) else {}
+
+
+def _standing(said: Mapping[str, Any], *, keys: list[str], subscribed: bool) -> Finding:
+    known = bool(said)
+    logged_in = bool(said["loggedIn"]) if known else bool(keys) or subscribed
+    source = "it says" if known else "by its files and variables"
+    if not logged_in:
+        return Finding("login", "warning", f"claude: not logged in ({source})", _LOG_IN)
+    how = str(said.get("subscriptionType") or said.get("authMethod") or "")[:40]
+    if keys:
+        how = f"{keys[0]}, billed by the token"
+    return Finding("login", "ok", f"claude: logged in, {how or 'a subscription'} ({source})")
+
+
+def _readable(stored: Path) -> Iterator[Finding]:
+    try:
+        mode = stat.S_IMODE(stored.stat().st_mode)
+    except OSError:
+        return
+    if mode & 0o077:
+        what = f"claude: others can read {stored} (mode {mode:04o})"
+        yield Finding("secrets", "warning", what, f"Close it: chmod 600 {stored}")

@@ -1,0 +1,99 @@
+"""Whether codex is logged in, and who pays."""
+
+import stat
+import tomllib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from fleet.coders import codex_home, own_files
+from fleet.coders.claude_home import LARGEST, read_json, table
+from fleet.control.heard import hear
+from fleet.doctor.findings import Finding
+
+_PATIENCE = 10.0
+_KEY = "CODEX_API_KEY"
+_LOG_IN = f"Log in: codex login, or export {_KEY}"
+
+
+def look(program: str, env: Mapping[str, str]) -> Iterator[Finding]:
+    """What can be known of the login without a request."""
+    home = codex_home.place(env)
+    config, broken = _config(home / "config.toml")
+    if broken:
+        what = f"codex: {home / 'config.toml'}: {broken}"
+        yield Finding("settings", "warning", what, "Mend the file: codex does not start with it.")
+        return
+    stored = home / "auth.json"
+    own, damaged = read_json(stored)
+    if damaged:
+        what = f"codex: {stored}: {damaged}"
+        yield Finding("login", "warning", what, "Log in anew: codex login")
+        return
+    subscribed = bool(table(own.get("tokens")))
+    if env.get(_KEY) and subscribed:
+        what = f"codex: {_KEY} beside a ChatGPT login: it comes first, and is billed by the token"
+        yield Finding("billing", "warning", what, f"Take one away: unset {_KEY}, or codex logout.")
+    yield _provided(config, env) or _standing(program, env, stored=bool(own))
+    yield from _readable(stored)
+
+
+def _provided(config: Mapping[str, Any], env: Mapping[str, str]) -> Finding | None:
+    """A model provider of the user's own, which logs in by a variable that it names."""
+    name = config.get("model_provider")
+    provider = table(table(config.get("model_providers")).get(name)) if name else {}
+    variable = provider.get("env_key")
+    if not isinstance(variable, str) or not variable:
+        return None
+    if env.get(variable):
+        return Finding("login", "ok", f"codex: provider {name}, by {variable}")
+    what = f"codex: its provider {name} logs in by {variable}, which agents do not get"
+    fix = f"Set env_key to {_KEY} in config.toml, and export that: fleet passes no other."
+    return Finding("login", "warning", what, fix)
+
+
+def _standing(program: str, env: Mapping[str, str], *, stored: bool) -> Finding:
+    if env.get(_KEY):
+        return Finding("login", "ok", f"codex: logged in, {_KEY}, billed by the token")
+    heard = hear([program, "login", "status"], env=env, cwd=Path("/"), patience=_PATIENCE)
+    lines = [line.strip() for line in f"{heard.out}\n{heard.err}".splitlines()]
+    words = next((line for line in lines if "ogged in" in line or "API key" in line), "")[:100]
+    if heard.code == 0 and words:
+        return Finding("login", "ok", f"codex: {_masked(words)} (it says)")
+    if heard.code is not None and "Not logged in" in words:
+        beside = " OPENAI_API_KEY is set, but codex does not read it." if _has_other(env) else ""
+        return Finding("login", "warning", f"codex: not logged in (it says).{beside}", _LOG_IN)
+    if stored:
+        return Finding("login", "ok", "codex: has a login in auth.json; it does not say which")
+    return Finding("login", "warning", "codex: no login was found (by its files)", _LOG_IN)
+
+
+def _has_other(env: Mapping[str, str]) -> bool:
+    return bool(env.get("OPENAI_API_KEY"))
+
+
+def _masked(words: str) -> str:
+    """Without the piece of a key that it shows."""
+    return words.partition(" - ")[0]
+
+
+def _config(path: Path) -> tuple[dict[str, Any], str]:
+    content = own_files.read(path, LARGEST)
+    if content is None:
+        return {}, ""
+    if not content.whole:
+        return {}, content.problem or f"it is too long: {content.size:,} bytes"
+    try:
+        return tomllib.loads(content.data.decode()), ""
+    except ValueError as error:
+        return {}, f"it is not TOML: {error}"
+
+
+def _readable(stored: Path) -> Iterator[Finding]:
+    try:
+        mode = stat.S_IMODE(stored.stat().st_mode)
+    except OSError:
+        return
+    if mode & 0o077:
+        what = f"codex: others can read {stored} (mode {mode:04o})"
+        yield Finding("secrets", "warning", what, f"Close it: chmod 600 {stored}")

@@ -1,0 +1,215 @@
+"""`fleet doctor --context`: what each CLI loads before it reads a task, what is there twice, and
+what each of the three contexts would load.
+"""
+
+import os
+import shutil
+from collections.abc import Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from datetime import UTC, datetime
+from pathlib import Path
+
+from fleet import coders as registry
+from fleet import config, taskdir
+from fleet.coders import claude, codex_home
+from fleet.coders.base import Options
+from fleet.config import Config
+from fleet.doctor.context import claude_files, claude_says, codex_files, duplicates
+from fleet.doctor.context.loads import Load, Piece, Survey, estimate, total
+from fleet.doctor.context.rules import HEAVY_WORDS
+from fleet.doctor.findings import Finding, Patient
+from fleet.doctor.logins import environment
+from fleet.schemas import Context
+from fleet.schemas.policy import CONTEXTS
+
+__all__ = ["MEASURED", "survey", "surveys"]
+
+#: The first request of a lean run against a full one's, as `make bench` measures it.
+MEASURED: Mapping[str, float] = {"claude": 0.26, "codex": 0.48}
+
+#: The CLIs whose files and words fleet understands.
+_KNOWN = ("claude", "codex")
+_ESTIMATE = "an estimate from the files: bytes / 4"
+
+
+def surveys(cwd: Path, only: str | None, env: Mapping[str, str] = os.environ) -> list[Survey]:
+    """What the CLIs load that are installed, or the one that is named, installed or not."""
+    home = taskdir.home_from(env)
+    settings = config.load(home.config) if home.config.exists() else Config()
+    patient = Patient(home=home, env=env, now=datetime.now(UTC), config=settings)
+    if only is not None:
+        names = [only]
+        registry.find(only, home.path)  # says what is wrong with a name that nobody has
+    else:
+        names = [name for name in _KNOWN if shutil.which(name, path=env.get("PATH"))]
+
+    def one(name: str) -> Survey:
+        driver = registry.make(name, settings.model, home=home.path, inherited=True)
+        program = shutil.which(driver.program or name, path=env.get("PATH"))
+        return survey(patient, name, program, cwd, driver.model)
+
+    with ThreadPoolExecutor(max_workers=2) as pool:
+        return list(pool.map(one, names or _KNOWN))
+
+
+def survey(patient: Patient, coder: str, program: str | None, cwd: Path, model: str) -> Survey:
+    """What one coder's CLI loads in a directory. `program` is None where it is not installed."""
+    envs: dict[Context, Mapping[str, str]] = {
+        context: environment(patient, coder, options=Options(context=context))
+        for context in CONTEXTS
+    }
+    if coder == "claude":
+        return _claude(program, envs, cwd, model)
+    if coder == "codex":
+        return _codex(program, envs, cwd, model)
+    return Survey(
+        coder=coder, cwd=str(cwd), source=f"fleet does not know what {coder} loads", totals={}
+    )
+
+
+def _claude(
+    program: str | None, envs: Mapping[Context, Mapping[str, str]], cwd: Path, model: str
+) -> Survey:
+    pieces, findings = claude_files.pieces(envs["full"], cwd)
+    answers: dict[Context, claude_says.Said | str] = dict.fromkeys(
+        CONTEXTS, "claude is not installed"
+    )
+    if program is not None:
+        with ThreadPoolExecutor(max_workers=3) as pool:
+            asked: dict[Context, Future[claude_says.Said | str]] = {
+                context: pool.submit(
+                    claude_says.ask,
+                    program,
+                    claude.context_flags(Options(context=context)),
+                    envs[context],
+                    cwd,
+                    model,
+                )
+                for context in CONTEXTS
+            }
+            answers = {context: answer.result() for context, answer in asked.items()}
+    full = answers["full"]
+    if isinstance(full, str):
+        return _from_files("claude", cwd, pieces, findings, f"{_ESTIMATE} ({full})")
+    findings = _as_loaded(findings, pieces, full)
+    loads = claude_says.placed(full, pieces)
+    if not full.counted:
+        source = "names by claude's own account; it could not count (no login, or no network):"
+        source = f"{source} sizes are {_ESTIMATE}"
+        return _from_files("claude", cwd, pieces, findings, source, loads)
+    totals: dict[Context, int | None] = {
+        context: None if isinstance(said, str) or not said.counted else said.total
+        for context, said in answers.items()
+    }
+    known = [Piece(load=load, text=p.text, same=p.same) for p, load in _matched(pieces, loads)]
+    return Survey(
+        coder="claude",
+        cwd=str(cwd),
+        source="claude's own count, for which no model was asked",
+        counted=True,
+        loads=loads,
+        duplicates=tuple(duplicates.found(known, claude_files.fix)),
+        totals=totals,
+        findings=tuple(findings),
+    )
+
+
+def _as_loaded(
+    findings: Sequence[Finding], pieces: Sequence[Piece], said: claude_says.Said
+) -> list[Finding]:
+    """A file of rules that weighs too much may not be loaded at all: claude knows."""
+    named = {load.name for load in said.loads if load.kind == "rules"}
+    unread = {p.load.name for p in pieces if p.load.kind == "rules"} - named
+    found: list[Finding] = []
+    for each in findings:
+        path = each.what.partition(HEAVY_WORDS)[0]
+        if HEAVY_WORDS in each.what and path in unread:
+            what = f"{path} is too long for claude: nothing of it is loaded"
+            found.append(Finding("context", "warning", what, each.fix))
+        else:
+            found.append(each)
+    return found
+
+
+def _matched(pieces: Sequence[Piece], loads: Sequence[Load]) -> list[tuple[Piece, Load]]:
+    """The pieces with the CLI's own figures, where it has one."""
+    by_place = {(load.kind, load.where.partition(", ")[0], load.name): load for load in loads}
+    return [
+        (piece, by_place.get((piece.load.kind, piece.load.where, piece.load.name), piece.load))
+        for piece in pieces
+    ]
+
+
+def _codex(
+    program: str | None, envs: Mapping[Context, Mapping[str, str]], cwd: Path, model: str
+) -> Survey:
+    sizes: dict[Context, int | str] = dict.fromkeys(CONTEXTS, "codex is not installed")
+    if program is not None:
+        # A new home gets the CLI's own skills with its first start: that one is not weighed. And
+        # one after the other, as they share the home.
+        fresh = not (codex_home.place(envs["full"]) / "skills/.system").exists()
+        asked: tuple[Context, ...] = ("full", *CONTEXTS) if fresh else CONTEXTS
+        for context in asked:
+            words = codex_home.left_out(envs[context], str(cwd), context, ())
+            sizes[context] = codex_files.ask(program, words, envs[context], cwd, model)
+            if isinstance(sizes["full"], str):
+                break
+    pieces, findings = codex_files.pieces(envs["full"], cwd)
+    full = sizes["full"]
+    if isinstance(full, str):
+        return _from_files("codex", cwd, pieces, findings, f"{_ESTIMATE} ({full})")
+    known = [piece.load for piece in pieces]
+    rest = max(0, estimate(full) - total(known))
+    own = Load(kind="prompt", name="its own prompt", origin="cli", tokens=rest)
+    tools = Load(kind="tools", name="its own tools", origin="cli")
+    totals: dict[Context, int | None] = {
+        context: None if isinstance(size, str) else estimate(size)
+        for context, size in sizes.items()
+    }
+    return Survey(
+        coder="codex",
+        cwd=str(cwd),
+        source="the prompt that codex itself shows, bytes / 4: without its tools, and for some"
+        " models without its instructions",
+        loads=(own, tools, *known),
+        duplicates=tuple(duplicates.found(pieces, codex_files.fix)),
+        totals=totals,
+        beyond="and its tools",
+        findings=tuple(findings),
+    )
+
+
+def _from_files(
+    coder: str,
+    cwd: Path,
+    pieces: Sequence[Piece],
+    findings: Sequence[Finding],
+    source: str,
+    loads: tuple[Load, ...] = (),
+) -> Survey:
+    """A survey where nobody counted."""
+    loads = loads or tuple(piece.load for piece in pieces)
+    fix = claude_files.fix if coder == "claude" else codex_files.fix
+    return Survey(
+        coder=coder,
+        cwd=str(cwd),
+        source=source,
+        loads=loads,
+        duplicates=tuple(duplicates.found(pieces, fix)),
+        totals={context: total(_kept(coder, context, loads)) for context in CONTEXTS},
+        beyond="and the CLI's own prompt and tools",
+        findings=tuple(findings),
+    )
+
+
+def _kept(coder: str, context: Context, loads: Sequence[Load]) -> list[Load]:
+    """What of these a context still loads."""
+
+    def stays(load: Load) -> bool:
+        if context == "full" or (coder == "codex" and load.kind == "rules"):
+            return True
+        if context == "project":
+            return load.origin in ("cli", "project")
+        return load.origin == "project" and load.kind == "rules"
+
+    return [load for load in loads if stays(load)]

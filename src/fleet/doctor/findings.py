@@ -1,0 +1,34 @@
+"""What a check sees, and what it is given to look at."""
+
+from collections.abc import Callable, Iterator, Mapping
+from datetime import datetime
+from typing import Literal
+
+from msgspec import Struct
+
+from fleet.config import Config
+from fleet.taskdir import Home
+
+Severity = Literal["ok", "warning", "error"]
+
+
+class Finding(Struct, frozen=True):
+    """What one check saw."""
+
+    check: str
+    severity: Severity
+    what: str
+    fix: str = ""
+
+
+class Patient(Struct, frozen=True, kw_only=True):
+    """A fleet home and the machine around it."""
+
+    home: Home
+    env: Mapping[str, str]
+    now: datetime
+    #: None: there is none, or it is broken; another check says so.
+    config: Config | None = None
+
+
+Check = Callable[[Patient], Iterator[Finding]]

@@ -1,0 +1,129 @@
+"""What real CLIs load in each context, and that everything of fleet works in all of them."""
+
+from pathlib import Path
+
+import pytest
+
+from tests import baggage
+from tests.real import agents
+from tests.real.house import CLOSE, TASK, WORK, Gate, a_house
+from tests.real.loaded import Request, asked
+from tests.real.test_hooks import said
+from tests.scripted_model import Say, ScriptedModel, Shell
+
+CLIS = ("claude", "codex")
+CONTEXTS = ("full", "project", "lean")
+
+
+@pytest.fixture(scope="module")
+def requests():
+    """The request of each CLI in each context."""
+    return {(cli, context): asked(cli, context) for cli in CLIS for context in CONTEXTS}
+
+
+def test_full_is_what_claude_does_by_itself(requests):
+    """The user's rules, skills, plugin and server, and the project's."""
+    full = requests["claude", "full"]
+    words = ("USER-RULE", "PROJECT-RULE", "poetry", "plug:shared-skill", "parsing")
+    assert all(full.holds(*words))
+    assert {"mcp__lookup__look_up_0", "mcp__projects__look_up_0"} <= full.tools
+
+
+def test_project_keeps_what_is_the_projects_and_nothing_of_the_users(requests):
+    """Its rules, skills and servers are there; not one of the user's is."""
+    project = requests["claude", "project"]
+    assert project.holds("PROJECT-RULE", "parsing") == [True, True]
+    assert project.holds("USER-RULE", "poetry", "plug:shared-skill") == [False, False, False]
+    assert "mcp__projects__look_up_0" in project.tools
+    assert "mcp__lookup__look_up_0" not in project.tools
+
+
+def test_lean_has_the_projects_rules_and_four_tools(requests):
+    """No skill and no server of anybody."""
+    lean = requests["claude", "lean"]
+    assert lean.holds("PROJECT-RULE", "USER-RULE", "poetry", "parsing", "look_up_0") == [
+        True, False, False, False, False,
+    ]  # fmt: skip
+    assert lean.tools == {"Bash", "Read", "Edit", "Write"}
+
+
+def test_codex_has_the_same_contexts_but_for_its_users_rules(requests):
+    """There is no setting against the AGENTS.md in its home."""
+    full, project, lean = (requests["codex", context] for context in CONTEXTS)
+    words = ("USER-RULE", "PROJECT-RULE", "poetry", "parsing")
+    assert full.holds(*words) == [True, True, True, True]
+    assert project.holds(*words) == [True, True, False, True]
+    assert lean.holds(*words) == [True, True, False, False]
+    assert {"mcp__lookup", "mcp__projects"} <= full.tools
+    assert "mcp__lookup" not in project.tools
+    assert "mcp__projects" in project.tools
+    assert lean.tools == {"exec_command", "write_stdin"}
+
+
+@pytest.mark.parametrize("cli", CLIS)
+def test_each_context_is_smaller_than_the_one_before(requests, cli):
+    """The lean one by more than half."""
+    full, project, lean = (requests[cli, context].size for context in CONTEXTS)
+    assert full > project > lean
+    assert lean < 0.6 * full
+
+
+@pytest.mark.parametrize(
+    ("cli", "tool", "server"),
+    [
+        ("claude", "WebFetch", "mcp__lookup__look_up_0"),
+        ("codex", "view_image", "mcp__lookup"),
+    ],
+)
+def test_what_a_task_needs_is_loaded_in_a_lean_run(cli, tool, server):
+    """A named tool and a named server of the user's."""
+    found = asked(cli, "lean", needs=(f"tool:{tool}", "mcp:lookup")).tools
+    assert {tool, server} <= found
+
+
+@pytest.mark.parametrize("context", ["project", "lean"])
+@pytest.mark.parametrize("cli", CLIS)
+def test_an_agent_is_told_and_its_session_carried_on_in_every_context(cli, context, tmp_path):
+    """Fleet's hook is there beside the user's settings or without them, and so is `resume`."""
+    first, second = Gate(tmp_path, "first"), Gate(tmp_path, "second")
+    gates = (Shell(command=first.command), Shell(command=second.command))
+    with (
+        ScriptedModel(*gates, WORK, CLOSE, Say()) as model,
+        a_house(agents.cli_directory(cli), model.url) as house,
+    ):
+        _baggage(house, cli)
+        house.configure(permissions="bypass", context=context)
+        house.create(cli)
+        supervisor = house.supervise("--until-idle")
+        first.reached()
+        house.fleet("tell", TASK, "Use the plum table.")
+        first.open()
+        second.reached()
+        assert "Use the plum table." in said(model.requests[1])
+        house.fleet("tell", "--now", TASK, "And the pear table.")
+        assert supervisor.wait(90) == 0
+        assert "And the pear table." in said(model.requests[2])
+        assert house.task()["status"] == "closed"
+        assert house.runs[1].spec().resumes == house.ending(1)["session_id"] != ""
+
+
+@pytest.mark.parametrize("cli", CLIS)
+def test_a_lean_run_closes_its_task_and_may_do_no_more_than_a_full_one(cli):
+    """The task asks for it itself; what `edit` denies stays denied."""
+    with (
+        ScriptedModel(Shell(command="touch /x-denied"), WORK, CLOSE, Say()) as model,
+        a_house(agents.cli_directory(cli), model.url) as house,
+    ):
+        _baggage(house, cli)
+        house.create(cli, "Write a.txt", "--context", "lean")
+        assert house.supervise("--until-idle").wait(90) == 0
+        assert house.task()["status"] == "closed"
+        assert house.runs[0].spec().policy.context == "lean"
+        assert not Path("/x-denied").exists()
+        assert len(Request(model.requests[0]).tools) <= 4
+
+
+def _baggage(house, cli):
+    baggage.for_project(house.project)
+    fill = {"claude": baggage.for_claude, "codex": baggage.for_codex}[cli]
+    fill(house.home.parent / cli)
