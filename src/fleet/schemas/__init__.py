@@ -3,6 +3,7 @@
 `docs/glossary.md` says what each word means; the names here are those words.
 """
 
+from fleet.schemas.budget import Budget, Price, Spend
 from fleet.schemas.outcome import (
     ContextFull,
     Failed,
@@ -66,6 +67,7 @@ __all__ = [
     "STATUSES",
     "Base",
     "Blocked",
+    "Budget",
     "Changes",
     "Check",
     "Closed",
@@ -91,6 +93,7 @@ __all__ = [
     "NeedsHuman",
     "Outcome",
     "Policy",
+    "Price",
     "RateLimit",
     "RateLimited",
     "Reason",
@@ -100,6 +103,7 @@ __all__ = [
     "Rung",
     "Settings",
     "Settlement",
+    "Spend",
     "Stalled",
     "Status",
     "Stopped",

@@ -13,6 +13,7 @@ from fleet.supervisor.breaker import Breaker
 from fleet.supervisor.cooling import Cooling
 from fleet.supervisor.launch import Ready, Short, Unfit, launch, make_ready, moved
 from fleet.supervisor.log import Log
+from fleet.supervisor.meter import Meter
 from fleet.supervisor.preparing import InPreparation, Preparing
 from fleet.supervisor.runs import Runs
 from fleet.supervisor.settle import blocked, released, spread
@@ -44,6 +45,7 @@ class Beginning:
         cooling: Cooling,
         breaker: Breaker,
         shortage: Shortage,
+        meter: Meter,
         log: Log,
         clock: Callable[[], datetime],
         at_work: Callable[[str], bool],
@@ -51,6 +53,7 @@ class Beginning:
         self._home, self._coder, self._shims = home, coder, shims
         self._runs, self._preparing, self._settling = runs, preparing, settling
         self._cooling, self._breaker, self._shortage = cooling, breaker, shortage
+        self._meter = meter
         self._log, self._now = log, clock
         self._at_work = at_work
         #: Tasks that are not closed, with their directories, as they were a while ago.
@@ -93,7 +96,11 @@ class Beginning:
             self._settling.settle(lease, blocked(f"invalid: {ready.why}"), task_dir)
 
     def _put_off(self, lease: Lease, ready: Ready) -> bool:
-        """Its coder waits for a limit, or gets no work: then the task waits too."""
+        """A budget is spent, or its coder waits or gets no work: then the task waits too."""
+        spent = self._meter.refusal(lease.task, ready.policy, str(ready.task.cwd))
+        if spent is not None:
+            self._settling.settle(lease, spent)
+            return True
         now, coder = self._now(), ready.coder
         until = self._cooling.until(coder.name, now)
         why = f"{coder.name} waits for its limit to reset"

@@ -29,6 +29,7 @@ from fleet.supervisor.settle import LEASE_LOST, SHUTDOWN, TOLD
 from fleet.supervisor.sole import owner_of, sole_supervisor
 from fleet.supervisor.state import Snapshot, paused, room, write_snapshot
 from fleet.supervisor.strays import stop_strays
+from fleet.supervisor.waking import wake
 from fleet.supervisor.work import Work
 from fleet.taskdir import Home
 
@@ -139,10 +140,14 @@ class Supervisor:
             for task in tasks:
                 self.work.resume(_lease_of(task))
             self.desk.claiming = False
+            self._wake()
 
         self.desk.claiming = True  # nothing is claimed before what we hold is known
         self.look_around()
         self.desk.leased(each)
+
+    def _wake(self) -> None:
+        wake(self.desk, self.work.meter, self.log, partial(setattr, self.work, "hungry", True))
 
     def look_around(self) -> None:
         """Learn where other tasks have their directories: a run has no business there."""
@@ -165,6 +170,9 @@ class Supervisor:
         wanted = self.work.hungry and free > 0 and not (self.stopping or self.restart)
         if not wanted or self.desk.claiming or self.work.held or paused(self.home):
             return
+        if self.work.meter.rests():
+            self.idle = self.until_idle and len(self.work) == 0 and not self.desk.busy
+            return
         if not room(self.home):
             self.work.hold(f"the disk of {self.home.path} is almost full")
             return
@@ -179,13 +187,16 @@ class Supervisor:
             self.desk.waiting_tasks(self._note_idle)
 
     def _note_idle(self, waiting: list[Task]) -> None:
+        unpaid = [task.id for task in waiting if self.work.meter.waits(task)]
         held = [task.id for task in waiting if self.work.waits_for_coder(task)]
-        self.idle = len(held) == len(waiting)
-        if held and self.idle:
-            names = ", ".join(each.name for each in self.work.breaker.held())
-            text = f"{len(held)} tasks wait for {names}, which gets no work: fleet status"
-            if text != self._idle_words:
-                self.log.say("idle", text)
+        self.idle = len({*held, *unpaid}) == len(waiting)
+        if not self.idle:
+            return
+        names = ", ".join(each.name for each in self.work.breaker.held())
+        parts = [f"{len(held)} tasks wait for {names}, which gets no work"] if held else []
+        parts += [f"{len(unpaid)} tasks wait for a budget that is spent"] if unpaid else []
+        if parts and (text := f"{'; '.join(parts)}: fleet status") != self._idle_words:
+            self.log.say("idle", text)
             self._idle_words = text
 
     # What people want, and what time brings.
@@ -267,8 +278,10 @@ class Supervisor:
             return
         if fresh.queue != self.config.queue:
             self.log.say("config", "another queue takes effect after: fleet restart")
-        self.config = self.work.config = structs.replace(fresh, queue=self.config.queue)
+        self.config = structs.replace(fresh, queue=self.config.queue)
+        self.work.apply(self.config)
         self.work.hungry = True
+        self._wake()
         self.log.say("config", "settings applied")
 
     def heed_signals(self) -> None:
@@ -293,6 +306,7 @@ class Supervisor:
             queue_problem=self.desk.problem,
             shortage=self.work.shortage,
             cooling=dict(self.work.cooling.active(utc())),
+            budgets=self.work.meter.standings,
             lost_log_lines=self.log.lost,
         )
         if snapshot != self._published and write_snapshot(self.home, snapshot):

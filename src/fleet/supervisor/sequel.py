@@ -4,6 +4,7 @@ it is told of it. Pure.
 
 from fleet.coders.base import Coder
 from fleet.schemas import Failed, LimitExceeded, Lost, Outcome, RateLimited, Stalled, Stopped
+from fleet.schemas.policy import BUDGETS, DAY_BUDGETS
 from fleet.supervisor.history import Ending
 from fleet.supervisor.settle import SHUTDOWN, TOLD
 
@@ -42,7 +43,7 @@ def was_cut_off(outcome: Outcome, tool_calls: int) -> bool:
         case Stalled(rung=rung):
             return rung in _WAITED
         case LimitExceeded(limit=limit):
-            return limit == "time"
+            return limit == "time" or limit in BUDGETS
         case Failed(reason=reason):
             return reason in _CUT_OFF
         case Stopped(by=by):
@@ -58,7 +59,7 @@ def told(last: Ending | None) -> str:
     if last is None:
         return ""
     match last.outcome:
-        case LimitExceeded():
+        case LimitExceeded(limit=limit) if limit not in DAY_BUDGETS:
             advice = _ADVICE["limit"]
         case Stalled(rung=rung):
             advice = _ADVICE.get(rung, "")

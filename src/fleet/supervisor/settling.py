@@ -25,6 +25,7 @@ from fleet.supervisor.history import Ending, read_ending, write_ending
 from fleet.supervisor.judging import Case, Findings, look
 from fleet.supervisor.live import Live, Over
 from fleet.supervisor.log import Log
+from fleet.supervisor.meter import Meter
 from fleet.supervisor.settle import OURS, UNDATED_LIMIT, Decision
 from fleet.taskdir import by_hand, receipt_json
 from fleet.taskdir.rundir import Run, latest_run
@@ -43,6 +44,7 @@ class Settling:
         self,
         cooling: Cooling,
         breaker: Breaker,
+        meter: Meter,
         desk: Desk,
         aside: Aside,
         log: Log,
@@ -50,6 +52,7 @@ class Settling:
     ) -> None:
         self.cooling = cooling
         self.breaker = breaker
+        self._meter = meter
         self._aside = aside
         self._desk = desk
         self._log = log
@@ -85,6 +88,7 @@ class Settling:
             verdict.forget(live.run)
             return True
         end = end_of(live, state, config, found, self._now(), random.random())  # noqa: S311
+        self._meter.paid(live, end.receipt)
         missing = program_missing(state)
         ending = self._judge(live, end.ending, self._now(), missing=missing)
         self._tell(live, ending, partial(_write, live.run, structs.replace(end, ending=ending)))

@@ -13,6 +13,7 @@ from msgspec import Struct
 from fleet.config import Config
 from fleet.errors import BadInput, FleetError
 from fleet.schemas import Lease, Stopped, Task
+from fleet.supervisor import budgets
 from fleet.supervisor.aside import Aside
 from fleet.supervisor.beginning import Beginning
 from fleet.supervisor.breaker import Breaker
@@ -23,6 +24,7 @@ from fleet.supervisor.ladder import Patience
 from fleet.supervisor.launch import SHORT, run_id, take_over
 from fleet.supervisor.live import Live, Over
 from fleet.supervisor.log import Log
+from fleet.supervisor.meter import Meter
 from fleet.supervisor.preparing import InPreparation, Preparing
 from fleet.supervisor.process import Ended, Orphaned, Running, adopt
 from fleet.supervisor.runs import Runs, context_of, state_now
@@ -82,11 +84,14 @@ class Work:
         self._now = clock
         self.cooling = Cooling(home.path)
         self.breaker = Breaker(home.path)
+        self.meter = Meter(home, config, log, clock)
         self._telling = Telling(log, clock)
         # Hands of their own: what verifies may take its time, and nobody else shall wait for it.
         checking = Aside(_CHECKS)
         selector.register(checking, selectors.EVENT_READ, checking.deliver)
-        self._settling = Settling(self.cooling, self.breaker, desk, checking, log, clock)
+        self._settling = Settling(
+            self.cooling, self.breaker, self.meter, desk, checking, log, clock
+        )
         self.runs = Runs(
             selector, clock, ended=self._finish, vanished=self._lose_sight, failed=self._report
         )
@@ -100,7 +105,7 @@ class Work:
         self._beginning = Beginning(
             home, coder=coder, shims=self._shims, runs=self.runs, preparing=self.preparing,
             settling=self._settling, cooling=self.cooling, breaker=self.breaker,
-            shortage=self._shortage, log=log, clock=clock, at_work=self._at_work,
+            shortage=self._shortage, meter=self.meter, log=log, clock=clock, at_work=self._at_work,
         )  # fmt: skip
         #: Tasks whose old run is not yet known to be gone: they wait, leased, until it is.
         self.unclear: dict[str, Unclear] = {}
@@ -217,6 +222,11 @@ class Work:
     def _at_work(self, task_id: str) -> bool:
         waits = task_id in self.unclear or self.preparing.get(task_id) is not None
         return waits or self.runs.get(task_id) is not None
+
+    def apply(self, config: Config) -> None:
+        """Go by these settings from now on."""
+        self.config = config
+        self.meter.apply(config)
 
     def waits_for_coder(self, task: Task) -> bool:
         """Nothing but a coder that gets no work keeps the task from running."""
@@ -346,10 +356,17 @@ class Work:
 
     def watch(self, now: float, awake: float) -> None:
         """See how every run does, and what it used."""
+        for live, spent in self.meter.look(self.runs):
+            passed = budgets.ended(spent, self._now())
+            live.note("fleet_budget", self._now(), limit=passed.limit, why=passed.detail)
+            text = f"{live.task_id}: stopping: {passed.detail}"
+            self._log.say("budget", text, task_dir=live.run.task_dir, limit=passed.limit)
+            self.runs.stop(live, passed)
         self._watchdog.tick(now, awake)
 
     def _finish(self, live: Live, state: Over) -> bool:
         self._telling.look(live)
+        self.meter.see(live)
         done = self._settling.finish(live, state, self.config)
         if done:
             self._telling.end(live)
