@@ -4,8 +4,10 @@ from typing import Any
 
 import click
 import msgspec
+from msgspec import structs
 
 from fleet import config, control, taskdir
+from fleet.cli.text import one_line
 from fleet.config import projects
 from fleet.control import Control
 from fleet.errors import BadInput, ConfigError
@@ -44,6 +46,9 @@ def show(raw: bool, as_json: bool) -> None:
         tag = " (default)" if values[name] == key.default else ""
         click.echo(f"{name:<{width}}{values[name]}{tag}")
         click.secho(f"{'':<{width}}{key.about}", dim=True)
+    for pattern, price in fleet.config.prices.items():
+        figures = ", ".join(f"{name} {value:g}" for name, value in structs.asdict(price).items())
+        click.echo(f"\nprice {one_line(pattern)}\n  {figures} (dollars for a million tokens)")
     for path, project in fleet.config.projects.items():
         click.echo(f"\nproject {path}")
         lists = {name: getattr(project, name) for name in projects.LISTS}

@@ -13,7 +13,8 @@ from fleet import control
 from fleet.control import Control
 from fleet.errors import BadInput
 from fleet.flags import Flag
-from fleet.schemas import Limits, LimitWishes, Settings
+from fleet.schemas import Budget, Limits, LimitWishes, Settings
+from fleet.schemas.budget import read_budget
 from fleet.schemas.policy import ISOLATIONS, check_expectation, check_need, check_place
 from fleet.schemas.units import dollars, seconds, size
 
@@ -31,6 +32,7 @@ EVIDENCE = (
     Flag("needs", "array", help="What the agent must have, or is ended: mcp:NAME, tool:NAME."),
 )
 LIMITS = (
+    Flag("budget", help="What the whole task may spend, over all its runs: $5, 50M tokens, none."),
     Flag("timeout", help="How long a run may last, like 2h."),
     Flag("max-cost", help="What a run may cost, in dollars."),
     Flag("max-turns", help="How many answers of its model a run may take."),
@@ -94,6 +96,7 @@ def settings_from(fleet: Control, given: Given) -> Settings:
         isolation=isolation,
         needs=_needs(given),
         limits=_limits(last),
+        budget=budget_from(last["budget"]) if "budget" in last else None,
     )
 
 
@@ -108,6 +111,16 @@ def shown_settings(settings: Settings) -> Iterator[tuple[str, str]]:
     limits: dict[str, Any] = msgspec.to_builtins(settings.limits) or {}
     shown = Limits(**limits).shown()
     yield from ((f"max {name}", shown[name]) for name in limits)
+    if settings.budget is not None:
+        yield "budget", str(settings.budget)
+
+
+def budget_from(text: str) -> Budget:
+    """What `--budget` says."""
+    try:
+        return read_budget(text)
+    except BadInput as error:
+        raise BadInput(f"--budget: {error.message}", hint=error.hint) from None
 
 
 def _coder(fleet: Control, last: Mapping[str, str]) -> tuple[str | None, str | None]:

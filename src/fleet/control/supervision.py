@@ -8,12 +8,14 @@ from signal import SIGHUP
 from msgspec import Struct, field
 
 from fleet.control import Control
+from fleet.control.budgets import standings
 from fleet.control.tasks import in_progress
 from fleet.errors import FleetError
 from fleet.queue.doorbell import Doorbell
 from fleet.queue.embedded import BELL
 from fleet.supervisor import identity
 from fleet.supervisor.breaker import Breaker, Held
+from fleet.supervisor.budgets import Standing
 from fleet.supervisor.cooling import Cooling
 from fleet.supervisor.sole import Holder, supervisor_of
 from fleet.supervisor.state import PAUSED, read_snapshot
@@ -47,6 +49,8 @@ class Supervision(Struct, frozen=True, kw_only=True):
     cooling: Mapping[str, datetime] = field(default_factory=dict[str, datetime])
     #: Coders that fail again and again and get no work.
     held: tuple[Held, ...] = ()
+    #: The budgets of the day, and how they stand.
+    budgets: tuple[Standing, ...] = ()
     queue_problem: str = ""
     #: What the machine is short of, so that nothing new is started.
     shortage: str = ""
@@ -73,6 +77,7 @@ def supervision(fleet: Control, now: datetime) -> Supervision:
         paused_since=since,
         cooling=Cooling(fleet.home.path).active(now),
         held=tuple(Breaker(fleet.home.path).held()),
+        budgets=tuple(standings(fleet, now)),
         queue_problem=problem or (snapshot.queue_problem if holder else ""),
         shortage=snapshot.shortage if holder else "",
         lost_log_lines=snapshot.lost_log_lines if holder else 0,

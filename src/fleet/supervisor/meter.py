@@ -61,6 +61,7 @@ class Meter:
         """Write a run into the books. May raise OSError: then it is not settled yet."""
         began = receipt.started_at or began_at(live.run) or self._now()
         self._spending.paid(entry_of(receipt), began)
+        self._mind(budgets.day_of(self._now()))
 
     # What lives.
 
@@ -76,9 +77,7 @@ class Meter:
                 before = spent_before(live.run.task_dir, before=live.run.number)
                 seen = (live, budgets.day_of(began_at(live.run) or now), before)
             self._lives[live.task_id] = seen
-        self.standings = self._of_today(today)
-        for standing in self.standings:
-            self._warn(standing, today, self._of_day(today, standing))
+        self._mind(today)
         over: list[tuple[Live, Standing]] = []
         for live, day, before in self._lives.values():
             own = budgets.of_task(live.task_id, live.policy.budget, before + live.spend)
@@ -149,6 +148,12 @@ class Meter:
             if began == today and (live.task_id, live.run.number) not in day.entries
         ]
         return tuple(budgets.standing(empty, spends) for empty in self._empty)
+
+    def _mind(self, today: str) -> None:
+        """See how the budgets of the day stand, and warn of those that are near."""
+        self.standings = self._of_today(today)
+        for standing in self.standings:
+            self._warn(standing, today, self._of_day(today, standing))
 
     def _of_day(self, today: str, standing: Standing) -> list[Live]:
         return [
