@@ -13,7 +13,7 @@ from fleet.control import Control
 from fleet.control.budgets import standings
 from fleet.control.usage import BYS, By, Spent, receipts, spent, total_of
 from fleet.errors import BadInput
-from fleet.schemas.budget import shown_usd
+from fleet.schemas.budget import shown_runs, shown_usd
 from fleet.schemas.units import seconds
 from fleet.supervisor.budgets import Standing
 
@@ -117,16 +117,16 @@ def _bar(share: float) -> str:
 def _summary(total: Spent) -> str:
     used = total.usage
     read = used.input + used.cache_write + used.cache_read
-    parts = [f"{count(used.total)} tokens in {total.runs} runs, {_cost(total)}"]
+    parts = [f"{count(used.total)} tokens in {shown_runs(total.runs)}, {_cost(total)}"]
     if read:
         parts.append(f"{_share(used.cache_read, read)} of the input was cached")
     if total.wasted_runs:
         money = f", {_mark(total)}{shown_usd(total.wasted_usd, exact=True)}"
         told = money if total.wasted_usd else ""
-        lost = f"{total.wasted_runs} runs that closed nothing"
+        lost = f"{shown_runs(total.wasted_runs)} that closed nothing"
         parts.append(f"{count(total.wasted_tokens)} tokens{told} went into {lost}")
     if total.unpriced and total.unpriced < total.runs:
-        parts.append(f"+?: the cost of {total.unpriced} runs is not known")
+        parts.append(f"+?: the cost of {shown_runs(total.unpriced)} is not known")
     return "\n".join(parts)
 
 

@@ -112,6 +112,11 @@ def shown_usd(amount: float, *, exact: bool = False) -> str:
     return f"${amount:,.2f}" if exact or amount % 1 else f"${amount:,.0f}"
 
 
+def shown_runs(count: int) -> str:
+    """`1 run`, `3 runs`."""
+    return "1 run" if count == 1 else f"{count} runs"
+
+
 def shown_tokens(count: int) -> str:
     """A number of tokens as short as it can be said: `950`, `1.5k`, `50M`."""
     for unit, size in (("B", 10**9), ("M", 10**6), ("k", 1000)):

@@ -7,13 +7,14 @@ ends and however the clock goes meanwhile.
 
 from collections.abc import Iterable, Mapping
 from datetime import datetime, time, timedelta
+from math import ceil
 from typing import Literal
 
 from msgspec import Struct
 
 from fleet.config import Config
 from fleet.schemas import Budget, LimitExceeded, LimitName, Spend
-from fleet.schemas.budget import read_budget
+from fleet.schemas.budget import MOST_TOKENS, read_budget, shown_runs
 from fleet.supervisor.settle import Decision, blocked, released
 
 #: From this share of a budget on a warning is given, in percent.
@@ -76,7 +77,7 @@ class Standing(Struct, frozen=True, kw_only=True):
     @property
     def figures(self) -> str:
         """`~$12.40 of $20 (62 %)`, and what it does not hold."""
-        more = f" and {self.spent.unpriced} runs of unknown cost" if self.blind else ""
+        more = f" and {shown_runs(self.spent.unpriced)} of unknown cost" if self.blind else ""
         return f"{self.spent.shown(self.budget)} of {self.budget} ({self.percent} %){more}"
 
     def __str__(self) -> str:
@@ -99,7 +100,9 @@ class Standing(Struct, frozen=True, kw_only=True):
         """What a person can do about one that is spent."""
         match self.scope:
             case "task":
-                return f"to go on: fleet retry {self.name} --budget '{_doubled(self.budget)}'"
+                return (
+                    f"to go on: fleet retry {self.name} --budget '{_more(self.budget, self.spent)}'"
+                )
             case "project":
                 word = f"fleet config set --project {self.name} day_budget='…'"
             case "account":
@@ -178,7 +181,8 @@ def begins_a_day(moment: datetime) -> bool:
     return moment.astimezone().time() == time.min
 
 
-def _doubled(budget: Budget) -> Budget:
+def _more(budget: Budget, spent: Spend) -> Budget:
+    """A budget that leaves room: twice what it was, or half as much again as was spent."""
     if budget.usd is not None:
-        return Budget(usd=min(2 * budget.usd, 999_999.0))
-    return Budget(tokens=2 * (budget.tokens or 1))
+        return Budget(usd=min(max(2 * budget.usd, ceil(1.5 * spent.usd)), 999_999.0))
+    return Budget(tokens=min(max(2 * (budget.tokens or 1), 3 * spent.tokens // 2), MOST_TOKENS))

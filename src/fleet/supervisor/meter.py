@@ -11,6 +11,7 @@ from fleet.coders.prices import Prices
 from fleet.config import Config
 from fleet.errors import FleetError
 from fleet.schemas import Policy, Receipt, Spend, Task
+from fleet.schemas.budget import shown_runs
 from fleet.supervisor import budgets
 from fleet.supervisor.budgets import Payer, Standing
 from fleet.supervisor.history import spent_before
@@ -179,7 +180,7 @@ class Meter:
         if standing.blind and self._spending.tell_once(today, f"blind:{key}"):
             text = (
                 f"{standing.title} counts dollars and cannot see all: nobody knows what"
-                f" {standing.spent.unpriced} runs cost. Give their models a price in runtime.toml:"
+                f" {shown_runs(standing.spent.unpriced)} cost. Give their models a price in runtime.toml:"
                 ' [prices."pattern"]; see fleet usage --by model'
             )
             self._say(standing, "budget_blind", text)
