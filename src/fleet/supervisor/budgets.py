@@ -8,6 +8,7 @@ ends and however the clock goes meanwhile.
 from collections.abc import Iterable, Mapping
 from datetime import datetime, time, timedelta
 from math import ceil
+from shlex import quote
 from typing import Literal
 
 from msgspec import Struct
@@ -100,11 +101,10 @@ class Standing(Struct, frozen=True, kw_only=True):
         """What a person can do about one that is spent."""
         match self.scope:
             case "task":
-                return (
-                    f"to go on: fleet retry {self.name} --budget '{_more(self.budget, self.spent)}'"
-                )
+                more = _more(self.budget, self.spent)
+                return f"to go on: fleet retry {self.name} --budget '{more}'"
             case "project":
-                word = f"fleet config set --project {self.name} day_budget='…'"
+                word = f"fleet config set --project {quote(self.name)} day_budget='…'"
             case "account":
                 word = f"a larger day_budget of [accounts.{self.name}] in runtime.toml"
             case "day":

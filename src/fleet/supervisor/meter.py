@@ -180,8 +180,8 @@ class Meter:
         if standing.blind and self._spending.tell_once(today, f"blind:{key}"):
             text = (
                 f"{standing.title} counts dollars and cannot see all: nobody knows what"
-                f" {shown_runs(standing.spent.unpriced)} cost. Give their models a price in runtime.toml:"
-                ' [prices."pattern"]; see fleet usage --by model'
+                f" {shown_runs(standing.spent.unpriced)} cost. Give their models a price in"
+                ' runtime.toml: [prices."pattern"]; see fleet usage --by model'
             )
             self._say(standing, "budget_blind", text)
 
