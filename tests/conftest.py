@@ -5,6 +5,7 @@ import shutil
 import signal
 
 import pytest
+from hypothesis import settings
 
 from tests.contract.postgres_server import (
     new_postgres_dsn,
@@ -20,6 +21,10 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # bd lives for a moment each time: a fifth of it goes to collecting garbage unless we ask it not to.
 os.environ |= {"GOGC": "off", "GOMEMLIMIT": "256MiB"}
+
+# A machine that is busy elsewhere makes nothing wrong: no example has a time of its own to keep.
+settings.register_profile("fleet", deadline=None)
+settings.load_profile("fleet")
 
 #: Tools that must be there: a missing one fails the test instead of skipping it. `all` is all.
 REQUIRED = set(os.environ.get("FLEET_REQUIRE", "").replace(",", " ").split())

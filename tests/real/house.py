@@ -7,10 +7,14 @@ import subprocess
 import sys
 from collections.abc import Generator
 from contextlib import contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from fleet import config
+from fleet.accounts.ledger import Ledger
+from fleet.accounts.overview import resting
 from fleet.supervisor import identity
 from fleet.taskdir.rundir import ProcessId, Run, all_runs
 from tests.real import agents
@@ -119,10 +123,10 @@ class House:
         lines = (self.folder / "events.jsonl").read_text().splitlines()
         return [event for line in lines if (event := json.loads(line))["kind"] in kinds]
 
-    def cooling(self) -> dict[str, str]:
-        """Which coders wait, and until when."""
-        path = self.home / "cooling.json"
-        return json.loads(path.read_text()) if path.exists() else {}
+    def cooling(self) -> dict[str, datetime]:
+        """Which accounts wait for a limit, and until when."""
+        gauges, now = Ledger(self.home).gauges, datetime.now(UTC)
+        return resting(gauges, config.load(self.home / "runtime.toml"), now)
 
     def marked(self) -> list[ProcessId]:
         """Every process that bears the mark of a run of this house."""

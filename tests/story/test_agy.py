@@ -5,8 +5,8 @@ from datetime import timedelta
 
 import pytest
 
+from fleet.accounts.ledger import Ledger
 from fleet.schemas import Failed, Finished, RateLimited
-from fleet.supervisor.cooling import Cooling
 from fleet.supervisor.history import read_ending
 from tests.story.scene import FAKES, Scene, processes_of
 
@@ -92,12 +92,13 @@ def test_a_used_up_quota_cools_the_coder_until_it_resets(agency):
     assert (ending.counts, ending.attempts) == (False, 0)
     wait = ending.settlement.not_before - ending.at
     assert timedelta(minutes=34) < wait < timedelta(minutes=36)
-    assert Cooling(agency.home.path).until("agy", ending.at) == ending.settlement.not_before
+    (window,) = Ledger(agency.home.path).gauge("agy").windows.values()
+    assert ending.at < window.resets_at <= ending.settlement.not_before
     other = agency.add(coder="agy", script="gemini-3-pro")
     agency.until_logged("released", 2)
     assert agency.runs(other) == []
     assert agency.status(other) == "open"
-    assert agency.task(other).not_before >= ending.settlement.not_before
+    assert agency.task(other).not_before >= window.resets_at
 
 
 def test_a_signed_out_account_blocks_the_task_and_costs_nothing(agency):

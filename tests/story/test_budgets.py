@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
+from fleet import config
 from fleet.schemas import Budget, LimitExceeded
 from fleet.supervisor.history import read_ending
 from fleet.taskdir import receipt_json
@@ -83,6 +84,29 @@ def test_a_spent_project_waits_for_midnight_and_others_go_on(scene, tmp_path):
     scene.fleet("config", "set", "--project", str(scene.project), "day_budget=none")
     scene.until_status(mine, "closed")
     assert len(scene.runs(mine)) == 1
+
+
+def test_a_spent_account_gets_no_work_and_the_next_one_does(scene):
+    """Its tasks go to another login of the coder; where there is none they wait for the day."""
+    key = 'coder = "actor"\nsecret = "env:HOME"\nvariable = "ACTOR_KEY"\n'
+
+    def accounts(text):
+        fresh = scene.home.path / "runtime.new"
+        fresh.write_text(f"{config.default_text(**scene.settings)}\n{text}")
+        fresh.replace(scene.home.config)
+
+    accounts(f'[accounts.first]\n{key}day_budget = "$5"\n')
+    scene.supervise()
+    first = scene.add(f"{spends(6)} {WORK}")
+    scene.until_status(first, "closed")
+    second = scene.add(WORK)
+    waits = scene.until(lambda: (task := scene.task(second)).not_before and task)
+    assert tomorrow() <= waits.not_before < tomorrow() + timedelta(minutes=10)
+    assert "account first: ~$6.00 of $5" in scene.fleet("status").stdout
+    accounts(f'[accounts.first]\n{key}day_budget = "$5"\n[accounts.spare]\n{key}')
+    scene.until_status(second, "closed")
+    assert receipt_json.read(scene.run(first)).account == "first"
+    assert receipt_json.read(scene.run(second)).account == "spare"
 
 
 def test_a_living_run_ends_with_the_day_and_no_attempt_is_burned(scene):

@@ -18,10 +18,11 @@ from fleet.schemas import (
     Stalled,
     Stopped,
 )
-from fleet.supervisor.breaker import Breaker, Held, Note, fault_of, spared
+from fleet.supervisor.breaker import Breaker, Held, Note, Whom, fault_of, spared
 from fleet.supervisor.history import Ending
 
 NOW = datetime(2030, 1, 1, 12, tzinfo=UTC)
+SONNET = Whom(coder="claude", model="sonnet")
 CRASH = Failed(reason="exit_code", detail="exit code 3")
 DEAD = lambda _: False  # noqa: E731
 ALIVE = lambda _: True  # noqa: E731
@@ -53,11 +54,15 @@ class Play:
             self.runs += 1
             missing = each.why.startswith("cannot start")
             note = Note(task or f"t{self.runs}", self.runs, fault_of(each, missing=missing))
-            news += self.breaker.note(coder, model, version, each, note, now)
+            news += self.breaker.note(Whom(coder=coder, model=model), version, each, note, now)
         return news
 
     def admitted(self, task="next", now=NOW, alive=DEAD, coder="claude", model="sonnet"):
-        return self.breaker.admit(coder, model, task, now, alive) is None
+        whom = Whom(coder=coder, model=model)
+        if self.breaker.admit(whom, task, now, alive) is not None:
+            return False
+        self.breaker.probe(whom, task)
+        return True
 
     def held(self):
         return [each.name for each in self.breaker.held()]
@@ -157,7 +162,7 @@ def test_after_the_pause_one_task_tries_it_and_the_others_wait(play):
     assert not play.admitted("b", now=later, alive=ALIVE)
     assert play.admitted("a", now=later, alive=ALIVE)
     assert play.admitted("b", now=later, alive=DEAD)
-    held = play.breaker.admit("claude", "sonnet", "c", later, ALIVE)
+    held = play.breaker.admit(SONNET, "c", later, ALIVE)
     assert held.until > later
 
 
@@ -198,7 +203,7 @@ def test_a_probe_that_shows_nothing_lets_another_try(play):
     play.ends(*[ending(CRASH)] * 5)
     later = NOW + timedelta(minutes=5)
     play.admitted("a", now=later)
-    assert play.breaker.probed("claude", "sonnet", "a")
+    assert play.breaker.probed(SONNET, "a")
     play.breaker.give_up_probe("a")
     assert play.admitted("b", now=later, alive=ALIVE)
 
@@ -217,10 +222,10 @@ def test_a_restart_forgets_nothing_and_counts_nothing_twice(play):
     play.ends(*[ending(CRASH)] * 4)
     again = Breaker(play.home)
     same = Note("t4", 4, "crash")
-    assert again.note("claude", "sonnet", "1", ending(CRASH), same, NOW) == []
+    assert again.note(SONNET, "1", ending(CRASH), same, NOW) == []
     assert again.held() == []
     fifth = Note("t5", 5, "crash")
-    assert len(again.note("claude", "sonnet", "1", ending(CRASH), fifth, NOW)) == 1
+    assert len(again.note(SONNET, "1", ending(CRASH), fifth, NOW)) == 1
     assert [each.name for each in Breaker(play.home).held()] == ["claude/sonnet"]
 
 

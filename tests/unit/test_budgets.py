@@ -7,22 +7,23 @@ from zoneinfo import ZoneInfo
 import pytest
 from hypothesis import given
 from hypothesis import strategies as some
+from msgspec import structs
 
 from fleet import config
 from fleet.config import Config, Project
 from fleet.errors import BadInput, ConfigError
-from fleet.schemas import Blocked, Budget, Released, Settings, Spend
+from fleet.schemas import Account, Blocked, Budget, Released, Settings, Spend
 from fleet.schemas.budget import read_budget, shown_tokens, spend_of
 from fleet.supervisor import budgets
-from fleet.supervisor.budgets import Payer, Standing
+from fleet.supervisor.budgets import Payer, Purse
 from fleet.supervisor.settle import Facts, decide
 from fleet.taskdir.policy import policy_of
 from fleet.taskdir.said import Said
 
 NOW = datetime(2026, 11, 15, 12, 0, tzinfo=UTC)
-DAY = Standing(scope="day", budget=Budget(usd=20))
-APP = Standing(scope="project", name="/srv/app", budget=Budget(tokens=1000))
-WORK = Standing(scope="account", name="work", budget=Budget(usd=5))
+DAY = Purse(scope="day", budget=Budget(usd=20))
+APP = Purse(scope="project", name="/srv/app", budget=Budget(tokens=1000))
+WORK = Purse(scope="account", name="work", budget=Budget(usd=5))
 
 amounts = some.floats(0, 10_000)
 spends = some.builds(
@@ -88,7 +89,11 @@ def test_the_budgets_of_a_day_are_those_that_were_set():
     """A project does not inherit everybody's; an account's is one more line."""
     project = Project(path="/srv", settings={"day_budget": "$5"})
     found = Config(day_budget="50M", projects={"/srv": project, "/web": Project(path="/web")})
-    in_force = budgets.of_days(found, {"work": "$7", "home": None, "other": "none"})
+    accounts = {
+        name: Account(name=name, coder="claude", directory=f"/{name}", day_budget=text)
+        for name, text in (("work", "$7"), ("home", ""), ("other", "none"))
+    }
+    in_force = budgets.of_days(structs.replace(found, accounts=accounts))
     assert [(each.scope, each.name, str(each.budget)) for each in in_force] == [
         ("day", "", "50M tokens"),
         ("project", "/srv", "$5"),
@@ -100,11 +105,11 @@ def test_the_budgets_of_a_day_are_those_that_were_set():
 @given(some.lists(some.tuples(payers, spends), max_size=20), some.sampled_from([DAY, APP, WORK]))
 def test_a_budget_counts_what_concerns_it_and_nothing_else(spent, empty):
     """In any order; the whole day is the sum of all."""
-    found = budgets.standing(empty, spent)
+    found = budgets.purse(empty, spent)
     mine = [spend for payer, spend in spent if empty.concerns(payer)]
     assert found.spent.tokens == sum(spend.tokens for spend in mine)
     assert found.spent.usd == pytest.approx(sum(spend.usd for spend in mine))
-    assert budgets.standing(empty, reversed(spent)).spent.runs == found.spent.runs
+    assert budgets.purse(empty, reversed(spent)).spent.runs == found.spent.runs
     assert found.reached == (found.spent.share_of(empty.budget) >= 1)
     assert not found.reached or found.near
 
@@ -112,14 +117,14 @@ def test_a_budget_counts_what_concerns_it_and_nothing_else(spent, empty):
 @given(spends, some.sampled_from([DAY, APP, WORK]), some.integers(0, 9))
 def test_no_budget_of_a_day_burns_an_attempt_or_blocks(spent, empty, attempts):
     """However many attempts were made: the task comes back with the next day."""
-    standing = budgets.standing(empty, [(Payer("/srv/app", "work"), spent)])
+    purse = budgets.purse(empty, [(Payer("/srv/app", "work"), spent)])
     facts = Facts(
         run=1, started=True, said=Said(), attempts=attempts, retry_limit=1, full_contexts=0,
         progress=False, jitter=0.5,
     )  # fmt: skip
     for decision in (
-        decide(budgets.ended(standing, NOW), facts, NOW),
-        budgets.refused(standing, NOW),
+        decide(budgets.ended(purse, NOW), facts, NOW),
+        budgets.refused(purse, NOW),
     ):
         assert not decision.counts
         assert decision.settlement == Released(not_before=budgets.next_day(NOW))
@@ -128,13 +133,13 @@ def test_no_budget_of_a_day_burns_an_attempt_or_blocks(spent, empty, attempts):
 def test_a_task_that_spent_its_own_is_for_a_person_with_the_way_out():
     """Whether it lived or would have begun."""
     spent = Spend(tokens=1200, runs=3)
-    standing = budgets.of_task("fleet-a", Budget(tokens=1000), spent)
+    purse = budgets.of_task("fleet-a", Budget(tokens=1000), spent)
     facts = Facts(
         run=1, started=True, said=Said(), attempts=0, retry_limit=3, full_contexts=0,
         progress=True, jitter=0,
     )  # fmt: skip
-    lived = decide(budgets.ended(standing, NOW), facts, NOW)
-    begun = budgets.refused(standing, NOW)
+    lived = decide(budgets.ended(purse, NOW), facts, NOW)
+    begun = budgets.refused(purse, NOW)
     assert lived == begun
     assert isinstance(lived.settlement, Blocked)
     assert "1.2k of 1k tokens (120 %)" in lived.why
@@ -154,10 +159,10 @@ def test_what_nobody_knows_is_said_beside_a_dollar_budget_only():
     """Tokens are counted whatever they cost."""
     unknown = spend_of(tokens=10, told=None, estimated=None)
     assert unknown.unpriced == 1
-    dollars = budgets.standing(DAY, [(Payer(), unknown)])
+    dollars = budgets.purse(DAY, [(Payer(), unknown)])
     assert dollars.blind
     assert "and 1 run of unknown cost" in dollars.figures
-    tokens = budgets.standing(APP, [(Payer("/srv/app"), unknown)])
+    tokens = budgets.purse(APP, [(Payer("/srv/app"), unknown)])
     assert not tokens.blind
 
 
@@ -196,7 +201,8 @@ def test_the_next_day_begins_at_midnight_here(zone, name):
             assert (local.hour, local.minute, local.second) == (0, 0, 0)
             assert budgets.day_of(now) != budgets.day_of(then)
             assert budgets.begins_a_day(then)
-            assert not budgets.begins_a_day(then + timedelta(microseconds=1))
+            assert not budgets.begins_a_day(then - timedelta(microseconds=1))
+            assert not budgets.begins_a_day(then + timedelta(minutes=10))
 
 
 @given(some.integers(0, 10**12))

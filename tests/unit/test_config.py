@@ -26,7 +26,7 @@ def test_the_default_file_holds_every_key_with_its_default(file):
 def test_the_fields_of_config_are_the_keys_of_the_file():
     """Config and KEYS cannot drift apart."""
     defaults = msgspec.to_builtins(config.Config())
-    tables = {"projects": {}, "prices": {}}
+    tables = {"projects": {}, "prices": {}, "accounts": {}}
     assert defaults == {name: key.default for name, key in config.KEYS.items()} | tables
 
 
@@ -41,7 +41,7 @@ def test_the_fields_of_config_are_the_keys_of_the_file():
         ("model = 3", "text in quotes"),
         ('model = "  "', "must not be empty"),
         ("max_concurent = 3", "did you mean max_concurrent?"),
-        ("[accounts]", "accounts is not a key"),
+        ("[unheard_of]", "unheard_of is not a key"),
     ],
 )
 def test_a_broken_file_is_refused_with_its_place(file, text, place):

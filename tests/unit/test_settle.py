@@ -73,12 +73,14 @@ ROWS = [
     ("Finished, claimed, and it cannot be checked", Finished(), facts(said=DONE, unverifiable="x")),
     ("Finished, no claim", Finished(), facts()),
     ("RateLimited", LIMIT, facts()),
+    ("RateLimited, with another account, model or coder", LIMIT, facts(elsewhere=True)),
     ("ContextFull, with progress", ContextFull(), facts(progress=True, full_contexts=9)),
     ("ContextFull, no progress, not the third in a row", ContextFull(), facts(full_contexts=1)),
     ("ContextFull, no progress, the third in a row", ContextFull(), facts(full_contexts=2)),
     ("NeedsHuman", NeedsHuman(question="Which?"), facts()),
     ("Failed", Failed(reason="api_error"), facts()),
     ("Failed for its account (login, money)", Failed(reason="auth"), facts()),
+    ("Failed for its account, with another", Failed(reason="auth"), facts(elsewhere=True)),
     ("Failed for the set-up (trust, terminal)", Failed(reason="untrusted"), facts()),
     (
         "Failed, as the session to carry on is gone",
@@ -182,9 +184,10 @@ def test_pauses_double_up_to_five_minutes(made, seconds):
 
 
 def test_a_limit_without_a_date_is_waited_out():
-    """Five minutes; and one that has passed, or lies a year ahead, is asked about in time."""
-    undated = RateLimited(limit=RateLimit(kind="throttle"))
-    assert decide(undated, facts(), NOW).settlement.not_before == NOW + UNDATED_LIMIT
+    """Half a minute or five; and one that has passed, or lies a year ahead, is asked about."""
+    for kind, wait in (("throttle", timedelta(seconds=30)), ("usage", UNDATED_LIMIT)):
+        undated = RateLimited(limit=RateLimit(kind=kind))
+        assert decide(undated, facts(), NOW).settlement.not_before == NOW + wait
     for resets_at, least, most in (
         (NOW - timedelta(days=1), timedelta(seconds=30), timedelta(seconds=30)),
         (NOW + timedelta(days=400), LONGEST_LIMIT, LONGEST_LIMIT),

@@ -4,12 +4,13 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from fleet.accounts.ledger import Ledger
 from fleet.cli.status import rows
 from fleet.config import Config
 from fleet.control import Control
 from fleet.control.supervision import Supervision, pause, resume, supervision
 from fleet.queue.base import Draft
-from fleet.supervisor.cooling import Cooling
+from fleet.schemas import RateLimit
 from fleet.taskdir import Home, make
 
 NOW = datetime(2026, 11, 15, 12, 0, tzinfo=UTC)
@@ -58,8 +59,11 @@ def test_status_reads_well(seen, snapshot):
 def test_a_home_without_a_supervisor_still_tells_what_it_knows(fleet):
     """Tasks, the pause, and coders whose limit a supervisor wrote down before it ended."""
     fleet.queue.add(Draft(title="One"))
-    Cooling(fleet.home.path).cool("claude", NOW + timedelta(hours=1), NOW)
-    Cooling(fleet.home.path).cool("codex", NOW - timedelta(hours=1), NOW)
+    ledger = Ledger(fleet.home.path)
+    for coder, hours in (("claude", 1), ("codex", -1)):
+        reset = NOW + timedelta(hours=hours)
+        limit = RateLimit(kind="five_hour", resets_at=reset)
+        ledger.refused(coder, limit, 1, min(NOW, reset - timedelta(hours=1)))
     pause(fleet.home)
     seen = supervision(fleet, NOW)
     assert (seen.running, seen.runs, seen.slots, seen.paused) == (False, 0, 4, True)

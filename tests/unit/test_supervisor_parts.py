@@ -1,4 +1,4 @@
-"""The small parts of the supervisor: cooling, log, shims, artifacts, verdicts, snapshot, lock."""
+"""The small parts of the supervisor: log, shims, artifacts, verdicts, snapshot, lock."""
 
 import json
 import os
@@ -12,7 +12,6 @@ from fleet.schemas import ContextFull, Stopped
 from fleet.supervisor import log as logs
 from fleet.supervisor import state, verdict
 from fleet.supervisor.artifacts import fingerprint
-from fleet.supervisor.cooling import Cooling
 from fleet.supervisor.log import Log
 from fleet.supervisor.shims import KEEPER, make_shims
 from fleet.supervisor.sole import AlreadyRunning, owner_of, sole_supervisor, supervisor_of
@@ -21,37 +20,6 @@ from fleet.taskdir.rundir import Spec, new_run
 
 NOW = datetime(2026, 11, 15, 12, 0, tzinfo=UTC)
 HOUR = timedelta(hours=1)
-
-
-class TestCooling:
-    def test_a_coder_rests_until_its_limit_has_reset(self, tmp_path):
-        """It alone, and not a moment longer."""
-        cooling = Cooling(tmp_path)
-        cooling.cool("claude", NOW + HOUR, NOW)
-        assert cooling.until("claude", NOW) == NOW + HOUR
-        assert cooling.until("codex", NOW) is None
-        assert cooling.until("claude", NOW + HOUR) is None
-
-    def test_the_longest_wait_counts(self, tmp_path):
-        """A second, shorter refusal does not end the first."""
-        cooling = Cooling(tmp_path)
-        cooling.cool("claude", NOW + 2 * HOUR, NOW)
-        cooling.cool("claude", NOW + HOUR, NOW)
-        assert cooling.until("claude", NOW) == NOW + 2 * HOUR
-
-    def test_it_outlives_the_supervisor_and_forgets_what_is_over(self, tmp_path):
-        """Read again from the file; old entries go when a new one comes."""
-        Cooling(tmp_path).cool("claude", NOW + HOUR, NOW)
-        again = Cooling(tmp_path)
-        assert again.active(NOW) == {"claude": NOW + HOUR}
-        again.cool("codex", NOW + 3 * HOUR, NOW + 2 * HOUR)
-        assert set(json.loads((tmp_path / "cooling.json").read_text())) == {"codex"}
-
-    @pytest.mark.parametrize("text", ["", "{", "[]", '{"claude":"2026-11-15T12:00:00"}', "\udcff"])
-    def test_a_damaged_file_cools_nobody(self, tmp_path, text):
-        """Not even one whose times lack a zone."""
-        (tmp_path / "cooling.json").write_text(text, errors="surrogateescape")
-        assert Cooling(tmp_path).active(NOW) == {}
 
 
 class TestLog:

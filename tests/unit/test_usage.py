@@ -150,7 +150,7 @@ def test_an_estimate_is_marked_and_never_taken_for_the_clis_word(home):
 def test_runs_are_added_up_by_account():
     """Without one it was the coder's own login."""
     found = [receipt(account="work"), receipt("b", tokens=1)]
-    assert [row.name for row in spent(found, "account")] == ["work", "claude (own login)"]
+    assert [row.name for row in spent(found, "account")] == ["work", "claude"]
 
 
 def test_budgets_are_shown_against_use(home):

@@ -10,7 +10,7 @@ from msgspec import structs
 from fleet import taskdir
 from fleet.config import Config
 from fleet.errors import FleetError
-from fleet.schemas import Blocked, Lease, Released, Stopped, Task
+from fleet.schemas import Blocked, Lease, RateLimit, Released, Stopped, Task
 from fleet.supervisor import launch
 from fleet.supervisor.aside import Aside
 from fleet.supervisor.history import read_ending, write_ending
@@ -182,7 +182,8 @@ def test_what_is_claimed_as_all_ends_goes_back(job, desk):
 
 def test_a_coder_that_rests_costs_its_tasks_no_directory(job, desk, home):
     """Ten thousand of them may wait for one limit."""
-    job.cooling.cool("none", NOW + timedelta(hours=1), NOW)
+    limit = RateLimit(kind="five_hour", resets_at=NOW + timedelta(hours=1))
+    job.seating.ledger.refused("none", limit, 1, NOW)
     job.take([a_lease()])
     job.start_some()
     settled = desk.settled["fleet-1"]

@@ -9,7 +9,7 @@ from fleet.cli.text import duration, moment, one_line
 from fleet.control.supervision import Supervision, supervision
 from fleet.schemas import STATUSES
 from fleet.supervisor.breaker import Held
-from fleet.supervisor.budgets import Standing
+from fleet.supervisor.budgets import Purse
 
 
 @click.command("status")
@@ -69,10 +69,10 @@ def _held(held: Held, now: datetime) -> str:
     return f"{held.name}, {tried}: {held.text}. To go on: fleet resume --coder {held.coder}"
 
 
-def _budget(standing: Standing) -> str:
-    if standing.reached:
-        return f"{standing}: spent, nothing starts until tomorrow; {standing.way_out}"
-    return f"{standing}, nearly spent" if standing.near else str(standing)
+def _budget(purse: Purse) -> str:
+    if purse.reached:
+        return f"{purse}: spent, nothing starts until tomorrow; {purse.way_out}"
+    return f"{purse}, nearly spent" if purse.near else str(purse)
 
 
 def _tasks(seen: Supervision) -> str:

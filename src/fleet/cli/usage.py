@@ -10,12 +10,12 @@ from fleet import control
 from fleet.cli.shapes import pretty
 from fleet.cli.text import count, one_line
 from fleet.control import Control
-from fleet.control.budgets import standings
+from fleet.control.budgets import purses
 from fleet.control.usage import BYS, By, Spent, receipts, spent, total_of
 from fleet.errors import BadInput
 from fleet.schemas.budget import shown_runs, shown_usd
 from fleet.schemas.units import seconds
-from fleet.supervisor.budgets import Standing
+from fleet.supervisor.budgets import Purse
 
 _BAR = 20
 NOTHING = "No run has ended yet."
@@ -41,7 +41,7 @@ def command(by: By, since: str | None, prices: bool, as_json: bool) -> None:
         _show_prices(fleet, as_json=as_json)
         return
     found = spent(receipts(fleet.home, moment(since)), by)
-    days = standings(fleet, datetime.now().astimezone())
+    days = purses(fleet, datetime.now().astimezone())
     if as_json:
         click.echo(pretty(_shape(found, by, days)))
         return
@@ -82,7 +82,7 @@ def show(found: list[Spent], by: By) -> None:
     click.secho(_summary(total_of(found)), dim=True)
 
 
-def show_budgets(days: Sequence[Standing]) -> None:
+def show_budgets(days: Sequence[Purse]) -> None:
     names = [_name(each) for each in days]
     width = max(map(len, names))
     click.secho("budgets of today", bold=True)
@@ -93,11 +93,11 @@ def show_budgets(days: Sequence[Standing]) -> None:
         click.echo(f"{line}: spent, {one_line(each.way_out)}" if each.reached else line)
 
 
-def _name(standing: Standing) -> str:
-    if standing.scope == "day":
+def _name(purse: Purse) -> str:
+    if purse.scope == "day":
         return "all tasks"
-    kind = "account " if standing.scope == "account" else ""
-    return one_line(f"{kind}{standing.name}")
+    kind = "account " if purse.scope == "account" else ""
+    return one_line(f"{kind}{purse.name}")
 
 
 def _line(row: Spent, most: int) -> str:
@@ -144,7 +144,7 @@ def _share(part: int, whole: int) -> str:
     return f"{100 * part / whole:.0f}%" if whole else "-"
 
 
-def _shape(found: list[Spent], by: By, days: Sequence[Standing]) -> dict[str, object]:
+def _shape(found: list[Spent], by: By, days: Sequence[Purse]) -> dict[str, object]:
     return {
         "by": by,
         "rows": [msgspec.to_builtins(row) for row in found],

@@ -27,6 +27,8 @@ class AgyCoder(Coder):
     context_limit = 128_000
     program = "agy"
     foreign_models: ClassVar[tuple[str, ...]] = CLAUDE
+    # Its state cannot be moved but with all of the home directory.
+    state_variable: ClassVar[str] = "HOME"
     # Its login is in the keyring, which is found over the session bus, or below $HOME.
     passes = ("DBUS_SESSION_BUS_ADDRESS",)
     prints_ending = True

@@ -67,6 +67,17 @@ class Coder(ABC):
     #: The variables that log this CLI in: keys, tokens, the directory of a login. An account
     #: that sets one of them replaces all of them.
     credentials: tuple[str, ...] = ()
+    #: The variable that moves all of the CLI's state, logins too, so that accounts are kept apart;
+    #: empty: nothing does. And where that state is otherwise, below the user's home.
+    state_variable: ClassVar[str] = ""
+    state_folder: ClassVar[str] = ""
+    #: The variable that hands a token or key to the CLI, where an account has one.
+    secret_variable: ClassVar[str] = ""
+    #: The file of a login, below the state's directory.
+    login_file: ClassVar[str] = ""
+    #: How a person logs in, and how the CLI is asked, at no cost, whether somebody has.
+    login_args: ClassVar[tuple[str, ...]] = ()
+    status_args: ClassVar[tuple[str, ...]] = ()
     #: Other variables of the supervisor's own environment that this CLI needs.
     passes: tuple[str, ...] = ()
     #: The prompt comes on stdin instead of in the argv, which has a limit and is public.
@@ -147,6 +158,24 @@ class Coder(ABC):
         """One line of that file as an Event. Pure."""
         del raw_line
         return None
+
+    @classmethod
+    def login_ends(cls, data: bytes) -> datetime | None:
+        """Until when the tokens in a login file are good; None: it does not tell. Pure.
+
+        Near that moment a CLI fetches new ones, and two that do so at once break the login.
+        """
+        del data
+        return None
+
+    @classmethod
+    def wrong_login(cls, source: str, env: Mapping[str, str]) -> str:
+        """What is wrong with the login that the stream says is used; empty if nothing is.
+
+        `env` is what the agent was given.
+        """
+        del source, env
+        return ""
 
     @classmethod
     def inherits(cls, model: str) -> str | None:

@@ -3,11 +3,12 @@
 import glob
 import os
 from collections.abc import Mapping
+from datetime import datetime
 from pathlib import Path
 from types import MappingProxyType
 from typing import ClassVar
 
-from fleet.coders import claude_stream, hooks
+from fleet.coders import claude_stream, hooks, lines
 from fleet.coders.base import Coder, Permissions
 from fleet.coders.models import GOOGLE, OPENAI
 from fleet.schemas import Event, Task
@@ -15,6 +16,8 @@ from fleet.schemas import Event, Task
 _MODES: Mapping[Permissions, str] = MappingProxyType(
     {"edit": "acceptEdits", "auto": "auto", "bypass": "bypassPermissions"}
 )
+
+_KEY = "ANTHROPIC_API_KEY"
 
 #: What an agent must be able to run whatever its permissions: the way to say that it is done.
 _ALWAYS_ALLOWED = ("Bash(bd:*)", "Bash(fleet:*)")
@@ -32,6 +35,12 @@ class ClaudeCoder(Coder):
         "CLAUDE_CODE_OAUTH_TOKEN",
         "CLAUDE_CONFIG_DIR",
     )
+    state_variable: ClassVar[str] = "CLAUDE_CONFIG_DIR"
+    state_folder: ClassVar[str] = ".claude"
+    secret_variable: ClassVar[str] = "CLAUDE_CODE_OAUTH_TOKEN"  # noqa: S105 - a name
+    login_file: ClassVar[str] = ".credentials.json"
+    login_args: ClassVar[tuple[str, ...]] = ("auth", "login")
+    status_args: ClassVar[tuple[str, ...]] = ("auth", "status")
     passes = ("ANTHROPIC_BASE_URL", "ANTHROPIC_CUSTOM_HEADERS")
     prompt_on_stdin = True
     prints_ending = True
@@ -78,6 +87,22 @@ class ClaudeCoder(Coder):
     def transcript(self, session_id: str, env: Mapping[str, str]) -> tuple[Path, str] | None:
         home = Path(env.get("CLAUDE_CONFIG_DIR") or Path(env.get("HOME", "/"), ".claude"))
         return home / "projects", f"*/{glob.escape(session_id)}.jsonl"
+
+    @classmethod
+    def login_ends(cls, data: bytes) -> datetime | None:
+        line = lines.decode(data.decode(errors="replace"))
+        ends = lines.number(line or {}, "claudeAiOauth", "expiresAt")
+        return lines.moment({"at": None if ends is None else ends / 1000}, "at")
+
+    @classmethod
+    def wrong_login(cls, source: str, env: Mapping[str, str]) -> str:
+        """Settings of a project can set a key, which beats every login and bills by the token."""
+        given = _KEY if env.get(_KEY) else "none"
+        if source in ("", given):
+            return ""
+        if given == "none":
+            return f"it uses the key of {source}, which bills by the token, instead of its login"
+        return f"it uses {source} instead of the key that it was given"
 
     def normalize_event(self, raw_line: str) -> Event | None:
         return claude_stream.event(raw_line)

@@ -136,6 +136,7 @@ def _system(line: Record) -> Event:
                 session_id=text(line, "session_id") or None,
                 model=text(line, "model") or None,
                 version=text(line, "claude_code_version") or None,
+                key_source=text(line, "apiKeySource") or None,
                 offers=_offers(line),
                 missing=tuple(
                     f"mcp:{name}" for name, status in _servers(line) if status in _UNREACHED

@@ -1,12 +1,14 @@
 """OpenAI's Codex: `codex exec --json`, the prompt on stdin, in its own sandbox unless bypassed."""
 
 import glob
+from base64 import urlsafe_b64decode
 from collections.abc import Mapping
+from datetime import datetime
 from pathlib import Path
 from types import MappingProxyType
 from typing import ClassVar
 
-from fleet.coders import codex_stream, hooks
+from fleet.coders import codex_stream, hooks, lines
 from fleet.coders.base import Coder, Permissions
 from fleet.coders.models import CLAUDE, GOOGLE
 from fleet.schemas import Event, Task
@@ -28,6 +30,12 @@ class CodexCoder(Coder):
     default_model: ClassVar[str] = "o4-mini"
     foreign_models: ClassVar[tuple[str, ...]] = (*CLAUDE, *GOOGLE)
     credentials = ("CODEX_API_KEY", "OPENAI_API_KEY", "CODEX_HOME")
+    state_variable: ClassVar[str] = "CODEX_HOME"
+    state_folder: ClassVar[str] = ".codex"
+    secret_variable: ClassVar[str] = "CODEX_API_KEY"  # noqa: S105 - a name
+    login_file: ClassVar[str] = "auth.json"
+    login_args: ClassVar[tuple[str, ...]] = ("login",)
+    status_args: ClassVar[tuple[str, ...]] = ("login", "status")
     passes = ("OPENAI_BASE_URL",)
     prompt_on_stdin = True
     prints_ending = True
@@ -70,6 +78,19 @@ class CodexCoder(Coder):
 
     def normalize_second(self, raw_line: str) -> Event | None:
         return codex_stream.rollout_event(raw_line)
+
+    @classmethod
+    def login_ends(cls, data: bytes) -> datetime | None:
+        """The access token tells: three parts in base64, of which the middle one is JSON."""
+        line = lines.decode(data.decode(errors="replace"))
+        parts = lines.text(line or {}, "tokens", "access_token").split(".")
+        if len(parts) != 3:
+            return None
+        try:
+            claims = urlsafe_b64decode(parts[1] + "=" * (-len(parts[1]) % 4))
+        except ValueError:
+            return None
+        return lines.moment(lines.decode(claims.decode(errors="replace")) or {}, "exp")
 
     @property
     def _sandboxed(self) -> bool:

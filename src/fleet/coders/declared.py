@@ -34,6 +34,9 @@ class Spec(Struct, frozen=True, forbid_unknown_fields=True):
     default_model: str = ""
     credentials: tuple[str, ...] = ()
     passes: tuple[str, ...] = ()
+    #: The variables that keep accounts apart: one for the CLI's state, one for a token or key.
+    state_variable: str = ""
+    secret_variable: str = ""
     env: dict[str, str] = field(default_factory=dict[str, str])
     permissions: dict[Permissions, list[str]] = field(default_factory=dict[Permissions, list[str]])
     exits: dict[str, Reason] = field(default_factory=dict[str, Reason])
@@ -56,6 +59,8 @@ def load(path: Path) -> type[Coder]:
         "default_model": spec.default_model,
         "credentials": spec.credentials,
         "passes": spec.passes,
+        "state_variable": spec.state_variable,
+        "secret_variable": spec.secret_variable,
         "prompt_on_stdin": spec.prompt == "stdin",
         "prints_ending": any(rule.terminal == "success" for rule in spec.event),
         "can_resume": "{resume}" in str(spec.argv),

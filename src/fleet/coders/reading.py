@@ -29,6 +29,7 @@ class Reading(Struct, kw_only=True):
     session_id: str = ""
     model: str = ""
     version: str = ""
+    key_source: str = ""
 
     events: int = 0
     unknown_lines: int = 0
@@ -100,6 +101,7 @@ class Reading(Struct, kw_only=True):
         self.session_id = event.session_id or self.session_id
         self.version = event.version or self.version
         self.model = event.model or self.model
+        self.key_source = event.key_source or self.key_source
         if event.offers is not None:
             self.offers, self.missing = event.offers, event.missing
 

@@ -11,12 +11,13 @@ from typing import Any, Literal
 
 from msgspec import Struct, field
 
+from fleet.config import accounts as account_tables
 from fleet.config import prices as price_tables
 from fleet.config import projects as project_tables
 from fleet.config.keys import KEYS, Key, Setting
 from fleet.config.projects import LISTS, TABLE, Project
 from fleet.errors import BadInput, ConfigError
-from fleet.schemas import Isolation, Price, Tripwire
+from fleet.schemas import Account, Isolation, Price, Tripwire
 
 FILE = "runtime.toml"
 
@@ -51,6 +52,8 @@ class Config(Struct, frozen=True, kw_only=True):
     task_budget: str = "none"
     day_budget: str = "none"
     verify_limit: str = "15m"
+    stop_at: int = 100
+    fallback: str = "none"
     queue: str = "embedded"
     busy_timeout_s: int = 5
     bd_timeout_s: int = 30
@@ -58,6 +61,9 @@ class Config(Struct, frozen=True, kw_only=True):
     projects: dict[str, Project] = field(default_factory=dict[str, Project])
     #: What tokens cost by a person's own knowledge, by a pattern of the model's name.
     prices: dict[str, Price] = field(default_factory=dict[str, Price])
+
+    #: The logins and keys that there are, by name; none: the user's own.
+    accounts: dict[str, Account] = field(default_factory=dict[str, Account])
 
     def project(self, cwd: str) -> Project:
         """The project that a directory belongs to."""
@@ -81,6 +87,7 @@ def checked(text: str, path: Path) -> Config:
         line = _line_of_table(text, price_tables.TABLE, pattern)
         message = f"{path}, line {line}: {price_tables.TABLE} {wrong}"
         raise ConfigError(message, hint="See what is known: fleet usage --prices")
+    accounts_table = found.pop(account_tables.TABLE, {})
     for name, value in found.items():
         key = KEYS.get(name)
         problem = key.problem(value) if key else unknown(name)
@@ -89,7 +96,13 @@ def checked(text: str, path: Path) -> Config:
                 f"{path}, line {_line_of(text, name)}: {name} {problem}",
                 hint=f"Edit the file, or: fleet config set {name}=…" if key else f"Edit {path}.",
             )
-    return Config(**found, projects=projects, prices=prices)
+    accounts, wrong = account_tables.read(accounts_table, found.get("stop_at", 100))
+    if wrong:
+        line = _line_of(text, account_tables.TABLE)
+        raise ConfigError(
+            f"{path}, line {line}: {account_tables.TABLE} {wrong}", hint=f"Edit {path}."
+        )
+    return Config(**found, projects=projects, prices=prices, accounts=accounts)
 
 
 def read_text(path: Path) -> str:
@@ -190,6 +203,24 @@ def with_project(
             project[name] = value
         elif name in project:
             del project[name]
+    return tomlkit.dumps(document)
+
+
+def with_account(
+    text: str, account: str, changes: Mapping[str, Setting | bool] | None, path: Path
+) -> str:
+    """The file's text with some keys of one account set, or without the account (None)."""
+    import tomlkit
+
+    parse(text, path)
+    document = tomlkit.parse(text)
+    table = document.setdefault(account_tables.TABLE, tomlkit.table(is_super_table=True))
+    if changes is None:
+        del table[account]
+    else:
+        own = table.setdefault(account, tomlkit.table())
+        for name, value in changes.items():
+            own[name] = value
     return tomlkit.dumps(document)
 
 

@@ -7,12 +7,13 @@ from msgspec import Struct
 
 from fleet.errors import BadInput
 from fleet.schemas import units
+from fleet.schemas.account import read_chain
 from fleet.schemas.budget import NONE, read_budget
 from fleet.schemas.policy import ISOLATIONS, TRIPWIRES, check_expectation
 
 Setting = int | str
 
-Kind = Literal["text", "number", "span", "size", "dollars", "expectation", "budget"]
+Kind = Literal["text", "number", "span", "size", "dollars", "expectation", "budget", "chain"]
 
 #: How the text of a kind is read; it raises what is wrong with it.
 _READERS: Mapping[str, Callable[[str], object]] = {
@@ -21,6 +22,7 @@ _READERS: Mapping[str, Callable[[str], object]] = {
     "dollars": units.dollars,
     "expectation": check_expectation,
     "budget": read_budget,
+    "chain": read_chain,
 }
 
 
@@ -197,6 +199,21 @@ KEYS: Mapping[str, Key] = {
             "15m",
             "How long a verify or set-up command may last.",
             kind="span",
+            per_project=True,
+        ),
+        Key(
+            "stop_at",
+            100,
+            "Give an account no new work once one of its windows is so full, in percent.",
+            low=1,
+            high=100,
+        ),
+        Key(
+            "fallback",
+            "none",
+            "Where tasks go when their coder's accounts have no room: none (they wait), or steps"
+            " like account:spare, model:haiku, coder:codex/gpt-5.",
+            kind="chain",
             per_project=True,
         ),
         Key(

@@ -5,7 +5,7 @@ from datetime import datetime
 from fleet.control import Control
 from fleet.schemas import Task
 from fleet.supervisor import budgets
-from fleet.supervisor.budgets import Payer, Standing
+from fleet.supervisor.budgets import Payer, Purse
 from fleet.supervisor.history import spent_before
 from fleet.supervisor.sole import supervisor_of
 from fleet.supervisor.spending import Spending
@@ -13,7 +13,7 @@ from fleet.supervisor.state import read_snapshot
 from fleet.taskdir.place import Place
 
 
-def standings(fleet: Control, now: datetime) -> list[Standing]:
+def purses(fleet: Control, now: datetime) -> list[Purse]:
     """The budgets of today that are in force. A supervisor counts what lives, too."""
     empty = budgets.of_days(fleet.config)
     if not empty:
@@ -27,21 +27,21 @@ def standings(fleet: Control, now: datetime) -> list[Standing]:
         (Payer(fleet.config.project(project).path, account), spend)
         for (project, account), spend in day.sums().items()
     ]
-    return [budgets.standing(each, spends) for each in empty]
+    return [budgets.purse(each, spends) for each in empty]
 
 
-def spent_for(fleet: Control, place: Place, now: datetime) -> Standing | None:
+def spent_for(fleet: Control, place: Place, now: datetime) -> Purse | None:
     """The budget of today that is spent and keeps a task at this place from running."""
     payer = Payer(fleet.config.project(place.cwd).path)
-    found = (each for each in standings(fleet, now) if each.reached and each.concerns(payer))
+    found = (each for each in purses(fleet, now) if each.reached and each.concerns(payer))
     return next(found, None)
 
 
-def of_task(fleet: Control, task: Task, place: Place) -> Standing | None:
+def of_task(fleet: Control, task: Task, place: Place) -> Purse | None:
     """How the task's own budget stands; None: it has none."""
     before = spent_before(fleet.home.task(task.id))
     return budgets.of_task(task.id, place.ruled.policy.budget, before)
 
 
-def _same(told: Standing | None, wanted: Standing) -> bool:
+def _same(told: Purse | None, wanted: Purse) -> bool:
     return told is not None and told.budget == wanted.budget

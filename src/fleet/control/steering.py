@@ -46,11 +46,11 @@ def _check_budget(fleet: Control, task: Task, budget: Budget | None) -> None:
         limit = fleet.place(task).ruled.policy.budget if budget is None else budget
     except InvalidTask:
         return  # whoever starts it says what is wrong with it
-    standing = budgets.of_task(task.id, limit, spent_before(fleet.home.task(task.id)))
-    if standing is not None and standing.reached:
+    purse = budgets.of_task(task.id, limit, spent_before(fleet.home.task(task.id)))
+    if purse is not None and purse.reached:
         raise Refused(
-            f"{standing.title} is spent: {standing.figures}",
-            hint=f"Give it more: {standing.way_out.removeprefix('to go on: ')}",
+            f"{purse.title} is spent: {purse.figures}",
+            hint=f"Give it more: {purse.way_out.removeprefix('to go on: ')}",
         )
 
 

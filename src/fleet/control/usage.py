@@ -191,7 +191,7 @@ _NAME: Mapping[By, Callable[[Receipt], str]] = MappingProxyType(
     {
         "coder": lambda receipt: receipt.coder,
         "model": lambda receipt: f"{receipt.coder} {receipt.model}".strip(),
-        "account": lambda receipt: receipt.account or f"{receipt.coder} (own login)",
+        "account": lambda receipt: receipt.account or receipt.coder,
         "project": lambda receipt: receipt.project,
         "day": _day,
         "task": lambda receipt: receipt.task_id,

@@ -3,6 +3,7 @@
 `docs/glossary.md` says what each word means; the names here are those words.
 """
 
+from fleet.schemas.account import Account, Step, Window
 from fleet.schemas.budget import Budget, Price, Spend
 from fleet.schemas.outcome import (
     ContextFull,
@@ -65,6 +66,7 @@ __all__ = [
     "CLAIM_LASTS",
     "NOT_WORK",
     "STATUSES",
+    "Account",
     "Base",
     "Blocked",
     "Budget",
@@ -106,6 +108,7 @@ __all__ = [
     "Spend",
     "Stalled",
     "Status",
+    "Step",
     "Stopped",
     "Task",
     "ToolCall",
@@ -113,6 +116,7 @@ __all__ = [
     "Tripwire",
     "Usage",
     "Verdict",
+    "Window",
     "Wish",
     "check_id",
     "named",

@@ -27,7 +27,7 @@ class Failed(Struct, frozen=True, kw_only=True, tag=True):
     @property
     def is_account(self) -> bool:
         """Any other task would fail in the same way on this account."""
-        return self.reason in ("auth", "billing")
+        return self.reason in ("auth", "billing", "wrong_account")
 
     @property
     def is_for_a_person(self) -> bool:

@@ -122,8 +122,9 @@ class Receipt(Struct, frozen=True, kw_only=True):
     #: The directory that the task was made for.
     project: str = ""
     coder: str
-    account: str = ""
     model: str = ""
+    #: The login or key that it ran on.
+    account: str = ""
     #: The CLI's own version.
     version: str = ""
     session_id: str = ""

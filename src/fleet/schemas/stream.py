@@ -35,6 +35,8 @@ Reason = Literal[
     "max_turns",
     "budget",
     "auth",
+    #: The agent used another login or key than the one that was meant.
+    "wrong_account",
     "billing",
     "model_not_found",
     "bad_request",
@@ -154,6 +156,8 @@ class Event(Struct, frozen=True, kw_only=True, omit_defaults=True):
     model: str | None = None
     #: The version of the CLI.
     version: str | None = None
+    #: What logs it in, as the CLI calls it: the name of a key's variable, or `none` for a login.
+    key_source: str | None = None
     #: The model's answer that this line is a part of: an answer may come in several lines.
     message_id: str | None = None
     calls: tuple[ToolCall, ...] = ()

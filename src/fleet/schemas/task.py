@@ -66,6 +66,10 @@ class Settings(Struct, frozen=True, kw_only=True, omit_defaults=True):
     coder: str | None = None
     #: The model that this task insists on; None inherits the configured one.
     model: str | None = None
+    #: The account that this task insists on, and where it goes when there is no room, as a chain
+    #: of steps; None inherits.
+    account: str | None = None
+    fallback: str | None = None
     #: What a claim must have to show; None inherits.
     expect: str | None = None
     #: Commands that must succeed before the task is closed, and the files that they need as

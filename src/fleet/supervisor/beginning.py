@@ -2,21 +2,23 @@
 started. Whatever keeps it from beginning settles the lease.
 """
 
-import random
 from collections.abc import Callable
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 
+from fleet.accounts.login import AccountTrouble
+from fleet.accounts.scheduler import Wait
 from fleet.config import Config
+from fleet.errors import FleetError
 from fleet.schemas import Lease
-from fleet.supervisor.breaker import Breaker
-from fleet.supervisor.cooling import Cooling
-from fleet.supervisor.launch import Ready, Short, Unfit, launch, make_ready, moved
+from fleet.supervisor.history import history
+from fleet.supervisor.launch import Ready, Short, Unfit, launch, make_ready, moved, placed
 from fleet.supervisor.log import Log
 from fleet.supervisor.meter import Meter
 from fleet.supervisor.preparing import InPreparation, Preparing
 from fleet.supervisor.runs import Runs
-from fleet.supervisor.settle import blocked, released, spread
+from fleet.supervisor.seating import Seating
+from fleet.supervisor.settle import blocked, released
 from fleet.supervisor.settling import Settling
 from fleet.supervisor.shortage import Shortage
 from fleet.supervisor.workspace import (
@@ -28,6 +30,10 @@ from fleet.supervisor.workspace import (
     order_of,
 )
 from fleet.taskdir import Home
+from fleet.taskdir.place import Place
+
+#: When a task looks again for an account whose secret could not be had.
+_TROUBLE = timedelta(minutes=1)
 
 
 class Beginning:
@@ -42,39 +48,70 @@ class Beginning:
         runs: Runs,
         preparing: Preparing,
         settling: Settling,
-        cooling: Cooling,
-        breaker: Breaker,
+        seating: Seating,
         shortage: Shortage,
         meter: Meter,
         log: Log,
         clock: Callable[[], datetime],
-        at_work: Callable[[str], bool],
     ) -> None:
         self._home, self._coder, self._shims = home, coder, shims
         self._runs, self._preparing, self._settling = runs, preparing, settling
-        self._cooling, self._breaker, self._shortage = cooling, breaker, shortage
-        self._meter = meter
+        self._seating, self._shortage, self._meter = seating, shortage, meter
         self._log, self._now = log, clock
-        self._at_work = at_work
         #: Tasks that are not closed, with their directories, as they were a while ago.
         self.others: tuple[tuple[str, str], ...] = ()
 
     def begin(self, config: Config, lease: Lease, task_dir: Path) -> None:
         """Begin a run, or have its directory made ready first."""
-        ready = make_ready(self._home, config, lease, coder=self._coder, shims=self._shims)
-        if isinstance(ready, Unfit):
+        place = placed(self._home, config, lease.task, self._coder)
+        if isinstance(place, Place):
+            spent = self._meter.refusal(lease.task, place.ruled.policy, place.cwd)
+            if spent is not None:
+                self._settling.settle(lease, spent)
+                return
+        found = place if isinstance(place, Unfit) else self._seat(config, lease, place, task_dir)
+        if isinstance(found, Wait):
+            self._settling.settle(lease, released(found.why, not_before=found.until))
+            return
+        if isinstance(found, Ready):
+            self._begin(config, lease, found, task_dir)
+        else:
             task_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
-            self._settling.settle(lease, blocked(f"invalid: {ready.why}"), task_dir)
-        elif not self._put_off(lease, ready):
-            order = order_of(
-                self._home, config,
-                task_id=lease.task.id, cwd=str(ready.task.cwd), policy=ready.policy,
-                others=self.others,
+            self._settling.settle(lease, blocked(f"invalid: {found.why}"), task_dir)
+
+    def _seat(
+        self, config: Config, lease: Lease, place: Place, task_dir: Path
+    ) -> Ready | Unfit | Wait:
+        """Choose what it runs on, and put together what it needs there."""
+        task_id, now = lease.task.id, self._now()
+        try:
+            chosen = self._seating.choose(config, place, task_id, history(task_dir).last, now)
+        except FleetError as error:
+            return Unfit(error.message)
+        if isinstance(chosen, Wait):
+            return chosen
+        try:
+            ready = make_ready(
+                self._home, config, lease, place, chosen.seat,
+                login=self._seating.variables, shims=self._shims,
             )  # fmt: skip
-            if order is None:
-                self._launch(config, ready, lease, task_dir)
-            else:
-                self._preparing.begin(lease, ready, order)
+        except AccountTrouble as error:  # a keyring that does not answer, a file that is just gone
+            why = f"account {chosen.seat.account.name}: {error.message}"
+            return Wait(until=now + _TROUBLE, why=why)
+        if isinstance(ready, Ready):
+            self._seating.begun(chosen, task_id)
+        return ready
+
+    def _begin(self, config: Config, lease: Lease, ready: Ready, task_dir: Path) -> None:
+        order = order_of(
+            self._home, config,
+            task_id=lease.task.id, cwd=str(ready.task.cwd), policy=ready.policy,
+            others=self.others,
+        )  # fmt: skip
+        if order is None:
+            self._launch(config, ready, lease, task_dir)
+        else:
+            self._preparing.begin(lease, ready, order)
 
     def go_on(
         self, config: Config, task: InPreparation, got: Prepared, lease: Lease, task_dir: Path
@@ -95,24 +132,6 @@ class Beginning:
         else:
             self._settling.settle(lease, blocked(f"invalid: {ready.why}"), task_dir)
 
-    def _put_off(self, lease: Lease, ready: Ready) -> bool:
-        """A budget is spent, or its coder waits or gets no work: then the task waits too."""
-        spent = self._meter.refusal(lease.task, ready.policy, str(ready.task.cwd))
-        if spent is not None:
-            self._settling.settle(lease, spent)
-            return True
-        now, coder = self._now(), ready.coder
-        until = self._cooling.until(coder.name, now)
-        why = f"{coder.name} waits for its limit to reset"
-        if until is None:
-            held = self._breaker.admit(coder.name, coder.model, lease.task.id, now, self._at_work)
-            if held is None:
-                return False
-            until, why = held.until, f"{held.name} gets no work: {held.text}"
-        later = spread(until, now, random.random())  # noqa: S311 - not a secret
-        self._settling.settle(lease, released(why, not_before=later))
-        return True
-
     def _launch(self, config: Config, ready: Ready, lease: Lease, task_dir: Path) -> None:
         got = launch(self._home, config, lease, ready, self._shims)
         if isinstance(got, Unfit):
@@ -122,7 +141,9 @@ class Beginning:
             self._shortage.hold(got.why)
         else:
             self._shortage.release()
-            got.note("fleet_started", self._now(), coder=ready.coder.name, model=ready.coder.model)
-            text = f"{got.task_id}: run {got.run.number} with {ready.coder.name}"
+            facts = {"coder": ready.coder.name, "model": ready.coder.model}
+            got.note("fleet_started", self._now(), **facts, account=ready.account.name)
+            on = "" if ready.account.is_own else f" on {ready.account.name}"
+            text = f"{got.task_id}: run {got.run.number} with {ready.coder.name}{on}"
             self._log.say("run_started", f"{text} in {ready.task.cwd}", task_dir=task_dir)
         self._runs.attend(got.live if isinstance(got, Short) else got)

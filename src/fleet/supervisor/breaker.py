@@ -2,9 +2,9 @@
 a single task has shown that it works again. `breaker.json` in the home, so that a restart forgets
 nothing.
 
-A missing program or a refused login is the whole coder's; crashes and made-up results are held
-against the coder with the model that had them, and against one version of the CLI. The rules are
-pure functions of a `Circuit`; only `Breaker` reads and writes the file.
+A missing program is the whole coder's, a refused login its account's; crashes and made-up results
+are held against the coder with the model that had them, and against one version of the CLI. The
+rules are pure functions of a `Circuit`; only `Breaker` reads and writes the file.
 """
 
 from collections.abc import Callable, Mapping
@@ -27,8 +27,6 @@ _LARGEST = 1 << 20
 Fault = Literal["missing", "account", "crash", "fabrication"]
 Moment = Annotated[datetime, msgspec.Meta(tz=True)]
 
-#: Faults that have nothing to do with the model.
-_OF_CODER: tuple[Fault, ...] = ("missing", "account")
 #: How a CLI ends that broke, or never worked at all.
 _CRASHES = ("exit_code", "killed", "never_started", "no_ending", "model_not_found")
 
@@ -84,6 +82,29 @@ class Circuit(Struct, frozen=True, kw_only=True):
     probe: str = ""
 
 
+class Whom(Struct, frozen=True, kw_only=True):
+    """Who is at work: a coder, with a model, on an account."""
+
+    coder: str
+    model: str = ""
+    account: str = ""
+
+    @property
+    def of_model(self) -> str:
+        return f"{self.coder}/{self.model}" if self.model else self.coder
+
+    @property
+    def login(self) -> str:
+        """A coder with one login is that login."""
+        own = self.account in ("", self.coder)
+        return self.coder if own else f"{self.coder}@{self.account}"
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Each circuit that has a say, once."""
+        return tuple(dict.fromkeys((self.coder, self.login, self.of_model)))
+
+
 class Held(Struct, frozen=True, kw_only=True):
     """A coder without work, for people."""
 
@@ -95,7 +116,7 @@ class Held(Struct, frozen=True, kw_only=True):
 
     @property
     def coder(self) -> str:
-        return self.name.partition("/")[0]
+        return self.name.partition("/")[0].partition("@")[0]
 
     @property
     def text(self) -> str:
@@ -179,14 +200,14 @@ class Breaker:
         self._circuits: dict[str, Circuit] = {}
 
     def admit(
-        self, coder: str, model: str, task_id: str, now: datetime, alive: Callable[[str], bool]
+        self, whom: Whom, task_id: str, now: datetime, alive: Callable[[str], bool]
     ) -> Held | None:
-        """Whether a task has to wait for its coder; None: it may run, perhaps as the probe.
+        """Whether a task has to wait for its coder; None: it may run, and may have to `probe`.
 
         `alive` tells whether a task still runs: a probe that was lost is no probe.
         """
         self._look()
-        for name in _names(coder, model):
+        for name in whom.names:
             circuit = self._circuits.get(name, Circuit())
             if (held := _held(name, circuit)) is None or circuit.probe == task_id:
                 continue
@@ -194,15 +215,22 @@ class Breaker:
                 return structs.replace(held, until=max(held.until, now + _WHILE_PROBING))
             if now < held.until:
                 return held
-            self._put({name: structs.replace(circuit, probe=task_id)})
         return None
 
+    def probe(self, whom: Whom, task_id: str) -> None:
+        """The task runs: where somebody is held, it tries him for all others."""
+        self._look()
+        held = {name: self._circuits[name] for name in whom.names if name in self._circuits}
+        found = {name: each for name, each in held.items() if each.fault and each.probe != task_id}
+        if found:
+            self._put({name: structs.replace(each, probe=task_id) for name, each in found.items()})
+
     def note(
-        self, coder: str, model: str, version: str, ending: Ending, note: Note, now: datetime
+        self, whom: Whom, version: str, ending: Ending, note: Note, now: datetime
     ) -> list[tuple[str, Held | None]]:
         """Take in how a run ended. Which names are held anew or again, or (None) no more."""
         self._look()
-        told = self._told(_names(coder, model), note)
+        told = self._told(whom, note)
         changes: dict[str, Circuit] = {}
         news: list[tuple[str, Held | None]] = []
         for name, seen in told.items():
@@ -216,21 +244,22 @@ class Breaker:
             self._put(changes)
         return news
 
-    def _told(self, names: tuple[str, ...], note: Note) -> dict[str, Note]:
+    def _told(self, whom: Whom, note: Note) -> dict[str, Note]:
         """Which of a coder's circuits a run has something to say to, and what."""
-        whole, *models = names
-        if note.fault in _OF_CODER or not models:
-            return {whole: note}
-        told = dict.fromkeys(models, note)
+        if note.fault == "missing":
+            return {whom.coder: note}
+        blamed = whom.login if note.fault == "account" else whom.of_model
+        told = {blamed: note}
         # A crash may come before any login, but not without a program.
-        if note.fault != "crash" or self._circuits.get(whole, Circuit()).fault == "missing":
-            told[whole] = structs.replace(note, fault=None)
+        for name in {whom.coder, whom.login} - {blamed}:
+            if note.fault != "crash" or self._circuits.get(name, Circuit()).fault == "missing":
+                told[name] = structs.replace(note, fault=None)
         return told
 
-    def probed(self, coder: str, model: str, task_id: str) -> bool:
+    def probed(self, whom: Whom, task_id: str) -> bool:
         """Whether it is this task that tries the coder for all others."""
         self._look()
-        circuits = [self._circuits.get(name, Circuit()) for name in _names(coder, model)]
+        circuits = [self._circuits.get(name, Circuit()) for name in whom.names]
         return any(circuit.fault and circuit.probe == task_id for circuit in circuits)
 
     def give_up_probe(self, task_id: str) -> None:
@@ -276,10 +305,6 @@ class Breaker:
         except FileNotFoundError:
             return (0, 0)
         return (about.st_mtime_ns, about.st_ino)
-
-
-def _names(coder: str, model: str) -> tuple[str, ...]:
-    return (coder, f"{coder}/{model}") if model else (coder,)
 
 
 def _held(name: str, circuit: Circuit) -> Held | None:

@@ -37,7 +37,7 @@ class Payer(Struct, frozen=True):
     account: str = ""
 
 
-class Standing(Struct, frozen=True, kw_only=True):
+class Purse(Struct, frozen=True, kw_only=True):
     """A budget, and what was spent of it."""
 
     scope: Scope
@@ -112,57 +112,52 @@ class Standing(Struct, frozen=True, kw_only=True):
         return f"to go on today: {word}"
 
 
-def of_days(
-    config: Config, accounts: Mapping[str, str | None] | None = None
-) -> tuple[Standing, ...]:
-    """The budgets of a day that are in force, with nothing spent yet.
-
-    `accounts`: what each account may spend in a day, as runtime.toml says it.
-    """
+def of_days(config: Config) -> tuple[Purse, ...]:
+    """The budgets of a day that are in force, with nothing spent yet."""
     projects = [
-        Standing(scope="project", name=path, budget=read_budget(str(text)))
+        Purse(scope="project", name=path, budget=read_budget(str(text)))
         for path, project in sorted(config.projects.items())
         if (text := project.settings.get("day_budget"))
     ]
     own = [
-        Standing(scope="account", name=name, budget=read_budget(text))
-        for name, text in sorted((accounts or {}).items())
-        if text
+        Purse(scope="account", name=name, budget=read_budget(account.day_budget))
+        for name, account in sorted(config.accounts.items())
+        if account.day_budget
     ]
-    whole = Standing(scope="day", budget=read_budget(config.day_budget))
+    whole = Purse(scope="day", budget=read_budget(config.day_budget))
     return tuple(each for each in (whole, *projects, *own) if each.budget)
 
 
-def standing(empty: Standing, spends: Iterable[tuple[Payer, Spend]]) -> Standing:
+def purse(empty: Purse, spends: Iterable[tuple[Payer, Spend]]) -> Purse:
     """How a budget of a day stands, by what was spent for whom."""
     total = Spend()
     for payer, spend in spends:
         if empty.concerns(payer):
             total += spend
-    return Standing(scope=empty.scope, name=empty.name, budget=empty.budget, spent=total)
+    return Purse(scope=empty.scope, name=empty.name, budget=empty.budget, spent=total)
 
 
-def of_task(task_id: str, budget: Budget, spent: Spend) -> Standing | None:
+def of_task(task_id: str, budget: Budget, spent: Spend) -> Purse | None:
     """How a task's own budget stands; None: it has none."""
-    return Standing(scope="task", name=task_id, budget=budget, spent=spent) if budget else None
+    return Purse(scope="task", name=task_id, budget=budget, spent=spent) if budget else None
 
 
-def ended(standing: Standing, now: datetime) -> LimitExceeded:
+def ended(purse: Purse, now: datetime) -> LimitExceeded:
     """How a run ends that lives as a budget is spent."""
-    until = None if standing.scope == "task" else next_day(now)
-    return LimitExceeded(limit=LIMIT_OF[standing.scope], detail=spent_words(standing), until=until)
+    until = None if purse.scope == "task" else next_day(now)
+    return LimitExceeded(limit=LIMIT_OF[purse.scope], detail=spent_words(purse), until=until)
 
 
-def refused(standing: Standing, now: datetime) -> Decision:
+def refused(purse: Purse, now: datetime) -> Decision:
     """What becomes of a task that would begin on a budget that is spent."""
-    if standing.scope == "task":
-        return blocked(f"limit exceeded (task_budget): {spent_words(standing)}")
-    return released(spent_words(standing), not_before=next_day(now))
+    if purse.scope == "task":
+        return blocked(f"limit exceeded (task_budget): {spent_words(purse)}")
+    return released(spent_words(purse), not_before=next_day(now))
 
 
-def spent_words(standing: Standing) -> str:
+def spent_words(purse: Purse) -> str:
     """That it is spent, and what can be done about it, in a sentence."""
-    return f"{standing.title} is spent: {standing.figures}; {standing.way_out}"
+    return f"{purse.title} is spent: {purse.figures}; {purse.way_out}"
 
 
 def day_of(moment: datetime) -> str:
@@ -177,8 +172,8 @@ def next_day(now: datetime) -> datetime:
 
 
 def begins_a_day(moment: datetime) -> bool:
-    """Midnight to the microsecond: until then tasks are put off for a budget, and only for that."""
-    return moment.astimezone().time() == time.min
+    """Midnight, or so soon after it as those come back who waited for the same account."""
+    return moment.astimezone().time() < time(minute=10)
 
 
 def _more(budget: Budget, spent: Spend) -> Budget:

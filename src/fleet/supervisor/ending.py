@@ -79,7 +79,14 @@ def _first_base(run: Run) -> Base | None:
 
 
 def end_of(
-    live: Live, state: Over, config: Config, found: Findings, now: datetime, jitter: float
+    live: Live,
+    state: Over,
+    config: Config,
+    found: Findings,
+    now: datetime,
+    jitter: float,
+    *,
+    elsewhere: bool = False,
 ) -> End:
     """Decide how the run ended and what follows. Whoever asks writes it down."""
     words = _words(live)
@@ -105,6 +112,7 @@ def end_of(
         never_started=past.never_started,
         resumed=live.resumed,
         progress=progress,
+        elsewhere=elsewhere,
         jitter=jitter,
         wait=timedelta(seconds=config.retry_wait_s),
     )
@@ -129,6 +137,7 @@ def end_of(
         session_id=live.reading.session_id,
         broke=tuple(finding.rule for finding in (*judged.findings, *judged.trespasses)),
         coder=live.coder.name,
+        account=live.account,
         resumed=live.resumed,
         session_usage=live.reading.session_usage,
         cut_off=live.cut_off or live.trail.at_work,

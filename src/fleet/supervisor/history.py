@@ -54,6 +54,7 @@ class Ending(Struct, frozen=True, kw_only=True):
     broke: tuple[str, ...] = ()
     #: The coder whose session that is, and whether it was begun by an earlier run.
     coder: str = ""
+    account: str = ""
     resumed: bool = False
     #: What the session had used in all, for a CLI that counts on when it is carried on.
     session_usage: Usage = Usage()

@@ -2,28 +2,32 @@
 
 import errno
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
 
 from msgspec import Struct, structs
 
 from fleet import coders
+from fleet.accounts.login import AccountTrouble
+from fleet.accounts.moving import move, moving
+from fleet.accounts.scheduler import Seat
+from fleet.accounts.seats import find as find_account
 from fleet.coders.base import Coder, Options
 from fleet.coders.environment import agent_env
 from fleet.coders.reading import Reading
 from fleet.config import Config
 from fleet.errors import FleetError
-from fleet.schemas import Base, Event, Failed, Lease, Outcome, Policy, Task, Usage
+from fleet.schemas import Account, Base, Event, Failed, Lease, Outcome, Policy, Task, Usage
 from fleet.supervisor import sequel
 from fleet.supervisor.artifacts import fingerprint
-from fleet.supervisor.history import history
+from fleet.supervisor.history import Ending, history
 from fleet.supervisor.live import Live
 from fleet.supervisor.process import Busy, start_keeper
 from fleet.supervisor.shims import HOOK, KEEPER
 from fleet.supervisor.workspace import Workspace
 from fleet.taskdir import Home, tells
-from fleet.taskdir.place import place_of
+from fleet.taskdir.place import Place, place_of
 from fleet.taskdir.rundir import Run, Spec, latest_run, new_run
 
 #: What a machine says that is short of something; the task has nothing to do with it.
@@ -34,6 +38,10 @@ SHORT = frozenset(
 #: The keeper minds the time for the case that no supervisor does: it comes so much later, in
 #: seconds, since a supervisor knows more of what it cuts off.
 KEEPERS_SLACK = 2.0
+
+
+#: What makes an agent work on an account; it may raise AccountTrouble.
+Login = Callable[[Account], Mapping[str, str]]
 
 
 class Unfit(Struct, frozen=True):
@@ -54,7 +62,12 @@ class Ready(Struct, frozen=True, kw_only=True):
 
     task: Task
     coder: Coder
+    account: Account
+    #: The files of the session that is carried on, and where they have to be for this account.
+    session: tuple[tuple[Path, Path], ...] = ()
     env: Mapping[str, str]
+    #: What of it logs the agent in.
+    given: Mapping[str, str]
     policy: Policy
     #: The repository as the run finds it, once it was looked at.
     base: Base | None = None
@@ -69,25 +82,40 @@ def run_id(lease: Lease) -> str:
     return f"{lease.owner}.{lease.task.id}.{lease.fence}"
 
 
-def make_ready(
-    home: Home, config: Config, lease: Lease, *, coder: str | None, shims: Path
-) -> Ready | Unfit:
-    """Resolve where and with what a task runs. Touches nothing."""
+def placed(home: Home, config: Config, task: Task, coder: str | None) -> Place | Unfit:
+    """Where a task runs and what it asks for."""
     try:
-        place = place_of(home, config, lease.task, coder=coder)
+        place = place_of(home, config, task, coder=coder)
+        coders.find(place.coder, home.path)
+    except FleetError as error:
+        return Unfit(error.message)
+    if not Path(place.cwd).is_dir():
+        return Unfit(f"its directory {place.cwd} is not there")
+    return place
+
+
+def make_ready(
+    home: Home, config: Config, lease: Lease, place: Place, seat: Seat, *, login: Login, shims: Path
+) -> Ready | Unfit:
+    """Put together what a task runs with, on this seat. Touches nothing. Raises AccountTrouble."""
+    try:
         last = history(home.task(lease.task.id)).last
         driver = coders.make(
-            place.coder,
-            place.model,
+            seat.coder,
+            seat.model,
             Options(
                 permissions=config.permissions,
                 last_ending=sequel.told(last),
                 max_cost=place.ruled.policy.limits.cost,
             ),
             home.path,
-            inherited=not place.own_model,
         )
+        task = structs.replace(lease.task, cwd=place.cwd, coder=seat.coder, model=seat.model)
+        given = login(seat.account)
+        env = _env(home, driver, task, shims, given)
         session = sequel.session_to_carry_on(last, driver)
+        files = _session(config, driver, last, seat, env, login) if session else ()
+        session = None if files is None else session
         said = tells.read(home.task(lease.task.id))
         number = _latest(home.task(lease.task.id)) if session else None
         driver.options = structs.replace(
@@ -98,15 +126,16 @@ def make_ready(
         )
         if last is not None and session:
             driver.options = structs.replace(driver.options, resume=session, cut_off=last.cut_off)
-        task = structs.replace(lease.task, cwd=place.cwd, coder=place.coder, model=place.model)
-        env = _env(home, driver, task, shims)
+    except AccountTrouble:
+        raise
     except FleetError as error:
         return Unfit(error.message)
-    if not Path(place.cwd).is_dir():
-        return Unfit(f"its directory {place.cwd} is not there")
     return Ready(
         task=task,
         coder=driver,
+        account=seat.account,
+        session=files or (),
+        given=given,
         env=env,
         policy=place.ruled.policy,
         before=last.session_usage if last is not None and session else Usage(),
@@ -125,26 +154,54 @@ def moved(home: Home, ready: Ready, workspace: Workspace, shims: Path) -> Ready 
         return structs.replace(ready, base=workspace.base)
     task = structs.replace(ready.task, cwd=workspace.cwd)
     try:
-        env = _env(home, ready.coder, task, shims)
+        env = _env(home, ready.coder, task, shims, ready.given)
     except FleetError as error:
         return Unfit(error.message)
     return structs.replace(ready, task=task, env=env, base=workspace.base)
 
 
-def _env(home: Home, coder: Coder, task: Task, shims: Path) -> dict[str, str]:
+def _session(
+    config: Config,
+    coder: Coder,
+    last: Ending | None,
+    seat: Seat,
+    env: Mapping[str, str],
+    login: Login,
+) -> tuple[tuple[Path, Path], ...] | None:
+    """What has to be copied for a session to go on with another account: its files, and where to.
+
+    None: it cannot go on there.
+    """
+    before = last.account if last is not None else ""
+    if last is None or before in ("", seat.account.name):
+        return ()
+    try:
+        account = find_account(before, seat.coder, config)
+        theirs = {**env, **dict.fromkeys(coder.credentials, ""), **login(account)}
+    except FleetError:
+        return None  # the account is gone, and with it the way to its files
+    if account.is_own and coder.state_variable:
+        theirs[coder.state_variable] = own_env().get(coder.state_variable, "")
+    return moving(coder, last.session_id, theirs, env)
+
+
+def _env(
+    home: Home, coder: Coder, task: Task, shims: Path, given: Mapping[str, str]
+) -> dict[str, str]:
     extra = {
+        **given,
         "FLEET_HOME": str(home.path),
         "PATH": f"{shims}{os.pathsep}{os.environ.get('PATH', os.defpath)}",
     }
     try:
-        return agent_env(_own_env(), coder, task, home.task(task.id), extra)
+        return agent_env(own_env(), coder, task, home.task(task.id), extra)
     except Exception as error:
         # A coder may be anybody's code.
         raise FleetError(f"coder {coder.name}: {type(error).__name__}: {error}") from error
 
 
 @cache
-def _own_env() -> Mapping[str, str]:
+def own_env() -> Mapping[str, str]:
     """The supervisor's environment, decoded once: it does not change."""
     return dict(os.environ)
 
@@ -169,6 +226,7 @@ def launch(
         time_limit=ready.policy.limits.time + KEEPERS_SLACK,
         coder=str(task.coder),
         model=coder.model,
+        account=ready.account.name,
         artifacts=fingerprint(task_dir / "artifacts"),
         resumes=coder.options.resume or "",
         before=ready.before,
@@ -176,6 +234,7 @@ def launch(
         policy=ready.policy,
         base=ready.base,
     )
+    move(ready.session)
     run = new_run(task_dir, spec, prompt)
     tells.give(task_dir, ready.told, run.number)
     _point_to(task_dir / "log.stderr", run)
@@ -209,7 +268,9 @@ def _words(coder: Coder, task: Task, task_dir: Path) -> tuple[tuple[str, ...], b
         return Unfit(f"coder {coder.name} failed: {type(error).__name__}: {error}")
 
 
-def take_over(home: Home, config: Config, lease: Lease, run: Run, shims: Path) -> Live:
+def take_over(
+    home: Home, config: Config, lease: Lease, run: Run, shims: Path, login: Login
+) -> Live:
     """A run that was started by another supervisor, or by this one before, with what it began
     with: whatever the settings say by now.
     """
@@ -218,13 +279,21 @@ def take_over(home: Home, config: Config, lease: Lease, run: Run, shims: Path) -
         place = None if spec.coder else place_of(home, config, lease.task)
         name, model = (spec.coder, spec.model) if place is None else (place.coder, place.model)
         coder = coders.make(name, model, Options(permissions=config.permissions), home.path)
-        env = _env(home, coder, lease.task, shims)
+        env = _env(home, coder, lease.task, shims, _login_of(spec, config, login))
     except FleetError as error:
         return Live(lease, run, Unread(error.message), env={}, adopted=True)
     return Live(
         lease, run, coder,
         env=env, adopted=True, artifacts=spec.artifacts, policy=spec.policy, spec=spec,
     )  # fmt: skip
+
+
+def _login_of(spec: Spec, config: Config, login: Login) -> Mapping[str, str]:
+    """Its account may be gone by now: then only its second stream is out of sight."""
+    try:
+        return login(config.accounts[spec.account]) if spec.account in config.accounts else {}
+    except FleetError:
+        return {}
 
 
 class Unread(Coder):

@@ -13,7 +13,7 @@ from fleet.coders.prices import Prices
 from fleet.coders.reading import Reading
 from fleet.coders.trail import Trail, command_of
 from fleet.errors import InvalidTask
-from fleet.schemas import Event, Lease, Outcome, Policy, Spend, Usage
+from fleet.schemas import Event, Lease, Outcome, Policy, RateLimit, Spend, Usage
 from fleet.schemas.budget import spend_of
 from fleet.supervisor import events, verdict
 from fleet.supervisor.events import FILE as EVENTS
@@ -103,9 +103,13 @@ class Live:
         self.policy = policy
         #: What its tokens cost, where its CLI does not say it.
         self.prices = _LIST_PRICES
-        #: On whose behalf it spends: the directory that its task was made for, and its account.
+        #: The directory that its task was made for.
         self.project = lease.task.cwd or (spec.cwd if spec else "")
-        self.account: str = getattr(spec, "account", "")
+        #: The login or key that it is on; and what was taken in for it.
+        self.account = (spec.account if spec else "") or coder.name
+        self.fed: dict[str, RateLimit] = {}
+        #: Its model has answered.
+        self.answered = False
         #: Where it works.
         self.cwd = spec.cwd if spec else ""
         #: How it stands, for people.

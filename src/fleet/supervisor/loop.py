@@ -13,6 +13,7 @@ from pathlib import Path
 from msgspec import structs
 
 from fleet import config as configuration
+from fleet.accounts.overview import resting
 from fleet.config import Config
 from fleet.errors import ConfigError
 from fleet.queue import open_queue
@@ -187,16 +188,13 @@ class Supervisor:
             self.desk.waiting_tasks(self._note_idle)
 
     def _note_idle(self, waiting: list[Task]) -> None:
-        unpaid = [task.id for task in waiting if self.work.meter.waits(task)]
-        held = [task.id for task in waiting if self.work.waits_for_coder(task)]
-        self.idle = len({*held, *unpaid}) == len(waiting)
-        if not self.idle:
-            return
-        names = ", ".join(each.name for each in self.work.breaker.held())
-        parts = [f"{len(held)} tasks wait for {names}, which gets no work"] if held else []
-        parts += [f"{len(unpaid)} tasks wait for a budget that is spent"] if unpaid else []
-        if parts and (text := f"{'; '.join(parts)}: fleet status") != self._idle_words:
-            self.log.say("idle", text)
+        held = [why for task in waiting if (why := self.work.waits_for_person(task))]
+        self.idle = len(held) == len(waiting)
+        if held and self.idle:
+            whys = "; ".join(sorted(set(held)))
+            text = f"{len(held)} tasks wait, and nothing will open by itself: {whys}: fleet status"
+            if text != self._idle_words:
+                self.log.say("idle", text)
             self._idle_words = text
 
     # What people want, and what time brings.
@@ -305,8 +303,8 @@ class Supervisor:
             slots=self.config.max_concurrent,
             queue_problem=self.desk.problem,
             shortage=self.work.shortage,
-            cooling=dict(self.work.cooling.active(utc())),
-            budgets=self.work.meter.standings,
+            cooling=resting(self.work.seating.ledger.gauges, self.config, utc()),
+            budgets=self.work.meter.purses,
             lost_log_lines=self.log.lost,
         )
         if snapshot != self._published and write_snapshot(self.home, snapshot):

@@ -10,11 +10,11 @@ from datetime import datetime
 from fleet.coders.prices import Prices
 from fleet.config import Config
 from fleet.errors import FleetError
-from fleet.schemas import Policy, Receipt, Spend, Task
+from fleet.schemas import LimitExceeded, Policy, Receipt, Released, Spend, Task
 from fleet.schemas.budget import shown_runs
 from fleet.supervisor import budgets
-from fleet.supervisor.budgets import Payer, Standing
-from fleet.supervisor.history import spent_before
+from fleet.supervisor.budgets import Payer, Purse
+from fleet.supervisor.history import history, spent_before
 from fleet.supervisor.live import Live
 from fleet.supervisor.log import Log
 from fleet.supervisor.settle import Decision
@@ -41,7 +41,7 @@ class Meter:
         #: Of which day and budget it was said that it is spent.
         self._rested = ""
         #: The budgets of today, for people.
-        self.standings: tuple[Standing, ...] = ()
+        self.purses: tuple[Purse, ...] = ()
 
     def apply(self, config: Config) -> None:
         """Go by these settings from now on."""
@@ -66,7 +66,7 @@ class Meter:
 
     # What lives.
 
-    def look(self, lives: Iterable[Live]) -> list[tuple[Live, Standing]]:
+    def look(self, lives: Iterable[Live]) -> list[tuple[Live, LimitExceeded]]:
         """Warn of budgets that are near; the runs that have to end as theirs is spent."""
         now = self._now()
         today = budgets.day_of(now)
@@ -79,7 +79,7 @@ class Meter:
                 seen = (live, budgets.day_of(began_at(live.run) or now), before)
             self._lives[live.task_id] = seen
         self._mind(today)
-        over: list[tuple[Live, Standing]] = []
+        over: list[tuple[Live, LimitExceeded]] = []
         for live, day, before in self._lives.values():
             own = budgets.of_task(live.task_id, live.policy.budget, before + live.spend)
             if own is not None:
@@ -87,11 +87,18 @@ class Meter:
             mine = [own] if own is not None else []
             if day == today:
                 payer = self._payer(live.project, live.account)
-                mine += [each for each in self.standings if each.concerns(payer)]
+                mine += [each for each in self.purses if each.concerns(payer)]
             spent = next((each for each in mine if each.reached), None)
             if spent is not None and live.verdict is None and live.over is None:
-                over.append((live, spent))
+                over.append((live, self._over(live, spent, now)))
         return over
+
+    def _over(self, live: Live, spent: Purse, now: datetime) -> LimitExceeded:
+        passed = budgets.ended(spent, now)
+        live.note("fleet_budget", now, limit=passed.limit, why=passed.detail)
+        text = f"{live.task_id}: stopping: {passed.detail}"
+        self._log.say("budget", text, task_dir=live.run.task_dir, limit=passed.limit)
+        return passed
 
     # What would begin.
 
@@ -101,11 +108,17 @@ class Meter:
         spent = own if own is not None and own.reached else self.spent(project)
         return None if spent is None else budgets.refused(spent, self._now())
 
-    def spent(self, project: str, account: str = "") -> Standing | None:
-        """The budget of today that is spent and that a run of these would spend from."""
-        payer = self._payer(project, account)
+    def spent(self, project: str) -> Purse | None:
+        """The budget of today that is spent and that a task of this project would spend from."""
+        payer = self._payer(project, "")
         today = self._of_today(budgets.day_of(self._now()))
         return next((each for each in today if each.reached and each.concerns(payer)), None)
+
+    def spent_by(self, account: str) -> Purse | None:
+        """The budget of an account, if it is spent."""
+        today = self._of_today(budgets.day_of(self._now()))
+        mine = (each for each in today if each.scope == "account" and each.name == account)
+        return next((each for each in mine if each.reached), None)
 
     def rests(self) -> bool:
         """The budget of the whole day is spent: nothing is claimed, and that is said once."""
@@ -121,7 +134,7 @@ class Meter:
 
     def waits(self, task: Task) -> bool:
         """Nothing but a budget that is spent keeps the task from running."""
-        if task.not_before is None or not budgets.begins_a_day(task.not_before):
+        if not self._was_put_off(task):
             return False
         try:
             return self.spent(place_of(self._home, self._config, task).cwd) is not None
@@ -130,12 +143,19 @@ class Meter:
 
     def put_off(self, task: Task) -> bool:
         """It was put off until a new day, for a budget that has room again."""
-        day = task.not_before is not None and budgets.begins_a_day(task.not_before)
-        return day and not self.waits(task)
+        return self._was_put_off(task) and not self.waits(task)
+
+    def _was_put_off(self, task: Task) -> bool:
+        """It waits for a day to begin, and not since an attempt of its own failed."""
+        if task.not_before is None or not budgets.begins_a_day(task.not_before):
+            return False
+        last = history(self._home.task(task.id)).last
+        own = last.settlement.not_before if last and isinstance(last.settlement, Released) else None
+        return last is None or not last.counts or own != task.not_before
 
     # How all that is known.
 
-    def _of_today(self, today: str) -> tuple[Standing, ...]:
+    def _of_today(self, today: str) -> tuple[Purse, ...]:
         if not self._empty:
             return ()
         day = self._spending.day(today)
@@ -148,19 +168,19 @@ class Meter:
             for live, began, _ in self._lives.values()
             if began == today and (live.task_id, live.run.number) not in day.entries
         ]
-        return tuple(budgets.standing(empty, spends) for empty in self._empty)
+        return tuple(budgets.purse(empty, spends) for empty in self._empty)
 
     def _mind(self, today: str) -> None:
         """See how the budgets of the day stand, and warn of those that are near."""
-        self.standings = self._of_today(today)
-        for standing in self.standings:
-            self._warn(standing, today, self._of_day(today, standing))
+        self.purses = self._of_today(today)
+        for purse in self.purses:
+            self._warn(purse, today, self._of_day(today, purse))
 
-    def _of_day(self, today: str, standing: Standing) -> list[Live]:
+    def _of_day(self, today: str, purse: Purse) -> list[Live]:
         return [
             live
             for live, began, _ in self._lives.values()
-            if began == today and standing.concerns(self._payer(live.project, live.account))
+            if began == today and purse.concerns(self._payer(live.project, live.account))
         ]
 
     def _payer(self, project: str, account: str) -> Payer:
@@ -169,22 +189,22 @@ class Meter:
             self._payers[key] = Payer(self._config.project(project).path, account)
         return self._payers[key]
 
-    def _warn(self, standing: Standing, today: str, lives: list[Live]) -> None:
+    def _warn(self, purse: Purse, today: str, lives: list[Live]) -> None:
         """Say once a day that a budget is near, or cannot see all."""
-        key = f"{standing.scope}:{standing.name}:{standing.budget}"
-        if standing.near and self._spending.tell_once(today, f"near:{key}"):
-            facts = {"scope": standing.scope, "percent": standing.percent, "why": str(standing)}
+        key = f"{purse.scope}:{purse.name}:{purse.budget}"
+        if purse.near and self._spending.tell_once(today, f"near:{key}"):
+            facts = {"scope": purse.scope, "percent": purse.percent, "why": str(purse)}
             for live in lives:
                 live.note("fleet_budget_near", self._now(), **facts)
-            self._say(standing, "budget_near", f"{standing}")
-        if standing.blind and self._spending.tell_once(today, f"blind:{key}"):
+            self._say(purse, "budget_near", f"{purse}")
+        if purse.blind and self._spending.tell_once(today, f"blind:{key}"):
             text = (
-                f"{standing.title} counts dollars and cannot see all: nobody knows what"
-                f" {shown_runs(standing.spent.unpriced)} cost. Give their models a price in"
+                f"{purse.title} counts dollars and cannot see all: nobody knows what"
+                f" {shown_runs(purse.spent.unpriced)} cost. Give their models a price in"
                 ' runtime.toml: [prices."pattern"]; see fleet usage --by model'
             )
-            self._say(standing, "budget_blind", text)
+            self._say(purse, "budget_blind", text)
 
-    def _say(self, standing: Standing, action: str, text: str) -> None:
-        task_dir = self._home.task(standing.name) if standing.scope == "task" else None
-        self._log.say(action, text, task_dir=task_dir, scope=standing.scope, of=standing.name)
+    def _say(self, purse: Purse, action: str, text: str) -> None:
+        task_dir = self._home.task(purse.name) if purse.scope == "task" else None
+        self._log.say(action, text, task_dir=task_dir, scope=purse.scope, of=purse.name)

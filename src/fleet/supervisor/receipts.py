@@ -33,6 +33,7 @@ def receipt_of(live: Live, state: Over, outcome: Outcome, words: Said, found: Fi
         project=_project(live),
         coder=live.coder.name,
         model=reading.model or live.coder.model,
+        account=live.account,
         version=reading.version,
         session_id=reading.session_id,
         started_at=ended.started_at if ended else began_at(live.run),

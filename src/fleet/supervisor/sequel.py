@@ -23,10 +23,20 @@ _ADVICE = {
 
 
 def session_to_carry_on(last: Ending | None, coder: Coder) -> str | None:
-    """The session that the next run goes on with: that of a run that was cut off, and once only."""
-    if last is None or not coder.can_resume or last.coder != coder.name or last.resumed:
+    """The session that the next run goes on with: that of a run that was cut off.
+
+    Once only, unless it was a limit that cut it off, which says nothing against its memory.
+    """
+    if last is None or not coder.can_resume or last.coder != coder.name:
+        return None
+    if last.resumed and not _is_limit(last.outcome):
         return None
     return last.session_id or None if was_cut_off(last.outcome, last.tool_calls) else None
+
+
+def _is_limit(outcome: Outcome) -> bool:
+    budget = isinstance(outcome, LimitExceeded) and outcome.limit in DAY_BUDGETS
+    return budget or isinstance(outcome, RateLimited)
 
 
 def was_cut_off(outcome: Outcome, tool_calls: int) -> bool:

@@ -51,6 +51,8 @@ _LONGEST_WAIT = timedelta(minutes=5)
 _SHORTEST_WAIT = timedelta(seconds=1)
 #: A limit is never asked sooner whether it has reset, unless retries are quicker than usual.
 _LIMIT_WAIT = timedelta(seconds=30)
+#: Refusals that may be over as soon; whether they are, their account knows.
+_PASSING = ("throttle", "overload")
 #: Those who wait for the same limit come back within this time of each other.
 _WIDEST_SPREAD = timedelta(minutes=1)
 #: What a person can do about a denied tool.
@@ -87,6 +89,8 @@ class Facts(Struct, frozen=True, kw_only=True):
     resumed: bool = False
     #: The agent's plan, its notes or its directory changed during this run.
     progress: bool
+    #: There are other accounts, models or coders that it may go on with.
+    elsewhere: bool = False
     #: Between 0 and 1, from the caller's dice: spreads those who wait for the same moment.
     jitter: float
     #: The pause after a first failure.
@@ -113,9 +117,12 @@ def decide(outcome: Outcome, facts: Facts, now: datetime) -> Decision:
     match outcome:
         case Finished(denied=denied):
             return _finished(denied, facts, now)
+        case RateLimited(limit=limit) if facts.elsewhere:
+            return released(f"rate limit ({limit.kind}): goes on where there is room")
         case RateLimited(limit=limit):
             soonest = now + min(3 * facts.wait, _LIMIT_WAIT)
-            resets_at = min(limit.resets_at or now + UNDATED_LIMIT, now + LONGEST_LIMIT)
+            undated = soonest if limit.kind in _PASSING else now + UNDATED_LIMIT
+            resets_at = min(limit.resets_at or undated, now + LONGEST_LIMIT)
             wait = spread(max(resets_at, soonest), now, facts.jitter)
             return released(f"rate limit ({limit.kind})", not_before=wait)
         case ContextFull():
@@ -127,6 +134,8 @@ def decide(outcome: Outcome, facts: Facts, now: datetime) -> Decision:
             return blocked(question or "the agent blocked the task and gave no reason")
         case Stopped():
             return stopped(outcome, facts.task_id)
+        case Failed(reason=reason, detail=detail) if outcome.is_account and facts.elsewhere:
+            return released(f"{reason}: {detail}: goes on with another account")
         case Failed(reason=reason, detail=detail) if outcome.is_for_a_person:
             return blocked(f"{reason}: {detail}".rstrip(": "))
         case Failed(reason="session_not_found") if facts.resumed:

@@ -10,15 +10,13 @@ from pathlib import Path
 
 from msgspec import structs
 
-from fleet.coders.base import Coder
 from fleet.config import Config
 from fleet.queue.base import LeaseLost
-from fleet.schemas import Closed, Failed, Lease, RateLimited, Released, Stopped, Task
+from fleet.schemas import Closed, Lease, Released, Stopped, Task
 from fleet.schemas.units import shown_span
 from fleet.supervisor import events, verdict
 from fleet.supervisor.aside import Aside
-from fleet.supervisor.breaker import Breaker, Note, fault_of, spared
-from fleet.supervisor.cooling import Cooling
+from fleet.supervisor.breaker import Breaker, Note, Whom, fault_of, spared
 from fleet.supervisor.desk import Desk
 from fleet.supervisor.ending import End, case_of, end_of, program_missing
 from fleet.supervisor.history import Ending, read_ending, write_ending
@@ -26,7 +24,8 @@ from fleet.supervisor.judging import Case, Findings, look
 from fleet.supervisor.live import Live, Over
 from fleet.supervisor.log import Log
 from fleet.supervisor.meter import Meter
-from fleet.supervisor.settle import OURS, UNDATED_LIMIT, Decision
+from fleet.supervisor.seating import Seating
+from fleet.supervisor.settle import OURS, Decision
 from fleet.taskdir import by_hand, receipt_json
 from fleet.taskdir.rundir import Run, latest_run
 
@@ -42,7 +41,8 @@ class Settling:
 
     def __init__(
         self,
-        cooling: Cooling,
+        seating: Seating,
+        elsewhere: Callable[[Live], bool],
         breaker: Breaker,
         meter: Meter,
         desk: Desk,
@@ -50,7 +50,8 @@ class Settling:
         log: Log,
         clock: Callable[[], datetime],
     ) -> None:
-        self.cooling = cooling
+        self._seating = seating
+        self._elsewhere = elsewhere
         self.breaker = breaker
         self._meter = meter
         self._aside = aside
@@ -70,6 +71,7 @@ class Settling:
         False: it is being looked at, and this is to be asked again.
         """
         if live.found is None and (known := read_ending(live.run)) is not None:
+            self._seating.ended(live, known, 0, self._now())
             self._tell(live, known, _nothing)
             return True
         if live.found is None:
@@ -87,10 +89,14 @@ class Settling:
             self._log.say("left", text, task_dir=live.run.task_dir)
             verdict.forget(live.run)
             return True
-        end = end_of(live, state, config, found, self._now(), random.random())  # noqa: S311
+        end = end_of(
+            live, state, config, found, self._now(), random.random(),  # noqa: S311
+            elsewhere=self._elsewhere(live),
+        )  # fmt: skip
         self._meter.paid(live, end.receipt)
         missing = program_missing(state)
         ending = self._judge(live, end.ending, self._now(), missing=missing)
+        self._seating.ended(live, ending, end.receipt.seconds, self._now())
         self._tell(live, ending, partial(_write, live.run, structs.replace(end, ending=ending)))
         return True
 
@@ -101,33 +107,23 @@ class Settling:
 
     def _tell(self, live: Live, ending: Ending, evidence: Callable[[], None]) -> None:
         now = self._now()
-        self._cool(live.coder, ending, now)
         if not (live.adopted and events.ends_with(live.run, "fleet_ended")):
             facts = {"outcome": type(ending.outcome).__name__, "broke": ending.broke}
             live.note("fleet_ended", now, **facts, why=ending.why)
         self.settle(live.lease, ending.decision, live.run.task_dir, evidence)
 
-    def _cool(self, coder: Coder, ending: Ending, now: datetime) -> None:
-        """Leave a coder alone that any other task would meet the same wall with."""
-        match ending.outcome, ending.settlement:
-            case RateLimited(), Released(not_before=until) if until is not None:
-                self.cooling.cool(coder.name, until, now)
-            case Failed() as failed, _ if failed.is_account:
-                self.cooling.cool(coder.name, now + UNDATED_LIMIT, now)
-            case _:
-                pass
-
     def _judge(self, live: Live, ending: Ending, now: datetime, *, missing: bool) -> Ending:
         """Hold a coder that fails again and again; the ending, which spares a failed probe."""
         fault = fault_of(ending, missing=missing)
         coder, task_id = live.coder, live.task_id
-        probe = self.breaker.probed(coder.name, coder.model, task_id)
+        whom = Whom(coder=coder.name, model=coder.model, account=live.account)
+        probe = self.breaker.probed(whom, task_id)
         if fault == "unknown":
             self.breaker.give_up_probe(task_id)
             return ending
         note = Note(task_id, live.run.number, fault)
         version = live.reading.version
-        news = self.breaker.note(coder.name, coder.model, version, ending, note, now)
+        news = self.breaker.note(whom, version, ending, note, now)
         for name, held in news:
             if held is None:
                 self._log.say("breaker_closed", f"{name} works again and gets work")

@@ -6,7 +6,7 @@ from datetime import datetime
 import msgspec
 from msgspec import Struct, field
 
-from fleet.supervisor.budgets import Standing
+from fleet.supervisor.budgets import Purse
 from fleet.taskdir import Home
 from fleet.taskdir.plain import read_plain
 
@@ -29,7 +29,7 @@ class Snapshot(Struct, frozen=True, kw_only=True):
     #: Coders that wait for a limit, and until when.
     cooling: dict[str, datetime] = field(default_factory=dict[str, datetime])
     #: The budgets of the day that are in force, and how they stand.
-    budgets: tuple[Standing, ...] = ()
+    budgets: tuple[Purse, ...] = ()
     lost_log_lines: int = 0
 
 

@@ -2,7 +2,7 @@
 
 import selectors
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable
 from datetime import datetime
 from functools import partial
@@ -13,21 +13,20 @@ from msgspec import Struct
 from fleet.config import Config
 from fleet.errors import BadInput, FleetError
 from fleet.schemas import Lease, Stopped, Task
-from fleet.supervisor import budgets
 from fleet.supervisor.aside import Aside
 from fleet.supervisor.beginning import Beginning
 from fleet.supervisor.breaker import Breaker
-from fleet.supervisor.cooling import Cooling
 from fleet.supervisor.desk import Desk
 from fleet.supervisor.history import Ending, read_ending
 from fleet.supervisor.ladder import Patience
-from fleet.supervisor.launch import SHORT, run_id, take_over
+from fleet.supervisor.launch import SHORT, own_env, run_id, take_over
 from fleet.supervisor.live import Live, Over
 from fleet.supervisor.log import Log
 from fleet.supervisor.meter import Meter
 from fleet.supervisor.preparing import InPreparation, Preparing
 from fleet.supervisor.process import Ended, Orphaned, Running, adopt
 from fleet.supervisor.runs import Runs, context_of, state_now
+from fleet.supervisor.seating import Seating
 from fleet.supervisor.settle import OURS, blocked, released, stopped
 from fleet.supervisor.settling import Settling
 from fleet.supervisor.shims import make_shims
@@ -82,15 +81,18 @@ class Work:
         self._aside = aside
         self._log = log
         self._now = clock
-        self.cooling = Cooling(home.path)
         self.breaker = Breaker(home.path)
         self.meter = Meter(home, config, log, clock)
+        self.seating = Seating(
+            home, breaker=self.breaker, log=log, env=own_env(), spent=self.meter.spent_by,
+            running=self._by_account, at_work=self._at_work,
+        )  # fmt: skip
         self._telling = Telling(log, clock)
         # Hands of their own: what verifies may take its time, and nobody else shall wait for it.
         checking = Aside(_CHECKS)
         selector.register(checking, selectors.EVENT_READ, checking.deliver)
         self._settling = Settling(
-            self.cooling, self.breaker, self.meter, desk, checking, log, clock
+            self.seating, self._elsewhere, self.breaker, self.meter, desk, checking, log, clock
         )
         self.runs = Runs(
             selector, clock, ended=self._finish, vanished=self._lose_sight, failed=self._report
@@ -104,8 +106,8 @@ class Work:
         self.preparing = Preparing(aside, self._prepared)
         self._beginning = Beginning(
             home, coder=coder, shims=self._shims, runs=self.runs, preparing=self.preparing,
-            settling=self._settling, cooling=self.cooling, breaker=self.breaker,
-            shortage=self._shortage, meter=self.meter, log=log, clock=clock, at_work=self._at_work,
+            settling=self._settling, seating=self.seating, meter=self.meter,
+            shortage=self._shortage, log=log, clock=clock,
         )  # fmt: skip
         #: Tasks whose old run is not yet known to be gone: they wait, leased, until it is.
         self.unclear: dict[str, Unclear] = {}
@@ -228,13 +230,27 @@ class Work:
         self.config = config
         self.meter.apply(config)
 
-    def waits_for_coder(self, task: Task) -> bool:
-        """Nothing but a coder that gets no work keeps the task from running."""
+    def _by_account(self) -> Counter[str]:
+        """How many agents each account has at work."""
+        running = [live.account for live in self.runs if live.over is None]
+        return Counter([*running, *(task.ready.account.name for task in self.preparing)])
+
+    def waits_for_person(self, task: Task) -> str:
+        """What keeps the task from running, if that is all up to a person; empty otherwise."""
+        if self.meter.waits(task):
+            return "a budget is spent"
         try:
-            coder = place_of(self.home, self.config, task, coder=self._coder).coder
+            place = place_of(self.home, self.config, task, coder=self._coder)
+        except FleetError:
+            return ""
+        return self.seating.waits_for_person(self.config, place, task.id, self._now())
+
+    def _elsewhere(self, live: Live) -> bool:
+        try:
+            place = place_of(self.home, self.config, live.lease.task, coder=self._coder)
         except FleetError:
             return False
-        return any(held.coder == coder for held in self.breaker.held())
+        return self.seating.elsewhere(self.config, place, live.account)
 
     def _go_on(self, unclear: Unclear) -> None:
         """Adopt the run if it lives, end it if it is over, and else look again."""
@@ -244,7 +260,7 @@ class Work:
         if isinstance(state, Running | Orphaned) and keeper is None:
             self._wait_for(unclear, state)
             return
-        live = take_over(self.home, self.config, lease, run, self._shims)
+        live = take_over(self.home, self.config, lease, run, self._shims, self.seating.variables)
         live.keeper = keeper
         live.over = state if isinstance(state, Over) else None
         if isinstance(live.verdict, Stopped) and live.verdict.by in OURS and _by_itself(state):
@@ -345,7 +361,19 @@ class Work:
             self.runs.stop(live, full)
         for live in self.runs.grown:
             self._tell_of_trips(live)
+            self._look_at_login(live)
         self._watchdog.heard(self.runs.grown)
+
+    def _look_at_login(self, live: Live) -> None:
+        """What its stream tells of its account; and whether it is the one that was meant."""
+        self.seating.follow(live, self.config, self._now())
+        if live.verdict is None and live.over is None:
+            wrong = self.seating.wrong_login(live, self.config)
+            if wrong is not None:
+                live.note("fleet_wrong_account", self._now(), why=wrong.detail)
+                text = f"{live.task_id}: stopped: {wrong.detail}"
+                self._log.say("wrong_account", text, task_dir=live.run.task_dir)
+                self.runs.stop(live, wrong, now=True)
 
     def _tell_of_trips(self, live: Live) -> None:
         for trip, refusing in live.tripped:
@@ -356,12 +384,8 @@ class Work:
 
     def watch(self, now: float, awake: float) -> None:
         """See how every run does, and what it used."""
-        for live, spent in self.meter.look(self.runs):
-            passed = budgets.ended(spent, self._now())
-            live.note("fleet_budget", self._now(), limit=passed.limit, why=passed.detail)
-            text = f"{live.task_id}: stopping: {passed.detail}"
-            self._log.say("budget", text, task_dir=live.run.task_dir, limit=passed.limit)
-            self.runs.stop(live, passed)
+        for live, why in self.meter.look(self.runs):
+            self.runs.stop(live, why)
         self._watchdog.tick(now, awake)
 
     def _finish(self, live: Live, state: Over) -> bool:

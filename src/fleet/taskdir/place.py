@@ -4,8 +4,9 @@ import msgspec
 from msgspec import Struct
 
 from fleet.config import Config
-from fleet.errors import InvalidTask
-from fleet.schemas import Settings, Task
+from fleet.errors import BadInput, InvalidTask
+from fleet.schemas import Settings, Step, Task
+from fleet.schemas.account import read_chain
 from fleet.taskdir import Home, task_json
 from fleet.taskdir.policy import Ruled, policy_of
 
@@ -16,6 +17,10 @@ class Place(Struct, frozen=True, kw_only=True):
     cwd: str
     coder: str
     model: str
+    #: The account that the task insists on; empty: any of its coder's.
+    account: str
+    #: Where it goes when there is no room.
+    fallback: tuple[Step, ...]
     own_cwd: bool
     own_coder: bool
     own_model: bool
@@ -44,12 +49,26 @@ def place_of(home: Home, config: Config, task: Task, *, coder: str | None = None
     """The task's place; `coder` replaces the configured default. Raises InvalidTask."""
     own = settings_of(home, task)
     cwd = own.cwd or str(home.path)
+    theirs = config.accounts.get(own.account or "")
     return Place(
         cwd=cwd,
-        coder=own.coder or coder or config.coder,
+        coder=own.coder or (theirs.coder if theirs else None) or coder or config.coder,
         model=own.model or config.model,
+        account=own.account or "",
+        fallback=_chain(config, own, cwd),
         own_cwd=own.cwd is not None,
         own_coder=own.coder is not None,
         own_model=own.model is not None,
         ruled=policy_of(config, own, cwd),
     )
+
+
+def _chain(config: Config, own: Settings, cwd: str) -> tuple[Step, ...]:
+    """A task's own chain; one that insists on its account goes nowhere else unless it says so."""
+    if own.fallback is None and own.account is not None:
+        return ()
+    project = config.project(cwd).settings.get("fallback")
+    try:
+        return read_chain(own.fallback or str(project or config.fallback))
+    except BadInput as error:
+        raise InvalidTask(f"its chain to fall back on: {error.message}", hint=error.hint) from None

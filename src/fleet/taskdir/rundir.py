@@ -61,6 +61,7 @@ class Spec(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     #: fingerprint of the artifacts as the run found them.
     coder: str = ""
     model: str = ""
+    account: str = ""
     artifacts: str = ""
     #: The session that it carries on; what that had used before, and how long its own record was.
     resumes: str = ""

@@ -1,0 +1,155 @@
+"""An account's way into an agent's environment: its directory, its secret, and what is wrong.
+
+A secret is read when a run starts and goes from process to process, never to the disk.
+"""
+
+import os
+import shutil
+import stat
+import subprocess
+import sys
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from fleet.coders.base import Coder
+from fleet.errors import FleetError, InvalidTask
+from fleet.schemas import Account
+from fleet.taskdir.plain import read_plain
+
+_LARGEST = 64 << 10
+#: A keyring that is locked asks a person who is not there.
+_PATIENCE = 5.0
+#: A CLI fetches new tokens when the old ones end so soon.
+_SOON = timedelta(minutes=5)
+
+
+class AccountTrouble(FleetError):
+    """The account cannot be used as it is."""
+
+
+def variables(account: Account, coder: type[Coder], parent: Mapping[str, str]) -> dict[str, str]:
+    """What makes an agent work on this account. Raises AccountTrouble."""
+    if account.is_own:
+        return {}
+    given: dict[str, str] = {}
+    if account.directory:
+        if not coder.state_variable:
+            raise AccountTrouble(
+                f"{account.coder} cannot keep its state in a directory of its own",
+                hint="Give the account a secret instead, or name the variable in the coder.",
+            )
+        given[coder.state_variable] = account.directory
+        if coder.state_variable == "HOME" and parent.get("HOME"):
+            # What git knows of its user shall not be lost with the rest of the home.
+            given["GIT_CONFIG_GLOBAL"] = str(Path(parent["HOME"], ".gitconfig"))
+    if account.secret:
+        variable = account.variable or coder.secret_variable
+        if not variable:
+            raise AccountTrouble(
+                f"nothing says how {account.coder} takes a secret",
+                hint=f'Name it: variable = "…" in [accounts.{account.name}]',
+            )
+        given[variable] = secret(account, parent)
+    return given
+
+
+def trouble(account: Account, coder: type[Coder], parent: Mapping[str, str]) -> str:
+    """Why the account cannot be used; empty if it can, as far as files tell."""
+    try:
+        if account.directory:
+            _check_directory(Path(account.directory), coder)
+        if not account.secret.startswith("keyring:"):
+            variables(account, coder, parent)
+    except AccountTrouble as error:
+        return error.message
+    return ""
+
+
+def _check_directory(directory: Path, coder: type[Coder]) -> None:
+    try:
+        about = directory.stat()
+    except OSError as error:
+        raise AccountTrouble(
+            f"its directory {directory} cannot be used: {error.strerror}"
+        ) from None
+    if not stat.S_ISDIR(about.st_mode):
+        raise AccountTrouble(f"{directory} is no directory")
+    login = directory / coder.login_file
+    if coder.login_file and login.exists():
+        _check_private(login)
+
+
+def secret(account: Account, parent: Mapping[str, str]) -> str:
+    """An account's token or key, from where it is kept. Raises AccountTrouble."""
+    kind, _, place = account.secret.partition(":")
+    match kind:
+        case "env":
+            found = parent.get(place, "")
+            where = f"the variable {place} of whoever started fleet"
+        case "file":
+            found = _from_file(Path(place))
+            where = place
+        case _:
+            found = _from_keyring(place)
+            where = f"the keyring, under {place}"
+    if not found.strip():
+        raise AccountTrouble(f"its secret is gone: there is nothing in {where}")
+    if not found.strip().isprintable():
+        raise AccountTrouble(f"its secret is no single line of text: {where}")
+    return found.strip()
+
+
+def _from_file(path: Path) -> str:
+    try:
+        _check_private(path)
+        data = read_plain(path.resolve(), _LARGEST)  # a person may well keep it behind a link
+    except InvalidTask as error:
+        raise AccountTrouble(f"its secret cannot be read: {error.message}") from None
+    return (data or b"").decode(errors="replace")
+
+
+def _check_private(path: Path) -> None:
+    """What lets anybody spend money is for one pair of eyes."""
+    try:
+        mode = stat.S_IMODE(path.stat().st_mode)
+    except FileNotFoundError:
+        raise AccountTrouble(f"its secret is gone: there is no {path}") from None
+    except OSError as error:
+        raise AccountTrouble(f"its secret cannot be read: {path}: {error.strerror}") from None
+    if mode & 0o077:
+        raise AccountTrouble(f"others can read its secret: chmod 600 {path} (it is {mode:04o})")
+
+
+def _from_keyring(place: str) -> str:
+    service, _, user = place.partition("/")
+    if sys.platform == "darwin":
+        argv = ["security", "find-generic-password", "-s", service, "-a", user, "-w"]
+    else:
+        argv = ["secret-tool", "lookup", "service", service, "username", user]
+    if shutil.which(argv[0]) is None:
+        raise AccountTrouble(f"the keyring cannot be asked: there is no {argv[0]} on PATH")
+    try:
+        done = subprocess.run(
+            argv, stdin=subprocess.DEVNULL, capture_output=True, timeout=_PATIENCE, check=False
+        )
+    except subprocess.TimeoutExpired:
+        raise AccountTrouble("the keyring does not answer: is it locked?") from None
+    return done.stdout.decode(errors="replace")
+
+
+def login_ends(
+    account: Account, coder: type[Coder], parent: Mapping[str, str], now: datetime
+) -> datetime | None:
+    """When the login's tokens end, if that is so soon that they have to be fetched anew."""
+    if account.secret or not coder.login_file:
+        return None
+    directory = account.directory or parent.get(coder.state_variable, "")
+    if not directory:
+        directory = os.path.join(parent.get("HOME", "/"), coder.state_folder)  # noqa: PTH118
+    try:
+        data = read_plain(Path(directory, coder.login_file), _LARGEST)
+        ends = coder.login_ends(data) if data else None
+    except (InvalidTask, OSError):
+        return None  # the CLI itself will say what is wrong
+    return ends if ends is not None and ends <= now + _SOON else None

@@ -1,0 +1,142 @@
+"""`[accounts.NAME]` in runtime.toml: the logins and keys that fleet may use, never a secret."""
+
+import re
+from collections.abc import Callable, Mapping
+from pathlib import PurePath
+from typing import Any, cast
+
+from fleet.errors import BadInput
+from fleet.schemas.account import Account
+from fleet.schemas.budget import read_budget
+
+TABLE = "accounts"
+
+_NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,40}")
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_SOURCES = "env:NAME, file:/PATH or keyring:SERVICE/USER"
+
+
+def read(table: object, stop_at: int) -> tuple[dict[str, Account], str]:
+    """The accounts of a file, and what is wrong with the table; empty if nothing is.
+
+    `stop_at` is for those that have none of their own.
+    """
+    if not isinstance(table, dict):
+        return {}, "must be tables like [accounts.work]"
+    found: dict[str, Account] = {}
+    for name, body in cast("dict[str, Any]", table).items():
+        wrong = _wrong(name, body)
+        if wrong:
+            return {}, wrong
+        settings: dict[str, Any] = {"stop_at": stop_at, **body}
+        found[name] = Account(name=name, **settings)
+    return found, _clash(found)
+
+
+def name_problem(name: str) -> str:
+    """Why no account can be called so; empty if one can."""
+    if _NAME.fullmatch(name):
+        return ""
+    return f"{name!r} is no name for an account: small letters, digits, - and _"
+
+
+def problem(key: str, value: object) -> str:
+    """Why an account cannot have this; empty if it can."""
+    check = _CHECKS.get(key)
+    if check is None:
+        return f"is not a key of an account; known: {', '.join(_CHECKS)}"
+    return check(value)
+
+
+def _wrong(name: str, body: object) -> str:
+    if wrong := name_problem(name):
+        return wrong
+    if not isinstance(body, dict):
+        return f"must be tables like [accounts.{name}]"
+    body = cast("dict[str, Any]", body)
+    for key, value in body.items():
+        if wrong := problem(key, value):
+            return f"{name}: {key} {wrong}"
+    if "coder" not in body:
+        return f"{name}: has no coder"
+    if not body.get("directory") and not body.get("secret"):
+        return f"{name}: has neither a directory nor a secret, so it would be your own login"
+    return ""
+
+
+def _clash(accounts: Mapping[str, Account]) -> str:
+    """Two logins in one directory overwrite each other's tokens."""
+    seen: dict[str, str] = {}
+    for account in accounts.values():
+        if account.directory:
+            place = str(PurePath(account.directory))
+            if place in seen:
+                return f"{seen[place]} and {account.name} have one directory: {place}"
+            seen[place] = account.name
+    return ""
+
+
+def _text(value: object) -> str:
+    good = isinstance(value, str) and value.strip() and value.isprintable()
+    return "" if good else f"must be text in quotes, not {value!r}"
+
+
+def _budget(value: object) -> str:
+    if wrong := _text(value):
+        return wrong
+    try:
+        read_budget(str(value))
+    except BadInput as error:
+        return f"cannot be used: {error.message}. {error.hint}"
+    return ""
+
+
+def _path(value: object) -> str:
+    if wrong := _text(value):
+        return wrong
+    absolute = PurePath(str(value)).is_absolute() and ".." not in PurePath(str(value)).parts
+    return "" if absolute else f"must be an absolute path, not {value!r}"
+
+
+def _source(value: object) -> str:
+    if wrong := _text(value):
+        return wrong
+    kind, _, rest = str(value).partition(":")
+    good = {
+        "env": bool(_VARIABLE.fullmatch(rest)),
+        "file": PurePath(rest).is_absolute(),
+        "keyring": all(rest.partition("/")),
+    }
+    # What stands here may be the secret itself, put in the wrong place: it is not repeated.
+    return "" if good.get(kind) else f"must say where the secret is, never hold it: {_SOURCES}"
+
+
+def _variable(value: object) -> str:
+    good = isinstance(value, str) and _VARIABLE.fullmatch(value)
+    return "" if good else f"must be the name of a variable, not {value!r}"
+
+
+def _number(low: int, high: int) -> Callable[[object], str]:
+    def check(value: object) -> str:
+        whole = isinstance(value, int) and not isinstance(value, bool)
+        good = whole and low <= cast("int", value) <= high
+        return "" if good else f"must be a whole number from {low} to {high}, not {value!r}"
+
+    return check
+
+
+def _truth(value: object) -> str:
+    return "" if isinstance(value, bool) else f"must be true or false, not {value!r}"
+
+
+_CHECKS: Mapping[str, Callable[[object], str]] = {
+    "coder": _text,
+    "directory": _path,
+    "secret": _source,
+    "variable": _variable,
+    "weight": _number(0, 1000),
+    "max_concurrent": _number(1, 1000),
+    "stop_at": _number(1, 100),
+    "day_budget": _budget,
+    "enabled": _truth,
+}

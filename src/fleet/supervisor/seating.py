@@ -1,0 +1,219 @@
+"""Puts tasks on accounts: asks the scheduler with what is known, and takes in what runs tell."""
+
+import random
+from collections import Counter
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from datetime import datetime, timedelta
+
+from msgspec import structs
+
+from fleet import coders
+from fleet.accounts import login, seats
+from fleet.accounts.ledger import Ledger
+from fleet.accounts.scheduler import Go, Seat, Standing, Wait, choose
+from fleet.accounts.seats import Stages
+from fleet.coders.base import Coder
+from fleet.config import Config
+from fleet.errors import FleetError
+from fleet.schemas import Account, Failed, RateLimited
+from fleet.supervisor.breaker import Breaker, Whom
+from fleet.supervisor.budgets import Purse, next_day, spent_words
+from fleet.supervisor.history import Ending
+from fleet.supervisor.live import Live
+from fleet.supervisor.log import Log
+from fleet.taskdir import Home
+from fleet.taskdir.place import Place
+
+#: Those who wait for the same moment come back within this time of each other, at least and at
+#: most; more of them, further apart.
+_SPREAD, _WIDEST = timedelta(seconds=2), timedelta(minutes=5)
+#: A task that waits for a busy account looks again after a share of what a run takes.
+_SHARE, _SOONEST, _LATEST = 1 / 8, 1.0, 120.0
+
+
+class Seating:
+    """Which account each run is on, and what that does to it."""
+
+    def __init__(
+        self,
+        home: Home,
+        *,
+        breaker: Breaker,
+        log: Log,
+        env: Mapping[str, str],
+        running: Callable[[], Counter[str]],
+        at_work: Callable[[str], bool],
+        spent: Callable[[str], Purse | None],
+    ) -> None:
+        self.ledger = Ledger(home.path)
+        self._home, self._breaker, self._log, self._env = home, breaker, log, env
+        self._running, self._at_work, self._spent = running, at_work, spent
+        #: What a run takes, more or less, in seconds.
+        self._typical = 60.0
+        #: Tasks that were sent away from an account since it last took one.
+        self._turned_away: Counter[str] = Counter()
+        self._told: dict[str, str] = {}
+
+    # Before a run.
+
+    def stages(self, config: Config, place: Place) -> Stages:
+        """Where a task may run, with the models that it would have there. Raises FleetError."""
+        found = seats.stages_of(place, config)
+        return tuple(tuple(self._resolved(seat) for seat in stage) for stage in found)
+
+    def _resolved(self, seat: Seat) -> Seat:
+        kind = coders.find(seat.coder, self._home.path)
+        model = kind.inherits(seat.model) if seat.inherited else seat.model
+        return structs.replace(seat, model=model or kind.default_model)
+
+    def choose(
+        self, config: Config, place: Place, task_id: str, last: Ending | None, now: datetime
+    ) -> Go | Wait:
+        """The seat for a task, or until when it waits. Raises FleetError."""
+        stages = self.stages(config, place)
+        standings = self._standings(stages, task_id, now)
+        at_home = last.account if last is not None else ""
+        patience = timedelta(seconds=self._patience())
+        found = choose(
+            stages, self.ledger.gauges, standings, now, at_home=at_home, patience=patience
+        )
+        if isinstance(found, Go):
+            return found
+        self._turned_away[found.account] += 1
+        return structs.replace(found, until=self._spread(found, now))
+
+    def _patience(self) -> float:
+        return min(max(self._typical * _SHARE, _SOONEST), _LATEST)
+
+    def _spread(self, wait: Wait, now: datetime) -> datetime:
+        """A moment after the end of the wait: the more there are, the further apart."""
+        waiting = self._turned_away[wait.account]
+        dice = random.random()  # noqa: S311 - not a secret
+        if wait.busy:
+            pause = (wait.until - now) * min(1 + waiting / 4, 16)
+            return now + min(pause, timedelta(seconds=_LATEST)) * (0.5 + dice)
+        if waiting == 1:
+            return wait.until + _SPREAD * dice  # the first of them tries it for all
+        return wait.until + _SPREAD + min(_SPREAD * waiting, _WIDEST) * dice
+
+    def _standings(self, stages: Stages, task_id: str, now: datetime) -> dict[str, Standing]:
+        running = self._running()
+        found: dict[str, Standing] = {}
+        for stage in stages:
+            for seat in stage:
+                name = seat.account.name
+                standing = self._standing(seat, running[name], task_id, now)
+                if name not in found or standing.trouble:
+                    found[name] = standing
+        return found
+
+    def _standing(self, seat: Seat, running: int, task_id: str, now: datetime) -> Standing:
+        account = seat.account
+        gauge = self.ledger.gauge(account.name)
+        trouble, until = self._trouble(seat, task_id, now)
+        ends = self._login_ends(account, now)
+        probe = gauge.pace.probe
+        return Standing(
+            running=running,
+            probing=bool(probe) and probe != task_id and self._at_work(probe),
+            login_ends=None if ends == gauge.proven_login else ends,
+            trouble=trouble,
+            trouble_until=until,
+        )
+
+    def _trouble(self, seat: Seat, task_id: str, now: datetime) -> tuple[str, datetime | None]:
+        account = seat.account
+        if (spent := self._spent(account.name)) is not None:
+            return spent_words(spent), next_day(now)
+        whom = Whom(coder=seat.coder, model=seat.model, account=account.name)
+        held = self._breaker.admit(whom, task_id, now, self._at_work)
+        if held is not None:
+            return f"{held.name} gets no work: {held.text}", held.until
+        found = login.trouble(account, self._kind(account), self._env)
+        text = f"account {account.name} gets no work: {found}" if found else ""
+        if text and self._told.get(account.name) != text:
+            self._log.say("account", text, account=account.name)
+        self._told[account.name] = text
+        return text, None
+
+    def _kind(self, account: Account) -> type[Coder]:
+        return coders.find(account.coder, self._home.path)
+
+    def _login_ends(self, account: Account, now: datetime) -> datetime | None:
+        return login.login_ends(account, self._kind(account), self._env, now)
+
+    def variables(self, account: Account) -> dict[str, str]:
+        """What an agent needs to work on it. Raises AccountTrouble."""
+        return login.variables(account, self._kind(account), self._env)
+
+    def waits_for_person(self, config: Config, place: Place, task_id: str, now: datetime) -> str:
+        """What only a person can open, if nothing else is open to the task; empty otherwise."""
+        try:
+            stages = self.stages(config, place)
+        except FleetError:
+            return ""
+        standings = self._standings(stages, task_id, now)
+        found = choose(stages, self.ledger.gauges, standings, now)
+        return found.why if isinstance(found, Wait) and found.person else ""
+
+    def elsewhere(self, config: Config, place: Place, account: str) -> bool:
+        """There is another seat for a task than this account's."""
+        with suppress(FleetError):
+            stages = self.stages(config, place)
+            seats_of = [seat for stage in stages for seat in stage]
+            return len(stages) > 1 or any(seat.account.name != account for seat in seats_of)
+        return False
+
+    # While it runs, and after.
+
+    def begun(self, go: Go, task_id: str) -> None:
+        account = go.seat.account.name
+        del self._turned_away[account]
+        whom = Whom(coder=go.seat.coder, model=go.seat.model, account=account)
+        self._breaker.probe(whom, task_id)
+        self.ledger.begun(account, task_id, proving=go.proving)
+
+    def follow(self, live: Live, config: Config, now: datetime) -> None:
+        """Take in what a run's stream has told since it was last asked."""
+        account = live.account
+        for kind, limit in live.reading.limits.items():
+            if live.fed.get(kind) is not limit:
+                live.fed[kind] = limit
+                self.ledger.told(account, limit, self._running()[account], now)
+        if not live.answered and _has_answer(live):
+            live.answered = True
+            known = config.accounts.get(account) or seats.own_login(live.coder.name, config)
+            slots = min(config.max_concurrent, known.max_concurrent)
+            ends = self._login_ends(known, now)
+            self.ledger.answered(account, live.task_id, slots, ends, now)
+
+    def wrong_login(self, live: Live, config: Config) -> Failed | None:
+        """The agent works on another login than the one that was meant."""
+        source = live.reading.key_source
+        if not source or live.account not in config.accounts:
+            return None
+        what = live.coder.wrong_login(source, live.env)
+        if not what:
+            return None
+        return Failed(reason="wrong_account", detail=f"account {live.account}: {what}")
+
+    def ended(self, live: Live, ending: Ending, seconds: float, now: datetime) -> None:
+        """A run is over: what its end says of its account."""
+        account = live.account
+        if seconds > 0:
+            self._typical += (seconds - self._typical) / 8
+        match ending.outcome:
+            case RateLimited(limit=limit):
+                self.ledger.refused(account, limit, self._running()[account], now)
+            case Failed() as failed if failed.is_account:
+                self.ledger.barred(account, now)
+            case _:
+                self.ledger.ended(account, live.task_id)
+
+
+def _has_answer(live: Live) -> bool:
+    """The model has spoken; what stands in its place when it was refused does not count."""
+    reading = live.reading
+    spoke = reading.tool_calls > 0 or reading.turns > 0 or bool(reading.text)
+    return spoke and not reading.reason
