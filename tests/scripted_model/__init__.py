@@ -70,6 +70,8 @@ class ScriptedModel:
         self.script = script
         #: The body of each request that took a step, in order.
         self.requests: list[dict[str, Any]] = []
+        #: What logged each of them in, as its header said it.
+        self.logins: list[str] = []
         #: Set by the first of them.
         self.asked = threading.Event()
         self.closing = threading.Event()
@@ -98,7 +100,7 @@ class ScriptedModel:
             enough = self._lock.wait_for(lambda: len(self.requests) >= requests, seconds)
         assert enough, f"{len(self.requests)} requests came"
 
-    def take(self, body: dict[str, Any]) -> Step:
+    def take(self, body: dict[str, Any], login: str = "") -> Step:
         """The step for a request. A side request (a title, a summary) offers no tools: no step."""
         if not body.get("tools"):
             return Say(text="aside")
@@ -106,6 +108,7 @@ class ScriptedModel:
             step = self.script[min(len(self.requests), len(self.script) - 1)]
             step = step if isinstance(step, Step) else step()
             self.requests.append(body)
+            self.logins.append(login)
             self._lock.notify_all()
         self.asked.set()
         return step
@@ -133,7 +136,8 @@ def _handler(model: ScriptedModel) -> type[BaseHTTPRequestHandler]:
                 self.reply(200 if tokens else 404, {"input_tokens": len(raw) // 4})
                 return
             body = json.loads(raw)
-            self.answer(dialect, body, model.take(body))
+            login = self.headers.get("x-api-key") or self.headers.get("authorization") or ""
+            self.answer(dialect, body, model.take(body, login.removeprefix("Bearer ")))
 
         def answer(self, dialect: Any, body: dict[str, Any], step: Step) -> None:
             match step:

@@ -34,6 +34,7 @@ class Ledger:
     """The gauges of all accounts, by name."""
 
     def __init__(self, home: Path) -> None:
+        self.home = home
         self._path = home / FILE
         self._stamp: tuple[int, int] | None = None
         self._gauges: dict[str, Gauge] = {}

@@ -29,6 +29,11 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "restart": ("restart", "Swap the supervisor for a new one; agents run on."),
     "usage": ("usage", "Show where tokens and money went."),
     "stats": ("stats", "Show how each coder and model did."),
+    "accounts": (
+        "accounts",
+        "Show the accounts, what is left of their limits, and who is on them.",
+    ),
+    "account": ("account", "Add, log in, check, pause or remove an account."),
     "coders": ("coders", "List the coders and whether each can run here."),
     "config": ("config", "Show or change settings."),
     "doctor": ("doctor", "Check what a first run needs, and say how to mend it."),

@@ -10,9 +10,8 @@ from fleet import config, control, taskdir
 from fleet.cli.text import one_line
 from fleet.config import projects
 from fleet.control import Control
-from fleet.errors import BadInput, ConfigError
+from fleet.control.settings import write_settings
 from fleet.queue import without_password
-from fleet.taskdir.atomic import write_atomically
 
 
 @click.group("config")
@@ -49,6 +48,11 @@ def show(raw: bool, as_json: bool) -> None:
     for pattern, price in fleet.config.prices.items():
         figures = ", ".join(f"{name} {value:g}" for name, value in structs.asdict(price).items())
         click.echo(f"\nprice {one_line(pattern)}\n  {figures} (dollars for a million tokens)")
+    for name, account in fleet.config.accounts.items():
+        click.echo(f"\naccount {name}")
+        for key, value in values["accounts"][name].items():
+            if key != "name" and value != "":
+                click.echo(f"  {key:<{width - 2}}{getattr(account, key)}")
     for path, project in fleet.config.projects.items():
         click.echo(f"\nproject {path}")
         lists = {name: getattr(project, name) for name in projects.LISTS}
@@ -74,7 +78,7 @@ def set_(assignments: tuple[str, ...], project: str | None) -> None:
     changes = dict(config.read_assignment(word) for word in assignments)
     fleet.check(changes)
     text = config.read_text(fleet.home.config)
-    _write(fleet, config.changed(text, changes, fleet.home.config))
+    write_settings(fleet, config.changed(text, changes, fleet.home.config))
     for name, value in changes.items():
         shown = str(value)
         click.echo(f"{name} = {without_password(shown) if name == 'queue' else shown}")
@@ -91,20 +95,7 @@ def _set_for_project(fleet: Control, directory: str, assignments: tuple[str, ...
         else:
             changes[name] = value
     path = fleet.home.config
-    _write(fleet, config.with_project(config.read_text(path), directory, changes, path))
+    write_settings(fleet, config.with_project(config.read_text(path), directory, changes, path))
     for name, value in changes.items():
         shown = f"= {value}" if value is not None else "is as for all projects"
         click.echo(f"{name} {shown}  [{directory}]")
-
-
-def _write(fleet: Control, text: str) -> None:
-    """Put a text in the file's place, unless no command could read it afterwards."""
-    path = fleet.home.config
-    try:
-        data = text.encode()
-        config.checked(text, path)
-    except UnicodeEncodeError:
-        raise BadInput("a setting is not valid UTF-8", hint=f"{path} is as it was.") from None
-    except ConfigError as error:
-        raise BadInput(error.message, hint=f"{path} is as it was.") from None
-    write_atomically(path, data)

@@ -11,6 +11,7 @@ from fleet.flags import Flag, Parsed
 from fleet.schemas import Task, named
 from fleet.schemas.budget import NONE
 from fleet.taskdir import tells, worktree_json
+from fleet.taskdir.place import Place
 from fleet.taskdir.policy import Ruled
 
 
@@ -54,6 +55,7 @@ def _place(fleet: Control, task: Task) -> list[tuple[str, str]]:
             ("cwd", place.cwd, place.own_cwd),
             ("coder", place.coder, place.own_coder),
             ("model", place.model, place.own_model),
+            *_accounts(place),
             *_rules(place.ruled),
         )
     ] + rows
@@ -83,6 +85,13 @@ def _budgets(fleet: Control, task: Task) -> list[tuple[str, str]]:
         rows.append(("waits", f"until tomorrow: {spent.title} is spent ({spent.figures});"))
         rows.append(("", spent.way_out))
     return rows
+
+
+def _accounts(place: Place) -> list[tuple[str, str, bool]]:
+    """What it runs on, where it asks for something of its own."""
+    rows = [("account", place.account, True)] if place.account else []
+    chain = ", ".join(map(str, place.fallback))
+    return rows + ([("fallback", chain, place.own_fallback)] if chain else [])
 
 
 def _standing(tree: worktree_json.Worktree) -> str:

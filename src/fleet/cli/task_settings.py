@@ -14,6 +14,7 @@ from fleet.control import Control
 from fleet.errors import BadInput
 from fleet.flags import Flag
 from fleet.schemas import Budget, Limits, LimitWishes, Settings
+from fleet.schemas.account import read_chain
 from fleet.schemas.budget import read_budget
 from fleet.schemas.policy import ISOLATIONS, check_expectation, check_need, check_place
 from fleet.schemas.units import dollars, seconds, size
@@ -21,6 +22,8 @@ from fleet.schemas.units import dollars, seconds, size
 PLACE = (
     Flag("coder", help="The coder to use, instead of the configured one; with --model."),
     Flag("model", help="The model to use, as the coder calls it; with --coder."),
+    Flag("account", help="The account to run on, and no other unless --fallback says so."),
+    Flag("fallback", help="Where to go when there is no room: account:A, model:M, coder:C, none."),
     Flag("cwd", help="The directory to work in, instead of this one."),
     Flag("isolation", help="none, or worktree: in a git worktree and branch of its own."),
 )
@@ -89,6 +92,8 @@ def settings_from(fleet: Control, given: Given) -> Settings:
         cwd=control.checked_directory(last.get("cwd") or _here()),
         coder=coder,
         model=model,
+        account=_account(fleet, last, coder),
+        fallback=_fallback(fleet, last),
         expect=check_expectation(last["expect"]) if "expect" in last else None,
         verify=_lines(given, "verify"),
         pins=_lines(given, "pin"),
@@ -102,7 +107,7 @@ def settings_from(fleet: Control, given: Given) -> Settings:
 
 def shown_settings(settings: Settings) -> Iterator[tuple[str, str]]:
     """What a task asks for itself, for people."""
-    for name in ("cwd", "coder", "model", "isolation", "expect"):
+    for name in ("cwd", "coder", "model", "account", "fallback", "isolation", "expect"):
         if (value := getattr(settings, name)) is not None:
             yield name, value
     for name in ("verify", "pins", "scope", "needs"):
@@ -136,6 +141,26 @@ def _coder(fleet: Control, last: Mapping[str, str]) -> tuple[str | None, str | N
     if model is not None and not model.strip():
         raise BadInput("--model must not be empty")
     return coder, model
+
+
+def _account(fleet: Control, last: Mapping[str, str], coder: str | None) -> str | None:
+    name = last.get("account")
+    if name is None:
+        return None
+    account = fleet.account(name)
+    if coder is not None and coder != account.coder:
+        raise BadInput(f"account {name} is one of {account.coder}, not of {coder}")
+    return name
+
+
+def _fallback(fleet: Control, last: Mapping[str, str]) -> str | None:
+    chain = last.get("fallback")
+    for step in read_chain(chain) if chain is not None else ():
+        if step.kind == "account":
+            fleet.account(step.name)
+        elif step.kind == "coder":
+            fleet.check_coder(step.name)
+    return chain
 
 
 def _lines(given: Given, name: str) -> tuple[str, ...] | None:

@@ -40,7 +40,7 @@ class ClaudeCoder(Coder):
     secret_variable: ClassVar[str] = "CLAUDE_CODE_OAUTH_TOKEN"  # noqa: S105 - a name
     login_file: ClassVar[str] = ".credentials.json"
     login_args: ClassVar[tuple[str, ...]] = ("auth", "login")
-    status_args: ClassVar[tuple[str, ...]] = ("auth", "status")
+    status_args: ClassVar[tuple[str, ...]] = ("auth", "status", "--text")
     passes = ("ANTHROPIC_BASE_URL", "ANTHROPIC_CUSTOM_HEADERS")
     prompt_on_stdin = True
     prints_ending = True

@@ -12,7 +12,7 @@ from fleet.config import Config
 from fleet.errors import BadInput, InvalidTask, NotFound
 from fleet.queue import PREFIX, check_address, open_queue
 from fleet.queue.base import Filter, Queue
-from fleet.schemas import Settings, Task, check_id
+from fleet.schemas import Account, Settings, Task, check_id
 from fleet.taskdir import Home, task_json
 from fleet.taskdir.place import Place, place_of, recorded_settings
 
@@ -81,6 +81,15 @@ class Control:
             raise BadInput(
                 f"there is no coder {name!r}", hint=f"Registered coders: {', '.join(known)}"
             )
+
+    def account(self, name: str) -> Account:
+        """A declared account. Raises NotFound."""
+        account = self.config.accounts.get(name)
+        if account is None:
+            known = ", ".join(self.config.accounts) or "none is declared"
+            hint = f"Known: {known}. See: fleet accounts"
+            raise NotFound(f"there is no account {name!r}", hint=hint)
+        return account
 
     def check(self, changes: Mapping[str, config.Setting]) -> None:
         """Refuse settings that are well-formed and still mean nothing."""

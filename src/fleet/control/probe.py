@@ -15,6 +15,7 @@ from msgspec import Struct
 #: No CLI takes longer to say its version, unless it hangs.
 PATIENCE = 5.0
 _LONGEST = 200
+_LINES = 50
 
 
 class Answer(Struct, frozen=True):
@@ -22,21 +23,31 @@ class Answer(Struct, frozen=True):
 
     version: str = ""
     problem: str = ""
+    #: What it printed, line by line.
+    lines: tuple[str, ...] = ()
 
 
 def versions(
     commands: Mapping[str, Sequence[str]], patience: float = PATIENCE
 ) -> dict[str, Answer]:
     """The answer of each command by its name."""
+    return asked({name: (argv, os.environ) for name, argv in commands.items()}, patience)
+
+
+def asked(
+    commands: Mapping[str, tuple[Sequence[str], Mapping[str, str]]], patience: float = PATIENCE
+) -> dict[str, Answer]:
+    """The answer of each command, run in its own environment."""
     with ThreadPoolExecutor(max_workers=8) as pool:
-        asked = {name: pool.submit(_ask, argv, patience) for name, argv in commands.items()}
-        return {name: answer.result() for name, answer in asked.items()}
+        found = {name: pool.submit(_ask, *each, patience) for name, each in commands.items()}
+        return {name: answer.result() for name, answer in found.items()}
 
 
-def _ask(argv: Sequence[str], patience: float) -> Answer:
+def _ask(argv: Sequence[str], env: Mapping[str, str], patience: float) -> Answer:
     try:
         process = subprocess.Popen(
             argv,
+            env=env,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -52,8 +63,10 @@ def _ask(argv: Sequence[str], patience: float) -> Answer:
         finally:
             with suppress(ProcessLookupError, PermissionError):
                 os.killpg(process.pid, signal.SIGKILL)
-    first = out.decode(errors="replace").strip().partition("\n")[0][:_LONGEST]
+    said = [line for line in out.decode(errors="replace").splitlines() if line.strip()]
+    first = next((line for line in said if not line.startswith("WARNING")), "")[:_LONGEST]
     if process.returncode:
         ending = f"ended with {process.returncode} when asked for its version"
-        return Answer(problem=f"{ending}: {first}" if first else ending)
-    return Answer(version=first)
+        problem = f"{ending}: {first}" if first else ending
+        return Answer(problem=problem, lines=tuple(said[:_LINES]))
+    return Answer(version=first, lines=tuple(said[:_LINES]))

@@ -217,6 +217,7 @@ def launch(
     if isinstance(words, Unfit):
         return words
     argv, prompt = words
+    move(ready.session)  # before its length is taken: what is in it by now was told before
     spec = Spec(
         id=run_id(lease),
         argv=argv,
@@ -234,7 +235,6 @@ def launch(
         policy=ready.policy,
         base=ready.base,
     )
-    move(ready.session)
     run = new_run(task_dir, spec, prompt)
     tells.give(task_dir, ready.told, run.number)
     _point_to(task_dir / "log.stderr", run)

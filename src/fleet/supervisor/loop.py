@@ -305,6 +305,7 @@ class Supervisor:
             shortage=self.work.shortage,
             cooling=resting(self.work.seating.ledger.gauges, self.config, utc()),
             budgets=self.work.meter.purses,
+            on_account=self.work.on_accounts(),
             lost_log_lines=self.log.lost,
         )
         if snapshot != self._published and write_snapshot(self.home, snapshot):

@@ -30,6 +30,8 @@ class Snapshot(Struct, frozen=True, kw_only=True):
     cooling: dict[str, datetime] = field(default_factory=dict[str, datetime])
     #: The budgets of the day that are in force, and how they stand.
     budgets: tuple[Purse, ...] = ()
+    #: The tasks that run on each account.
+    on_account: dict[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     lost_log_lines: int = 0
 
 

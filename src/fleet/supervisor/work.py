@@ -235,6 +235,13 @@ class Work:
         running = [live.account for live in self.runs if live.over is None]
         return Counter([*running, *(task.ready.account.name for task in self.preparing)])
 
+    def on_accounts(self) -> dict[str, tuple[str, ...]]:
+        """The tasks that run on each account."""
+        found: dict[str, tuple[str, ...]] = {}
+        for live in self.runs:
+            found[live.account] = (*found.get(live.account, ()), live.task_id)
+        return found
+
     def waits_for_person(self, task: Task) -> str:
         """What keeps the task from running, if that is all up to a person; empty otherwise."""
         if self.meter.waits(task):

@@ -24,6 +24,7 @@ class Place(Struct, frozen=True, kw_only=True):
     own_cwd: bool
     own_coder: bool
     own_model: bool
+    own_fallback: bool
     ruled: Ruled
 
 
@@ -59,6 +60,7 @@ def place_of(home: Home, config: Config, task: Task, *, coder: str | None = None
         own_cwd=own.cwd is not None,
         own_coder=own.coder is not None,
         own_model=own.model is not None,
+        own_fallback=own.fallback is not None,
         ruled=policy_of(config, own, cwd),
     )
 

@@ -1,0 +1,207 @@
+"""Accounts for people: what is known of each, and adding, checking, opening and closing them."""
+
+import os
+import re
+import shutil
+from collections.abc import Mapping
+from datetime import datetime
+from pathlib import Path
+
+from msgspec import Struct
+
+from fleet import coders, config
+from fleet.accounts import login, seats
+from fleet.accounts.ledger import Ledger
+from fleet.accounts.login import AccountTrouble
+from fleet.accounts.overview import rest
+from fleet.accounts.pace import bound
+from fleet.accounts.windows import open_window
+from fleet.config.accounts import name_problem, problem
+from fleet.control import Control
+from fleet.control.probe import Answer, asked
+from fleet.control.settings import write_settings
+from fleet.errors import BadInput
+from fleet.schemas import Account, Window
+from fleet.supervisor.sole import supervisor_of
+from fleet.supervisor.state import read_snapshot
+
+#: Of all that a CLI prints, what is about the login.
+_ABOUT_LOGIN = re.compile(r"logged in|login method|api key|token", re.IGNORECASE)
+#: Where an account's state is, if nobody says otherwise.
+FOLDER = "accounts"
+
+
+class AccountNow(Struct, frozen=True, kw_only=True):
+    """An account as it stands."""
+
+    account: Account
+    #: Nobody declared it: it is the user's own login.
+    own: bool = False
+    windows: tuple[Window, ...] = ()
+    #: Why it gets no new work, and until when; empty: it does.
+    shut: str = ""
+    until: datetime | None = None
+    #: How many agents it may have at once for now; None: as many as its own limit says.
+    pace: int | None = None
+    #: It is not known yet whether it works again after a wait.
+    unproven: bool = False
+    #: Tasks that run on it now.
+    tasks: tuple[str, ...] = ()
+
+
+def accounts_now(fleet: Control, now: datetime) -> list[AccountNow]:
+    """Every account, declared ones first, then the logins that have been used."""
+    gauges = Ledger(fleet.home.path).gauges
+    snapshot = read_snapshot(fleet.home) if supervisor_of(fleet.home) else None
+    tasks = snapshot.on_account if snapshot else {}
+    declared = fleet.config.accounts
+    theirs = {account.coder for account in declared.values()}
+    used = [*gauges, *tasks, fleet.config.coder]
+    own = [name for name in dict.fromkeys(used) if name not in declared and name not in theirs]
+    known = coders.names(fleet.home.path)
+    everyone = [
+        *declared.values(),
+        *(seats.own_login(name, fleet.config) for name in own if name in known),
+    ]
+    ledger = Ledger(fleet.home.path)
+    return [_now(account, ledger, tasks.get(account.name, ()), now) for account in everyone]
+
+
+def _now(account: Account, ledger: Ledger, tasks: tuple[str, ...], now: datetime) -> AccountNow:
+    gauge = ledger.gauge(account.name)
+    shut = rest(account, gauge, now)
+    trouble = "" if account.is_own else _trouble(account, ledger.home)
+    return AccountNow(
+        account=account,
+        own=account.is_own,
+        windows=tuple(each for each in gauge.windows.values() if open_window(each, now)),
+        shut=trouble or (shut.why if shut else ""),
+        until=shut.until if shut and not shut.person and not trouble else None,
+        pace=bound(gauge.pace, now),
+        unproven=gauge.pace.unproven,
+        tasks=tasks,
+    )
+
+
+def _trouble(account: Account, home: Path) -> str:
+    try:
+        kind = coders.find(account.coder, home)
+    except BadInput as error:
+        return error.message
+    return login.trouble(account, kind, os.environ)
+
+
+def add(fleet: Control, name: str, settings: Mapping[str, str | int | None]) -> Account:
+    """Declare an account; its directory is made if it is not there. Raises BadInput."""
+    if wrong := name_problem(name):
+        raise BadInput(wrong)
+    if name in fleet.config.accounts:
+        raise BadInput(
+            f"there is an account {name!r} already",
+            hint=f"Change it in {fleet.home.config}, or: fleet account remove {name}",
+        )
+    coder = str(settings["coder"])
+    fleet.check_coder(coder)
+    if name in coders.names(fleet.home.path) and name != coder:
+        raise BadInput(f"{name!r} is another coder's name", hint="Call the account something else.")
+    kind = coders.find(coder, fleet.home.path)
+    given = {key: value for key, value in settings.items() if value is not None}
+    directory = fleet.home.path / FOLDER / name
+    made = kind.state_variable and "directory" not in given
+    if made:
+        given["directory"] = str(directory)
+    for key, value in given.items():
+        if wrong := problem(key, value):
+            raise BadInput(f"--{_FLAGS.get(key, key)} {wrong}")
+    text = config.with_account(config.read_text(fleet.home.config), name, given, fleet.home.config)
+    fresh = write_settings(fleet, text)
+    if "directory" in given:
+        Path(str(given["directory"])).mkdir(mode=0o700, parents=True, exist_ok=True)
+    return fresh.accounts[name]
+
+
+#: What the command line calls a key, where it is not the key itself.
+_FLAGS: Mapping[str, str] = {"directory": "dir", "max_concurrent": "max", "stop_at": "stop-at"}
+
+
+def switch(fleet: Control, name: str, *, enabled: bool) -> bool:
+    """Pause an account, or give it work again. False: it was so already.
+
+    Whoever opens one by hand knows better than what was told of its limits: that is forgotten.
+    """
+    ledger = Ledger(fleet.home.path)
+    if name not in fleet.config.accounts and name in ledger.gauges and enabled:
+        return ledger.forget(name)  # the user's own login
+    account = fleet.account(name)
+    forgot = ledger.forget(name) if enabled else False
+    if account.enabled == enabled:
+        return forgot
+    text = config.read_text(fleet.home.config)
+    write_settings(fleet, config.with_account(text, name, {"enabled": enabled}, fleet.home.config))
+    return True
+
+
+def remove(fleet: Control, name: str) -> Account:
+    """Forget an account. Its directory, with its login, stays."""
+    account = fleet.account(name)
+    text = config.read_text(fleet.home.config)
+    write_settings(fleet, config.with_account(text, name, None, fleet.home.config))
+    Ledger(fleet.home.path).forget(name)
+    return account
+
+
+class Checked(Struct, frozen=True, kw_only=True):
+    """What is known of an account's login, at no cost."""
+
+    name: str
+    coder: str
+    #: Why it cannot be used; empty if nothing speaks against it.
+    problem: str = ""
+    #: What its CLI says of the login.
+    said: str = ""
+
+
+def check(fleet: Control, names: tuple[str, ...]) -> list[Checked]:
+    """Look at accounts without spending a token: files, secrets, and the CLI's own word."""
+    everyone = list(fleet.config.accounts.values()) or [
+        seats.own_login(fleet.config.coder, fleet.config)
+    ]
+    chosen = [fleet.account(name) for name in names] if names else everyone
+    found = {account.name: _trouble(account, fleet.home.path) for account in chosen}
+    asks: dict[str, tuple[list[str], Mapping[str, str]]] = {}
+    for account in chosen:
+        kind = coders.find(account.coder, fleet.home.path)
+        program = shutil.which(kind.program or account.coder)
+        if found[account.name]:
+            continue
+        if program is None:
+            found[account.name] = f"{kind.program or account.coder} is not on PATH"
+        elif kind.status_args:
+            try:
+                env = environment(account, fleet.home.path)
+            except AccountTrouble as error:
+                found[account.name] = error.message
+                continue
+            asks[account.name] = ([program, *kind.status_args], env)
+    answers = asked(asks)
+    return [_checked(account, found[account.name], answers.get(account.name)) for account in chosen]
+
+
+def _checked(account: Account, problem: str, answer: Answer | None) -> Checked:
+    said = next(filter(_ABOUT_LOGIN.search, answer.lines if answer else ()), "")
+    # A key in a variable is no login that every CLI would know of.
+    if not problem and answer is not None and answer.problem and not account.secret:
+        problem, said = said or answer.problem, ""
+        if not account.is_own:
+            problem += f" Log in: fleet account login {account.name}"
+    elif account.secret and not problem:
+        said = f"its secret is there ({account.secret.partition(':')[0]})"
+    return Checked(name=account.name, coder=account.coder, problem=problem, said=said)
+
+
+def environment(account: Account, home: Path) -> dict[str, str]:
+    """A person's environment with this account's login in the place of their own."""
+    kind = coders.find(account.coder, home)
+    given = login.variables(account, kind, os.environ)
+    own = {name: value for name, value in os.environ.items() if name not in kind.credentials}
+    return {**(own if given else os.environ), **given}

@@ -1,0 +1,20 @@
+"""Writes runtime.toml, whole or not at all, and only if every command can read it afterwards."""
+
+from fleet import config
+from fleet.control import Control
+from fleet.errors import BadInput, ConfigError
+from fleet.taskdir.atomic import write_atomically
+
+
+def write_settings(fleet: Control, text: str) -> config.Config:
+    """Put a text in the file's place; the settings that it gives. Raises BadInput."""
+    path = fleet.home.config
+    try:
+        data = text.encode()
+        fresh = config.checked(text, path)
+    except UnicodeEncodeError:
+        raise BadInput("a setting is not valid UTF-8", hint=f"{path} is as it was.") from None
+    except ConfigError as error:
+        raise BadInput(error.message, hint=f"{path} is as it was.") from None
+    write_atomically(path, data)
+    return fresh
