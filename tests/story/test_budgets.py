@@ -102,7 +102,7 @@ def test_a_spent_account_gets_no_work_and_the_next_one_does(scene):
     second = scene.add(WORK)
     waits = scene.until(lambda: (task := scene.task(second)).not_before and task)
     assert tomorrow() <= waits.not_before < tomorrow() + timedelta(minutes=10)
-    assert "account first: ~$6.00 of $5" in scene.fleet("status").stdout
+    scene.until(lambda: "account first: ~$6.00 of $5" in scene.fleet("status").stdout)
     accounts(f'[accounts.first]\n{key}day_budget = "$5"\n[accounts.spare]\n{key}')
     scene.until_status(second, "closed")
     assert receipt_json.read(scene.run(first)).account == "first"

@@ -40,7 +40,6 @@ def put(home, found):
     folder.mkdir(parents=True, exist_ok=True)
     run = new_run(folder, Spec(argv=("x",), cwd="/"))
     receipt_json.write(run, found)
-    (folder / "events.jsonl").touch()
     return run
 
 
@@ -118,8 +117,7 @@ def test_old_tasks_are_not_read_to_begin_a_day(home, monkeypatch):
     old = NOW - timedelta(days=9)
     for number in range(5):
         put(home, receipt(f"fleet-{number}", began=old))
-        for file in home.task(f"fleet-{number}").iterdir():
-            os.utime(file, (old.timestamp(), old.timestamp()))
+        os.utime(home.task(f"fleet-{number}") / "runs", (old.timestamp(), old.timestamp()))
     put(home, receipt("fleet-new"))
     read = []
     monkeypatch.setattr(receipt_json, "read", lambda run: read.append(run.task_dir.name))
@@ -136,7 +134,6 @@ def test_a_run_without_a_receipt_counts_by_its_ending(home):
         progress=False, at=NOW, tokens=70, cost_usd=0.5,
     )  # fmt: skip
     write_ending(run, ending)
-    (folder / "events.jsonl").touch()
     assert spent(home) == Spend(runs=1, tokens=70, usd=0.5)
 
 

@@ -160,7 +160,6 @@ def test_budgets_are_shown_against_use(home):
     place.config.write_text(f'{text}\n[projects."/srv/app"]\nday_budget = "200 tokens"\n')
     assert "$0.00 of $20 (0 %)" in CliRunner().invoke(usage, []).output
     add(receipt(cost=5.0))
-    (place.task("fleet-a") / "events.jsonl").touch()
     shown = CliRunner().invoke(usage, []).output
     assert "$5.00 of $20 (25 %)" in shown
     assert "300 of 200 tokens (150 %): spent, to go on today: fleet config set --project" in shown

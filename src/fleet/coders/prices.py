@@ -27,7 +27,7 @@ def _plain(input: float, output: float, cache_read: float) -> Price:  # noqa: A0
 
 #: The first pattern that fits counts, so what is more special comes first.
 TABLE: tuple[tuple[str, Price], ...] = (
-    ("claude-3-haiku*", _anthropic(0.25, 1.25)),
+    ("claude-3-haiku*", Price(input=0.25, output=1.25, cache_read=0.03, cache_write=0.30)),
     ("claude-3-5-haiku*", _anthropic(0.80, 4.0)),
     ("claude-haiku*", _anthropic(1.0, 5.0)),
     ("haiku*", _anthropic(1.0, 5.0)),

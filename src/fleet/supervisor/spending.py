@@ -30,8 +30,6 @@ KEPT = 40
 _LARGEST = 64 << 20
 #: Files of a day's runs may bear times of before it began, if the clock was set.
 _SLACK = timedelta(hours=36)
-#: Whatever happens to a run is written to one of these.
-_SIGNS = ("events.jsonl", "log.jsonl")
 _FLAGS = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
 
 
@@ -164,8 +162,8 @@ def entry_of(receipt: Receipt) -> Entry:
 
 
 def _from_receipts(home: Home, day: str) -> Iterator[Entry]:
-    """Every run that began on a day, by its receipt. Tasks without a sign of life since then cost
-    two looks each.
+    """Every run that began on a day, by its receipt. A task that had none made since then costs
+    one look.
     """
     since = (datetime.combine(date.fromisoformat(day), time.min) - _SLACK).timestamp()
     try:
@@ -173,7 +171,7 @@ def _from_receipts(home: Home, day: str) -> Iterator[Entry]:
     except FileNotFoundError:
         return
     for task in tasks:
-        if not any(_touched(f"{task.path}/{name}", since) for name in _SIGNS):
+        if not _touched(f"{task.path}/runs", since):
             continue
         for run in newest_first(Path(task.path)):
             if _touched(str(run.path), since):
