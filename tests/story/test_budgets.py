@@ -86,6 +86,18 @@ def test_a_spent_project_waits_for_midnight_and_others_go_on(scene, tmp_path):
     assert len(scene.runs(mine)) == 1
 
 
+def test_nobody_waits_until_midnight_to_be_idle(scene):
+    """`--until-idle` ends, and says what the tasks that are left wait for."""
+    first = scene.add(f"{spends(6)} {WORK}", title="first")
+    second = scene.add(WORK, title="second")
+    scene.configure(max_concurrent=1)
+    scene.fleet("config", "set", "--project", str(scene.project), "day_budget=$5")
+    assert scene.supervise("--until-idle").wait(30) == 0
+    assert (scene.status(second), scene.runs(second)) == ("open", [])
+    assert len(scene.runs(first)) == 1
+    assert "a budget is spent" in scene.log("idle")[-1]["text"]
+
+
 def test_a_spent_account_gets_no_work_and_the_next_one_does(scene):
     """Its tasks go to another login of the coder; where there is none they wait for the day."""
     key = 'coder = "actor"\nsecret = "env:HOME"\nvariable = "ACTOR_KEY"\n'

@@ -10,12 +10,15 @@ from hypothesis import strategies as some
 from msgspec import structs
 
 from fleet import config
+from fleet.coders import make
 from fleet.config import Config, Project
 from fleet.errors import BadInput, ConfigError
-from fleet.schemas import Account, Blocked, Budget, Released, Settings, Spend
+from fleet.schemas import Account, Blocked, Budget, LimitExceeded, Released, Settings, Spend
 from fleet.schemas.budget import read_budget, shown_tokens, spend_of
 from fleet.supervisor import budgets
 from fleet.supervisor.budgets import Payer, Purse
+from fleet.supervisor.history import Ending
+from fleet.supervisor.sequel import session_to_carry_on, told
 from fleet.supervisor.settle import Facts, decide
 from fleet.taskdir.policy import policy_of
 from fleet.taskdir.said import Said
@@ -153,6 +156,17 @@ def test_the_way_out_of_a_spent_budget_leads_out(dollars, times):
     way = budgets.of_task("fleet-a", Budget(usd=dollars), spent).way_out
     larger = read_budget(way.partition("'")[2].rstrip("'").replace(",", ""))
     assert not budgets.of_task("fleet-a", larger, spent).reached
+
+
+@pytest.mark.parametrize("limit", ["day_budget", "project_budget", "account_budget"])
+def test_a_session_that_a_day_cut_off_goes_on_and_is_not_scolded(limit):
+    """As often as days end; its agent is told why, and not to do it in smaller steps."""
+    last = Ending(
+        outcome=LimitExceeded(limit=limit), settlement=Released(), counts=False, why="spent",
+        progress=False, at=NOW, coder="claude", session_id="s1", tool_calls=3, resumed=True,
+    )  # fmt: skip
+    assert session_to_carry_on(last, make("claude")) == "s1"
+    assert told(last) == "spent"
 
 
 def test_what_nobody_knows_is_said_beside_a_dollar_budget_only():

@@ -4,7 +4,7 @@ import os
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as some
 
 from fleet import taskdir
@@ -171,6 +171,7 @@ def test_days_are_kept_by_their_names_and_not_by_the_clock(home):
     assert names[-1] == "2026-02-17"
 
 
+@settings(max_examples=30, deadline=None)
 @given(some.lists(some.tuples(some.integers(1, 4), some.sampled_from([-1, 0, 1])), max_size=30))
 def test_however_the_clock_jumps_each_run_is_in_one_day(tmp_path_factory, payments):
     """Over midnight and back: no day holds what began on another, and none is lost."""
