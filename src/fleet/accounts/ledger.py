@@ -8,15 +8,14 @@ import contextlib
 import fcntl
 import os
 from collections.abc import Callable, Generator
-from datetime import datetime, timedelta
+from datetime import datetime
 from pathlib import Path
 from typing import Annotated
 
 import msgspec
-from msgspec import structs
 
-from fleet.accounts import pace, windows
-from fleet.accounts.scheduler import EMPTY, Gauge
+from fleet.accounts import gauge
+from fleet.accounts.gauge import EMPTY, Gauge
 from fleet.errors import InvalidTask
 from fleet.schemas.stream import RateLimit
 from fleet.taskdir.atomic import write_atomically
@@ -24,8 +23,6 @@ from fleet.taskdir.plain import read_plain
 
 FILE = "accounts.json"
 _LARGEST = 1 << 20
-#: A login or a bill that was refused is tried again after this long, if nobody opens it before.
-_REFUSED = timedelta(minutes=5)
 
 _Gauges = dict[Annotated[str, msgspec.Meta(max_length=100)], Gauge]
 
@@ -50,69 +47,30 @@ class Ledger:
     # What runs tell.
 
     def told(self, account: str, limit: RateLimit, running: int, now: datetime) -> None:
-        """A stream told of a limit."""
-
-        def after(gauge: Gauge) -> Gauge:
-            if limit.kind in windows.PASSING:
-                return structs.replace(gauge, pace=pace.pressed(gauge.pace, running, now))
-            if limit.status == "rejected" and limit.resets_at is None:
-                return gauge  # another window may tell until when: how the run ends says which
-            known = dict(windows.noted(gauge.windows, limit, now))
-            return structs.replace(gauge, windows=known)
-
-        self._change(account, after, durable=False)
+        """The stream of a run that goes on told of a limit."""
+        self._change(account, lambda it: gauge.told(it, limit, running, now), durable=False)
 
     def refused(self, account: str, limit: RateLimit, running: int, now: datetime) -> None:
         """A run ended since the vendor would not go on."""
-
-        def after(gauge: Gauge) -> Gauge:
-            if limit.kind in windows.PASSING:
-                wait = _wait(limit.resets_at, now)
-                slower = pace.refused(gauge.pace, running, wait, now)
-                return structs.replace(gauge, pace=slower)
-            rejected = structs.replace(limit, status="rejected")
-            known = dict(windows.noted(gauge.windows, rejected, now))
-            ends = windows.end_of(known[limit.kind])
-            return structs.replace(gauge, windows=known, pace=pace.shut(gauge.pace, ends))
-
-        self._change(account, after)
+        self._change(account, lambda it: gauge.refused(it, limit, running, now))
 
     def barred(self, account: str, now: datetime) -> None:
-        """Its login or its bill was refused: nobody else need find out right now."""
-        self._change(
-            account,
-            lambda gauge: structs.replace(
-                gauge, pace=structs.replace(pace.shut(gauge.pace, now), until=now + _REFUSED)
-            ),
-        )
+        """Its login or its bill was refused."""
+        self._change(account, lambda it: gauge.barred(it, now))
 
     def begun(self, account: str, task_id: str, *, proving: bool) -> None:
-        self._change(
-            account,
-            lambda gauge: structs.replace(
-                gauge, pace=pace.begun(gauge.pace, task_id, proving=proving)
-            ),
-        )
+        """A run was started on it."""
+        self._change(account, lambda it: gauge.begun(it, task_id, proving=proving))
 
     def answered(
         self, account: str, task_id: str, slots: int, login_ends: datetime | None, now: datetime
     ) -> None:
         """A run has an answer of its model; `login_ends` is that of the login it had it with."""
-
-        def after(gauge: Gauge) -> Gauge:
-            proved = gauge.pace.probe == task_id and login_ends is not None
-            return structs.replace(
-                gauge,
-                pace=pace.answered(gauge.pace, task_id, slots, now),
-                proven_login=login_ends if proved else gauge.proven_login,
-            )
-
-        self._change(account, after)
+        self._change(account, lambda it: gauge.answered(it, task_id, slots, login_ends, now))
 
     def ended(self, account: str, task_id: str) -> None:
-        self._change(
-            account, lambda gauge: structs.replace(gauge, pace=pace.ended(gauge.pace, task_id))
-        )
+        """A run is over, and not for a limit."""
+        self._change(account, lambda it: gauge.ended(it, task_id))
 
     # What people want.
 
@@ -130,7 +88,7 @@ class Ledger:
             return  # nearly always: no lock, no write
         with self._locked():
             fresh = {**self.gauges, account: after(self.gauge(account))}
-            self._gauges = {name: gauge for name, gauge in fresh.items() if gauge != EMPTY}
+            self._gauges = {name: each for name, each in fresh.items() if each != EMPTY}
             data = msgspec.json.encode(self._gauges)
             write_atomically(self._path, data, durable=durable)
             self._stamp = self._stamped()
@@ -162,10 +120,3 @@ class Ledger:
         except FileNotFoundError:
             return (0, 0)
         return (about.st_mtime_ns, about.st_ino)
-
-
-def _wait(until: datetime | None, now: datetime) -> timedelta | None:
-    """How long a refusal lasts, if it says and if that can be."""
-    if until is None or until.tzinfo is None or not now < until <= now + windows.LONGEST:
-        return None
-    return until - now

@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from datetime import datetime
 
 from fleet.accounts import seats
-from fleet.accounts.scheduler import Gauge, Seat, Shut, Standing, closed
+from fleet.accounts.gauge import Gauge
+from fleet.accounts.scheduler import Seat, Shut, Standing, closed
 from fleet.config import Config
 from fleet.schemas import Account
 

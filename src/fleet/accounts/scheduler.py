@@ -8,32 +8,25 @@ its weight.
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 
-from msgspec import Struct, field
+from msgspec import Struct
 
-from fleet.accounts.pace import FREE, Pace, bound
+from fleet.accounts.gauge import EMPTY, Gauge
+from fleet.accounts.pace import bound
 from fleet.accounts.windows import end_of, headroom, shut_by
-from fleet.schemas.account import Account, Moment, Window
+from fleet.schemas.account import Account
 
 #: A task waits so long for another that tries the account for all.
 _PROBING = timedelta(seconds=5)
 #: How long a task waits for an account that only a person can open.
 _FOR_A_PERSON = timedelta(minutes=1)
+#: Those who wait for the same moment come back so far apart, for each of them and at most.
+_SPREAD, _WIDEST = timedelta(seconds=2), timedelta(minutes=5)
+#: A task that waits for a busy account looks again after a share of what a run takes, in seconds.
+_SHARE, _SOONEST, _LATEST = 1 / 8, 1.0, 120.0
 #: Where one runs is preferred: as if it had so much more room.
 _AT_HOME = 4.0
 #: No account is so full that its weight says nothing.
 _LEAST_ROOM = 0.01
-
-
-class Gauge(Struct, frozen=True, kw_only=True):
-    """What is known of an account."""
-
-    windows: dict[str, Window] = field(default_factory=dict[str, Window])
-    pace: Pace = FREE
-    #: The end of the login that is known to work all the same.
-    proven_login: Moment | None = None
-
-
-EMPTY = Gauge()
 
 
 class Seat(Struct, frozen=True, kw_only=True):
@@ -100,7 +93,7 @@ def choose(
     now: datetime,
     *,
     at_home: str = "",
-    patience: timedelta = _PROBING,
+    pause: timedelta = _PROBING,
 ) -> Go | Wait:
     """The seat for a task. `at_home` is the account that holds its session."""
     shut: list[Shut] = []
@@ -109,7 +102,7 @@ def choose(
         for seat in stage:
             name = seat.account.name
             found = closed(
-                seat, gauges.get(name, EMPTY), standings.get(name, Standing()), now, patience
+                seat, gauges.get(name, EMPTY), standings.get(name, Standing()), now, pause
             )
             if found is None:
                 free.append(seat)
@@ -128,8 +121,27 @@ def choose(
     )
 
 
+def patience(typical: float) -> timedelta:
+    """How long a task waits for a busy account, by the seconds that a run takes."""
+    return timedelta(seconds=min(max(typical * _SHARE, _SOONEST), _LATEST))
+
+
+def back(wait: Wait, waiting: int, dice: float, now: datetime) -> datetime:
+    """When a task comes back that has to wait, as the so-manieth of those who wait for the same.
+
+    The first tries it for all; the more there are, the further they come apart. `dice` is between
+    0 and 1.
+    """
+    if wait.busy:
+        pause = (wait.until - now) * min(1 + waiting / 4, 16)
+        return now + min(pause, timedelta(seconds=_LATEST)) * (0.5 + dice)
+    if waiting <= 1:
+        return wait.until + _SPREAD * dice
+    return wait.until + _SPREAD + min(_SPREAD * waiting, _WIDEST) * dice
+
+
 def closed(
-    seat: Seat, gauge: Gauge, standing: Standing, now: datetime, patience: timedelta = _PROBING
+    seat: Seat, gauge: Gauge, standing: Standing, now: datetime, pause: timedelta = _PROBING
 ) -> Shut | None:
     """Why a seat is not free; None: it is."""
     account, pace = seat.account, gauge.pace
@@ -153,7 +165,7 @@ def closed(
         most = min(most, raised)
     if standing.running >= most and not (pace.unproven and standing.running == 0):
         text = f"{name} has {standing.running} agents at work"
-        return Shut(account=name, until=now + patience, why=text, busy=True)
+        return Shut(account=name, until=now + pause, why=text, busy=True)
     return None
 
 

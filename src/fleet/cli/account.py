@@ -105,7 +105,7 @@ def check(names: tuple[str, ...], as_json: bool) -> int:
 def pause(name: str) -> None:
     """Give an account no new work; what runs on it goes on."""
     fleet = control.opened()
-    changed = accounts.switch(fleet, name, enabled=False)
+    changed = accounts.pause(fleet, name)
     click.echo(f"{name} gets no new work." if changed else f"{name} was paused already.")
 
 
@@ -113,9 +113,11 @@ def pause(name: str) -> None:
 @click.argument("name")
 def resume(name: str) -> None:
     """Give an account work again, whatever was known of its limits."""
-    fleet = control.opened()
-    changed = accounts.switch(fleet, name, enabled=True)
-    click.echo(f"{name} gets work again." if changed else f"{name} was open already.")
+    woken = accounts.resume(control.opened(), name)
+    if woken is None:
+        click.echo(f"{name} was open already.")
+    else:
+        click.echo(f"{name} gets work again; {len(woken)} tasks waited for it.")
 
 
 @command.command("remove")

@@ -20,8 +20,9 @@ from fleet.config.accounts import name_problem, problem
 from fleet.control import Control
 from fleet.control.probe import Answer, asked
 from fleet.control.settings import write_settings
+from fleet.control.steering import wake
 from fleet.errors import BadInput
-from fleet.schemas import Account, Window
+from fleet.schemas import Account, Task, Window
 from fleet.supervisor.sole import supervisor_of
 from fleet.supervisor.state import read_snapshot
 
@@ -124,21 +125,38 @@ def add(fleet: Control, name: str, settings: Mapping[str, str | int | None]) -> 
 _FLAGS: Mapping[str, str] = {"directory": "dir", "max_concurrent": "max", "stop_at": "stop-at"}
 
 
-def switch(fleet: Control, name: str, *, enabled: bool) -> bool:
-    """Pause an account, or give it work again. False: it was so already.
+def pause(fleet: Control, name: str) -> bool:
+    """Give an account no new work. False: it had none already."""
+    if not fleet.account(name).enabled:
+        return False
+    _set(fleet, name, enabled=False)
+    return True
+
+
+def resume(fleet: Control, name: str) -> list[Task] | None:
+    """Give an account work again; the tasks that waited and do no more. None: it was open.
 
     Whoever opens one by hand knows better than what was told of its limits: that is forgotten.
     """
     ledger = Ledger(fleet.home.path)
-    if name not in fleet.config.accounts and name in ledger.gauges and enabled:
-        return ledger.forget(name)  # the user's own login
-    account = fleet.account(name)
-    forgot = ledger.forget(name) if enabled else False
-    if account.enabled == enabled:
-        return forgot
+    known = name in ledger.gauges
+    # The user's own login is an account too, and may have met a limit.
+    account = seats.own_login(name, fleet.config) if _is_own(fleet, name) else fleet.account(name)
+    if account.enabled and not known:
+        return None
+    ledger.forget(name)
+    if not account.enabled:
+        _set(fleet, name, enabled=True)
+    return wake(fleet, account.coder)
+
+
+def _is_own(fleet: Control, name: str) -> bool:
+    return name not in fleet.config.accounts and name in coders.names(fleet.home.path)
+
+
+def _set(fleet: Control, name: str, *, enabled: bool) -> None:
     text = config.read_text(fleet.home.config)
     write_settings(fleet, config.with_account(text, name, {"enabled": enabled}, fleet.home.config))
-    return True
 
 
 def remove(fleet: Control, name: str) -> Account:

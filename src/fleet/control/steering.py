@@ -56,11 +56,16 @@ def _check_budget(fleet: Control, task: Task, budget: Budget | None) -> None:
 
 def give_work(fleet: Control, coder: str, *, env: Mapping[str, str] = os.environ) -> list[Task]:
     """Close a coder's breaker by hand; the tasks that had to wait for it and do no more."""
-    fleet.check_coder(coder.partition("/")[0])
+    fleet.check_coder(coder.partition("/")[0].partition("@")[0])
     if not Breaker(fleet.home.path).reset(coder):
         raise Refused(f"{coder} is not held: it gets work", hint="See who is: fleet status")
+    return wake(fleet, coder.partition("/")[0].partition("@")[0], env=env)
+
+
+def wake(fleet: Control, coder: str, *, env: Mapping[str, str] = os.environ) -> list[Task]:
+    """Let the tasks be claimed at once that had to wait for a coder."""
     waiting = [task for task in fleet.queue.find(Filter(statuses=("open",))) if task.not_before]
-    mine = [task for task in waiting if _waits_for(fleet, task, coder.partition("/")[0])]
+    mine = [task for task in waiting if _waits_for(fleet, task, coder)]
     return [reopen_task(fleet, task, by=actor(env)) for task in mine]
 
 

@@ -4,14 +4,14 @@ import random
 from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from datetime import datetime, timedelta
+from datetime import datetime
 
 from msgspec import structs
 
 from fleet import coders
 from fleet.accounts import login, seats
 from fleet.accounts.ledger import Ledger
-from fleet.accounts.scheduler import Go, Seat, Standing, Wait, choose
+from fleet.accounts.scheduler import Go, Seat, Standing, Wait, back, choose, patience
 from fleet.accounts.seats import Stages
 from fleet.coders.base import Coder
 from fleet.config import Config
@@ -24,12 +24,6 @@ from fleet.supervisor.live import Live
 from fleet.supervisor.log import Log
 from fleet.taskdir import Home
 from fleet.taskdir.place import Place
-
-#: Those who wait for the same moment come back within this time of each other, at least and at
-#: most; more of them, further apart.
-_SPREAD, _WIDEST = timedelta(seconds=2), timedelta(minutes=5)
-#: A task that waits for a busy account looks again after a share of what a run takes.
-_SHARE, _SOONEST, _LATEST = 1 / 8, 1.0, 120.0
 
 
 class Seating:
@@ -74,28 +68,17 @@ class Seating:
         stages = self.stages(config, place)
         standings = self._standings(stages, task_id, now)
         at_home = last.account if last is not None else ""
-        patience = timedelta(seconds=self._patience())
         found = choose(
-            stages, self.ledger.gauges, standings, now, at_home=at_home, patience=patience
-        )
+            stages, self.ledger.gauges, standings, now,
+            at_home=at_home, pause=patience(self._typical),
+        )  # fmt: skip
         if isinstance(found, Go):
             return found
         self._turned_away[found.account] += 1
-        return structs.replace(found, until=self._spread(found, now))
-
-    def _patience(self) -> float:
-        return min(max(self._typical * _SHARE, _SOONEST), _LATEST)
-
-    def _spread(self, wait: Wait, now: datetime) -> datetime:
-        """A moment after the end of the wait: the more there are, the further apart."""
-        waiting = self._turned_away[wait.account]
         dice = random.random()  # noqa: S311 - not a secret
-        if wait.busy:
-            pause = (wait.until - now) * min(1 + waiting / 4, 16)
-            return now + min(pause, timedelta(seconds=_LATEST)) * (0.5 + dice)
-        if waiting == 1:
-            return wait.until + _SPREAD * dice  # the first of them tries it for all
-        return wait.until + _SPREAD + min(_SPREAD * waiting, _WIDEST) * dice
+        return structs.replace(
+            found, until=back(found, self._turned_away[found.account], dice, now)
+        )
 
     def _standings(self, stages: Stages, task_id: str, now: datetime) -> dict[str, Standing]:
         running = self._running()

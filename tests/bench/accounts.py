@@ -1,0 +1,97 @@
+"""What several accounts bring, and what a herd does to one after its reset.
+
+python -m tests.bench accounts          the figures
+python -m tests.bench.accounts          the histogram of fifty starts after a reset
+"""
+
+import os
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+from fleet import config
+from fleet.supervisor.history import read_ending
+from tests.bench import Figure
+from tests.simulated_weeks import share_of_ideal
+from tests.story.scene import FAKES, Scene
+from tests.vendor import Login, Vendor
+
+HERD, STEP = 50, 5
+#: Seconds until the reset that all of them wait for; turns a second that the vendor serves then.
+RESET, RATE = 15.0, 5
+
+
+def figures() -> Iterator[Figure]:
+    for accounts in (1, 2, 4):
+        done, share = share_of_ideal(accounts)
+        detail = f"{done} tasks in four windows, on a simulated clock"
+        yield Figure(f"share of what {accounts} accounts could do", share, 0.95, detail=detail)
+    began, burned, refused = herd()
+    most = max(Counter(int(at // STEP) for at in began).values())
+    yield Figure(
+        f"{HERD} tasks after a reset: attempts burned", burned, 0, at_most=True,
+        detail=f"{len(began)} done, {refused} requests refused after the reset",
+    )  # fmt: skip
+    yield Figure(
+        f"{HERD} tasks after a reset: most starts in {STEP} s", most, HERD / 4, at_most=True,
+        detail=f"all begun within {max(began):.0f} s",
+    )  # fmt: skip
+
+
+def herd(tasks: int = HERD) -> tuple[list[float], int, int]:
+    """When each task was first served after the reset, the attempts burned, and refusals."""
+    with tempfile.TemporaryDirectory() as folder, Vendor({}, turns=2, pause=2.0) as vendor:
+        scene = Scene(Path(folder), coder="claude", model="sonnet", max_concurrent=tasks)
+        try:
+            _equip(scene, Path(folder), vendor)
+            reset = time.time() + RESET
+            vendor.logins["one"] = Login(10_000, 3600, until=reset, rate=RATE)
+            names = [scene.add("sonnet", coder="claude") for _ in range(tasks)]
+            supervisor = scene.supervise("--until-idle")
+            supervisor.wait(300)
+            burned = sum(
+                ending.counts
+                for name in names
+                for run in scene.runs(name)[:-1]
+                if (ending := read_ending(run)) is not None
+            )
+        finally:
+            scene.close()
+    began: dict[str, float] = {}
+    for at, _, task, status in vendor.asked:
+        if status == 200:
+            began.setdefault(task, at - reset)
+    refused = sum(status != 200 and at > reset for at, _, _, status in vendor.asked)
+    return sorted(began.values()), burned, refused
+
+
+def _equip(scene: Scene, root: Path, vendor: Vendor) -> None:
+    """One account, whose claude is the light one."""
+    program = root / "bin/claude"
+    program.parent.mkdir()
+    program.write_text(f"#!{sys.executable} -IS\n{(FAKES / 'claude_client.py').read_text()}")
+    program.chmod(0o755)
+    (root / "state").mkdir()
+    account = {"coder": "claude", "directory": str(root / "state"), "secret": "env:TOKEN_ONE"}
+    path = scene.home.config
+    path.write_text(config.with_account(path.read_text(), "one", account, path))
+    scene.env |= {
+        "PATH": f"{program.parent}:{os.environ['PATH']}",
+        "TOKEN_ONE": "one",
+        "ANTHROPIC_BASE_URL": vendor.url,
+    }
+
+
+def main() -> None:
+    began, burned, refused = herd()
+    buckets = Counter(int(at // STEP) for at in began)
+    for bucket in range(max(buckets) + 1):
+        print(f"{bucket * STEP:4} s  {'█' * buckets[bucket]} {buckets[bucket]}")
+    print(f"{len(began)} of {HERD} begun, {burned} attempts burned, {refused} refused after it")
+
+
+if __name__ == "__main__":
+    main()

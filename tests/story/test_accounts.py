@@ -1,0 +1,175 @@
+"""Tasks on several accounts, with real processes and a vendor that refuses."""
+
+import os
+import sys
+import time
+
+import pytest
+
+from fleet import config
+from fleet.supervisor.history import read_ending
+from tests.story.scene import FAKES
+from tests.vendor import Login, Vendor
+
+HOUR = 3600
+
+
+@pytest.fixture
+def place(scene, tmp_path):
+    """A scene whose claude is the light one."""
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    program = programs / "claude"
+    source = (FAKES / "claude_client.py").read_text()
+    program.write_text(f"#!{sys.executable} -IS\n{source}")
+    program.chmod(0o755)
+    scene.env |= {"PATH": f"{programs}:{os.environ['PATH']}", "HOME": str(tmp_path)}
+    for name in ("ANTHROPIC_API_KEY", "CLAUDE_CODE_OAUTH_TOKEN", "CLAUDE_CONFIG_DIR"):
+        scene.env.pop(name, None)
+    scene.configure(coder="claude", model="sonnet", max_concurrent=4)
+    return scene
+
+
+def declare(place, vendor, *names, **settings):
+    """Accounts whose secrets are in variables."""
+    place.env["ANTHROPIC_BASE_URL"] = vendor.url
+    text = place.home.config.read_text()
+    for name in names:
+        folder = place.home.path / "accounts" / name
+        folder.mkdir(parents=True)
+        place.env[f"TOKEN_{name.upper()}"] = name
+        own = {"coder": "claude", "directory": str(folder), "secret": f"env:TOKEN_{name.upper()}"}
+        text = config.with_account(text, name, own | settings, place.home.config)
+    place.home.config.write_text(text)
+
+
+def task(place, **wishes):
+    return place.add("sonnet", coder="claude", **wishes)
+
+
+def endings(place, task_id):
+    return [read_ending(run) for run in place.runs(task_id)]
+
+
+def test_a_task_moves_on_to_the_account_that_has_something_left(place):
+    """With its session, at no attempt, and the account that is used up gets nothing more."""
+    with Vendor({"one": Login(1, HOUR), "two": Login(50, HOUR)}, turns=4) as vendor:
+        declare(place, vendor, "one", "two")
+        first = task(place, account="one", fallback="account:two")
+        assert place.until_ended(place.supervise("--until-idle")) == 0
+        assert place.status(first) == "closed"
+        one, two = endings(place, first)
+        assert (one.account, two.account) == ("one", "two")
+        assert (one.counts, two.resumed, two.session_id) == (False, True, one.session_id)
+        assert [login for _, login, _, _ in vendor.asked] == ["one", "one", "two", "two", "two"]
+        second = task(place)
+        assert place.until_ended(place.supervise("--until-idle")) == 0
+        assert [ending.account for ending in endings(place, second)] == ["two"]
+
+
+def test_work_is_spread_over_the_accounts(place):
+    """Each has its share, and the receipts and the overview say which."""
+    logins = {name: Login(100, HOUR) for name in ("one", "two")}
+    with Vendor(logins, turns=2, pause=0.3) as vendor:
+        declare(place, vendor, "one", "two")
+        tasks = [task(place) for _ in range(8)]
+        assert place.until_ended(place.supervise("--until-idle")) == 0
+        used = [endings(place, each)[-1].account for each in tasks]
+        assert 2 <= used.count("one") <= 6
+        shown = place.fleet("accounts").stdout
+        assert shown.count("five_hour") == 2
+        assert "resets" in shown
+
+
+def test_a_reserve_is_kept_for_its_owner(place):
+    """At half of its window an account gets no new work, and its task waits for the reset."""
+    with Vendor({"one": Login(8, HOUR)}, turns=2) as vendor:
+        place.configure(max_concurrent=1)
+        declare(place, vendor, "one", stop_at=50)
+        tasks = [task(place) for _ in range(6)]
+        place.supervise()
+        place.until(lambda: all(place.task(t).not_before or place.task(t).closed_at for t in tasks))
+        waiting = [t for t in tasks if place.status(t) == "open"]
+        assert len(waiting) == 4
+        assert vendor.logins["one"].used == 4, "the rest is the owner's"
+        assert all(place.task(t).not_before.timestamp() > time.time() + HOUR / 2 for t in waiting)
+        assert "until" in place.fleet("accounts").stdout
+
+
+def test_a_refused_login_costs_no_task_while_there_is_another(place):
+    """The task goes on elsewhere, and a person is told of the account."""
+    with Vendor({"bad": Login(1, HOUR, refuses=401), "good": Login(50, HOUR)}) as vendor:
+        declare(place, vendor, "bad", "good")
+        tasks = [task(place) for _ in range(4)]
+        assert place.until_ended(place.supervise("--until-idle")) == 0
+        assert {place.status(each) for each in tasks} == {"closed"}
+        failed = [each for t in tasks for each in endings(place, t) if each.account == "bad"]
+        assert failed
+        assert not any(each.counts for each in failed)
+
+
+def test_an_account_whose_secret_is_gone_gets_no_work_until_it_is_back(place):
+    """It is said once; nothing is blocked, and the task runs when it can."""
+    with Vendor({"one": Login(50, HOUR)}) as vendor:
+        declare(place, vendor, "one")
+        text = place.home.config.read_text().replace("env:TOKEN_ONE", f"file:{place.project}/key")
+        place.home.config.write_text(text)
+        waits = task(place)
+        assert place.until_ended(place.supervise("--until-idle")) == 0
+        assert place.status(waits) == "open"
+        (said,) = place.log("account")
+        assert "its secret is gone" in said["text"]
+        assert "secret is gone" in place.fleet("accounts").stdout
+        assert place.fleet("account", "check").returncode == 1
+
+
+def test_paused_accounts_leave_their_tasks_waiting_and_resumed_ones_take_them(place):
+    """The supervisor follows the file; what waits is not blocked."""
+    with Vendor({"one": Login(50, HOUR)}) as vendor:
+        declare(place, vendor, "one")
+        assert place.fleet("account", "pause", "one").returncode == 0
+        waits = task(place)
+        assert place.until_ended(place.supervise("--until-idle")) == 0
+        assert place.status(waits) == "open"
+        assert "one is paused" in place.log("idle")[-1]["text"]
+        assert place.fleet("account", "resume", "one").returncode == 0
+        place.supervise()
+        place.until_status(waits, "closed")
+
+
+def test_a_supervisor_that_is_killed_forgets_no_limit(place):
+    """The next one asks nothing of an account that is used up."""
+    with Vendor({"one": Login(1, HOUR)}) as vendor:
+        declare(place, vendor, "one")
+        first = task(place)
+        supervisor = place.supervise()
+        place.until(lambda: place.task(first).not_before)
+        place.kill(supervisor)
+        asked = len(vendor.asked)
+        second = task(place)
+        place.supervise()
+        place.until(lambda: place.task(second).not_before)
+        assert place.runs(second) == []
+        assert len(vendor.asked) == asked
+
+
+def test_a_herd_comes_back_step_by_step_after_a_reset(place):
+    """Twelve tasks wait for one reset: one tries, the others follow, and no attempt is burned."""
+    with Vendor({}, turns=2, pause=2.0) as vendor:
+        reset = time.time() + 8
+        vendor.logins["one"] = Login(1000, HOUR, until=reset, rate=5)
+        declare(place, vendor, "one")
+        tasks = [task(place) for _ in range(12)]
+        place.supervise("--until-idle")
+        for each in tasks:
+            place.until_status(each, "closed", patience=120)
+        counted = [each.counts for t in tasks for each in endings(place, t)[:-1]]
+        assert not any(counted)
+        served = [at - reset for at, _, _, status in vendor.asked if status == 200]
+        assert min(served) >= 0
+        began = {}
+        for at, _, name, status in vendor.asked:
+            if status == 200:
+                began.setdefault(name, at - reset)
+        early = sum(at < 5 for at in began.values())
+        assert early <= 3, sorted(began.values())
