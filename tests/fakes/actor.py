@@ -48,6 +48,8 @@ def play(step):
         tell('{"type":"limit"}')
     elif name == "context":
         tell('{"type":"context","tokens":%s}' % need)
+    elif name == "say":  # a line of the stream as it is
+        tell(need)
     elif name == "count":
         for number in range(int(need)):
             tell('{"type":"text","text":"%d"}' % number)

@@ -127,6 +127,27 @@ def test_an_extreme_line_breaks_nothing(reader, line):
     reads(reader, line)
 
 
+ABSURD = ["-5", "1e30", str(10**30), "-" + str(10**400), "1e999", "NaN", '"7"', "true", "null"]
+
+
+@pytest.mark.parametrize("value", ABSURD)
+def test_absurd_usage_counts_for_nothing(value):
+    """Neither a cost that nobody could pay, nor tokens below nought or beyond all reason."""
+    answer = f'{{"input_tokens": {value}, "output_tokens": 5, "cache_read_input_tokens": {value}}}'
+    models = f'{{"m": {{"inputTokens": {value}, "outputTokens": 5, "contextWindow": {value}}}}}'
+    while_it_lives = reads(
+        "claude", f'{{"type": "assistant", "message": {{"id": "m1", "usage": {answer}}}}}'
+    )
+    assert (while_it_lives.usage.total, while_it_lives.cost_usd) == (5, None)
+    assert 0 <= (while_it_lives.context_tokens or 0) <= 10**9
+    ended = reads(
+        "claude",
+        f'{{"type": "result", "total_cost_usd": {value}, "modelUsage": {models},'
+        f' "num_turns": {value}}}',
+    )
+    assert (ended.usage.total, ended.cost_usd) == (5, None)
+
+
 def test_a_bad_line_and_an_unknown_one_are_counted_apart():
     """Noise is ordinary; a line of an unknown type means that the CLI has changed."""
     reading = reads("claude", "noise", '{"type": "brand_new"}', "   ", '{"type": "keep_alive"}')

@@ -14,8 +14,17 @@ from fleet.schemas import (
     RateLimit,
     RateLimited,
     Released,
+    Spend,
 )
-from fleet.supervisor.history import Ending, History, forgive, history, read_ending, write_ending
+from fleet.supervisor.history import (
+    Ending,
+    History,
+    forgive,
+    history,
+    read_ending,
+    spent_before,
+    write_ending,
+)
 from fleet.supervisor.settle import Decision
 from fleet.taskdir.rundir import Spec, new_run
 
@@ -156,3 +165,19 @@ def test_a_damaged_mark_of_forgiveness_forgives_nothing(tmp_path):
     (tmp_path / ".forgiven").unlink()
     (tmp_path / ".forgiven").mkdir()
     assert history(tmp_path).attempts == 1
+
+
+def test_what_a_task_spent_is_added_up_over_all_its_runs(tmp_path):
+    """By its latest run's word, and by each where nobody added up; a person forgives no cent."""
+    for cost in (1.0, 2.0):
+        run, ending = end(tmp_path, FAILED, Released())
+        write_ending(run, structs.replace(ending, tokens=10, cost_usd=cost))
+    assert spent_before(tmp_path) == Spend(runs=2, tokens=20, usd=3.0)
+    run, ending = end(tmp_path, FAILED, Blocked(note="enough"))
+    write_ending(run, structs.replace(ending, spent=Spend(runs=3, tokens=25, usd=7.0)))
+    forgive(tmp_path)
+    run, ending = end(tmp_path, FAILED, Released())
+    write_ending(run, structs.replace(ending, tokens=5, estimated_usd=0.5))
+    whole = Spend(runs=4, tokens=30, usd=7.5, estimated_usd=0.5)
+    assert spent_before(tmp_path) == whole
+    assert spent_before(tmp_path, before=3) == Spend(runs=2, tokens=20, usd=3.0)

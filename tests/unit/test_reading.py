@@ -178,3 +178,21 @@ def test_the_ending_of_another_session_ends_nothing():
     assert (reading.terminal, reading.text, reading.bad_lines) == (None, "", 1)
     reading.add(Event(kind="session_ended", session_id="own", terminal="success", text="Done."))
     assert reading.terminal == "success"
+
+
+@pytest.mark.parametrize("absurd", [-1, 10**30, float("nan"), float("inf"), -(10**400)])
+def test_what_anybodys_coder_counts_is_sane_or_nothing(absurd):
+    """One bad line neither takes away what was counted nor spends what nobody has."""
+    before = Event(kind="usage", tokens=Usage(input=7), cost_usd=0.5)
+    bad = Event(
+        kind="usage", tokens=Usage(input=absurd, output=3), cost_usd=absurd, context_tokens=absurd
+    )
+    reading = read(before, bad)
+    assert (reading.usage, reading.cost_usd) == (Usage(input=7, output=3), 0.5)
+    assert reading.context_tokens is None
+
+
+def test_a_cost_that_is_no_number_is_none():
+    """A coder of somebody's may take a text for one."""
+    assert read(Event(kind="usage", cost_usd="0.5")).cost_usd is None
+    assert read(Event(kind="usage", cost_usd=True)).cost_usd is None

@@ -43,6 +43,7 @@ from fleet.taskdir.said import Said
 
 NOW = datetime(2026, 11, 15, 12, 0, tzinfo=UTC)
 RESET = NOW + timedelta(hours=2)
+DAY = NOW + timedelta(hours=12)
 SPEC = Path(__file__).parents[2] / "docs/spec.md"
 
 PLAIN = Facts(
@@ -89,6 +90,8 @@ ROWS = [
     ("Stalled", Stalled(silent_seconds=400), facts()),
     ("Stalled for want of what it needs", Stalled(rung="degraded"), facts()),
     ("LimitExceeded", LimitExceeded(limit="turns"), facts()),
+    ("LimitExceeded, a budget of the day", LimitExceeded(limit="day_budget", until=DAY), facts()),
+    ("LimitExceeded, the task's own budget", LimitExceeded(limit="task_budget"), facts()),
     ("Lost", Lost(why="its keeper was killed"), facts()),
     ("any of these, out of scope", Finished(), facts(said=DONE, verdict=OUT_OF_SCOPE)),
     ("any of these that count, the last of `retry_limit`", Finished(), facts(attempts=2)),
@@ -113,6 +116,8 @@ def words(settlement):
             return "blocked"
         case Released(not_before=None):
             return "open"
+        case Released(not_before=moment) if moment == DAY:
+            return "open, the next day"
         case Released(not_before=moment) if moment >= RESET:
             return "open, once the limit has reset"
         case Released():

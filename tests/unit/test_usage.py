@@ -1,13 +1,16 @@
 """Receipts added up: what is not known stays unknown, and a handful makes no rate."""
 
+import json
 from datetime import UTC, datetime, timedelta
 
 import pytest
 from click.testing import CliRunner
 
-from fleet import config, taskdir
+from fleet import config, control, taskdir
 from fleet.cli.stats import command as stats
+from fleet.cli.status import rows
 from fleet.cli.usage import command as usage
+from fleet.control.supervision import supervision
 from fleet.control.usage import is_verified, receipts, records, spent
 from fleet.schemas import Finding, Receipt, Usage, Verdict
 from fleet.taskdir import Home, receipt_json
@@ -122,4 +125,61 @@ def test_only_what_began_since_is_counted(home):
 def test_before_anything_ran_it_says_so(home):
     """No empty table."""
     assert "No run has ended yet" in CliRunner().invoke(usage, []).output
-    assert CliRunner().invoke(usage, ["--json"]).output.strip() == "[]"
+    told = json.loads(CliRunner().invoke(usage, ["--json"]).output)
+    assert (told["rows"], told["budgets"], told["total"]["runs"]) == ([], [], 0)
+
+
+def test_an_estimate_is_marked_and_never_taken_for_the_clis_word(home):
+    """`~` in the table; in JSON the two stand apart, and so does what nobody knows."""
+    _, add = home
+    add(receipt(cost=None, estimated_usd=0.124))
+    shown = CliRunner().invoke(usage, []).output
+    assert "~$0.12" in shown
+    add(receipt("b", cost=2.0))
+    add(receipt("c", cost=None, good=False, coder="agy"))
+    told = json.loads(CliRunner().invoke(usage, ["--json"]).output)["rows"]
+    (mine,) = [row for row in told if row["name"] == "claude"]
+    assert (mine["cost_usd"], mine["estimated_usd"], mine["estimated"]) == (2.0, 0.124, 1)
+    shown = CliRunner().invoke(usage, []).output
+    assert "~$2.12+?" in shown
+    assert "50% of the input was cached" in shown
+    assert "300 tokens went into 1 run that closed nothing" in shown
+    assert "the cost of 1 run is not known" in shown
+
+
+def test_runs_are_added_up_by_account():
+    """Without one it was the coder's own login."""
+    found = [receipt(account="work"), receipt("b", tokens=1)]
+    assert [row.name for row in spent(found, "account")] == ["work", "claude"]
+
+
+def test_budgets_are_shown_against_use(home):
+    """With a bar each, also where nothing has run."""
+    place, add = home
+    text = config.default_text(day_budget="$20")
+    place.config.write_text(f'{text}\n[projects."/srv/app"]\nday_budget = "200 tokens"\n')
+    assert "$0.00 of $20 (0 %)" in CliRunner().invoke(usage, []).output
+    add(receipt(cost=5.0))
+    shown = CliRunner().invoke(usage, []).output
+    assert "$5.00 of $20 (25 %)" in shown
+    assert "300 of 200 tokens (150 %): spent, to go on today: fleet config set --project" in shown
+    told = json.loads(CliRunner().invoke(usage, ["--json"]).output)["budgets"]
+    assert [(each["scope"], each["percent"], each["reached"]) for each in told] == [
+        ("day", 25, False),
+        ("project", 150, True),
+    ]
+    seen = supervision(control.opened(), datetime.now().astimezone())
+    lines = [value for name, value in rows(seen, datetime.now().astimezone()) if name == "budget"]
+    assert lines[0] == "the day's budget: $5.00 of $20 (25 %)"
+    assert "spent, nothing starts until tomorrow" in lines[1]
+
+
+def test_prices_are_listed_with_a_persons_own_first(home):
+    """And say that they are a starting point."""
+    place, _ = home
+    text = config.default_text()
+    place.config.write_text(f'{text}\n[prices."my-*"]\ninput = 2\noutput = 4\n')
+    shown = CliRunner().invoke(usage, ["--prices"]).output.splitlines()
+    assert shown[1].split() == ["my-*", "2", "4", "2", "2", "(yours)"]
+    assert "a starting point" in shown[-1]
+    assert json.loads(CliRunner().invoke(usage, ["--prices", "--json"]).output)["sonnet*"]

@@ -17,6 +17,7 @@ from fleet.schemas import (
     Stalled,
     Task,
     ToolCall,
+    Usage,
 )
 from fleet.supervisor import census
 from fleet.supervisor.ladder import Patience
@@ -232,3 +233,24 @@ def test_a_coder_that_prints_nothing_of_interest_has_begun_all_the_same(tmp_path
     garbled = Scene(tmp_path / "garbled", monkeypatch, limits=Limits(start=10, idle=1000))
     garbled.hear(Event(kind="bad"))
     assert garbled.wait(30).rung == "never_started"
+
+
+def test_a_cost_that_only_tokens_tell_counts_while_the_run_lives(tmp_path, monkeypatch):
+    """A CLI that tells its cost at its end is ended by the estimate, and before by a warning."""
+    scene = Scene(tmp_path, monkeypatch, limits=Limits(cost=3.0))
+    scene.hear(Event(kind="session_started", session_id="s", model="claude-sonnet-4-5"))
+    scene.hear(Event(kind="usage", tokens=Usage(input=900_000)))
+    assert scene.wait(1) is None
+    assert scene.live.near == ("cost 90 %",)
+    scene.hear(Event(kind="usage", tokens=Usage(cache_read=1_000_000)))
+    ended = scene.wait(1)
+    assert (ended.limit, ended.detail) == ("cost", "it cost $3.00, and may $3")
+    assert (scene.live.progress().cost_usd, scene.live.progress().estimated_usd) == (None, 3.0)
+
+
+def test_the_clis_own_figure_goes_before_the_estimate(tmp_path, monkeypatch):
+    """It knows its discounts."""
+    scene = Scene(tmp_path, monkeypatch, limits=Limits(cost=3.0))
+    scene.hear(Event(kind="usage", model="sonnet", tokens=Usage(output=10**6), cost_usd=0.25))
+    assert scene.wait(1) is None
+    assert (scene.live.spend.usd, scene.live.estimated_usd) == (0.25, None)

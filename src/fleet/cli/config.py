@@ -4,8 +4,10 @@ from typing import Any
 
 import click
 import msgspec
+from msgspec import structs
 
 from fleet import config, control, taskdir
+from fleet.cli.text import one_line
 from fleet.config import projects
 from fleet.control import Control
 from fleet.control.settings import write_settings
@@ -43,6 +45,9 @@ def show(raw: bool, as_json: bool) -> None:
         tag = " (default)" if values[name] == key.default else ""
         click.echo(f"{name:<{width}}{values[name]}{tag}")
         click.secho(f"{'':<{width}}{key.about}", dim=True)
+    for pattern, price in fleet.config.prices.items():
+        figures = ", ".join(f"{name} {value:g}" for name, value in structs.asdict(price).items())
+        click.echo(f"\nprice {one_line(pattern)}\n  {figures} (dollars for a million tokens)")
     for name, account in fleet.config.accounts.items():
         click.echo(f"\naccount {name}")
         for key, value in values["accounts"][name].items():

@@ -9,6 +9,7 @@ import msgspec
 from fleet.cli.shapes import pretty
 from fleet.cli.text import count, duration, first_line, lines, one_line
 from fleet.schemas import Changes, Check, Receipt
+from fleet.schemas.budget import shown_usd
 from fleet.schemas.units import shown_size
 
 _COLOURS = {"verified": "green", "unverified": "yellow", "out_of_scope": "red"}
@@ -66,6 +67,8 @@ def _rows(receipt: Receipt) -> Iterator[tuple[str, str]]:
     if receipt.swept:
         yield "swept", ", ".join(map(one_line, receipt.swept))
     shown = receipt.policy.limits.shown()
+    if receipt.policy.budget:
+        yield "budget", f"{receipt.policy.budget} for the whole task"
     yield "limits", ", ".join(f"{name} {value}" for name, value in shown.items())
 
 
@@ -87,18 +90,26 @@ def _with(receipt: Receipt) -> str:
 
 
 def _took(receipt: Receipt) -> str:
-    cost = "cost unknown" if receipt.cost_usd is None else f"${receipt.cost_usd:.2f}"
     parts = [
         duration(receipt.seconds),
         f"{receipt.turns} turns",
         f"{count(receipt.usage.total)} tokens",
-        cost,
+        _cost(receipt),
         f"{receipt.cpu_seconds:.1f} s of CPU",
         f"{shown_size(receipt.memory_bytes)} at most in one process",
     ]
     if receipt.stop_seconds is not None:
         parts.append(f"gone {receipt.stop_seconds:.1f} s after it was stopped")
     return ", ".join(parts)
+
+
+def _cost(receipt: Receipt) -> str:
+    """By its CLI's own figure, by fleet's estimate, or not known."""
+    if receipt.cost_usd is not None:
+        return f"${receipt.cost_usd:.2f}"
+    if receipt.estimated_usd is not None:
+        return f"~{shown_usd(receipt.estimated_usd, exact=True)} by its tokens"
+    return "cost unknown"
 
 
 def _tools(receipt: Receipt) -> str:

@@ -9,6 +9,7 @@ from fleet.control import Control
 from fleet.errors import InvalidTask
 from fleet.flags import Flag, Parsed
 from fleet.schemas import Task, named
+from fleet.schemas.budget import NONE
 from fleet.taskdir import tells, worktree_json
 from fleet.taskdir.place import Place
 from fleet.taskdir.policy import Ruled
@@ -23,8 +24,9 @@ def show(line: Parsed) -> int:
     fleet = control.opened()
     task = fleet.get(task_id)
     place, last = _place(fleet, task), _last_run(fleet, task)
-    for name, value in [*_head(task), *place, *last, *_tail(task), *_told(fleet, task)]:
-        print(f"{name + ':':<13}{value}")
+    rows = [*_head(task), *place, *_budgets(fleet, task), *last, *_tail(task)]
+    for name, value in [*rows, *_told(fleet, task)]:
+        print(f"{name + ':' if name else '':<13}{value}")
     for name, text in (("notes", task.notes), ("description", task.description)):
         if text:
             print(f"{name}:\n{lines(text)}")
@@ -57,6 +59,32 @@ def _place(fleet: Control, task: Task) -> list[tuple[str, str]]:
             *_rules(place.ruled),
         )
     ] + rows
+
+
+def _budgets(fleet: Control, task: Task) -> list[tuple[str, str]]:
+    """What of its budget is left, and whether it has to wait for one of the day's."""
+    try:
+        place = fleet.place(task)
+    except InvalidTask:
+        return []
+    days = fleet.config.day_budget != NONE or fleet.config.projects
+    if not days and not place.ruled.policy.budget:
+        return []
+    from datetime import datetime
+
+    from fleet.control import budgets
+
+    rows: list[tuple[str, str]] = []
+    if (own := budgets.of_task(fleet, task, place)) is not None:
+        tag = "" if "budget" in place.ruled.own else " (default)"
+        rows.append(("budget", f"{own.figures}{tag}"))
+        if own.reached and task.status != "closed":
+            rows.append(("spent", f"nothing runs for it; {own.way_out}"))
+    spent = budgets.spent_for(fleet, place, datetime.now().astimezone())
+    if spent is not None and task.status == "open":
+        rows.append(("waits", f"until tomorrow: {spent.title} is spent ({spent.figures});"))
+        rows.append(("", spent.way_out))
+    return rows
 
 
 def _accounts(place: Place) -> list[tuple[str, str, bool]]:

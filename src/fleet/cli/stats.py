@@ -42,7 +42,8 @@ def _name(row: Record) -> str:
 def _line(row: Record) -> str:
     rate = "-" if row.verified_rate is None else f"{100 * row.verified_rate:.0f}%"
     runs = "-" if row.runs_per_task is None else f"{row.runs_per_task:.1f}"
-    cost = "-" if row.cost_per_verified is None else f"{row.cost_per_verified:.2f}"
+    mark = "~" if row.estimated_usd else ""
+    cost = "-" if row.cost_per_verified is None else f"{mark}{row.cost_per_verified:.2f}"
     return (
         f"{row.tasks:>5}  {rate:>8}  {runs:>9}  {cost:>10}  {row.unverified:>10}"
         f"  {row.stalled:>7}  {row.limited:>7}  {row.failed:>6}  {count(row.tokens):>6}"

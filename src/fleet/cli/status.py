@@ -9,6 +9,7 @@ from fleet.cli.text import duration, moment, one_line
 from fleet.control.supervision import Supervision, supervision
 from fleet.schemas import STATUSES
 from fleet.supervisor.breaker import Held
+from fleet.supervisor.budgets import Purse
 
 
 @click.command("status")
@@ -45,6 +46,7 @@ def rows(seen: Supervision, now: datetime) -> list[tuple[str, str]]:
         for coder, until in sorted(seen.cooling.items())
     ]
     rows += [("held", _held(held, now)) for held in seen.held]
+    rows += [("budget", _budget(each)) for each in seen.budgets]
     rows.append(("queue", seen.queue_problem or f"{seen.queue}, {_tasks(seen)}"))
     if seen.lost_log_lines:
         rows.append(("log", f"{seen.lost_log_lines} lines could not be written: is the disk full?"))
@@ -65,6 +67,12 @@ def _in(until: datetime, now: datetime) -> str:
 def _held(held: Held, now: datetime) -> str:
     tried = f"tried again at {moment(held.until, now)}" if held.until > now else "tried next"
     return f"{held.name}, {tried}: {held.text}. To go on: fleet resume --coder {held.coder}"
+
+
+def _budget(purse: Purse) -> str:
+    if purse.reached:
+        return f"{purse}: spent, nothing starts until tomorrow; {purse.way_out}"
+    return f"{purse}, nearly spent" if purse.near else str(purse)
 
 
 def _tasks(seen: Supervision) -> str:

@@ -13,8 +13,9 @@ from fleet import control
 from fleet.control import Control
 from fleet.errors import BadInput
 from fleet.flags import Flag
-from fleet.schemas import Limits, LimitWishes, Settings
+from fleet.schemas import Budget, Limits, LimitWishes, Settings
 from fleet.schemas.account import read_chain
+from fleet.schemas.budget import read_budget
 from fleet.schemas.policy import CONTEXTS, ISOLATIONS, check_expectation, check_need, check_place
 from fleet.schemas.units import dollars, seconds, size
 
@@ -35,6 +36,7 @@ EVIDENCE = (
     Flag("needs", "array", help="What the agent must have, or is ended: mcp:NAME, tool:NAME."),
 )
 LIMITS = (
+    Flag("budget", help="What the whole task may spend, over all its runs: $5, 50M tokens, none."),
     Flag("timeout", help="How long a run may last, like 2h."),
     Flag("max-cost", help="What a run may cost, in dollars."),
     Flag("max-turns", help="How many answers of its model a run may take."),
@@ -97,6 +99,7 @@ def settings_from(fleet: Control, given: Given) -> Settings:
         context=_one_of(last, "context", CONTEXTS),
         needs=_needs(given),
         limits=_limits(last),
+        budget=budget_from(last["budget"]) if "budget" in last else None,
     )
 
 
@@ -112,6 +115,16 @@ def shown_settings(settings: Settings) -> Iterator[tuple[str, str]]:
     limits: dict[str, Any] = msgspec.to_builtins(settings.limits) or {}
     shown = Limits(**limits).shown()
     yield from ((f"max {name}", shown[name]) for name in limits)
+    if settings.budget is not None:
+        yield "budget", str(settings.budget)
+
+
+def budget_from(text: str) -> Budget:
+    """What `--budget` says."""
+    try:
+        return read_budget(text)
+    except BadInput as error:
+        raise BadInput(f"--budget: {error.message}", hint=error.hint) from None
 
 
 def _one_of(last: Mapping[str, str], name: str, choices: tuple[_C, ...]) -> _C | None:

@@ -14,9 +14,11 @@ from msgspec import structs
 from fleet import control
 from fleet.cli.text import one_line
 from fleet.control import Control
+from fleet.control.budgets import purses
 from fleet.control.tasks import InProgress, in_progress
 from fleet.errors import BadInput, QueueError
 from fleet.supervisor.breaker import Breaker
+from fleet.supervisor.budgets import spent_words
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -56,6 +58,9 @@ def command(limit: int, as_json: bool, watch: bool) -> None:
     for each in held:
         text = f"{each.name} gets no work: {each.text}. To go on: fleet resume --coder {each.coder}"
         click.echo(one_line(text), err=True)
+    for spent in purses(fleet, datetime.now().astimezone()):
+        if spent.reached:
+            click.echo(one_line(f"Nothing starts: {spent_words(spent)}"), err=True)
     if not tasks:
         click.echo(NOTHING)
         return

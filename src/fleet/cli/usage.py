@@ -1,5 +1,6 @@
-"""`fleet usage`: where tokens and money went."""
+"""`fleet usage`: where tokens and money went, and what budgets leave."""
 
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
 import click
@@ -8,9 +9,13 @@ import msgspec
 from fleet import control
 from fleet.cli.shapes import pretty
 from fleet.cli.text import count, one_line
-from fleet.control.usage import BYS, By, Spent, receipts, spent
+from fleet.control import Control
+from fleet.control.budgets import purses
+from fleet.control.usage import BYS, By, Spent, receipts, spent, total_of
 from fleet.errors import BadInput
+from fleet.schemas.budget import shown_runs, shown_usd
 from fleet.schemas.units import seconds
+from fleet.supervisor.budgets import Purse
 
 _BAR = 20
 NOTHING = "No run has ended yet."
@@ -21,22 +26,32 @@ NOTHING = "No run has ended yet."
     "--by", type=click.Choice(BYS), default="coder", show_default=True, help="What to add up by."
 )
 @click.option("--since", metavar="WHEN", help="A span back from now (7d, 12h) or a date.")
-@click.option("--json", "as_json", is_flag=True, help="A JSON array with all that is known.")
-def command(by: By, since: str | None, as_json: bool) -> None:
-    """Show where tokens and money went.
+@click.option("--prices", is_flag=True, help="What tokens cost where a CLI does not say it.")
+@click.option("--json", "as_json", is_flag=True, help="A JSON object with all that is known.")
+def command(by: By, since: str | None, prices: bool, as_json: bool) -> None:
+    """Show where tokens and money went, and how the budgets of the day stand.
 
-    What cost is not known is shown as such, never as nought. "lost" went into runs that closed
-    nothing: retries, stalls, claims that were not believed.
+    "fresh" input was read by the model, "cached" was served from its cache. A cost with ~ is worked
+    out from tokens and prices, as the CLI told none. What nobody knows is shown as such, never as
+    nought. "lost" went into runs that closed nothing: retries, stalls, claims that were not
+    believed.
     """
     fleet = control.opened()
+    if prices:
+        _show_prices(fleet, as_json=as_json)
+        return
     found = spent(receipts(fleet.home, moment(since)), by)
+    days = purses(fleet, datetime.now().astimezone())
     if as_json:
-        click.echo(pretty([msgspec.to_builtins(row) for row in found]))
+        click.echo(pretty(_shape(found, by, days)))
         return
-    if not found:
+    if found:
+        show(found, by)
+    else:
         click.echo(NOTHING if since is None else "No run has ended in that time.")
-        return
-    show(found, by)
+    if days:
+        click.echo()
+        show_budgets(days)
 
 
 def moment(word: str | None) -> datetime | None:
@@ -58,34 +73,107 @@ def moment(word: str | None) -> datetime | None:
 
 
 def show(found: list[Spent], by: By) -> None:
-    total = sum(row.usage.total for row in found)
     most = max(row.usage.total for row in found) or 1
     width = max(len(by), *(len(one_line(row.name)) for row in found))
     head = f"{'fresh':>7} {'cached':>7} {'output':>7} {'cost':>10} {'lost':>5}"
     click.secho(f"{by:<{width}}  {'tokens':<{_BAR + 7}} {head}  runs", bold=True)
     for row in found:
         click.echo(f"{one_line(row.name):<{width}}  {_line(row, most)}  {row.runs}")
-    if len(found) > 1:
-        runs = sum(row.runs for row in found)
-        click.secho(f"{count(total)} tokens in {runs} runs", dim=True)
+    click.secho(_summary(total_of(found)), dim=True)
+
+
+def show_budgets(days: Sequence[Purse]) -> None:
+    names = [_name(each) for each in days]
+    width = max(map(len, names))
+    click.secho("budgets of today", bold=True)
+    for name, each in zip(names, days, strict=True):
+        bar = _bar(min(1.0, each.spent.share_of(each.budget)))
+        colour = "red" if each.reached else "yellow" if each.near else "green"
+        line = f"{name:<{width}}  {click.style(bar, fg=colour)} {one_line(each.figures)}"
+        click.echo(f"{line}: spent, {one_line(each.way_out)}" if each.reached else line)
+
+
+def _name(purse: Purse) -> str:
+    if purse.scope == "day":
+        return "all tasks"
+    kind = "account " if purse.scope == "account" else ""
+    return one_line(f"{kind}{purse.name}")
 
 
 def _line(row: Spent, most: int) -> str:
     used = row.usage
-    filled = round(_BAR * used.total / most)
-    bar = "█" * filled + "░" * (_BAR - filled)
     fresh, lost = used.input + used.cache_write, _share(row.wasted_tokens, used.total)
     return (
-        f"{bar} {count(used.total):>6} {count(fresh):>7} {count(used.cache_read):>7}"
-        f" {count(used.output):>7} {_cost(row):>10} {lost:>5}"
+        f"{_bar(used.total / most)} {count(used.total):>6} {count(fresh):>7}"
+        f" {count(used.cache_read):>7} {count(used.output):>7} {_cost(row):>10} {lost:>5}"
     )
+
+
+def _bar(share: float) -> str:
+    filled = round(_BAR * share)
+    return "█" * filled + "░" * (_BAR - filled)
+
+
+def _summary(total: Spent) -> str:
+    used = total.usage
+    read = used.input + used.cache_write + used.cache_read
+    parts = [f"{count(used.total)} tokens in {shown_runs(total.runs)}, {_cost(total)}"]
+    if read:
+        parts.append(f"{_share(used.cache_read, read)} of the input was cached")
+    if total.wasted_runs:
+        money = f", {_mark(total)}{shown_usd(total.wasted_usd, exact=True)}"
+        told = money if total.wasted_usd else ""
+        lost = f"{shown_runs(total.wasted_runs)} that closed nothing"
+        parts.append(f"{count(total.wasted_tokens)} tokens{told} went into {lost}")
+    if total.unpriced and total.unpriced < total.runs:
+        parts.append(f"+?: the cost of {shown_runs(total.unpriced)} is not known")
+    return "\n".join(parts)
 
 
 def _cost(row: Spent) -> str:
     if row.unpriced == row.runs:
         return "unknown"
-    return f"${row.cost_usd:.2f}" + ("+?" if row.unpriced else "")
+    return f"{_mark(row)}{shown_usd(row.known_usd, exact=True)}" + ("+?" if row.unpriced else "")
+
+
+def _mark(row: Spent) -> str:
+    return "~" if row.estimated else ""
 
 
 def _share(part: int, whole: int) -> str:
     return f"{100 * part / whole:.0f}%" if whole else "-"
+
+
+def _shape(found: list[Spent], by: By, days: Sequence[Purse]) -> dict[str, object]:
+    return {
+        "by": by,
+        "rows": [msgspec.to_builtins(row) for row in found],
+        "total": msgspec.to_builtins(total_of(found)),
+        "budgets": [
+            {**msgspec.to_builtins(each), "percent": each.percent, "reached": each.reached}
+            for each in days
+        ],
+    }
+
+
+def _show_prices(fleet: Control, *, as_json: bool) -> None:
+    from fleet.coders import prices
+
+    own = fleet.config.prices
+    listed = {**own, **{name: price for name, price in prices.TABLE if name not in own}}
+    if as_json:
+        click.echo(pretty({name: msgspec.to_builtins(price) for name, price in listed.items()}))
+        return
+    width = max(map(len, listed))
+    head = f"{'input':>9} {'output':>9} {'cached':>9} {'to cache':>9}"
+    click.secho(f"{'model':<{width}} {head}", bold=True)
+    for name, price in listed.items():
+        figures = (price.input, price.output, price.cache_read, price.cache_write)
+        tag = "  (yours)" if name in own else ""
+        line = " ".join(f"{figure:>9.4g}" for figure in figures)
+        click.echo(f"{one_line(name):<{width}} {line}{tag}")
+    text = (
+        f"Dollars for a million tokens. List prices as known in {prices.AS_OF}: a starting point."
+        ' Yours go before them: [prices."pattern"] in runtime.toml.'
+    )
+    click.secho(text, dim=True)

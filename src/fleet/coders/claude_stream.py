@@ -294,7 +294,7 @@ def _result(line: Record) -> Event:
         tokens=_run_usage(models) if models else _usage(record(line, "usage")),
         tokens_of="run",
         context_window=max(windows, default=0) or None,
-        cost_usd=number(line, "total_cost_usd"),
+        cost_usd=lines.money(line, "total_cost_usd"),
         turns=count(line, "num_turns"),
         denied=tuple(text(d, "tool_name") for d in records(line, "permission_denials")),
         terminal="error" if failed else "success",

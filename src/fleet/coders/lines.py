@@ -6,7 +6,6 @@ path leads nowhere.
 """
 
 import json
-import math
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import Any, cast
@@ -14,6 +13,7 @@ from typing import Any, cast
 import msgspec
 
 from fleet.schemas import Event
+from fleet.schemas.budget import MOST_TOKENS
 
 Record = Mapping[str, Any]
 
@@ -22,6 +22,11 @@ TEXT_CAP = 4_000
 
 #: What no CLI nests, and what would exhaust the stack of whoever writes the event down.
 _MAX_DEPTH = 200
+
+#: Beyond it a number is a mistake, whatever it counts.
+_LARGEST = 10**15
+#: No run costs more.
+MOST_DOLLARS = 1_000_000.0
 
 
 def decode(line: str) -> Record | None:
@@ -90,14 +95,23 @@ def text(record: Record, *path: str | int) -> str:
 
 def number(record: Record, *path: str | int) -> float | None:
     value = at(record, *path)
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return None
+    if not -_LARGEST <= value <= _LARGEST:  # no CLI means it, and no float may hold it; nor a NaN
         return None
     return float(value)
 
 
 def count(record: Record, *path: str | int) -> int:
-    """A number of things: never negative, 0 where there is none."""
-    return max(0, int(number(record, *path) or 0))
+    """A number of things: never negative or absurd, 0 where there is none."""
+    found = number(record, *path) or 0
+    return int(found) if 0 <= found <= MOST_TOKENS else 0
+
+
+def money(record: Record, *path: str | int) -> float | None:
+    """A sum in dollars; None where there is none that could be true, which is not nought."""
+    amount = number(record, *path)
+    return amount if amount is not None and 0 <= amount <= MOST_DOLLARS else None
 
 
 def moment(record: Record, *path: str | int) -> datetime | None:

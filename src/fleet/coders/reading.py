@@ -4,7 +4,9 @@ from datetime import timedelta
 
 from msgspec import Struct, field, structs
 
+from fleet.coders.lines import MOST_DOLLARS
 from fleet.schemas import Event, RateLimit, Usage
+from fleet.schemas.budget import MOST_TOKENS
 
 _NO_USAGE = Usage()
 
@@ -13,6 +15,9 @@ _FULL = 95
 
 #: No window is longer than a month; a number beyond it is a mistake.
 _LONGEST_WAIT = 31 * 86_400.0
+
+#: No context holds more tokens.
+_LARGEST_CONTEXT = 10**9
 
 
 class Reading(Struct, kw_only=True):
@@ -115,12 +120,12 @@ class Reading(Struct, kw_only=True):
             self.denied += event.denied
 
     def _tokens(self, event: Event) -> None:
-        if event.context_tokens is not None:
+        if event.context_tokens is not None and 0 <= event.context_tokens <= _LARGEST_CONTEXT:
             self.context_tokens = event.context_tokens
             self.context_peak = max(self.context_peak, event.context_tokens)
         self.context_window = event.context_window or self.context_window
-        if event.cost_usd is not None:
-            self.cost_usd = event.cost_usd
+        if (cost := _sane_cost(event.cost_usd)) is not None:
+            self.cost_usd = cost
         if event.turns is not None:
             self.turns = event.turns
         # An answer that comes in several lines carries the same tokens on each of them.
@@ -130,14 +135,15 @@ class Reading(Struct, kw_only=True):
             self.turns += event.turns is None
         if event.tokens is None:
             return
+        tokens = _sane_usage(event.tokens)
         if event.tokens_of == "session":
-            self.session_usage = event.tokens
+            self.session_usage = tokens
             if not self._counted:
-                self.usage = event.tokens.since(self.before)
+                self.usage = tokens.since(self.before)
         elif event.tokens_of == "run":
-            self.usage, self._counted = event.tokens, True
+            self.usage, self._counted = tokens, True
         elif news or event.message_id is None:
-            self.usage += event.tokens
+            self.usage += tokens
 
     def _limits(self, event: Event) -> None:
         for limit in event.limits:
@@ -172,6 +178,22 @@ class Reading(Struct, kw_only=True):
             return structs.replace(limit, status="rejected")
         kind = "overload" if self.reason == "overloaded" else "throttle"
         return RateLimit(kind=kind, status="rejected")
+
+
+def _sane_cost(cost: object) -> float | None:
+    """Anybody's coder may tell a cost, or what it takes for one."""
+    if isinstance(cost, bool) or not isinstance(cost, int | float):
+        return None
+    return float(cost) if 0 <= cost <= MOST_DOLLARS else None
+
+
+def _sane_usage(usage: Usage) -> Usage:
+    """Counts that could be true; of one that could not, nothing is known."""
+    counts = (usage.input, usage.cache_read, usage.cache_write, usage.output)
+    if all(type(count) is int and 0 <= count <= MOST_TOKENS for count in counts):
+        return usage
+    sane = (int(count) if 0 <= count <= MOST_TOKENS else 0 for count in counts)
+    return Usage(**dict(zip(("input", "cache_read", "cache_write", "output"), sane, strict=True)))
 
 
 def _dated(limit: RateLimit, event: Event) -> RateLimit:

@@ -84,7 +84,7 @@ class Reader:
             tokens_of=rule.tokens_of,
             context_tokens=sum(lines.count(line, *_path(p)) for p in rule.context_tokens) or None,
             context_window=_count(line, rule.context_window) or None,
-            cost_usd=lines.number(line, *_path(rule.cost_usd)) if rule.cost_usd else None,
+            cost_usd=lines.money(line, *_path(rule.cost_usd)) if rule.cost_usd else None,
             limits=_limits(rule.reason),
             denied=(_text(line, rule.denied),) if rule.denied else (),
             terminal=rule.terminal,

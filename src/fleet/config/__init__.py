@@ -12,11 +12,12 @@ from typing import Any, Literal
 from msgspec import Struct, field
 
 from fleet.config import accounts as account_tables
+from fleet.config import prices as price_tables
 from fleet.config import projects as project_tables
 from fleet.config.keys import KEYS, Key, Setting
 from fleet.config.projects import LISTS, TABLE, Project
 from fleet.errors import BadInput, ConfigError
-from fleet.schemas import Account, Context, Isolation, Tripwire
+from fleet.schemas import Account, Context, Isolation, Price, Tripwire
 
 FILE = "runtime.toml"
 
@@ -49,6 +50,8 @@ class Config(Struct, frozen=True, kw_only=True):
     output_limit: str = "1GB"
     memory_limit: str = "8GB"
     process_limit: int = 1000
+    task_budget: str = "none"
+    day_budget: str = "none"
     verify_limit: str = "15m"
     stop_at: int = 100
     fallback: str = "none"
@@ -57,6 +60,8 @@ class Config(Struct, frozen=True, kw_only=True):
     bd_timeout_s: int = 30
     #: What differs for the tasks of one project, by its directory.
     projects: dict[str, Project] = field(default_factory=dict[str, Project])
+    #: What tokens cost by a person's own knowledge, by a pattern of the model's name.
+    prices: dict[str, Price] = field(default_factory=dict[str, Price])
 
     #: The logins and keys that there are, by name; none: the user's own.
     accounts: dict[str, Account] = field(default_factory=dict[str, Account])
@@ -78,6 +83,11 @@ def checked(text: str, path: Path) -> Config:
     if wrong:
         line = _line_of(text, TABLE)
         raise ConfigError(f"{path}, line {line}: {TABLE} {wrong}", hint=f"Edit {path}.")
+    prices, wrong, pattern = price_tables.read(found.pop(price_tables.TABLE, {}))
+    if wrong:
+        line = _line_of_table(text, price_tables.TABLE, pattern)
+        message = f"{path}, line {line}: {price_tables.TABLE} {wrong}"
+        raise ConfigError(message, hint="See what is known: fleet usage --prices")
     accounts_table = found.pop(account_tables.TABLE, {})
     for name, value in found.items():
         key = KEYS.get(name)
@@ -93,7 +103,7 @@ def checked(text: str, path: Path) -> Config:
         raise ConfigError(
             f"{path}, line {line}: {account_tables.TABLE} {wrong}", hint=f"Edit {path}."
         )
-    return Config(**found, projects=projects, accounts=accounts)
+    return Config(**found, projects=projects, prices=prices, accounts=accounts)
 
 
 def read_text(path: Path) -> str:
@@ -231,3 +241,12 @@ def default_text(**chosen: Setting) -> str:
 def _line_of(text: str, name: str) -> int:
     found = re.search(rf"^\s*(?:\[+\s*)?[\"']?{re.escape(name)}\b", text, re.MULTILINE)
     return text.count("\n", 0, found.start() + len(found[0])) + 1 if found else 1
+
+
+def _line_of_table(text: str, table: str, name: str) -> int:
+    """The line of `[table."name"]`, or else of the first that speaks of the table."""
+    head = rf"^\s*\[\s*{re.escape(table)}\s*\.\s*[\"']?{re.escape(name)}[\"']?\s*\]"
+    found = re.search(head, text, re.MULTILINE) if name else None
+    if found is None:
+        return _line_of(text, table)
+    return text.count("\n", 0, found.start() + len(found[0])) + 1

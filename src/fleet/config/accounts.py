@@ -5,7 +5,9 @@ from collections.abc import Callable, Mapping
 from pathlib import PurePath
 from typing import Any, cast
 
+from fleet.errors import BadInput
 from fleet.schemas.account import Account
+from fleet.schemas.budget import read_budget
 
 TABLE = "accounts"
 
@@ -79,6 +81,16 @@ def _text(value: object) -> str:
     return "" if good else f"must be text in quotes, not {value!r}"
 
 
+def _budget(value: object) -> str:
+    if wrong := _text(value):
+        return wrong
+    try:
+        read_budget(str(value))
+    except BadInput as error:
+        return f"cannot be used: {error.message}. {error.hint}"
+    return ""
+
+
 def _path(value: object) -> str:
     if wrong := _text(value):
         return wrong
@@ -125,6 +137,6 @@ _CHECKS: Mapping[str, Callable[[object], str]] = {
     "weight": _number(0, 1000),
     "max_concurrent": _number(1, 1000),
     "stop_at": _number(1, 100),
-    "day_budget": _text,
+    "day_budget": _budget,
     "enabled": _truth,
 }

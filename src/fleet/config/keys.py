@@ -8,11 +8,12 @@ from msgspec import Struct
 from fleet.errors import BadInput
 from fleet.schemas import units
 from fleet.schemas.account import read_chain
+from fleet.schemas.budget import NONE, read_budget
 from fleet.schemas.policy import CONTEXTS, ISOLATIONS, TRIPWIRES, check_expectation
 
 Setting = int | str
 
-Kind = Literal["text", "number", "span", "size", "dollars", "expectation", "chain"]
+Kind = Literal["text", "number", "span", "size", "dollars", "expectation", "budget", "chain"]
 
 #: How the text of a kind is read; it raises what is wrong with it.
 _READERS: Mapping[str, Callable[[str], object]] = {
@@ -20,6 +21,7 @@ _READERS: Mapping[str, Callable[[str], object]] = {
     "size": units.size,
     "dollars": units.dollars,
     "expectation": check_expectation,
+    "budget": read_budget,
     "chain": read_chain,
 }
 
@@ -165,7 +167,7 @@ KEYS: Mapping[str, Key] = {
         Key(
             "cost_limit",
             "$50",
-            "What a run may cost, where its CLI tells.",
+            "What a run may cost, by its CLI's own figure or by its tokens and prices.",
             kind="dollars",
             per_project=True,
         ),
@@ -183,6 +185,22 @@ KEYS: Mapping[str, Key] = {
             "How many processes a run may have at once.",
             low=2,
             high=100_000,
+            per_project=True,
+        ),
+        Key(
+            "task_budget",
+            NONE,
+            "What a task may spend over all its runs: dollars ($5), tokens (50M), or none. Once it"
+            " is spent the task is blocked.",
+            kind="budget",
+            per_project=True,
+        ),
+        Key(
+            "day_budget",
+            NONE,
+            "What all tasks together may spend in a day, by this machine's clock; a project's is"
+            " for its own tasks. Once it is spent nothing starts until the next day.",
+            kind="budget",
             per_project=True,
         ),
         Key(

@@ -3,24 +3,55 @@
 import os
 from collections.abc import Mapping
 
+from msgspec import structs
+
 from fleet.control import Control
 from fleet.errors import InvalidTask, Refused
 from fleet.queue.base import Filter
 from fleet.queue.bd.actor import actor
 from fleet.queue.reopening import reopen
-from fleet.schemas import Released, Task
-from fleet.supervisor import process
+from fleet.schemas import Budget, Released, Task
+from fleet.supervisor import budgets, process
 from fleet.supervisor.breaker import Breaker
-from fleet.supervisor.history import forgive, history
+from fleet.supervisor.history import forgive, history, spent_before
 from fleet.supervisor.process import Running
+from fleet.taskdir import task_json
+from fleet.taskdir.place import settings_of
 from fleet.taskdir.rundir import latest_run
 
 
-def retry(fleet: Control, task: Task, *, env: Mapping[str, str] = os.environ) -> Task:
-    """Try a task again, with all its attempts before it. Refused where it cannot be tried."""
+def retry(
+    fleet: Control,
+    task: Task,
+    *,
+    budget: Budget | None = None,
+    env: Mapping[str, str] = os.environ,
+) -> Task:
+    """Try a task again, with all its attempts before it. Refused where it cannot be tried.
+
+    `budget`: what it may spend from now on, with what it spent before.
+    """
     check_reopenable(fleet, task)
+    _check_budget(fleet, task, budget)
+    if budget is not None:
+        own = structs.replace(settings_of(fleet.home, task), budget=budget)
+        task_json.write(fleet.home, task.id, own)
     forgive(fleet.home.task(task.id))
     return reopen_task(fleet, task, by=actor(env))
+
+
+def _check_budget(fleet: Control, task: Task, budget: Budget | None) -> None:
+    """Refuse what would be blocked again at once."""
+    try:
+        limit = fleet.place(task).ruled.policy.budget if budget is None else budget
+    except InvalidTask:
+        return  # whoever starts it says what is wrong with it
+    purse = budgets.of_task(task.id, limit, spent_before(fleet.home.task(task.id)))
+    if purse is not None and purse.reached:
+        raise Refused(
+            f"{purse.title} is spent: {purse.figures}",
+            hint=f"Give it more: {purse.way_out.removeprefix('to go on: ')}",
+        )
 
 
 def give_work(fleet: Control, coder: str, *, env: Mapping[str, str] = os.environ) -> list[Task]:

@@ -25,8 +25,9 @@ from fleet.supervisor.history import Ending, history, read_ending, write_ending
 from fleet.supervisor.process import Running
 from fleet.supervisor.settle import Facts, decide
 from fleet.supervisor.sole import supervisor_of
+from fleet.supervisor.spending import Entry, Spending
 from fleet.taskdir import said
-from fleet.taskdir.rundir import Run, latest_run
+from fleet.taskdir.rundir import Run, began_at, latest_run
 from fleet.taskdir.watch import Watch
 
 #: What a stop may take beyond the grace that the run was given.
@@ -191,6 +192,9 @@ def _leave_word(fleet: Control, task: Task, run: Run, by: str) -> None:
         full_contexts=after.full_contexts,
         tokens=seen.tokens if seen else 0,
         cost_usd=seen.cost_usd if seen else None,
+        estimated_usd=seen.estimated_usd if seen else None,
         tool_calls=seen.tool_calls if seen else 0,
     )
+    entry = Entry(task=task.id, run=run.number, project=task.cwd or "", spend=ending.spend)
+    Spending(fleet.home, keeps=True).paid(entry, began_at(run) or moment)
     write_ending(run, ending)

@@ -10,12 +10,14 @@ from msgspec import Struct, field
 from fleet.accounts.ledger import Ledger
 from fleet.accounts.overview import resting
 from fleet.control import Control
+from fleet.control.budgets import purses
 from fleet.control.tasks import in_progress
 from fleet.errors import FleetError
 from fleet.queue.doorbell import Doorbell
 from fleet.queue.embedded import BELL
 from fleet.supervisor import identity
 from fleet.supervisor.breaker import Breaker, Held
+from fleet.supervisor.budgets import Purse
 from fleet.supervisor.sole import Holder, supervisor_of
 from fleet.supervisor.state import PAUSED, read_snapshot
 from fleet.taskdir import Home
@@ -48,6 +50,8 @@ class Supervision(Struct, frozen=True, kw_only=True):
     cooling: Mapping[str, datetime] = field(default_factory=dict[str, datetime])
     #: Coders that fail again and again and get no work.
     held: tuple[Held, ...] = ()
+    #: The budgets of the day, and how they stand.
+    budgets: tuple[Purse, ...] = ()
     queue_problem: str = ""
     #: What the machine is short of, so that nothing new is started.
     shortage: str = ""
@@ -74,6 +78,7 @@ def supervision(fleet: Control, now: datetime) -> Supervision:
         paused_since=since,
         cooling=resting(Ledger(fleet.home.path).gauges, fleet.config, now),
         held=tuple(Breaker(fleet.home.path).held()),
+        budgets=tuple(purses(fleet, now)),
         queue_problem=problem or (snapshot.queue_problem if holder else ""),
         shortage=snapshot.shortage if holder else "",
         lost_log_lines=snapshot.lost_log_lines if holder else 0,

@@ -88,6 +88,8 @@ class InProgress(Struct, frozen=True, kw_only=True):
     context_window: int = 0
     tokens: int = 0
     cost_usd: float | None = None
+    #: What it cost so far by its tokens, while its CLI does not tell.
+    estimated_usd: float | None = None
 
     @property
     def lives(self) -> bool:
@@ -251,6 +253,7 @@ def _shown(
         context_window=known.context_window,
         tokens=known.tokens,
         cost_usd=known.cost_usd,
+        estimated_usd=known.estimated_usd,
     )
 
 

@@ -1,6 +1,7 @@
 """Where tokens and money went: every run's receipt, added up by what one asks for.
 
-A cost that no CLI told is unknown, and stays unknown in every sum: it is never nought.
+A cost comes from the CLI, or from tokens and prices where it tells none. One that nobody knows
+stays unknown in every sum: it is never nought.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -14,7 +15,7 @@ from fleet.schemas import Receipt, Usage
 from fleet.taskdir import Home, receipt_json
 from fleet.taskdir.rundir import all_runs
 
-By = Literal["coder", "model", "project", "day", "task"]
+By = Literal["coder", "model", "account", "project", "day", "task"]
 BYS: tuple[By, ...] = get_args(By)
 
 #: A rate of fewer runs than this says nothing.
@@ -27,24 +28,51 @@ class Spent(Struct, frozen=True, kw_only=True):
     name: str
     runs: int = 0
     usage: Usage = Usage()
-    #: What is known of the cost, and how many runs told none.
+    #: What CLIs told of the cost, what fleet worked out by tokens and prices where they did not,
+    #: and how many runs have a cost that nobody knows.
     cost_usd: float = 0.0
+    estimated_usd: float = 0.0
+    estimated: int = 0
     unpriced: int = 0
     #: Of all that, what went into runs that closed nothing.
+    wasted_runs: int = 0
     wasted_tokens: int = 0
     wasted_usd: float = 0.0
 
+    @property
+    def known_usd(self) -> float:
+        return self.cost_usd + self.estimated_usd
+
     def plus(self, receipt: Receipt) -> "Spent":
         wasted = not is_verified(receipt)
-        cost = receipt.cost_usd or 0.0
+        spend = receipt.spend
+        return self.with_(
+            Spent(
+                name=self.name,
+                runs=1,
+                usage=receipt.usage,
+                cost_usd=receipt.cost_usd or 0.0,
+                estimated_usd=spend.estimated_usd,
+                estimated=int(receipt.cost_usd is None and receipt.estimated_usd is not None),
+                unpriced=spend.unpriced,
+                wasted_runs=int(wasted),
+                wasted_tokens=receipt.usage.total * wasted,
+                wasted_usd=spend.usd * wasted,
+            )
+        )
+
+    def with_(self, other: "Spent") -> "Spent":
         return Spent(
             name=self.name,
-            runs=self.runs + 1,
-            usage=self.usage + receipt.usage,
-            cost_usd=self.cost_usd + cost,
-            unpriced=self.unpriced + (receipt.cost_usd is None),
-            wasted_tokens=self.wasted_tokens + receipt.usage.total * wasted,
-            wasted_usd=self.wasted_usd + cost * wasted,
+            runs=self.runs + other.runs,
+            usage=self.usage + other.usage,
+            cost_usd=self.cost_usd + other.cost_usd,
+            estimated_usd=self.estimated_usd + other.estimated_usd,
+            estimated=self.estimated + other.estimated,
+            unpriced=self.unpriced + other.unpriced,
+            wasted_runs=self.wasted_runs + other.wasted_runs,
+            wasted_tokens=self.wasted_tokens + other.wasted_tokens,
+            wasted_usd=self.wasted_usd + other.wasted_usd,
         )
 
 
@@ -62,7 +90,9 @@ class Record(Struct, frozen=True, kw_only=True):
     limited: int = 0
     failed: int = 0
     tokens: int = 0
+    #: What is known of the cost, how much of that is an estimate, and of how many runs it is not.
     cost_usd: float = 0.0
+    estimated_usd: float = 0.0
     unpriced: int = 0
 
     @property
@@ -111,6 +141,14 @@ def spent(found: Iterable[Receipt], by: By) -> list[Spent]:
     return sorted(groups.values(), key=lambda group: (-group.usage.total, group.name))
 
 
+def total_of(rows: Iterable[Spent]) -> Spent:
+    """All of them together."""
+    total = Spent(name="all")
+    for row in rows:
+        total = total.with_(row)
+    return total
+
+
 def records(found: Iterable[Receipt]) -> list[Record]:
     """How each coder and model did, by name: so few runs make no ranking."""
     groups: dict[tuple[str, str], list[Receipt]] = {}
@@ -139,8 +177,9 @@ def _record(coder: str, model: str, group: list[Receipt]) -> Record:
         limited=outcomes.count("LimitExceeded"),
         failed=outcomes.count("Failed") + outcomes.count("Lost"),
         tokens=sum(receipt.usage.total for receipt in group),
-        cost_usd=sum(receipt.cost_usd or 0.0 for receipt in group),
-        unpriced=sum(receipt.cost_usd is None for receipt in group),
+        cost_usd=sum(receipt.spend.usd for receipt in group),
+        estimated_usd=sum(receipt.spend.estimated_usd for receipt in group),
+        unpriced=sum(receipt.spend.unpriced for receipt in group),
     )
 
 
@@ -152,6 +191,7 @@ _NAME: Mapping[By, Callable[[Receipt], str]] = MappingProxyType(
     {
         "coder": lambda receipt: receipt.coder,
         "model": lambda receipt: f"{receipt.coder} {receipt.model}".strip(),
+        "account": lambda receipt: receipt.account or receipt.coder,
         "project": lambda receipt: receipt.project,
         "day": _day,
         "task": lambda receipt: receipt.task_id,

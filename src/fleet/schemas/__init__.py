@@ -4,6 +4,7 @@
 """
 
 from fleet.schemas.account import Account, Step, Window
+from fleet.schemas.budget import Budget, Price, Spend
 from fleet.schemas.outcome import (
     ContextFull,
     Failed,
@@ -76,6 +77,7 @@ __all__ = [
     "Account",
     "Base",
     "Blocked",
+    "Budget",
     "Changes",
     "Check",
     "Closed",
@@ -102,6 +104,7 @@ __all__ = [
     "NeedsHuman",
     "Outcome",
     "Policy",
+    "Price",
     "RateLimit",
     "RateLimited",
     "Reason",
@@ -111,6 +114,7 @@ __all__ = [
     "Rung",
     "Settings",
     "Settlement",
+    "Spend",
     "Stalled",
     "Status",
     "Step",

@@ -1,5 +1,6 @@
 """How a run ended."""
 
+from datetime import datetime
 from typing import Literal
 
 from msgspec import Struct
@@ -81,6 +82,8 @@ class LimitExceeded(Struct, frozen=True, kw_only=True, tag=True):
 
     limit: LimitName
     detail: str = ""
+    #: When what it used up is whole again; None if that does not come by itself.
+    until: datetime | None = None
 
 
 class Stopped(Struct, frozen=True, kw_only=True, tag=True):

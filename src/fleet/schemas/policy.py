@@ -5,6 +5,7 @@ from typing import Literal
 from msgspec import Struct
 
 from fleet.errors import BadInput
+from fleet.schemas.budget import Budget
 from fleet.schemas.units import shown_size, shown_span
 
 #: What a claim must have to show. `any`: it must only not look made up. `answer`: words are
@@ -26,8 +27,15 @@ Context = Literal["full", "project", "lean"]
 CONTEXTS: tuple[Context, ...] = ("full", "project", "lean")
 
 LimitName = Literal[
-    "start", "idle", "time", "turns", "tokens", "cost", "output", "memory", "processes"
-]
+    "start", "idle", "time", "turns", "tokens", "cost", "output", "memory", "processes",
+    #: Budgets, which are not one run's: the whole task's, and those of a day.
+    "task_budget", "project_budget", "day_budget", "account_budget",
+]  # fmt: skip
+
+#: Budgets that are whole again with the next day; whatever they end is nobody's failure.
+DAY_BUDGETS: frozenset[LimitName] = frozenset({"project_budget", "day_budget", "account_budget"})
+#: And all of them.
+BUDGETS: frozenset[LimitName] = frozenset({*DAY_BUDGETS, "task_budget"})
 
 
 class Limits(Struct, frozen=True, kw_only=True):
@@ -41,7 +49,7 @@ class Limits(Struct, frozen=True, kw_only=True):
     time: float = 4 * 3600.0
     turns: int = 300
     tokens: int = 100_000_000
-    #: In dollars, by the CLI's own count.
+    #: In dollars, by the CLI's own count, or by prices where it tells none.
     cost: float = 50.0
     #: Bytes on stdout and stderr.
     output: int = 1 << 30
@@ -99,6 +107,8 @@ class Policy(Struct, frozen=True, kw_only=True):
     #: What an agent must have from its start on, `mcp:NAME` or `tool:NAME`: without, it is ended.
     needs: tuple[str, ...] = ()
     limits: Limits = Limits()
+    #: What the whole task may spend, over all its runs.
+    budget: Budget = Budget()
 
     @property
     def artifact(self) -> str | None:

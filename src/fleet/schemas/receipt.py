@@ -5,6 +5,7 @@ from typing import Literal
 
 from msgspec import Struct, field
 
+from fleet.schemas.budget import Spend, spend_of
 from fleet.schemas.policy import Policy
 from fleet.schemas.stream import Usage
 
@@ -145,7 +146,10 @@ class Receipt(Struct, frozen=True, kw_only=True):
     subagents: int = 0
     turns: int = 0
     usage: Usage = Usage()
+    #: What it cost by its CLI's own figure; where that tells none, by fleet's estimate from tokens
+    #: and prices; where there is neither, nobody knows.
     cost_usd: float | None = None
+    estimated_usd: float | None = None
     cpu_seconds: float = 0.0
     memory_bytes: int = 0
     #: Processes that were left behind and had to be ended.
@@ -160,3 +164,15 @@ class Receipt(Struct, frozen=True, kw_only=True):
     policy: Policy = Policy()
     #: None while nobody has judged.
     verdict: Verdict | None = None
+
+    @property
+    def cost(self) -> float | None:
+        """The best that is known of its cost; None if nothing is."""
+        return self.estimated_usd if self.cost_usd is None else self.cost_usd
+
+    @property
+    def spend(self) -> Spend:
+        """What it used. Of a run that never began it is known that it used nothing."""
+        if self.started_at is None and self.cost is None and not self.usage.total:
+            return Spend(runs=1)
+        return spend_of(tokens=self.usage.total, told=self.cost_usd, estimated=self.estimated_usd)

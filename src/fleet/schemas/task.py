@@ -7,6 +7,7 @@ from typing import Any, Literal
 from msgspec import Struct, field
 
 from fleet.errors import BadInput
+from fleet.schemas.budget import Budget
 from fleet.schemas.policy import Context, Isolation, LimitWishes
 
 Status = Literal["open", "in_progress", "blocked", "deferred", "closed", "pinned", "hooked"]
@@ -83,6 +84,8 @@ class Settings(Struct, frozen=True, kw_only=True, omit_defaults=True):
     #: What the agent must have from its start on; None inherits.
     needs: tuple[str, ...] | None = None
     limits: LimitWishes | None = None
+    #: What the whole task may spend, over all its runs; None inherits.
+    budget: Budget | None = None
 
 
 class Task(Struct, frozen=True, kw_only=True):

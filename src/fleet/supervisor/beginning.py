@@ -14,6 +14,7 @@ from fleet.schemas import Lease
 from fleet.supervisor.history import history
 from fleet.supervisor.launch import Ready, Short, Unfit, launch, make_ready, moved, placed
 from fleet.supervisor.log import Log
+from fleet.supervisor.meter import Meter
 from fleet.supervisor.preparing import InPreparation, Preparing
 from fleet.supervisor.runs import Runs
 from fleet.supervisor.seating import Seating
@@ -49,12 +50,13 @@ class Beginning:
         settling: Settling,
         seating: Seating,
         shortage: Shortage,
+        meter: Meter,
         log: Log,
         clock: Callable[[], datetime],
     ) -> None:
         self._home, self._coder, self._shims = home, coder, shims
         self._runs, self._preparing, self._settling = runs, preparing, settling
-        self._seating, self._shortage = seating, shortage
+        self._seating, self._shortage, self._meter = seating, shortage, meter
         self._log, self._now = log, clock
         #: Tasks that are not closed, with their directories, as they were a while ago.
         self.others: tuple[tuple[str, str], ...] = ()
@@ -62,6 +64,11 @@ class Beginning:
     def begin(self, config: Config, lease: Lease, task_dir: Path) -> None:
         """Begin a run, or have its directory made ready first."""
         place = placed(self._home, config, lease.task, self._coder)
+        if isinstance(place, Place):
+            spent = self._meter.refusal(lease.task, place.ruled.policy, place.cwd)
+            if spent is not None:
+                self._settling.settle(lease, spent)
+                return
         found = place if isinstance(place, Unfit) else self._seat(config, lease, place, task_dir)
         if isinstance(found, Wait):
             self._settling.settle(lease, released(found.why, not_before=found.until))

@@ -88,6 +88,14 @@ class Desk:
         want = Filter(statuses=("open",))
         self._ask(lambda queue: [t for t in queue.find(want) if t.not_before], then)
 
+    def wake(self, tasks: list[Task], then: Callable[[int], None]) -> None:
+        """Let tasks wait no more that wait for a moment; how many did."""
+
+        def woken(queue: Queue) -> int:
+            return sum(_reopened(queue, task, self.owner) for task in tasks)
+
+        self._ask(woken, then)
+
     def places(self, count: int, then: Callable[[tuple[tuple[str, str], ...]], None]) -> None:
         """Some tasks that are not closed, each with the directory that the queue knows of it."""
         want = Filter(statuses=("open", "in_progress", "blocked", "deferred"), limit=count)
@@ -213,6 +221,14 @@ def _or_lost(lease: Lease, attempt: Callable[[], T]) -> T | LeaseLost:
         return attempt()
     except (NotFound, Refused, BadInput) as error:
         return LeaseLost(task_id=lease.task.id, why=error.message)
+
+
+def _reopened(queue: Queue, task: Task, owner: str) -> bool:
+    try:
+        reopen(queue, task, by=owner)
+    except (NotFound, Refused):
+        return False  # somebody has it, or it is gone
+    return True
 
 
 def _answered(request: Request, queue: Queue) -> str:

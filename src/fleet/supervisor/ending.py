@@ -21,7 +21,7 @@ from fleet.schemas import (
 from fleet.schemas.units import shown_span
 from fleet.supervisor.artifacts import fingerprint
 from fleet.supervisor.evidence import findings
-from fleet.supervisor.history import Ending, attempts_before, history
+from fleet.supervisor.history import Ending, attempts_before, history, spent_before
 from fleet.supervisor.judging import Case, Findings
 from fleet.supervisor.live import Damaged, Live, Over
 from fleet.supervisor.process import Ended, NeverStarted, Vanished
@@ -131,6 +131,8 @@ def end_of(
         never_started=after.never_started,
         tokens=live.reading.usage.total,
         cost_usd=live.reading.cost_usd,
+        estimated_usd=live.estimated_usd,
+        spent=spent_before(live.run.task_dir, before=live.run.number) + receipt.spend,
         tool_calls=live.reading.tool_calls,
         session_id=live.reading.session_id,
         broke=tuple(finding.rule for finding in (*judged.findings, *judged.trespasses)),

@@ -12,7 +12,8 @@ import msgspec
 from msgspec import Struct
 
 from fleet.errors import InvalidTask
-from fleet.schemas import Closed, ContextFull, Outcome, Released, Settlement, Usage
+from fleet.schemas import Closed, ContextFull, Outcome, Released, Settlement, Spend, Usage
+from fleet.schemas.budget import spend_of
 from fleet.supervisor.settle import Decision
 from fleet.taskdir.atomic import write_atomically
 from fleet.taskdir.plain import read_plain
@@ -44,6 +45,9 @@ class Ending(Struct, frozen=True, kw_only=True):
     #: What the run used, as far as its CLI told.
     tokens: int = 0
     cost_usd: float | None = None
+    estimated_usd: float | None = None
+    #: What the whole task had used after this run; None where nobody added it up.
+    spent: Spend | None = None
     tool_calls: int = 0
     session_id: str = ""
     #: The rules of evidence and scope that it broke.
@@ -56,6 +60,11 @@ class Ending(Struct, frozen=True, kw_only=True):
     session_usage: Usage = Usage()
     #: The tools that were at work when the run was cut off.
     cut_off: tuple[str, ...] = ()
+
+    @property
+    def spend(self) -> Spend:
+        """What this run used."""
+        return spend_of(tokens=self.tokens, told=self.cost_usd, estimated=self.estimated_usd)
 
     @property
     def decision(self) -> Decision:
@@ -120,6 +129,19 @@ def history(task_dir: Path, before: int | None = None) -> History:
             last=ending,
         )
     return History()
+
+
+def spent_before(task_dir: Path, before: int | None = None) -> Spend:
+    """What all runs of a task used together, or those before a given one. Nobody forgives that."""
+    total = Spend()
+    for run in newest_first(task_dir):
+        if before is not None and run.number >= before:
+            continue
+        ending = read_ending(run)
+        if ending is not None and ending.spent is not None:
+            return total + ending.spent
+        total += ending.spend if ending is not None else Spend()
+    return total
 
 
 def attempts_before(run: Run) -> Iterator[Run]:

@@ -9,10 +9,12 @@ import msgspec
 from msgspec import Struct
 
 from fleet.coders.base import Coder
+from fleet.coders.prices import Prices
 from fleet.coders.reading import Reading
 from fleet.coders.trail import Trail, command_of
 from fleet.errors import InvalidTask
-from fleet.schemas import Event, Lease, Outcome, Policy, RateLimit, Usage
+from fleet.schemas import Event, Lease, Outcome, Policy, RateLimit, Spend, Usage
+from fleet.schemas.budget import spend_of
 from fleet.supervisor import events, verdict
 from fleet.supervisor.events import FILE as EVENTS
 from fleet.supervisor.ladder import FINE
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
 
 PROGRESS = "progress.json"
 _NO_WISHES = Policy()
+_LIST_PRICES = Prices()
 #: So many calls are remembered as judged: a call's second line comes soon.
 _MOST_CALLS = 1000
 #: How often the coder's second stream is looked for.
@@ -58,6 +61,7 @@ class Progress(Struct, frozen=True, kw_only=True):
     context_window: int = 0
     tokens: int = 0
     cost_usd: float | None = None
+    estimated_usd: float | None = None
     last_event_at: datetime | None = None
     #: What fleet is doing about it, beyond letting it run; empty if nothing.
     doing: str = ""
@@ -97,6 +101,10 @@ class Live:
         self.trail = Trail()
         #: The rules that it is held to.
         self.policy = policy
+        #: What its tokens cost, where its CLI does not say it.
+        self.prices = _LIST_PRICES
+        #: The directory that its task was made for.
+        self.project = lease.task.cwd or (spec.cwd if spec else "")
         #: The login or key that it is on; and what was taken in for it.
         self.account = (spec.account if spec else "") or coder.name
         self.fed: dict[str, RateLimit] = {}
@@ -151,6 +159,23 @@ class Live:
     @property
     def resumed(self) -> bool:
         return bool(self._resumes)
+
+    @property
+    def estimated_usd(self) -> float | None:
+        """What it cost so far by its tokens; None if its CLI told, or there is no price."""
+        reading = self.reading
+        if reading.cost_usd is not None:
+            return None
+        return self.prices.estimate(reading.usage, reading.model or self.coder.model)
+
+    @property
+    def spend(self) -> Spend:
+        """What it used so far."""
+        reading = self.reading
+        told, estimated = reading.cost_usd, self.estimated_usd
+        if told is None and not reading.usage.total:
+            return Spend(runs=1)  # it has not told yet, and nobody can blame it for that
+        return spend_of(tokens=reading.usage.total, told=told, estimated=estimated)
 
     @property
     def places(self) -> tuple[int, int]:
@@ -211,6 +236,7 @@ class Live:
             context_window=reading.context_window or self.coder.context_limit,
             tokens=reading.usage.total,
             cost_usd=reading.cost_usd,
+            estimated_usd=self.estimated_usd,
             last_event_at=self.last_event_at,
             doing=self._doing,
             rung=self.stand.rung,

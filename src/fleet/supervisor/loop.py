@@ -30,6 +30,7 @@ from fleet.supervisor.settle import LEASE_LOST, SHUTDOWN, TOLD
 from fleet.supervisor.sole import owner_of, sole_supervisor
 from fleet.supervisor.state import Snapshot, paused, room, write_snapshot
 from fleet.supervisor.strays import stop_strays
+from fleet.supervisor.waking import wake
 from fleet.supervisor.work import Work
 from fleet.taskdir import Home
 
@@ -140,10 +141,14 @@ class Supervisor:
             for task in tasks:
                 self.work.resume(_lease_of(task))
             self.desk.claiming = False
+            self._wake()
 
         self.desk.claiming = True  # nothing is claimed before what we hold is known
         self.look_around()
         self.desk.leased(each)
+
+    def _wake(self) -> None:
+        wake(self.desk, self.work.meter, self.log, partial(setattr, self.work, "hungry", True))
 
     def look_around(self) -> None:
         """Learn where other tasks have their directories: a run has no business there."""
@@ -165,6 +170,9 @@ class Supervisor:
         free = self.config.max_concurrent - len(self.work)
         wanted = self.work.hungry and free > 0 and not (self.stopping or self.restart)
         if not wanted or self.desk.claiming or self.work.held or paused(self.home):
+            return
+        if self.work.meter.rests():
+            self.idle = self.until_idle and len(self.work) == 0 and not self.desk.busy
             return
         if not room(self.home):
             self.work.hold(f"the disk of {self.home.path} is almost full")
@@ -268,8 +276,10 @@ class Supervisor:
             return
         if fresh.queue != self.config.queue:
             self.log.say("config", "another queue takes effect after: fleet restart")
-        self.config = self.work.config = structs.replace(fresh, queue=self.config.queue)
+        self.config = structs.replace(fresh, queue=self.config.queue)
+        self.work.apply(self.config)
         self.work.hungry = True
+        self._wake()
         self.log.say("config", "settings applied")
 
     def heed_signals(self) -> None:
@@ -294,6 +304,7 @@ class Supervisor:
             queue_problem=self.desk.problem,
             shortage=self.work.shortage,
             cooling=resting(self.work.seating.ledger.gauges, self.config, utc()),
+            budgets=self.work.meter.purses,
             on_account=self.work.on_accounts(),
             lost_log_lines=self.log.lost,
         )

@@ -14,6 +14,7 @@ from fleet.supervisor.judging import Findings
 from fleet.supervisor.live import Live, Over
 from fleet.supervisor.process import Ended
 from fleet.taskdir import receipt_json
+from fleet.taskdir.rundir import began_at
 from fleet.taskdir.said import Said
 
 _TEXT_CAP = 4000
@@ -35,7 +36,7 @@ def receipt_of(live: Live, state: Over, outcome: Outcome, words: Said, found: Fi
         account=live.account,
         version=reading.version,
         session_id=reading.session_id,
-        started_at=ended.started_at if ended else None,
+        started_at=ended.started_at if ended else began_at(live.run),
         seconds=ended.seconds if ended else 0.0,
         outcome=type(outcome).__name__,
         claim=words.done,
@@ -49,6 +50,7 @@ def receipt_of(live: Live, state: Over, outcome: Outcome, words: Said, found: Fi
         turns=reading.turns,
         usage=reading.usage,
         cost_usd=reading.cost_usd,
+        estimated_usd=live.estimated_usd,
         cpu_seconds=ended.cpu_seconds if ended else 0.0,
         memory_bytes=ended.max_rss_bytes if ended else 0,
         stop_seconds=ended.stop_seconds if ended else None,

@@ -18,6 +18,7 @@ from fleet.config import Config
 from fleet.errors import FleetError
 from fleet.schemas import Account, Failed, RateLimited
 from fleet.supervisor.breaker import Breaker, Whom
+from fleet.supervisor.budgets import Purse, next_day, spent_words
 from fleet.supervisor.history import Ending
 from fleet.supervisor.live import Live
 from fleet.supervisor.log import Log
@@ -37,10 +38,11 @@ class Seating:
         env: Mapping[str, str],
         running: Callable[[], Counter[str]],
         at_work: Callable[[str], bool],
+        spent: Callable[[str], Purse | None],
     ) -> None:
         self.ledger = Ledger(home.path)
         self._home, self._breaker, self._log, self._env = home, breaker, log, env
-        self._running, self._at_work = running, at_work
+        self._running, self._at_work, self._spent = running, at_work, spent
         #: What a run takes, more or less, in seconds.
         self._typical = 60.0
         #: Tasks that were sent away from an account since it last took one.
@@ -105,6 +107,8 @@ class Seating:
 
     def _trouble(self, seat: Seat, task_id: str, now: datetime) -> tuple[str, datetime | None]:
         account = seat.account
+        if (spent := self._spent(account.name)) is not None:
+            return spent_words(spent), next_day(now)
         whom = Whom(coder=seat.coder, model=seat.model, account=account.name)
         held = self._breaker.admit(whom, task_id, now, self._at_work)
         if held is not None:

@@ -4,6 +4,7 @@ it is told of it. Pure.
 
 from fleet.coders.base import Coder
 from fleet.schemas import Failed, LimitExceeded, Lost, Outcome, RateLimited, Stalled, Stopped
+from fleet.schemas.policy import BUDGETS, DAY_BUDGETS
 from fleet.supervisor.history import Ending
 from fleet.supervisor.settle import SHUTDOWN, TOLD
 
@@ -28,9 +29,14 @@ def session_to_carry_on(last: Ending | None, coder: Coder) -> str | None:
     """
     if last is None or not coder.can_resume or last.coder != coder.name:
         return None
-    if last.resumed and not isinstance(last.outcome, RateLimited):
+    if last.resumed and not _is_limit(last.outcome):
         return None
     return last.session_id or None if was_cut_off(last.outcome, last.tool_calls) else None
+
+
+def _is_limit(outcome: Outcome) -> bool:
+    budget = isinstance(outcome, LimitExceeded) and outcome.limit in DAY_BUDGETS
+    return budget or isinstance(outcome, RateLimited)
 
 
 def was_cut_off(outcome: Outcome, tool_calls: int) -> bool:
@@ -47,7 +53,7 @@ def was_cut_off(outcome: Outcome, tool_calls: int) -> bool:
         case Stalled(rung=rung):
             return rung in _WAITED
         case LimitExceeded(limit=limit):
-            return limit == "time"
+            return limit == "time" or limit in BUDGETS
         case Failed(reason=reason):
             return reason in _CUT_OFF
         case Stopped(by=by):
@@ -63,7 +69,7 @@ def told(last: Ending | None) -> str:
     if last is None:
         return ""
     match last.outcome:
-        case LimitExceeded():
+        case LimitExceeded(limit=limit) if limit not in DAY_BUDGETS:
             advice = _ADVICE["limit"]
         case Stalled(rung=rung):
             advice = _ADVICE.get(rung, "")

@@ -26,6 +26,7 @@ from fleet.schemas import (
     Stopped,
     Verdict,
 )
+from fleet.schemas.policy import DAY_BUDGETS
 from fleet.taskdir.said import Said
 
 #: Context runs out this often in a row without progress before it counts as a failure.
@@ -147,6 +148,10 @@ def decide(outcome: Outcome, facts: Facts, now: datetime) -> Decision:
             return blocked(_stall(outcome))
         case Stalled():
             return _attempt(_stall(outcome), facts, now)
+        case LimitExceeded(limit=limit, detail=detail, until=until) if limit in DAY_BUDGETS:
+            return released(detail, not_before=until)
+        case LimitExceeded(limit="task_budget", detail=detail):
+            return blocked(f"limit exceeded (task_budget): {detail}")
         case LimitExceeded(limit=limit, detail=detail):
             return _attempt(f"limit exceeded ({limit}): {detail}".rstrip(": "), facts, now)
         case Lost(why=why):

@@ -23,6 +23,7 @@ from fleet.supervisor.history import Ending, read_ending, write_ending
 from fleet.supervisor.judging import Case, Findings, look
 from fleet.supervisor.live import Live, Over
 from fleet.supervisor.log import Log
+from fleet.supervisor.meter import Meter
 from fleet.supervisor.seating import Seating
 from fleet.supervisor.settle import OURS, Decision
 from fleet.taskdir import by_hand, receipt_json
@@ -43,6 +44,7 @@ class Settling:
         seating: Seating,
         elsewhere: Callable[[Live], bool],
         breaker: Breaker,
+        meter: Meter,
         desk: Desk,
         aside: Aside,
         log: Log,
@@ -51,6 +53,7 @@ class Settling:
         self._seating = seating
         self._elsewhere = elsewhere
         self.breaker = breaker
+        self._meter = meter
         self._aside = aside
         self._desk = desk
         self._log = log
@@ -90,6 +93,7 @@ class Settling:
             live, state, config, found, self._now(), random.random(),  # noqa: S311
             elsewhere=self._elsewhere(live),
         )  # fmt: skip
+        self._meter.paid(live, end.receipt)
         missing = program_missing(state)
         ending = self._judge(live, end.ending, self._now(), missing=missing)
         self._seating.ended(live, ending, end.receipt.seconds, self._now())

@@ -6,6 +6,7 @@ from datetime import datetime
 import msgspec
 from msgspec import Struct, field
 
+from fleet.supervisor.budgets import Purse
 from fleet.taskdir import Home
 from fleet.taskdir.plain import read_plain
 
@@ -27,6 +28,8 @@ class Snapshot(Struct, frozen=True, kw_only=True):
     shortage: str = ""
     #: Coders that wait for a limit, and until when.
     cooling: dict[str, datetime] = field(default_factory=dict[str, datetime])
+    #: The budgets of the day that are in force, and how they stand.
+    budgets: tuple[Purse, ...] = ()
     #: The tasks that run on each account.
     on_account: dict[str, tuple[str, ...]] = field(default_factory=dict[str, tuple[str, ...]])
     lost_log_lines: int = 0

@@ -291,7 +291,7 @@ class Watchdog:
             time=now - (watched.began if watched.began is not None else watched.begins),
             turns=live.reading.turns,
             tokens=live.reading.usage.total,
-            cost=live.reading.cost_usd or 0.0,
+            cost=live.spend.usd,
             output=live.printed(),
             memory=watched.memory,
             processes=watched.processes,

@@ -22,6 +22,7 @@ from fleet.supervisor.ladder import Patience
 from fleet.supervisor.launch import SHORT, own_env, run_id, take_over
 from fleet.supervisor.live import Live, Over
 from fleet.supervisor.log import Log
+from fleet.supervisor.meter import Meter
 from fleet.supervisor.preparing import InPreparation, Preparing
 from fleet.supervisor.process import Ended, Orphaned, Running, adopt
 from fleet.supervisor.runs import Runs, context_of, state_now
@@ -81,8 +82,9 @@ class Work:
         self._log = log
         self._now = clock
         self.breaker = Breaker(home.path)
+        self.meter = Meter(home, config, log, clock)
         self.seating = Seating(
-            home, breaker=self.breaker, log=log, env=own_env(),
+            home, breaker=self.breaker, log=log, env=own_env(), spent=self.meter.spent_by,
             running=self._by_account, at_work=self._at_work,
         )  # fmt: skip
         self._telling = Telling(log, clock)
@@ -90,7 +92,7 @@ class Work:
         checking = Aside(_CHECKS)
         selector.register(checking, selectors.EVENT_READ, checking.deliver)
         self._settling = Settling(
-            self.seating, self._elsewhere, self.breaker, desk, checking, log, clock
+            self.seating, self._elsewhere, self.breaker, self.meter, desk, checking, log, clock
         )
         self.runs = Runs(
             selector, clock, ended=self._finish, vanished=self._lose_sight, failed=self._report
@@ -104,7 +106,7 @@ class Work:
         self.preparing = Preparing(aside, self._prepared)
         self._beginning = Beginning(
             home, coder=coder, shims=self._shims, runs=self.runs, preparing=self.preparing,
-            settling=self._settling, seating=self.seating,
+            settling=self._settling, seating=self.seating, meter=self.meter,
             shortage=self._shortage, log=log, clock=clock,
         )  # fmt: skip
         #: Tasks whose old run is not yet known to be gone: they wait, leased, until it is.
@@ -223,6 +225,11 @@ class Work:
         waits = task_id in self.unclear or self.preparing.get(task_id) is not None
         return waits or self.runs.get(task_id) is not None
 
+    def apply(self, config: Config) -> None:
+        """Go by these settings from now on."""
+        self.config = config
+        self.meter.apply(config)
+
     def _by_account(self) -> Counter[str]:
         """How many agents each account has at work."""
         running = [live.account for live in self.runs if live.over is None]
@@ -237,6 +244,8 @@ class Work:
 
     def waits_for_person(self, task: Task) -> str:
         """What keeps the task from running, if that is all up to a person; empty otherwise."""
+        if self.meter.waits(task):
+            return "a budget is spent"
         try:
             place = place_of(self.home, self.config, task, coder=self._coder)
         except FleetError:
@@ -382,10 +391,13 @@ class Work:
 
     def watch(self, now: float, awake: float) -> None:
         """See how every run does, and what it used."""
+        for live, why in self.meter.look(self.runs):
+            self.runs.stop(live, why)
         self._watchdog.tick(now, awake)
 
     def _finish(self, live: Live, state: Over) -> bool:
         self._telling.look(live)
+        self.meter.see(live)
         done = self._settling.finish(live, state, self.config)
         if done:
             self._telling.end(live)

@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from fleet.config import Config, Project
 from fleet.schemas import Context, Isolation, Limits, LimitWishes, Policy, Settings, Tripwire
+from fleet.schemas.budget import read_budget
 from fleet.schemas.units import dollars, seconds, size
 
 #: The key of runtime.toml behind each limit.
@@ -39,7 +40,16 @@ def policy_of(config: Config, settings: Settings, cwd: str) -> Ruled:
     wishes = settings.limits or LimitWishes()
     asked = {
         name: getattr(settings, name)
-        for name in ("expect", "verify", "pins", "scope", "isolation", "context", "needs")
+        for name in (
+            "expect",
+            "verify",
+            "pins",
+            "scope",
+            "isolation",
+            "context",
+            "needs",
+            "budget",
+        )
         if getattr(settings, name) is not None
     }
     policy = Policy(
@@ -54,6 +64,9 @@ def policy_of(config: Config, settings: Settings, cwd: str) -> Ruled:
         setup=project.setup,
         needs=project.needs if settings.needs is None else settings.needs,
         limits=_limits(config, project, wishes),
+        budget=read_budget(str(_value(config, project, "task_budget")))
+        if settings.budget is None
+        else settings.budget,
     )
     limits = {name for name in KEY_OF if getattr(wishes, name) is not None}
     return Ruled(policy=policy, own=frozenset({*asked, *limits}))

@@ -217,6 +217,15 @@ def _put(path: str, data: bytes) -> None:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), path)
 
 
+def began_at(run: Run) -> datetime | None:
+    """When a run's agent began; None if it has not, or its record cannot be read any more."""
+    try:
+        started = run.started()
+    except InvalidTask:
+        return None
+    return started.at if started else None
+
+
 def next_number(task_dir: Path) -> int:
     """The number that the task's next run will have. Only for the holder of its lease."""
     return max(_numbers(f"{task_dir}/runs"), default=0) + 1

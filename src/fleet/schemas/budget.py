@@ -1,0 +1,125 @@
+"""What may be spent and what was: prices, budgets, and sums of dollars and tokens. Pure."""
+
+import re
+from typing import Annotated
+
+from msgspec import Meta, Struct
+
+from fleet.errors import BadInput
+from fleet.schemas.units import dollars
+
+#: How people say that there is no budget.
+NONE = "none"
+#: No budget is larger, and no count of tokens that a CLI could mean.
+MOST_TOKENS = 10**12
+
+_TOKENS = re.compile(r"(\d{1,12}(?:\.\d{1,6})?)\s*([kmb]?)\s*(?:tokens?)?", re.IGNORECASE)
+_TIMES = {"": 1, "k": 1000, "m": 1_000_000, "b": 1_000_000_000}
+
+
+class Price(Struct, frozen=True, kw_only=True):
+    """What a model's tokens cost, in dollars for a million of them."""
+
+    input: float
+    output: float
+    cache_read: float
+    cache_write: float
+
+
+class Budget(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """How much may be spent: dollars or tokens. With neither there is no budget."""
+
+    usd: Annotated[float, Meta(gt=0, lt=1_000_000)] | None = None
+    tokens: Annotated[int, Meta(gt=0, le=MOST_TOKENS)] | None = None
+
+    def __bool__(self) -> bool:
+        return self.usd is not None or self.tokens is not None
+
+    def __str__(self) -> str:
+        if self.usd is not None:
+            return shown_usd(self.usd)
+        return NONE if self.tokens is None else f"{shown_tokens(self.tokens)} tokens"
+
+
+class Spend(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What some runs used together."""
+
+    runs: int = 0
+    tokens: int = 0
+    #: What is known of the cost; how much of that fleet worked out from tokens and prices; and
+    #: how many runs have a cost that nobody knows.
+    usd: float = 0.0
+    estimated_usd: float = 0.0
+    unpriced: int = 0
+
+    def __add__(self, other: "Spend") -> "Spend":
+        return Spend(
+            runs=self.runs + other.runs,
+            tokens=self.tokens + other.tokens,
+            usd=self.usd + other.usd,
+            estimated_usd=self.estimated_usd + other.estimated_usd,
+            unpriced=self.unpriced + other.unpriced,
+        )
+
+    def share_of(self, budget: Budget) -> float:
+        """How much of a budget this is; 1 is all of it."""
+        if budget.usd is not None:
+            return self.usd / budget.usd
+        return self.tokens / budget.tokens if budget.tokens is not None else 0.0
+
+    def shown(self, budget: Budget) -> str:
+        """The part that a budget is about, for people."""
+        if budget.usd is None:
+            return shown_tokens(self.tokens)
+        return f"{'~' if self.estimated_usd else ''}{shown_usd(self.usd, exact=True)}"
+
+
+def spend_of(*, tokens: int, told: float | None, estimated: float | None) -> Spend:
+    """One run's: by what its CLI told, else by the estimate, else at a cost that is not known."""
+    known = told if told is not None else estimated
+    return Spend(
+        runs=1,
+        tokens=tokens,
+        usd=known or 0.0,
+        estimated_usd=(estimated or 0.0) if told is None else 0.0,
+        unpriced=int(known is None),
+    )
+
+
+def read_budget(text: str) -> Budget:
+    """`$20`, `50M`, `50M tokens`, `none`."""
+    word = text.strip()
+    if word.lower() == NONE:
+        return Budget()
+    if word.startswith("$"):
+        return Budget(usd=dollars(word))
+    found = _TOKENS.fullmatch(word)
+    tokens = round(float(found[1]) * _TIMES[found[2].lower()]) if found else 0
+    plain = found is not None and not found[2] and "token" not in word.lower()
+    # A bare 20 may be dollars or tokens: nothing is spent on a guess.
+    if plain or not 0 < tokens <= MOST_TOKENS:
+        raise BadInput(
+            f"{text!r} is not a budget",
+            hint="Write dollars like $20, tokens like 50M or 50M tokens, or none.",
+        )
+    return Budget(tokens=tokens)
+
+
+def shown_usd(amount: float, *, exact: bool = False) -> str:
+    """A sum in dollars; small ones with as many digits as tell something."""
+    if 0 < amount < 0.01:
+        return f"${amount:.2g}" if amount >= 0.0001 else "$0.0001"
+    return f"${amount:,.2f}" if exact or amount % 1 else f"${amount:,.0f}"
+
+
+def shown_runs(count: int) -> str:
+    """`1 run`, `3 runs`."""
+    return "1 run" if count == 1 else f"{count} runs"
+
+
+def shown_tokens(count: int) -> str:
+    """A number of tokens as short as it can be said: `950`, `1.5k`, `50M`."""
+    for unit, size in (("B", 10**9), ("M", 10**6), ("k", 1000)):
+        if count >= size:
+            return f"{count / size:.3g}{unit}" if count < 999.5 * size else f"{count // size}{unit}"
+    return str(count)
