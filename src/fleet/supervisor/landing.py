@@ -28,15 +28,15 @@ class Landed(Struct, frozen=True, kw_only=True):
     how: str
 
 
-def land(root: str, commit: str, *, branch: str, message: str, again: str) -> Landed:
-    """Bring a commit onto the branch that is checked out at `root`; `branch` is what people know it
-    by, `again` the command to try it once more. Raises Refused with the way out.
+def land(root: str, commit: str, *, ref: str, message: str, again: str) -> Landed:
+    """Bring a commit, which `ref` holds, onto the branch that is checked out at `root`; `again` is
+    the command that tries it once more. Raises Refused with the way out.
     """
     repo = repository.find(root)
     if repo is None:
         raise Refused(f"{root} is no git repository any more")
     git = Git(repo, time.monotonic() + _LIMIT)
-    by_hand = f"git -C {root} merge {branch}"
+    by_hand = f"git -C {root} merge {ref}"
     current = _branch(git, again)
     head = git.line("rev-parse", "--verify", "HEAD^{commit}")
     if _is_behind(git, commit, head):

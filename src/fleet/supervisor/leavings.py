@@ -7,6 +7,8 @@ What is put away stays held by `refs/fleet/<task>/branch`, as long as the task's
 import io
 import os
 import time
+from collections.abc import Generator
+from contextlib import contextmanager
 
 from msgspec import Struct
 
@@ -18,11 +20,13 @@ from fleet.supervisor.git import Git, GitFailed
 from fleet.supervisor.snapshot import Tree
 from fleet.supervisor.worktree import standing
 from fleet.taskdir import Home, receipt_json, worktree_json
-from fleet.taskdir.lock import locked
+from fleet.taskdir.lock import Lock, locked
 from fleet.taskdir.rundir import Run, all_runs, newest_first
 from fleet.taskdir.worktree_json import Worktree
 
 _LIMIT = 120.0
+#: Seconds that a task's lock is waited for.
+_PATIENCE = 5.0
 _CUT = b"\n[the rest is cut]\n"
 
 
@@ -64,12 +68,16 @@ class Leavings:
         # An agent may have worked on a branch of its own making: what it left is held as well.
         return self._after() or on_branch
 
-    def commit(self, tip: Tip, message: str) -> str:
-        """A commit with all of it; none of anybody's branches is moved."""
-        if tip.tree == self._tree_of(tip.head):
-            return tip.head
-        ask = ("commit-tree", "--no-gpg-sign", "-p", tip.head, "-m", message, tip.tree)
-        return self._git.line(*ask)
+    def hold(self, tip: Tip) -> tuple[str, str]:
+        """A commit with all of it, and the ref that holds it from now on. No branch is moved."""
+        commit, ref = tip.head, retired(self.tree.ref)
+        if tip.tree != self._tree_of(commit):
+            message = f"What {self._id} left uncommitted"
+            ask = ("commit-tree", "--no-gpg-sign", "-p", commit, "-m", message, tip.tree)
+            commit = self._git.line(*ask)
+        held.note(self._home, self._id, self.tree.path, self.tree.repository)
+        self._git.ask("update-ref", "--no-deref", ref, commit)
+        return commit, ref
 
     def changes(self, tip: Tip, since: str) -> list[FileChange]:
         """The files that are different from a commit."""
@@ -87,16 +95,13 @@ class Leavings:
         insisted on; what git ignores goes.
         """
         # The lock of the task's runs: none begins meanwhile.
-        with locked(self._home.task(self._id) / "run.lock") as lock:
+        with _locked(self._home, self._id) as lock:
             if lock is None:
                 return PutAway(task_id=self._id, stays="its agent is not gone yet")
             tip = self.tip()
             if tip is None:
                 return PutAway(task_id=self._id)
-            ref = retired(self.tree.ref)
-            kept = self.commit(tip, f"What {self._id} left when it was put away")
-            held.note(self._home, self._id, self.tree.path, self.tree.repository)
-            self._git.ask("update-ref", "--no-deref", ref, kept)
+            kept, ref = self.hold(tip)
             if tip.beyond and not force:
                 why = f"{self.tree.path} holds {tip.beyond}"
                 return PutAway(task_id=self._id, ref=ref, stays=why)
@@ -156,6 +161,20 @@ def leavings_of(home: Home, task_id: str) -> Leavings | None:
     if tree is None or origin is None:
         return None
     return Leavings(home, task_id, tree, Git(origin, time.monotonic() + _LIMIT))
+
+
+@contextmanager
+def _locked(home: Home, task_id: str) -> Generator[Lock | None]:
+    """The lock of a task's runs. A run that was just stopped, or a supervisor that tidies up, lets
+    go of it in a moment.
+    """
+    end = time.monotonic() + _PATIENCE
+    while True:
+        with locked(home.task(task_id) / "run.lock") as lock:
+            if lock is not None or time.monotonic() >= end:
+                yield lock
+                return
+        time.sleep(0.05)
 
 
 def _tip_in(tree: Worktree) -> Tip:

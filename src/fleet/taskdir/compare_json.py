@@ -22,6 +22,12 @@ def read(home: Home, task_id: str) -> Comparison | None:
         raise InvalidTask(f"{path} is damaged: {error}", hint="Move it away to go on.") from error
 
 
+def is_open(home: Home, task_id: str) -> bool:
+    """The task is the subject of a comparison that is not over: nobody works on it itself."""
+    found = read(home, task_id)
+    return found is not None and found.is_open
+
+
 def write(home: Home, comparison: Comparison) -> Comparison:
     folder = home.task(comparison.task_id)
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
