@@ -66,7 +66,7 @@ class Range(Struct, frozen=True, kw_only=True):
 
 
 def results(fleet: Control, comparison: Comparison, *, sizes: bool = True) -> list[Entry]:
-    """The entries with how each stands, in the order that they were asked for in."""
+    """The entries with how each stands, by the names of their coders and models."""
     ordered = sorted(comparison.entries, key=lambda entry: (entry.label, entry.turn))
     if not comparison.is_open and all(entry.result for entry in ordered):
         return ordered
@@ -158,13 +158,13 @@ def _blocked(task: Task, ending: Ending | None, last: Receipt | None) -> tuple[S
         return "stopped", why
     verdict = last.verdict if last is not None else None
     if verdict is not None and verdict.state == "out_of_scope":
-        return "out_of_scope", why
+        return "out_of_scope", why.removeprefix("out of scope: ")
     if isinstance(ending.outcome, NeedsHuman) or (
         last and last.claim is None and not ending.counts
     ):
         return "asks", why
     if last is not None and last.claim is not None:
-        return "unverified", why
+        return "unverified", why.removeprefix("unverified: ")
     return "failed", why
 
 
@@ -203,7 +203,7 @@ def _summary(coder: str, model: str | None, group: Sequence[Entry]) -> Summary:
         over=len(over),
         verified=sum(result.standing == "verified" for result in over),
         seconds=_range(result.seconds for result in began),
-        tokens=_range(float(result.usage.total) for result in began),
+        tokens=_range(float(result.tokens) for result in began if result.tokens is not None),
         cost=_range(result.cost for result in began if result.cost is not None),
         lines=_range(
             float(result.size.added + result.size.removed)

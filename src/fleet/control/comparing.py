@@ -27,7 +27,6 @@ from fleet.schemas import NOT_WORK, Settings, Task
 from fleet.schemas.comparison import Comparison, Entry
 from fleet.supervisor import repository
 from fleet.supervisor.git import Git, GitFailed
-from fleet.supervisor.repository import Repository
 from fleet.taskdir import compare_json, task_json
 from fleet.taskdir.lock import locked
 from fleet.taskdir.place import settings_of
@@ -240,8 +239,7 @@ def _head(git: Git) -> str:
         ) from None
 
 
-def uncommitted(repo: Repository) -> int:
+def uncommitted(comparison: Comparison) -> int:
     """How many files are not as they were committed: nobody who is compared sees that."""
-    git = Git(repo, time.monotonic() + _LIMIT)
-    listed = git.ask("status", "--porcelain", "-z", "--no-renames")
+    listed = _git(comparison.repository).ask("status", "--porcelain", "-z", "--no-renames")
     return sum(bool(entry) for entry in listed.split(b"\0"))

@@ -64,6 +64,11 @@ class Result(Struct, frozen=True, kw_only=True):
         return self.standing in OVER
 
     @property
+    def tokens(self) -> int | None:
+        """None: no run told of any."""
+        return self.usage.total or None
+
+    @property
     def cost(self) -> float | None:
         """The whole cost; None where some of it is not known."""
         return None if self.unpriced or not self.attempts else self.cost_usd
