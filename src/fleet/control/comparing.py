@@ -96,7 +96,8 @@ def begin(
             commit=_head(git),
             at=datetime.now(UTC),
             by=actor(env),
-            was="blocked" if task.status == "blocked" else "open",
+            # One that a person kept to themselves is not anybody's once it is put back.
+            was="blocked" if task.status == "blocked" or task.assignee else "open",
             entries=_entries(wanted, repeat),
         )
         # First, so that no supervisor takes it: from here on nobody works on the task itself.

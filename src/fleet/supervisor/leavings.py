@@ -10,7 +10,7 @@ import time
 from collections.abc import Generator
 from contextlib import contextmanager
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from fleet.errors import InvalidTask
 from fleet.schemas import FileChange
@@ -105,9 +105,18 @@ class Leavings:
             if tip.beyond and not force:
                 why = f"{self.tree.path} holds {tip.beyond}"
                 return PutAway(task_id=self._id, ref=ref, stays=why)
-            if self._is_there() or os.path.lexists(self.tree.path):
-                worktree.remove(self._git, self.tree)
+            self._remove()
             return PutAway(task_id=self._id, ref=ref, stays=self._drop_branches(kept))
+
+    def _remove(self) -> None:
+        """Said before it is done, so that nobody takes it for an agent's doing, or for half done."""
+        if not os.path.lexists(self.tree.path):
+            return
+        going = structs.replace(self.tree, removing=True)
+        self.tree = worktree_json.write(self._home, self._id, going)
+        worktree.remove(self._git, self.tree)
+        gone = structs.replace(self.tree, removing=False, set_up=False)
+        self.tree = worktree_json.write(self._home, self._id, gone)
 
     def _drop_branches(self, kept: str) -> str:
         """Delete its branch, and those that its agents made. Why one stays, if one does."""
