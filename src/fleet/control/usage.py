@@ -17,6 +17,9 @@ from fleet.taskdir.rundir import all_runs
 By = Literal["coder", "model", "project", "day", "task"]
 BYS: tuple[By, ...] = get_args(By)
 
+#: Outcomes of a run that count as an attempt.
+_ATTEMPTS = frozenset({"Finished", "Failed", "Stalled", "LimitExceeded", "Lost"})
+
 #: A rate of fewer runs than this says nothing.
 ENOUGH = 5
 
@@ -61,6 +64,8 @@ class Record(Struct, frozen=True, kw_only=True):
     stalled: int = 0
     limited: int = 0
     failed: int = 0
+    #: Runs that failed and were followed by another of the same task.
+    retries: int = 0
     tokens: int = 0
     cost_usd: float = 0.0
     unpriced: int = 0
@@ -114,9 +119,11 @@ def spent(found: Iterable[Receipt], by: By) -> list[Spent]:
 def records(found: Iterable[Receipt]) -> list[Record]:
     """How each coder and model did, by name: so few runs make no ranking."""
     groups: dict[tuple[str, str], list[Receipt]] = {}
+    last: dict[str, int] = {}
     for receipt in found:
         groups.setdefault((receipt.coder, receipt.model), []).append(receipt)
-    return [_record(coder, model, group) for (coder, model), group in sorted(groups.items())]
+        last[receipt.task_id] = max(receipt.run, last.get(receipt.task_id, 0))
+    return [_record(coder, model, group, last) for (coder, model), group in sorted(groups.items())]
 
 
 def is_verified(receipt: Receipt) -> bool:
@@ -125,7 +132,14 @@ def is_verified(receipt: Receipt) -> bool:
     return judged and receipt.claim is not None and receipt.outcome == "Finished"
 
 
-def _record(coder: str, model: str, group: list[Receipt]) -> Record:
+def _is_failure(receipt: Receipt) -> bool:
+    """The run counted as an attempt, and not for good: limits, questions and stops do not."""
+    return receipt.outcome in _ATTEMPTS and not is_verified(receipt)
+
+
+def _record(coder: str, model: str, group: list[Receipt], last: Mapping[str, int]) -> Record:
+    """`last` is the number of each task's latest run, whoever made it."""
+    again = [receipt for receipt in group if receipt.run < last[receipt.task_id]]
     outcomes = [receipt.outcome for receipt in group]
     broken = [receipt for receipt in group if receipt.verdict and receipt.verdict.findings]
     return Record(
@@ -138,6 +152,7 @@ def _record(coder: str, model: str, group: list[Receipt]) -> Record:
         stalled=outcomes.count("Stalled"),
         limited=outcomes.count("LimitExceeded"),
         failed=outcomes.count("Failed") + outcomes.count("Lost"),
+        retries=sum(map(_is_failure, again)),
         tokens=sum(receipt.usage.total for receipt in group),
         cost_usd=sum(receipt.cost_usd or 0.0 for receipt in group),
         unpriced=sum(receipt.cost_usd is None for receipt in group),

@@ -109,7 +109,7 @@ class Leavings:
             return PutAway(task_id=self._id, ref=ref, stays=self._drop_branches(kept))
 
     def _remove(self) -> None:
-        """Said before it is done, so that nobody takes it for an agent's doing, or for half done."""
+        """Said before it is done, so that nobody takes it for an agent's doing."""
         if not os.path.lexists(self.tree.path):
             return
         going = structs.replace(self.tree, removing=True)
