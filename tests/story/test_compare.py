@@ -1,6 +1,7 @@
 """`fleet compare` through the real supervisor: the same task by several coders, one to keep."""
 
 import json
+import shutil
 import subprocess
 import sys
 
@@ -9,8 +10,11 @@ import pytest
 from fleet.schemas import Settings
 from fleet.taskdir import compare_json, receipt_json, task_json
 from tests.conftest import need
+from tests.contract.beads_home import pristine_home
 from tests.repos import ENV, Repo
 from tests.story.scene import ACTOR, PATIENCE, Scene
+
+__all__ = ["pristine_home"]
 
 #: What an agent's shell does first: tell, and have a name.
 AGENT = """#!/bin/sh
@@ -354,3 +358,39 @@ def test_the_differences_stand_side_by_side(scene):
     one = compare(scene, task_id, "1", "--diff")
     assert "│" not in one
     assert "diff --git a/a b/a" in one
+
+
+@pytest.fixture
+def on_beads(tmp_path, pristine_home):
+    """A home with the real bd."""
+    need("git")
+    shutil.copytree(pristine_home, tmp_path / "home")
+    scene = Scene(tmp_path, queue="beads", retry_limit=1)
+    scene.env = {**scene.env, **ENV, "PATH": scene.env["PATH"]}
+    scene.repo = Repo(scene.project)
+    scene.repo.commit(a="one\ntwo\nthree\n")
+    coder(scene, "neat", "sed -i s/two/TWO/ a; git commit -qam 'say it loud'")
+    coder(scene, "lazy", "sed -i 2d a")
+    yield scene
+    scene.close()
+
+
+def test_on_beads_it_is_the_same(on_beads):
+    """The entries are children in bd, and the task is closed there with the evidence."""
+    scene = on_beads
+    made = scene.fleet("bd", "create", "--silent", "--verify", VERIFY[0], "Make it loud")
+    assert made.returncode == 0, made.stderr
+    task_id = made.stdout.strip()
+    words = ("compare", task_id, "--with", "neat", "--with", "lazy", "--run")
+    done = scene.fleet(*words, patience=4 * PATIENCE)
+    assert done.returncode == 0, done.stdout + done.stderr
+    entries = known(scene, task_id)
+    assert {name: each["standing"] for name, each in entries.items()} == {
+        "neat": "verified",
+        "lazy": "unverified",
+    }
+    compare(scene, task_id, "--pick", "neat")
+    assert_clean(scene)
+    (task,) = json.loads(scene.fleet("bd", "show", task_id, "--json").stdout)
+    assert task["status"] == "closed"
+    assert f"fleet task {entries['neat']['task_id']} receipt" in task["close_reason"]

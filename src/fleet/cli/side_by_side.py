@@ -78,7 +78,7 @@ def beside(left: str, right: str, width: int, names: tuple[str, str]) -> Iterato
         other = theirs[path].lines if path in theirs else {}
         if not one or not other:
             who = names[0] if not one else names[1]
-            yield click.style(f"({one_line(who)} did not change it)", dim=True)
+            yield click.style(cut(f"({one_line(who)} did not change it)", width), dim=True)
         yield from _rows(one, other, room)
 
 

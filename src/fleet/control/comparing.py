@@ -24,6 +24,7 @@ from fleet.queue.base import Draft, Filter
 from fleet.queue.bd.actor import actor
 from fleet.queue.reopening import reopen
 from fleet.schemas import NOT_WORK, Settings, Task
+from fleet.schemas.account import NO_CHAIN
 from fleet.schemas.comparison import Comparison, Entry
 from fleet.supervisor import repository
 from fleet.supervisor.git import Git, GitFailed
@@ -169,6 +170,9 @@ def _add(
         model=entry.model,
         isolation="worktree",
         commit=comparison.commit,
+        # Nobody stands in for whom it is compared with; another login of the same coder may.
+        account=settings.account if entry.coder == fleet.place(task).coder else None,
+        fallback=NO_CHAIN,
     )
     draft = Draft(
         title=task.title,

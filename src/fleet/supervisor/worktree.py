@@ -19,6 +19,7 @@ from fleet.errors import FleetError
 from fleet.supervisor import repository
 from fleet.supervisor.base import ref_word
 from fleet.supervisor.git import Git, GitFailed
+from fleet.supervisor.refs import whole
 from fleet.supervisor.repository import Repository
 from fleet.supervisor.setup import begin_anew
 from fleet.taskdir import Home
@@ -133,7 +134,7 @@ def _attach(git: Git, worktree: Worktree) -> None:
 
 def _add(git: Git, worktree: Worktree) -> None:
     """Make the branch, if there is none, and the working tree on it."""
-    with _one_at_a_time(git):
+    with _one_at_a_time(git), whole(git):
         if not standing(git, worktree.ref):
             git.ask("update-ref", worktree.ref, worktree.commit, "")
         what = (worktree.path, worktree.branch)
