@@ -144,7 +144,7 @@ def test_a_discard_leaves_no_trace_but_receipts_and_the_task_goes_on(scene):
 
 
 def test_repeated_tries_are_told_one_by_one_and_added_up_without_a_rank(scene):
-    """Each figure says of how many tries it is; no rate of so few."""
+    """Each figure says of how many entries it is; no rate of so few."""
     task_id = a_task(scene)
     words = ("--with", "neat", "--with", "lazy", "--repeat", "2", "--run")
     said = compare(scene, task_id, *words)
@@ -161,7 +161,7 @@ def test_repeated_tries_are_told_one_by_one_and_added_up_without_a_rank(scene):
         {"neat", "lazy"},
         {"neat", "lazy"},
     ]
-    assert "had more than one try" in compare(scene, task_id, "--pick", "neat", code=2)
+    assert "has more than one entry" in compare(scene, task_id, "--pick", "neat", code=2)
     compare(scene, task_id, "--discard")
     assert_clean(scene)
 
@@ -177,7 +177,7 @@ def test_a_killed_supervisor_costs_no_try(scene):
     ids = [entry.task_id for entry in compare_json.read(scene.home, task_id).entries]
     scene.until(lambda: all(scene.run(each) and scene.run(each).started() for each in ids))
     scene.kill(supervisor)
-    assert "not all tries are over" not in compare(scene, task_id, "--no-wait")
+    assert "not all entries are over" not in compare(scene, task_id, "--no-wait")
     # Nobody begins the task itself meanwhile, whatever its status says.
     assert "is being compared" in scene.fleet("retry", task_id).stderr
     (scene.home.path / "go").touch()
@@ -324,7 +324,7 @@ def test_what_cannot_be_compared_is_refused_with_a_way_out(scene):
     def refused(*words, code):
         return compare(scene, *words, code=code)
 
-    assert "fewer than two tries" in refused(task_id, "--with", "neat", code=2)
+    assert "fewer than two entries" in refused(task_id, "--with", "neat", code=2)
     assert "was given twice" in refused(task_id, "--with", "neat", "--with", "neat", code=2)
     assert "no coder 'nobody'" in refused(task_id, *two, "--with", "nobody", code=2)
     assert "is no coder" in refused(task_id, "--with", "neat:", "--with", "lazy", code=2)

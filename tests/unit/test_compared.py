@@ -1,4 +1,4 @@
-"""How a try of a comparison stands, by what there is of it; and tries added up without a rank."""
+"""How an entry of a comparison stands, by what there is of it; and all added up without a rank."""
 
 from datetime import UTC, datetime
 
@@ -91,7 +91,7 @@ def test_a_handful_of_tries_makes_no_rate():
 
 
 def test_the_tables_say_what_is_not_known():
-    """Unknown is a word, not a nought; a try that never began has no figures."""
+    """Unknown is a word, not a nought; an entry that never began has no figures."""
     rows = [
         entry(1, unpriced=1, size=Size(files=2, added=3, removed=1)),
         entry(2, "codex", attempts=2, unpriced=1, cost_usd=0.5, usage=Usage(output=1500)),
@@ -115,7 +115,7 @@ def test_an_entry_is_named_by_its_id_or_its_coder():
     for word in ("fleet-a.1", "a.1", ".1", "1", "claude", "claude:sonnet"):
         assert find_entry(found, word).number == 1
     assert find_entry(found, "codex:o4").number == 3
-    with pytest.raises(BadInput, match="more than one try"):
+    with pytest.raises(BadInput, match="more than one entry"):
         find_entry(found, "codex")
     with pytest.raises(BadInput, match="no entry"):
         find_entry(found, "4")

@@ -1,4 +1,4 @@
-"""`fleet compare`: the same task by several coders, and one of their tries to keep."""
+"""`fleet compare`: the same task by several coders, and one of the entries to keep."""
 
 import os
 import shutil
@@ -30,7 +30,7 @@ PATIENCE = 15.0
 
 
 class Unfinished(FleetError):
-    """Not all tries are over, and nobody is there to run them."""
+    """Not all entries are over, and nobody is there to run them."""
 
 
 @click.command("compare")
@@ -75,7 +75,8 @@ def command(
 
     All begin at the commit that the task's directory stands at, each in a worktree of its own: what
     is not committed, nobody sees. The task itself waits meanwhile. An ENTRY is named by its id
-    (fleet-x4f.1, or 1) or by its coder.
+    (fleet-x4f.1, or 1) or by its coder. To keep a new task from a supervisor that runs, make it
+    with --assignee and your name.
     """  # noqa: D301 - the \\b is click's mark for lines that stay as they are
     _check(wanted, repeat, entries, as_diff=as_diff, picked=picked, drop=drop)
     fleet = control.opened()
@@ -87,8 +88,8 @@ def command(
         _tell_end(fleet, discard(fleet, task, force=force), as_json=as_json)
         return
     if wanted:
-        tries = wanted_from(fleet, wanted, repeat)
-        comparison = begin(fleet, task, tries, repeat=repeat)
+        coders = wanted_from(fleet, wanted, repeat)
+        comparison = begin(fleet, task, coders, repeat=repeat)
         if not as_json:
             _tell_begin(fleet, task, comparison)
     else:
@@ -102,7 +103,8 @@ def command(
     over = _wait(fleet, comparison, quiet=as_json) if waits else True
     _show(fleet, comparison, as_json=as_json)
     if not over:
-        raise Unfinished("not all tries are over, and no supervisor is running", hint=_way(task.id))
+        why = "not all entries are over, and no supervisor is running"
+        raise Unfinished(why, hint=_way(task.id))
 
 
 def _check(
@@ -136,11 +138,11 @@ def _tell_begin(fleet: Control, task: Task, comparison: Comparison) -> None:
         files = "1 file is" if changed == 1 else f"{changed} files are"
         click.echo(
             f"{files} not as committed in {one_line(comparison.repository)}:"
-            " no try sees that, and --pick wants it committed or put aside."
+            " no entry sees that, and --pick wants it committed or put aside."
         )
     if not fleet.place(task).ruled.policy.verify:
         click.echo(
-            "It has no verify command: a try counts as verified if nothing about it looks made up."
+            "It has no verify command: an entry is verified if nothing about it looks made up."
             " Better: --verify when the task is made, or in its project."
         )
 
@@ -161,7 +163,7 @@ def _run(fleet: Control, task_id: str, *, quiet: bool) -> None:
 
 
 def _wait(fleet: Control, comparison: Comparison, *, quiet: bool) -> bool:
-    """Until all tries are over. False: they are not, and nobody is there to run them."""
+    """Until all entries are over. False: they are not, and nobody is there to run them."""
     try:
         if _all_over(results(fleet, comparison, sizes=False)):
             return True
@@ -206,7 +208,7 @@ def _had_supervisor(found: Sequence[Entry]) -> bool:
 
 
 def _teller() -> Callable[[Sequence[Entry]], None]:
-    """Says a line whenever a try stands elsewhere than before."""
+    """Says a line whenever an entry stands elsewhere than before."""
     before: dict[int, str] = {}
 
     def tell(found: Sequence[Entry]) -> None:

@@ -1,4 +1,4 @@
-"""`fleet compare --diff`: what each try changed, two of them side by side."""
+"""`fleet compare --diff`: what each entry changed, two of them side by side."""
 
 import shutil
 import sys

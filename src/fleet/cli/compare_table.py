@@ -1,4 +1,4 @@
-"""The tables of `fleet compare`: every try, and by coder and model."""
+"""The tables of `fleet compare`: every entry, and by coder and model."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
@@ -28,7 +28,7 @@ _RIGHT = frozenset({"time", "tokens", "cost", "attempts"})
 
 
 def table(entries: Sequence[Entry], width: int) -> Iterator[str]:
-    """A line for each try, and below it why it is not verified."""
+    """A line for each entry, and below it why it is not verified."""
     rows = [_cells(entry, entry.result) for entry in entries if entry.result is not None]
     yield from _aligned(_HEAD, rows, _RIGHT, lambda number: _below(entries[number], width))
 
@@ -72,7 +72,7 @@ def _below(entry: Entry, width: int) -> str:
 
 def summary(found: Sequence[Summary]) -> Iterator[str]:
     """A line for each coder and model: the least, the middle and the most of each figure, with the
-    number of tries that it is of.
+    number of entries that it is of.
     """
     rows = [
         (
@@ -90,7 +90,7 @@ def summary(found: Sequence[Summary]) -> Iterator[str]:
     yield from _aligned(head, rows, frozenset({"rate"}))
     few = min((row.over for row in found), default=0)
     if few < ENOUGH:
-        text = f"(n): of so many tries. So few rank nobody; rates are shown from {ENOUGH} tries on."
+        text = f"(n): of so many entries. So few rank nobody; rates are shown from {ENOUGH} on."
         yield click.style(text, dim=True)
 
 

@@ -1,4 +1,4 @@
-"""How the tries of a comparison stand: each from its receipts, its queue status and its worktree,
+"""How the entries of a comparison stand: each from its receipts, its queue status and its worktree,
 and added up by coder and model. Looking changes nothing.
 """
 
@@ -37,14 +37,14 @@ class Seen(Struct, frozen=True, kw_only=True):
 
 
 class Summary(Struct, frozen=True, kw_only=True):
-    """All tries of one coder and model. Figures are those of the tries that are over."""
+    """All entries of one coder and model. Figures are those of the entries that are over."""
 
     coder: str
     model: str | None
-    tries: int
+    entries: int
     over: int
     verified: int
-    #: The least and the most, each with the number of tries behind it; None: of none.
+    #: The least and the most, each with the number of entries behind it; None: of none.
     seconds: "Range | None" = None
     tokens: "Range | None" = None
     cost: "Range | None" = None
@@ -57,7 +57,7 @@ class Summary(Struct, frozen=True, kw_only=True):
 
 
 class Range(Struct, frozen=True, kw_only=True):
-    """What a figure was, over some tries."""
+    """What a figure was, over some entries."""
 
     of: int
     least: float
@@ -186,7 +186,7 @@ def size_of(home: Home, task_id: str, commit: str) -> Size | None:
 
 
 def summaries(entries: Sequence[Entry]) -> list[Summary]:
-    """By coder and model, by name: so few tries make no ranking. Pure."""
+    """By coder and model, by name: so few entries make no ranking. Pure."""
     groups: dict[tuple[str, str | None], list[Entry]] = {}
     for entry in entries:
         groups.setdefault((entry.coder, entry.model), []).append(entry)
@@ -199,7 +199,7 @@ def _summary(coder: str, model: str | None, group: Sequence[Entry]) -> Summary:
     return Summary(
         coder=coder,
         model=model,
-        tries=len(group),
+        entries=len(group),
         over=len(over),
         verified=sum(result.standing == "verified" for result in over),
         seconds=_range(result.seconds for result in began),

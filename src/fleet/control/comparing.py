@@ -1,4 +1,4 @@
-"""`fleet compare`: one task given to several coders at once, each try a task of its own.
+"""`fleet compare`: one task given to several coders at once, each entry a task of its own.
 
 The entries are children of the task, with its text and its settings, in worktrees made from one
 commit; the ordinary supervisor runs them like any others. The task itself is blocked meanwhile.
@@ -60,11 +60,11 @@ def wanted_from(fleet: Control, words: Sequence[str], repeat: int) -> list[Wante
         found.append((coder, model or None))
     if len(found) * repeat < 2:
         raise BadInput(
-            "there is nothing to compare: fewer than two tries",
+            "there is nothing to compare: fewer than two entries",
             hint="Name another --with, or have it done more than once: --repeat 2",
         )
     if len(found) * repeat > MOST:
-        raise BadInput(f"that is {len(found) * repeat} tries; {MOST} is the most")
+        raise BadInput(f"that is {len(found) * repeat} entries; {MOST} is the most")
     return found
 
 
@@ -228,7 +228,7 @@ def _git(cwd: str) -> Git:
     repo = repository.find(cwd)
     if repo is None:
         raise BadInput(
-            f"{cwd} is in no git repository, so two tries could not be kept apart",
+            f"{cwd} is in no git repository, so two entries could not be kept apart",
             hint="Make one of it: git init && git add -A && git commit",
         )
     return Git(repo, time.monotonic() + _LIMIT)

@@ -1,4 +1,4 @@
-"""What each try of a comparison changed, against the commit that all began at."""
+"""What each entry of a comparison changed, against the commit that all began at."""
 
 from msgspec import Struct
 
@@ -10,7 +10,7 @@ from fleet.supervisor.leavings import leavings_of
 
 
 class Difference(Struct, frozen=True, kw_only=True):
-    """What one try changed."""
+    """What one entry changed."""
 
     entry: Entry
     files: tuple[FileChange, ...] = ()
@@ -24,7 +24,7 @@ class Difference(Struct, frozen=True, kw_only=True):
 
 
 def difference_of(fleet: Control, comparison: Comparison, entry: Entry) -> Difference:
-    """The difference that one try made; what cannot be told is said in it."""
+    """The difference that one entry made; what cannot be told is said in it."""
     try:
         left = leavings_of(fleet.home, entry.task_id) if entry.task_id else None
         tip = left.tip() if left is not None else None

@@ -1,8 +1,8 @@
 """The end of a comparison: one entry lands on the user's branch, or none does; the others are put
 away. Each step can be done again, so that a command that dies half-way is only given once more.
 
-The order: what was picked is written down, it lands, the entries end, the task is closed or put
-back, and only then anything is removed.
+The order: it lands, that is written down, the entries end, the task is closed or put back, and
+only then anything is removed.
 """
 
 import os
@@ -54,7 +54,7 @@ def find_entry(comparison: Comparison, word: str) -> Entry:
         return named[0]
     known = ", ".join(f"{entry.task_id} ({entry.label})" for entry in comparison.entries)
     if named:
-        raise BadInput(f"{word} had more than one try", hint=f"Name one by its id: {known}")
+        raise BadInput(f"{word} has more than one entry", hint=f"Name one by its id: {known}")
     raise BadInput(f"{word!r} is no entry of this comparison", hint=f"There is {known}.")
 
 
