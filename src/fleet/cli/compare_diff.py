@@ -31,7 +31,7 @@ def show_diff(fleet: Control, comparison: Comparison, words: Sequence[str]) -> N
     size = shutil.get_terminal_size((_WIDTH, 50))
     lines = list(_lines(found, size.columns if on_terminal else _WIDTH))
     if on_terminal and len(lines) >= size.lines:
-        click.echo_via_pager("\n".join(lines) + "\n", color=True)
+        click.echo_via_pager("\n".join(lines) + "\n")
     else:
         for line in lines:
             click.echo(line)
