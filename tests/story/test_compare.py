@@ -97,6 +97,7 @@ def test_the_same_task_from_one_commit_and_one_of_the_tries_lands(scene):
     for entry in (neat, lazy):
         policy = receipt_json.read(scene.run(entry["task_id"])).policy
         assert (policy.commit, policy.verify) == (scene.first, VERIFY)
+        assert task_json.read(scene.home, entry["task_id"]).fallback == "none"
 
     assert "is not verified" in compare(scene, task_id, "--pick", "lazy", code=7)
     said = compare(scene, task_id, "--pick", "neat")
