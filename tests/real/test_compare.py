@@ -14,11 +14,11 @@ ENTRY = re.compile(rf"{TASK}\.\d")
 class ModelForBoth(ScriptedModel):
     """Plays the whole script to each of the two CLIs, at the same time."""
 
-    def take(self, body):
+    def take(self, body, login=""):
         # It reads which of the two tasks it is asked about, as a model would.
         found = ENTRY.search(json.dumps(body))
         own = [asked for asked in self.requests if ("input" in asked) == ("input" in body)]
-        step = super().take(body)
+        step = super().take(body, login)
         if not body.get("tools") or found is None:
             return step
         close = Shell(command=f'bd close {found[0]} --reason "wrote it"')
