@@ -108,7 +108,7 @@ class Scene:
         """Let the next supervisor print somewhere else."""
         self._screen = fd
 
-    def fleet(self, *words):
+    def fleet(self, *words, patience=PATIENCE):
         """One command, to its end."""
         return subprocess.run(
             [sys.executable, "-m", "fleet", *words],
@@ -116,7 +116,7 @@ class Scene:
             cwd=self.project,
             capture_output=True,
             text=True,
-            timeout=PATIENCE,
+            timeout=patience,
         )
 
     # What there is to see.

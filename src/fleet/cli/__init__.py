@@ -27,6 +27,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "pause": ("pause", "Start no new runs until `fleet resume`."),
     "resume": ("resume", "Start runs again after `fleet pause`."),
     "restart": ("restart", "Swap the supervisor for a new one; agents run on."),
+    "compare": ("compare", "Have several coders try one task, and keep the best."),
     "usage": ("usage", "Show where tokens and money went."),
     "stats": ("stats", "Show how each coder and model did."),
     "accounts": (

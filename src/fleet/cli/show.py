@@ -109,6 +109,7 @@ def _rules(ruled: Ruled) -> list[tuple[str, str, bool]]:
     rows += [("scope", one_line(line), "scope" in own) for line in policy.scope]
     rows += [("isolation", policy.isolation, "isolation" in own)]
     rows += [("context", policy.context, "context" in own)]
+    rows += [("begins at", one_line(policy.commit), True)] if policy.commit else []
     rows += [("needs", one_line(line), "needs" in own) for line in policy.needs]
     shown = policy.limits.shown()
     rows += [("limits", f"{name} {shown[name]}", True) for name in shown if name in own]

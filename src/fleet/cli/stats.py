@@ -16,7 +16,9 @@ from fleet.control.usage import ENOUGH, Record, receipts, records
 def command(since: str | None, as_json: bool) -> None:
     """Show how each coder and model did: tasks verified, runs it took, what it cost.
 
-    The rows are no ranking: tasks differ. A rate of fewer than five tasks is not shown.
+    The rows are no ranking: tasks differ. A rate of fewer than five tasks is not shown. A retry is
+    a run that failed and was followed by another of the same task. To see several on one task:
+    fleet compare.
     """
     fleet = control.opened()
     found = records(receipts(fleet.home, moment(since)))
@@ -27,11 +29,14 @@ def command(since: str | None, as_json: bool) -> None:
         click.echo(NOTHING if since is None else "No run has ended in that time.")
         return
     width = max(5, *(len(_name(row)) for row in found))
-    head = "tasks  verified  runs/task  $/verified  unverified  stalled  limited  failed  tokens"
+    head = (
+        f"{'verified':<10}  rate  runs  retries  $/verified  unverified  stalled  limited  failed"
+        "  tokens"
+    )
     click.secho(f"{'coder':<{width}}  {head}", bold=True)
     for row in found:
         click.echo(f"{_name(row):<{width}}  {_line(row)}")
-    if not all(row.enough for row in found):
+    if any(row.verified_rate is None or row.cost_per_verified is None for row in found):
         click.secho(f"-: of fewer than {ENOUGH} tasks, or not known", dim=True)
 
 
@@ -41,12 +46,13 @@ def _name(row: Record) -> str:
 
 def _line(row: Record) -> str:
     rate = "-" if row.verified_rate is None else f"{100 * row.verified_rate:.0f}%"
-    runs = "-" if row.runs_per_task is None else f"{row.runs_per_task:.1f}"
     mark = "~" if row.estimated_usd else ""
     cost = "-" if row.cost_per_verified is None else f"{mark}{row.cost_per_verified:.2f}"
+    verified = f"{row.verified} of {row.tasks}"
     return (
-        f"{row.tasks:>5}  {rate:>8}  {runs:>9}  {cost:>10}  {row.unverified:>10}"
-        f"  {row.stalled:>7}  {row.limited:>7}  {row.failed:>6}  {count(row.tokens):>6}"
+        f"{verified:<10}  {rate:>4}  {row.runs:>4}  {row.retries:>7}  {cost:>10}"
+        f"  {row.unverified:>10}  {row.stalled:>7}  {row.limited:>7}  {row.failed:>6}"
+        f"  {count(row.tokens):>6}"
     )
 
 

@@ -3,7 +3,7 @@
 from fleet.control import Control
 from fleet.control.files import Missing, run_of, task_id_of
 from fleet.schemas import Receipt
-from fleet.taskdir import receipt_json
+from fleet.taskdir import compare_json, receipt_json
 
 
 def no_run(task_id: str) -> Missing:
@@ -17,6 +17,9 @@ def receipt_of(fleet: Control, word: str, number: int | None = None) -> Receipt:
     task_dir = fleet.home.task(task_id)
     run = run_of(task_dir, task_id, number)
     if run is None:
+        compared = compare_json.read(fleet.home, task_id)
+        if compared is not None and compared.picked and number is None:
+            return receipt_of(fleet, compared.picked)  # what it was closed for
         raise no_run(task_id)
     while run is not None:
         receipt = receipt_json.read(run)

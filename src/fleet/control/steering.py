@@ -15,7 +15,7 @@ from fleet.supervisor import budgets, process
 from fleet.supervisor.breaker import Breaker
 from fleet.supervisor.history import forgive, history, spent_before
 from fleet.supervisor.process import Running
-from fleet.taskdir import task_json
+from fleet.taskdir import compare_json, task_json
 from fleet.taskdir.place import settings_of
 from fleet.taskdir.rundir import latest_run
 
@@ -83,6 +83,12 @@ def _waits_for(fleet: Control, task: Task, coder: str) -> bool:
 
 def check_reopenable(fleet: Control, task: Task) -> None:
     """Refuse to put back what is at work, is done, or was put aside by a person."""
+    if compare_json.is_open(fleet.home, task.id):
+        raise Refused(
+            f"{task.id} is being compared",
+            hint=f"See it: fleet compare {task.id}. To put it back: fleet compare {task.id}"
+            " --discard",
+        )
     if task.status in ("blocked", "open") and not lives(fleet, task):
         return
     if task.status in ("blocked", "open", "in_progress"):

@@ -18,6 +18,9 @@ from fleet.taskdir.rundir import all_runs
 By = Literal["coder", "model", "account", "project", "day", "task"]
 BYS: tuple[By, ...] = get_args(By)
 
+#: Outcomes of a run that count as an attempt.
+_ATTEMPTS = frozenset({"Finished", "Failed", "Stalled", "LimitExceeded", "Lost"})
+
 #: A rate of fewer runs than this says nothing.
 ENOUGH = 5
 
@@ -89,6 +92,8 @@ class Record(Struct, frozen=True, kw_only=True):
     stalled: int = 0
     limited: int = 0
     failed: int = 0
+    #: Runs that failed and were followed by another of the same task.
+    retries: int = 0
     tokens: int = 0
     #: What is known of the cost, how much of that is an estimate, and of how many runs it is not.
     cost_usd: float = 0.0
@@ -152,9 +157,11 @@ def total_of(rows: Iterable[Spent]) -> Spent:
 def records(found: Iterable[Receipt]) -> list[Record]:
     """How each coder and model did, by name: so few runs make no ranking."""
     groups: dict[tuple[str, str], list[Receipt]] = {}
+    last: dict[str, int] = {}
     for receipt in found:
         groups.setdefault((receipt.coder, receipt.model), []).append(receipt)
-    return [_record(coder, model, group) for (coder, model), group in sorted(groups.items())]
+        last[receipt.task_id] = max(receipt.run, last.get(receipt.task_id, 0))
+    return [_record(coder, model, group, last) for (coder, model), group in sorted(groups.items())]
 
 
 def is_verified(receipt: Receipt) -> bool:
@@ -163,7 +170,14 @@ def is_verified(receipt: Receipt) -> bool:
     return judged and receipt.claim is not None and receipt.outcome == "Finished"
 
 
-def _record(coder: str, model: str, group: list[Receipt]) -> Record:
+def _is_failure(receipt: Receipt) -> bool:
+    """The run counted as an attempt, and not for good: limits, questions and stops do not."""
+    return receipt.outcome in _ATTEMPTS and not is_verified(receipt)
+
+
+def _record(coder: str, model: str, group: list[Receipt], last: Mapping[str, int]) -> Record:
+    """`last` is the number of each task's latest run, whoever made it."""
+    again = [receipt for receipt in group if receipt.run < last[receipt.task_id]]
     outcomes = [receipt.outcome for receipt in group]
     broken = [receipt for receipt in group if receipt.verdict and receipt.verdict.findings]
     return Record(
@@ -176,6 +190,7 @@ def _record(coder: str, model: str, group: list[Receipt]) -> Record:
         stalled=outcomes.count("Stalled"),
         limited=outcomes.count("LimitExceeded"),
         failed=outcomes.count("Failed") + outcomes.count("Lost"),
+        retries=sum(map(_is_failure, again)),
         tokens=sum(receipt.usage.total for receipt in group),
         cost_usd=sum(receipt.spend.usd for receipt in group),
         estimated_usd=sum(receipt.spend.estimated_usd for receipt in group),

@@ -100,6 +100,8 @@ class Policy(Struct, frozen=True, kw_only=True):
     scope: tuple[str, ...] = ()
     isolation: Isolation = "none"
     context: Context = "full"
+    #: The commit that a worktree is made from; empty: the one that the directory stands at.
+    commit: str = ""
     #: What is done about destructive commands.
     tripwire: Tripwire = "report"
     #: Commands that make a fresh worktree fit to work in.

@@ -81,6 +81,8 @@ class Settings(Struct, frozen=True, kw_only=True, omit_defaults=True):
     isolation: Isolation | None = None
     #: What its CLI loads before it reads the task; None inherits.
     context: Context | None = None
+    #: The commit that its worktree is made from; None: the one that its directory stands at.
+    commit: str | None = None
     #: What the agent must have from its start on; None inherits.
     needs: tuple[str, ...] | None = None
     limits: LimitWishes | None = None

@@ -20,7 +20,7 @@ from fleet.supervisor.git import Git, GitFailed
 from fleet.supervisor.losses import losses
 from fleet.supervisor.refs import GROUP, OURS, condensed, groups_of, read_refs
 from fleet.supervisor.repository import Repository, shown
-from fleet.supervisor.scope import ELSEWHERE, Now
+from fleet.supervisor.scope import BRANCHES, ELSEWHERE, Now
 from fleet.supervisor.snapshot import Tree
 
 #: Seconds for all of it, at the start and at the end of a run.
@@ -88,11 +88,34 @@ def base_now(base: Base) -> Now:
     git = Git(repo, time.monotonic() + LIMIT)
     try:
         groups = [name for name in base.refs if name.endswith(GROUP)]
-        found = _around(git, groups)
+        found = _with_retired(git, base, _around(git, groups))
         rewound = _rewound(git, base, found)
     except GitFailed as error:
         return Now(root=base.root, guarded=repository.guarded(repo), trouble=error.message)
     return Now(**structs.asdict(found), rewound=rewound)
+
+
+def _with_retired(git: Git, base: Base, now: Base) -> Base:
+    """Branches of tasks that fleet itself put away meanwhile count as standing: all that was on
+    them is held.
+    """
+    gone = [name for name in base.refs if name.startswith(BRANCHES) and name not in now.refs]
+    kept = {name: base.refs[name] for name in gone if _stands(git, retired(name))}
+    return structs.replace(now, refs={**now.refs, **kept}) if kept else now
+
+
+def retired(branch: str) -> str:
+    """The ref that holds what was on a task's branch, `refs/heads/fleet/<task>`, once that is put
+    away. It goes with the task's snapshots.
+    """
+    return f"{OURS}{branch.removeprefix(BRANCHES)}/branch"
+
+
+def _stands(git: Git, ref: str) -> bool:
+    try:
+        return bool(git.line("rev-parse", "--quiet", "--verify", ref))
+    except GitFailed:
+        return False
 
 
 def _rewound(git: Git, base: Base, now: Base) -> bool:
@@ -127,7 +150,7 @@ def changes_since(base: Base, run_dir: Path) -> Changes:
 
 def _compared(git: Git, found: Changes, tree: Tree, said: str, run_dir: Path) -> Changes:
     before = git.line("rev-parse", "--verify", f"{found.base}^{{tree}}")
-    listed = list(_listed(git, before, tree.id)) if before != tree.id else []
+    listed = list(file_changes(git, before, tree.id)) if before != tree.id else []
     if any(each.kind != "added" and not each.added for each in listed):
         lost = losses(git, before, tree.id)
         found = structs.replace(
@@ -187,7 +210,7 @@ def _commits(git: Git, base: Base) -> tuple[str, ...]:
     return tuple(out.decode().split())
 
 
-def _listed(git: Git, before: str, after: str) -> Iterator[FileChange]:
+def file_changes(git: Git, before: str, after: str) -> Iterator[FileChange]:
     """Every file that differs, with its lines."""
     ask = ("diff-tree", "-r", "-z", "--no-renames", "--no-ext-diff", "--no-textconv")
     kinds: dict[bytes, Literal["added", "changed", "deleted"]] = {}

@@ -26,7 +26,7 @@ from fleet.supervisor.live import Live
 from fleet.supervisor.process import Busy, start_keeper
 from fleet.supervisor.shims import HOOK, KEEPER
 from fleet.supervisor.workspace import Workspace
-from fleet.taskdir import Home, tells
+from fleet.taskdir import Home, compare_json, tells
 from fleet.taskdir.place import Place, place_of
 from fleet.taskdir.rundir import Run, Spec, latest_run, new_run
 
@@ -85,6 +85,8 @@ def run_id(lease: Lease) -> str:
 def placed(home: Home, config: Config, task: Task, coder: str | None) -> Place | Unfit:
     """Where a task runs and what it asks for."""
     try:
+        if compare_json.is_open(home, task.id):
+            return Unfit(f"it is being compared: fleet compare {task.id}")
         place = place_of(home, config, task, coder=coder)
         coders.find(place.coder, home.path)
     except FleetError as error:

@@ -1,8 +1,9 @@
 """Where the refs of a repository stand. Asks git once."""
 
 import hashlib
-from collections.abc import Iterable, Mapping
-from contextlib import suppress
+import threading
+from collections.abc import Generator, Iterable, Mapping
+from contextlib import contextmanager, suppress
 
 from msgspec import Struct
 
@@ -20,6 +21,8 @@ _HEADS = "refs/heads/"
 _MOST = 1000
 _MOST_HEADS = 5000
 GROUP = "*"
+#: Held while a branch is made and checked out, by the directory that git keeps.
+_MAKING: dict[str, threading.Lock] = {}
 
 
 class Refs(Struct, frozen=True, kw_only=True):
@@ -32,13 +35,20 @@ class Refs(Struct, frozen=True, kw_only=True):
     others: dict[str, str]
 
 
+@contextmanager
+def whole(git: Git) -> Generator[None]:
+    """Nobody meets a branch without its working tree, and takes it for one that nobody works on."""
+    with _MAKING.setdefault(git.repo.common_dir, threading.Lock()):
+        yield
+
+
 def read_refs(git: Git) -> Refs:
     head = branch = ""
     others: dict[str, str] = {}
     ask = "--format=%(HEAD)%(objectname) %(refname)%00%(worktreepath)"
-    for line in (
-        git.ask_patiently("for-each-ref", ask).decode(errors="backslashreplace").splitlines()
-    ):
+    with whole(git):
+        listed = git.ask_patiently("for-each-ref", ask).decode(errors="backslashreplace")
+    for line in listed.splitlines():
         place, _, elsewhere = line[1:].partition("\0")
         commit, _, name = place.partition(" ")
         if line.startswith("*"):

@@ -22,7 +22,8 @@ FEW_BYTES = 1 << 20
 ELSEWHERE = "@"
 #: How many names a finding tells.
 _NAMES = 5
-_OWN_BRANCH = "refs/heads/fleet/"
+#: Below which each task with a worktree has its branch.
+BRANCHES = "refs/heads/fleet/"
 
 
 class Now(Base, frozen=True, kw_only=True):
@@ -141,7 +142,7 @@ def _moved(went: Went) -> str:
     ]
     if base.branch and base.head and base.branch not in stand:
         gone.append(base.branch)
-    own = base.branch.startswith(_OWN_BRANCH) and went.policy.isolation == "worktree"
+    own = base.branch.startswith(BRANCHES) and went.policy.isolation == "worktree"
     rewound = [base.branch or "HEAD"] if now.rewound and base.branch not in gone else []
     parts = (
         f"deleted {_some(sorted(gone))}" if gone else "",

@@ -18,7 +18,7 @@ from msgspec import Struct
 from fleet.errors import FleetError, InvalidTask
 from fleet.supervisor import held
 from fleet.supervisor.scope import Loss, Siblings
-from fleet.taskdir import Home, task_json
+from fleet.taskdir import Home, task_json, worktree_json
 from fleet.taskdir.atomic import write_atomically
 from fleet.taskdir.plain import open_plain, read_plain
 from fleet.taskdir.rundir import Run, latest_run
@@ -89,9 +89,21 @@ def compare(home: Home, run: Run, root: str, began: datetime | None) -> Siblings
         for each in _read(run.task_dir)
         if _is_loss(each.files, now := count(each.place))
         and not _worked(home, each.task_id, "", began)
+        and not _put_away(home, each)
         and _may_be_by(home, run, each.place, began)
     ]
     return Siblings(losses=tuple(losses), together=tuple(together))
+
+
+def _put_away(home: Home, each: Counted) -> bool:
+    """It was a worktree, and fleet itself removed it."""
+    try:
+        tree = worktree_json.read(home, each.task_id)
+    except FleetError:
+        return False
+    if tree is None or os.path.realpath(tree.path) != each.place:
+        return False
+    return tree.removing or not tree.set_up
 
 
 def _may_be_by(home: Home, run: Run, place: str, began: datetime | None) -> bool:

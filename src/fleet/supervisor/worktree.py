@@ -19,6 +19,7 @@ from fleet.errors import FleetError
 from fleet.supervisor import repository
 from fleet.supervisor.base import ref_word
 from fleet.supervisor.git import Git, GitFailed
+from fleet.supervisor.refs import whole
 from fleet.supervisor.repository import Repository
 from fleet.supervisor.setup import begin_anew
 from fleet.taskdir import Home
@@ -32,13 +33,15 @@ _BUSY: dict[str, threading.Lock] = {}
 _LOCKS = ("index.lock", "HEAD.lock", "ORIG_HEAD.lock")
 
 
-def ready(home: Home, task_id: str, cwd: str) -> Worktree:
-    """The task's worktree, made if it is not there. Raises FleetError where that cannot be."""
+def ready(home: Home, task_id: str, cwd: str, commit: str = "") -> Worktree:
+    """The task's worktree, made if it is not there, from `commit` or from where its directory
+    stands. Raises FleetError where that cannot be.
+    """
     worktree = read(home, task_id)
     repo = _repository(worktree.repository if worktree is not None else cwd)
     git = Git(repo, time.monotonic() + LIMIT)
     if worktree is None:
-        worktree = write(home, task_id, _meant(home, git, task_id))
+        worktree = write(home, task_id, _meant(home, git, task_id, commit))
     if not worktree.made:
         _clear(git, worktree)
         begin_anew(home.task(task_id) / FOLDER)
@@ -72,14 +75,13 @@ def _repository(cwd: str) -> Repository:
     )
 
 
-def _meant(home: Home, git: Git, task_id: str) -> Worktree:
+def _meant(home: Home, git: Git, task_id: str, wanted: str) -> Worktree:
     """What is to be made for a task that has none."""
     try:
-        commit = git.line("rev-parse", "--quiet", "--verify", "HEAD^{commit}")
+        commit = git.line("rev-parse", "--quiet", "--verify", f"{wanted or 'HEAD'}^{{commit}}")
     except GitFailed:
-        raise FleetError(
-            f"{git.repo.root} has no commit yet that a worktree could be made from"
-        ) from None
+        what = f"has not the commit {wanted}" if wanted else "has no commit yet"
+        raise FleetError(f"{git.repo.root} {what} that a worktree could be made from") from None
     home.worktrees.mkdir(mode=0o700, parents=True, exist_ok=True)
     worktree = Worktree(
         path=str(home.worktrees.resolve() / task_id),
@@ -132,7 +134,7 @@ def _attach(git: Git, worktree: Worktree) -> None:
 
 def _add(git: Git, worktree: Worktree) -> None:
     """Make the branch, if there is none, and the working tree on it."""
-    with _one_at_a_time(git):
+    with _one_at_a_time(git), whole(git):
         if not standing(git, worktree.ref):
             git.ask("update-ref", worktree.ref, worktree.commit, "")
         what = (worktree.path, worktree.branch)

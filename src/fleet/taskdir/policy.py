@@ -60,6 +60,7 @@ def policy_of(config: Config, settings: Settings, cwd: str) -> Ruled:
         scope=_from(cwd, project) if settings.scope is None else settings.scope,
         isolation=settings.isolation or cast("Isolation", _value(config, project, "isolation")),
         context=settings.context or cast("Context", _value(config, project, "context")),
+        commit=settings.commit or "",
         tripwire=cast("Tripwire", _value(config, project, "tripwire")),
         setup=project.setup,
         needs=project.needs if settings.needs is None else settings.needs,

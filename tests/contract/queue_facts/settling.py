@@ -4,8 +4,9 @@ from datetime import timedelta
 
 import pytest
 
-from fleet.errors import NotFound
+from fleet.errors import NotFound, Refused
 from fleet.queue.base import Draft, LeaseLost
+from fleet.queue.closing import close
 from fleet.schemas import Blocked, Closed, Released
 
 TTL = timedelta(minutes=5)
@@ -116,3 +117,14 @@ class Settling:
         with pytest.raises(NotFound):
             queue.request("fleet-nope", "stop")
         assert queue.requests() == []
+
+    def test_a_person_closes_a_task_whatever_lease_is_on_it(self, queue):
+        """The lease ends with it; one that was read before somebody claimed it is refused."""
+        before = queue.add(Draft(title="t"))
+        (lease,) = queue.claim("a", ttl=TTL)
+        with pytest.raises(Refused):
+            close(queue, before, by="ann", reason="enough")
+        task = close(queue, queue.get(before.id), by="ann", reason="enough")
+        assert (task.status, task.close_reason, task.lease_owner) == ("closed", "enough", None)
+        assert isinstance(queue.settle(lease, Released()), LeaseLost)
+        assert queue.get(before.id).status == "closed"

@@ -1,0 +1,124 @@
+"""One task worked on by several coders from the same commit: what was asked, and what each came
+to. Pure.
+"""
+
+from datetime import datetime
+from typing import Literal
+
+from msgspec import Struct
+
+from fleet.schemas.stream import Usage
+from fleet.schemas.task import Status
+
+#: How an entry stands. The first four are over by themselves, the next three for want of a person.
+Standing = Literal[
+    "verified",
+    #: It claimed to be done and was not believed, for the last time that it may try.
+    "unverified",
+    "out_of_scope",
+    "failed",
+    "asks",
+    "stopped",
+    #: Closed by a person, or not there any more.
+    "closed",
+    "gone",
+    "waiting",
+    "running",
+    "verifying",
+    #: An attempt failed, and the next one follows.
+    "again",
+]
+OVER: frozenset[Standing] = frozenset(
+    {"verified", "unverified", "out_of_scope", "failed", "asks", "stopped", "closed", "gone"}
+)
+
+#: making: not all entries are in the queue yet. landing: one was picked, and not all is done.
+State = Literal["making", "running", "landing", "picked", "discarded"]
+
+
+class Size(Struct, frozen=True, kw_only=True):
+    """How much is different from the commit that all began at."""
+
+    files: int = 0
+    added: int = 0
+    removed: int = 0
+
+
+class Result(Struct, frozen=True, kw_only=True):
+    """What one entry came to, over all its runs."""
+
+    standing: Standing
+    why: str = ""
+    #: Runs that began.
+    attempts: int = 0
+    seconds: float = 0.0
+    usage: Usage = Usage()
+    #: What is known of the cost, and how many runs told none.
+    cost_usd: float = 0.0
+    unpriced: int = 0
+    #: None: not known, or not asked for.
+    size: Size | None = None
+
+    @property
+    def is_over(self) -> bool:
+        return self.standing in OVER
+
+    @property
+    def tokens(self) -> int | None:
+        """None: no run told of any."""
+        return self.usage.total or None
+
+    @property
+    def cost(self) -> float | None:
+        """The whole cost; None where some of it is not known."""
+        return None if self.unpriced or not self.attempts else self.cost_usd
+
+
+class Entry(Struct, frozen=True, kw_only=True):
+    """One coder's try at the task: a task of its own in the queue."""
+
+    #: In the order in which they were made, from 1.
+    number: int
+    coder: str
+    #: None: the coder's own choice, or the configured one.
+    model: str | None = None
+    #: Which of the repetitions it is, from 1.
+    turn: int = 1
+    #: Empty while it is not in the queue.
+    task_id: str = ""
+    #: Kept once the comparison is over.
+    result: Result | None = None
+
+    @property
+    def label(self) -> str:
+        return f"{self.coder}:{self.model}" if self.model else self.coder
+
+
+class Comparison(Struct, frozen=True, kw_only=True):
+    """The content of compare.json."""
+
+    task_id: str
+    #: The top of the working tree that the task names, and the commit that all begin at.
+    repository: str
+    commit: str
+    at: datetime
+    by: str = ""
+    #: The task's status before.
+    was: Status = "open"
+    state: State = "making"
+    entries: tuple[Entry, ...] = ()
+    #: The entry that was picked, and the commit that the branch stood at when it had landed.
+    picked: str = ""
+    landed: str = ""
+    branch: str = ""
+
+    @property
+    def is_open(self) -> bool:
+        return self.state not in ("picked", "discarded")
+
+    @property
+    def turns(self) -> int:
+        return max((entry.turn for entry in self.entries), default=1)
+
+    def entry(self, task_id: str) -> Entry | None:
+        return next((entry for entry in self.entries if entry.task_id == task_id), None)
