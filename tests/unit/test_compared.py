@@ -9,7 +9,7 @@ from msgspec import structs
 from rich.cells import cell_len
 
 from fleet import config, taskdir
-from fleet.cli.compare_table import summary, table
+from fleet.cli.compare_table import shown_cost, summary, table
 from fleet.cli.side_by_side import beside, pieces
 from fleet.cli.stats import command as stats
 from fleet.control.compared import Seen, result_of, summaries
@@ -63,6 +63,9 @@ def test_figures_are_of_all_its_runs_and_what_no_run_told_stays_unknown():
     assert (two.cost, two.tokens, two.attempts) == (1.5, 600, 2)
     unpriced = result_of(Seen(task=a_task(), receipts=(receipt(cost=None), receipt()), runs=2))
     assert (unpriced.cost, unpriced.cost_usd, unpriced.unpriced) == (None, 0.5, 1)
+    guessed = structs.replace(receipt(cost=None), estimated_usd=0.25)
+    estimate = result_of(Seen(task=a_task(), receipts=(guessed,), runs=1))
+    assert (estimate.cost, estimate.estimated_usd, shown_cost(estimate)) == (0.25, 0.25, "~$0.25")
     lost = result_of(Seen(task=a_task(), receipts=(receipt(),), runs=2))
     assert lost.cost is None
     silent = structs.replace(receipt(cost=None), usage=Usage())

@@ -40,6 +40,7 @@ def _entry(entry: Entry) -> dict[str, Any]:
         "usage": msgspec.to_builtins(result.usage),
         "cost_usd": result.cost,
         "known_cost_usd": result.cost_usd,
+        "estimated_usd": result.estimated_usd,
         "unpriced_runs": result.unpriced,
         "size": msgspec.to_builtins(result.size),
     }

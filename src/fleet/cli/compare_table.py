@@ -54,7 +54,8 @@ def word(standing: Standing) -> str:
 def shown_cost(result: Result) -> str:
     if result.unpriced >= result.attempts:
         return "unknown"
-    return f"${result.cost_usd:.2f}" + ("+?" if result.unpriced else "")
+    mark = "~" if result.estimated_usd else ""
+    return f"{mark}${result.cost_usd:.2f}" + ("+?" if result.unpriced else "")
 
 
 def shown_size(result: Result) -> str:

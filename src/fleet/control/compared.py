@@ -115,9 +115,10 @@ def result_of(seen: Seen) -> Result:
         attempts=seen.runs,
         seconds=sum(receipt.seconds for receipt in receipts),
         usage=sum((receipt.usage for receipt in receipts), Usage()),
-        cost_usd=sum(receipt.cost_usd or 0.0 for receipt in receipts),
+        cost_usd=sum(receipt.cost or 0.0 for receipt in receipts),
+        estimated_usd=sum(receipt.spend.estimated_usd for receipt in receipts),
         # A run that has no receipt told nothing at all.
-        unpriced=max(0, seen.runs - sum(r.cost_usd is not None for r in receipts)),
+        unpriced=max(0, seen.runs - sum(r.cost is not None for r in receipts)),
     )
 
 

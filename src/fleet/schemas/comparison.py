@@ -53,8 +53,10 @@ class Result(Struct, frozen=True, kw_only=True):
     attempts: int = 0
     seconds: float = 0.0
     usage: Usage = Usage()
-    #: What is known of the cost, and how many runs told none.
+    #: What is known of the cost, how much of that fleet worked out itself, and how many runs it is
+    #: not known of at all.
     cost_usd: float = 0.0
+    estimated_usd: float = 0.0
     unpriced: int = 0
     #: None: not known, or not asked for.
     size: Size | None = None
