@@ -128,6 +128,32 @@ def test_init_takes_beads_where_bd_is_on_the_path(user):
     assert sorted(path.name for path in (user.home.parent / ".git").rglob("*")) == before
 
 
+def test_what_a_task_runs_with_can_be_changed_later(ann):
+    """Only what is named; bd's own flags beside it work as ever, and a mistake changes nothing."""
+    task_id = ann.does("bd", "create", "--silent", "One", "--verify", "make", "--timeout", "1h")
+    task_id = task_id.strip()
+    file = ann.home / "tasks" / task_id / "task.json"
+    said = ann.does("bd", "update", task_id, "--budget", "$5", "--max-turns", "9", "-p", "1")
+    assert "budget: $5" in said
+    settings = json.loads(file.read_text())
+    assert settings["verify"] == ["make"]
+    assert settings["limits"] == {"time": 3600.0, "turns": 9}
+    assert settings["cwd"] == str(ann.project)
+    assert json.loads(ann.does("bd", "show", task_id, "--json"))[0]["priority"] == 1
+    for line, says in (
+        ((task_id, "--budget", "much"), "--budget"),
+        ((task_id, "--title", "Two", "--account", "nobody"), "there is no account 'nobody'"),
+        (("fleet-nope", "--budget", "$1"), "fleet-nope"),
+        (("--budget", "$1"), "no task was named"),
+        ((task_id, "--verify"), "flag needs an argument: --verify"),
+    ):
+        assert says in ann.fails("bd", "update", *line)[1]
+    assert json.loads(file.read_text()) == settings
+    shown = json.loads(ann.does("bd", "update", task_id, "--verify", "true", "--json"))
+    assert shown[0]["title"] == "One"
+    assert json.loads(file.read_text())["verify"] == ["true"]
+
+
 def test_no_home_is_an_error_with_a_way_out(user):
     """Every command that needs one says how to make it; help needs none."""
     for command in (("ready",), ("show", "x"), ("bd", "list"), ("config", "show")):
@@ -442,6 +468,15 @@ def test_an_agent_closes_its_task_by_no_other_name(agent):
     task_id = agent.env["FLEET_TASK_ID"]
     agent.does("bd", "close", task_id.removeprefix("fleet-"))
     assert json.loads(agent.does("bd", "show", task_id, "--json"))[0]["status"] == "open"
+
+
+def test_an_agent_cannot_change_its_own_exam(agent):
+    """Nor anybody's: what a task is held to is a person's to say."""
+    task_id = agent.env["FLEET_TASK_ID"]
+    before = (agent.home / "tasks" / task_id / "task.json").read_text()
+    _, said = agent.fails("bd", "update", task_id, "--verify", "true")
+    assert "an agent cannot change" in said
+    assert (agent.home / "tasks" / task_id / "task.json").read_text() == before
 
 
 def test_an_agents_notes_are_not_dropped_without_a_word(agent):

@@ -7,6 +7,7 @@ records the directory it was called in, so that the agent works there.
 import os
 import sys
 from collections.abc import Sequence
+from functools import partial
 from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -14,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import msgspec
 
 from fleet import control
-from fleet.cli import own_task
+from fleet.cli import own_task, own_update
 from fleet.cli.task_settings import EVIDENCE, LIMITS, OWN, PLACE, settings_from, shown_settings
 from fleet.cli.text import one_line
 from fleet.control import Control
@@ -58,7 +59,11 @@ def bd(args: Sequence[str]) -> int:
     try:
         own_task.refuse_others(fleet, args, os.environ)
         own_task.note_closing(fleet.home, args, os.environ)
-        return _create(fleet, name, rest) if name in CREATING else _forward(fleet, args)
+        if name in CREATING:
+            return _create(fleet, name, rest)
+        if name == "update":
+            return own_update.update(fleet, rest, partial(_forward, fleet))
+        return _forward(fleet, args)
     finally:
         fleet.close()
 
@@ -85,7 +90,7 @@ def _help(args: Sequence[str]) -> int:
         code = _forward(fleet, args or ["--help"])
     else:
         print(help_text(args))
-    if asked_about(args) in ("", *CREATING):
+    if asked_about(args) in ("", "update", *CREATING):
         print(f"\n{_own_help()}")
     return code
 
@@ -93,7 +98,7 @@ def _help(args: Sequence[str]) -> int:
 def _own_help() -> str:
     from fleet.queue.bd.help import table
 
-    parts = ["Flags of create, new and q that are fleet's own:", *table(PLACE)]
+    parts = ["Flags of create, new, q and update that are fleet's own:", *table(PLACE)]
     parts += ["", "  What the task has to show:", *table(EVIDENCE)]
     return "\n".join([*parts, "", "  What a run of it may use:", *table(LIMITS)])
 
