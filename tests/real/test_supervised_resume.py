@@ -26,15 +26,19 @@ def until_told(house, command):
         time.sleep(0.05)
 
 
-def until_recorded(house, word):
-    """Wait for the CLI's own record of the session, which it writes some time after it speaks."""
+def until_recorded(house, command):
+    """Wait for the CLI's own record of the session, which it writes some time after it speaks.
+
+    A call whose answer is not in it yet is forgotten by the session that is carried on: so a test
+    waits for the call that came after the answer which is to be remembered.
+    """
     (started,) = house.events("session_started")
     end = time.monotonic() + 30
     while not any(
-        word in path.read_text(errors="replace")
+        command in path.read_text(errors="replace")
         for path in house.home.parent.rglob(f"*{started['session_id']}*.jsonl")
     ):
-        assert time.monotonic() < end
+        assert time.monotonic() < end, f"it never recorded {command!r}"
         time.sleep(0.05)
 
 
@@ -49,7 +53,7 @@ def test_a_session_goes_on_where_it_was_cut_off(house, gate, coder):
         supervisor = here.supervise("--until-idle")
         gate.reached()
         until_told(here, gate.command)
-        until_recorded(here, "plum")
+        until_recorded(here, gate.command)
         kill_run(here.runs[0])
         assert supervisor.wait(90) == 0
 
