@@ -107,8 +107,8 @@ def test_the_brake_needs_no_supervisor_that_answers(scene):
 def test_the_brake_needs_no_supervisor_at_all(scene):
     """The next one settles by the word that was left, and begins nothing: it is still paused."""
     process, tasks = running(scene)
-    waiting = scene.add(WORK)
     scene.kill(process)
+    waiting = scene.add(WORK)  # not before: the supervisor has a place for it
     _, took = stop_all(scene, "--now")
     assert took < MARGIN
     scene.supervise()
