@@ -51,7 +51,7 @@ chaos: setup  ## 1,000 tasks while supervisors and keepers are killed: 15 minute
 
 slow: setup  ## ask the real bd everything, also what it is asked on the stand-in in every test run
 	FLEET_SLOW=1 $(PY) -m pytest -n auto --dist worksteal tests/real/test_bd_parity.py \
-		tests/real/test_bd_parity_more.py tests/contract/test_beads.py tests/contract/test_beads_model.py
+		tests/real/test_bd_round_trips.py tests/contract/test_beads.py tests/contract/test_beads_model.py
 
 docs: setup  ## write docs/cli.md anew from the program
 	$(PY) -m tests.docs.reference

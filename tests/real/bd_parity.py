@@ -1,5 +1,8 @@
 r"""The same command lines against the real bd and against fleet's own answers, compared.
 
+What bd said to every line is kept in `bd_answers`, so that each test run compares all of them; bd
+itself is asked a few, and all with FLEET_SLOW=1. `python -m tests.real.record` writes them anew.
+
 A script is a list of lines, each a bd command line without the word `bd`:
 
     a=create "First" --silent      what it printed is the id {a} from here on
@@ -21,6 +24,7 @@ import shlex
 import shutil
 import subprocess
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +36,9 @@ from fleet.queue.sql import SqlQueue
 from fleet.schemas import Dependency, Task
 
 ACTOR = "alice"
+#: What git is told of whoever asks.
+SOMEBODY = "[user]\n\tname = Alice\n\temail = alice@example.com\n[beads]\n\trole = maintainer\n"
+ANSWERS = Path(__file__).with_name("bd_answers")
 
 _LINE = re.compile(r"(?P<exact>= )?(?:(?P<name>[a-z]\w*)=)?(?P<rest>.*)", re.DOTALL)
 _MOMENTS = (
@@ -73,6 +80,13 @@ class Answer(msgspec.Struct, frozen=True):
     err: str
 
 
+class Kept(msgspec.Struct, frozen=True):
+    """A line and what bd said to it."""
+
+    line: str
+    answer: Answer
+
+
 class Side:
     """One of the two that answer. `known` are the ids that it gave, by the script's names."""
 
@@ -85,6 +99,12 @@ class Side:
         if line.name:
             self.known[line.name] = found.out.strip()
         return found
+
+    def says(self, text: str) -> Answer:
+        """The answer to a line, made comparable to that of the other side."""
+        found = self.run(text)
+        out, err = (_alike(channel, self.known) for channel in (found.out, found.err))
+        return Answer(found.code, out, err)
 
     def ask(self, line: Line) -> Answer:
         raise NotImplementedError
@@ -167,9 +187,7 @@ def environment(home: Path) -> dict[str, str]:
 def make_home(pristine: Path, home: Path) -> Path:
     """A home with an empty bd database, and somebody to be in it; copy it for each script."""
     shutil.copytree(pristine, home)
-    (home / ".gitconfig").write_text(
-        "[user]\n\tname = Alice\n\temail = alice@example.com\n[beads]\n\trole = maintainer\n"
-    )
+    (home / ".gitconfig").write_text(SOMEBODY)
     return home
 
 
@@ -194,41 +212,68 @@ def read(text: str, known: Mapping[str, str]) -> Line:
     )
 
 
+def every_line(script: Script) -> list[str]:
+    return [line.removeprefix("~ ") for line in script.lines]
+
+
 def asked(script: Script) -> list[str]:
-    """The lines that are asked now: bd takes a third of a second of processor for each."""
-    every = bool(os.environ.get("FLEET_SLOW"))
-    return [line.removeprefix("~ ") for line in script.lines if every or line[:2] != "~ "]
+    """The lines that bd is asked now: it takes a third of a second of processor for each."""
+    if os.environ.get("FLEET_SLOW"):
+        return every_line(script)
+    return [line for line in script.lines if line[:2] != "~ "]
+
+
+def kept(name: str) -> list[Kept]:
+    """What bd once said to each line of a script."""
+    return msgspec.json.decode((ANSWERS / f"{name}.json").read_bytes(), type=list[Kept])
+
+
+def keep(name: str, lines: Sequence[str], answers: Sequence[Answer]) -> None:
+    rows = [Kept(line, answer) for line, answer in zip(lines, answers, strict=True)]
+    text = msgspec.json.format(msgspec.json.encode(rows), indent=1)
+    ANSWERS.mkdir(exist_ok=True)
+    (ANSWERS / f"{name}.json").write_bytes(text + b"\n")
+
+
+def of_bd(
+    template: Path, program: str, place: Path, script: Script, lines: Sequence[str]
+) -> list[Answer]:
+    """What the real bd says to these lines, in a copy of a home."""
+    home = place / "bd"
+    shutil.copytree(template, home)
+    theirs = RealBd(program, home)
+    theirs.seed(script.seed)
+    return [theirs.says(line) for line in lines]
+
+
+def of_fleet(place: Path, script: Script, lines: Sequence[str]) -> list[Answer]:
+    """What fleet says to them, on a queue of its own."""
+    ours = place / "fleet"
+    ours.mkdir(parents=True)
+    (ours / ".gitconfig").write_text(SOMEBODY)
+    with closing(open_embedded(ours)) as queue:
+        own = OurBd(queue, ours)
+        own.seed(script.seed)
+        return [own.says(line) for line in lines]
 
 
 def differences(
-    template: Path,
-    program: str,
-    place: Path,
-    script: Script,
+    lines: Sequence[str], theirs: Sequence[Answer], own: Sequence[Answer]
 ) -> dict[str, str]:
-    """The lines of a script that the two answer differently, and how."""
-    home = place / "bd"
-    shutil.copytree(template, home)
-    ours = place / "fleet"
-    ours.mkdir(parents=True)
-    queue = open_embedded(ours)
-    try:
-        theirs, own = RealBd(program, home), OurBd(queue, home)
-        theirs.seed(script.seed)
-        own.seed(script.seed)
-        return {line: how for line in asked(script) if (how := _difference(theirs, own, line))}
-    finally:
-        queue.close()
+    """The lines that the two answer differently, and how."""
+    return {
+        line: how
+        for line, bd, fleet in zip(lines, theirs, own, strict=True)
+        if (how := _difference(line, bd, fleet))
+    }
 
 
-def _difference(theirs: RealBd, own: OurBd, text: str) -> str:
+def _difference(text: str, bd: Answer, fleet: Answer) -> str:
     line = read(text, {})
-    bd, fleet = theirs.run(text), own.run(text)
     if bd.code != fleet.code:
         return f"exit code: bd {bd.code}, fleet {fleet.code}\n{bd}\n{fleet}"
     for channel in ("out", "err"):
-        one = _alike(getattr(bd, channel), theirs.known)
-        other = _alike(getattr(fleet, channel), own.known)
+        one, other = getattr(bd, channel), getattr(fleet, channel)
         if bool(one) != bool(other):
             return f"only one wrote to std{channel}\n{bd}\n{fleet}"
         if _parsed(one) != _parsed(other):
