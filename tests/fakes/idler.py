@@ -20,8 +20,9 @@ def tell(kind, **more):
 
 def busy(seconds):
     end = time.monotonic() + seconds
-    while time.monotonic() < end:
-        sum(range(1000))
+    while time.monotonic() < end:  # a fifth of a core: four times what counts as work
+        sum(range(100_000))
+        time.sleep(0.01)
 
 
 def wait_for(name):
@@ -60,8 +61,8 @@ def play(step):
     elif name == "child":  # a command that takes its time
         subprocess.run(["sleep", need], check=False)
     elif name == "compile":  # a command that works hard and says nothing
-        code = f"import time; e=time.monotonic()+{need}\nwhile time.monotonic()<e: sum(range(999))"
-        subprocess.run([sys.executable, "-c", code], check=False)
+        again = [sys.executable, "-I", "-S", __file__, f"busy:{need}"]
+        subprocess.run(again, check=False)
     elif name == "transcript":
         for _ in range(int(need) * 5):
             with open(f"{task_dir}/s1.jsonl", "a") as file:
@@ -79,6 +80,7 @@ def play(step):
         chunk = b'{"type":"text","text":"' + b"x" * 1000 + b'"}\n'
         while True:
             os.write(1, chunk * 100)
+            time.sleep(0.005)  # much faster than any limit needs, and no more than it takes
     elif name == "eat":
         held = [bytearray(1 << 20) for _ in range(int(need))]
         for piece in held:

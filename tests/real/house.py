@@ -17,6 +17,7 @@ from fleet.accounts.ledger import Ledger
 from fleet.accounts.overview import resting
 from fleet.supervisor import identity
 from fleet.taskdir.rundir import ProcessId, Run, all_runs
+from tests import warm
 from tests.real import agents
 from tests.real.test_claude import LOGIN
 from tests.real.test_codex import SETTINGS
@@ -71,11 +72,7 @@ class House:
     # What a person does.
 
     def fleet(self, *args: str) -> str:
-        done = subprocess.run(
-            [sys.executable, "-m", "fleet", *args],
-            cwd=self.project, env=self.env, stdin=subprocess.DEVNULL, capture_output=True,
-            timeout=90, check=False,
-        )  # fmt: skip
+        done = warm.fleet(args, cwd=self.project, env=self.env, timeout=90)
         assert done.returncode == 0, (args, done.stdout.decode(), done.stderr.decode())
         return done.stdout.decode()
 

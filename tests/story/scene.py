@@ -17,6 +17,7 @@ from fleet.schemas import Settings
 from fleet.taskdir import Home, task_json
 from fleet.taskdir.rundir import all_runs, latest_run
 from fleet.taskdir.watch import Watch
+from tests import warm
 
 FAKES = Path(__file__).parent.parent / "fakes"
 PATIENCE = 30.0
@@ -110,14 +111,9 @@ class Scene:
 
     def fleet(self, *words, patience=PATIENCE):
         """One command, to its end."""
-        return subprocess.run(
-            [sys.executable, "-m", "fleet", *words],
-            env=self.env,
-            cwd=self.project,
-            capture_output=True,
-            text=True,
-            timeout=patience,
-        )
+        done = warm.fleet(words, env=self.env, cwd=self.project, timeout=patience)
+        done.stdout, done.stderr = done.stdout.decode(), done.stderr.decode()
+        return done
 
     # What there is to see.
 

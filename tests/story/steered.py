@@ -16,6 +16,7 @@ from fleet.supervisor.sole import supervisor_of
 from fleet.taskdir import Home, make
 from fleet.taskdir.rundir import latest_run
 from fleet.taskdir.watch import Watch
+from tests import warm
 from tests.story.stage import FAKES, PATIENCE
 
 #: A tool call, without which no agent is believed to have done anything.
@@ -77,13 +78,10 @@ class Steered:
 
     def fleet(self, *args, code=0, stdin=""):
         """Run one command to its end; what it printed."""
-        done = subprocess.run(
-            [sys.executable, "-m", "fleet", *args],
-            env=self.env, cwd=self.root, input=stdin, capture_output=True, text=True,
-            timeout=PATIENCE,
-        )  # fmt: skip
-        assert done.returncode == code, (args, done.returncode, done.stdout, done.stderr)
-        return done.stdout if code == 0 else done.stdout + done.stderr
+        done = warm.fleet(args, env=self.env, cwd=self.root, stdin=stdin.encode(), timeout=PATIENCE)
+        out, err = done.stdout.decode(), done.stderr.decode()
+        assert done.returncode == code, (args, done.returncode, out, err)
+        return out if code == 0 else out + err
 
     def json(self, *args, code=0):
         return json.loads(self.fleet(*args, "--json", code=code))
@@ -111,10 +109,17 @@ class Steered:
         return process, Screen(ours)
 
     def supervise(self):
-        """Start a supervisor; it holds the home when this returns."""
+        """Start a supervisor; it holds the home and has said so when this returns."""
+        before = self._starts()
         process = self.start("run", "--quiet")
         self.until(self.home.path, lambda: self._supervised_by(process))
+        self.until(self.home.logging, lambda: self._starts() > before)
         return process
+
+    def _starts(self):
+        """How many supervisors have told of their start in the log."""
+        logs = self.home.logging.glob("fleet-*.jsonl")
+        return sum(path.read_text().count('"action":"started"') for path in logs)
 
     def _supervised_by(self, process):
         assert process.poll() is None, process.communicate()

@@ -41,9 +41,10 @@ def test_a_missing_program_holds_its_coder_and_keeps_its_tasks(scene):
 def test_others_go_on_while_one_coder_is_held(scene):
     """Only the tasks of that coder wait."""
     scene.coder("absent", 'argv = ["no-such-agent", "{prompt}"]\n')
-    held, free = scene.add(WORK, coder="absent"), scene.add(WORK)
+    held = scene.add(WORK, coder="absent")
     scene.supervise()
-    scene.until_status(free, "closed")
+    scene.until(lambda: scene.task(held).not_before)
+    scene.until_status(scene.add(WORK), "closed")
     assert scene.status(held) == "open"
 
 

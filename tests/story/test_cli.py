@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from fleet.cli.task_settings import OWN
+from tests import warm
 from tests.conftest import need
 
 
@@ -20,6 +21,7 @@ class User:
         self.home = root / "fleet hôme"
         self.project = root / "my project"
         self.project.mkdir()
+        self.starts_cold = False
         self.env = {
             "PATH": os.environ["PATH"],
             "HOME": str(root),
@@ -29,15 +31,8 @@ class User:
         }
 
     def fleet(self, *args: str | bytes, cwd: Path | None = None, **env: str):
-        return subprocess.run(
-            [sys.executable, "-m", "fleet", *args],
-            cwd=cwd or self.project,
-            env={**self.env, **env},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            timeout=60,
-            check=False,
-        )
+        start = warm.cold if self.starts_cold else warm.fleet
+        return start(args, cwd=cwd or self.project, env={**self.env, **env}, timeout=60)
 
     def does(self, *args: str | bytes, **kwargs) -> str:
         """A command that must work; what it printed."""
@@ -67,6 +62,7 @@ def ann(user):
 
 def test_init_makes_a_private_home_and_says_so(user):
     """A second init changes nothing."""
+    user.starts_cold = True
     assert user.does("init", "--queue", "embedded") == (
         f"Fleet home initialized at {user.home}\nQueue: embedded\nPermissions: edit\n"
     )
@@ -156,6 +152,7 @@ def test_what_a_task_runs_with_can_be_changed_later(ann):
 
 def test_no_home_is_an_error_with_a_way_out(user):
     """Every command that needs one says how to make it; help needs none."""
+    user.starts_cold = True
     for command in (("ready",), ("show", "x"), ("bd", "list"), ("config", "show")):
         code, said = user.fails(*command)
         assert (code, "Run: fleet init" in said) == (4, True)
@@ -512,6 +509,7 @@ def test_a_title_can_be_listed_wherever_its_letters_cannot_be_shown(ann):
     """On an old terminal a letter is an escape, not the end of the list."""
     ann.does("bd", "create", "日本")
     ann.does("bd", "create", "after it")
+    ann.starts_cold = True  # Python itself reads what a terminal can show
     for command in (("ready",), ("bd", "list"), ("bd", "list", "--json")):
         shown = ann.does(*command, PYTHONIOENCODING="latin-1")
         assert "\\u65e5\\u672c" in shown

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fleet import coders, config, taskdir
+from fleet import config, taskdir
+from fleet.coders import names as coder_names
 from fleet.config import Config
 from fleet.errors import BadInput, InvalidTask, NotFound
 from fleet.queue import PREFIX, check_address, open_queue
@@ -76,7 +77,7 @@ class Control:
 
     def check_coder(self, name: str) -> None:
         """Refuse a coder that nobody registered."""
-        known = coders.names(self.home.path)
+        known = coder_names(self.home.path)
         if name not in known:
             raise BadInput(
                 f"there is no coder {name!r}", hint=f"Registered coders: {', '.join(known)}"
