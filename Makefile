@@ -49,9 +49,9 @@ bench: setup  ## print the figures that we defend, as ratios of one run
 chaos: setup  ## 1,000 tasks while supervisors and keepers are killed: 15 minutes at most
 	$(PY) -m tests.chaos
 
-slow: setup  ## ask the real bd everything, also what it is asked on the stand-in in every test run
+slow: setup  ## ask the real bd everything, and try at random more often than every test run does
 	FLEET_SLOW=1 $(PY) -m pytest -n auto --dist worksteal tests/real/test_bd_parity.py \
-		tests/real/test_bd_round_trips.py tests/contract/test_beads.py tests/contract/test_beads_model.py
+		tests/real/test_beads.py tests/contract tests/unit/test_any_line.py
 
 docs: setup  ## write docs/cli.md anew from the program
 	$(PY) -m tests.docs.reference

@@ -29,6 +29,14 @@ settings.load_profile("fleet")
 #: Tools that must be there: a missing one fails the test instead of skipping it. `all` is all.
 REQUIRED = set(os.environ.get("FLEET_REQUIRE", "").replace(",", " ").split())
 
+#: `make slow`: everything, also what is left to a sample or to a stand-in in every test run.
+SLOW = bool(os.environ.get("FLEET_SLOW"))
+
+
+def often(few: int, many: int) -> int:
+    """How often to try something: few times in every test run, many in `make slow`."""
+    return many if SLOW else few
+
 
 def need(tool: str) -> str:
     """The path of a tool; without it the test is skipped by name, or fails where CI demands it."""

@@ -1,14 +1,19 @@
 """Homes for tests against the real `bd`: one is initialised, and each test gets a copy."""
 
 import fcntl
+import hashlib
+import json
 import os
 import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from fleet.queue.beads.init import init_beads
 from tests.conftest import need
+
+HOME = ".fleet"
 
 
 @pytest.fixture(scope="session")
@@ -18,11 +23,31 @@ def pristine_home(tmp_path_factory) -> Path:
     folder = tmp_path_factory.getbasetemp()
     if "PYTEST_XDIST_WORKER" in os.environ:
         folder = folder.parent  # which all workers share
-    home = folder / "pristine-beads"
-    with (folder / "pristine-beads.lock").open("w") as lock:
+    project = folder / "pristine-project"
+    with (folder / "pristine-project.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        init_beads(home)  # does nothing where there is one
-    return home
+        if not project.exists():
+            _make(project)
+    return project / HOME
+
+
+def _make(project: Path) -> None:
+    """In a user's repository, of which a test asks later whether it was left alone."""
+    project.mkdir()
+    if git := shutil.which("git"):
+        subprocess.run([git, "init", "--quiet"], cwd=project, check=True)
+    before = fingerprint(project)
+    assert init_beads(project / HOME) is True
+    (project / HOME / "before.json").write_text(json.dumps(before))
+
+
+def fingerprint(folder: Path) -> dict[str, str]:
+    """Every file of a folder with its content."""
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    return {
+        str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in files
+    }
 
 
 @pytest.fixture

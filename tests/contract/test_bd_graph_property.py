@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from fleet.queue.embedded import open_embedded
 from fleet.queue.postgres import open_postgres
+from tests.conftest import often
 from tests.contract.bd_desk import Clock, Desk
 from tests.contract.postgres_server import empty
 
@@ -116,7 +117,7 @@ def test_no_history_of_edges_leaves_a_circle(tmp_path):
         time = Clock()
         return Desk(open_embedded(home, clock=time), time)
 
-    bounded(80)(lambda history: check(open_desk, history))
+    bounded(often(30, 80))(lambda history: check(open_desk, history))
 
 
 def test_no_history_of_edges_leaves_a_circle_on_postgres(postgres_dsn):
@@ -127,7 +128,7 @@ def test_no_history_of_edges_leaves_a_circle_on_postgres(postgres_dsn):
         time = Clock()
         return Desk(open_postgres(postgres_dsn, clock=time), time)
 
-    bounded(25)(lambda history: check(open_desk, history))
+    bounded(often(12, 25))(lambda history: check(open_desk, history))
 
 
 def bounded(examples):

@@ -4,6 +4,7 @@ from contextlib import ExitStack, closing
 
 import pytest
 
+from tests.conftest import SLOW
 from tests.contract.beads_facts import BeadsFacts, only
 from tests.contract.queue_facts.claiming import Claiming
 from tests.contract.queue_facts.settling import Settling
@@ -28,4 +29,19 @@ class TestBeads10(TestBeads13):
     version, shape = "1.0.5", "bare"
 
 
-only(TestBeads10, {name for part in (Claiming, Settling) for name in dir(part) if "test_" in name})
+if SLOW:
+    parts = (Claiming, Settling)
+    only(TestBeads10, {name for part in parts for name in dir(part) if "test_" in name})
+else:
+    only(
+        TestBeads10,
+        {
+            "test_two_handles_at_once_never_share_a_task",
+            "test_a_lost_lease_settles_nothing",
+            "test_a_lease_that_ran_out_can_be_taken_over",
+            "test_released_gives_the_task_back",
+            "test_closed_ends_the_task_for_good",
+            "test_blocked_waits_for_a_person",
+            "test_a_released_task_waits_for_its_moment",
+        },
+    )

@@ -13,6 +13,7 @@ from fleet.errors import Refused
 from fleet.queue.base import Draft
 from fleet.schemas import Blocked, Closed, Released
 from fleet.taskdir import Home, make
+from tests.conftest import SLOW
 from tests.contract.beads_home import beads_home, pristine_home
 from tests.simulated.beads import SimulatedBeads
 
@@ -22,9 +23,10 @@ TTL = timedelta(minutes=5)
 ENV = {"USER": "ada"}
 
 
-#: The stand-in for bd is much faster: the real one plays where its own part matters most.
-ON_REAL_BD = pytest.mark.parametrize("fleet", ["embedded", "postgres", "beads"], indirect=True)
-ON_STAND_IN = pytest.mark.parametrize("fleet", ["embedded", "postgres", "stand-in"], indirect=True)
+QUEUES = ["embedded", "postgres", "stand-in"]
+#: The stand-in for bd is much faster: the real one plays where its own part matters most, if asked.
+ON_REAL_BD = pytest.mark.parametrize("fleet", [*QUEUES, *["beads"][:SLOW]], indirect=True)
+ON_STAND_IN = pytest.mark.parametrize("fleet", QUEUES, indirect=True)
 
 
 @pytest.fixture

@@ -34,6 +34,7 @@ from fleet.queue.bd import answer
 from fleet.queue.embedded import open_embedded
 from fleet.queue.sql import SqlQueue
 from fleet.schemas import Dependency, Task
+from tests.conftest import SLOW
 
 ACTOR = "alice"
 #: What git is told of whoever asks.
@@ -218,7 +219,7 @@ def every_line(script: Script) -> list[str]:
 
 def asked(script: Script) -> list[str]:
     """The lines that bd is asked now: it takes a third of a second of processor for each."""
-    if os.environ.get("FLEET_SLOW"):
+    if SLOW:
         return every_line(script)
     return [line for line in script.lines if line[:2] != "~ "]
 

@@ -2,15 +2,13 @@
 `ACCEPTED` says why.
 """
 
-import os
-
 import pytest
 
+from tests.conftest import SLOW
 from tests.real import bd_lines, bd_more_lines
 from tests.real.bd_lines import ACCEPTED
 from tests.real.bd_parity import asked, differences, every_line, kept, of_bd, of_fleet
 
-SLOW = bool(os.environ.get("FLEET_SLOW"))
 SCRIPTS = {**bd_lines.SCRIPTS, **bd_more_lines.SCRIPTS}
 #: One that reads and one that writes: bd takes a third of a second of processor for each line.
 ALWAYS = ("lists", "claims")

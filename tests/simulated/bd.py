@@ -83,6 +83,13 @@ class Bd:
             found = [issue for issue in found if issue["status"] != "closed"]
         return [self.printed(issue) for issue in found]
 
+    def count(self):
+        counted = {}
+        for issue in self.issues.values():
+            counted[issue["status"]] = counted.get(issue["status"], 0) + 1
+        groups = [{"group": status, "count": count} for status, count in counted.items()]
+        return {"groups": groups, "total": len(self.issues)}
+
     def ready(self):
         return [
             self.printed(issue)

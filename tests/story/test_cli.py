@@ -12,6 +12,9 @@ import pytest
 from fleet.cli.task_settings import OWN
 from tests import warm
 from tests.conftest import need
+from tests.contract.beads_home import pristine_home
+
+__all__ = ["pristine_home"]
 
 
 class User:
@@ -102,10 +105,23 @@ def test_init_takes_the_embedded_queue_where_there_is_no_bd(user, tmp_path):
     assert 'queue = "embedded"' in (user.home / "runtime.toml").read_text()
 
 
-def test_init_takes_beads_where_bd_is_on_the_path(user):
+def hand_over(user, pristine_home, folder):
+    """The real bd, but for the seconds that making a database takes: it is handed one."""
+    shim = folder / "bd"
+    folder.mkdir()
+    shim.write_text(
+        "#!/bin/sh\n"
+        f'case "$*" in *"init --prefix"*) exec cp -R "{pristine_home}/.beads" "$BEADS_DIR";; esac\n'
+        f'exec {need("bd")} "$@"\n'
+    )
+    shim.chmod(0o755)
+    user.env["PATH"] = f"{folder}:{user.env['PATH']}"
+
+
+def test_init_takes_beads_where_bd_is_on_the_path(user, pristine_home, tmp_path):
     """The real bd, in the home, and nowhere near the user's repository."""
-    need("bd")
     need("git")
+    hand_over(user, pristine_home, tmp_path / "handed over")
     subprocess.run(["git", "init", "-q"], cwd=user.home.parent, check=True)
     before = sorted(path.name for path in (user.home.parent / ".git").rglob("*"))
     assert "Queue: beads" in user.does("init")

@@ -13,6 +13,7 @@ from fleet.coders import declared, make
 from fleet.coders.base import Coder
 from fleet.coders.reading import Reading
 from fleet.schemas import Event
+from tests.conftest import often
 from tests.fakes import run_agy
 from tests.streams import READ_AT, lines, recorded
 
@@ -80,7 +81,7 @@ def spoilt(draw, known: list[str]) -> str:
 
 
 @pytest.mark.parametrize("reader", READERS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=often(25, 60), deadline=None)
 @given(data=st.data())
 def test_a_spoilt_line_breaks_nothing(reader, data):
     """A field of another type is ordinary after an update of the CLI."""
@@ -88,7 +89,7 @@ def test_a_spoilt_line_breaks_nothing(reader, data):
 
 
 @pytest.mark.parametrize("reader", READERS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=often(25, 60), deadline=None)
 @given(data=st.data())
 def test_a_cut_line_breaks_nothing(reader, data):
     """A kill cuts the last line anywhere."""
@@ -97,7 +98,7 @@ def test_a_cut_line_breaks_nothing(reader, data):
 
 
 @pytest.mark.parametrize("reader", READERS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=often(25, 60), deadline=None)
 @given(raw=st.binary(max_size=200))
 def test_noise_breaks_nothing(reader, raw):
     """A tool may write anything to the agent's stdout."""
