@@ -3,6 +3,7 @@
 import os
 import shutil
 import signal
+import sys
 
 import pytest
 from hypothesis import settings
@@ -18,6 +19,10 @@ __all__ = ["new_postgres_dsn", "postgres_dsn", "postgres_server", "shared_databa
 
 # A shell that runs us in the background has us ignore this, and all that we start would too.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# Hundreds of processes import fleet, and each test process all tests: compiled once is enough.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 # bd lives for a moment each time: a fifth of it goes to collecting garbage unless we ask it not to.
 os.environ |= {"GOGC": "off", "GOMEMLIMIT": "256MiB"}

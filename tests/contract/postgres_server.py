@@ -65,7 +65,7 @@ class PostgresServer:
             self._server = subprocess.Popen(
                 self._as_user("postgres", "-D", self.data, "-p", self.port, "-k", self.home,
                               "-c", "listen_addresses=127.0.0.1", "-c", "max_connections=60",
-                              "-c", "shared_buffers=32MB"),
+                              "-c", "shared_buffers=32MB", "-c", "fsync=off"),
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                 cwd=self.home, start_new_session=True,
             )  # fmt: skip

@@ -22,7 +22,7 @@ def test_a_missing_program_holds_its_coder_and_keeps_its_tasks(scene):
     assert [scene.status(task) for task in tasks] == ["open"] * 3
     assert sum(len(scene.runs(task)) for task in tasks) == 1
     assert all(scene.lines(task, ".failures") == [] for task in tasks)
-    (said,) = scene.log("breaker_open")
+    (said,) = scene.until_logged("breaker_open")
     assert "absent gets no work for 1m: its program cannot be run" in said["text"]
     assert "fleet resume --coder absent" in said["text"]
     for words in (("status",), ("tasks",), ("doctor",)):

@@ -114,9 +114,9 @@ def test_git_that_hangs_is_ended_with_all_that_it_started(repo, tmp_path):
     began = time.monotonic()
     with pytest.raises(GitFailed, match="took too long"):
         git.ask("status")
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 30
     child = int((tmp_path / "child").read_text())
-    end = time.monotonic() + 5
+    end = time.monotonic() + 30
     while _lives(child) and time.monotonic() < end:
         time.sleep(0.01)
     assert not _lives(child)
