@@ -3,7 +3,6 @@
 import json
 import os
 import signal
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -96,12 +95,10 @@ class Scene:
 
     def supervise(self, *flags):
         """Start a supervisor."""
-        with (self.home.path / "screen").open("ab") as file:
+        with (self.home.path / "screen").open("ab") as file, Path(os.devnull).open("rb") as empty:
             out = file if self._screen is None else self._screen
-            argv = [sys.executable, "-m", "fleet", "run", *flags]
-            process = subprocess.Popen(
-                argv, env=self.env, stdin=subprocess.DEVNULL, stdout=out, stderr=file
-            )
+            streams = (empty, out, file)
+            process = warm.start(("run", *flags), env=self.env, cwd=Path.cwd(), streams=streams)
         self.supervisors.append(process)
         return process
 

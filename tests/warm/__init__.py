@@ -1,4 +1,4 @@
-"""Runs a `fleet` command as a process of its own that need not import anything first.
+"""Runs `fleet` commands as processes of their own that need not import anything first.
 
 Tests run hundreds of commands, and nine tenths of a command is Python's start. So each test process
 keeps one server that has imported fleet, and forks it for every command: with an environment, a
@@ -11,6 +11,7 @@ import atexit
 import functools
 import json
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -18,6 +19,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Any
 
 Words = Sequence[str | bytes]
 Done = subprocess.CompletedProcess[bytes]
@@ -26,26 +28,74 @@ Done = subprocess.CompletedProcess[bytes]
 _LONGEST = 60_000
 
 
+class Command:
+    """A command that runs, with what `subprocess.Popen` offers of it."""
+
+    def __init__(self, words: Words, told: socket.socket) -> None:
+        self.args = words
+        self.returncode: int | None = None
+        self._told = told
+        self.pid = int(told.recv(32) or b"0")
+        assert self.pid, "the server is gone"
+
+    def wait(self, timeout: float | None = None) -> int:
+        """The exit code, once it has ended."""
+        if self.returncode is None:
+            self._told.settimeout(timeout)
+            try:
+                self.returncode = int(self._told.recv(32))
+            except (TimeoutError, BlockingIOError):
+                raise subprocess.TimeoutExpired(list(self.args), timeout or 0.0) from None
+            self._told.close()
+        return self.returncode
+
+    def poll(self) -> int | None:
+        try:
+            return self.wait(0)
+        except subprocess.TimeoutExpired:
+            return None
+
+    def send_signal(self, number: int) -> None:
+        if self.poll() is None:
+            os.kill(self.pid, number)
+
+    def kill(self) -> None:
+        self.send_signal(signal.SIGKILL)
+
+    def terminate(self) -> None:
+        self.send_signal(signal.SIGTERM)
+
+
+def start(words: Words, *, env: Mapping[str, str], cwd: Path, streams: Sequence[Any]) -> Any:
+    """Begin a command with these three files as its standard streams."""
+    argv = [os.fsdecode(word) for word in words]
+    request = json.dumps({"argv": argv, "env": dict(env), "cwd": str(cwd)}).encode()
+    if len(request) > _LONGEST or not hasattr(os, "pidfd_open"):
+        given, out, err = streams
+        argv = [sys.executable, "-m", "fleet", *argv]
+        return subprocess.Popen(argv, cwd=cwd, env=env, stdin=given, stdout=out, stderr=err)
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    with theirs:
+        fds = array.array("i", [theirs.fileno(), *(_fd(stream) for stream in streams)])
+        _server().sendmsg([request], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, fds)])
+    return Command(words, ours)
+
+
 def fleet(
     words: Words, *, env: Mapping[str, str], cwd: Path, timeout: float, stdin: bytes = b""
 ) -> Done:
     """One command to its end."""
-    argv = [os.fsdecode(word) for word in words]
-    request = json.dumps({"argv": argv, "env": dict(env), "cwd": str(cwd)}).encode()
-    if len(request) > _LONGEST or not hasattr(os, "pidfd_open"):
-        return cold(words, env=env, cwd=cwd, timeout=timeout, stdin=stdin)
     with ExitStack() as files:
         given, out, err = (files.enter_context(tempfile.TemporaryFile()) for _ in range(3))
         given.write(stdin)
         given.seek(0)
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        with ours:
-            with theirs:
-                streams = (theirs, given, out, err)
-                fds = array.array("i", [stream.fileno() for stream in streams])
-                rights = (socket.SOL_SOCKET, socket.SCM_RIGHTS, fds)
-                _server().sendmsg([request], [rights])
-            code = _code(ours, words, timeout)
+        command = start(words, env=env, cwd=cwd, streams=(given, out, err))
+        try:
+            code = command.wait(timeout)
+        except subprocess.TimeoutExpired:
+            command.kill()
+            command.wait()
+            raise
         out.seek(0)
         err.seek(0)
         return subprocess.CompletedProcess(words, code, out.read(), err.read())
@@ -57,21 +107,12 @@ def cold(
     """The same from nothing, as a shell starts it."""
     return subprocess.run(
         [sys.executable, "-m", "fleet", *words],
-        cwd=cwd, env=env, input=stdin, capture_output=True,
-        timeout=timeout, check=False,
+        cwd=cwd, env=env, input=stdin, capture_output=True, timeout=timeout, check=False,
     )  # fmt: skip
 
 
-def _code(told: socket.socket, words: Words, timeout: float) -> int:
-    """The exit code, of which the server tells after the process id."""
-    pid = int(told.recv(32) or b"0")
-    assert pid, "the server is gone"
-    told.settimeout(timeout)
-    try:
-        return int(told.recv(32))
-    except TimeoutError:
-        os.kill(pid, 9)
-        raise subprocess.TimeoutExpired(words, timeout) from None
+def _fd(stream: Any) -> int:
+    return stream if isinstance(stream, int) else stream.fileno()
 
 
 @functools.cache

@@ -13,12 +13,15 @@ import time
 import traceback
 
 import fleet.cli
+import fleet.coders
+import fleet.control
 import fleet.queue.bd
+import fleet.supervisor
 from fleet.__main__ import main
 
 #: What a command may need, besides all of the rooms that are named here.
-_READY = ("apsw", "rich.console", "rich.table", "tomlkit", "fleet.control", "fleet.queue.embedded")
-_ROOMS = (fleet.cli, fleet.queue.bd)
+_READY = ("apsw", "psutil", "rich.console", "rich.table", "tomlkit", "fleet.queue.embedded")
+_ROOMS = (fleet.cli, fleet.control, fleet.coders, fleet.queue.bd, fleet.supervisor)
 
 
 def serve(commands: socket.socket) -> None:
@@ -72,6 +75,7 @@ def _command(request: dict, streams: list[int]) -> int:
     time.tzset()
     os.chdir(request["cwd"])
     sys.argv = ["fleet", *request["argv"]]
+    sys.orig_argv = [sys.executable, "-m", *sys.argv]
     sys.stdin = io.TextIOWrapper(io.FileIO(0, "r", closefd=False), encoding="utf-8")
     sys.stdout = _writer(1, "strict")
     sys.stderr = _writer(2, "backslashreplace")
