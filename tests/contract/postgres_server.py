@@ -156,9 +156,10 @@ def empty(dsn: str) -> None:
     with psycopg.connect(dsn, autocommit=True) as admin:
         if admin.execute("SELECT to_regclass('fleet.meta')").fetchone() == (None,):
             return
-        admin.execute("DELETE FROM fleet.tasks")
-        admin.execute("DELETE FROM fleet.memories")
-        admin.execute("DELETE FROM fleet.meta WHERE key NOT IN ('prefix', 'schema_version')")
+        admin.execute(
+            "DELETE FROM fleet.tasks; DELETE FROM fleet.memories;"
+            "DELETE FROM fleet.meta WHERE key NOT IN ('prefix', 'schema_version')"
+        )
 
 
 @pytest.fixture(scope="session")

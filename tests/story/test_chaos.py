@@ -1,4 +1,4 @@
-"""Sixty tasks under a supervisor, or keepers, that are killed again and again."""
+"""Many tasks under a supervisor, or keepers, that are killed again and again."""
 
 import random
 import signal
@@ -12,9 +12,10 @@ import pytest
 
 from fleet.supervisor import identity, process
 from fleet.taskdir.rundir import all_runs, latest_run
+from tests.conftest import often
 from tests.story.stage import FAKES
 
-TASKS = 60
+TASKS = often(36, 60)
 PATIENCE = 90.0
 linux = pytest.mark.skipif(sys.platform != "linux", reason="needs a subreaper and pdeathsig")
 
@@ -66,7 +67,7 @@ def test_killed_supervisors_lose_nothing_and_repeat_nothing(tmp_path):
             kills.append(supervisor.pid)
 
     run_through(tmp_path, disturb)
-    assert len(kills) >= 5
+    assert len(kills) >= 3
     assert witnessed(tmp_path) == [Counter(begin=1, end=1)] * TASKS
     assert nobody_left(tmp_path)
 

@@ -1,5 +1,6 @@
 """The small parts of the supervisor: log, shims, artifacts, verdicts, snapshot, lock."""
 
+import fcntl
 import json
 import os
 import subprocess
@@ -14,7 +15,7 @@ from fleet.supervisor import state, verdict
 from fleet.supervisor.artifacts import fingerprint
 from fleet.supervisor.log import Log
 from fleet.supervisor.shims import KEEPER, make_shims
-from fleet.supervisor.sole import AlreadyRunning, owner_of, sole_supervisor, supervisor_of
+from fleet.supervisor.sole import LOCK, AlreadyRunning, owner_of, sole_supervisor, supervisor_of
 from fleet.taskdir import Home
 from fleet.taskdir.rundir import Spec, new_run
 
@@ -175,6 +176,16 @@ class TestSole:
             assert refused.value.exit_code == 9
         with sole_supervisor(home):
             pass
+
+    def test_the_lock_of_a_killed_one_is_waited_for(self, tmp_path):
+        """A child that it was just starting has a copy for a moment: nobody is refused for it."""
+        home = Home(tmp_path)
+        fd = os.open(home.path / LOCK, os.O_RDWR | os.O_CREAT, 0o600)
+        fcntl.flock(fd, fcntl.LOCK_EX)
+        child = subprocess.Popen(["sleep", "0.3"], pass_fds=[fd])
+        os.close(fd)
+        with sole_supervisor(home):
+            assert child.wait(10) == 0
 
     def test_a_home_keeps_its_name(self, tmp_path):
         """The same after a restart, and unlike any other's."""

@@ -1,6 +1,7 @@
 """One supervisor a home: the lock, and who holds it."""
 
 import os
+import time
 from collections.abc import Generator
 from contextlib import contextmanager
 from datetime import UTC, datetime
@@ -17,6 +18,9 @@ from fleet.taskdir.rundir import ProcessId
 
 LOCK = "supervisor.lock"
 _LARGEST = 1 << 20
+#: Seconds that the lock of a killed supervisor may live on in a child that it was just starting,
+#: which lets go of it when it becomes another program.
+_LINGERS = 3.0
 
 
 class Holder(Struct, frozen=True, kw_only=True):
@@ -35,19 +39,24 @@ class AlreadyRunning(FleetError):
 @contextmanager
 def sole_supervisor(home: Home) -> Generator[None]:
     """Be the home's only supervisor, or say who is. The lock goes with the process."""
-    with locked(home.path / LOCK) as lock:
-        if lock is None:
-            holder = supervisor_of(home)
+    end = time.monotonic() + _LINGERS
+    while True:
+        with locked(home.path / LOCK) as lock:
+            if lock is not None:
+                me = identity.identify(os.getpid())
+                assert me is not None
+                os.ftruncate(lock.fd, 0)
+                os.pwrite(lock.fd, msgspec.json.encode(Holder(who=me, since=datetime.now(UTC))), 0)
+                yield
+                return
+        holder = supervisor_of(home)
+        if holder is not None or time.monotonic() > end:
             who = f"process {holder.who.pid}" if holder else "another process"
             raise AlreadyRunning(
                 f"a supervisor is already running on {home.path} ({who})",
                 hint="See it with fleet status, or swap it for a new one with fleet restart.",
             )
-        me = identity.identify(os.getpid())
-        assert me is not None
-        os.ftruncate(lock.fd, 0)
-        os.pwrite(lock.fd, msgspec.json.encode(Holder(who=me, since=datetime.now(UTC))), 0)
-        yield
+        time.sleep(0.01)
 
 
 def supervisor_of(home: Home) -> Holder | None:
