@@ -7,6 +7,7 @@ import shutil
 import pytest
 
 from fleet.queue.embedded import open_embedded
+from tests.conftest import SLOW
 from tests.contract.bd_desk import Clock, Desk
 from tests.contract.test_bd_transfer import fill, lines
 from tests.real.bd_parity import Line, RealBd
@@ -53,6 +54,7 @@ class TestRoundTrips:
         assert [rounded(row) for row in lines(two)] == [rounded(row) for row in lines(one)]
         assert two.queue.get("fleet-rich").cwd == one.queue.get("fleet-rich").cwd == "/src/x"
 
+    @pytest.mark.skipif(not SLOW, reason="FLEET_SLOW is not set")
     def test_bd_to_embedded_and_back(self, real, bd, bd_home, tmp_path, make_desk):
         """What bd made, gates and all, a second bd has again after fleet had it."""
         made = [
