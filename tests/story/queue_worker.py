@@ -10,6 +10,7 @@ import select
 import signal
 import sys
 import time
+import traceback
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
@@ -67,6 +68,8 @@ def forked(work: Callable[..., None], *arguments: object) -> int:
         return ear
     try:
         work(mouth, *arguments)
+    except BaseException:  # noqa: BLE001  # nobody above here is to go on in two processes
+        traceback.print_exc()
     finally:
         os._exit(0)
 

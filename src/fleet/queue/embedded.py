@@ -3,6 +3,7 @@ WAL-reset corruption. A commit that acknowledges work is on the disk (`synchrono
 """
 
 import os
+import time
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
@@ -78,9 +79,25 @@ class Sqlite:
             # APSW's stubs leave its value type unknown; `rows` gives it a type again.
             self._connection: Any = apsw.Connection(str(self.path))
             self._connection.set_busy_timeout(int(busy_timeout / timedelta(milliseconds=1)))
-            for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON"):
+            self._use_wal(busy_timeout)
+            for pragma in ("synchronous=FULL", "foreign_keys=ON"):
                 self._connection.execute(f"PRAGMA {pragma}")
         self._seen = self._data_version()
+
+    def _use_wal(self, patience: timedelta) -> None:
+        """A new file is switched once. SQLite does not let that wait for another who does the same,
+        whatever its timeout: so we do.
+        """
+        end = deadline(patience)
+        while True:
+            try:
+                self._connection.execute("PRAGMA journal_mode=WAL")
+            except apsw.BusyError:
+                if time.monotonic() >= end:
+                    raise
+                time.sleep(0.005)
+            else:
+                return
 
     def set_up(self, prefix: str, steps: list[Step] | None) -> None:
         tables = self._connection.execute("SELECT 1 FROM sqlite_schema WHERE name = 'meta'")
