@@ -166,7 +166,11 @@ class Steered:
             watch.close()
 
     def gate(self, name):
-        """A file that a script can wait for: the shell's part, and the hand that opens it."""
+        """A file that a script can wait for: the shell's part, and the hand that opens it.
+
+        Once: who waits at the same gate again may come before the hand that opened it has gone,
+        and take that for the next time.
+        """
         path = self.root / name
         os.mkfifo(path)
         return f"read _ < {path}", lambda: path.write_text("go\n")

@@ -9,7 +9,7 @@ import pytest
 
 from fleet.schemas import Settings
 from fleet.taskdir import compare_json, receipt_json, task_json
-from tests.conftest import need
+from tests.conftest import SLOW, need
 from tests.contract.beads_home import pristine_home
 from tests.repos import ENV, Repo
 from tests.story.scene import ACTOR, PATIENCE, Scene
@@ -376,6 +376,7 @@ def on_beads(tmp_path, pristine_home):
     scene.close()
 
 
+@pytest.mark.skipif(not SLOW, reason="FLEET_SLOW is not set: bd takes most of a minute")
 def test_on_beads_it_is_the_same(on_beads):
     """The entries are children in bd, and the task is closed there with the evidence."""
     scene = on_beads

@@ -159,15 +159,16 @@ def test_following_events_ends_with_the_run(home):
 
 def test_a_plan_can_be_followed_before_it_is_written(home):
     """It is shown when it comes, and again when it is written anew."""
-    wait, go = home.gate("gate")
+    begin, let_begin = home.gate("begin")
+    end, let_end = home.gate("end")
     plan = "$FLEET_ARTIFACT_DIR/PLAN_AND_STATUS.md"
-    task_id = home.add(f"echo up; {wait}; echo 1. think > {plan}; {wait}; echo 1. done > {plan}")
+    task_id = home.add(f"echo up; {begin}; echo 1. think > {plan}; {end}; echo 1. done > {plan}")
     home.supervise()
     home.said(task_id, "up")
     follower = home.start("task", task_id, "plan", "--follow")
-    go()
+    let_begin()
     assert follower.stdout.readline() == "1. think\n"
-    go()
+    let_end()
     out, err = follower.communicate(timeout=PATIENCE)
     assert (follower.returncode, out) == (0, "1. done\n"), err
 
