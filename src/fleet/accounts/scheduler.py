@@ -17,6 +17,8 @@ from fleet.schemas.account import Account
 
 #: A task waits so long for another that tries the account for all.
 _PROBING = timedelta(seconds=5)
+#: And so long for a secret that is being fetched.
+_FETCHING = timedelta(seconds=1)
 #: How long a task waits for an account that only a person can open.
 _FOR_A_PERSON = timedelta(minutes=1)
 #: Those who wait for the same moment come back so far apart, for each of them and at most.
@@ -48,6 +50,8 @@ class Standing(Struct, frozen=True, kw_only=True):
     running: int = 0
     #: The task that was to try it still does.
     probing: bool = False
+    #: Its secret is not here yet.
+    fetching: bool = False
     #: When its login ends, if that is near or over and nobody has shown that it works on.
     login_ends: datetime | None = None
     #: Why it cannot be used at all, and until when that is not looked at again.
@@ -152,6 +156,9 @@ def closed(
     if standing.trouble:
         until = standing.trouble_until or now + _FOR_A_PERSON
         return Shut(account=name, until=until, why=standing.trouble, person=True)
+    if standing.fetching:
+        text = f"the secret of {name} is being fetched"
+        return Shut(account=name, until=now + _FETCHING, why=text)
     if (full := shut_by(gauge.windows, seat.model, account.stop_at, now)) is not None:
         text = f"{name} waits for its limit to reset ({full.kind})"
         return Shut(account=name, until=end_of(full), why=text)

@@ -93,7 +93,7 @@ class Beginning:
         try:
             ready = make_ready(
                 self._home, config, lease, place, chosen.seat,
-                login=self._seating.variables, shims=self._shims,
+                login=self._seating.variables, outline=self._seating.outline, shims=self._shims,
             )  # fmt: skip
         except AccountTrouble as error:  # a keyring that does not answer, a file that is just gone
             why = f"account {chosen.seat.account.name}: {error.message}"

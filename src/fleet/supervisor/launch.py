@@ -97,9 +97,20 @@ def placed(home: Home, config: Config, task: Task, coder: str | None) -> Place |
 
 
 def make_ready(
-    home: Home, config: Config, lease: Lease, place: Place, seat: Seat, *, login: Login, shims: Path
+    home: Home,
+    config: Config,
+    lease: Lease,
+    place: Place,
+    seat: Seat,
+    *,
+    login: Login,
+    outline: Login,
+    shims: Path,
 ) -> Ready | Unfit:
-    """Put together what a task runs with, on this seat. Touches nothing. Raises AccountTrouble."""
+    """Put together what a task runs with, on this seat. Touches nothing. Raises AccountTrouble.
+
+    `outline` is the login of any account with a mark for its secret: where its state is.
+    """
     try:
         last = history(home.task(lease.task.id)).last
         driver = coders.make(
@@ -116,7 +127,7 @@ def make_ready(
         given = login(seat.account)
         env = _env(home, driver, task, shims, given)
         session = sequel.session_to_carry_on(last, driver)
-        files = _session(config, driver, last, seat, env, login) if session else ()
+        files = _session(config, driver, last, seat, env, outline) if session else ()
         session = None if files is None else session
         said = tells.read(home.task(lease.task.id))
         number = _latest(home.task(lease.task.id)) if session else None
@@ -170,7 +181,7 @@ def _session(
     last: Ending | None,
     seat: Seat,
     env: Mapping[str, str],
-    login: Login,
+    outline: Login,
 ) -> tuple[tuple[Path, Path], ...] | None:
     """What has to be copied for a session to go on with another account: its files, and where to.
 
@@ -181,7 +192,7 @@ def _session(
         return ()
     try:
         account = find_account(before, seat.coder, config)
-        theirs = {**env, **dict.fromkeys(coder.credentials, ""), **login(account)}
+        theirs = {**env, **dict.fromkeys(coder.credentials, ""), **outline(account)}
     except FleetError:
         return None  # the account is gone, and with it the way to its files
     if account.is_own and coder.state_variable:
@@ -277,17 +288,17 @@ def _words(
 
 
 def take_over(
-    home: Home, config: Config, lease: Lease, run: Run, shims: Path, login: Login
+    home: Home, config: Config, lease: Lease, run: Run, shims: Path, outline: Login
 ) -> Live:
     """A run that was started by another supervisor, or by this one before, with what it began
-    with: whatever the settings say by now.
+    with: whatever the settings say by now. Its secret is with its agent, and nobody else's concern.
     """
     try:
         spec = run.spec()
         place = None if spec.coder else place_of(home, config, lease.task)
         name, model = (spec.coder, spec.model) if place is None else (place.coder, place.model)
         coder = coders.make(name, model, Options(permissions=config.permissions), home.path)
-        env = _env(home, coder, lease.task, shims, _login_of(spec, config, login))
+        env = _env(home, coder, lease.task, shims, _login_of(spec, config, outline))
     except FleetError as error:
         return Live(lease, run, Unread(error.message), env={}, adopted=True)
     return Live(
@@ -296,10 +307,10 @@ def take_over(
     )  # fmt: skip
 
 
-def _login_of(spec: Spec, config: Config, login: Login) -> Mapping[str, str]:
+def _login_of(spec: Spec, config: Config, outline: Login) -> Mapping[str, str]:
     """Its account may be gone by now: then only its second stream is out of sight."""
     try:
-        return login(config.accounts[spec.account]) if spec.account in config.accounts else {}
+        return outline(config.accounts[spec.account]) if spec.account in config.accounts else {}
     except FleetError:
         return {}
 

@@ -83,14 +83,14 @@ class Work:
         self._now = clock
         self.breaker = Breaker(home.path)
         self.meter = Meter(home, config, log, clock)
-        self.seating = Seating(
-            home, breaker=self.breaker, log=log, env=own_env(), spent=self.meter.spent_by,
-            running=self._by_account, at_work=self._at_work,
-        )  # fmt: skip
         self._telling = Telling(log, clock)
         # Hands of their own: what verifies may take its time, and nobody else shall wait for it.
         checking = Aside(_CHECKS)
         selector.register(checking, selectors.EVENT_READ, checking.deliver)
+        self.seating = Seating(
+            home, breaker=self.breaker, aside=checking, log=log, env=own_env(),
+            spent=self.meter.spent_by, running=self._by_account, at_work=self._at_work,
+        )  # fmt: skip
         self._settling = Settling(
             self.seating, self._elsewhere, self.breaker, self.meter, desk, checking, log, clock
         )
@@ -267,7 +267,7 @@ class Work:
         if isinstance(state, Running | Orphaned) and keeper is None:
             self._wait_for(unclear, state)
             return
-        live = take_over(self.home, self.config, lease, run, self._shims, self.seating.variables)
+        live = take_over(self.home, self.config, lease, run, self._shims, self.seating.outline)
         live.keeper = keeper
         live.over = state if isinstance(state, Over) else None
         if isinstance(live.verdict, Stopped) and live.verdict.by in OURS and _by_itself(state):

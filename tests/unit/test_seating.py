@@ -1,0 +1,190 @@
+"""Which account a task is put on, and what keeps the one who decides it from dying or waiting."""
+
+import errno
+from collections import Counter
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from fleet import taskdir
+from fleet.accounts import ledger as ledgers
+from fleet.accounts.ledger import Ledger
+from fleet.accounts.scheduler import Go, Wait
+from fleet.coders.claude import ClaudeCoder
+from fleet.config import Config
+from fleet.schemas import Account, Event, Lease, RateLimit, Task
+from fleet.supervisor.breaker import Breaker
+from fleet.supervisor.launch import take_over
+from fleet.supervisor.live import Live
+from fleet.supervisor.log import Log
+from fleet.supervisor.seating import Seating
+from fleet.taskdir import Home
+from fleet.taskdir.place import place_of
+from fleet.taskdir.rundir import Spec, new_run
+
+NOW = datetime(2026, 11, 16, 12, tzinfo=UTC)
+HOUR = timedelta(hours=1)
+TASK = Task(id="fleet-1", title="a task", created_at=NOW, updated_at=NOW)
+
+
+@pytest.fixture
+def home(tmp_path):
+    home = Home(tmp_path / "home")
+    taskdir.make(home)
+    return home
+
+
+@pytest.fixture
+def said():
+    return []
+
+
+class Aside:
+    """Does what it is asked for when it is told to."""
+
+    def __init__(self):
+        self.asked = []
+
+    def do(self, what, then):
+        self.asked.append((what, then))
+
+    def finish(self):
+        while self.asked:
+            what, then = self.asked.pop(0)
+            then(what())
+
+
+@pytest.fixture
+def aside():
+    return Aside()
+
+
+@pytest.fixture
+def seating(home, said, aside):
+    log = Log(home.logging, lambda: NOW, lambda text: said.append(text.split("  ", 1)[1]))
+    return Seating(
+        home, breaker=Breaker(home.path), aside=aside, log=log, env={}, running=Counter,
+        at_work=lambda _: False, spent=lambda _: None,
+    )  # fmt: skip
+
+
+def account(home, name, **more):
+    folder = home.path / name
+    folder.mkdir(exist_ok=True)
+    return Account(name=name, coder="claude", directory=str(folder), **more)
+
+
+def config(*accounts):
+    return Config(coder="claude", accounts={each.name: each for each in accounts})
+
+
+def a_live(home, account="work", *, adopted=False, env=None):
+    spec = Spec(argv=("true",), cwd="/", coder="claude", account=account)
+    lease = Lease(task=TASK, owner="me", fence=1, until=NOW + HOUR)
+    run = new_run(home.task(TASK.id), spec)
+    return Live(lease, run, ClaudeCoder("sonnet"), env=env or {}, spec=spec, adopted=adopted)
+
+
+def tells(live, *limits):
+    live.reading.add(Event(kind="rate_limit_info", limits=limits))
+
+
+def test_a_full_disk_costs_the_file_and_not_the_supervisor(home, seating, said, monkeypatch):
+    """What a stream told is known as long as the supervisor lives; it is said once."""
+
+    def full(*args, **more):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(ledgers, "write_atomically", full)
+    live = a_live(home)
+    for used in (80.0, 95.0):
+        tells(live, RateLimit(kind="five_hour", used_percent=used, resets_at=NOW + HOUR))
+        seating.follow(live, config(account(home, "work")), NOW)
+    assert seating.ledger.gauge("work").windows["five_hour"].used_percent == 95
+    assert len([line for line in said if "No space left" in line]) == 1
+    with pytest.raises(OSError, match="No space"):
+        Ledger(home.path).barred("work", NOW)
+    monkeypatch.undo()
+    seating.ledger.barred("home", NOW)
+    assert set(Ledger(home.path).gauges) == {"work", "home"}
+
+
+class Keyring:
+    """The system's, with a tool that answers as it is told."""
+
+    def __init__(self, folder, monkeypatch):
+        self.asked = folder / "asked"
+        self.tool = folder / "bin/secret-tool"
+        self.tool.parent.mkdir()
+        self.says("")
+        monkeypatch.setenv("PATH", f"{self.tool.parent}:/usr/bin:/bin")
+
+    def says(self, secret):
+        self.tool.write_text(f"#!/bin/sh\necho x >> {self.asked}\necho '{secret}'\n")
+        self.tool.chmod(0o755)
+
+    @property
+    def times(self):
+        return len(self.asked.read_text().split()) if self.asked.exists() else 0
+
+
+@pytest.fixture
+def keyring(tmp_path, monkeypatch):
+    return Keyring(tmp_path, monkeypatch)
+
+
+def chosen(seating, home, settings, now=NOW):
+    place = place_of(home, settings, TASK)
+    return seating.choose(settings, place, TASK.id, None, now)
+
+
+def test_a_keyring_that_does_not_answer_keeps_no_task_from_another_account(home, seating, keyring):
+    """The account without a secret is free and idle, and would be chosen for ever."""
+    settings = config(account(home, "a", secret="keyring:fleet/a"), account(home, "b"))
+    for _ in range(3):
+        found = chosen(seating, home, settings)
+        assert isinstance(found, Go)
+        assert found.seat.account.name == "b"
+
+
+def test_the_keyring_is_asked_beside_the_loop_and_once_for_all_tasks(home, seating, keyring, aside):
+    """Who asks for the first time waits a moment; what it said is known for a while."""
+    keyring.says("tok-1")
+    settings = config(account(home, "a", secret="keyring:fleet/a"))
+    found = chosen(seating, home, settings)
+    assert isinstance(found, Wait)
+    assert not found.person
+    assert found.until <= NOW + 3 * timedelta(seconds=1)
+    aside.finish()
+    for _ in range(5):
+        assert isinstance(chosen(seating, home, settings), Go)
+    assert seating.variables(settings.accounts["a"])["CLAUDE_CODE_OAUTH_TOKEN"] == "tok-1"
+    assert keyring.times == 1
+
+
+def test_a_secret_that_comes_back_to_the_keyring_opens_its_account(home, seating, keyring, aside):
+    """It is looked for again, and said to be missing meanwhile."""
+    settings = config(account(home, "a", secret="keyring:fleet/a"))
+    chosen(seating, home, settings)
+    aside.finish()
+    found = chosen(seating, home, settings)
+    assert found.person
+    assert "secret is gone" in found.why
+    keyring.says("tok-2")
+    chosen(seating, home, settings, NOW + HOUR)
+    aside.finish()
+    assert isinstance(chosen(seating, home, settings, NOW + HOUR), Go)
+
+
+def test_a_run_that_is_adopted_keeps_its_login_though_its_secret_is_gone(home, seating):
+    """It was started by a supervisor that had the variable; this one was started without."""
+    own = account(home, "work", secret="env:KEY", variable="ANTHROPIC_API_KEY")
+    settings = config(own)
+    run = a_live(home).run
+    lease = Lease(task=TASK, owner="me", fence=1, until=NOW + HOUR)
+    live = take_over(home, settings, lease, run, home.path, seating.outline)
+    assert live.env["CLAUDE_CONFIG_DIR"] == own.directory
+    live.reading.add(Event(kind="session_started", key_source="ANTHROPIC_API_KEY"))
+    assert seating.wrong_login(live, settings) is None
+    live.reading.add(Event(kind="session_started", key_source="apiKeyHelper"))
+    assert seating.wrong_login(live, settings) is not None
