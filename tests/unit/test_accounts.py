@@ -143,6 +143,18 @@ class TestLogin:
         (folder / ".credentials.json").chmod(0o640)
         assert "others can read" in login.trouble(self.account(folder), ClaudeCoder, {})
 
+    @pytest.mark.parametrize(
+        "settings", [{"apiKeyHelper": "/bin/key"}, {"env": {"ANTHROPIC_API_KEY": "tok-1"}}]
+    )
+    def test_an_account_whose_own_settings_set_a_key_is_not_used(self, folder, settings):
+        """Each of its runs would be ended for it; the key itself is not repeated."""
+        (folder / "settings.json").write_text(json.dumps(settings))
+        said = login.trouble(self.account(folder), ClaudeCoder, {})
+        assert "is used instead of its login" in said
+        assert "tok-1" not in said
+        (folder / "settings.json").write_text('{"model": "opus", "env": []}')
+        assert login.trouble(self.account(folder), ClaudeCoder, {}) == ""
+
     def test_a_keyring_is_asked_with_the_systems_own_tool(self, folder, tmp_path, monkeypatch):
         """And one that fails or hangs is a clear trouble."""
         tool = tmp_path / "bin/secret-tool"

@@ -8,19 +8,23 @@ import pytest
 
 from fleet import taskdir
 from fleet.accounts import ledger as ledgers
+from fleet.accounts.gauge import EMPTY
 from fleet.accounts.ledger import Ledger
 from fleet.accounts.scheduler import Go, Wait
 from fleet.coders.claude import ClaudeCoder
 from fleet.config import Config
-from fleet.schemas import Account, Event, Lease, RateLimit, Task
-from fleet.supervisor.breaker import Breaker
+from fleet.schemas import Account, Blocked, Event, Lease, RateLimit, Task
+from fleet.supervisor.breaker import Breaker, fault_of
+from fleet.supervisor.history import Ending
 from fleet.supervisor.launch import take_over
 from fleet.supervisor.live import Live
 from fleet.supervisor.log import Log
 from fleet.supervisor.seating import Seating
+from fleet.supervisor.settle import Facts, decide
 from fleet.taskdir import Home
 from fleet.taskdir.place import place_of
 from fleet.taskdir.rundir import Spec, new_run
+from fleet.taskdir.said import Said
 
 NOW = datetime(2026, 11, 16, 12, tzinfo=UTC)
 HOUR = timedelta(hours=1)
@@ -188,3 +192,22 @@ def test_a_run_that_is_adopted_keeps_its_login_though_its_secret_is_gone(home, s
     assert seating.wrong_login(live, settings) is None
     live.reading.add(Event(kind="session_started", key_source="apiKeyHelper"))
     assert seating.wrong_login(live, settings) is not None
+
+
+def test_a_project_that_sets_a_key_closes_no_account(home, seating):
+    """Any account would be bypassed there: it is that task's trouble, and nobody else's."""
+    settings = config(account(home, "work"), account(home, "home"))
+    live = a_live(home)
+    live.reading.add(Event(kind="session_started", key_source="ANTHROPIC_API_KEY"))
+    wrong = seating.wrong_login(live, settings)
+    facts = Facts(run=1, started=True, said=Said(), attempts=0, retry_limit=3, full_contexts=0,
+                  progress=False, jitter=0.0, elsewhere=True)  # fmt: skip
+    decision = decide(wrong, facts, NOW)
+    assert isinstance(decision.settlement, Blocked)
+    assert not decision.counts
+    ending = Ending(
+        outcome=wrong, settlement=decision.settlement, counts=False, why="", progress=False, at=NOW
+    )
+    assert fault_of(ending, missing=False) == "unknown"
+    seating.ended(live, ending, 1.0, NOW)
+    assert seating.ledger.gauge("work") == EMPTY

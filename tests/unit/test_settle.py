@@ -83,6 +83,11 @@ ROWS = [
     ("Failed for its account, with another", Failed(reason="auth"), facts(elsewhere=True)),
     ("Failed for the set-up (trust, terminal)", Failed(reason="untrusted"), facts()),
     (
+        "Failed, as it used another login than its own",
+        Failed(reason="wrong_account"),
+        facts(elsewhere=True),
+    ),
+    (
         "Failed, as the session to carry on is gone",
         Failed(reason="session_not_found"),
         facts(resumed=True),

@@ -88,6 +88,7 @@ def trouble(
     try:
         if account.directory:
             _check_directory(Path(account.directory), coder)
+            _check_settings(Path(account.directory), coder)
         if in_keyring(account) and told is None:
             outline(account, coder, parent)
         else:
@@ -109,6 +110,14 @@ def _check_directory(directory: Path, coder: type[Coder]) -> None:
     login = directory / coder.login_file
     if coder.login_file and login.exists():
         _check_private(login)
+
+
+def _check_settings(directory: Path, coder: type[Coder]) -> None:
+    """Every run would be ended that meets another login than its own."""
+    if key := coder.key_in(directory):
+        raise AccountTrouble(
+            f"the settings.json in {directory} sets {key}, which is used instead of its login"
+        )
 
 
 def in_keyring(account: Account) -> str:
