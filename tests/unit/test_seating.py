@@ -1,10 +1,12 @@
 """Which account a task is put on, and what keeps the one who decides it from dying or waiting."""
 
 import errno
+import json
 from collections import Counter
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from msgspec import structs
 
 from fleet import taskdir
 from fleet.accounts import ledger as ledgers
@@ -13,7 +15,7 @@ from fleet.accounts.ledger import Ledger
 from fleet.accounts.scheduler import Go, Wait
 from fleet.coders.claude import ClaudeCoder
 from fleet.config import Config
-from fleet.schemas import Account, Blocked, Event, Lease, RateLimit, Task
+from fleet.schemas import Account, Blocked, Event, Lease, RateLimit, RateLimited, Task
 from fleet.supervisor.breaker import Breaker, fault_of
 from fleet.supervisor.history import Ending
 from fleet.supervisor.launch import take_over
@@ -28,6 +30,10 @@ from fleet.taskdir.said import Said
 
 NOW = datetime(2026, 11, 16, 12, tzinfo=UTC)
 HOUR = timedelta(hours=1)
+FACTS = Facts(
+    run=1, started=True, said=Said(), attempts=0, retry_limit=3, full_contexts=0, progress=False,
+    jitter=0.0,
+)  # fmt: skip
 TASK = Task(id="fleet-1", title="a task", created_at=NOW, updated_at=NOW)
 
 
@@ -200,9 +206,7 @@ def test_a_project_that_sets_a_key_closes_no_account(home, seating):
     live = a_live(home)
     live.reading.add(Event(kind="session_started", key_source="ANTHROPIC_API_KEY"))
     wrong = seating.wrong_login(live, settings)
-    facts = Facts(run=1, started=True, said=Said(), attempts=0, retry_limit=3, full_contexts=0,
-                  progress=False, jitter=0.0, elsewhere=True)  # fmt: skip
-    decision = decide(wrong, facts, NOW)
+    decision = decide(wrong, structs.replace(FACTS, elsewhere=True), NOW)
     assert isinstance(decision.settlement, Blocked)
     assert not decision.counts
     ending = Ending(
@@ -211,3 +215,52 @@ def test_a_project_that_sets_a_key_closes_no_account(home, seating):
     assert fault_of(ending, missing=False) == "unknown"
     seating.ended(live, ending, 1.0, NOW)
     assert seating.ledger.gauge("work") == EMPTY
+
+
+def test_what_a_supervisor_before_took_in_is_no_news_to_the_next(home, seating):
+    """An adopted run's stream is read from its beginning, with limits of hours ago in it."""
+    settings = config(account(home, "work"))
+    first = a_live(home)
+    line = {"type": "rate_limit_event", "rate_limit_info": {"status": "allowed_warning",
+            "rateLimitType": "five_hour", "utilization": 0.95,
+            "resetsAt": (NOW + HOUR).timestamp()}}  # fmt: skip
+    first.run.stdout.write_text(json.dumps(line) + "\n")
+    first.read(NOW)
+    seating.follow(first, settings, NOW)
+    assert seating.ledger.gauge("work").windows["five_hour"].used_percent == 95
+    assert seating.ledger.forget("work")
+    again = Live(first.lease, first.run, ClaudeCoder("sonnet"), env={}, spec=first.run.spec(),
+                 adopted=True)  # fmt: skip
+    again.read(NOW)
+    assert again.reading.limits
+    seating.follow(again, settings, NOW)
+    assert seating.ledger.gauge("work") == EMPTY
+    more = json.loads(json.dumps(line))
+    more["rate_limit_info"]["utilization"] = 0.5
+    with first.run.stdout.open("a") as file:
+        file.write(json.dumps(more) + "\n")
+    again.read(NOW)
+    seating.follow(again, settings, NOW)
+    assert seating.ledger.gauge("work").windows["five_hour"].used_percent == 50
+
+
+@pytest.mark.parametrize(
+    "limit",
+    [
+        RateLimit(kind="fortnight", status="rejected"),
+        RateLimit(kind="five_hour", status="full"),
+        RateLimit(kind="five_hour", used_percent="80"),
+        RateLimit(kind="five_hour", resets_at="tomorrow"),
+        RateLimit(kind="five_hour", status="rejected", resets_at=datetime(2026, 11, 16, 13)),  # noqa: DTZ001
+        "five_hour",
+    ],
+)
+def test_a_limit_of_anybodys_coder_that_makes_no_sense_is_left_out(home, seating, limit):
+    """It would end the supervisor, or make a file that nobody can read again."""
+    live = a_live(home)
+    live._add(Event(kind="rate_limit", limits=(limit,)))
+    seating.follow(live, config(account(home, "work")), NOW)
+    seating.ledger.barred("home", NOW)
+    assert "home" in Ledger(home.path).gauges
+    refused = live.reading.refusal()
+    assert decide(RateLimited(limit=refused), FACTS, NOW).counts is False

@@ -35,13 +35,14 @@ Windows = Mapping[str, Window]
 
 def noted(windows: Windows, limit: RateLimit, now: datetime) -> Windows:
     """The windows once a CLI has told of one. What makes no sense in it is left out."""
-    if limit.kind in PASSING:
+    over = limit.status != "rejected" and _ended(limit.resets_at, now)
+    if limit.kind in PASSING or over:
         return windows
     window = Window(
         kind=limit.kind,
         status=limit.status,
         used_percent=_percent(limit.used_percent),
-        resets_at=_end(limit.resets_at, now),
+        resets_at=_end(limit, now),
         seen_at=now,
     )
     before = windows.get(limit.kind)
@@ -66,9 +67,11 @@ def open_window(window: Window, now: datetime) -> bool:
 
 
 def _span(window: Window) -> timedelta:
-    if window.kind == "credit":
-        return CREDIT
-    return UNDATED if window.status == "rejected" else _STALE
+    return _soon(window.kind) if window.status == "rejected" else _STALE
+
+
+def _soon(kind: LimitKind) -> timedelta:
+    return CREDIT if kind == "credit" else UNDATED
 
 
 def binds(window: Window, model: str) -> bool:
@@ -116,8 +119,13 @@ def _percent(told: float | None) -> float | None:
     return min(max(told, 0.0), 100.0)
 
 
-def _end(told: datetime | None, now: datetime) -> datetime | None:
-    """The end of a window, if it can be one: neither gone nor beyond every window."""
-    if told is None or told.tzinfo is None or not now < told <= now + LONGEST:
+def _ended(told: datetime | None, now: datetime) -> bool:
+    return told is not None and told.tzinfo is not None and told <= now
+
+
+def _end(limit: RateLimit, now: datetime) -> datetime | None:
+    """The end of a window. One that cannot be, gone or beyond every window, is asked about soon."""
+    told = limit.resets_at
+    if told is None or told.tzinfo is None:
         return None
-    return told
+    return told if now < told <= now + LONGEST else now + _soon(limit.kind)
