@@ -232,10 +232,15 @@ class TestLedger:
 
     @pytest.mark.parametrize(
         "text",
-        ["", "{", "[]", '{"a": 1}', "\udcff", '{"a":{"pace":{"until":"2026-11-15T12:00:00"}}}'],
-    )
+        [
+            "", "{", "[]", '{"a": 1}', "\udcff",
+            '{"a":{"pace":{"until":"2026-11-15T12:00:00"}}}',
+            '{"a":{"pace":{"allowed":-1000000,"since":"2026-11-15T12:00:00Z"}}}',
+            '{"a":{"windows":{"w":{"kind":"weekly","used_percent":-1,"seen_at":"2026-11-15T12:00:00Z"}}}}',
+        ],
+    )  # fmt: skip
     def test_a_damaged_file_closes_nobody(self, tmp_path, text):
-        """Not even one whose times lack a zone."""
+        """Not even one whose times lack a zone, or whose numbers cannot be."""
         (tmp_path / "accounts.json").write_text(text, errors="surrogateescape")
         ledger = Ledger(tmp_path)
         assert ledger.gauges == {}

@@ -15,8 +15,9 @@ from fleet.accounts.ledger import Ledger
 from fleet.accounts.scheduler import Go, Wait
 from fleet.coders.claude import ClaudeCoder
 from fleet.config import Config
-from fleet.schemas import Account, Blocked, Event, Lease, RateLimit, RateLimited, Task
+from fleet.schemas import Account, Blocked, Event, Failed, Lease, RateLimit, RateLimited, Task
 from fleet.supervisor.breaker import Breaker, fault_of
+from fleet.supervisor.ending import by_stream
 from fleet.supervisor.history import Ending
 from fleet.supervisor.launch import take_over
 from fleet.supervisor.live import Live
@@ -264,3 +265,25 @@ def test_a_limit_of_anybodys_coder_that_makes_no_sense_is_left_out(home, seating
     assert "home" in Ledger(home.path).gauges
     refused = live.reading.refusal()
     assert decide(RateLimited(limit=refused), FACTS, NOW).counts is False
+
+
+@pytest.mark.parametrize(
+    "told", [None, "Finished", Failed(reason="moody"), RateLimited(limit=RateLimit(kind="moon"))]
+)
+def test_an_outcome_of_anybodys_coder_that_is_none_is_a_failure(home, told):
+    """It would end the supervisor, or be written where nobody can read it again."""
+    live = a_live(home)
+    live.coder.outcome = lambda *_, **__: told
+    got = by_stream(live, 0, None)
+    assert isinstance(got, Failed)
+    assert got.reason == "unknown"
+
+
+def test_an_outcome_that_waits_for_a_moment_of_no_zone_waits_for_none(home):
+    """It could be compared with no other."""
+    live = a_live(home)
+    naive = datetime(2026, 11, 16, 13)  # noqa: DTZ001
+    limit = RateLimit(kind="five_hour", status="rejected", resets_at=naive)
+    live.coder.outcome = lambda *_, **__: RateLimited(limit=limit)
+    got = by_stream(live, 0, None)
+    assert got == RateLimited(limit=structs.replace(limit, resets_at=None))

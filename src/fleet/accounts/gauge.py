@@ -50,7 +50,8 @@ def refused(gauge: Gauge, limit: RateLimit, running: int, now: datetime) -> Gaug
 def barred(gauge: Gauge, now: datetime) -> Gauge:
     """Its login or its bill was refused: nobody else need find out right now."""
     shut = pace.shut(gauge.pace, now)
-    return structs.replace(gauge, pace=structs.replace(shut, until=now + _REFUSED))
+    shut = structs.replace(shut, until=now + _REFUSED, refused_at=now)
+    return structs.replace(gauge, pace=shut)
 
 
 def begun(gauge: Gauge, task_id: str, *, proving: bool) -> Gauge:

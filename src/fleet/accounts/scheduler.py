@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from msgspec import Struct
 
 from fleet.accounts.gauge import EMPTY, Gauge
-from fleet.accounts.pace import bound
+from fleet.accounts.pace import bound, rests_until
 from fleet.accounts.windows import end_of, headroom, shut_by
 from fleet.schemas.account import Account
 
@@ -162,8 +162,8 @@ def closed(
     if (full := shut_by(gauge.windows, seat.model, account.stop_at, now)) is not None:
         text = f"{name} waits for its limit to reset ({full.kind})"
         return Shut(account=name, until=end_of(full), why=text)
-    if pace.until is not None and now < pace.until:
-        return Shut(account=name, until=pace.until, why=f"{name} was refused and rests")
+    if (until := rests_until(pace, now)) is not None:
+        return Shut(account=name, until=until, why=f"{name} was refused and rests")
     if _unproven(gauge, standing) and standing.probing:
         text = f"{name} is being tried by {pace.probe}"
         return Shut(account=name, until=now + _PROBING, why=text)

@@ -48,7 +48,7 @@ class Window(Struct, frozen=True, kw_only=True):
 
     kind: LimitKind
     status: LimitStatus = "allowed"
-    used_percent: float | None = None
+    used_percent: Annotated[float, Meta(ge=0, le=100)] | None = None
     #: None: its end is not known.
     resets_at: Moment | None = None
     seen_at: Moment
