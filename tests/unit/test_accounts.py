@@ -3,6 +3,7 @@
 import json
 from base64 import urlsafe_b64encode
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 
@@ -58,6 +59,9 @@ class TestDeclared:
             ('coder = "claude"\ndirectory = "/a"\nenabled = 1', "must be true or false"),
             ('coder = "claude"\ndirectory = "/a"\nkey = "x"', "key is not a key of an account"),
             ('coder = "claude"\nsecret = "sk-ant-4711"', "say where the secret is"),
+            ('coder = "claude"\nsecret = "sk-ant-4711\\n"', "say where the secret is"),
+            ('coder = "claude"\nsecret = 4711', "say where the secret is"),
+            ('coder = "claude"\nvariable = "sk-ant-4711"', "must be the name of a variable"),
         ],
     )
     def test_what_cannot_be_is_refused_with_its_place(self, file, body, complaint):
@@ -73,6 +77,15 @@ class TestDeclared:
         body = 'coder = "claude"\ndirectory = "/a/"\n'
         with pytest.raises(ConfigError, match="a and b have one directory: /a"):
             config.checked(f"[accounts.a]\n{body}[accounts.b]\n{body}", file)
+
+    def test_a_link_to_a_directory_is_that_directory(self, file, tmp_path):
+        """Two names of one place are one place."""
+        (tmp_path / "real").mkdir()
+        (tmp_path / "link").symlink_to(tmp_path / "real")
+        text = f'[accounts.a]\ncoder = "claude"\ndirectory = "{tmp_path}/real"\n'
+        text += f'[accounts.b]\ncoder = "claude"\ndirectory = "{tmp_path}/link"\n'
+        with pytest.raises(ConfigError, match="a and b have one directory"):
+            config.checked(text, file)
 
     @pytest.mark.parametrize("name", ["", "A", "a b", "../a", "-a", "a" * 60])
     def test_a_name_is_one_that_a_directory_can_bear(self, file, name):
@@ -142,6 +155,18 @@ class TestLogin:
         (folder / ".credentials.json").write_text("{}")
         (folder / ".credentials.json").chmod(0o640)
         assert "others can read" in login.trouble(self.account(folder), ClaudeCoder, {})
+
+    def test_a_directory_that_lets_nobody_in_is_a_trouble_and_no_crash(self, folder, monkeypatch):
+        """The supervisor asks this of every task that waits."""
+        real = Path.stat
+
+        def refused(path, **more):
+            if path.name == ".credentials.json":
+                raise PermissionError(13, "Permission denied", str(path))
+            return real(path, **more)
+
+        monkeypatch.setattr(Path, "stat", refused)
+        assert "Permission denied" in login.trouble(self.account(folder), ClaudeCoder, {})
 
     @pytest.mark.parametrize(
         "settings", [{"apiKeyHelper": "/bin/key"}, {"env": {"ANTHROPIC_API_KEY": "tok-1"}}]

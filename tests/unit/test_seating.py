@@ -16,6 +16,7 @@ from fleet.accounts.scheduler import Go, Wait
 from fleet.coders.claude import ClaudeCoder
 from fleet.config import Config
 from fleet.schemas import Account, Blocked, Event, Failed, Lease, RateLimit, RateLimited, Task
+from fleet.supervisor import launch
 from fleet.supervisor.breaker import Breaker, fault_of
 from fleet.supervisor.ending import by_stream
 from fleet.supervisor.history import Ending
@@ -287,3 +288,13 @@ def test_an_outcome_that_waits_for_a_moment_of_no_zone_waits_for_none(home):
     live.coder.outcome = lambda *_, **__: RateLimited(limit=limit)
     got = by_stream(live, 0, None)
     assert got == RateLimited(limit=structs.replace(limit, resets_at=None))
+
+
+def test_a_key_of_the_supervisors_own_reaches_no_account(home, monkeypatch):
+    """Not even one whose secret goes by a name that its coder has not heard of."""
+    monkeypatch.setattr(launch, "own_env", lambda: {"ANTHROPIC_API_KEY": "mine", "HOME": "/"})
+    given = {"GATEWAY_TOKEN": "theirs"}
+    env = launch._env(home, ClaudeCoder("sonnet"), TASK, home.path, given)
+    assert env["GATEWAY_TOKEN"] == "theirs"
+    assert "ANTHROPIC_API_KEY" not in env
+    assert launch._env(home, ClaudeCoder("sonnet"), TASK, home.path, {})["ANTHROPIC_API_KEY"]

@@ -107,9 +107,8 @@ def _check_directory(directory: Path, coder: type[Coder]) -> None:
         ) from None
     if not stat.S_ISDIR(about.st_mode):
         raise AccountTrouble(f"{directory} is no directory")
-    login = directory / coder.login_file
-    if coder.login_file and login.exists():
-        _check_private(login)
+    if coder.login_file:
+        _check_private(directory / coder.login_file, needed=False)
 
 
 def _check_settings(directory: Path, coder: type[Coder]) -> None:
@@ -158,11 +157,13 @@ def _from_file(path: Path) -> str:
     return (data or b"").decode(errors="replace")
 
 
-def _check_private(path: Path) -> None:
+def _check_private(path: Path, *, needed: bool = True) -> None:
     """What lets anybody spend money is for one pair of eyes."""
     try:
         mode = stat.S_IMODE(path.stat().st_mode)
     except FileNotFoundError:
+        if not needed:
+            return
         raise AccountTrouble(f"its secret is gone: there is no {path}") from None
     except OSError as error:
         raise AccountTrouble(f"its secret cannot be read: {path}: {error.strerror}") from None

@@ -208,8 +208,11 @@ def _env(
         "FLEET_HOME": str(home.path),
         "PATH": f"{shims}{os.pathsep}{os.environ.get('PATH', os.defpath)}",
     }
+    # Of two logins a CLI takes one that nobody chose.
+    left_out = coder.credentials if given else ()
+    parent = {name: value for name, value in own_env().items() if name not in left_out}
     try:
-        return agent_env(own_env(), coder, task, home.task(task.id), extra)
+        return agent_env(parent, coder, task, home.task(task.id), extra)
     except Exception as error:
         # A coder may be anybody's code.
         raise FleetError(f"coder {coder.name}: {type(error).__name__}: {error}") from error
