@@ -136,6 +136,19 @@ def test_a_full_disk_pauses_everything_and_blames_no_task(job, desk, said, monke
     assert [line for line in said if "No space left" in line]
 
 
+def test_a_session_that_goes_before_it_can_be_moved_costs_its_task_a_moment(job, desk, monkeypatch):
+    """Its CLI tidied up while the directory was made ready: the next look finds none."""
+
+    def gone(files):
+        raise FileNotFoundError(errno.ENOENT, "No such file or directory", "s-1.jsonl")
+
+    monkeypatch.setattr(launch, "move", gone)
+    job.take([a_lease()])
+    job.start_some()
+    assert desk.settled == {"fleet-1": Released()}
+    assert not job.held
+
+
 def test_a_pause_grows_and_is_told_once(job, said):
     """And is over with the first start that succeeds."""
     for _ in range(3):

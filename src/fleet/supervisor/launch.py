@@ -57,6 +57,10 @@ class Short(Struct, frozen=True):
     live: Live
 
 
+class Gone(Struct, frozen=True):
+    """The session that was to be carried on went before it could be copied."""
+
+
 class Ready(Struct, frozen=True, kw_only=True):
     """All that a run needs, before anything was started."""
 
@@ -226,7 +230,7 @@ def own_env() -> Mapping[str, str]:
 
 def launch(
     home: Home, config: Config, lease: Lease, ready: Ready, shims: Path
-) -> Live | Unfit | Short:
+) -> Live | Unfit | Short | Gone:
     """Prepare the run's directory and start its keeper. A full disk is an OSError."""
     task, coder = ready.task, ready.coder
     task_dir = home.task(task.id)
@@ -235,7 +239,10 @@ def launch(
     if isinstance(words, Unfit):
         return words
     argv, prompt = words
-    move(ready.session)  # before its length is taken: what is in it by now was told before
+    try:
+        move(ready.session)  # before its length is taken: what is in it by now was told before
+    except FileNotFoundError:
+        return Gone()
     spec = Spec(
         id=run_id(lease),
         argv=argv,
