@@ -201,3 +201,15 @@ def test_a_clock_that_was_set_back_does_not_keep_an_account_slow():
     slow = rules.answered(slow, "t2", 8, None, before)
     busy = Standing(running=6)
     assert chosen([seat("a")], gauges={"a": slow}, now=before + HOUR, a=busy) == "a"
+
+
+def test_a_model_that_met_another_models_limit_waits_for_it_too():
+    """An alias may lead to any model, and would be refused at once again, for ever."""
+    limit = RateLimit(kind="weekly_opus", status="rejected", resets_at=NOW + HOUR)
+    shut = rules.refused(EMPTY, limit, 0, NOW, model="default")
+    alias = Seat(account=account("a"), model="default")
+    assert isinstance(chosen([alias], gauges={"a": shut}), Wait)
+    assert chosen([Seat(account=account("a"), model="haiku")], gauges={"a": shut}) == "a"
+    again = rules.told(shut, limit, 1, NOW)
+    assert isinstance(chosen([alias], gauges={"a": again}), Wait)
+    assert chosen([alias], gauges={"a": again}, now=NOW + HOUR) == "a"

@@ -36,13 +36,15 @@ def told(gauge: Gauge, limit: RateLimit, running: int, now: datetime) -> Gauge:
     return structs.replace(gauge, windows=dict(windows.noted(gauge.windows, limit, now)))
 
 
-def refused(gauge: Gauge, limit: RateLimit, running: int, now: datetime) -> Gauge:
-    """A run ended since the vendor would not go on."""
+def refused(
+    gauge: Gauge, limit: RateLimit, running: int, now: datetime, *, model: str = ""
+) -> Gauge:
+    """A run ended since the vendor would not go on; it had asked for this model."""
     if limit.kind in windows.PASSING:
         wait = _wait(limit.resets_at, now)
         return structs.replace(gauge, pace=pace.refused(gauge.pace, running, wait, now))
     rejected = structs.replace(limit, status="rejected")
-    known = dict(windows.noted(gauge.windows, rejected, now))
+    known = dict(windows.noted(gauge.windows, rejected, now, model))
     ends = windows.end_of(known[limit.kind])
     return structs.replace(gauge, windows=known, pace=pace.shut(gauge.pace, ends))
 

@@ -55,9 +55,11 @@ class Ledger:
         """The stream of a run that goes on told of a limit."""
         self._change(account, lambda it: gauge.told(it, limit, running, now), durable=False)
 
-    def refused(self, account: str, limit: RateLimit, running: int, now: datetime) -> None:
-        """A run ended since the vendor would not go on."""
-        self._change(account, lambda it: gauge.refused(it, limit, running, now))
+    def refused(
+        self, account: str, limit: RateLimit, running: int, now: datetime, *, model: str = ""
+    ) -> None:
+        """A run ended since the vendor would not go on; it had asked for this model."""
+        self._change(account, lambda it: gauge.refused(it, limit, running, now, model=model))
 
     def barred(self, account: str, now: datetime) -> None:
         """Its login or its bill was refused."""

@@ -33,20 +33,24 @@ _UNBOUNDED: frozenset[LimitKind] = frozenset({"overage"})
 Windows = Mapping[str, Window]
 
 
-def noted(windows: Windows, limit: RateLimit, now: datetime) -> Windows:
-    """The windows once a CLI has told of one. What makes no sense in it is left out."""
+def noted(windows: Windows, limit: RateLimit, now: datetime, model: str = "") -> Windows:
+    """The windows once a CLI has told of one. What makes no sense in it is left out. `model` is
+    what was refused by it, whatever its name.
+    """
     over = limit.status != "rejected" and _ended(limit.resets_at, now)
     if limit.kind in PASSING or over:
         return windows
+    before = windows.get(limit.kind)
+    known = before is not None and open_window(before, now)
     window = Window(
         kind=limit.kind,
+        model=model or (before.model if before is not None and known else ""),
         status=limit.status,
         used_percent=_percent(limit.used_percent),
         resets_at=_end(limit, now),
         seen_at=now,
     )
-    before = windows.get(limit.kind)
-    if before is not None and _silent(window) and open_window(before, now):
+    if known and _silent(window):
         return windows  # "allowed", and no more: it takes back nothing that is known
     kept = {kind: each for kind, each in windows.items() if open_window(each, now)}
     return {**kept, limit.kind: window}
@@ -77,7 +81,7 @@ def _soon(kind: LimitKind) -> timedelta:
 def binds(window: Window, model: str) -> bool:
     """It has a say in whether this model may be used."""
     family = _MODELS.get(window.kind)
-    return family is None or family in model.lower()
+    return family is None or family in model.lower() or bool(model and model == window.model)
 
 
 def shut_by(windows: Windows, model: str, stop_at: int, now: datetime) -> Window | None:

@@ -210,7 +210,8 @@ class Seating:
             self._typical += (seconds - self._typical) / 8
         match ending.outcome:
             case RateLimited(limit=limit):
-                self.ledger.refused(account, limit, self._running()[account], now)
+                running, model = self._running()[account], live.coder.model
+                self.ledger.refused(account, limit, running, now, model=model)
             case Failed() as failed if failed.is_account:
                 self.ledger.barred(account, now)
             case _:
