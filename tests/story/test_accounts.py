@@ -173,3 +173,24 @@ def test_a_herd_comes_back_step_by_step_after_a_reset(place):
                 began.setdefault(name, at - reset)
         early = sum(at < 5 for at in began.values())
         assert early <= 3, sorted(began.values())
+
+
+def test_a_secret_reaches_its_agent_and_no_file_of_fleets(place):
+    """Neither records, logs and receipts nor what commands print; also when it is refused."""
+    secret = "tok-4711-0815"
+    with Vendor({secret: Login(1, HOUR), "two": Login(50, HOUR)}, turns=2) as vendor:
+        declare(place, vendor, "one", "two")
+        place.env["TOKEN_ONE"] = secret
+        first = task(place, account="one", fallback="account:two")
+        assert place.until_ended(place.supervise("--until-idle")) == 0
+        assert place.status(first) == "closed"
+        assert secret in [login for _, login, _, _ in vendor.asked]
+        own = [path for path in place.home.path.rglob("*") if path.is_file()]
+        theirs = place.home.path / "accounts"  # what its CLI keeps is that one's concern
+        files = [path for path in own if theirs not in path.parents]
+        assert len(files) > 10
+        assert [path for path in files if secret.encode() in path.read_bytes()] == []
+        receipt = f"task {first} receipt"
+        for words in ("accounts --json", "account check", receipt, "doctor"):
+            done = place.fleet(*words.split())
+            assert secret not in done.stdout + done.stderr, words

@@ -80,6 +80,4 @@ def ended(gauge: Gauge, task_id: str) -> Gauge:
 
 def _wait(until: datetime | None, now: datetime) -> timedelta | None:
     """How long a refusal lasts, if it says and if that can be."""
-    if until is None or until.tzinfo is None or not now < until <= now + windows.LONGEST:
-        return None
-    return until - now
+    return until - now if until is not None and windows.believable(until, now) else None

@@ -1,6 +1,6 @@
 """An account's way into an agent's environment: its directory, its secret, and what is wrong.
 
-A secret is read when a run starts and goes from process to process, never to the disk.
+A secret goes from where it is kept to its agent, never to the disk.
 """
 
 import os

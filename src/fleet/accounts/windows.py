@@ -130,6 +130,11 @@ def _ended(told: datetime | None, now: datetime) -> bool:
 def _end(limit: RateLimit, now: datetime) -> datetime | None:
     """The end of a window. One that cannot be, gone or beyond every window, is asked about soon."""
     told = limit.resets_at
-    if told is None or told.tzinfo is None:
-        return None
-    return told if now < told <= now + LONGEST else now + _soon(limit.kind)
+    if believable(told, now):
+        return told
+    return None if told is None or told.tzinfo is None else now + _soon(limit.kind)
+
+
+def believable(told: datetime | None, now: datetime) -> bool:
+    """It can be the end of a window: it is yet to come, and not beyond every window."""
+    return told is not None and told.tzinfo is not None and now < told <= now + LONGEST
