@@ -298,3 +298,12 @@ def test_a_key_of_the_supervisors_own_reaches_no_account(home, monkeypatch):
     assert env["GATEWAY_TOKEN"] == "theirs"
     assert "ANTHROPIC_API_KEY" not in env
     assert launch._env(home, ClaudeCoder("sonnet"), TASK, home.path, {})["ANTHROPIC_API_KEY"]
+
+
+def test_a_coder_that_goes_while_its_run_lives_ends_nobody_else(home, seating):
+    """Its file is removed, or its account is given to another, before the first answer."""
+    live = a_live(home)
+    live.reading.add(Event(kind="assistant_text", text="Hello."))
+    gone = structs.replace(account(home, "work"), coder="gone")
+    seating.follow(live, config(gone), NOW)
+    assert live.answered

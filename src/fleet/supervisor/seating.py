@@ -103,7 +103,7 @@ class Seating:
         gauge = self.ledger.gauge(account.name)
         secret, known = self._secret(account, now)
         trouble, until = self._trouble(seat, task_id, secret, now)
-        ends = self._login_ends(account, now)
+        ends = login.login_ends(account, self._kind(account), self._env, now)
         probe = gauge.pace.probe
         return Standing(
             running=running,
@@ -139,9 +139,6 @@ class Seating:
 
     def _kind(self, account: Account) -> type[Coder]:
         return coders.find(account.coder, self._home.path)
-
-    def _login_ends(self, account: Account, now: datetime) -> datetime | None:
-        return login.login_ends(account, self._kind(account), self._env, now)
 
     def variables(self, account: Account) -> dict[str, str]:
         """What an agent needs to work on it. Raises AccountTrouble."""
@@ -190,7 +187,8 @@ class Seating:
             live.answered = True
             known = config.accounts.get(account) or seats.own_login(live.coder.name, config)
             slots = min(config.max_concurrent, known.max_concurrent)
-            ends = self._login_ends(known, now)
+            # Not by its name: what that stands for may have changed since the run began.
+            ends = login.login_ends(known, type(live.coder), self._env, now)
             self.ledger.answered(account, live.task_id, slots, ends, now)
 
     def wrong_login(self, live: Live, config: Config) -> Failed | None:
