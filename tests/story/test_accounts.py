@@ -194,3 +194,24 @@ def test_a_secret_reaches_its_agent_and_no_file_of_fleets(place):
         for words in ("accounts --json", "account check", receipt, "doctor"):
             done = place.fleet(*words.split())
             assert secret not in done.stdout + done.stderr, words
+
+
+def test_a_keyring_that_takes_its_time_gives_its_secret_and_a_locked_one_holds_nobody(
+    place, tmp_path
+):
+    """One account is served by it; the other has nothing there, and its tasks go elsewhere."""
+    tool = tmp_path / "bin/secret-tool"
+    tool.write_text('#!/bin/sh\nsleep 0.5\n[ "$5" = one ] && echo one\n')
+    tool.chmod(0o755)
+    with Vendor({"one": Login(50, HOUR)}) as vendor:
+        declare(place, vendor, "locked", "one")
+        text = place.home.config.read_text()
+        for name in ("locked", "one"):
+            text = text.replace(f"env:TOKEN_{name.upper()}", f"keyring:fleet/{name}")
+        place.home.config.write_text(text)
+        tasks = [task(place) for _ in range(3)]
+        assert place.until_ended(place.supervise("--until-idle")) == 0
+        assert {place.status(each) for each in tasks} == {"closed"}
+        assert {login for _, login, _, _ in vendor.asked} == {"one"}
+        (said,) = place.log("account")
+        assert "locked gets no work: its secret is gone" in said["text"]

@@ -126,6 +126,10 @@ class TestLogin:
         account = Account(name="a", coder="agy", directory=str(folder))
         given = login.variables(account, find("agy"), {"HOME": "/home/ada"})
         assert given == {"HOME": str(folder), "GIT_CONFIG_GLOBAL": "/home/ada/.gitconfig"}
+        (folder / ".config/git").mkdir(parents=True)
+        (folder / ".config/git/config").touch()
+        given = login.variables(account, find("agy"), {"HOME": str(folder)})
+        assert given["GIT_CONFIG_GLOBAL"] == str(folder / ".config/git/config")
 
     def test_the_users_own_login_is_left_alone(self):
         """Nothing is set."""

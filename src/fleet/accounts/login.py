@@ -63,7 +63,7 @@ def _variables(
         given[coder.state_variable] = account.directory
         if coder.state_variable == "HOME" and parent.get("HOME"):
             # What git knows of its user shall not be lost with the rest of the home.
-            given["GIT_CONFIG_GLOBAL"] = str(Path(parent["HOME"], ".gitconfig"))
+            given["GIT_CONFIG_GLOBAL"] = _git_settings(parent)
     if account.secret:
         variable = account.variable or coder.secret_variable
         if not variable:
@@ -73,6 +73,14 @@ def _variables(
             )
         given[variable] = found()
     return given
+
+
+def _git_settings(parent: Mapping[str, str]) -> str:
+    """The user's own, at the one of two places where it is."""
+    usual = f"{parent['HOME']}/.gitconfig"
+    other = f"{parent.get('XDG_CONFIG_HOME') or parent['HOME'] + '/.config'}/git/config"
+    there = os.path.exists  # noqa: PTH110 - a directory that lets nobody in is no error here
+    return other if there(other) and not there(usual) else usual
 
 
 def trouble(
