@@ -188,18 +188,20 @@ def test_a_secret_that_comes_back_to_the_keyring_opens_its_account(home, seating
     assert isinstance(chosen(seating, home, settings, NOW + HOUR), Go)
 
 
-def test_a_run_that_is_adopted_keeps_its_login_though_its_secret_is_gone(home, seating):
-    """It was started by a supervisor that had the variable; this one was started without."""
+def test_a_run_that_is_adopted_keeps_the_login_that_it_began_with(home, seating):
+    """Its secret is gone since, or its account was changed or removed: it works on all the same."""
     own = account(home, "work", secret="env:KEY", variable="ANTHROPIC_API_KEY")
-    settings = config(own)
-    run = a_live(home).run
+    spec = Spec(argv=("true",), cwd="/", coder="claude", account="work", login=seating.outline(own))
+    run = new_run(home.task(TASK.id), spec)
     lease = Lease(task=TASK, owner="me", fence=1, until=NOW + HOUR)
-    live = take_over(home, settings, lease, run, home.path, seating.outline)
-    assert live.env["CLAUDE_CONFIG_DIR"] == own.directory
-    live.reading.add(Event(kind="session_started", key_source="ANTHROPIC_API_KEY"))
-    assert seating.wrong_login(live, settings) is None
+    for settings in (config(own), config(account(home, "work")), config()):
+        live = take_over(home, settings, lease, run, home.path)
+        assert live.env["CLAUDE_CONFIG_DIR"] == own.directory
+        live.reading.add(Event(kind="session_started", key_source="ANTHROPIC_API_KEY"))
+        assert seating.wrong_login(live, settings) is None
+    live = take_over(home, config(own), lease, run, home.path)
     live.reading.add(Event(kind="session_started", key_source="apiKeyHelper"))
-    assert seating.wrong_login(live, settings) is not None
+    assert seating.wrong_login(live, config(own)) is not None
 
 
 def test_a_project_that_sets_a_key_closes_no_account(home, seating):

@@ -79,7 +79,7 @@ def _git_settings(parent: Mapping[str, str]) -> str:
     """The user's own, at the one of two places where it is."""
     usual = f"{parent['HOME']}/.gitconfig"
     other = f"{parent.get('XDG_CONFIG_HOME') or parent['HOME'] + '/.config'}/git/config"
-    there = os.path.exists  # noqa: PTH110 - a directory that lets nobody in is no error here
+    there = os.path.exists  # for a directory that lets nobody in, too
     return other if there(other) and not there(usual) else usual
 
 

@@ -10,7 +10,7 @@ from msgspec import Struct
 from fleet.config import Config
 from fleet.errors import InvalidTask
 from fleet.schemas import Lease, Stopped
-from fleet.supervisor.launch import Login, take_over
+from fleet.supervisor.launch import take_over
 from fleet.supervisor.live import Over
 from fleet.supervisor.log import Log
 from fleet.supervisor.process import Ended, Orphaned, Running, adopt
@@ -38,9 +38,8 @@ class Unclear(Struct):
 class Adoption:
     """Takes up old runs. Their tasks wait, leased, until it is known what became of each."""
 
-    def __init__(self, home: Home, *, shims: Path, outline: Login, runs: Runs, log: Log) -> None:
-        self._home, self._shims, self._outline = home, shims, outline
-        self._runs, self._log = runs, log
+    def __init__(self, home: Home, *, shims: Path, runs: Runs, log: Log) -> None:
+        self._home, self._shims, self._runs, self._log = home, shims, runs, log
         self._unclear: dict[str, Unclear] = {}
 
     def __len__(self) -> int:
@@ -86,7 +85,7 @@ class Adoption:
         if isinstance(state, Running | Orphaned) and keeper is None:
             self._wait_for(unclear, state)
             return
-        live = take_over(self._home, config, lease, run, self._shims, self._outline)
+        live = take_over(self._home, config, lease, run, self._shims)
         live.keeper = keeper
         live.over = state if isinstance(state, Over) else None
         if isinstance(live.verdict, Stopped) and live.verdict.by in OURS and _by_itself(state):

@@ -70,8 +70,9 @@ class Ready(Struct, frozen=True, kw_only=True):
     #: The files of the session that is carried on, and where they have to be for this account.
     session: tuple[tuple[Path, Path], ...] = ()
     env: Mapping[str, str]
-    #: What of it logs the agent in.
+    #: What of it logs the agent in; and the same with a mark in the place of the secret.
     given: Mapping[str, str]
+    outline: Mapping[str, str]
     policy: Policy
     #: The repository as the run finds it, once it was looked at.
     base: Base | None = None
@@ -155,6 +156,7 @@ def make_ready(
         account=seat.account,
         session=files or (),
         given=given,
+        outline=outline(seat.account),
         env=env,
         policy=place.ruled.policy,
         before=last.session_usage if last is not None and session else Usage(),
@@ -253,6 +255,7 @@ def launch(
         coder=str(task.coder),
         model=coder.model,
         account=ready.account.name,
+        login=dict(ready.outline),
         artifacts=fingerprint(task_dir / "artifacts"),
         resumes=coder.options.resume or "",
         before=ready.before,
@@ -297,9 +300,7 @@ def _words(
         return Unfit(f"coder {coder.name} failed: {type(error).__name__}: {error}")
 
 
-def take_over(
-    home: Home, config: Config, lease: Lease, run: Run, shims: Path, outline: Login
-) -> Live:
+def take_over(home: Home, config: Config, lease: Lease, run: Run, shims: Path) -> Live:
     """A run that was started by another supervisor, or by this one before, with what it began
     with: whatever the settings say by now. Its secret is with its agent, and nobody else's concern.
     """
@@ -308,21 +309,13 @@ def take_over(
         place = None if spec.coder else place_of(home, config, lease.task)
         name, model = (spec.coder, spec.model) if place is None else (place.coder, place.model)
         coder = coders.make(name, model, Options(permissions=config.permissions), home.path)
-        env = _env(home, coder, lease.task, shims, _login_of(spec, config, outline))
+        env = _env(home, coder, lease.task, shims, spec.login)
     except FleetError as error:
         return Live(lease, run, Unread(error.message), env={}, adopted=True)
     return Live(
         lease, run, coder,
         env=env, adopted=True, artifacts=spec.artifacts, policy=spec.policy, spec=spec,
     )  # fmt: skip
-
-
-def _login_of(spec: Spec, config: Config, outline: Login) -> Mapping[str, str]:
-    """Its account may be gone by now: then only its second stream is out of sight."""
-    try:
-        return outline(config.accounts[spec.account]) if spec.account in config.accounts else {}
-    except FleetError:
-        return {}
 
 
 class Unread(Coder):

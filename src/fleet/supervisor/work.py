@@ -95,9 +95,7 @@ class Work:
             settling=self._settling, seating=self.seating, meter=self.meter,
             shortage=self._shortage, log=log, clock=clock,
         )  # fmt: skip
-        self._adoption = Adoption(
-            home, shims=self._shims, outline=self.seating.outline, runs=self.runs, log=log
-        )
+        self._adoption = Adoption(home, shims=self._shims, runs=self.runs, log=log)
         #: Why all is to end; whatever comes to light from then on is stopped too.
         self.stopping: Stopped | None = None
         #: There may be work: somebody rang, a slot is free, or a moment has come.
