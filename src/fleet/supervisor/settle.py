@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 
 from msgspec import Struct
 
-from fleet.accounts.windows import PASSING, UNDATED, believable
+from fleet.accounts.windows import LONGEST, PASSING, UNDATED
 from fleet.schemas import (
     Blocked,
     Closed,
@@ -118,8 +118,9 @@ def decide(outcome: Outcome, facts: Facts, now: datetime) -> Decision:
             soonest = now + min(3 * facts.wait, _LIMIT_WAIT)
             # Whether one that passes is over as soon, its account knows.
             undated = soonest if limit.kind in PASSING else now + UNDATED
-            resets_at = limit.resets_at if believable(limit.resets_at, now) else undated
-            wait = spread(max(resets_at or undated, soonest), now, facts.jitter)
+            told = limit.resets_at or undated
+            resets_at = told if told <= now + LONGEST else undated
+            wait = spread(max(resets_at, soonest), now, facts.jitter)
             return released(f"rate limit ({limit.kind})", not_before=wait)
         case ContextFull():
             if facts.progress or facts.full_contexts + 1 < FULL_CONTEXTS:
