@@ -173,3 +173,45 @@ def test_a_herd_comes_back_step_by_step_after_a_reset(place):
                 began.setdefault(name, at - reset)
         early = sum(at < 5 for at in began.values())
         assert early <= 3, sorted(began.values())
+
+
+def test_a_secret_reaches_its_agent_and_no_file_of_fleets(place):
+    """Neither records, logs and receipts nor what commands print; also when it is refused."""
+    secret = "tok-4711-0815"
+    with Vendor({secret: Login(1, HOUR), "two": Login(50, HOUR)}, turns=2) as vendor:
+        declare(place, vendor, "one", "two")
+        place.env["TOKEN_ONE"] = secret
+        first = task(place, account="one", fallback="account:two")
+        assert place.until_ended(place.supervise("--until-idle")) == 0
+        assert place.status(first) == "closed"
+        assert secret in [login for _, login, _, _ in vendor.asked]
+        own = [path for path in place.home.path.rglob("*") if path.is_file()]
+        theirs = place.home.path / "accounts"  # what its CLI keeps is that one's concern
+        files = [path for path in own if theirs not in path.parents]
+        assert len(files) > 10
+        assert [path for path in files if secret.encode() in path.read_bytes()] == []
+        receipt = f"task {first} receipt"
+        for words in ("accounts --json", "account check", receipt, "doctor"):
+            done = place.fleet(*words.split())
+            assert secret not in done.stdout + done.stderr, words
+
+
+def test_a_keyring_that_takes_its_time_gives_its_secret_and_a_locked_one_holds_nobody(
+    place, tmp_path
+):
+    """One account is served by it; the other has nothing there, and its tasks go elsewhere."""
+    tool = tmp_path / "bin/secret-tool"
+    tool.write_text('#!/bin/sh\nsleep 0.5\n[ "$5" = one ] && echo one\n')
+    tool.chmod(0o755)
+    with Vendor({"one": Login(50, HOUR)}) as vendor:
+        declare(place, vendor, "locked", "one")
+        text = place.home.config.read_text()
+        for name in ("locked", "one"):
+            text = text.replace(f"env:TOKEN_{name.upper()}", f"keyring:fleet/{name}")
+        place.home.config.write_text(text)
+        tasks = [task(place) for _ in range(3)]
+        assert place.until_ended(place.supervise("--until-idle")) == 0
+        assert {place.status(each) for each in tasks} == {"closed"}
+        assert {login for _, login, _, _ in vendor.asked} == {"one"}
+        (said,) = place.log("account")
+        assert "locked gets no work: its secret is gone" in said["text"]

@@ -3,6 +3,7 @@
 import json
 from base64 import urlsafe_b64encode
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 
@@ -58,6 +59,9 @@ class TestDeclared:
             ('coder = "claude"\ndirectory = "/a"\nenabled = 1', "must be true or false"),
             ('coder = "claude"\ndirectory = "/a"\nkey = "x"', "key is not a key of an account"),
             ('coder = "claude"\nsecret = "sk-ant-4711"', "say where the secret is"),
+            ('coder = "claude"\nsecret = "sk-ant-4711\\n"', "say where the secret is"),
+            ('coder = "claude"\nsecret = 4711', "say where the secret is"),
+            ('coder = "claude"\nvariable = "sk-ant-4711"', "must be the name of a variable"),
         ],
     )
     def test_what_cannot_be_is_refused_with_its_place(self, file, body, complaint):
@@ -73,6 +77,15 @@ class TestDeclared:
         body = 'coder = "claude"\ndirectory = "/a/"\n'
         with pytest.raises(ConfigError, match="a and b have one directory: /a"):
             config.checked(f"[accounts.a]\n{body}[accounts.b]\n{body}", file)
+
+    def test_a_link_to_a_directory_is_that_directory(self, file, tmp_path):
+        """Two names of one place are one place."""
+        (tmp_path / "real").mkdir()
+        (tmp_path / "link").symlink_to(tmp_path / "real")
+        text = f'[accounts.a]\ncoder = "claude"\ndirectory = "{tmp_path}/real"\n'
+        text += f'[accounts.b]\ncoder = "claude"\ndirectory = "{tmp_path}/link"\n'
+        with pytest.raises(ConfigError, match="a and b have one directory"):
+            config.checked(text, file)
 
     @pytest.mark.parametrize("name", ["", "A", "a b", "../a", "-a", "a" * 60])
     def test_a_name_is_one_that_a_directory_can_bear(self, file, name):
@@ -113,6 +126,10 @@ class TestLogin:
         account = Account(name="a", coder="agy", directory=str(folder))
         given = login.variables(account, find("agy"), {"HOME": "/home/ada"})
         assert given == {"HOME": str(folder), "GIT_CONFIG_GLOBAL": "/home/ada/.gitconfig"}
+        (folder / ".config/git").mkdir(parents=True)
+        (folder / ".config/git/config").touch()
+        given = login.variables(account, find("agy"), {"HOME": str(folder)})
+        assert given["GIT_CONFIG_GLOBAL"] == str(folder / ".config/git/config")
 
     def test_the_users_own_login_is_left_alone(self):
         """Nothing is set."""
@@ -142,6 +159,30 @@ class TestLogin:
         (folder / ".credentials.json").write_text("{}")
         (folder / ".credentials.json").chmod(0o640)
         assert "others can read" in login.trouble(self.account(folder), ClaudeCoder, {})
+
+    def test_a_directory_that_lets_nobody_in_is_a_trouble_and_no_crash(self, folder, monkeypatch):
+        """The supervisor asks this of every task that waits."""
+        real = Path.stat
+
+        def refused(path, **more):
+            if path.name == ".credentials.json":
+                raise PermissionError(13, "Permission denied", str(path))
+            return real(path, **more)
+
+        monkeypatch.setattr(Path, "stat", refused)
+        assert "Permission denied" in login.trouble(self.account(folder), ClaudeCoder, {})
+
+    @pytest.mark.parametrize(
+        "settings", [{"apiKeyHelper": "/bin/key"}, {"env": {"ANTHROPIC_API_KEY": "tok-1"}}]
+    )
+    def test_an_account_whose_own_settings_set_a_key_is_not_used(self, folder, settings):
+        """Each of its runs would be ended for it; the key itself is not repeated."""
+        (folder / "settings.json").write_text(json.dumps(settings))
+        said = login.trouble(self.account(folder), ClaudeCoder, {})
+        assert "is used instead of its login" in said
+        assert "tok-1" not in said
+        (folder / "settings.json").write_text('{"model": "opus", "env": []}')
+        assert login.trouble(self.account(folder), ClaudeCoder, {}) == ""
 
     def test_a_keyring_is_asked_with_the_systems_own_tool(self, folder, tmp_path, monkeypatch):
         """And one that fails or hangs is a clear trouble."""
@@ -220,10 +261,15 @@ class TestLedger:
 
     @pytest.mark.parametrize(
         "text",
-        ["", "{", "[]", '{"a": 1}', "\udcff", '{"a":{"pace":{"until":"2026-11-15T12:00:00"}}}'],
-    )
+        [
+            "", "{", "[]", '{"a": 1}', "\udcff",
+            '{"a":{"pace":{"until":"2026-11-15T12:00:00"}}}',
+            '{"a":{"pace":{"allowed":-1000000,"since":"2026-11-15T12:00:00Z"}}}',
+            '{"a":{"windows":{"w":{"kind":"weekly","used_percent":-1,"seen_at":"2026-11-15T12:00:00Z"}}}}',
+        ],
+    )  # fmt: skip
     def test_a_damaged_file_closes_nobody(self, tmp_path, text):
-        """Not even one whose times lack a zone."""
+        """Not even one whose times lack a zone, or whose numbers cannot be."""
         (tmp_path / "accounts.json").write_text(text, errors="surrogateescape")
         ledger = Ledger(tmp_path)
         assert ledger.gauges == {}

@@ -243,3 +243,22 @@ def test_a_damaged_file_holds_nobody(play):
     play.ends(ABSENT)
     (play.home / "breaker.json").write_text('{"claude": {"fault": 3}}')
     assert play.held() == []
+
+
+def test_a_clock_that_was_set_back_lets_one_task_try(play):
+    """Otherwise the coder would be held until that time comes again."""
+    play.ends(ABSENT)
+    assert not play.admitted()
+    assert play.admitted(now=NOW - timedelta(days=300))
+
+
+@pytest.mark.parametrize("pause", ["1e300", "-1", "1e18"])
+def test_a_pause_that_cannot_be_is_no_circuit(tmp_path, pause):
+    """Whoever wrote it: the breaker begins anew."""
+    text = f'{{"claude":{{"fault":"missing","probe":"t1","pause":{pause},'
+    text += '"since":"2030-01-01T12:00:00Z","until":"2030-01-01T13:00:00Z"}}'
+    (tmp_path / "breaker.json").write_text(text)
+    play = Play(tmp_path)
+    assert play.held() == []
+    play.ends(ABSENT, task="t1")
+    assert play.held() == ["claude"]

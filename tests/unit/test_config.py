@@ -82,3 +82,11 @@ def test_any_text_survives_being_set(value):
     text = config.changed(config.default_text(), {"model": value}, Path("runtime.toml"))
     found = config.parse(text, Path("runtime.toml"))
     assert found == {name: key.default for name, key in config.KEYS.items()} | {"model": value}
+
+
+@pytest.mark.parametrize("text", [f"grace_s = {'9' * 5000}", f"coder = {'[' * 100_000}"])
+def test_a_number_or_a_list_without_an_end_is_a_broken_file(file, text):
+    """A supervisor that reads it goes on with the settings it has."""
+    file.write_text(text)
+    with pytest.raises(ConfigError, match="is not valid TOML"):
+        config.load(file)

@@ -262,9 +262,9 @@ def test_an_account_in_trouble_is_told_and_a_paused_one_is_no_warning(with_accou
 
 
 def test_a_key_in_an_accounts_settings_is_told(with_accounts, tmp_path):
-    """It would bill beside the subscription."""
+    """It would bill in the place of the subscription, and each run would be ended for it."""
     (tmp_path / "first/.credentials.json").write_text(json.dumps(CREDENTIALS))
     (tmp_path / "first/.credentials.json").chmod(0o600)
     (tmp_path / "first/settings.json").write_text('{"env": {"ANTHROPIC_API_KEY": "x"}}')
     told = [what for _, what, _ in with_accounts()]
-    assert any("account first" in what and "beside a subscription" in what for what in told)
+    assert any("account first" in what and "instead of its login" in what for what in told)

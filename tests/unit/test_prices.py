@@ -92,6 +92,7 @@ def test_prices_are_read_from_the_settings(tmp_path):
         ('[prices."a"]\ninput = -1\noutput = 1', 1, "between 0 and 100,000, not -1"),
         ('[prices."a"]\ninput = nan\noutput = 1', 1, "between 0"),
         ('[prices."a"]\ninput = 1e99\noutput = 1', 1, "between 0"),
+        (f'[prices."a"]\ninput = {"9" * 400}\noutput = 1', 1, "between 0"),
         ('[prices."a"]\ninput = "1"\noutput = 1', 1, "dollars for a million tokens, not '1'"),
         ('[prices."a"]\ninput = true\noutput = 1', 1, "dollars for a million tokens"),
         ('[prices."a"]\ninput = 1\noutput = 1\nthinking = 1', 1, "thinking is not a part"),

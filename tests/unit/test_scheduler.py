@@ -183,3 +183,33 @@ def test_a_chain_that_means_nothing_is_refused(text):
     with pytest.raises(BadInput) as caught:
         read_chain(text)
     assert "account:NAME" in caught.value.hint
+
+
+def test_a_clock_that_was_set_back_opens_an_account_that_rests():
+    """It was refused at a time that has not come yet: nobody knows how long that is to be."""
+    limit = RateLimit(kind="throttle", status="rejected")
+    for rests in (rules.refused(EMPTY, limit, 4, NOW), rules.barred(EMPTY, NOW)):
+        assert isinstance(chosen([seat("a")], gauges={"a": rests}), Wait)
+        assert chosen([seat("a")], gauges={"a": rests}, now=NOW - 300 * 24 * HOUR) == "a"
+
+
+def test_a_clock_that_was_set_back_does_not_keep_an_account_slow():
+    """Its pace is raised from the next answer on, not from a day next year."""
+    slow = rules.refused(EMPTY, RateLimit(kind="throttle", status="rejected"), 8, NOW)
+    slow = rules.answered(rules.begun(slow, "t1", proving=True), "t1", 8, None, NOW)
+    before = NOW - 300 * 24 * HOUR
+    slow = rules.answered(slow, "t2", 8, None, before)
+    busy = Standing(running=6)
+    assert chosen([seat("a")], gauges={"a": slow}, now=before + HOUR, a=busy) == "a"
+
+
+def test_a_model_that_met_another_models_limit_waits_for_it_too():
+    """An alias may lead to any model, and would be refused at once again, for ever."""
+    limit = RateLimit(kind="weekly_opus", status="rejected", resets_at=NOW + HOUR)
+    shut = rules.refused(EMPTY, limit, 0, NOW, model="default")
+    alias = Seat(account=account("a"), model="default")
+    assert isinstance(chosen([alias], gauges={"a": shut}), Wait)
+    assert chosen([Seat(account=account("a"), model="haiku")], gauges={"a": shut}) == "a"
+    again = rules.told(shut, limit, 1, NOW)
+    assert isinstance(chosen([alias], gauges={"a": again}), Wait)
+    assert chosen([alias], gauges={"a": again}, now=NOW + HOUR) == "a"

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 from msgspec import structs
 
+from fleet.accounts.windows import UNDATED
 from fleet.schemas import (
     Blocked,
     Closed,
@@ -30,11 +31,9 @@ from fleet.supervisor.history import History
 from fleet.supervisor.settle import (
     FULL_CONTEXTS,
     LEASE_LOST,
-    LONGEST_LIMIT,
     NEVER_STARTED,
     SHUTDOWN,
     TOLD,
-    UNDATED_LIMIT,
     Facts,
     decide,
     spread,
@@ -82,6 +81,11 @@ ROWS = [
     ("Failed for its account (login, money)", Failed(reason="auth"), facts()),
     ("Failed for its account, with another", Failed(reason="auth"), facts(elsewhere=True)),
     ("Failed for the set-up (trust, terminal)", Failed(reason="untrusted"), facts()),
+    (
+        "Failed, as it used another login than its own",
+        Failed(reason="wrong_account"),
+        facts(elsewhere=True),
+    ),
     (
         "Failed, as the session to carry on is gone",
         Failed(reason="session_not_found"),
@@ -184,17 +188,14 @@ def test_pauses_double_up_to_five_minutes(made, seconds):
 
 
 def test_a_limit_without_a_date_is_waited_out():
-    """Half a minute or five; and one that has passed, or lies a year ahead, is asked about."""
-    for kind, wait in (("throttle", timedelta(seconds=30)), ("usage", UNDATED_LIMIT)):
+    """Half a minute or five; one that has passed is asked about soon, a year ahead is no date."""
+    for kind, wait in (("throttle", timedelta(seconds=30)), ("usage", UNDATED)):
         undated = RateLimited(limit=RateLimit(kind=kind))
         assert decide(undated, facts(), NOW).settlement.not_before == NOW + wait
-    for resets_at, least, most in (
-        (NOW - timedelta(days=1), timedelta(seconds=30), timedelta(seconds=30)),
-        (NOW + timedelta(days=400), LONGEST_LIMIT, LONGEST_LIMIT),
-    ):
-        limit = RateLimited(limit=RateLimit(kind="usage", resets_at=resets_at))
-        wait = decide(limit, facts(), NOW).settlement.not_before - NOW
-        assert least <= wait <= most
+    for days, wait in ((-1, timedelta(seconds=30)), (400, UNDATED)):
+        limit = RateLimit(kind="usage", resets_at=NOW + timedelta(days=days))
+        decision = decide(RateLimited(limit=limit), facts(), NOW)
+        assert decision.settlement.not_before == NOW + wait
 
 
 @given(some.floats(0, 1), some.timedeltas(timedelta(0), timedelta(days=8)))

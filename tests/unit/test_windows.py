@@ -77,6 +77,20 @@ def test_a_reset_that_cannot_be_is_none(hours):
     assert shut_by(known, "", 100, NOW + windows.UNDATED) is None
 
 
+def test_news_of_a_window_that_is_over_closes_nothing():
+    """A stream that is read again tells of the five hours before these."""
+    assert shut_by(told(limit(used=95, hours=-1)), "", 90, NOW) is None
+    known = told(limit(used=20), limit(used=95, hours=-1))
+    assert known["five_hour"].used_percent == 20
+
+
+def test_a_full_window_whose_end_cannot_be_is_asked_again_soon():
+    """Not after the hours for which a share without any end is believed."""
+    known = told(limit(used=95, hours=24 * 365))
+    assert shut_by(known, "", 90, NOW) is not None
+    assert shut_by(known, "", 90, NOW + windows.UNDATED) is None
+
+
 @given(some.floats(allow_nan=True, allow_infinity=True))
 def test_any_usage_is_made_sense_of(used):
     """Negative, beyond all, no number: what is kept is a share, or nothing."""

@@ -11,15 +11,16 @@ from fleet import taskdir
 from fleet.config import Config
 from fleet.errors import FleetError
 from fleet.schemas import Blocked, Lease, RateLimit, Released, Stopped, Task
-from fleet.supervisor import launch
+from fleet.supervisor import adoption, launch
 from fleet.supervisor.aside import Aside
 from fleet.supervisor.history import read_ending, write_ending
 from fleet.supervisor.log import Log
+from fleet.supervisor.process import NeverStarted, Running
 from fleet.supervisor.settle import NEVER_STARTED
 from fleet.supervisor.shortage import PAUSE
 from fleet.supervisor.work import Work
 from fleet.taskdir import Home
-from fleet.taskdir.rundir import latest_run
+from fleet.taskdir.rundir import Spec, latest_run, new_run
 
 NOW = datetime(2026, 11, 15, 12, 0, tzinfo=UTC)
 CODER = 'argv = ["true"]\nprompt = "stdin"\n'
@@ -136,6 +137,19 @@ def test_a_full_disk_pauses_everything_and_blames_no_task(job, desk, said, monke
     assert [line for line in said if "No space left" in line]
 
 
+def test_a_session_that_goes_before_it_can_be_moved_costs_its_task_a_moment(job, desk, monkeypatch):
+    """Its CLI tidied up while the directory was made ready: the next look finds none."""
+
+    def gone(files):
+        raise FileNotFoundError(errno.ENOENT, "No such file or directory", "s-1.jsonl")
+
+    monkeypatch.setattr(launch, "move", gone)
+    job.take([a_lease()])
+    job.start_some()
+    assert desk.settled == {"fleet-1": Released()}
+    assert not job.held
+
+
 def test_a_pause_grows_and_is_told_once(job, said):
     """And is over with the first start that succeeds."""
     for _ in range(3):
@@ -205,3 +219,31 @@ def test_an_ending_under_another_lease_is_not_this_ones(job, desk, no_processes)
     write_ending(run, blocked)
     job.resume(a_lease(fence=2))
     assert desk.settled == {"fleet-1": Blocked(note="look")}
+
+
+def test_a_run_that_cannot_be_looked_at_is_looked_at_again(job, desk, monkeypatch):
+    """A machine without descriptors: it ends neither the supervisor nor the task, and its account
+    counts as used meanwhile.
+    """
+    spec = Spec(argv=("true",), cwd="/", coder="none", account="work")
+    run = new_run(job.home.task("fleet-1"), spec)
+
+    monkeypatch.setattr(adoption, "state_now", lambda run: Running(None))
+    job.resume(a_lease())
+    assert job._by_account() == {"work": 1}
+
+    def short(run):
+        raise OSError(errno.EMFILE, "Too many open files", str(run.lock))
+
+    monkeypatch.setattr(adoption, "state_now", short)
+    job._adoption.get("fleet-1").due = 0.0
+    job.look_again()
+    assert len(job) == 1
+    assert desk.settled == {}
+
+    monkeypatch.setattr(adoption, "state_now", lambda run: NeverStarted())
+    job._adoption.get("fleet-1").due = 0.0
+    job.look_again()
+    see_ends(job)
+    assert desk.settled == {"fleet-1": Released()}
+    assert read_ending(run).account == "work"

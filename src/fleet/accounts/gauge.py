@@ -36,13 +36,15 @@ def told(gauge: Gauge, limit: RateLimit, running: int, now: datetime) -> Gauge:
     return structs.replace(gauge, windows=dict(windows.noted(gauge.windows, limit, now)))
 
 
-def refused(gauge: Gauge, limit: RateLimit, running: int, now: datetime) -> Gauge:
-    """A run ended since the vendor would not go on."""
+def refused(
+    gauge: Gauge, limit: RateLimit, running: int, now: datetime, *, model: str = ""
+) -> Gauge:
+    """A run ended since the vendor would not go on; it had asked for this model."""
     if limit.kind in windows.PASSING:
         wait = _wait(limit.resets_at, now)
         return structs.replace(gauge, pace=pace.refused(gauge.pace, running, wait, now))
     rejected = structs.replace(limit, status="rejected")
-    known = dict(windows.noted(gauge.windows, rejected, now))
+    known = dict(windows.noted(gauge.windows, rejected, now, model))
     ends = windows.end_of(known[limit.kind])
     return structs.replace(gauge, windows=known, pace=pace.shut(gauge.pace, ends))
 
@@ -50,7 +52,8 @@ def refused(gauge: Gauge, limit: RateLimit, running: int, now: datetime) -> Gaug
 def barred(gauge: Gauge, now: datetime) -> Gauge:
     """Its login or its bill was refused: nobody else need find out right now."""
     shut = pace.shut(gauge.pace, now)
-    return structs.replace(gauge, pace=structs.replace(shut, until=now + _REFUSED))
+    shut = structs.replace(shut, until=now + _REFUSED, refused_at=now)
+    return structs.replace(gauge, pace=shut)
 
 
 def begun(gauge: Gauge, task_id: str, *, proving: bool) -> Gauge:
@@ -77,6 +80,4 @@ def ended(gauge: Gauge, task_id: str) -> Gauge:
 
 def _wait(until: datetime | None, now: datetime) -> timedelta | None:
     """How long a refusal lasts, if it says and if that can be."""
-    if until is None or until.tzinfo is None or not now < until <= now + windows.LONGEST:
-        return None
-    return until - now
+    return until - now if until is not None and windows.believable(until, now) else None

@@ -28,10 +28,15 @@ _Gauges = dict[Annotated[str, msgspec.Meta(max_length=100)], Gauge]
 
 
 class Ledger:
-    """The gauges of all accounts, by name."""
+    """The gauges of all accounts, by name.
 
-    def __init__(self, home: Path) -> None:
+    What cannot be written is raised; with somebody to tell it (`failed`, once for a row of them) it
+    is known all the same, and is written with the next change.
+    """
+
+    def __init__(self, home: Path, failed: Callable[[OSError], None] | None = None) -> None:
         self.home = home
+        self._failed, self._failing = failed, False
         self._path = home / FILE
         self._stamp: tuple[int, int] | None = None
         self._gauges: dict[str, Gauge] = {}
@@ -50,9 +55,11 @@ class Ledger:
         """The stream of a run that goes on told of a limit."""
         self._change(account, lambda it: gauge.told(it, limit, running, now), durable=False)
 
-    def refused(self, account: str, limit: RateLimit, running: int, now: datetime) -> None:
-        """A run ended since the vendor would not go on."""
-        self._change(account, lambda it: gauge.refused(it, limit, running, now))
+    def refused(
+        self, account: str, limit: RateLimit, running: int, now: datetime, *, model: str = ""
+    ) -> None:
+        """A run ended since the vendor would not go on; it had asked for this model."""
+        self._change(account, lambda it: gauge.refused(it, limit, running, now, model=model))
 
     def barred(self, account: str, now: datetime) -> None:
         """Its login or its bill was refused."""
@@ -86,12 +93,26 @@ class Ledger:
         before = self.gauge(account)
         if after(before) == before:
             return  # nearly always: no lock, no write
-        with self._locked():
-            fresh = {**self.gauges, account: after(self.gauge(account))}
-            self._gauges = {name: each for name, each in fresh.items() if each != EMPTY}
-            data = msgspec.json.encode(self._gauges)
-            write_atomically(self._path, data, durable=durable)
-            self._stamp = self._stamped()
+        try:
+            with self._locked():
+                self._put(account, after)
+                data = msgspec.json.encode(self._gauges)
+                write_atomically(self._path, data, durable=durable)
+                self._stamp = self._stamped()
+        except OSError as error:  # a full disk: what was told shall not end whoever listens
+            if self._failed is None:
+                raise
+            self._gauges = {**self._gauges, account: after(before)}
+            if not self._failing:
+                self._failed(error)
+            self._failing = True
+        else:
+            self._failing = False
+
+    def _put(self, account: str, after: Callable[[Gauge], Gauge]) -> None:
+        """What is known once something has become of an account, by the file as it is now."""
+        fresh = {**self.gauges, account: after(self.gauge(account))}
+        self._gauges = {name: each for name, each in fresh.items() if each != EMPTY}
 
     @contextlib.contextmanager
     def _locked(self) -> Generator[None]:

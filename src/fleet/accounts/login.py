@@ -1,25 +1,24 @@
 """An account's way into an agent's environment: its directory, its secret, and what is wrong.
 
-A secret is read when a run starts and goes from process to process, never to the disk.
+A secret goes from where it is kept to its agent, never to the disk.
 """
 
 import os
-import shutil
 import stat
-import subprocess
-import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from pathlib import Path
 
+from fleet.accounts import keyring
+from fleet.accounts.keyring import Answer
 from fleet.coders.base import Coder
 from fleet.errors import FleetError, InvalidTask
 from fleet.schemas import Account
 from fleet.taskdir.plain import read_plain
 
 _LARGEST = 64 << 10
-#: A keyring that is locked asks a person who is not there.
-_PATIENCE = 5.0
+#: Where an account's secret is kept by the system.
+KEYRING = "keyring"
 #: A CLI fetches new tokens when the old ones end so soon.
 _SOON = timedelta(minutes=5)
 
@@ -28,8 +27,30 @@ class AccountTrouble(FleetError):
     """The account cannot be used as it is."""
 
 
-def variables(account: Account, coder: type[Coder], parent: Mapping[str, str]) -> dict[str, str]:
-    """What makes an agent work on this account. Raises AccountTrouble."""
+def variables(
+    account: Account,
+    coder: type[Coder],
+    parent: Mapping[str, str],
+    *,
+    told: Answer | None = None,
+) -> dict[str, str]:
+    """What makes an agent work on this account. Raises AccountTrouble.
+
+    `told` is what the keyring said, where it was asked before.
+    """
+    return _variables(account, coder, parent, lambda: secret(account, parent, told))
+
+
+def outline(account: Account, coder: type[Coder], parent: Mapping[str, str]) -> dict[str, str]:
+    """The same variables for those who ask which there are and where its state is: its secret is
+    not looked up, and stands there as a mark. Raises AccountTrouble.
+    """
+    return _variables(account, coder, parent, lambda: "?")
+
+
+def _variables(
+    account: Account, coder: type[Coder], parent: Mapping[str, str], found: Callable[[], str]
+) -> dict[str, str]:
     if account.is_own:
         return {}
     given: dict[str, str] = {}
@@ -42,7 +63,7 @@ def variables(account: Account, coder: type[Coder], parent: Mapping[str, str]) -
         given[coder.state_variable] = account.directory
         if coder.state_variable == "HOME" and parent.get("HOME"):
             # What git knows of its user shall not be lost with the rest of the home.
-            given["GIT_CONFIG_GLOBAL"] = str(Path(parent["HOME"], ".gitconfig"))
+            given["GIT_CONFIG_GLOBAL"] = _git_settings(parent)
     if account.secret:
         variable = account.variable or coder.secret_variable
         if not variable:
@@ -50,17 +71,36 @@ def variables(account: Account, coder: type[Coder], parent: Mapping[str, str]) -
                 f"nothing says how {account.coder} takes a secret",
                 hint=f'Name it: variable = "…" in [accounts.{account.name}]',
             )
-        given[variable] = secret(account, parent)
+        given[variable] = found()
     return given
 
 
-def trouble(account: Account, coder: type[Coder], parent: Mapping[str, str]) -> str:
-    """Why the account cannot be used; empty if it can, as far as files tell."""
+def _git_settings(parent: Mapping[str, str]) -> str:
+    """The user's own, at the one of two places where it is."""
+    usual = f"{parent['HOME']}/.gitconfig"
+    other = f"{parent.get('XDG_CONFIG_HOME') or parent['HOME'] + '/.config'}/git/config"
+    there = os.path.exists  # for a directory that lets nobody in, too
+    return other if there(other) and not there(usual) else usual
+
+
+def trouble(
+    account: Account,
+    coder: type[Coder],
+    parent: Mapping[str, str],
+    *,
+    told: Answer | None = None,
+) -> str:
+    """Why the account cannot be used; empty if it can, as far as files tell, and what the keyring
+    said where it was asked.
+    """
     try:
         if account.directory:
             _check_directory(Path(account.directory), coder)
-        if not account.secret.startswith("keyring:"):
-            variables(account, coder, parent)
+            _check_settings(Path(account.directory), coder)
+        if in_keyring(account) and told is None:
+            outline(account, coder, parent)
+        else:
+            variables(account, coder, parent, told=told)
     except AccountTrouble as error:
         return error.message
     return ""
@@ -75,12 +115,25 @@ def _check_directory(directory: Path, coder: type[Coder]) -> None:
         ) from None
     if not stat.S_ISDIR(about.st_mode):
         raise AccountTrouble(f"{directory} is no directory")
-    login = directory / coder.login_file
-    if coder.login_file and login.exists():
-        _check_private(login)
+    if coder.login_file:
+        _check_private(directory / coder.login_file, needed=False)
 
 
-def secret(account: Account, parent: Mapping[str, str]) -> str:
+def _check_settings(directory: Path, coder: type[Coder]) -> None:
+    """Every run would be ended that meets another login than its own."""
+    if key := coder.key_in(directory):
+        raise AccountTrouble(
+            f"the settings.json in {directory} sets {key}, which is used instead of its login"
+        )
+
+
+def in_keyring(account: Account) -> str:
+    """The place of its secret in the system's keyring; empty if it is elsewhere."""
+    kind, _, place = account.secret.partition(":")
+    return place if kind == KEYRING else ""
+
+
+def secret(account: Account, parent: Mapping[str, str], told: Answer | None = None) -> str:
     """An account's token or key, from where it is kept. Raises AccountTrouble."""
     kind, _, place = account.secret.partition(":")
     match kind:
@@ -91,7 +144,10 @@ def secret(account: Account, parent: Mapping[str, str]) -> str:
             found = _from_file(Path(place))
             where = place
         case _:
-            found = _from_keyring(place)
+            answer = told or keyring.ask(place)
+            if answer.trouble:
+                raise AccountTrouble(answer.trouble)
+            found = answer.secret
             where = f"the keyring, under {place}"
     if not found.strip():
         raise AccountTrouble(f"its secret is gone: there is nothing in {where}")
@@ -109,33 +165,18 @@ def _from_file(path: Path) -> str:
     return (data or b"").decode(errors="replace")
 
 
-def _check_private(path: Path) -> None:
+def _check_private(path: Path, *, needed: bool = True) -> None:
     """What lets anybody spend money is for one pair of eyes."""
     try:
         mode = stat.S_IMODE(path.stat().st_mode)
     except FileNotFoundError:
+        if not needed:
+            return
         raise AccountTrouble(f"its secret is gone: there is no {path}") from None
     except OSError as error:
         raise AccountTrouble(f"its secret cannot be read: {path}: {error.strerror}") from None
     if mode & 0o077:
         raise AccountTrouble(f"others can read its secret: chmod 600 {path} (it is {mode:04o})")
-
-
-def _from_keyring(place: str) -> str:
-    service, _, user = place.partition("/")
-    if sys.platform == "darwin":
-        argv = ["security", "find-generic-password", "-s", service, "-a", user, "-w"]
-    else:
-        argv = ["secret-tool", "lookup", "service", service, "username", user]
-    if shutil.which(argv[0]) is None:
-        raise AccountTrouble(f"the keyring cannot be asked: there is no {argv[0]} on PATH")
-    try:
-        done = subprocess.run(
-            argv, stdin=subprocess.DEVNULL, capture_output=True, timeout=_PATIENCE, check=False
-        )
-    except subprocess.TimeoutExpired:
-        raise AccountTrouble("the keyring does not answer: is it locked?") from None
-    return done.stdout.decode(errors="replace")
 
 
 def login_ends(

@@ -29,7 +29,11 @@ def moving(
     if source[0] == target[0]:
         return ()
     found = sorted(source[0].glob(source[1]))
-    if not found or sum(path.stat().st_size for path in found) > _LARGEST:
+    try:
+        size = sum(path.stat().st_size for path in found)
+    except OSError:
+        return None  # what cannot be looked at cannot be copied
+    if not found or size > _LARGEST:
         return None
     return tuple((path, target[0] / path.relative_to(source[0])) for path in found)
 

@@ -5,8 +5,9 @@ for every step of time that goes by without a refusal.
 """
 
 from datetime import datetime, timedelta
+from typing import Annotated
 
-from msgspec import Struct, structs
+from msgspec import Meta, Struct, structs
 
 from fleet.schemas.account import Moment
 
@@ -16,6 +17,8 @@ STEP = timedelta(seconds=5)
 _SIGNS, _WITHIN = 3, timedelta(seconds=10)
 #: Refusals that come together are one: the agents that met it had all begun before.
 _TOGETHER = timedelta(seconds=5)
+#: A clock that was set back by more than this makes every moment of before a guess.
+_SET_BACK = timedelta(hours=1)
 #: The first pause after a refusal that names none, and the longest.
 _PAUSE, _LONGEST = timedelta(seconds=15), timedelta(minutes=5)
 
@@ -24,7 +27,7 @@ class Pace(Struct, frozen=True, kw_only=True):
     """How fast an account may go."""
 
     #: How many may run at once as of `since`; None: it was never too many.
-    allowed: int | None = None
+    allowed: Annotated[int, Meta(ge=0)] | None = None
     since: Moment | None = None
     #: Nothing starts before this.
     until: Moment | None = None
@@ -33,7 +36,7 @@ class Pace(Struct, frozen=True, kw_only=True):
     probe: str = ""
     #: When it was last refused, how often in a row, and signs that it may be soon.
     refused_at: Moment | None = None
-    refusals: int = 0
+    refusals: Annotated[int, Meta(ge=0)] = 0
     signs: tuple[Moment, ...] = ()
 
 
@@ -45,6 +48,12 @@ def bound(pace: Pace, now: datetime) -> int | None:
     if pace.allowed is None or pace.since is None:
         return None
     return pace.allowed + max(0, int((now - pace.since) / STEP))
+
+
+def rests_until(pace: Pace, now: datetime) -> datetime | None:
+    """Until when nothing starts; None: something may."""
+    set_back = pace.refused_at is not None and now < pace.refused_at - _SET_BACK
+    return None if pace.until is None or now >= pace.until or set_back else pace.until
 
 
 def refused(pace: Pace, running: int, wait: timedelta | None, now: datetime) -> Pace:
@@ -67,7 +76,7 @@ def refused(pace: Pace, running: int, wait: timedelta | None, now: datetime) -> 
 def pressed(pace: Pace, running: int, now: datetime) -> Pace:
     """An agent was told to try again later, and lives: a few of these at once mean too many."""
     signs = (*(sign for sign in pace.signs if timedelta() <= now - sign < _WITHIN), now)
-    recent = pace.refused_at is not None and now - pace.refused_at < _WITHIN
+    recent = pace.refused_at is not None and timedelta() <= now - pace.refused_at < _WITHIN
     if len(signs) < _SIGNS or recent:
         return structs.replace(pace, signs=signs[-_SIGNS:])
     fewer = _halved(pace, running, now)
@@ -91,6 +100,8 @@ def answered(pace: Pace, task_id: str, slots: int, now: datetime) -> Pace:
         return Pace(allowed=allowed, since=now, refused_at=pace.refused_at, signs=pace.signs)
     if not pace.unproven and (bound(pace, now) or slots) >= slots:
         return Pace(signs=pace.signs)  # there is nothing left to raise
+    if not pace.unproven and pace.since is not None and now < pace.since:
+        return structs.replace(pace, since=now)  # the clock was set back
     return pace
 
 

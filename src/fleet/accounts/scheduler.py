@@ -11,12 +11,14 @@ from datetime import datetime, timedelta
 from msgspec import Struct
 
 from fleet.accounts.gauge import EMPTY, Gauge
-from fleet.accounts.pace import bound
+from fleet.accounts.pace import bound, rests_until
 from fleet.accounts.windows import end_of, headroom, shut_by
 from fleet.schemas.account import Account
 
 #: A task waits so long for another that tries the account for all.
 _PROBING = timedelta(seconds=5)
+#: And so long for a secret that is being fetched.
+_FETCHING = timedelta(seconds=1)
 #: How long a task waits for an account that only a person can open.
 _FOR_A_PERSON = timedelta(minutes=1)
 #: Those who wait for the same moment come back so far apart, for each of them and at most.
@@ -48,6 +50,8 @@ class Standing(Struct, frozen=True, kw_only=True):
     running: int = 0
     #: The task that was to try it still does.
     probing: bool = False
+    #: Its secret is not here yet.
+    fetching: bool = False
     #: When its login ends, if that is near or over and nobody has shown that it works on.
     login_ends: datetime | None = None
     #: Why it cannot be used at all, and until when that is not looked at again.
@@ -152,11 +156,14 @@ def closed(
     if standing.trouble:
         until = standing.trouble_until or now + _FOR_A_PERSON
         return Shut(account=name, until=until, why=standing.trouble, person=True)
+    if standing.fetching:
+        text = f"the secret of {name} is being fetched"
+        return Shut(account=name, until=now + _FETCHING, why=text)
     if (full := shut_by(gauge.windows, seat.model, account.stop_at, now)) is not None:
         text = f"{name} waits for its limit to reset ({full.kind})"
         return Shut(account=name, until=end_of(full), why=text)
-    if pace.until is not None and now < pace.until:
-        return Shut(account=name, until=pace.until, why=f"{name} was refused and rests")
+    if (until := rests_until(pace, now)) is not None:
+        return Shut(account=name, until=until, why=f"{name} was refused and rests")
     if _unproven(gauge, standing) and standing.probing:
         text = f"{name} is being tried by {pace.probe}"
         return Shut(account=name, until=now + _PROBING, why=text)

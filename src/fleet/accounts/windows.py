@@ -33,19 +33,24 @@ _UNBOUNDED: frozenset[LimitKind] = frozenset({"overage"})
 Windows = Mapping[str, Window]
 
 
-def noted(windows: Windows, limit: RateLimit, now: datetime) -> Windows:
-    """The windows once a CLI has told of one. What makes no sense in it is left out."""
-    if limit.kind in PASSING:
+def noted(windows: Windows, limit: RateLimit, now: datetime, model: str = "") -> Windows:
+    """The windows once a CLI has told of one. What makes no sense in it is left out. `model` is
+    what was refused by it, whatever its name.
+    """
+    over = limit.status != "rejected" and _ended(limit.resets_at, now)
+    if limit.kind in PASSING or over:
         return windows
+    before = windows.get(limit.kind)
+    known = before is not None and open_window(before, now)
     window = Window(
         kind=limit.kind,
+        model=model or (before.model if before is not None and known else ""),
         status=limit.status,
         used_percent=_percent(limit.used_percent),
-        resets_at=_end(limit.resets_at, now),
+        resets_at=_end(limit, now),
         seen_at=now,
     )
-    before = windows.get(limit.kind)
-    if before is not None and _silent(window) and open_window(before, now):
+    if known and _silent(window):
         return windows  # "allowed", and no more: it takes back nothing that is known
     kept = {kind: each for kind, each in windows.items() if open_window(each, now)}
     return {**kept, limit.kind: window}
@@ -66,15 +71,17 @@ def open_window(window: Window, now: datetime) -> bool:
 
 
 def _span(window: Window) -> timedelta:
-    if window.kind == "credit":
-        return CREDIT
-    return UNDATED if window.status == "rejected" else _STALE
+    return _soon(window.kind) if window.status == "rejected" else _STALE
+
+
+def _soon(kind: LimitKind) -> timedelta:
+    return CREDIT if kind == "credit" else UNDATED
 
 
 def binds(window: Window, model: str) -> bool:
     """It has a say in whether this model may be used."""
     family = _MODELS.get(window.kind)
-    return family is None or family in model.lower()
+    return family is None or family in model.lower() or bool(model and model == window.model)
 
 
 def shut_by(windows: Windows, model: str, stop_at: int, now: datetime) -> Window | None:
@@ -116,8 +123,18 @@ def _percent(told: float | None) -> float | None:
     return min(max(told, 0.0), 100.0)
 
 
-def _end(told: datetime | None, now: datetime) -> datetime | None:
-    """The end of a window, if it can be one: neither gone nor beyond every window."""
-    if told is None or told.tzinfo is None or not now < told <= now + LONGEST:
-        return None
-    return told
+def _ended(told: datetime | None, now: datetime) -> bool:
+    return told is not None and told.tzinfo is not None and told <= now
+
+
+def _end(limit: RateLimit, now: datetime) -> datetime | None:
+    """The end of a window. One that cannot be, gone or beyond every window, is asked about soon."""
+    told = limit.resets_at
+    if believable(told, now):
+        return told
+    return None if told is None or told.tzinfo is None else now + _soon(limit.kind)
+
+
+def believable(told: datetime | None, now: datetime) -> bool:
+    """It can be the end of a window: it is yet to come, and not beyond every window."""
+    return told is not None and told.tzinfo is not None and now < told <= now + LONGEST

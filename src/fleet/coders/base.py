@@ -186,6 +186,14 @@ class Coder(ABC):
         return None
 
     @classmethod
+    def key_in(cls, directory: Path) -> str:
+        """What in an account's own directory would have its CLI use another login; empty if
+        nothing does.
+        """
+        del directory
+        return ""
+
+    @classmethod
     def wrong_login(cls, source: str, env: Mapping[str, str]) -> str:
         """What is wrong with the login that the stream says is used; empty if nothing is.
 

@@ -104,13 +104,23 @@ class ClaudeCoder(Coder):
         return lines.moment({"at": None if ends is None else ends / 1000}, "at")
 
     @classmethod
+    def key_in(cls, directory: Path) -> str:
+        settings, _ = claude_home.read_json(directory / "settings.json")
+        if settings.get("apiKeyHelper"):
+            return "apiKeyHelper"
+        return f"env.{_KEY}" if claude_home.table(settings.get("env")).get(_KEY) else ""
+
+    @classmethod
     def wrong_login(cls, source: str, env: Mapping[str, str]) -> str:
         """Settings of a project can set a key, which beats every login and bills by the token."""
         given = _KEY if env.get(_KEY) else "none"
         if source in ("", given):
             return ""
         if given == "none":
-            return f"it uses the key of {source}, which bills by the token, instead of its login"
+            return (
+                f"it uses the key of {source}, which bills by the token, instead of its login: see"
+                " the .claude/settings.json and settings.local.json of its directory"
+            )
         return f"it uses {source} instead of the key that it was given"
 
     def normalize_event(self, raw_line: str) -> Event | None:

@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 
+import msgspec
 from msgspec import Struct, field, structs
 
 from fleet.coders.lines import MOST_DOLLARS
@@ -146,8 +147,9 @@ class Reading(Struct, kw_only=True):
             self.usage += tokens
 
     def _limits(self, event: Event) -> None:
-        for limit in event.limits:
-            self.limits[limit.kind] = _dated(limit, event)
+        for told in event.limits:
+            if (limit := sane_limit(told)) is not None:
+                self.limits[limit.kind] = _dated(limit, event)
 
     def _ending(self, event: Event) -> None:
         if event.kind == "session_started" and self.terminal:
@@ -194,6 +196,16 @@ def _sane_usage(usage: Usage) -> Usage:
         return usage
     sane = (int(count) if 0 <= count <= MOST_TOKENS else 0 for count in counts)
     return Usage(**dict(zip(("input", "cache_read", "cache_write", "output"), sane, strict=True)))
+
+
+def sane_limit(limit: object) -> RateLimit | None:
+    """A limit as others can keep and compare it; None: it is none. Anybody's coder may tell one."""
+    try:
+        sane = msgspec.convert(msgspec.to_builtins(limit), RateLimit)
+    except (TypeError, ValueError, msgspec.MsgspecError):
+        return None
+    naive = sane.resets_at is not None and sane.resets_at.tzinfo is None
+    return structs.replace(sane, resets_at=None) if naive else sane
 
 
 def _dated(limit: RateLimit, event: Event) -> RateLimit:

@@ -120,7 +120,7 @@ def read_text(path: Path) -> str:
 def parse(text: str, path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:  # also a number, or brackets, without an end
         last = text.split("\n")
         end = f"at line {len(last)}, column {len(last[-1]) + 1}"
         raise ConfigError(

@@ -1,5 +1,6 @@
 """`[accounts.NAME]` in runtime.toml: the logins and keys that fleet may use, never a secret."""
 
+import os
 import re
 from collections.abc import Callable, Mapping
 from pathlib import PurePath
@@ -69,7 +70,7 @@ def _clash(accounts: Mapping[str, Account]) -> str:
     seen: dict[str, str] = {}
     for account in accounts.values():
         if account.directory:
-            place = str(PurePath(account.directory))
+            place = os.path.realpath(account.directory)
             if place in seen:
                 return f"{seen[place]} and {account.name} have one directory: {place}"
             seen[place] = account.name
@@ -99,9 +100,8 @@ def _path(value: object) -> str:
 
 
 def _source(value: object) -> str:
-    if wrong := _text(value):
-        return wrong
-    kind, _, rest = str(value).partition(":")
+    text = value if isinstance(value, str) and value.isprintable() else ""
+    kind, _, rest = text.partition(":")
     good = {
         "env": bool(_VARIABLE.fullmatch(rest)),
         "file": PurePath(rest).is_absolute(),
@@ -113,7 +113,7 @@ def _source(value: object) -> str:
 
 def _variable(value: object) -> str:
     good = isinstance(value, str) and _VARIABLE.fullmatch(value)
-    return "" if good else f"must be the name of a variable, not {value!r}"
+    return "" if good else "must be the name of a variable, never a secret"
 
 
 def _number(low: int, high: int) -> Callable[[object], str]:

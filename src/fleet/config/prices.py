@@ -3,7 +3,6 @@
 Dollars for a million tokens, for every model whose name fits the pattern.
 """
 
-import math
 from typing import Any, cast
 
 from fleet.schemas import Price
@@ -42,7 +41,7 @@ def _problem(pattern: str, body: object) -> str:
             return f'"{pattern}": {name} is not a part of a price; known: {", ".join(_KEYS)}'
         if isinstance(value, bool) or not isinstance(value, int | float):
             return f'"{pattern}": {name} must be dollars for a million tokens, not {value!r}'
-        if not math.isfinite(value) or not 0 <= value <= _MOST:
+        if not 0 <= value <= _MOST:  # nor is it, if it is no number at all
             return f'"{pattern}": {name} must be between 0 and {_MOST:,.0f}, not {value}'
     missing = [name for name in ("input", "output") if name not in body]
     return f'"{pattern}": {" and ".join(missing)} must be given' if missing else ""

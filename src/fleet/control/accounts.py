@@ -19,7 +19,7 @@ from fleet.accounts.windows import open_window
 from fleet.config.accounts import name_problem, problem
 from fleet.control import Control
 from fleet.control.probe import Answer, asked
-from fleet.control.settings import write_settings
+from fleet.control.settings import change_settings
 from fleet.control.steering import wake
 from fleet.errors import BadInput
 from fleet.schemas import Account, Task, Window
@@ -114,8 +114,9 @@ def add(fleet: Control, name: str, settings: Mapping[str, str | int | None]) -> 
     for key, value in given.items():
         if wrong := problem(key, value):
             raise BadInput(f"--{_FLAGS.get(key, key)} {wrong}")
-    text = config.with_account(config.read_text(fleet.home.config), name, given, fleet.home.config)
-    fresh = write_settings(fleet, text)
+    # What a run on an account that was called so has told since says nothing of this one.
+    Ledger(fleet.home.path).forget(name)
+    fresh = _change(fleet, name, given)
     if "directory" in given:
         Path(str(given["directory"])).mkdir(mode=0o700, parents=True, exist_ok=True)
     return fresh.accounts[name]
@@ -129,7 +130,7 @@ def pause(fleet: Control, name: str) -> bool:
     """Give an account no new work. False: it had none already."""
     if not fleet.account(name).enabled:
         return False
-    _set(fleet, name, enabled=False)
+    _change(fleet, name, {"enabled": False})
     return True
 
 
@@ -146,7 +147,7 @@ def resume(fleet: Control, name: str) -> list[Task] | None:
         return None
     ledger.forget(name)
     if not account.enabled:
-        _set(fleet, name, enabled=True)
+        _change(fleet, name, {"enabled": True})
     return wake(fleet, account.coder)
 
 
@@ -154,16 +155,17 @@ def _is_own(fleet: Control, name: str) -> bool:
     return name not in fleet.config.accounts and name in coders.names(fleet.home.path)
 
 
-def _set(fleet: Control, name: str, *, enabled: bool) -> None:
-    text = config.read_text(fleet.home.config)
-    write_settings(fleet, config.with_account(text, name, {"enabled": enabled}, fleet.home.config))
+def _change(
+    fleet: Control, name: str, changes: Mapping[str, str | int | bool] | None
+) -> config.Config:
+    path = fleet.home.config
+    return change_settings(fleet, lambda text: config.with_account(text, name, changes, path))
 
 
 def remove(fleet: Control, name: str) -> Account:
     """Forget an account. Its directory, with its login, stays."""
     account = fleet.account(name)
-    text = config.read_text(fleet.home.config)
-    write_settings(fleet, config.with_account(text, name, None, fleet.home.config))
+    _change(fleet, name, None)
     Ledger(fleet.home.path).forget(name)
     return account
 

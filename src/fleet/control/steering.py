@@ -5,8 +5,9 @@ from collections.abc import Mapping
 
 from msgspec import structs
 
+from fleet.accounts.seats import stages_of
 from fleet.control import Control
-from fleet.errors import InvalidTask, Refused
+from fleet.errors import FleetError, InvalidTask, Refused
 from fleet.queue.base import Filter
 from fleet.queue.bd.actor import actor
 from fleet.queue.reopening import reopen
@@ -70,11 +71,12 @@ def wake(fleet: Control, coder: str, *, env: Mapping[str, str] = os.environ) -> 
 
 
 def _waits_for(fleet: Control, task: Task, coder: str) -> bool:
-    """It was put off for its coder, not for a failure of its own."""
+    """It was put off for a coder that it may run with, not for a failure of its own."""
     try:
-        if fleet.place(task).coder != coder:
-            return False
-    except InvalidTask:
+        stages = stages_of(fleet.place(task), fleet.config)
+    except FleetError:
+        return False
+    if coder not in {seat.coder for stage in stages for seat in stage}:
         return False
     last = history(fleet.home.task(task.id)).last
     own = last.settlement.not_before if last and isinstance(last.settlement, Released) else None

@@ -47,8 +47,10 @@ class Window(Struct, frozen=True, kw_only=True):
     """One of an account's limits, by the last word on it."""
 
     kind: LimitKind
+    #: The model that met it last: where a window is one model's, an alias may lead there.
+    model: str = ""
     status: LimitStatus = "allowed"
-    used_percent: float | None = None
+    used_percent: Annotated[float, Meta(ge=0, le=100)] | None = None
     #: None: its end is not known.
     resets_at: Moment | None = None
     seen_at: Moment

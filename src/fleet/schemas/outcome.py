@@ -27,12 +27,12 @@ class Failed(Struct, frozen=True, kw_only=True, tag=True):
     @property
     def is_account(self) -> bool:
         """Any other task would fail in the same way on this account."""
-        return self.reason in ("auth", "billing", "wrong_account")
+        return self.reason in ("auth", "billing")
 
     @property
     def is_for_a_person(self) -> bool:
         """No retry mends it: somebody has to log in, pay, trust a directory, change the set-up."""
-        return self.is_account or self.reason in ("untrusted", "no_terminal")
+        return self.is_account or self.reason in ("wrong_account", "untrusted", "no_terminal")
 
 
 class RateLimited(Struct, frozen=True, kw_only=True, tag=True):

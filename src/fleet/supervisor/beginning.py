@@ -12,7 +12,7 @@ from fleet.config import Config
 from fleet.errors import FleetError
 from fleet.schemas import Lease
 from fleet.supervisor.history import history
-from fleet.supervisor.launch import Ready, Short, Unfit, launch, make_ready, moved, placed
+from fleet.supervisor.launch import Gone, Ready, Short, Unfit, launch, make_ready, moved, placed
 from fleet.supervisor.log import Log
 from fleet.supervisor.meter import Meter
 from fleet.supervisor.preparing import InPreparation, Preparing
@@ -93,7 +93,7 @@ class Beginning:
         try:
             ready = make_ready(
                 self._home, config, lease, place, chosen.seat,
-                login=self._seating.variables, shims=self._shims,
+                login=self._seating.variables, outline=self._seating.outline, shims=self._shims,
             )  # fmt: skip
         except AccountTrouble as error:  # a keyring that does not answer, a file that is just gone
             why = f"account {chosen.seat.account.name}: {error.message}"
@@ -136,6 +136,10 @@ class Beginning:
         got = launch(self._home, config, lease, ready, self._shims)
         if isinstance(got, Unfit):
             self._settling.settle(lease, blocked(f"invalid: {got.why}"), task_dir)
+            return
+        if isinstance(got, Gone):
+            why = "the session that it was to carry on is gone: it begins a fresh one"
+            self._settling.settle(lease, released(why), task_dir)
             return
         if isinstance(got, Short):
             self._shortage.hold(got.why)

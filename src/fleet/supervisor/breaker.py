@@ -77,7 +77,7 @@ class Circuit(Struct, frozen=True, kw_only=True):
     since: Moment | None = None
     #: From then on one task may try it.
     until: Moment | None = None
-    pause: float = 0.0
+    pause: Annotated[float, msgspec.Meta(ge=0, le=86_400)] = 0.0
     #: The task that tries it now.
     probe: str = ""
 
@@ -213,7 +213,7 @@ class Breaker:
                 continue
             if circuit.probe and alive(circuit.probe):
                 return structs.replace(held, until=max(held.until, now + _WHILE_PROBING))
-            if now < held.until:
+            if now < held.until <= now + _LONGEST_OTHERS:  # beyond it, the clock was set back
                 return held
         return None
 

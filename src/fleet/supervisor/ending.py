@@ -3,8 +3,10 @@
 from datetime import datetime, timedelta
 from pathlib import Path
 
+import msgspec
 from msgspec import Struct, structs
 
+from fleet.coders.reading import sane_limit
 from fleet.config import Config
 from fleet.errors import InvalidTask
 from fleet.schemas import (
@@ -15,6 +17,7 @@ from fleet.schemas import (
     Lost,
     NeedsHuman,
     Outcome,
+    RateLimited,
     Receipt,
     Verdict,
 )
@@ -189,11 +192,20 @@ def by_stream(live: Live, code: int | None, number: int | None) -> Outcome:
     """How a run ended, by what its coder makes of its stream and of its process's end."""
     coder = live.coder
     try:
-        outcome = coder.outcome(live.reading, code, number, stderr=tail(live.run.stderr, _STDERR))
+        told = coder.outcome(live.reading, code, number, stderr=tail(live.run.stderr, _STDERR))
+        outcome = _sane(told)
     except Exception as error:  # noqa: BLE001 - a coder may be anybody's code
         outcome = Failed(reason="unknown", detail=f"{coder.name}: {type(error).__name__}: {error}")
     if live.trouble and isinstance(outcome, Failed):
         return structs.replace(outcome, detail=f"{outcome.detail} ({live.trouble})".strip())
+    return outcome
+
+
+def _sane(told: object) -> Outcome:
+    """An outcome that can be judged, and read again once it is written. Raises if it is none."""
+    outcome = msgspec.convert(msgspec.to_builtins(told), Outcome)
+    if isinstance(outcome, RateLimited):
+        return structs.replace(outcome, limit=sane_limit(outcome.limit) or outcome.limit)
     return outcome
 
 

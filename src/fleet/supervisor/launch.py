@@ -57,6 +57,10 @@ class Short(Struct, frozen=True):
     live: Live
 
 
+class Gone(Struct, frozen=True):
+    """The session that was to be carried on went before it could be copied."""
+
+
 class Ready(Struct, frozen=True, kw_only=True):
     """All that a run needs, before anything was started."""
 
@@ -66,8 +70,9 @@ class Ready(Struct, frozen=True, kw_only=True):
     #: The files of the session that is carried on, and where they have to be for this account.
     session: tuple[tuple[Path, Path], ...] = ()
     env: Mapping[str, str]
-    #: What of it logs the agent in.
+    #: What of it logs the agent in; and the same with a mark in the place of the secret.
     given: Mapping[str, str]
+    outline: Mapping[str, str]
     policy: Policy
     #: The repository as the run finds it, once it was looked at.
     base: Base | None = None
@@ -97,9 +102,20 @@ def placed(home: Home, config: Config, task: Task, coder: str | None) -> Place |
 
 
 def make_ready(
-    home: Home, config: Config, lease: Lease, place: Place, seat: Seat, *, login: Login, shims: Path
+    home: Home,
+    config: Config,
+    lease: Lease,
+    place: Place,
+    seat: Seat,
+    *,
+    login: Login,
+    outline: Login,
+    shims: Path,
 ) -> Ready | Unfit:
-    """Put together what a task runs with, on this seat. Touches nothing. Raises AccountTrouble."""
+    """Put together what a task runs with, on this seat. Touches nothing. Raises AccountTrouble.
+
+    `outline` is the login of any account with a mark for its secret: where its state is.
+    """
     try:
         last = history(home.task(lease.task.id)).last
         driver = coders.make(
@@ -116,7 +132,7 @@ def make_ready(
         given = login(seat.account)
         env = _env(home, driver, task, shims, given)
         session = sequel.session_to_carry_on(last, driver)
-        files = _session(config, driver, last, seat, env, login) if session else ()
+        files = _session(config, driver, last, seat, env, outline) if session else ()
         session = None if files is None else session
         said = tells.read(home.task(lease.task.id))
         number = _latest(home.task(lease.task.id)) if session else None
@@ -140,6 +156,7 @@ def make_ready(
         account=seat.account,
         session=files or (),
         given=given,
+        outline=outline(seat.account),
         env=env,
         policy=place.ruled.policy,
         before=last.session_usage if last is not None and session else Usage(),
@@ -170,7 +187,7 @@ def _session(
     last: Ending | None,
     seat: Seat,
     env: Mapping[str, str],
-    login: Login,
+    outline: Login,
 ) -> tuple[tuple[Path, Path], ...] | None:
     """What has to be copied for a session to go on with another account: its files, and where to.
 
@@ -181,7 +198,7 @@ def _session(
         return ()
     try:
         account = find_account(before, seat.coder, config)
-        theirs = {**env, **dict.fromkeys(coder.credentials, ""), **login(account)}
+        theirs = {**env, **dict.fromkeys(coder.credentials, ""), **outline(account)}
     except FleetError:
         return None  # the account is gone, and with it the way to its files
     if account.is_own and coder.state_variable:
@@ -197,8 +214,11 @@ def _env(
         "FLEET_HOME": str(home.path),
         "PATH": f"{shims}{os.pathsep}{os.environ.get('PATH', os.defpath)}",
     }
+    # Of two logins a CLI takes one that nobody chose.
+    left_out = coder.credentials if given else ()
+    parent = {name: value for name, value in own_env().items() if name not in left_out}
     try:
-        return agent_env(own_env(), coder, task, home.task(task.id), extra)
+        return agent_env(parent, coder, task, home.task(task.id), extra)
     except Exception as error:
         # A coder may be anybody's code.
         raise FleetError(f"coder {coder.name}: {type(error).__name__}: {error}") from error
@@ -212,7 +232,7 @@ def own_env() -> Mapping[str, str]:
 
 def launch(
     home: Home, config: Config, lease: Lease, ready: Ready, shims: Path
-) -> Live | Unfit | Short:
+) -> Live | Unfit | Short | Gone:
     """Prepare the run's directory and start its keeper. A full disk is an OSError."""
     task, coder = ready.task, ready.coder
     task_dir = home.task(task.id)
@@ -221,7 +241,10 @@ def launch(
     if isinstance(words, Unfit):
         return words
     argv, prompt = words
-    move(ready.session)  # before its length is taken: what is in it by now was told before
+    try:
+        move(ready.session)  # before its length is taken: what is in it by now was told before
+    except FileNotFoundError:
+        return Gone()
     spec = Spec(
         id=run_id(lease),
         argv=argv,
@@ -232,6 +255,7 @@ def launch(
         coder=str(task.coder),
         model=coder.model,
         account=ready.account.name,
+        login=dict(ready.outline),
         artifacts=fingerprint(task_dir / "artifacts"),
         resumes=coder.options.resume or "",
         before=ready.before,
@@ -276,32 +300,22 @@ def _words(
         return Unfit(f"coder {coder.name} failed: {type(error).__name__}: {error}")
 
 
-def take_over(
-    home: Home, config: Config, lease: Lease, run: Run, shims: Path, login: Login
-) -> Live:
+def take_over(home: Home, config: Config, lease: Lease, run: Run, shims: Path) -> Live:
     """A run that was started by another supervisor, or by this one before, with what it began
-    with: whatever the settings say by now.
+    with: whatever the settings say by now. Its secret is with its agent, and nobody else's concern.
     """
     try:
         spec = run.spec()
         place = None if spec.coder else place_of(home, config, lease.task)
         name, model = (spec.coder, spec.model) if place is None else (place.coder, place.model)
         coder = coders.make(name, model, Options(permissions=config.permissions), home.path)
-        env = _env(home, coder, lease.task, shims, _login_of(spec, config, login))
+        env = _env(home, coder, lease.task, shims, spec.login)
     except FleetError as error:
         return Live(lease, run, Unread(error.message), env={}, adopted=True)
     return Live(
         lease, run, coder,
         env=env, adopted=True, artifacts=spec.artifacts, policy=spec.policy, spec=spec,
     )  # fmt: skip
-
-
-def _login_of(spec: Spec, config: Config, login: Login) -> Mapping[str, str]:
-    """Its account may be gone by now: then only its second stream is out of sight."""
-    try:
-        return login(config.accounts[spec.account]) if spec.account in config.accounts else {}
-    except FleetError:
-        return {}
 
 
 class Unread(Coder):

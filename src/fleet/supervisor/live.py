@@ -289,6 +289,8 @@ class Live:
                 self._at = (self._at[0], at) if second else (at, self._at[1])
                 encoded.append(events.line_of(event, run, self._at))
                 encoded += self._trip(event, now) if sound else []
+            else:
+                self.fed |= self.reading.limits  # whoever wrote it down took it in, too
         if encoded:
             self._write(b"".join(encoded), len(encoded))
         if self.reading.events > seen:

@@ -10,6 +10,7 @@ from msgspec import structs
 
 from fleet import coders
 from fleet.accounts import login, seats
+from fleet.accounts.keyring import Answer, Beside, Keyring
 from fleet.accounts.ledger import Ledger
 from fleet.accounts.scheduler import Go, Seat, Standing, Wait, back, choose, patience
 from fleet.accounts.seats import Stages
@@ -34,20 +35,26 @@ class Seating:
         home: Home,
         *,
         breaker: Breaker,
+        aside: Beside,
         log: Log,
         env: Mapping[str, str],
         running: Callable[[], Counter[str]],
         at_work: Callable[[str], bool],
         spent: Callable[[str], Purse | None],
     ) -> None:
-        self.ledger = Ledger(home.path)
+        self.ledger = Ledger(home.path, self._unwritten)
         self._home, self._breaker, self._log, self._env = home, breaker, log, env
+        self._keyring = Keyring(aside)
         self._running, self._at_work, self._spent = running, at_work, spent
         #: What a run takes, more or less, in seconds.
         self._typical = 60.0
         #: Tasks that were sent away from an account since it last took one.
         self._turned_away: Counter[str] = Counter()
         self._told: dict[str, str] = {}
+
+    def _unwritten(self, error: OSError) -> None:
+        text = f"what is known of the accounts cannot be written: {error.strerror or error}"
+        self._log.say("disk", text)
 
     # Before a run.
 
@@ -94,18 +101,28 @@ class Seating:
     def _standing(self, seat: Seat, running: int, task_id: str, now: datetime) -> Standing:
         account = seat.account
         gauge = self.ledger.gauge(account.name)
-        trouble, until = self._trouble(seat, task_id, now)
-        ends = self._login_ends(account, now)
+        secret, known = self._secret(account, now)
+        trouble, until = self._trouble(seat, task_id, secret, now)
+        ends = login.login_ends(account, self._kind(account), self._env, now)
         probe = gauge.pace.probe
         return Standing(
             running=running,
             probing=bool(probe) and probe != task_id and self._at_work(probe),
             login_ends=None if ends == gauge.proven_login else ends,
+            fetching=not known,
             trouble=trouble,
             trouble_until=until,
         )
 
-    def _trouble(self, seat: Seat, task_id: str, now: datetime) -> tuple[str, datetime | None]:
+    def _secret(self, account: Account, now: datetime) -> tuple[Answer | None, bool]:
+        """What the keyring said of its secret, if it is there; and whether it has said anything."""
+        place = login.in_keyring(account)
+        answer = self._keyring.get(place, now) if place and account.enabled else None
+        return answer, not place or answer is not None
+
+    def _trouble(
+        self, seat: Seat, task_id: str, secret: Answer | None, now: datetime
+    ) -> tuple[str, datetime | None]:
         account = seat.account
         if (spent := self._spent(account.name)) is not None:
             return spent_words(spent), next_day(now)
@@ -113,7 +130,7 @@ class Seating:
         held = self._breaker.admit(whom, task_id, now, self._at_work)
         if held is not None:
             return f"{held.name} gets no work: {held.text}", held.until
-        found = login.trouble(account, self._kind(account), self._env)
+        found = login.trouble(account, self._kind(account), self._env, told=secret)
         text = f"account {account.name} gets no work: {found}" if found else ""
         if text and self._told.get(account.name) != text:
             self._log.say("account", text, account=account.name)
@@ -123,12 +140,14 @@ class Seating:
     def _kind(self, account: Account) -> type[Coder]:
         return coders.find(account.coder, self._home.path)
 
-    def _login_ends(self, account: Account, now: datetime) -> datetime | None:
-        return login.login_ends(account, self._kind(account), self._env, now)
-
     def variables(self, account: Account) -> dict[str, str]:
         """What an agent needs to work on it. Raises AccountTrouble."""
-        return login.variables(account, self._kind(account), self._env)
+        told = self._keyring.known(login.in_keyring(account))
+        return login.variables(account, self._kind(account), self._env, told=told)
+
+    def outline(self, account: Account) -> dict[str, str]:
+        """The same, with a mark for the secret: where its state is, and what it was given."""
+        return login.outline(account, self._kind(account), self._env)
 
     def waits_for_person(self, config: Config, place: Place, task_id: str, now: datetime) -> str:
         """What only a person can open, if nothing else is open to the task; empty otherwise."""
@@ -168,7 +187,8 @@ class Seating:
             live.answered = True
             known = config.accounts.get(account) or seats.own_login(live.coder.name, config)
             slots = min(config.max_concurrent, known.max_concurrent)
-            ends = self._login_ends(known, now)
+            # Not by its name: what that stands for may have changed since the run began.
+            ends = login.login_ends(known, type(live.coder), self._env, now)
             self.ledger.answered(account, live.task_id, slots, ends, now)
 
     def wrong_login(self, live: Live, config: Config) -> Failed | None:
@@ -188,7 +208,8 @@ class Seating:
             self._typical += (seconds - self._typical) / 8
         match ending.outcome:
             case RateLimited(limit=limit):
-                self.ledger.refused(account, limit, self._running()[account], now)
+                running, model = self._running()[account], live.coder.model
+                self.ledger.refused(account, limit, running, now, model=model)
             case Failed() as failed if failed.is_account:
                 self.ledger.barred(account, now)
             case _:

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 
 from msgspec import Struct
 
+from fleet.accounts.windows import LONGEST, PASSING, UNDATED
 from fleet.schemas import (
     Blocked,
     Closed,
@@ -33,10 +34,6 @@ from fleet.taskdir.said import Said
 FULL_CONTEXTS = 3
 #: A run that never gets so far as to start its agent is tried this often in a row.
 NEVER_STARTED = 8
-#: How long a limit without a date is waited out.
-UNDATED_LIMIT = timedelta(minutes=5)
-#: No vendor's window is longer: a date beyond it is a mistake, and is asked about sooner.
-LONGEST_LIMIT = timedelta(days=8)
 #: A supervisor that shuts down stops its agents under this name.
 SHUTDOWN = "the supervisor's shutdown"
 #: And under this one where the task is no longer its own.
@@ -51,8 +48,6 @@ _LONGEST_WAIT = timedelta(minutes=5)
 _SHORTEST_WAIT = timedelta(seconds=1)
 #: A limit is never asked sooner whether it has reset, unless retries are quicker than usual.
 _LIMIT_WAIT = timedelta(seconds=30)
-#: Refusals that may be over as soon; whether they are, their account knows.
-_PASSING = ("throttle", "overload")
 #: Those who wait for the same limit come back within this time of each other.
 _WIDEST_SPREAD = timedelta(minutes=1)
 #: What a person can do about a denied tool.
@@ -121,8 +116,10 @@ def decide(outcome: Outcome, facts: Facts, now: datetime) -> Decision:
             return released(f"rate limit ({limit.kind}): goes on where there is room")
         case RateLimited(limit=limit):
             soonest = now + min(3 * facts.wait, _LIMIT_WAIT)
-            undated = soonest if limit.kind in _PASSING else now + UNDATED_LIMIT
-            resets_at = min(limit.resets_at or undated, now + LONGEST_LIMIT)
+            # Whether one that passes is over as soon, its account knows.
+            undated = soonest if limit.kind in PASSING else now + UNDATED
+            told = limit.resets_at or undated
+            resets_at = told if told <= now + LONGEST else undated
             wait = spread(max(resets_at, soonest), now, facts.jitter)
             return released(f"rate limit ({limit.kind})", not_before=wait)
         case ContextFull():

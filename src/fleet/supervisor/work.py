@@ -8,26 +8,24 @@ from datetime import datetime
 from functools import partial
 from pathlib import Path
 
-from msgspec import Struct
-
 from fleet.config import Config
 from fleet.errors import BadInput, FleetError
 from fleet.schemas import Lease, Stopped, Task
+from fleet.supervisor.adoption import Adoption
 from fleet.supervisor.aside import Aside
 from fleet.supervisor.beginning import Beginning
 from fleet.supervisor.breaker import Breaker
 from fleet.supervisor.desk import Desk
 from fleet.supervisor.history import Ending, read_ending
 from fleet.supervisor.ladder import Patience
-from fleet.supervisor.launch import SHORT, own_env, run_id, take_over
+from fleet.supervisor.launch import SHORT, own_env, run_id
 from fleet.supervisor.live import Live, Over
 from fleet.supervisor.log import Log
 from fleet.supervisor.meter import Meter
 from fleet.supervisor.preparing import InPreparation, Preparing
-from fleet.supervisor.process import Ended, Orphaned, Running, adopt
-from fleet.supervisor.runs import Runs, context_of, state_now
+from fleet.supervisor.runs import Runs, context_of
 from fleet.supervisor.seating import Seating
-from fleet.supervisor.settle import OURS, blocked, released, stopped
+from fleet.supervisor.settle import blocked, released, stopped
 from fleet.supervisor.settling import Settling
 from fleet.supervisor.shims import make_shims
 from fleet.supervisor.shortage import Shortage
@@ -40,22 +38,10 @@ from fleet.taskdir import Home
 from fleet.taskdir.place import place_of
 from fleet.taskdir.rundir import Run, latest_run
 
-#: A run of which it is not known yet what became is looked at again after this long, doubled up
-#: to the longest: a keeper that is being born tells in milliseconds, one that withstands may not.
-_SOON, _LATER = 0.02, 1.0
 #: How long starting may keep the loop from everything else, in seconds.
 _SLICE = 0.02
 #: How many runs are verified at once.
 _CHECKS = 64
-
-
-class Unclear(Struct):
-    """A task that is ours, and an old run of it that may live or not."""
-
-    lease: Lease
-    run: Run
-    pause: float = _SOON
-    due: float = 0.0
 
 
 class Work:
@@ -83,14 +69,14 @@ class Work:
         self._now = clock
         self.breaker = Breaker(home.path)
         self.meter = Meter(home, config, log, clock)
-        self.seating = Seating(
-            home, breaker=self.breaker, log=log, env=own_env(), spent=self.meter.spent_by,
-            running=self._by_account, at_work=self._at_work,
-        )  # fmt: skip
         self._telling = Telling(log, clock)
         # Hands of their own: what verifies may take its time, and nobody else shall wait for it.
         checking = Aside(_CHECKS)
         selector.register(checking, selectors.EVENT_READ, checking.deliver)
+        self.seating = Seating(
+            home, breaker=self.breaker, aside=checking, log=log, env=own_env(),
+            spent=self.meter.spent_by, running=self._by_account, at_work=self._at_work,
+        )  # fmt: skip
         self._settling = Settling(
             self.seating, self._elsewhere, self.breaker, self.meter, desk, checking, log, clock
         )
@@ -109,15 +95,14 @@ class Work:
             settling=self._settling, seating=self.seating, meter=self.meter,
             shortage=self._shortage, log=log, clock=clock,
         )  # fmt: skip
-        #: Tasks whose old run is not yet known to be gone: they wait, leased, until it is.
-        self.unclear: dict[str, Unclear] = {}
+        self._adoption = Adoption(home, shims=self._shims, runs=self.runs, log=log)
         #: Why all is to end; whatever comes to light from then on is stopped too.
         self.stopping: Stopped | None = None
         #: There may be work: somebody rang, a slot is free, or a moment has come.
         self.hungry = True
 
     def __len__(self) -> int:
-        return len(self.runs) + len(self.unclear) + len(self._claimed) + len(self.preparing)
+        return len(self.runs) + len(self._adoption) + len(self._claimed) + len(self.preparing)
 
     @property
     def held(self) -> bool:
@@ -132,7 +117,7 @@ class Work:
     @property
     def next_moment(self) -> float:
         """When there is something to do that nothing rings for, on the monotonic clock."""
-        moments = [unclear.due for unclear in self.unclear.values()]
+        moments = [self._adoption.next_moment]
         if self._claimed:
             moments.append(self._shortage.until)
         if (back := self._settling.next_moment) is not None:
@@ -163,8 +148,8 @@ class Work:
             live.lease = lease
         elif (waiting := self.preparing.get(task_id)) is not None:
             waiting.lease = lease
-        elif task_id in self.unclear:
-            self.unclear[task_id].lease = lease
+        elif (unclear := self._adoption.get(task_id)) is not None:
+            unclear.lease = lease
         else:
             self._guarded(lease, self._start)
 
@@ -189,7 +174,7 @@ class Work:
     def _start(self, lease: Lease, task_dir: Path) -> None:
         run = latest_run(task_dir)
         if run is not None and read_ending(run) is None:
-            self._go_on(Unclear(lease, run))
+            self._adoption.take_up(self.config, lease, run, self.stopping)
         elif self.stopping is not None:
             self._settling.settle(lease, released("claimed as the supervisor ended"), task_dir)
         elif paused(self.home):
@@ -205,7 +190,7 @@ class Work:
         elif ending is not None:
             self._settling.settle(lease, ending.decision, task_dir)
         else:
-            self._go_on(Unclear(lease, run))
+            self._adoption.take_up(self.config, lease, run, self.stopping)
 
     # Begin a run, or go on with one.
 
@@ -222,8 +207,8 @@ class Work:
             self._guarded(task.lease, partial(self._beginning.go_on, self.config, task, got))
 
     def _at_work(self, task_id: str) -> bool:
-        waits = task_id in self.unclear or self.preparing.get(task_id) is not None
-        return waits or self.runs.get(task_id) is not None
+        places = (self.runs, self.preparing, self._adoption)
+        return any(place.get(task_id) is not None for place in places)
 
     def apply(self, config: Config) -> None:
         """Go by these settings from now on."""
@@ -231,9 +216,10 @@ class Work:
         self.meter.apply(config)
 
     def _by_account(self) -> Counter[str]:
-        """How many agents each account has at work."""
+        """How many agents each account has at work, or may have."""
         running = [live.account for live in self.runs if live.over is None]
-        return Counter([*running, *(task.ready.account.name for task in self.preparing)])
+        soon = [task.ready.account.name for task in self.preparing]
+        return Counter([*running, *soon, *self._adoption.accounts])
 
     def on_accounts(self) -> dict[str, tuple[str, ...]]:
         """The tasks that run on each account."""
@@ -259,52 +245,13 @@ class Work:
             return False
         return self.seating.elsewhere(self.config, place, live.account)
 
-    def _go_on(self, unclear: Unclear) -> None:
-        """Adopt the run if it lives, end it if it is over, and else look again."""
-        lease, run = unclear.lease, unclear.run
-        state = state_now(run)
-        keeper = adopt(state.started) if isinstance(state, Running) and state.started else None
-        if isinstance(state, Running | Orphaned) and keeper is None:
-            self._wait_for(unclear, state)
-            return
-        live = take_over(self.home, self.config, lease, run, self._shims, self.seating.variables)
-        live.keeper = keeper
-        live.over = state if isinstance(state, Over) else None
-        if isinstance(live.verdict, Stopped) and live.verdict.by in OURS and _by_itself(state):
-            live.verdict = None  # whoever had it before us left it: it is ours to judge, or to stop
-        self.runs.attend(live)
-        if live.over is not None:
-            return
-        text = f"{lease.task.id}: adopted run {run.number}"
-        self._log.say("adopted", text, task_dir=run.task_dir)
-        if live.verdict is not None:
-            # Whoever had it before us may have died before it could tell it to end.
-            self.runs.remind(live, self.config.grace_s + 1.0)
-        elif self.stopping is not None:
-            self.runs.stop(live, self.stopping)
-
-    def _wait_for(self, unclear: Unclear, state: Running | Orphaned) -> None:
-        """It lives without a keeper to be asked, or is just being born: look again, and later."""
-        run = unclear.run
-        if unclear.pause < _LATER <= unclear.pause * 2:
-            pids = ", ".join(str(who.pid) for who in getattr(state, "survivors", ()))
-            text = f"{unclear.lease.task.id}: waits for what is left of run {run.number} {pids}"
-            self._log.say("unclear", text.rstrip(), task_dir=run.task_dir)
-        unclear.due = time.monotonic() + unclear.pause
-        unclear.pause = min(unclear.pause * 2, _LATER)
-        self.unclear[unclear.lease.task.id] = unclear
-
     def look_again(self) -> None:
         """See whether a task's time has come, and whether it is known what became of a run."""
         if self._settling.moment_came() or self._settling.freed:
             self.hungry, self._settling.freed = True, False
         if self.stopping is None:
             self.tidying.tend(self._settling.closed)
-        now = time.monotonic()
-        for task_id, unclear in list(self.unclear.items()):
-            if now >= unclear.due:
-                del self.unclear[task_id]
-                self._go_on(unclear)
+        self._adoption.look_again(self.config, self.stopping)
 
     def stop(self, task_id: str, why: Stopped, *, now: bool) -> bool:
         """End one task's run, or see that it does not begin. False: there is nothing to end."""
@@ -355,7 +302,7 @@ class Work:
                 self._report(live, error)
 
     def _lose_sight(self, live: Live) -> None:
-        self.unclear[live.task_id] = Unclear(live.lease, live.run)
+        self._adoption.lose_sight(live.lease, live.run)
 
     # Streams and ends: evidence first, then the queue.
 
@@ -413,11 +360,6 @@ class Work:
     def _report(self, live: Live, error: OSError) -> None:
         why = f"{error.filename or live.run.path}: {error.strerror or error}"
         self._log.say("disk", f"{live.task_id}: {why}", task_dir=live.run.task_dir)
-
-
-def _by_itself(state: object) -> bool:
-    """The agent had ended before anybody asked it to."""
-    return isinstance(state, Ended) and state.exit.stop is None
 
 
 def _is_of(ending: Ending, run: Run, lease: Lease) -> bool:

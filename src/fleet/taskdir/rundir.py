@@ -62,6 +62,8 @@ class Spec(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     coder: str = ""
     model: str = ""
     account: str = ""
+    #: What logs its agent in, with a mark in the place of a secret.
+    login: dict[str, str] = field(default_factory=dict[str, str])
     artifacts: str = ""
     #: The session that it carries on; what that had used before, and how long its own record was.
     resumes: str = ""
