@@ -137,6 +137,67 @@ def test_paused_accounts_leave_their_tasks_waiting_and_resumed_ones_take_them(pl
         place.until_status(waits, "closed")
 
 
+def test_an_account_that_is_added_takes_what_waits_for_another(place):
+    """Nobody waits an hour for a reset while there is a login with room, or starts it by hand."""
+    with Vendor({"one": Login(1, HOUR), "two": Login(50, HOUR)}, turns=2) as vendor:
+        declare(place, vendor, "one")
+        place.env["TOKEN_TWO"] = "two"
+        waits = task(place)
+        place.supervise()
+        place.until(lambda: place.task(waits).not_before)
+        added = ("account", "add", "two", "--coder", "claude", "--secret", "env:TOKEN_TWO")
+        assert place.fleet(*added).returncode == 0
+        place.until_status(waits, "closed")
+        assert "1 task that waited for an account" in place.log("account_room")[-1]["text"]
+
+
+def test_a_chain_that_is_set_while_nobody_supervises_takes_what_waits(place):
+    """The next supervisor looks anew at who has to wait."""
+    with Vendor({"one": Login(1, HOUR), "two": Login(50, HOUR)}, turns=2) as vendor:
+        declare(place, vendor, "one")
+        declare(place, vendor, "two", weight=0)
+        waits = task(place)
+        supervisor = place.supervise()
+        place.until(lambda: place.task(waits).not_before)
+        place.kill(supervisor)
+        assert place.fleet("config", "set", "fallback=account:two").returncode == 0
+        place.supervise()
+        place.until_status(waits, "closed")
+
+
+def test_an_account_that_is_resumed_takes_its_tasks_at_once(place):
+    """Also when the supervisor claims them before it has seen the file."""
+    with Vendor({"one": Login(50, HOUR)}) as vendor:
+        declare(place, vendor, "one")
+        assert place.fleet("account", "pause", "one").returncode == 0
+        waits = task(place)
+        place.supervise()
+        place.until(lambda: place.task(waits).not_before)
+        assert place.fleet("account", "resume", "one").returncode == 0
+        place.until_status(waits, "closed", patience=20)
+
+
+def test_a_login_that_was_refused_gets_work_again_by_hand(place):
+    """What is held against it by the breaker is forgotten with the rest, by either command."""
+    with Vendor({"one": Login(1, HOUR, refuses=401)}) as vendor:
+        declare(place, vendor, "one")
+        place.supervise()
+        for words in (("account", "resume", "one"), ("resume", "--coder", "claude")):
+            vendor.logins["one"] = Login(1, HOUR, refuses=401)
+            tasks = [task(place) for _ in range(2)]
+            for each in tasks:
+                place.until_status(each, "blocked")
+            assert "held" in place.fleet("status").stdout
+            vendor.logins["one"] = Login(50, HOUR)
+            assert place.fleet(*words).returncode == 0
+            seen = place.fleet("status").stdout
+            assert "held" not in seen
+            assert "cooling" not in seen
+            for each in tasks:
+                assert place.fleet("retry", each).returncode == 0
+                place.until_status(each, "closed")
+
+
 def test_a_supervisor_that_is_killed_forgets_no_limit(place):
     """The next one asks nothing of an account that is used up."""
     with Vendor({"one": Login(1, HOUR)}) as vendor:

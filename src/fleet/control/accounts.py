@@ -23,6 +23,7 @@ from fleet.control.settings import write_settings
 from fleet.control.steering import wake
 from fleet.errors import BadInput
 from fleet.schemas import Account, Task, Window
+from fleet.supervisor.breaker import Breaker, Whom
 from fleet.supervisor.sole import supervisor_of
 from fleet.supervisor.state import read_snapshot
 
@@ -142,7 +143,10 @@ def resume(fleet: Control, name: str) -> list[Task] | None:
     known = name in ledger.gauges
     # The user's own login is an account too, and may have met a limit.
     account = seats.own_login(name, fleet.config) if _is_own(fleet, name) else fleet.account(name)
-    if account.enabled and not known:
+    # What its login was refused for is held against it beside its limits.
+    whom = Whom(coder=account.coder, account=name)
+    held = Breaker(fleet.home.path).reset_login(whom)
+    if account.enabled and not known and not held:
         return None
     ledger.forget(name)
     if not account.enabled:

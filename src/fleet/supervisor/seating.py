@@ -140,6 +140,15 @@ class Seating:
         found = choose(stages, self.ledger.gauges, standings, now)
         return found.why if isinstance(found, Wait) and found.person else ""
 
+    def has_room(self, config: Config, place: Place, task_id: str, now: datetime) -> bool:
+        """A task would find a seat at once."""
+        try:
+            stages = self.stages(config, place)
+        except FleetError:
+            return False
+        standings = self._standings(stages, task_id, now)
+        return isinstance(choose(stages, self.ledger.gauges, standings, now), Go)
+
     def elsewhere(self, config: Config, place: Place, account: str) -> bool:
         """There is another seat for a task than this account's."""
         with suppress(FleetError):
