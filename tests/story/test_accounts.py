@@ -198,6 +198,27 @@ def test_a_login_that_was_refused_gets_work_again_by_hand(place):
                 place.until_status(each, "closed")
 
 
+def test_a_task_that_waits_for_an_account_says_so(place):
+    """Whatever keeps it: `show` has the reason, `ready` the time, `status` the account."""
+    with Vendor({"one": Login(1, HOUR)}) as vendor:
+        declare(place, vendor, "one")
+        place.supervise()
+        waits = task(place)
+        place.until(lambda: place.task(waits).not_before)
+        shown = place.fleet("show", waits).stdout
+        assert "one waits for its limit to reset (five_hour)" in shown
+        assert f"waits until {shown.split('not before:')[1].split()[0]}" in (
+            place.fleet("ready").stdout
+        )
+        assert place.fleet("account", "pause", "one").returncode == 0
+        for command in (("show", waits), ("status",)):
+            assert "one is paused (fleet account resume one)" in place.fleet(*command).stdout
+        assert place.fleet("account", "resume", "one").returncode == 0
+        place.env.pop("TOKEN_ONE")
+        for command in (("show", waits), ("status",)):
+            assert "one gets no work: its secret is gone" in place.fleet(*command).stdout
+
+
 def test_a_supervisor_that_is_killed_forgets_no_limit(place):
     """The next one asks nothing of an account that is used up."""
     with Vendor({"one": Login(1, HOUR)}) as vendor:

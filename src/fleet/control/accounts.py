@@ -72,20 +72,21 @@ def accounts_now(fleet: Control, now: datetime) -> list[AccountNow]:
 def _now(account: Account, ledger: Ledger, tasks: tuple[str, ...], now: datetime) -> AccountNow:
     gauge = ledger.gauge(account.name)
     shut = rest(account, gauge, now)
-    trouble = "" if account.is_own else _trouble(account, ledger.home)
+    wrong = "" if account.is_own else trouble(account, ledger.home)
     return AccountNow(
         account=account,
         own=account.is_own,
         windows=tuple(each for each in gauge.windows.values() if open_window(each, now)),
-        shut=trouble or (shut.why if shut else ""),
-        until=shut.until if shut and not shut.person and not trouble else None,
+        shut=wrong or (shut.why if shut else ""),
+        until=shut.until if shut and not shut.person and not wrong else None,
         pace=bound(gauge.pace, now),
         unproven=gauge.pace.unproven,
         tasks=tasks,
     )
 
 
-def _trouble(account: Account, home: Path) -> str:
+def trouble(account: Account, home: Path) -> str:
+    """Why an account cannot be used, as far as files tell; empty if it can."""
     try:
         kind = coders.find(account.coder, home)
     except BadInput as error:
@@ -189,7 +190,7 @@ def check(fleet: Control, names: tuple[str, ...]) -> list[Checked]:
         seats.own_login(fleet.config.coder, fleet.config)
     ]
     chosen = [fleet.account(name) for name in names] if names else everyone
-    found = {account.name: _trouble(account, fleet.home.path) for account in chosen}
+    found = {account.name: trouble(account, fleet.home.path) for account in chosen}
     asks: dict[str, tuple[list[str], Mapping[str, str]]] = {}
     for account in chosen:
         kind = coders.find(account.coder, fleet.home.path)
