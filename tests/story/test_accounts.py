@@ -202,21 +202,64 @@ def test_a_task_that_waits_for_an_account_says_so(place):
     """Whatever keeps it: `show` has the reason, `ready` the time, `status` the account."""
     with Vendor({"one": Login(1, HOUR)}) as vendor:
         declare(place, vendor, "one")
-        place.supervise()
         waits = task(place)
+        supervisor = place.supervise()
         place.until(lambda: place.task(waits).not_before)
+        place.kill(supervisor)
         shown = place.fleet("show", waits).stdout
         assert "one waits for its limit to reset (five_hour)" in shown
         assert f"waits until {shown.split('not before:')[1].split()[0]}" in (
             place.fleet("ready").stdout
         )
+        token = place.env.pop("TOKEN_ONE")
+        for command in (("show", waits), ("status",)):
+            assert "one gets no work: its secret is gone" in place.fleet(*command).stdout
+        place.env["TOKEN_ONE"] = token
         assert place.fleet("account", "pause", "one").returncode == 0
         for command in (("show", waits), ("status",)):
             assert "one is paused (fleet account resume one)" in place.fleet(*command).stdout
-        assert place.fleet("account", "resume", "one").returncode == 0
-        place.env.pop("TOKEN_ONE")
-        for command in (("show", waits), ("status",)):
-            assert "one gets no work: its secret is gone" in place.fleet(*command).stdout
+
+
+def test_a_chain_leads_only_where_somebody_is(place):
+    """A step to nobody would block every task, so it is refused: when it is set, and later."""
+    refused = ["fallback=account:nobody", "fallback=coder:nobody"]
+    for words in (*([each] for each in refused), ["--project", str(place.project), refused[0]]):
+        done = place.fleet("config", "set", *words)
+        assert done.returncode != 0
+        assert "nobody" in done.stderr
+    place.env["KEY"] = "k"
+    added = place.fleet("account", "add", "spare", "--coder", "claude", "--secret", "env:KEY")
+    assert added.returncode == 0
+    for where, words in (("", ()), (f" of {place.project}", ("--project", str(place.project)))):
+        chain = "fallback=account:spare"
+        assert place.fleet("config", "set", *words, chain).returncode == 0
+        done = place.fleet("account", "remove", "spare")
+        assert f"fallback{where} leads to spare" in done.stderr
+        assert place.fleet("config", "set", *words, "fallback=none").returncode == 0
+    assert place.fleet("account", "remove", "spare").returncode == 0
+
+
+def test_an_account_that_is_not_logged_in_yet_costs_nobody_anything(place):
+    """Between `add` and `login` no task is sent there and blocked for it."""
+    with Vendor({"one": Login(50, HOUR)}) as vendor:
+        place.env["ANTHROPIC_BASE_URL"] = vendor.url
+        assert place.fleet("account", "add", "new", "--coder", "claude").returncode == 0
+        waits = task(place)
+        assert place.until_ended(place.supervise("--until-idle")) == 0
+        assert (place.status(waits), vendor.asked) == ("open", [])
+        assert "fleet account login new" in place.fleet("status").stdout
+
+
+def test_an_account_that_is_removed_names_what_still_runs_on_it(place):
+    """Its agents go on."""
+    with Vendor({"one": Login(50, HOUR)}, pause=1.0) as vendor:
+        declare(place, vendor, "one")
+        runs = task(place)
+        place.supervise()
+        place.until(lambda: runs in place.fleet("accounts").stdout)
+        assert f"goes on: {runs}" in place.fleet("account", "remove", "one").stdout
+        place.until_status(runs, "closed")
+        assert "claude 2 sonnet on one" in place.fleet("task", runs, "receipt").stdout
 
 
 def test_a_supervisor_that_is_killed_forgets_no_limit(place):

@@ -24,6 +24,9 @@ _PATIENCE = 5.0
 _SOON = timedelta(minutes=5)
 
 
+NO_LOGIN = "it is not logged in"
+
+
 class AccountTrouble(FleetError):
     """The account cannot be used as it is."""
 
@@ -72,12 +75,26 @@ def _check_directory(directory: Path, coder: type[Coder]) -> None:
     except OSError as error:
         raise AccountTrouble(
             f"its directory {directory} cannot be used: {error.strerror}"
+            + (f" (mkdir -m 700 {directory})" if isinstance(error, FileNotFoundError) else "")
         ) from None
     if not stat.S_ISDIR(about.st_mode):
         raise AccountTrouble(f"{directory} is no directory")
     login = directory / coder.login_file
     if coder.login_file and login.exists():
         _check_private(login)
+
+
+def no_login(account: Account, coder: type[Coder]) -> str:
+    """That nobody has logged in there yet, as far as files tell; empty if that is not known.
+
+    A Mac keeps logins elsewhere, and settings of its own may name a helper, a key or a keyring.
+    """
+    if account.secret or not account.directory or not coder.login_file or sys.platform == "darwin":
+        return ""
+    names = (coder.login_file, coder.settings_file)
+    if any(Path(account.directory, name).exists() for name in names):
+        return ""
+    return f"{NO_LOGIN}: fleet account login {account.name}"
 
 
 def secret(account: Account, parent: Mapping[str, str]) -> str:

@@ -117,14 +117,19 @@ def resume(name: str) -> None:
     if woken is None:
         click.echo(f"{name} was open already.")
     else:
-        click.echo(f"{name} gets work again; {len(woken)} tasks waited for it.")
+        some = {0: "no task", 1: "1 task"}.get(len(woken), f"{len(woken)} tasks")
+        click.echo(f"{name} gets work again; {some} waited for it.")
 
 
 @command.command("remove")
 @click.argument("name")
 def remove(name: str) -> None:
     """Forget an account. Its directory, with its login, stays where it is."""
-    account = accounts.remove(control.opened(), name)
+    fleet = control.opened()
+    account = accounts.remove(fleet, name)
     click.echo(f"{name} is forgotten.")
+    if tasks := accounts.on_account(fleet, name):
+        click.echo(f"What runs on it goes on: {', '.join(tasks)}")
     if account.directory:
-        click.echo(f"Its login is still in {account.directory}")
+        what = "state" if account.secret else "login"
+        click.echo(f"Its {what} is still in {account.directory}")

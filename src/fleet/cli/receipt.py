@@ -85,7 +85,8 @@ def _ending(check: Check) -> str:
 
 
 def _with(receipt: Receipt) -> str:
-    words = [receipt.coder, receipt.version, receipt.model]
+    own = receipt.account in ("", receipt.coder)
+    words = [receipt.coder, receipt.version, receipt.model, "" if own else f"on {receipt.account}"]
     return " ".join(one_line(word) for word in words if word)
 
 

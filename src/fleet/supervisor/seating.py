@@ -113,7 +113,8 @@ class Seating:
         held = self._breaker.admit(whom, task_id, now, self._at_work)
         if held is not None:
             return f"{held.name} gets no work: {held.text}", held.until
-        found = login.trouble(account, self._kind(account), self._env)
+        kind = self._kind(account)
+        found = login.trouble(account, kind, self._env) or login.no_login(account, kind)
         text = f"account {account.name} gets no work: {found}" if found else ""
         if text and self._told.get(account.name) != text:
             self._log.say("account", text, account=account.name)
