@@ -1,7 +1,6 @@
 """`fleet compare`: the same task by several coders, and one of the entries to keep."""
 
 import os
-import shutil
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -13,7 +12,7 @@ from fleet.cli.compare_diff import show_diff
 from fleet.cli.compare_shapes import comparison_json
 from fleet.cli.compare_table import summary, table, word
 from fleet.cli.task_ids import task_id
-from fleet.cli.text import first_line, one_line
+from fleet.cli.text import first_line, one_line, terminal_width
 from fleet.control import Control
 from fleet.control.compared import results, summaries
 from fleet.control.comparing import begin, comparison_of, complete, uncommitted, wanted_from
@@ -243,7 +242,7 @@ def _show(fleet: Control, comparison: Comparison, *, as_json: bool) -> None:
     if as_json:
         click.echo(comparison_json(comparison, found))
         return
-    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 10_000
+    width = terminal_width()
     for line in table(found, width):
         click.echo(line)
     if comparison.turns > 1:

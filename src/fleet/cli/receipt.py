@@ -94,7 +94,7 @@ def _took(receipt: Receipt) -> str:
     parts = [
         duration(receipt.seconds),
         f"{receipt.turns} turns",
-        f"{count(receipt.usage.total)} tokens",
+        f"{count(receipt.usage.total)} tokens" if receipt.usage.total else "unknown tokens",
         _cost(receipt),
         f"{receipt.cpu_seconds:.1f} s of CPU",
         f"{shown_size(receipt.memory_bytes)} at most in one process",
