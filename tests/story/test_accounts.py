@@ -250,6 +250,32 @@ def test_an_account_that_is_not_logged_in_yet_costs_nobody_anything(place):
         assert "fleet account login new" in place.fleet("status").stdout
 
 
+def test_a_login_opens_its_account_for_what_waits(place, tmp_path):
+    """No other command is needed, and a login that was given up opens nothing."""
+    folder = place.home.path / "accounts" / "new"
+    light = tmp_path / "bin" / "light"
+    (tmp_path / "bin" / "claude").rename(light)
+    program = tmp_path / "bin" / "claude"
+    file = "$CLAUDE_CONFIG_DIR/.credentials.json"
+    log_in = f'[ -n "$GIVES_UP" ] && exit 3; umask 077; echo "{{}}" > "{file}"; exit 0'
+    program.write_text(
+        f'#!/bin/sh\n[ "$1 $2" = "auth login" ] && {{ {log_in}; }}\nexec {light} "$@"\n'
+    )
+    program.chmod(0o755)
+    with Vendor({str(folder): Login(50, HOUR)}) as vendor:
+        place.env["ANTHROPIC_BASE_URL"] = vendor.url
+        assert place.fleet("account", "add", "new", "--coder", "claude").returncode == 0
+        waits = task(place)
+        place.supervise()
+        place.until(lambda: place.task(waits).not_before)
+        place.env["GIVES_UP"] = "1"
+        assert place.fleet("account", "login", "new").returncode == 3
+        assert place.task(waits).not_before
+        del place.env["GIVES_UP"]
+        assert place.fleet("account", "login", "new").returncode == 0
+        place.until_status(waits, "closed", patience=20)
+
+
 def test_an_account_that_is_removed_names_what_still_runs_on_it(place):
     """Its agents go on."""
     with Vendor({"one": Login(50, HOUR)}, pause=1.0) as vendor:

@@ -160,6 +160,15 @@ def resume(fleet: Control, name: str) -> list[Task] | None:
     return wake(fleet, account.coder)
 
 
+def opened(fleet: Control, name: str) -> None:
+    """Somebody has logged in anew: what was held against the login before is forgotten."""
+    account = fleet.account(name)
+    if Breaker(fleet.home.path).reset_login(Whom(coder=account.coder, account=name)):
+        Ledger(fleet.home.path).forget(name)
+    if account.enabled:
+        wake(fleet, account.coder)
+
+
 def _is_own(fleet: Control, name: str) -> bool:
     return name not in fleet.config.accounts and name in coders.names(fleet.home.path)
 
