@@ -285,11 +285,15 @@ def _tell_end(fleet: Control, ended: Ended, *, as_json: bool) -> None:
         )
     elif comparison.state == "discarded":
         task = fleet.get(comparison.task_id)
-        click.echo(f"Discarded. {task.id} is {task.status} again.")
+        blocked = f"blocked. To have it worked on: fleet retry {task.id}"
+        is_now = blocked if task.status == "blocked" else f"{task.status} again."
+        click.echo(f"Discarded. {task.id} is {is_now}")
     away = [each for each in ended.put_away if not each.stays and each.ref]
     if away and not as_json:
         ids = ", ".join(each.task_id for each in away)
-        click.echo(f"Put away: {ids}. Receipts stay; for a week so does {away[-1].ref}")
+        refs = away[0].ref if len(away) == 1 else f"refs/fleet/{comparison.task_id}.*/branch"
+        stays = "so does" if len(away) == 1 else "so do"
+        click.echo(f"Put away: {ids}. Receipts stay; for a week {stays} {refs}")
     for each in ended.put_away:
         if each.stays:
             click.echo(
