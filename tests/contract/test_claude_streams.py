@@ -1,10 +1,13 @@
 """What fleet makes of every recorded run of Claude Code."""
 
+import json
 from datetime import UTC, datetime
 
 import pytest
 
+from fleet.coders import claude_stream
 from fleet.coders.claude import ClaudeCoder
+from fleet.coders.reading import Reading
 from fleet.schemas import ContextFull, Failed, Finished, LimitExceeded, RateLimit, RateLimited
 from tests.streams import lines, recorded, replay
 
@@ -239,3 +242,16 @@ def test_servers_that_were_not_reached_are_told_from_those_that_were():
     assert reading.missing == ("mcp:broken",)
     assert {"mcp:probe", "tool:Bash", "tool:mcp__probe__ping"} <= set(reading.offers)
     assert "mcp:broken" not in reading.offers
+
+
+def test_a_result_without_a_count_takes_nothing_away():
+    """What its answers told stays known: noughts in their place are no count."""
+    reading = Reading()
+    usage = {"input_tokens": 100, "output_tokens": 10}
+    answer = {"id": "m1", "model": "sonnet", "usage": usage, "content": []}
+    for line in (
+        {"type": "assistant", "message": answer},
+        {"type": "result", "subtype": "success", "is_error": True, "usage": {}, "modelUsage": {}},
+    ):
+        reading.add(claude_stream.event(json.dumps(line)))
+    assert (reading.usage.input, reading.usage.output) == (100, 10)

@@ -137,6 +137,157 @@ def test_paused_accounts_leave_their_tasks_waiting_and_resumed_ones_take_them(pl
         place.until_status(waits, "closed")
 
 
+def test_an_account_that_is_added_takes_what_waits_for_another(place):
+    """Nobody waits an hour for a reset while there is a login with room, or starts it by hand."""
+    with Vendor({"one": Login(1, HOUR), "two": Login(50, HOUR)}, turns=2) as vendor:
+        declare(place, vendor, "one")
+        place.env["TOKEN_TWO"] = "two"
+        waits = task(place)
+        place.supervise()
+        place.until(lambda: place.task(waits).not_before)
+        added = ("account", "add", "two", "--coder", "claude", "--secret", "env:TOKEN_TWO")
+        assert place.fleet(*added).returncode == 0
+        place.until_status(waits, "closed")
+        assert "1 task that waited for an account" in place.log("account_room")[-1]["text"]
+
+
+def test_a_chain_that_is_set_while_nobody_supervises_takes_what_waits(place):
+    """The next supervisor looks anew at who has to wait."""
+    with Vendor({"one": Login(1, HOUR), "two": Login(50, HOUR)}, turns=2) as vendor:
+        declare(place, vendor, "one")
+        declare(place, vendor, "two", weight=0)
+        waits = task(place)
+        supervisor = place.supervise()
+        place.until(lambda: place.task(waits).not_before)
+        place.kill(supervisor)
+        assert place.fleet("config", "set", "fallback=account:two").returncode == 0
+        place.supervise()
+        place.until_status(waits, "closed")
+
+
+def test_an_account_that_is_resumed_takes_its_tasks_at_once(place):
+    """Also when the supervisor claims them before it has seen the file."""
+    with Vendor({"one": Login(50, HOUR)}) as vendor:
+        declare(place, vendor, "one")
+        assert place.fleet("account", "pause", "one").returncode == 0
+        waits = task(place)
+        place.supervise()
+        place.until(lambda: place.task(waits).not_before)
+        assert place.fleet("account", "resume", "one").returncode == 0
+        place.until_status(waits, "closed", patience=20)
+
+
+def test_a_login_that_was_refused_gets_work_again_by_hand(place):
+    """What is held against it by the breaker is forgotten with the rest, by either command."""
+    with Vendor({"one": Login(1, HOUR, refuses=401)}) as vendor:
+        declare(place, vendor, "one")
+        place.supervise()
+        for words in (("account", "resume", "one"), ("resume", "--coder", "claude")):
+            vendor.logins["one"] = Login(1, HOUR, refuses=401)
+            tasks = [task(place) for _ in range(2)]
+            for each in tasks:
+                place.until_status(each, "blocked")
+            assert "held" in place.fleet("status").stdout
+            vendor.logins["one"] = Login(50, HOUR)
+            assert place.fleet(*words).returncode == 0
+            seen = place.fleet("status").stdout
+            assert "held" not in seen
+            assert "cooling" not in seen
+            for each in tasks:
+                assert place.fleet("retry", each).returncode == 0
+                place.until_status(each, "closed")
+
+
+def test_a_task_that_waits_for_an_account_says_so(place):
+    """Whatever keeps it: `show` has the reason, `ready` the time, `status` the account."""
+    with Vendor({"one": Login(1, HOUR)}) as vendor:
+        declare(place, vendor, "one")
+        waits = task(place)
+        supervisor = place.supervise()
+        place.until(lambda: place.task(waits).not_before)
+        place.kill(supervisor)
+        shown = place.fleet("show", waits).stdout
+        assert "one waits for its limit to reset (five_hour)" in shown
+        assert f"waits until {shown.split('not before:')[1].split()[0]}" in (
+            place.fleet("ready").stdout
+        )
+        token = place.env.pop("TOKEN_ONE")
+        for command in (("show", waits), ("status",)):
+            assert "one gets no work: its secret is gone" in place.fleet(*command).stdout
+        place.env["TOKEN_ONE"] = token
+        assert place.fleet("account", "pause", "one").returncode == 0
+        for command in (("show", waits), ("status",)):
+            assert "one is paused (fleet account resume one)" in place.fleet(*command).stdout
+
+
+def test_a_chain_leads_only_where_somebody_is(place):
+    """A step to nobody would block every task, so it is refused: when it is set, and later."""
+    refused = ["fallback=account:nobody", "fallback=coder:nobody"]
+    for words in (*([each] for each in refused), ["--project", str(place.project), refused[0]]):
+        done = place.fleet("config", "set", *words)
+        assert done.returncode != 0
+        assert "nobody" in done.stderr
+    place.env["KEY"] = "k"
+    added = place.fleet("account", "add", "spare", "--coder", "claude", "--secret", "env:KEY")
+    assert added.returncode == 0
+    for where, words in (("", ()), (f" of {place.project}", ("--project", str(place.project)))):
+        chain = "fallback=account:spare"
+        assert place.fleet("config", "set", *words, chain).returncode == 0
+        done = place.fleet("account", "remove", "spare")
+        assert f"fallback{where} leads to spare" in done.stderr
+        assert place.fleet("config", "set", *words, "fallback=none").returncode == 0
+    assert place.fleet("account", "remove", "spare").returncode == 0
+
+
+def test_an_account_that_is_not_logged_in_yet_costs_nobody_anything(place):
+    """Between `add` and `login` no task is sent there and blocked for it."""
+    with Vendor({"one": Login(50, HOUR)}) as vendor:
+        place.env["ANTHROPIC_BASE_URL"] = vendor.url
+        assert place.fleet("account", "add", "new", "--coder", "claude").returncode == 0
+        waits = task(place)
+        assert place.until_ended(place.supervise("--until-idle")) == 0
+        assert (place.status(waits), vendor.asked) == ("open", [])
+        assert "fleet account login new" in place.fleet("status").stdout
+
+
+def test_a_login_opens_its_account_for_what_waits(place, tmp_path):
+    """No other command is needed, and a login that was given up opens nothing."""
+    folder = place.home.path / "accounts" / "new"
+    light = tmp_path / "bin" / "light"
+    (tmp_path / "bin" / "claude").rename(light)
+    program = tmp_path / "bin" / "claude"
+    file = "$CLAUDE_CONFIG_DIR/.credentials.json"
+    log_in = f'[ -n "$GIVES_UP" ] && exit 3; umask 077; echo "{{}}" > "{file}"; exit 0'
+    program.write_text(
+        f'#!/bin/sh\n[ "$1 $2" = "auth login" ] && {{ {log_in}; }}\nexec {light} "$@"\n'
+    )
+    program.chmod(0o755)
+    with Vendor({str(folder): Login(50, HOUR)}) as vendor:
+        place.env["ANTHROPIC_BASE_URL"] = vendor.url
+        assert place.fleet("account", "add", "new", "--coder", "claude").returncode == 0
+        waits = task(place)
+        place.supervise()
+        place.until(lambda: place.task(waits).not_before)
+        place.env["GIVES_UP"] = "1"
+        assert place.fleet("account", "login", "new").returncode == 3
+        assert place.task(waits).not_before
+        del place.env["GIVES_UP"]
+        assert place.fleet("account", "login", "new").returncode == 0
+        place.until_status(waits, "closed", patience=20)
+
+
+def test_an_account_that_is_removed_names_what_still_runs_on_it(place):
+    """Its agents go on."""
+    with Vendor({"one": Login(50, HOUR)}, pause=1.0) as vendor:
+        declare(place, vendor, "one")
+        runs = task(place)
+        place.supervise()
+        place.until(lambda: runs in place.fleet("accounts").stdout)
+        assert f"goes on: {runs}" in place.fleet("account", "remove", "one").stdout
+        place.until_status(runs, "closed")
+        assert "claude 2 sonnet on one" in place.fleet("task", runs, "receipt").stdout
+
+
 def test_a_supervisor_that_is_killed_forgets_no_limit(place):
     """The next one asks nothing of an account that is used up."""
     with Vendor({"one": Login(1, HOUR)}) as vendor:

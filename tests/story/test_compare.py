@@ -127,12 +127,24 @@ def test_what_a_try_left_uncommitted_lands_too(scene):
     assert_clean(scene)
 
 
+def test_a_task_that_was_kept_from_others_comes_back_with_the_way_on(scene):
+    """Blocked, so that nobody takes it, and not as if it had been so before."""
+    task_id = a_task(scene)
+    assert scene.fleet("bd", "update", task_id, "--assignee", "me").returncode == 0
+    compare(scene, task_id, "--with", "neat", "--with", "messy", "--no-wait")
+    told = compare(scene, task_id, "--discard")
+    assert f"{task_id} is blocked. To have it worked on: fleet retry {task_id}" in told
+    assert "again" not in told
+
+
 def test_a_discard_leaves_no_trace_but_receipts_and_the_task_goes_on(scene):
     """It can be compared again, or run by itself."""
     task_id = a_task(scene)
     compare(scene, task_id, "--with", "neat", "--with", "messy", "--run")
     before = known(scene, task_id)
-    assert f"Discarded. {task_id} is open again." in compare(scene, task_id, "--discard")
+    told = compare(scene, task_id, "--discard")
+    assert f"Discarded. {task_id} is open again." in told
+    assert f"so do refs/fleet/{task_id}.*/branch" in told
     assert_clean(scene)
     assert scene.repo.git("rev-parse", "HEAD") == scene.first
     assert scene.status(task_id) == "open"

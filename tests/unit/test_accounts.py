@@ -135,6 +135,15 @@ class TestLogin:
         """Nothing is set."""
         assert login.variables(Account(name="claude", coder="claude"), ClaudeCoder, {}) == {}
 
+    def test_a_directory_that_nobody_logged_in_to_is_told(self, folder):
+        """Unless it has a secret, or settings that may know another way in."""
+        assert "fleet account login work" in login.no_login(self.account(folder), ClaudeCoder)
+        assert login.no_login(self.account(folder, "env:KEY"), ClaudeCoder) == ""
+        for name in (".credentials.json", "settings.json"):
+            (folder / name).write_text("{}")
+            assert login.no_login(self.account(folder), ClaudeCoder) == ""
+            (folder / name).unlink()
+
     def test_what_is_wrong_is_said_plainly(self, folder, tmp_path):
         """Gone, readable by others, empty, not to be had; and never the secret itself."""
         key = tmp_path / "key"

@@ -9,8 +9,10 @@ import pytest
 from click.testing import CliRunner
 
 from fleet.cli.doctor import command
+from fleet.config import default_text
 from fleet.doctor import context
 from fleet.doctor.context import claude_says, codex_files
+from fleet.taskdir import Home, make
 from tests import baggage
 from tests.unit.test_doctor import program
 
@@ -104,6 +106,25 @@ def test_claudes_own_count_is_taken(home):
     assert by_name["poetry"].where == f"{home}/.claude/skills/poetry/SKILL.md"
     assert by_name["plug:ship"].origin == "plugin"
     assert by_name["projects"].tokens is None  # it did not come up
+
+
+def test_an_account_loads_what_is_in_its_own_directory(home):
+    """Its runs never see what the user has; the first that gets work stands for the others."""
+    fleet_home = home / ".fleet"
+    make(Home(fleet_home))
+    text = default_text(queue="embedded")
+    for name in ("first", "other"):
+        (home / name / "skills" / name).mkdir(parents=True)
+        rules = f"---\nname: {name}\ndescription: of {name}\n---\n"
+        (home / name / "skills" / name / "SKILL.md").write_text(rules)
+        text += f'[accounts.{name}]\ncoder = "claude"\ndirectory = "{home / name}"\n'
+    (fleet_home / "runtime.toml").write_text(text)
+    found = survey(home, "claude")
+    mine = [each.name for each in found.loads if each.kind == "skill" and each.origin == "user"]
+    assert (found.account, mine) == ("first", ["first"])
+    _, words = shown("--cwd", str(home / "project"), "--account", "other")
+    assert words.startswith("claude on other in ~/project\n")
+    assert "other/SKILL.md" in words
 
 
 def test_without_a_login_noughts_are_not_taken_for_costs(home):

@@ -83,6 +83,7 @@ def seating(home, said, aside):
 def account(home, name, **more):
     folder = home.path / name
     folder.mkdir(exist_ok=True)
+    (folder / ".credentials.json").touch(mode=0o600)
     return Account(name=name, coder="claude", directory=str(folder), **more)
 
 

@@ -8,8 +8,10 @@ from click.testing import CliRunner
 
 from fleet import config, control, taskdir
 from fleet.cli.stats import command as stats
+from fleet.cli.stats import show as show_stats
 from fleet.cli.status import rows
 from fleet.cli.usage import command as usage
+from fleet.cli.usage import show as show_usage
 from fleet.control.supervision import supervision
 from fleet.control.usage import is_verified, receipts, records, spent
 from fleet.schemas import Finding, Receipt, Usage, Verdict
@@ -183,3 +185,30 @@ def test_prices_are_listed_with_a_persons_own_first(home):
     assert shown[1].split() == ["my-*", "2", "4", "2", "2", "(yours)"]
     assert "a starting point" in shown[-1]
     assert json.loads(CliRunner().invoke(usage, ["--prices", "--json"]).output)["sonnet*"]
+
+
+@pytest.mark.parametrize("columns", [40, 60, 80, 100, 10_000])
+@pytest.mark.parametrize("by", ["coder", "project", "day"])
+def test_the_tables_fit_the_terminal(columns, by, capsys):
+    """No line is broken by its edge, and what matters most stays: tokens and cost."""
+    found = [receipt(), receipt("b", project="/srv/a/very/long/way/to/another/project/of/ours")]
+    show_usage(spent(found, by), by, columns)
+    lines = capsys.readouterr().out.splitlines()
+    table = lines[: 1 + len(spent(found, by))]
+    assert max(map(len, table)) <= columns
+    assert all(word in table[0] for word in ("tokens", "cost"))
+    assert ("█" in table[1]) == (columns > 100 or (columns >= 80 and by != "project"))
+    show_stats(records(found), columns)
+    told = capsys.readouterr().out
+    assert max(map(len, told.splitlines())) <= columns
+    assert "$/verified" in told
+
+
+def test_tokens_that_nobody_told_are_not_nought(home):
+    """A CLI may tell none: that is a question mark, in tables and in sums."""
+    _, add = home
+    add(receipt(usage=Usage()))
+    told = CliRunner().invoke(usage).output
+    assert told.splitlines()[1].split()[2:6] == ["?"] * 4
+    assert "an unknown number of tokens in 1 run, $0.50" in told
+    assert CliRunner().invoke(stats).output.splitlines()[1].endswith(" ?")

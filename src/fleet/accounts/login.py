@@ -5,6 +5,7 @@ A secret goes from where it is kept to its agent, never to the disk.
 
 import os
 import stat
+import sys
 from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -21,6 +22,9 @@ _LARGEST = 64 << 10
 KEYRING = "keyring"
 #: A CLI fetches new tokens when the old ones end so soon.
 _SOON = timedelta(minutes=5)
+
+
+NO_LOGIN = "it is not logged in"
 
 
 class AccountTrouble(FleetError):
@@ -112,6 +116,7 @@ def _check_directory(directory: Path, coder: type[Coder]) -> None:
     except OSError as error:
         raise AccountTrouble(
             f"its directory {directory} cannot be used: {error.strerror}"
+            + (f" (mkdir -m 700 {directory})" if isinstance(error, FileNotFoundError) else "")
         ) from None
     if not stat.S_ISDIR(about.st_mode):
         raise AccountTrouble(f"{directory} is no directory")
@@ -131,6 +136,19 @@ def in_keyring(account: Account) -> str:
     """The place of its secret in the system's keyring; empty if it is elsewhere."""
     kind, _, place = account.secret.partition(":")
     return place if kind == KEYRING else ""
+
+
+def no_login(account: Account, coder: type[Coder]) -> str:
+    """That nobody has logged in there yet, as far as files tell; empty if that is not known.
+
+    A Mac keeps logins elsewhere, and settings of its own may name a helper, a key or a keyring.
+    """
+    if account.secret or not account.directory or not coder.login_file or sys.platform == "darwin":
+        return ""
+    names = (coder.login_file, coder.settings_file)
+    if any(Path(account.directory, name).exists() for name in names):
+        return ""
+    return f"{NO_LOGIN}: fleet account login {account.name}"
 
 
 def secret(account: Account, parent: Mapping[str, str], told: Answer | None = None) -> str:

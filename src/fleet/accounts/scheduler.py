@@ -171,7 +171,8 @@ def closed(
     if not pace.unproven and (raised := bound(pace, now)) is not None:
         most = min(most, raised)
     if standing.running >= most and not (pace.unproven and standing.running == 0):
-        text = f"{name} has {standing.running} agents at work"
+        agents = "1 agent" if standing.running == 1 else f"{standing.running} agents"
+        text = f"{name} has {agents} at work"
         return Shut(account=name, until=now + pause, why=text, busy=True)
     return None
 

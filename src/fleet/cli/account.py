@@ -1,7 +1,8 @@
 """`fleet account`: add, log in, check, pause, resume and remove accounts."""
 
-import os
 import shutil
+import signal
+import subprocess
 from pathlib import Path
 
 import click
@@ -59,8 +60,11 @@ def list_(as_json: bool) -> None:
 
 @command.command("login")
 @click.argument("name")
-def login(name: str) -> None:
-    """Log in with the coder's own program, into this account's directory."""
+def login(name: str) -> int:
+    """Log in with the coder's own program, into this account's directory.
+
+    Once that went well the account gets work again, whatever was held against its login before.
+    """
     fleet = control.opened()
     account = fleet.account(name)
     kind = coders.find(account.coder, fleet.home.path)
@@ -74,7 +78,16 @@ def login(name: str) -> None:
         raise BadInput(f"{kind.program or account.coder} is not on PATH", hint="Install it first.")
     env = accounts.environment(account, fleet.home.path)
     Path(account.directory).mkdir(mode=0o700, parents=True, exist_ok=True)
-    os.execve(program, [program, *kind.login_args], env)  # noqa: S606 - it is theirs to talk to
+    # Ctrl-C is for the program; what is caught here is not passed on to it as ignored.
+    before = signal.signal(signal.SIGINT, _let_pass)
+    try:
+        done = subprocess.run([program, *kind.login_args], env=env, check=False)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if done.returncode == 0:
+        accounts.opened(fleet, name)
+        click.echo(f"To see whether it works: fleet account check {name}")
+    return done.returncode if done.returncode >= 0 else 128 - done.returncode
 
 
 @command.command("check")
@@ -117,14 +130,23 @@ def resume(name: str) -> None:
     if woken is None:
         click.echo(f"{name} was open already.")
     else:
-        click.echo(f"{name} gets work again; {len(woken)} tasks waited for it.")
+        some = {0: "no task", 1: "1 task"}.get(len(woken), f"{len(woken)} tasks")
+        click.echo(f"{name} gets work again; {some} waited for it.")
 
 
 @command.command("remove")
 @click.argument("name")
 def remove(name: str) -> None:
     """Forget an account. Its directory, with its login, stays where it is."""
-    account = accounts.remove(control.opened(), name)
+    fleet = control.opened()
+    account = accounts.remove(fleet, name)
     click.echo(f"{name} is forgotten.")
+    if tasks := accounts.on_account(fleet, name):
+        click.echo(f"What runs on it goes on: {', '.join(tasks)}")
     if account.directory:
-        click.echo(f"Its login is still in {account.directory}")
+        what = "state" if account.secret else "login"
+        click.echo(f"Its {what} is still in {account.directory}")
+
+
+def _let_pass(number: int, frame: object) -> None:
+    del number, frame

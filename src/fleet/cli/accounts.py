@@ -42,7 +42,9 @@ def lines(each: AccountNow, now: datetime) -> Iterator[str]:
     """What is said of one account: a line for itself, and one a window."""
     account = each.account
     login = "your own login" if each.own else f"weight {account.weight}"
-    reserve = f", stops at {account.stop_at} %" if account.stop_at < 100 else ""
+    reserve = f", at most {account.max_concurrent}" if account.max_concurrent < 1000 else ""
+    reserve += f", stops at {account.stop_at} %" if account.stop_at < 100 else ""
+    reserve += f", {account.day_budget} a day" if account.day_budget else ""
     mark, colour = ("!", "yellow") if each.shut else ("✓", "green")
     name = click.style(one_line(account.name), bold=True)
     yield f"{click.style(mark, fg=colour)} {name} ({one_line(account.coder)}, {login}{reserve})"

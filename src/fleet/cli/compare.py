@@ -1,7 +1,6 @@
 """`fleet compare`: the same task by several coders, and one of the entries to keep."""
 
 import os
-import shutil
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -13,7 +12,7 @@ from fleet.cli.compare_diff import show_diff
 from fleet.cli.compare_shapes import comparison_json
 from fleet.cli.compare_table import summary, table, word
 from fleet.cli.task_ids import task_id
-from fleet.cli.text import first_line, one_line
+from fleet.cli.text import first_line, one_line, terminal_width
 from fleet.control import Control
 from fleet.control.compared import results, summaries
 from fleet.control.comparing import begin, comparison_of, complete, uncommitted, wanted_from
@@ -243,7 +242,7 @@ def _show(fleet: Control, comparison: Comparison, *, as_json: bool) -> None:
     if as_json:
         click.echo(comparison_json(comparison, found))
         return
-    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 10_000
+    width = terminal_width()
     for line in table(found, width):
         click.echo(line)
     if comparison.turns > 1:
@@ -286,11 +285,15 @@ def _tell_end(fleet: Control, ended: Ended, *, as_json: bool) -> None:
         )
     elif comparison.state == "discarded":
         task = fleet.get(comparison.task_id)
-        click.echo(f"Discarded. {task.id} is {task.status} again.")
+        blocked = f"blocked. To have it worked on: fleet retry {task.id}"
+        is_now = blocked if task.status == "blocked" else f"{task.status} again."
+        click.echo(f"Discarded. {task.id} is {is_now}")
     away = [each for each in ended.put_away if not each.stays and each.ref]
     if away and not as_json:
         ids = ", ".join(each.task_id for each in away)
-        click.echo(f"Put away: {ids}. Receipts stay; for a week so does {away[-1].ref}")
+        refs = away[0].ref if len(away) == 1 else f"refs/fleet/{comparison.task_id}.*/branch"
+        stays = "so does" if len(away) == 1 else "so do"
+        click.echo(f"Put away: {ids}. Receipts stay; for a week {stays} {refs}")
     for each in ended.put_away:
         if each.stays:
             click.echo(

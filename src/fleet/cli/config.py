@@ -94,6 +94,7 @@ def _set_for_project(fleet: Control, directory: str, assignments: tuple[str, ...
             changes[name] = [*before, *value]
         else:
             changes[name] = value
+    fleet.check({name: value for name, value in changes.items() if isinstance(value, int | str)})
     path = fleet.home.config
     write_settings(fleet, config.with_project(config.read_text(path), directory, changes, path))
     for name, value in changes.items():

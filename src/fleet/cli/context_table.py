@@ -20,7 +20,8 @@ _TITLES = {
 
 def show(survey: Survey, home: str) -> None:
     """Print one CLI's survey; `home` is the user's, for shorter paths."""
-    click.secho(f"{survey.coder} in {_short(survey.cwd, home)}", bold=True)
+    on = f" on {one_line(survey.account)}" if survey.account else ""
+    click.secho(f"{survey.coder}{on} in {_short(survey.cwd, home)}", bold=True)
     for kind, title in _TITLES.items():
         loads = [load for load in survey.loads if load.kind == kind]
         if loads:

@@ -5,6 +5,7 @@ from fleet.cli.quick import Quick
 from fleet.cli.text import one_line
 from fleet.errors import BadInput, InvalidTask
 from fleet.flags import Flag, Parsed
+from fleet.schemas import Task
 
 LIMIT = 50
 
@@ -27,13 +28,27 @@ def ready(line: Parsed) -> int:
             where = fleet.place(task).cwd
         except InvalidTask as error:
             where = error.message
-        print(f"{task.id}  {one_line(task.title)}  [{one_line(where)}]")
+        print(f"{task.id}  {one_line(task.title)}  [{one_line(where)}]{_until(task)}")
     return 0
+
+
+def _until(task: Task) -> str:
+    """Nothing keeps it from being worked on, but fleet has put it off."""
+    if task.not_before is None:
+        return ""
+    from datetime import datetime
+
+    from fleet.cli.text import moment
+
+    now = datetime.now().astimezone()
+    when = moment(task.not_before, now)
+    return f"  waits until {when}: fleet show {task.id}" if task.not_before > now else ""
 
 
 QUICK = Quick(
     name="ready",
-    about="List tasks that could be worked on now: id, title and directory, best first.",
+    about="List tasks that could be worked on now: id, title and directory, best first."
+    " One that waits for an account, a budget or its next attempt says until when.",
     flags=(
         Flag("limit", "number", "n", help=f"How many at most (default {LIMIT})."),
         Flag("json", "switch", help="A JSON array, with the directory, coder and model of each."),

@@ -85,7 +85,8 @@ def _ending(check: Check) -> str:
 
 
 def _with(receipt: Receipt) -> str:
-    words = [receipt.coder, receipt.version, receipt.model]
+    own = receipt.account in ("", receipt.coder)
+    words = [receipt.coder, receipt.version, receipt.model, "" if own else f"on {receipt.account}"]
     return " ".join(one_line(word) for word in words if word)
 
 
@@ -93,7 +94,7 @@ def _took(receipt: Receipt) -> str:
     parts = [
         duration(receipt.seconds),
         f"{receipt.turns} turns",
-        f"{count(receipt.usage.total)} tokens",
+        f"{count(receipt.usage.total)} tokens" if receipt.usage.total else "unknown tokens",
         _cost(receipt),
         f"{receipt.cpu_seconds:.1f} s of CPU",
         f"{shown_size(receipt.memory_bytes)} at most in one process",

@@ -24,7 +24,7 @@ def show(line: Parsed) -> int:
     fleet = control.opened()
     task = fleet.get(task_id)
     place, last = _place(fleet, task), _last_run(fleet, task)
-    rows = [*_head(task), *place, *_budgets(fleet, task), *last, *_tail(task)]
+    rows = [*_head(task), *place, *_budgets(fleet, task), *last, *_tail(task), *_waits(fleet, task)]
     for name, value in [*rows, *_told(fleet, task)]:
         print(f"{name + ':' if name else '':<13}{value}")
     for name, text in (("notes", task.notes), ("description", task.description)):
@@ -142,11 +142,25 @@ def _tail(task: Task) -> list[tuple[str, str]]:
     rows: list[tuple[str, str]] = []
     if task.labels:
         rows.append(("labels", ", ".join(task.labels)))
-    if task.not_before:
-        rows.append(("not before", f"{task.not_before:%Y-%m-%d %H:%M:%S} UTC"))
     if task.close_reason:
         rows.append(("closed", one_line(task.close_reason)))
     return rows
+
+
+def _waits(fleet: Control, task: Task) -> list[tuple[str, str]]:
+    """Until when it is put off, and for what."""
+    if task.not_before is None:
+        return []
+    from datetime import datetime
+
+    from fleet.cli.text import duration, moment
+    from fleet.control.waiting import waits_for
+
+    now = datetime.now().astimezone()
+    left = (task.not_before - now).total_seconds()
+    when = moment(task.not_before, now) + (f" (in {duration(left)})" if left > 0 else "")
+    why = waits_for(fleet, task, now)
+    return [("not before", f"{when}: {one_line(why)}" if why else when)]
 
 
 QUICK = Quick(

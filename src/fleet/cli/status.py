@@ -45,6 +45,7 @@ def rows(seen: Supervision, now: datetime) -> list[tuple[str, str]]:
         ("cooling", f"{coder} until {moment(until, now)} (in {_in(until, now)})")
         for coder, until in sorted(seen.cooling.items())
     ]
+    rows += [("account", _shut(name, why)) for name, why in sorted(seen.shut.items())]
     rows += [("held", _held(held, now)) for held in seen.held]
     rows += [("budget", _budget(each)) for each in seen.budgets]
     rows.append(("queue", seen.queue_problem or f"{seen.queue}, {_tasks(seen)}"))
@@ -62,6 +63,10 @@ def _supervisor(seen: Supervision, now: datetime) -> str:
 
 def _in(until: datetime, now: datetime) -> str:
     return duration((until - now).total_seconds())
+
+
+def _shut(name: str, why: str) -> str:
+    return why if why.startswith(f"{name} ") else f"{name} gets no work: {why}"
 
 
 def _held(held: Held, now: datetime) -> str:

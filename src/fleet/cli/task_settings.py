@@ -14,7 +14,6 @@ from fleet.control import Control
 from fleet.errors import BadInput
 from fleet.flags import Flag
 from fleet.schemas import Budget, Limits, LimitWishes, Settings
-from fleet.schemas.account import read_chain
 from fleet.schemas.budget import read_budget
 from fleet.schemas.policy import CONTEXTS, ISOLATIONS, check_expectation, check_need, check_place
 from fleet.schemas.units import dollars, seconds, size
@@ -164,11 +163,8 @@ def _account(fleet: Control, last: Mapping[str, str], coder: str | None) -> str 
 
 def _fallback(fleet: Control, last: Mapping[str, str]) -> str | None:
     chain = last.get("fallback")
-    for step in read_chain(chain) if chain is not None else ():
-        if step.kind == "account":
-            fleet.account(step.name)
-        elif step.kind == "coder":
-            fleet.check_coder(step.name)
+    if chain is not None:
+        fleet.check_chain(chain)
     return chain
 
 

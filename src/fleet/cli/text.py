@@ -2,7 +2,12 @@
 and when, in few characters.
 """
 
+import shutil
+import sys
 from datetime import datetime
+
+#: As wide as anything: a pipe has no edge.
+ENDLESS = 10_000
 
 
 def one_line(text: str) -> str:
@@ -52,3 +57,8 @@ def count(number: int) -> str:
     if number < 999_500:
         return f"{number / 1000:.1f}k" if number < 99_950 else f"{number / 1000:.0f}k"
     return f"{number / 1_000_000:.1f}M"
+
+
+def terminal_width() -> int:
+    """How many characters a line may have."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else ENDLESS

@@ -2,13 +2,14 @@
 
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
+from typing import NamedTuple
 
 import click
 import msgspec
 
 from fleet import control
 from fleet.cli.shapes import pretty
-from fleet.cli.text import count, one_line
+from fleet.cli.text import count, one_line, terminal_width
 from fleet.control import Control
 from fleet.control.budgets import purses
 from fleet.control.usage import BYS, By, Spent, receipts, spent, total_of
@@ -17,7 +18,8 @@ from fleet.schemas.budget import shown_runs, shown_usd
 from fleet.schemas.units import seconds
 from fleet.supervisor.budgets import Purse
 
-_BAR = 20
+#: How long a bar is, and from what length on it says something.
+_BAR, _LEAST_BAR = 20, 5
 NOTHING = "No run has ended yet."
 
 
@@ -46,7 +48,7 @@ def command(by: By, since: str | None, prices: bool, as_json: bool) -> None:
         click.echo(pretty(_shape(found, by, days)))
         return
     if found:
-        show(found, by)
+        show(found, by, terminal_width())
     else:
         click.echo(NOTHING if since is None else "No run has ended in that time.")
     if days:
@@ -72,14 +74,41 @@ def moment(word: str | None) -> datetime | None:
         ) from None
 
 
-def show(found: list[Spent], by: By) -> None:
+class _Form(NamedTuple):
+    """What a table shows in the room that it has."""
+
+    name: int
+    bar: int
+    #: Whether tokens are told apart by their kind.
+    kinds: bool
+
+
+def show(found: list[Spent], by: By, columns: int) -> None:
+    """Print the table into so many columns: first the bars give way, then the kinds of tokens,
+    then the ends of names.
+    """
     most = max(row.usage.total for row in found) or 1
-    width = max(len(by), *(len(one_line(row.name)) for row in found))
-    head = f"{'fresh':>7} {'cached':>7} {'output':>7} {'cost':>10} {'lost':>5}"
-    click.secho(f"{by:<{width}}  {'tokens':<{_BAR + 7}} {head}  runs", bold=True)
+    form = _form(max(len(by), *(len(one_line(row.name)) for row in found)), columns)
+    kinds = f" {'fresh':>7} {'cached':>7} {'output':>7}" if form.kinds else ""
+    tokens = f"{'tokens':<{form.bar + 7}}" if form.bar else f"{'tokens':>6}"
+    head = f"{by:<{form.name}}  {tokens}{kinds} {'cost':>10} {'lost':>5}  runs"
+    click.secho(head, bold=True)
     for row in found:
-        click.echo(f"{one_line(row.name):<{width}}  {_line(row, most)}  {row.runs}")
+        name = one_line(row.name)
+        short = name if len(name) <= form.name else f"…{name[len(name) - form.name + 1 :]}"
+        click.echo(f"{short:<{form.name}}  {_line(row, most, form)}  {row.runs}")
     click.secho(_summary(total_of(found)), dim=True)
+
+
+def _form(name: int, columns: int) -> _Form:
+    #: Name, tokens, cost, share and runs, with what stands between them; and the kinds of tokens.
+    bare, kinds = name + 2 + 6 + 11 + 6 + 6, 24
+    bar = min(_BAR, columns - bare - kinds - 1)
+    if bar >= _LEAST_BAR:
+        return _Form(name, bar, kinds=True)
+    with_kinds = columns >= bare + kinds
+    least = max(8, name - max(0, bare - columns))
+    return _Form(name if with_kinds else least, 0, kinds=with_kinds)
 
 
 def show_budgets(days: Sequence[Purse]) -> None:
@@ -100,31 +129,39 @@ def _name(purse: Purse) -> str:
     return one_line(f"{kind}{purse.name}")
 
 
-def _line(row: Spent, most: int) -> str:
+def _line(row: Spent, most: int, form: _Form) -> str:
     used = row.usage
     fresh, lost = used.input + used.cache_write, _share(row.wasted_tokens, used.total)
-    return (
-        f"{_bar(used.total / most)} {count(used.total):>6} {count(fresh):>7}"
-        f" {count(used.cache_read):>7} {count(used.output):>7} {_cost(row):>10} {lost:>5}"
-    )
+    # No run goes without a token: a CLI told none.
+    told = [count(n) if used.total else "?" for n in (fresh, used.cache_read, used.output)]
+    kinds = "".join(f" {word:>7}" for word in told) if form.kinds else ""
+    bar = f"{_bar(used.total / most, form.bar)} " if form.bar else ""
+    return f"{bar}{_tokens(used.total):>6}{kinds} {_cost(row):>10} {lost:>5}"
 
 
-def _bar(share: float) -> str:
-    filled = round(_BAR * share)
-    return "█" * filled + "░" * (_BAR - filled)
+def _tokens(total: int) -> str:
+    return count(total) if total else "?"
+
+
+def _bar(share: float, length: int = _BAR) -> str:
+    filled = round(length * share)
+    return "█" * filled + "░" * (length - filled)
 
 
 def _summary(total: Spent) -> str:
     used = total.usage
     read = used.input + used.cache_write + used.cache_read
-    parts = [f"{count(used.total)} tokens in {shown_runs(total.runs)}, {_cost(total)}"]
+    tokens = f"{count(used.total)} tokens" if used.total else "an unknown number of tokens"
+    cost = "at an unknown cost" if total.unpriced == total.runs else _cost(total)
+    parts = [f"{tokens} in {shown_runs(total.runs)}, {cost}"]
     if read:
         parts.append(f"{_share(used.cache_read, read)} of the input was cached")
     if total.wasted_runs:
         money = f", {_mark(total)}{shown_usd(total.wasted_usd, exact=True)}"
         told = money if total.wasted_usd else ""
         lost = f"{shown_runs(total.wasted_runs)} that closed nothing"
-        parts.append(f"{count(total.wasted_tokens)} tokens{told} went into {lost}")
+        tokens = f"{_tokens(total.wasted_tokens)} tokens"
+        parts.append(f"{tokens}{told} went into {lost}")
     if total.unpriced and total.unpriced < total.runs:
         parts.append(f"+?: the cost of {shown_runs(total.unpriced)} is not known")
     return "\n".join(parts)

@@ -81,6 +81,8 @@ class Coder(ABC):
     secret_variable: ClassVar[str] = ""
     #: The file of a login, below the state's directory.
     login_file: ClassVar[str] = ""
+    #: The file of a user's settings there, which may tell of another way to log in.
+    settings_file: ClassVar[str] = ""
     #: How a person logs in, and how the CLI is asked, at no cost, whether somebody has.
     login_args: ClassVar[tuple[str, ...]] = ()
     status_args: ClassVar[tuple[str, ...]] = ()

@@ -44,6 +44,7 @@ class ClaudeCoder(Coder):
     state_folder: ClassVar[str] = ".claude"
     secret_variable: ClassVar[str] = "CLAUDE_CODE_OAUTH_TOKEN"  # noqa: S105 - a name
     login_file: ClassVar[str] = ".credentials.json"
+    settings_file: ClassVar[str] = "settings.json"
     login_args: ClassVar[tuple[str, ...]] = ("auth", "login")
     status_args: ClassVar[tuple[str, ...]] = ("auth", "status", "--text")
     passes = ("ANTHROPIC_BASE_URL", "ANTHROPIC_CUSTOM_HEADERS")

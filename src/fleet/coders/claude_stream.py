@@ -285,13 +285,14 @@ def _result(line: Record) -> Event:
     models = record(line, "modelUsage")
     windows = [count(models, name, "contextWindow") for name in models]
     words = text(line, "result") or "; ".join(lines.texts(line, "errors"))
+    tokens = _run_usage(models) if models else _usage(record(line, "usage"))
     return Event(
         kind="session_ended",
         raw=line,
         usage=record(line, "usage") or None,
         text=lines.capped(words),
         session_id=text(line, "session_id") or None,
-        tokens=_run_usage(models) if models else _usage(record(line, "usage")),
+        tokens=tokens if tokens.total else None,  # noughts say that nobody counted
         tokens_of="run",
         context_window=max(windows, default=0) or None,
         cost_usd=lines.money(line, "total_cost_usd"),

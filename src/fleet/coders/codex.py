@@ -35,6 +35,7 @@ class CodexCoder(Coder):
     state_folder: ClassVar[str] = ".codex"
     secret_variable: ClassVar[str] = "CODEX_API_KEY"  # noqa: S105 - a name
     login_file: ClassVar[str] = "auth.json"
+    settings_file: ClassVar[str] = "config.toml"
     login_args: ClassVar[tuple[str, ...]] = ("login",)
     status_args: ClassVar[tuple[str, ...]] = ("login", "status")
     passes = ("OPENAI_BASE_URL",)

@@ -14,6 +14,7 @@ from fleet.errors import BadInput, InvalidTask, NotFound
 from fleet.queue import PREFIX, check_address, open_queue
 from fleet.queue.base import Filter, Queue
 from fleet.schemas import Account, Settings, Task, check_id
+from fleet.schemas.account import read_chain
 from fleet.taskdir import Home, task_json
 from fleet.taskdir.place import Place, place_of, recorded_settings
 
@@ -98,6 +99,16 @@ class Control:
             self.check_coder(str(changes["coder"]))
         if "queue" in changes:
             check_address(str(changes["queue"]))
+        if "fallback" in changes:
+            self.check_chain(str(changes["fallback"]))
+
+    def check_chain(self, chain: str) -> None:
+        """Refuse a chain with a step that leads nowhere: each task would be blocked for it."""
+        for step in read_chain(chain):
+            if step.kind == "account" and step.name not in coder_names(self.home.path):
+                self.account(step.name)
+            elif step.kind == "coder":
+                self.check_coder(step.name)
 
     def close(self) -> None:
         if self._queue is not None:

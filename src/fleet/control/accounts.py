@@ -23,11 +23,14 @@ from fleet.control.settings import change_settings
 from fleet.control.steering import wake
 from fleet.errors import BadInput
 from fleet.schemas import Account, Task, Window
+from fleet.schemas.account import read_chain
+from fleet.supervisor.breaker import Breaker, Whom
 from fleet.supervisor.sole import supervisor_of
 from fleet.supervisor.state import read_snapshot
 
 #: Of all that a CLI prints, what is about the login.
 _ABOUT_LOGIN = re.compile(r"logged in|login method|api key|token", re.IGNORECASE)
+_OUT = re.compile(r"not logged in", re.IGNORECASE)
 #: Where an account's state is, if nobody says otherwise.
 FOLDER = "accounts"
 
@@ -53,8 +56,7 @@ class AccountNow(Struct, frozen=True, kw_only=True):
 def accounts_now(fleet: Control, now: datetime) -> list[AccountNow]:
     """Every account, declared ones first, then the logins that have been used."""
     gauges = Ledger(fleet.home.path).gauges
-    snapshot = read_snapshot(fleet.home) if supervisor_of(fleet.home) else None
-    tasks = snapshot.on_account if snapshot else {}
+    tasks = read_snapshot(fleet.home).on_account if supervisor_of(fleet.home) else {}
     declared = fleet.config.accounts
     theirs = {account.coder for account in declared.values()}
     used = [*gauges, *tasks, fleet.config.coder]
@@ -71,25 +73,30 @@ def accounts_now(fleet: Control, now: datetime) -> list[AccountNow]:
 def _now(account: Account, ledger: Ledger, tasks: tuple[str, ...], now: datetime) -> AccountNow:
     gauge = ledger.gauge(account.name)
     shut = rest(account, gauge, now)
-    trouble = "" if account.is_own else _trouble(account, ledger.home)
+    wrong = "" if account.is_own else trouble(account, ledger.home)
     return AccountNow(
         account=account,
         own=account.is_own,
         windows=tuple(each for each in gauge.windows.values() if open_window(each, now)),
-        shut=trouble or (shut.why if shut else ""),
-        until=shut.until if shut and not shut.person and not trouble else None,
+        shut=wrong or (shut.why if shut else ""),
+        until=shut.until if shut and not shut.person and not wrong else None,
         pace=bound(gauge.pace, now),
         unproven=gauge.pace.unproven,
         tasks=tasks,
     )
 
 
-def _trouble(account: Account, home: Path) -> str:
+def trouble(account: Account, home: Path, *, asking: bool = False) -> str:
+    """Why an account cannot be used, as far as files tell; empty if it can.
+
+    `asking`: its CLI will be asked about the login, and knows better.
+    """
     try:
         kind = coders.find(account.coder, home)
     except BadInput as error:
         return error.message
-    return login.trouble(account, kind, os.environ)
+    found = login.trouble(account, kind, os.environ)
+    return found or ("" if asking else login.no_login(account, kind))
 
 
 def add(fleet: Control, name: str, settings: Mapping[str, str | int | None]) -> Account:
@@ -143,12 +150,24 @@ def resume(fleet: Control, name: str) -> list[Task] | None:
     known = name in ledger.gauges
     # The user's own login is an account too, and may have met a limit.
     account = seats.own_login(name, fleet.config) if _is_own(fleet, name) else fleet.account(name)
-    if account.enabled and not known:
+    # What its login was refused for is held against it beside its limits.
+    whom = Whom(coder=account.coder, account=name)
+    held = Breaker(fleet.home.path).reset_login(whom)
+    if account.enabled and not known and not held:
         return None
     ledger.forget(name)
     if not account.enabled:
         _change(fleet, name, {"enabled": True})
     return wake(fleet, account.coder)
+
+
+def opened(fleet: Control, name: str) -> None:
+    """Somebody has logged in anew: what was held against the login before is forgotten."""
+    account = fleet.account(name)
+    if Breaker(fleet.home.path).reset_login(Whom(coder=account.coder, account=name)):
+        Ledger(fleet.home.path).forget(name)
+    if account.enabled:
+        wake(fleet, account.coder)
 
 
 def _is_own(fleet: Control, name: str) -> bool:
@@ -165,9 +184,28 @@ def _change(
 def remove(fleet: Control, name: str) -> Account:
     """Forget an account. Its directory, with its login, stays."""
     account = fleet.account(name)
+    for where, chain in _chains(fleet.config).items():
+        if any(step.kind == "account" and step.name == name for step in read_chain(chain)):
+            raise BadInput(
+                f"fallback{where} leads to {name}: {chain}",
+                hint="Take it out first: fleet config set fallback=…"
+                + (" --project DIR" if where else ""),
+            )
     _change(fleet, name, None)
     Ledger(fleet.home.path).forget(name)
     return account
+
+
+def _chains(settings: config.Config) -> dict[str, str]:
+    """Each chain of runtime.toml, by the words for where it stands."""
+    own = {path: each.settings.get("fallback") for path, each in settings.projects.items()}
+    projects = {f" of {path}": str(chain) for path, chain in own.items() if chain is not None}
+    return {"": settings.fallback, **projects}
+
+
+def on_account(fleet: Control, name: str) -> tuple[str, ...]:
+    """The tasks that a supervisor runs on an account now."""
+    return read_snapshot(fleet.home).on_account.get(name, ()) if supervisor_of(fleet.home) else ()
 
 
 class Checked(Struct, frozen=True, kw_only=True):
@@ -187,13 +225,13 @@ def check(fleet: Control, names: tuple[str, ...]) -> list[Checked]:
         seats.own_login(fleet.config.coder, fleet.config)
     ]
     chosen = [fleet.account(name) for name in names] if names else everyone
-    found = {account.name: _trouble(account, fleet.home.path) for account in chosen}
+    found = {each.name: trouble(each, fleet.home.path, asking=True) for each in chosen}
     asks: dict[str, tuple[list[str], Mapping[str, str]]] = {}
     for account in chosen:
-        kind = coders.find(account.coder, fleet.home.path)
-        program = shutil.which(kind.program or account.coder)
         if found[account.name]:
             continue
+        kind = coders.find(account.coder, fleet.home.path)
+        program = shutil.which(kind.program or account.coder)
         if program is None:
             found[account.name] = f"{kind.program or account.coder} is not on PATH"
         elif kind.status_args:
@@ -213,7 +251,9 @@ def _checked(account: Account, problem: str, answer: Answer | None) -> Checked:
     if not problem and answer is not None and answer.problem and not account.secret:
         problem, said = said or answer.problem, ""
         if not account.is_own:
-            problem += f" Log in: fleet account login {account.name}"
+            # The CLI's own advice is about the user's login.
+            problem = login.NO_LOGIN if _OUT.search(problem) else problem.rstrip(".")
+            problem += f". Log in: fleet account login {account.name}"
     elif account.secret and not problem:
         said = f"its secret is there ({account.secret.partition(':')[0]})"
     return Checked(name=account.name, coder=account.coder, problem=problem, said=said)

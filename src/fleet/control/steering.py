@@ -5,16 +5,17 @@ from collections.abc import Mapping
 
 from msgspec import structs
 
+from fleet.accounts.ledger import Ledger
 from fleet.accounts.seats import stages_of
 from fleet.control import Control
 from fleet.errors import FleetError, InvalidTask, Refused
 from fleet.queue.base import Filter
 from fleet.queue.bd.actor import actor
 from fleet.queue.reopening import reopen
-from fleet.schemas import Budget, Released, Task
+from fleet.schemas import Budget, Task
 from fleet.supervisor import budgets, process
 from fleet.supervisor.breaker import Breaker
-from fleet.supervisor.history import forgive, history, spent_before
+from fleet.supervisor.history import forgive, spent_before, was_put_off
 from fleet.supervisor.process import Running
 from fleet.taskdir import compare_json, task_json
 from fleet.taskdir.place import settings_of
@@ -58,8 +59,12 @@ def _check_budget(fleet: Control, task: Task, budget: Budget | None) -> None:
 def give_work(fleet: Control, coder: str, *, env: Mapping[str, str] = os.environ) -> list[Task]:
     """Close a coder's breaker by hand; the tasks that had to wait for it and do no more."""
     fleet.check_coder(coder.partition("/")[0].partition("@")[0])
-    if not Breaker(fleet.home.path).reset(coder):
+    breaker = Breaker(fleet.home.path)
+    refused = [held.account for held in breaker.held() if coder in (held.coder, held.name)]
+    if not breaker.reset(coder):
         raise Refused(f"{coder} is not held: it gets work", hint="See who is: fleet status")
+    for account in filter(None, refused):
+        Ledger(fleet.home.path).forget(account)  # it rests for the same refusal
     return wake(fleet, coder.partition("/")[0].partition("@")[0], env=env)
 
 
@@ -78,9 +83,7 @@ def _waits_for(fleet: Control, task: Task, coder: str) -> bool:
         return False
     if coder not in {seat.coder for stage in stages for seat in stage}:
         return False
-    last = history(fleet.home.task(task.id)).last
-    own = last.settlement.not_before if last and isinstance(last.settlement, Released) else None
-    return last is None or not last.counts or own != task.not_before
+    return was_put_off(fleet.home.task(task.id), task.not_before)
 
 
 def check_reopenable(fleet: Control, task: Task) -> None:

@@ -10,6 +10,7 @@ from msgspec import Struct, field
 from fleet.accounts.ledger import Ledger
 from fleet.accounts.overview import resting
 from fleet.control import Control
+from fleet.control.accounts import accounts_now
 from fleet.control.budgets import purses
 from fleet.control.tasks import in_progress
 from fleet.errors import FleetError
@@ -48,6 +49,8 @@ class Supervision(Struct, frozen=True, kw_only=True):
     paused_since: datetime | None = None
     #: Coders that wait for a limit, and until when.
     cooling: Mapping[str, datetime] = field(default_factory=dict[str, datetime])
+    #: Accounts that get no work until somebody does something about it, and why.
+    shut: Mapping[str, str] = field(default_factory=dict[str, str])
     #: Coders that fail again and again and get no work.
     held: tuple[Held, ...] = ()
     #: The budgets of the day, and how they stand.
@@ -77,6 +80,11 @@ def supervision(fleet: Control, now: datetime) -> Supervision:
         paused=since is not None,
         paused_since=since,
         cooling=resting(Ledger(fleet.home.path).gauges, fleet.config, now),
+        shut={
+            each.account.name: each.shut
+            for each in accounts_now(fleet, now)
+            if each.shut and each.until is None
+        },
         held=tuple(Breaker(fleet.home.path).held()),
         budgets=tuple(purses(fleet, now)),
         queue_problem=problem or (snapshot.queue_problem if holder else ""),

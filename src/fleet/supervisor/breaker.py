@@ -119,6 +119,13 @@ class Held(Struct, frozen=True, kw_only=True):
         return self.name.partition("/")[0].partition("@")[0]
 
     @property
+    def account(self) -> str:
+        """The account whose login was refused; empty if it is not held for that."""
+        if self.fault != "account":
+            return ""
+        return self.name.partition("@")[2] or self.name
+
+    @property
     def text(self) -> str:
         return f"{_WORDS[self.fault]}: {self.why}"
 
@@ -278,6 +285,12 @@ class Breaker:
     def reset(self, coder: str) -> bool:
         """Give a coder work again, with all its models. False: it was not held."""
         held = [held for held in self.held() if coder in (held.coder, held.name)]
+        self._put({each.name: Circuit() for each in held})
+        return bool(held)
+
+    def reset_login(self, whom: Whom) -> bool:
+        """Give an account work again whose login was refused. False: it was not."""
+        held = [held for held in self.held() if held.name == whom.login and held.fault == "account"]
         self._put({each.name: Circuit() for each in held})
         return bool(held)
 

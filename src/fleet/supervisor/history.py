@@ -131,6 +131,15 @@ def history(task_dir: Path, before: int | None = None) -> History:
     return History()
 
 
+def was_put_off(task_dir: Path, not_before: datetime | None) -> bool:
+    """A task waits for something beyond it, and not since an attempt of its own failed."""
+    if not_before is None:
+        return False
+    last = history(task_dir).last
+    own = last.settlement.not_before if last and isinstance(last.settlement, Released) else None
+    return last is None or not last.counts or own != not_before
+
+
 def spent_before(task_dir: Path, before: int | None = None) -> Spend:
     """What all runs of a task used together, or those before a given one. Nobody forgives that."""
     total = Spend()

@@ -112,6 +112,8 @@ class Supervisor:
         self.work.follow()
         self.work.look_again()
         if not self.restart:  # what is claimed is ours, and so the next supervisor's
+            if self.work.has_claims:  # settings made before a task was are its settings
+                self.reload()
             self.work.start_some()
         if time.monotonic() >= self._next_tick:
             self._next_tick = time.monotonic() + TICK
@@ -148,7 +150,10 @@ class Supervisor:
         self.desk.leased(each)
 
     def _wake(self) -> None:
-        wake(self.desk, self.work.meter, self.log, partial(setattr, self.work, "hungry", True))
+        wake(
+            self.desk, self.log, partial(setattr, self.work, "hungry", True),
+            of_budget=self.work.meter.put_off, of_account=self.work.has_room,
+        )  # fmt: skip
 
     def look_around(self) -> None:
         """Learn where other tasks have their directories: a run has no business there."""

@@ -10,11 +10,11 @@ from datetime import datetime
 from fleet.coders.prices import Prices
 from fleet.config import Config
 from fleet.errors import FleetError
-from fleet.schemas import LimitExceeded, Policy, Receipt, Released, Spend, Task
+from fleet.schemas import LimitExceeded, Policy, Receipt, Spend, Task
 from fleet.schemas.budget import shown_runs
 from fleet.supervisor import budgets
 from fleet.supervisor.budgets import Payer, Purse
-from fleet.supervisor.history import history, spent_before
+from fleet.supervisor.history import spent_before, was_put_off
 from fleet.supervisor.live import Live
 from fleet.supervisor.log import Log
 from fleet.supervisor.settle import Decision
@@ -149,9 +149,7 @@ class Meter:
         """It waits for a day to begin, and not since an attempt of its own failed."""
         if task.not_before is None or not budgets.begins_a_day(task.not_before):
             return False
-        last = history(self._home.task(task.id)).last
-        own = last.settlement.not_before if last and isinstance(last.settlement, Released) else None
-        return last is None or not last.counts or own != task.not_before
+        return was_put_off(self._home.task(task.id), task.not_before)
 
     # How all that is known.
 

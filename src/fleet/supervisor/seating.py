@@ -130,7 +130,9 @@ class Seating:
         held = self._breaker.admit(whom, task_id, now, self._at_work)
         if held is not None:
             return f"{held.name} gets no work: {held.text}", held.until
-        found = login.trouble(account, self._kind(account), self._env, told=secret)
+        kind = self._kind(account)
+        found = login.trouble(account, kind, self._env, told=secret)
+        found = found or login.no_login(account, kind)
         text = f"account {account.name} gets no work: {found}" if found else ""
         if text and self._told.get(account.name) != text:
             self._log.say("account", text, account=account.name)
@@ -158,6 +160,15 @@ class Seating:
         standings = self._standings(stages, task_id, now)
         found = choose(stages, self.ledger.gauges, standings, now)
         return found.why if isinstance(found, Wait) and found.person else ""
+
+    def has_room(self, config: Config, place: Place, task_id: str, now: datetime) -> bool:
+        """A task would find a seat at once."""
+        try:
+            stages = self.stages(config, place)
+        except FleetError:
+            return False
+        standings = self._standings(stages, task_id, now)
+        return isinstance(choose(stages, self.ledger.gauges, standings, now), Go)
 
     def elsewhere(self, config: Config, place: Place, account: str) -> bool:
         """There is another seat for a task than this account's."""

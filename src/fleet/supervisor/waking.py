@@ -1,26 +1,38 @@
-"""Tasks that were put off for a budget that has room again wait no more: it was raised, or the
-clock was set.
+"""Tasks that were put off wait no more where there is room again: a budget was raised, an account
+was added or opened, a chain was set, or the clock was.
 """
 
 from collections.abc import Callable
+from functools import partial
 
 from fleet.schemas import Task
 from fleet.supervisor.desk import Desk
 from fleet.supervisor.log import Log
-from fleet.supervisor.meter import Meter
 
 
-def wake(desk: Desk, meter: Meter, log: Log, then: Callable[[], None]) -> None:
+def wake(
+    desk: Desk,
+    log: Log,
+    then: Callable[[], None],
+    *,
+    of_budget: Callable[[Task], bool],
+    of_account: Callable[[Task], bool],
+) -> None:
     """Look for such tasks, and let them be claimed. Waking one too many does no harm: whoever
-    starts it asks the budget again.
+    starts it asks again.
     """
 
     def each(tasks: list[Task]) -> None:
-        if put_off := [task for task in tasks if meter.put_off(task)]:
-            desk.wake(put_off, told)
+        paid = [task for task in tasks if of_budget(task)]
+        seated = [task for task in tasks if task not in paid and of_account(task)]
+        for woken, what in ((paid, "a budget"), (seated, "an account")):
+            if woken:
+                desk.wake(woken, partial(told, what))
 
-    def told(count: int) -> None:
-        log.say("budget_room", f"{count} tasks that waited for a budget wait no more")
+    def told(what: str, count: int) -> None:
+        some, wait = ("1 task", "waits") if count == 1 else (f"{count} tasks", "wait")
+        action = f"{what.partition(' ')[2]}_room"
+        log.say(action, f"{some} that waited for {what} {wait} no more")
         then()
 
     desk.waiting_tasks(each)

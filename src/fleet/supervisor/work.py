@@ -16,7 +16,7 @@ from fleet.supervisor.aside import Aside
 from fleet.supervisor.beginning import Beginning
 from fleet.supervisor.breaker import Breaker
 from fleet.supervisor.desk import Desk
-from fleet.supervisor.history import Ending, read_ending
+from fleet.supervisor.history import Ending, read_ending, was_put_off
 from fleet.supervisor.ladder import Patience
 from fleet.supervisor.launch import SHORT, own_env, run_id
 from fleet.supervisor.live import Live, Over
@@ -134,6 +134,11 @@ class Work:
         """These were claimed: they are started one by one, between all that has to be done."""
         self._claimed.extend(leases)
 
+    @property
+    def has_claims(self) -> bool:
+        """Something is about to be started."""
+        return bool(self._claimed)
+
     def start_some(self) -> None:
         """Start what was claimed, for as long as nobody minds waiting."""
         end = time.monotonic() + _SLICE
@@ -237,6 +242,18 @@ class Work:
         except FleetError:
             return ""
         return self.seating.waits_for_person(self.config, place, task.id, self._now())
+
+    def has_room(self, task: Task) -> bool:
+        """It was put off for an account, and there is one for it now."""
+        if not was_put_off(self.home.task(task.id), task.not_before):
+            return False
+        try:
+            place = place_of(self.home, self.config, task, coder=self._coder)
+        except FleetError:
+            return False
+        if self.meter.spent(place.cwd) is not None:
+            return False
+        return self.seating.has_room(self.config, place, task.id, self._now())
 
     def _elsewhere(self, live: Live) -> bool:
         try:

@@ -9,17 +9,22 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
 
+from msgspec import structs
+
 from fleet import coders as registry
 from fleet import config, taskdir
+from fleet.accounts import login
+from fleet.accounts.login import AccountTrouble
 from fleet.coders import claude, codex_home
-from fleet.coders.base import Options
+from fleet.coders.base import Coder, Options
 from fleet.config import Config
+from fleet.control import Control
 from fleet.doctor.context import claude_files, claude_says, codex_files, duplicates
 from fleet.doctor.context.loads import Load, Piece, Survey, estimate, total
 from fleet.doctor.context.rules import HEAVY_WORDS
 from fleet.doctor.findings import Finding, Patient
 from fleet.doctor.logins import environment
-from fleet.schemas import Context
+from fleet.schemas import Account, Context
 from fleet.schemas.policy import CONTEXTS
 
 __all__ = ["MEASURED", "survey", "surveys"]
@@ -32,11 +37,18 @@ _KNOWN = ("claude", "codex")
 _ESTIMATE = "an estimate from the files: bytes / 4"
 
 
-def surveys(cwd: Path, only: str | None, env: Mapping[str, str] = os.environ) -> list[Survey]:
-    """What the CLIs load that are installed, or the one that is named, installed or not."""
+def surveys(
+    cwd: Path, only: str | None, env: Mapping[str, str] = os.environ, *, account: str | None = None
+) -> list[Survey]:
+    """What the CLIs load that are installed, or the one that is named, installed or not.
+
+    An account has a directory of its own, so what is loaded is the account's and not the user's.
+    """
     home = taskdir.home_from(env)
     settings = config.load(home.config) if home.config.exists() else Config()
     patient = Patient(home=home, env=env, now=datetime.now(UTC), config=settings)
+    if account is not None:
+        only = Control(home, settings).account(account).coder
     if only is not None:
         names = [only]
         registry.find(only, home.path)  # says what is wrong with a name that nobody has
@@ -46,16 +58,44 @@ def surveys(cwd: Path, only: str | None, env: Mapping[str, str] = os.environ) ->
     def one(name: str) -> Survey:
         driver = registry.make(name, settings.model, home=home.path, inherited=True)
         program = shutil.which(driver.program or name, path=env.get("PATH"))
-        return survey(patient, name, program, cwd, driver.model)
+        chosen = _account(name, account, settings)
+        given = _variables(chosen, type(driver), env) if chosen else {}
+        found = survey(patient, name, program, cwd, driver.model, given)
+        return structs.replace(found, account=chosen.name if chosen else "")
 
     with ThreadPoolExecutor(max_workers=2) as pool:
         return list(pool.map(one, names or _KNOWN))
 
 
-def survey(patient: Patient, coder: str, program: str | None, cwd: Path, model: str) -> Survey:
-    """What one coder's CLI loads in a directory. `program` is None where it is not installed."""
+def _variables(account: Account, kind: type[Coder], env: Mapping[str, str]) -> dict[str, str]:
+    """Where the account has its state; and its secret, without which nothing is counted."""
+    try:
+        return login.variables(account, kind, env)
+    except AccountTrouble:
+        return {kind.state_variable: account.directory} if kind.state_variable else {}
+
+
+def _account(coder: str, wanted: str | None, settings: Config) -> Account | None:
+    """The account that is asked for, or the first that gets work; None: the user's own login."""
+    if wanted is not None:
+        return settings.accounts[wanted]
+    own = [each for each in settings.accounts.values() if each.coder == coder]
+    return next((each for each in own if each.enabled and each.weight), own[0] if own else None)
+
+
+def survey(
+    patient: Patient,
+    coder: str,
+    program: str | None,
+    cwd: Path,
+    model: str,
+    given: Mapping[str, str] | None = None,
+) -> Survey:
+    """What one coder's CLI loads in a directory. `program` is None where it is not installed;
+    `given` is what an account sets.
+    """
     envs: dict[Context, Mapping[str, str]] = {
-        context: environment(patient, coder, options=Options(context=context))
+        context: environment(patient, coder, given, options=Options(context=context))
         for context in CONTEXTS
     }
     if coder == "claude":

@@ -57,6 +57,8 @@ class Survey(Struct, frozen=True, kw_only=True):
 
     coder: str
     cwd: str
+    #: The account whose directory was looked at; empty: the user's own login.
+    account: str = ""
     #: Where the figures come from, in a sentence.
     source: str
     #: The CLI had everything counted.
