@@ -4,6 +4,7 @@ import os
 import shutil
 import signal
 import sys
+from itertools import islice
 
 import pytest
 from hypothesis import settings
@@ -30,6 +31,9 @@ os.environ |= {"GOGC": "off", "GOMEMLIMIT": "256MiB"}
 # A machine that is busy elsewhere makes nothing wrong: no example has a time of its own to keep.
 settings.register_profile("fleet", deadline=None)
 settings.load_profile("fleet")
+
+#: Folders whose tests start real processes.
+LONG = ("real", "story", "hostile")
 
 #: Tools that must be there: a missing one fails the test instead of skipping it. `all` is all.
 REQUIRED = set(os.environ.get("FLEET_REQUIRE", "").replace(",", " ").split())
@@ -58,6 +62,23 @@ def missing(tool: str) -> None:
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """Half as many again as there are cores: much of what is tested is a wait for a process."""
-    cores = os.cpu_count() or 1
-    return cores + (cores + 1) // 2
+    """Twice as many as there are cores: much of what is tested is a wait for a process."""
+    return 2 * (os.cpu_count() or 1)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Each worker begins with its part of what takes long, module by module, so that at the end
+    there are only short tests to share out: nobody waits for the last one.
+    """
+    workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    long = [item for item in items if item.path.parent.name in LONG]
+    modules = list(dict.fromkeys(item.path for item in long))
+    short = iter([item for item in items if item.path.parent.name not in LONG])
+    ordered: list[pytest.Item] = []
+    for worker in range(workers):
+        mine = set(modules[worker::workers])
+        begins = [item for item in long if item.path in mine]
+        # As many for each as the scheduler gives to each.
+        share = (len(items) - len(ordered)) // (workers - worker)
+        ordered += [*begins, *islice(short, max(0, share - len(begins)))]
+    items[:] = [*ordered, *short]

@@ -305,12 +305,12 @@ def test_a_supervisor_that_is_killed_forgets_no_limit(place):
 
 
 def test_a_herd_comes_back_step_by_step_after_a_reset(place):
-    """Twelve tasks wait for one reset: one tries, the others follow, and no attempt is burned."""
+    """Eight tasks wait for one reset: one tries, the others follow, and no attempt is burned."""
     with Vendor({}, turns=2, pause=2.0) as vendor:
-        reset = time.time() + 8
+        reset = time.time() + 6
         vendor.logins["one"] = Login(1000, HOUR, until=reset, rate=5)
         declare(place, vendor, "one")
-        tasks = [task(place) for _ in range(12)]
+        tasks = [task(place) for _ in range(8)]
         place.supervise("--until-idle")
         for each in tasks:
             place.until_status(each, "closed", patience=120)
@@ -366,3 +366,17 @@ def test_a_keyring_that_takes_its_time_gives_its_secret_and_a_locked_one_holds_n
         assert {login for _, login, _, _ in vendor.asked} == {"one"}
         (said,) = place.log("account")
         assert "locked gets no work: its secret is gone" in said["text"]
+
+
+def test_a_seat_that_is_free_again_goes_to_the_best_of_those_who_wait(place):
+    """At once, and in the queue's order: nobody's time to look again decides."""
+    with Vendor({"one": Login(500, HOUR)}, turns=2, pause=0.4) as vendor:
+        declare(place, vendor, "one", max_concurrent=1)
+        tasks = [task(place) for _ in range(5)]
+        for priority, each in enumerate(reversed(tasks)):
+            assert place.fleet("bd", "update", each, "-p", str(priority)).returncode == 0
+        place.supervise("--until-idle")
+        for each in tasks:
+            place.until_status(each, "closed")
+        began = list(dict.fromkeys(name for _, _, name, _ in vendor.asked))
+        assert began == list(reversed(tasks))

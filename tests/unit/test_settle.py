@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as some
 from msgspec import structs
 
@@ -39,6 +39,7 @@ from fleet.supervisor.settle import (
     spread,
 )
 from fleet.taskdir.said import Said
+from tests.conftest import often
 
 NOW = datetime(2026, 11, 15, 12, 0, tzinfo=UTC)
 RESET = NOW + timedelta(hours=2)
@@ -258,6 +259,7 @@ def play(runs, retry_limit):
     return None
 
 
+@settings(max_examples=often(30, 100))
 @given(some.data(), some.integers(1, 4))
 def test_no_task_runs_for_ever_without_progress(data, retry_limit):
     """Whatever its runs come to, a task that gets nowhere is left to a person in bounded time."""

@@ -11,7 +11,7 @@ from datetime import datetime, timedelta
 from msgspec import Struct
 
 from fleet.accounts.gauge import EMPTY, Gauge
-from fleet.accounts.pace import bound, rests_until
+from fleet.accounts.pace import STEP, bound, rests_until
 from fleet.accounts.windows import end_of, headroom, shut_by
 from fleet.schemas.account import Account
 
@@ -167,10 +167,11 @@ def closed(
     if _unproven(gauge, standing) and standing.probing:
         text = f"{name} is being tried by {pace.probe}"
         return Shut(account=name, until=now + _PROBING, why=text)
-    most = account.max_concurrent
-    if not pace.unproven and (raised := bound(pace, now)) is not None:
-        most = min(most, raised)
-    if standing.running >= most and not (pace.unproven and standing.running == 0):
+    raised = None if pace.unproven else bound(pace, now)
+    if raised is not None and standing.running >= raised:
+        text = f"{name} may have {raised} at work for now"
+        return Shut(account=name, until=now + STEP, why=text)
+    if standing.running >= account.max_concurrent:
         agents = "1 agent" if standing.running == 1 else f"{standing.running} agents"
         text = f"{name} has {agents} at work"
         return Shut(account=name, until=now + pause, why=text, busy=True)

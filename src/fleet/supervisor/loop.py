@@ -30,7 +30,7 @@ from fleet.supervisor.settle import LEASE_LOST, SHUTDOWN, TOLD
 from fleet.supervisor.sole import owner_of, sole_supervisor
 from fleet.supervisor.state import Snapshot, paused, room, write_snapshot
 from fleet.supervisor.strays import stop_strays
-from fleet.supervisor.waking import wake
+from fleet.supervisor.waking import wake, wake_next
 from fleet.supervisor.work import Work
 from fleet.taskdir import Home
 
@@ -121,6 +121,7 @@ class Supervisor:
             self.work.watch(time.monotonic(), awake())
             self.publish()
         self.desk.tend()
+        self.fill_seats()
         self.keep_leases()
         self.claim()
 
@@ -154,6 +155,16 @@ class Supervisor:
             self.desk, self.log, partial(setattr, self.work, "hungry", True),
             of_budget=self.work.meter.put_off, of_account=self.work.has_room,
         )  # fmt: skip
+
+    def fill_seats(self) -> None:
+        """Whoever waits for an account that was full need not wait until his time comes."""
+        seating = self.work.seating
+        if seating.seat_freed:
+            seating.seat_freed = False
+            hungry = partial(setattr, self.work, "hungry", True)
+            wake_next(
+                self.desk, hungry, of_account=self.work.has_room, nobody=seating.crowded.clear
+            )
 
     def look_around(self) -> None:
         """Learn where other tasks have their directories: a run has no business there."""

@@ -50,6 +50,10 @@ class Seating:
         self._typical = 60.0
         #: Tasks that were sent away from an account since it last took one.
         self._turned_away: Counter[str] = Counter()
+        #: Accounts that had as many agents as they may when a task came; and whether one of them
+        #: has one less by now.
+        self.crowded: set[str] = set()
+        self.seat_freed = False
         self._told: dict[str, str] = {}
 
     def _unwritten(self, error: OSError) -> None:
@@ -82,6 +86,8 @@ class Seating:
         if isinstance(found, Go):
             return found
         self._turned_away[found.account] += 1
+        if found.busy:
+            self.crowded.add(found.account)
         dice = random.random()  # noqa: S311 - not a secret
         return structs.replace(
             found, until=back(found, self._turned_away[found.account], dice, now)
@@ -217,6 +223,7 @@ class Seating:
         account = live.account
         if seconds > 0:
             self._typical += (seconds - self._typical) / 8
+        self.seat_freed = self.seat_freed or account in self.crowded
         match ending.outcome:
             case RateLimited(limit=limit):
                 running, model = self._running()[account], live.coder.model

@@ -9,6 +9,28 @@ from fleet.schemas import Task
 from fleet.supervisor.desk import Desk
 from fleet.supervisor.log import Log
 
+#: So many of those who wait are looked at when a seat is free: the best stand first.
+_LOOK_AT = 100
+
+
+def wake_next(
+    desk: Desk,
+    then: Callable[[], None],
+    *,
+    of_account: Callable[[Task], bool],
+    nobody: Callable[[], None],
+) -> None:
+    """An agent has left an account that was full: let the best of those who wait be claimed."""
+
+    def first(tasks: list[Task]) -> None:
+        found = next(filter(of_account, tasks[:_LOOK_AT]), None)
+        if found is None:
+            nobody()
+        else:
+            desk.wake([found], lambda _: then())
+
+    desk.waiting_tasks(first)
+
 
 def wake(
     desk: Desk,
