@@ -47,6 +47,13 @@ def often(few: int, many: int) -> int:
     return many if SLOW else few
 
 
+def coders(*always: str) -> pytest.MarkDecorator:
+    """For these real CLIs in every run, and for both with FLEET_SLOW=1: what one of them shows of
+    the supervisor the other shows again.
+    """
+    return pytest.mark.parametrize("coder", ("claude", "codex") if SLOW else always)
+
+
 def need(tool: str) -> str:
     """The path of a tool; without it the test is skipped by name, or fails where CI demands it."""
     path = shutil.which(tool)
@@ -62,8 +69,9 @@ def missing(tool: str) -> None:
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """Twice as many as there are cores: much of what is tested is a wait for a process."""
-    return 2 * (os.cpu_count() or 1)
+    """More than twice as many as there are cores: most of what takes long waits for a process."""
+    cores = os.cpu_count() or 1
+    return 2 * cores + (cores + 1) // 2
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -6,7 +6,7 @@ import subprocess
 import pytest
 
 from fleet.taskdir import receipt_json
-from tests.conftest import need
+from tests.conftest import SLOW, coders, need
 from tests.real.house import CLOSE, TASK
 from tests.scripted_model import Say, ScriptedModel, Shell, Stall
 from tests.story.scene import processes_of
@@ -54,8 +54,12 @@ def test_a_write_that_the_sandbox_refused_is_not_done(house):
         assert "artifact_missing" in ending(here)["broke"]
 
 
-@both
-@pytest.mark.parametrize("begun", [False, True], ids=["before_headers", "after_headers"])
+@pytest.mark.parametrize(
+    ("coder", "begun"),
+    [(coder, begun) for coder in ("claude", "codex") for begun in (False, True)]
+    if SLOW
+    else [("claude", True), ("codex", False)],
+)
 def test_a_model_that_falls_silent_is_a_stall(house, coder, begun):
     """The CLIs themselves would wait for five minutes, or for ever."""
     with ScriptedModel(Stall(begun=begun)) as model:
@@ -82,7 +86,7 @@ def test_a_server_left_in_the_background_is_gone_afterwards(house, coder):
         assert not processes_of(here.home)
 
 
-@both
+@coders("codex")
 def test_a_command_past_the_runs_time_ends_with_it(house, coder):
     """All of it, soon after the grace; `make bench` tells how soon on a quiet machine."""
     with ScriptedModel(Shell(command="sleep 3600"), DONE) as model:

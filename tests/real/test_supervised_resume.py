@@ -5,6 +5,7 @@ import time
 
 import pytest
 
+from tests.conftest import coders
 from tests.real.house import CLOSE, Gate, hear, kill_run
 from tests.scripted_model import Say, ScriptedModel, Shell, Stall, Tokens
 
@@ -73,7 +74,7 @@ def test_a_session_goes_on_where_it_was_cut_off(house, gate, coder):
         assert 0 < second["tokens"] <= 2 * ANSWER
 
 
-@both
+@coders("claude")
 def test_a_model_that_falls_silent_ends_the_run_and_the_session_goes_on(house, coder):
     """Nothing of the CLI moves, so it is ended; the same session is asked again."""
     with ScriptedModel(Shell(command="echo plum"), Stall(), CLOSE, Say()) as model:
@@ -89,7 +90,7 @@ def test_a_model_that_falls_silent_ends_the_run_and_the_session_goes_on(house, c
         assert len(here.events("fleet_stalled")) == 1
 
 
-@both
+@coders("codex")
 def test_a_session_that_is_gone_is_begun_afresh_and_costs_nothing(house, gate, coder):
     """What the CLI kept of it was deleted: one more run, no attempt, and the task is done."""
     with ScriptedModel(Shell(command=gate.command), CLOSE, Say()) as model:
