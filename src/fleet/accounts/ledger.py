@@ -19,7 +19,7 @@ from fleet.accounts.gauge import EMPTY, Gauge
 from fleet.errors import InvalidTask
 from fleet.schemas.stream import RateLimit
 from fleet.taskdir.atomic import write_atomically
-from fleet.taskdir.plain import read_plain
+from fleet.taskdir.plain import read_plain, stamp_of
 
 FILE = "accounts.json"
 _LARGEST = 1 << 20
@@ -38,7 +38,7 @@ class Ledger:
         self.home = home
         self._failed, self._failing = failed, False
         self._path = home / FILE
-        self._stamp: tuple[int, int] | None = None
+        self._stamp: tuple[int, int, int] | None = None
         self._gauges: dict[str, Gauge] = {}
 
     @property
@@ -98,7 +98,7 @@ class Ledger:
                 self._put(account, after)
                 data = msgspec.json.encode(self._gauges)
                 write_atomically(self._path, data, durable=durable)
-                self._stamp = self._stamped()
+                self._stamp = stamp_of(self._path)
         except OSError as error:  # a full disk: what was told shall not end whoever listens
             if self._failed is None:
                 raise
@@ -125,7 +125,7 @@ class Ledger:
 
     def _look(self) -> None:
         """Read the file if somebody else has written it."""
-        stamp = self._stamped()
+        stamp = stamp_of(self._path)
         if stamp == self._stamp:
             return
         self._stamp = stamp
@@ -134,10 +134,3 @@ class Ledger:
             self._gauges = msgspec.json.decode(data, type=_Gauges) if data else {}
         except (InvalidTask, msgspec.DecodeError, UnicodeDecodeError):
             self._gauges = {}  # the next limit writes it anew; at worst a run meets the wall again
-
-    def _stamped(self) -> tuple[int, int]:
-        try:
-            about = self._path.stat()
-        except FileNotFoundError:
-            return (0, 0)
-        return (about.st_mtime_ns, about.st_ino)

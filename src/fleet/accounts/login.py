@@ -22,8 +22,7 @@ _LARGEST = 64 << 10
 KEYRING = "keyring"
 #: A CLI fetches new tokens when the old ones end so soon.
 _SOON = timedelta(minutes=5)
-
-
+#: What is said of an account that waits for a person to log in.
 NO_LOGIN = "it is not logged in"
 
 

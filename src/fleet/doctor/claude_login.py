@@ -1,7 +1,6 @@
 """Whether claude is logged in, and who pays."""
 
 import json
-import stat
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -9,7 +8,7 @@ from typing import Any
 from fleet.coders import claude_home
 from fleet.coders.claude_home import read_json, table
 from fleet.control.heard import hear
-from fleet.doctor.findings import Finding
+from fleet.doctor.findings import Finding, readable_by_others
 
 _PATIENCE = 10.0
 #: They come before a subscription's login, and are billed by the token.
@@ -34,7 +33,7 @@ def look(program: str, env: Mapping[str, str]) -> Iterator[Finding]:
         fix = f"Take one away: unset {keys[0].split()[0]}, or log the subscription out."
         yield Finding("billing", "warning", f"{what} by the token", fix)
     yield _standing(_asked(program, env), keys=keys, subscribed=subscribed)
-    yield from _readable(stored)
+    yield from readable_by_others("claude", stored)
 
 
 def _asked(program: str, env: Mapping[str, str]) -> dict[str, Any]:
@@ -57,13 +56,3 @@ def _standing(said: Mapping[str, Any], *, keys: list[str], subscribed: bool) -> 
     if keys:
         how = f"{keys[0]}, billed by the token"
     return Finding("login", "ok", f"claude: logged in, {how or 'a subscription'} ({source})")
-
-
-def _readable(stored: Path) -> Iterator[Finding]:
-    try:
-        mode = stat.S_IMODE(stored.stat().st_mode)
-    except OSError:
-        return
-    if mode & 0o077:
-        what = f"claude: others can read {stored} (mode {mode:04o})"
-        yield Finding("secrets", "warning", what, f"Close it: chmod 600 {stored}")

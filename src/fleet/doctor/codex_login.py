@@ -1,6 +1,5 @@
 """Whether codex is logged in, and who pays."""
 
-import stat
 import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -9,7 +8,7 @@ from typing import Any
 from fleet.coders import codex_home, own_files
 from fleet.coders.claude_home import LARGEST, read_json, table
 from fleet.control.heard import hear
-from fleet.doctor.findings import Finding
+from fleet.doctor.findings import Finding, readable_by_others
 
 _PATIENCE = 10.0
 _KEY = "CODEX_API_KEY"
@@ -35,7 +34,7 @@ def look(program: str, env: Mapping[str, str]) -> Iterator[Finding]:
         what = f"codex: {_KEY} beside a ChatGPT login: it comes first, and is billed by the token"
         yield Finding("billing", "warning", what, f"Take one away: unset {_KEY}, or codex logout.")
     yield _provided(config, env) or _standing(program, env, stored=bool(own))
-    yield from _readable(stored)
+    yield from readable_by_others("codex", stored)
 
 
 def _provided(config: Mapping[str, Any], env: Mapping[str, str]) -> Finding | None:
@@ -87,13 +86,3 @@ def _config(path: Path) -> tuple[dict[str, Any], str]:
         return tomllib.loads(content.data.decode()), ""
     except ValueError as error:
         return {}, f"it is not TOML: {error}"
-
-
-def _readable(stored: Path) -> Iterator[Finding]:
-    try:
-        mode = stat.S_IMODE(stored.stat().st_mode)
-    except OSError:
-        return
-    if mode & 0o077:
-        what = f"codex: others can read {stored} (mode {mode:04o})"
-        yield Finding("secrets", "warning", what, f"Close it: chmod 600 {stored}")

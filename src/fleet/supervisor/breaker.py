@@ -19,7 +19,7 @@ from fleet.errors import InvalidTask
 from fleet.schemas import Closed, ContextFull, Failed, Finished, NeedsHuman, Released, Stalled
 from fleet.supervisor.history import Ending
 from fleet.taskdir.atomic import write_atomically
-from fleet.taskdir.plain import read_plain
+from fleet.taskdir.plain import read_plain, stamp_of
 
 FILE = "breaker.json"
 _LARGEST = 1 << 20
@@ -203,7 +203,7 @@ class Breaker:
 
     def __init__(self, home: Path) -> None:
         self._path = home / FILE
-        self._stamp = (0, 0)
+        self._stamp = (0, 0, 0)
         self._circuits: dict[str, Circuit] = {}
 
     def admit(
@@ -298,11 +298,11 @@ class Breaker:
         known = {**self._circuits, **changes}
         self._circuits = {name: circuit for name, circuit in known.items() if circuit != Circuit()}
         write_atomically(self._path, msgspec.json.encode(self._circuits))
-        self._stamp = self._stamped()
+        self._stamp = stamp_of(self._path)
 
     def _look(self) -> None:
         """Read the file if somebody else has written it: a person closes a breaker by hand."""
-        stamp = self._stamped()
+        stamp = stamp_of(self._path)
         if stamp == self._stamp:
             return
         self._stamp = stamp
@@ -311,13 +311,6 @@ class Breaker:
             self._circuits = msgspec.json.decode(data, type=dict[str, Circuit]) if data else {}
         except (InvalidTask, msgspec.DecodeError, UnicodeDecodeError):
             self._circuits = {}  # what is broken shows itself again, at the price of a few runs
-
-    def _stamped(self) -> tuple[int, int]:
-        try:
-            about = self._path.stat()
-        except FileNotFoundError:
-            return (0, 0)
-        return (about.st_mtime_ns, about.st_ino)
 
 
 def _held(name: str, circuit: Circuit) -> Held | None:

@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import partial
-from pathlib import Path
 
 from msgspec import structs
 
@@ -33,6 +32,7 @@ from fleet.supervisor.strays import stop_strays
 from fleet.supervisor.waking import wake, wake_next
 from fleet.supervisor.work import Work
 from fleet.taskdir import Home
+from fleet.taskdir.plain import stamp_of
 
 #: Nothing rings for a moment that comes: the queue is asked again this often anyway.
 LOOK_AGAIN = 5.0
@@ -86,7 +86,7 @@ class Supervisor:
         self._next_tick = self._next_look = self._next_round = self._farewell = 0.0
         #: Other homes claim from this queue too, so a lease that ran out may be another's.
         self._shared = config.queue not in ("embedded", "beads")
-        self._config_seen = _stamp(home.config)
+        self._config_seen = stamp_of(home.config)
         self._published: Snapshot | None = None
 
     def run(self) -> bool:
@@ -281,7 +281,7 @@ class Supervisor:
 
     def reload(self) -> None:
         """Apply runtime.toml as it is now; a broken one changes nothing and is reported once."""
-        seen = _stamp(self.home.config)
+        seen = stamp_of(self.home.config)
         if seen == self._config_seen:
             return
         self._config_seen = seen
@@ -392,11 +392,3 @@ def _lease_of(task: Task) -> Lease:
     assert task.lease_owner is not None
     assert task.lease_until is not None
     return Lease(task=task, owner=task.lease_owner, fence=task.fence, until=task.lease_until)
-
-
-def _stamp(path: Path) -> tuple[int, int, int]:
-    try:
-        about = path.stat()
-    except FileNotFoundError:
-        return (0, 0, 0)
-    return (about.st_mtime_ns, about.st_size, about.st_ino)

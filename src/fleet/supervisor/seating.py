@@ -159,22 +159,23 @@ class Seating:
 
     def waits_for_person(self, config: Config, place: Place, task_id: str, now: datetime) -> str:
         """What only a person can open, if nothing else is open to the task; empty otherwise."""
-        try:
-            stages = self.stages(config, place)
-        except FleetError:
-            return ""
-        standings = self._standings(stages, task_id, now)
-        found = choose(stages, self.ledger.gauges, standings, now)
+        found = self._glance(config, place, task_id, now)
         return found.why if isinstance(found, Wait) and found.person else ""
 
     def has_room(self, config: Config, place: Place, task_id: str, now: datetime) -> bool:
         """A task would find a seat at once."""
+        return isinstance(self._glance(config, place, task_id, now), Go)
+
+    def _glance(
+        self, config: Config, place: Place, task_id: str, now: datetime
+    ) -> Go | Wait | None:
+        """What a task would be told if it came now, and nobody remembers; None: it is invalid."""
         try:
             stages = self.stages(config, place)
         except FleetError:
-            return False
+            return None
         standings = self._standings(stages, task_id, now)
-        return isinstance(choose(stages, self.ledger.gauges, standings, now), Go)
+        return choose(stages, self.ledger.gauges, standings, now)
 
     def elsewhere(self, config: Config, place: Place, account: str) -> bool:
         """There is another seat for a task than this account's."""

@@ -39,6 +39,15 @@ def read_plain(path: Path, limit: int) -> bytes | None:
     return data
 
 
+def stamp_of(path: Path) -> tuple[int, int, int]:
+    """What changes with a file's content, so that it is read again only then."""
+    try:
+        about = path.stat()
+    except FileNotFoundError:
+        return (0, 0, 0)
+    return (about.st_mtime_ns, about.st_size, about.st_ino)
+
+
 def tail(path: Path, most: int) -> str:
     """The end of a plain file as text; empty if there is nothing that could be read."""
     try:
