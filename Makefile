@@ -52,7 +52,7 @@ chaos: setup  ## 1,000 tasks while supervisors and keepers are killed: 15 minute
 slow: setup  ## ask the real bd everything, and try at random more often than every test run does
 	FLEET_SLOW=1 $(PY) -m pytest -n auto --dist worksteal tests/real/test_bd_parity.py \
 		tests/real/test_beads.py tests/real/test_bd_round_trips.py tests/contract \
-		tests/unit/test_any_line.py tests/story/test_chaos.py tests/story/test_queue_chaos.py \
+		tests/unit/coders/test_any_line.py tests/story/test_chaos.py tests/story/test_queue_chaos.py \
 		tests/story/test_supervisor_chaos.py tests/story/test_demo.py tests/story/test_compare.py
 
 docs: setup  ## write docs/cli.md anew from the program

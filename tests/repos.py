@@ -3,7 +3,7 @@
 import os
 import subprocess
 
-from fleet.supervisor import base
+from fleet.git import run_baseline
 
 ENV = {
     "PATH": os.environ["PATH"],
@@ -58,11 +58,11 @@ class RunIn:
         self.dir.mkdir(parents=True)
         self.key = f"fleet-1/{number}"
         place = str(cwd or repo.root)
-        keep = self.dir.parent.parent / base.INDEX
-        self.base = base.record_base(place, self.key, home=self.home, keep=keep)
+        keep = self.dir.parent.parent / run_baseline.INDEX
+        self.base = run_baseline.record_base(place, self.key, home=self.home, keep=keep)
 
     def changes(self):
-        return base.changes_since(self.base, self.dir)
+        return run_baseline.changes_since(self.base, self.dir)
 
     def files(self):
         """The changed files by kind."""

@@ -12,9 +12,9 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from itertools import count
 
-from fleet.accounts import gauge as rules
-from fleet.accounts.gauge import EMPTY, Gauge
-from fleet.accounts.scheduler import Go, Seat, Standing, back, choose, patience
+from fleet.accounts import account_state as rules
+from fleet.accounts.account_state import EMPTY, Gauge
+from fleet.accounts.choose_account import Go, Seat, Standing, back, choose, patience
 from fleet.schemas import Account, RateLimit
 
 START = datetime(2026, 11, 16, tzinfo=UTC)

@@ -33,11 +33,11 @@ def main() -> None:
         args = args[1:]
     try:
         if args[:1] == ["bd"]:
-            from fleet.cli.bd import bd
+            from fleet.cli.tracker.bd import bd
 
             code = bd(args[1:])
         else:
-            from fleet.cli.quick import quickly
+            from fleet.cli.fast_path import quickly
 
             quick = quickly(args)
             code = _by_click(args) if quick is None else quick

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from fleet import config
-from fleet.supervisor.history import read_ending
+from fleet.runs.outcome_history import read_ending
 from tests.bench import Figure
 from tests.simulated_weeks import share_of_ideal
 from tests.story.scene import FAKES, Scene

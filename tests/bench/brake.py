@@ -10,9 +10,9 @@ import tempfile
 import time
 from pathlib import Path
 
-from fleet.supervisor import identity
-from fleet.supervisor.brake import brake
-from fleet.taskdir import Home
+from fleet.control.tasks.kill_runs import brake
+from fleet.home import Home
+from fleet.processes import process_identity
 from tests.bench.figures import spread
 from tests.story.stage import Stage, fake, wait_for_output
 
@@ -38,7 +38,7 @@ def brake_once(root, argv, fate):
     ends = brake(Home(root), owner, by="bench", now=True)
     took = time.monotonic() - began
     assert all(end.gone for end in ends)
-    assert identity.bearers(f"{owner}.") == {}
+    assert process_identity.bearers(f"{owner}.") == {}
     stage.close()
     return took
 

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
-from fleet.queue.base import Draft
-from fleet.queue.embedded import open_embedded
+from fleet.queue.protocol import Draft
+from fleet.queue.sql.sqlite import open_embedded
 from tests.bench import Figure, side_by_side
 
 _START_GOAL = 6.0

@@ -9,8 +9,8 @@ import tempfile
 import time
 from pathlib import Path
 
-from fleet.supervisor import process
-from fleet.taskdir.rundir import Spec, new_run
+from fleet.processes import keeper_client
+from fleet.runs.run_directory import Spec, new_run
 from tests.bench.figures import spread
 from tests.story.stage import Stage, fake, wait_for_output
 
@@ -28,7 +28,7 @@ def kept(task):
     """Seconds from start to end of a keeper with the same process, and until that began."""
     run = new_run(task, Spec(argv=("/bin/true",), cwd="/"))
     began, clock = time.perf_counter(), time.monotonic()
-    keeper = process.start_keeper(run, os.environ)
+    keeper = keeper_client.start_keeper(run, os.environ)
     keeper.wait(30)
     ended = time.perf_counter() - began
     keeper.close()

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import apsw
 
-from fleet.queue.base import Draft
-from fleet.queue.embedded import open_embedded
+from fleet.queue.protocol import Draft
 from fleet.queue.sql import SqlQueue
+from fleet.queue.sql.sqlite import open_embedded
 from fleet.schemas import Closed
 from tests.bench import Figure, side_by_side
 
@@ -74,7 +74,7 @@ def postgres() -> Generator[Figure]:
         return
     import psycopg
 
-    from fleet.queue.postgres import open_postgres
+    from fleet.queue.sql.postgres import open_postgres
 
     with ExitStack() as stack:
         server = stack.enter_context(running_server(programs))

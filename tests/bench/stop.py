@@ -8,7 +8,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from fleet.supervisor import identity, process
+from fleet.processes import keeper_client, process_identity
 from tests.bench.figures import spread
 from tests.story.stage import Stage, fake, wait_for_output
 
@@ -25,10 +25,10 @@ def stop_once(root, argv, *, now):
     keeper = stage.start(run)
     wait_for_output(run, "ready")
     began = time.monotonic()
-    process.stop(run, now=now)
+    keeper_client.stop(run, now=now)
     keeper.wait(60)
     took = time.monotonic() - began
-    assert identity.marked(run.spec().id) == []
+    assert process_identity.marked(run.spec().id) == []
     stage.close()
     return took if now else took - GRACE
 

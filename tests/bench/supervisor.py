@@ -15,13 +15,14 @@ from pathlib import Path
 import psutil
 
 from fleet import coders
-from fleet.queue.base import Draft
-from fleet.queue.sql.figures import grouped
-from fleet.queue.sql.search import Search
-from fleet.supervisor import process
-from fleet.supervisor.shims import FOLDER, KEEPER
-from fleet.taskdir.follow import Follower
-from fleet.taskdir.rundir import Spec, latest_run, new_run
+from fleet.files.tail import Follower
+from fleet.home import AGENT_BIN
+from fleet.processes import keeper_client
+from fleet.queue.protocol import Draft
+from fleet.queue.sql.tracker.counts import grouped
+from fleet.queue.sql.tracker.search import Search
+from fleet.runs.run_directory import Spec, latest_run, new_run
+from fleet.supervisor.start.agent_bin import KEEPER
 from tests.bench import Figure
 from tests.story.scene import Scene
 
@@ -88,7 +89,7 @@ class Bench(Scene):
     @property
     def keeper(self) -> Path:
         """The keeper that the supervisor uses, for the bare loop too."""
-        return self.home.path / FOLDER / KEEPER
+        return self.home.path / AGENT_BIN / KEEPER
 
     def fill(self, count: int, coder: str) -> None:
         place = {"fleet": {"cwd": str(self.project), "coder": coder, "model": "none"}}
@@ -160,7 +161,7 @@ def spawn_and_reap(runs, program: Path) -> float:
     ear = select.poll()
     while waiting or alive:
         while waiting and len(alive) < SLOTS:
-            keeper = process.start_keeper(waiting.pop(), os.environ, program)
+            keeper = keeper_client.start_keeper(waiting.pop(), os.environ, program)
             alive[keeper.fileno()] = keeper
             ear.register(keeper.fileno(), select.POLLIN)
         for fd, _ in ear.poll():
@@ -195,7 +196,7 @@ def latency() -> Generator[Figure]:
 def keeper_alone(scene: Bench, number: int) -> float:
     run = new_run(scene.project / f"alone-{number}", Spec(argv=NOOP, cwd=str(scene.project)))
     began = time.monotonic()
-    keeper = process.start_keeper(run, os.environ, scene.keeper)
+    keeper = keeper_client.start_keeper(run, os.environ, scene.keeper)
     assert keeper.wait(30)
     keeper.close()
     return run.started().monotonic - began

@@ -8,7 +8,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from fleet.taskdir.watch import Watch
+from fleet.files.inotify import Watch
 
 
 def share(count, seconds, *, polling):

@@ -8,9 +8,9 @@ import time
 from collections import Counter
 from typing import NamedTuple
 
-from fleet.supervisor import identity
-from fleet.supervisor.history import read_ending
-from fleet.taskdir.rundir import Run
+from fleet.processes import process_identity
+from fleet.runs.outcome_history import read_ending
+from fleet.runs.run_directory import Run
 from tests.story.scene import Scene, processes_of
 
 
@@ -85,7 +85,7 @@ class Ordeal:
             return True
         if self.keepers:
             for run in self.dice.sample(lives := self._lives(), min(2, len(lives))):
-                self.killed["keeper"] += identity.send(run.started().keeper, signal.SIGKILL)
+                self.killed["keeper"] += process_identity.send(run.started().keeper, signal.SIGKILL)
             if self.dice.random() < 0.7:
                 return True
         supervisor.kill()

@@ -7,8 +7,8 @@ from typing import Any
 
 import msgspec
 
-from fleet.queue.base import Draft
-from fleet.queue.bd import answer
+from fleet.bd import answer
+from fleet.queue.protocol import Draft
 from fleet.queue.sql import SqlQueue
 from fleet.schemas import Settings
 

@@ -3,7 +3,7 @@
 import pytest
 
 from fleet.errors import BadInput
-from fleet.queue.base import Draft
+from fleet.queue.protocol import Draft
 from tests.contract.queue_contract import QueueContract
 
 

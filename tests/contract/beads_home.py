@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from fleet.queue.beads.init import init_beads
+from fleet.queue.beads.bd_cli.bd_init import init_beads
 from tests.conftest import need
 
 HOME = ".fleet"

@@ -2,8 +2,8 @@
 
 import pytest
 
-from fleet.queue.embedded import open_embedded
-from fleet.queue.postgres import open_postgres
+from fleet.queue.sql.postgres import open_postgres
+from fleet.queue.sql.sqlite import open_embedded
 from tests.contract.bd_desk import Clock, Desk
 
 

@@ -1,4 +1,4 @@
-"""QueueContract: every fact that `fleet.queue.base.Queue` promises, for each queue to inherit.
+"""QueueContract: every fact that `fleet.queue.protocol.Queue` promises, for each queue to inherit.
 
 A queue's own test module subclasses it and gives the `open_queue` fixture. Where an
 implementation cannot follow the test's clock or keeps a coarser one, it overrides a hook.
@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from fleet.queue.base import Queue
+from fleet.queue.protocol import Queue
 from tests.contract.queue_facts.adding import Adding
 from tests.contract.queue_facts.claiming import Claiming
 from tests.contract.queue_facts.dependencies import Dependencies

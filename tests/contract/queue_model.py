@@ -18,7 +18,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from fleet.queue.base import Draft, Filter, LeaseLost, Queue
+from fleet.queue.protocol import Draft, Filter, LeaseLost, Queue
 from fleet.schemas import Blocked, Closed, Lease, Released
 from tests.contract.queue_contract import ManualClock
 

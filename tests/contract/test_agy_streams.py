@@ -7,7 +7,7 @@ import pytest
 
 from fleet.coders import make
 from fleet.coders.base import Options
-from fleet.coders.reading import Reading
+from fleet.coders.stream.run_totals import Reading
 from fleet.schemas import Failed, Finished, RateLimit, RateLimited, Usage
 from tests.fakes import run_agy
 from tests.streams import READ_AT

@@ -2,7 +2,7 @@
 
 import pytest
 
-from fleet.flags import Flag, FlagError, parse
+from fleet.bd.pflag import Flag, FlagError, parse
 
 FLAGS = (
     Flag("json", "switch"),

@@ -5,8 +5,8 @@ import itertools
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from fleet.queue.embedded import open_embedded
-from fleet.queue.postgres import open_postgres
+from fleet.queue.sql.postgres import open_postgres
+from fleet.queue.sql.sqlite import open_embedded
 from tests.conftest import often
 from tests.contract.bd_desk import Clock, Desk
 from tests.contract.postgres_server import empty

@@ -6,9 +6,9 @@ import shlex
 import msgspec
 import pytest
 
-from fleet.flags import parse
-from fleet.queue.bd import VERBS, find_verb, split_command
-from fleet.queue.bd.call import GLOBAL
+from fleet.bd import VERBS, find_verb, split_command
+from fleet.bd.command import GLOBAL
+from fleet.bd.pflag import parse
 
 
 def commands(text):

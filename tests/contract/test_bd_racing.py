@@ -6,8 +6,8 @@ from datetime import timedelta
 
 import pytest
 
-from fleet.queue.embedded import open_embedded
-from fleet.queue.postgres import open_postgres
+from fleet.queue.sql.postgres import open_postgres
+from fleet.queue.sql.sqlite import open_embedded
 from fleet.schemas import Closed
 from tests.contract.bd_desk import Desk
 

@@ -6,9 +6,9 @@ from datetime import UTC, datetime, timedelta
 import msgspec
 import pytest
 
-from fleet.queue.base import Draft
-from fleet.queue.bd import answer
-from fleet.queue.embedded import open_embedded
+from fleet.bd import answer
+from fleet.queue.protocol import Draft
+from fleet.queue.sql.sqlite import open_embedded
 from tests.contract.bd_desk import Clock, Desk
 
 

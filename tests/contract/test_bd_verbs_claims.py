@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from fleet.queue.base import LeaseLost
+from fleet.queue.protocol import LeaseLost
 from fleet.schemas import Closed
 from tests.contract.bd_desk import START
 

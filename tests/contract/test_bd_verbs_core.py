@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from fleet.queue.bd import VERBS, find_verb
+from fleet.bd import VERBS, find_verb
 from fleet.schemas import Settings
 
 

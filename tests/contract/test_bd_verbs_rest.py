@@ -2,7 +2,7 @@
 
 import pytest
 
-from fleet.queue.base import Draft
+from fleet.queue.protocol import Draft
 
 
 class TestDelete:

@@ -5,9 +5,8 @@ from datetime import UTC, datetime
 
 import pytest
 
-from fleet.coders import claude_stream
-from fleet.coders.claude import ClaudeCoder
-from fleet.coders.reading import Reading
+from fleet.coders.claude import ClaudeCoder, stream
+from fleet.coders.stream.run_totals import Reading
 from fleet.schemas import ContextFull, Failed, Finished, LimitExceeded, RateLimit, RateLimited
 from tests.streams import lines, recorded, replay
 
@@ -253,5 +252,5 @@ def test_a_result_without_a_count_takes_nothing_away():
         {"type": "assistant", "message": answer},
         {"type": "result", "subtype": "success", "is_error": True, "usage": {}, "modelUsage": {}},
     ):
-        reading.add(claude_stream.event(json.dumps(line)))
+        reading.add(stream.event(json.dumps(line)))
     assert (reading.usage.input, reading.usage.output) == (100, 10)

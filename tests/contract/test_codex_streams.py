@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from fleet.coders.codex import CodexCoder
-from fleet.coders.reading import Reading
+from fleet.coders.stream.run_totals import Reading
 from fleet.schemas import ContextFull, Failed, Finished, RateLimit, RateLimited, Usage
 from tests.streams import READ_AT, lines, recorded, replay
 

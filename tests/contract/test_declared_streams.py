@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from fleet.coders import declared
+from fleet.coders import toml
 from fleet.coders.base import Options
 from fleet.errors import BadInput
 from fleet.schemas import Failed, Finished, RateLimited, Usage
@@ -17,7 +17,7 @@ HELLO = "The tool said hello. Finished."
 
 
 def example(name, model=None, **options):
-    coder = declared.load(EXAMPLES / f"{name}.toml")(model)
+    coder = toml.load(EXAMPLES / f"{name}.toml")(model)
     coder.options = Options(**options)
     return coder
 
@@ -118,7 +118,7 @@ def test_a_prompt_may_come_on_stdin_or_in_a_file(tmp_path, way):
     """Both keep it out of the argument list."""
     path = tmp_path / "x.toml"
     path.write_text(f'argv = ["x", "{{prompt_file}}"]\nprompt = "{way}"', encoding="utf-8")
-    coder = declared.load(path)()
+    coder = toml.load(path)()
     assert coder.build_argv(a_task(), TASK_DIR) == ["x", "/h/tasks/fleet-abc/prompt.md"]
     assert coder.prompt_on_stdin is (way == "stdin")
 
@@ -142,5 +142,5 @@ def test_a_mistake_in_a_file_is_told_with_its_place(tmp_path, text, told):
     path = tmp_path / "gem.toml"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(BadInput) as caught:
-        declared.load(path)
+        toml.load(path)
     assert told in caught.value.message

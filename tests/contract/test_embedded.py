@@ -4,7 +4,7 @@ from contextlib import ExitStack, closing
 
 import pytest
 
-from fleet.queue.embedded import open_embedded
+from fleet.queue.sql.sqlite import open_embedded
 from tests.contract.queue_contract import QueueContract
 
 

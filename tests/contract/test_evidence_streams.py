@@ -4,9 +4,9 @@ import pytest
 
 from fleet.coders.claude import ClaudeCoder
 from fleet.coders.codex import CodexCoder
-from fleet.coders.trail import Trail
+from fleet.coders.stream.tool_calls import Trail
+from fleet.evidence.claim_rules import Seen, findings
 from fleet.schemas import Finished, Policy, Receipt
-from fleet.supervisor.evidence import Seen, findings
 from tests.contract.test_claude_streams import CASES as CLAUDE
 from tests.contract.test_codex_streams import CASES as CODEX
 from tests.streams import READ_AT, lines, replay

@@ -3,11 +3,11 @@
 import pytest
 
 from fleet.coders import make
-from fleet.coders.reading import Reading
-from fleet.coders.trail import Trail
+from fleet.coders.stream.run_totals import Reading
+from fleet.coders.stream.tool_calls import Trail
 from fleet.schemas import Limits
-from fleet.supervisor.ladder import Patience, Seen, stand
-from fleet.supervisor.limits import Used, exceeded
+from fleet.watchdog.run_limits import Used, exceeded
+from fleet.watchdog.stall_rules import Patience, Seen, stand
 from tests.streams import READ_AT, lines, recorded
 
 RUNS = [(cli, name) for cli in ("claude", "codex") for name in recorded(cli)]

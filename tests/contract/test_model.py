@@ -2,8 +2,8 @@
 
 import itertools
 
-from fleet.queue.embedded import open_embedded
-from fleet.queue.postgres import open_postgres
+from fleet.queue.sql.postgres import open_postgres
+from fleet.queue.sql.sqlite import open_embedded
 from tests.conftest import often
 from tests.contract.postgres_server import empty
 from tests.contract.queue_model import check_against_model

@@ -6,9 +6,9 @@ from datetime import timedelta
 import apsw
 import pytest
 
-from fleet.queue.base import Draft
-from fleet.queue.embedded import open_embedded
-from fleet.queue.postgres import open_postgres
+from fleet.queue.protocol import Draft
+from fleet.queue.sql.postgres import open_postgres
+from fleet.queue.sql.sqlite import open_embedded
 
 VALUES = {"owner": "a", "now": 10**15, "until": 10**15, "count": 1}
 HISTORY = """

@@ -19,10 +19,10 @@ from fleet.errors import (
     QueueUnavailable,
     SchemaTooNew,
 )
-from fleet.queue.base import Draft, Filter
-from fleet.queue.postgres import open_postgres
-from fleet.queue.postgres.connection import ServerClock, steady
+from fleet.queue.protocol import Draft, Filter
 from fleet.queue.sql import migrate
+from fleet.queue.sql.postgres import open_postgres
+from fleet.queue.sql.postgres.connection import ServerClock, steady
 from fleet.schemas import Closed, Released
 from tests.contract.postgres_server import ESCAPED, PASSWORD
 from tests.contract.queue_contract import ManualClock, QueueContract
@@ -107,7 +107,7 @@ class TestFailures:
 
     def test_a_missing_psycopg_says_what_to_install(self, monkeypatch):
         """Without the extra the error names it."""
-        monkeypatch.delitem(sys.modules, "fleet.queue.postgres.database", raising=False)
+        monkeypatch.delitem(sys.modules, "fleet.queue.sql.postgres.database", raising=False)
         monkeypatch.setitem(sys.modules, "psycopg", None)
         with pytest.raises(QueueUnavailable) as caught:
             open_postgres("postgresql:///x")

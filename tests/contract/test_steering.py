@@ -7,12 +7,12 @@ import pytest
 
 from fleet.config import Config
 from fleet.control import Control
-from fleet.control.steering import reopen_task, retry
-from fleet.control.supervision import counts
+from fleet.control.supervisor_status import counts
+from fleet.control.tasks.retry import reopen_task, retry
 from fleet.errors import Refused
-from fleet.queue.base import Draft
+from fleet.home import Home, make_home
+from fleet.queue.protocol import Draft
 from fleet.schemas import Blocked, Closed, Released
-from fleet.taskdir import Home, make
 from tests.conftest import SLOW
 from tests.contract.beads_home import beads_home, pristine_home
 from tests.simulated.beads import SimulatedBeads
@@ -40,7 +40,7 @@ def fleet(request, tmp_path, monkeypatch):
     elif queue == "stand-in":
         queue, home = "beads", Home(SimulatedBeads(tmp_path).home)
         monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
-    make(home)
+    make_home(home)
     fleet = Control(home, Config(queue=queue))
     yield fleet
     fleet.close()

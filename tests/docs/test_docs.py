@@ -8,10 +8,10 @@ from msgspec import structs
 
 from fleet import errors
 from fleet.cli import COMMANDS
-from fleet.cli.task_settings import OWN
-from fleet.supervisor import evidence, scope
+from fleet.cli.tracker.task_flags import OWN
+from fleet.evidence import claim_rules, scope_rules
 from tests.docs import reference
-from tests.unit.test_demo_summary import AS_STAGED, text
+from tests.unit.demo.test_summary import AS_STAGED, text
 
 ROOT = Path(__file__).parents[2]
 PAGES = [
@@ -79,10 +79,10 @@ def test_every_command_has_a_line_of_help():
 def test_the_rules_of_the_spec_are_those_of_the_program():
     """Ids, sentences, and for which tasks they bind."""
     spec = (ROOT / "docs/spec.md").read_text(encoding="utf-8")
-    for rule in evidence.RULES:
+    for rule in claim_rules.RULES:
         binds, suspects = ", ".join(rule.expects) or "always", "yes" if rule.suspects else "no"
         assert f"| `{rule.id}` | {rule.sentence} | {binds} | {suspects} |" in spec
-    for rule in scope.RULES:
+    for rule in scope_rules.RULES:
         assert f"| `{rule.id}` | {rule.sentence} |" in spec
 
 

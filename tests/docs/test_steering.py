@@ -4,8 +4,8 @@ import re
 from pathlib import Path
 from typing import get_args
 
-from fleet.control.files import WHATS
-from fleet.control.tasks import Doing
+from fleet.control.tasks.in_progress import Doing
+from fleet.control.tasks.task_files import WHATS
 
 SPEC = (Path(__file__).parents[2] / "docs/spec.md").read_text(encoding="utf-8")
 

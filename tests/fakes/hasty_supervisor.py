@@ -6,9 +6,9 @@ What takes minutes takes seconds, so that a test need not. Limits come from the 
 import sys
 
 from fleet import control
-from fleet.supervisor.ladder import Patience
+from fleet.processes.supervisor_lock import sole_supervisor
 from fleet.supervisor.loop import Supervisor
-from fleet.supervisor.sole import sole_supervisor
+from fleet.watchdog.stall_rules import Patience
 
 given = {name: float(value) for name, value in (word.split("=") for word in sys.argv[1:])}
 fleet = control.opened()

@@ -9,8 +9,8 @@ import sys
 import time
 from pathlib import Path
 
-from fleet.supervisor import process
-from fleet.taskdir.rundir import Spec, latest_run, new_run
+from fleet.processes import keeper_client
+from fleet.runs.run_directory import Spec, latest_run, new_run
 
 SLOTS = 12
 FAKES = Path(__file__).parent
@@ -22,20 +22,20 @@ def begin(task):
     length = seconds[0] + (seconds[-1] - seconds[0]) * (int(task.name) % 10) / 9
     argv = (sys.executable, "-I", "-S", str(FAKES / "witness.py"), str(task), str(length))
     run = new_run(task, Spec(argv=argv, cwd=str(root), grace=0.5, sweep_grace=0.1))
-    keeper = process.start_keeper(run, os.environ)
-    assert isinstance(keeper, process.Keeper), f"{task}: the lock was thought to be free"
+    keeper = keeper_client.start_keeper(run, os.environ)
+    assert isinstance(keeper, keeper_client.Keeper), f"{task}: the lock was thought to be free"
     return run, keeper
 
 
 def settle(run):
     """Done, adopted or to be done again."""
-    match process.state_of(run):
-        case process.Running(started):
-            keeper = process.adopt(started) if started else None
+    match keeper_client.state_of(run):
+        case keeper_client.Running(started):
+            keeper = keeper_client.adopt(started) if started else None
             return (run, keeper) if keeper else settle(run)
-        case process.Ended(ending) if ending.code == 0:
+        case keeper_client.Ended(ending) if ending.code == 0:
             (run.task_dir / "done").touch()
-        case process.Orphaned(survivors):
+        case keeper_client.Orphaned(survivors):
             sys.exit(f"{run.path}: {survivors} cannot be killed")
     return None
 

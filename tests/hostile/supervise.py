@@ -7,9 +7,9 @@ import os
 import sys
 
 from fleet import control
-from fleet.supervisor.ladder import Patience
+from fleet.processes.supervisor_lock import sole_supervisor
 from fleet.supervisor.loop import Supervisor
-from fleet.supervisor.sole import sole_supervisor
+from fleet.watchdog.stall_rules import Patience
 
 QUICK = Patience(
     call=2.0, mcp=4.0, question=3.0, farewell=3.0, limit=30.0, window=3.0, away=10.0, census=1.0

@@ -15,14 +15,15 @@ import msgspec
 import psutil
 import pytest
 
-from fleet import config, taskdir
-from fleet.queue.base import Draft
-from fleet.queue.embedded import open_embedded
-from fleet.queue.sql.edits import Change, edit
+from fleet import config, home
+from fleet.home import Home, task_json
+from fleet.queue.protocol import Draft
+from fleet.queue.sql.edit_task import Change, edit
+from fleet.queue.sql.sqlite import open_embedded
+from fleet.runs import receipt_json
+from fleet.runs.outcome_history import read_ending
+from fleet.runs.run_directory import latest_run
 from fleet.schemas import Settings
-from fleet.supervisor.history import read_ending
-from fleet.taskdir import Home, receipt_json, task_json
-from fleet.taskdir.rundir import latest_run
 from tests.conftest import need
 from tests.hostile.corpus import VICES
 
@@ -42,7 +43,7 @@ class Corpus:
     def __init__(self, root, vices=VICES):
         self.root = root
         self.home = Home(root / "home")
-        taskdir.make(self.home)
+        home.make(self.home)
         chosen = {"coder": "claude", "max_concurrent": 100, "retry_limit": 1, "grace_s": GRACE}
         self.home.config.write_text(config.default_text(**chosen))
         self.user = root / "user"

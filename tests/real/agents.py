@@ -12,9 +12,9 @@ from tempfile import TemporaryDirectory
 
 from msgspec import structs
 
+from fleet.coders.agent_environment import agent_env
 from fleet.coders.base import Coder
-from fleet.coders.environment import agent_env
-from fleet.coders.reading import Reading
+from fleet.coders.stream.run_totals import Reading
 from fleet.schemas import Outcome, Task
 from tests.conftest import missing
 from tests.streams import READ_AT

@@ -30,9 +30,9 @@ from typing import Any
 
 import msgspec
 
-from fleet.queue.bd import answer
-from fleet.queue.embedded import open_embedded
+from fleet.bd import answer
 from fleet.queue.sql import SqlQueue
+from fleet.queue.sql.sqlite import open_embedded
 from fleet.schemas import Dependency, Task
 from tests.conftest import SLOW
 

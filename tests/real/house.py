@@ -13,10 +13,10 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from fleet import config
-from fleet.accounts.ledger import Ledger
-from fleet.accounts.overview import resting
-from fleet.supervisor import identity
-from fleet.taskdir.rundir import ProcessId, Run, all_runs
+from fleet.accounts.account_store import Ledger
+from fleet.accounts.resting import resting
+from fleet.processes import process_identity
+from fleet.runs.run_directory import ProcessId, Run, all_runs
 from tests import warm
 from tests.real import agents
 from tests.real.test_claude import LOGIN
@@ -127,7 +127,7 @@ class House:
 
     def marked(self) -> list[ProcessId]:
         """Every process that bears the mark of a run of this house."""
-        return [who for run in self.runs for who in identity.marked(run.spec().id)]
+        return [who for run in self.runs for who in process_identity.marked(run.spec().id)]
 
     def alive(self) -> list[object]:
         """All those, and whatever else was started for this home."""
@@ -166,7 +166,7 @@ def kill_run(run: Run) -> None:
     """Kill the keeper first, so that nobody is left to tell, and then the agent's whole tree."""
     started = run.started()
     assert started is not None
-    tree = identity.tree(started.keeper, *identity.marked(run.spec().id))
+    tree = process_identity.tree(started.keeper, *process_identity.marked(run.spec().id))
     assert len(tree) > 2, "a keeper, an agent and its tool were to be there"
     for who in (started.keeper, *tree):
-        identity.send(who, signal.SIGKILL)
+        process_identity.send(who, signal.SIGKILL)

@@ -6,7 +6,7 @@ import shutil
 
 import pytest
 
-from fleet.queue.embedded import open_embedded
+from fleet.queue.sql.sqlite import open_embedded
 from tests.conftest import SLOW
 from tests.contract.bd_desk import Clock, Desk
 from tests.contract.test_bd_transfer import fill, lines

@@ -9,12 +9,12 @@ from datetime import timedelta
 
 import pytest
 
-from fleet.queue.base import Draft, Filter
-from fleet.queue.beads.creation import create
-from fleet.queue.beads.init import init_beads
-from fleet.queue.beads.passthrough import forward
+from fleet.queue.beads.bd_cli.bd_init import init_beads
+from fleet.queue.beads.bd_cli.bd_version import bd_version
+from fleet.queue.beads.bd_cli.create import create
+from fleet.queue.beads.bd_cli.forward import forward
 from fleet.queue.beads.queue import open_beads
-from fleet.queue.beads.version import bd_version
+from fleet.queue.protocol import Draft, Filter
 from fleet.schemas import Closed, Settings
 from tests.conftest import need, often
 from tests.contract.beads_home import HOME, fingerprint

@@ -10,8 +10,8 @@ import pytest
 
 from fleet.coders import hooks, make
 from fleet.coders.base import Options
-from fleet.supervisor.shims import HOOK, make_shims
-from fleet.taskdir import tells
+from fleet.home import HOOK, messages
+from fleet.supervisor.start.agent_bin import make_shims
 from tests.real import agents
 from tests.real.test_claude import LOGIN
 from tests.real.test_codex import SETTINGS
@@ -56,10 +56,10 @@ class Cli:
         return self.desk.work(make("codex", "gpt-5", Options(**options)), **place, **run)
 
     def tell(self, text=TEXT):
-        return tells.add(self.desk.task_dir, text, by="ada", at=NOW)
+        return messages.add(self.desk.task_dir, text, by="ada", at=NOW)
 
     def given(self):
-        return [(tell.number, tell.run) for tell in tells.read(self.desk.task_dir)]
+        return [(tell.number, tell.run) for tell in messages.read(self.desk.task_dir)]
 
     def own_hook(self, path):
         """A hook of the user's own, as they would have it."""

@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from fleet.taskdir import receipt_json
+from fleet.runs import receipt_json
 from tests.conftest import SLOW, coders, need
 from tests.real.house import CLOSE, TASK
 from tests.scripted_model import Say, ScriptedModel, Shell, Stall

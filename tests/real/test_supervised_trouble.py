@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from fleet.supervisor import identity
+from fleet.processes import process_identity
 from tests.real.house import CLOSE, TASK, WORK
 from tests.real.test_claude import error
 from tests.real.test_claude import windows as claude_windows
@@ -108,7 +108,7 @@ def test_an_agent_whose_model_falls_silent_is_stopped_with_all_it_started(house,
         here.create(coder)
         supervisor = here.supervise()
         model.wait_for(2)
-        left = identity.identify(int((here.project / "daemon").read_text()))
+        left = process_identity.identify(int((here.project / "daemon").read_text()))
         assert left in here.marked()
         here.fleet("stop", TASK)
 
@@ -119,7 +119,7 @@ def test_an_agent_whose_model_falls_silent_is_stopped_with_all_it_started(house,
         assert ending["outcome"]["type"] == "Stopped"
         assert (ending["counts"], ending["attempts"]) == (False, 0)
         assert here.marked() == []
-        assert not identity.alive(left)
+        assert not process_identity.alive(left)
         supervisor.terminate()
         assert supervisor.wait(30) == 0
         assert here.alive() == []

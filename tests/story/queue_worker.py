@@ -18,9 +18,9 @@ from pathlib import Path
 import apsw
 
 from fleet.errors import FleetError
-from fleet.queue.base import Draft
-from fleet.queue.embedded import FILE, open_embedded
+from fleet.queue.protocol import Draft
 from fleet.queue.sql import SqlQueue
+from fleet.queue.sql.sqlite import FILE, open_embedded
 from fleet.schemas import Closed
 
 TTL = timedelta(hours=1)
@@ -33,7 +33,7 @@ def say(text: str) -> None:
 
 def opened(where: str) -> SqlQueue:
     if where.startswith("postgresql:"):
-        from fleet.queue.postgres import open_postgres
+        from fleet.queue.sql.postgres import open_postgres
 
         return open_postgres(where, lock_timeout=PATIENT)
     return open_embedded(Path(where), busy_timeout=PATIENT)

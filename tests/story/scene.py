@@ -9,13 +9,13 @@ from pathlib import Path
 
 import psutil
 
-from fleet import config, taskdir
-from fleet.queue.base import Draft, Filter
-from fleet.queue.embedded import open_embedded
+from fleet import config
+from fleet.files.inotify import Watch
+from fleet.home import Home, make_home, task_json
+from fleet.queue.protocol import Draft, Filter
+from fleet.queue.sql.sqlite import open_embedded
+from fleet.runs.run_directory import all_runs, latest_run
 from fleet.schemas import Settings
-from fleet.taskdir import Home, task_json
-from fleet.taskdir.rundir import all_runs, latest_run
-from fleet.taskdir.watch import Watch
 from tests import warm
 
 FAKES = Path(__file__).parent.parent / "fakes"
@@ -63,7 +63,7 @@ class Scene:
         self.home = Home(root / "home")
         self.project = root / "project"
         self.project.mkdir()
-        taskdir.make(self.home)
+        make_home(self.home)
         chosen = {"coder": "actor", "retry_wait_s": 1, "grace_s": 1, "queue": "embedded"}
         self.settings = {**chosen, **settings}
         self.configure()

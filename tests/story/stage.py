@@ -6,9 +6,9 @@ import sys
 import time
 from pathlib import Path
 
-from fleet.supervisor import identity, process
-from fleet.taskdir.rundir import Run, Spec, new_run
-from fleet.taskdir.watch import Watch
+from fleet.files.inotify import Watch
+from fleet.processes import keeper_client, process_identity
+from fleet.runs.run_directory import Run, Spec, new_run
 
 FAKES = Path(__file__).parent.parent / "fakes"
 PYTHON = (sys.executable, "-I", "-S")
@@ -35,8 +35,8 @@ class Stage:
         return run
 
     def start(self, run, **env):
-        keeper = process.start_keeper(run, {**os.environ, **env})
-        assert isinstance(keeper, process.Keeper)
+        keeper = keeper_client.start_keeper(run, {**os.environ, **env})
+        assert isinstance(keeper, keeper_client.Keeper)
         self.keepers.append(keeper)
         return keeper
 
@@ -44,14 +44,14 @@ class Stage:
         """Run to the end; the run and its exit record."""
         run = self.run(*argv, **spec)
         assert self.start(run).wait(PATIENCE)
-        state = process.state_of(run)
-        assert isinstance(state, process.Ended), (state, run.stderr.read_text())
+        state = keeper_client.state_of(run)
+        assert isinstance(state, keeper_client.Ended), (state, run.stderr.read_text())
         return run, state.exit
 
     def close(self):
         for run_id in self.ids:
-            for who in identity.tree(*identity.marked(run_id)):
-                identity.send(who, signal.SIGKILL)
+            for who in process_identity.tree(*process_identity.marked(run_id)):
+                process_identity.send(who, signal.SIGKILL)
         for keeper in self.keepers:
             keeper.wait(PATIENCE)
             keeper.close()
@@ -83,6 +83,6 @@ def output(run):
 def wait_gone(*people, patience=PATIENCE):
     """Wait for processes to end that nobody tells us of."""
     end = time.monotonic() + patience
-    while any(identity.alive(who) for who in people):
+    while any(process_identity.alive(who) for who in people):
         assert time.monotonic() < end, f"still alive: {people}"
         time.sleep(0.002)

@@ -10,12 +10,12 @@ from pathlib import Path
 
 from fleet import config
 from fleet.control import Control
-from fleet.queue.base import Draft
-from fleet.supervisor import identity
-from fleet.supervisor.sole import supervisor_of
-from fleet.taskdir import Home, make
-from fleet.taskdir.rundir import latest_run
-from fleet.taskdir.watch import Watch
+from fleet.files.inotify import Watch
+from fleet.home import Home, make_home
+from fleet.processes import process_identity
+from fleet.processes.supervisor_lock import supervisor_of
+from fleet.queue.protocol import Draft
+from fleet.runs.run_directory import latest_run
 from tests import warm
 from tests.story.stage import FAKES, PATIENCE
 
@@ -69,7 +69,7 @@ class Steered:
         for name in ("BEADS_ACTOR", "BD_ACTOR", "GIT_AUTHOR_NAME", "FLEET_TASK_ID"):
             self.env.pop(name, None)
         self.processes: list[subprocess.Popen[str]] = []
-        make(self.home)
+        make_home(self.home)
         settings = {"queue": "embedded", "coder": "puppet", "grace_s": 5, "retry_limit": 1}
         self.home.config.write_text(config.default_text(**settings))
         (self.home.path / "coders").mkdir()
@@ -184,5 +184,5 @@ class Steered:
         for folder in self.home.tasks.iterdir():
             run = latest_run(folder)
             if run is not None:
-                for who in identity.tree(*identity.marked(run.spec().id)):
-                    identity.send(who, signal.SIGKILL)
+                for who in process_identity.tree(*process_identity.marked(run.spec().id)):
+                    process_identity.send(who, signal.SIGKILL)

@@ -7,7 +7,7 @@ import time
 import pytest
 
 from fleet import config
-from fleet.supervisor.history import read_ending
+from fleet.runs.outcome_history import read_ending
 from tests.story.scene import FAKES
 from tests.vendor import Login, Vendor
 

@@ -5,9 +5,9 @@ from datetime import timedelta
 
 import pytest
 
-from fleet.accounts.ledger import Ledger
+from fleet.accounts.account_store import Ledger
+from fleet.runs.outcome_history import read_ending
 from fleet.schemas import Failed, Finished, RateLimited
-from fleet.supervisor.history import read_ending
 from tests.story.scene import FAKES, Scene, processes_of
 
 CLOSE = 'echo hi > a.txt && bd close "$FLEET_TASK_ID" --reason done'

@@ -8,8 +8,8 @@ import time
 import apsw
 import pytest
 
-from fleet.supervisor import identity
-from fleet.supervisor.history import read_ending
+from fleet.processes import process_identity
+from fleet.runs.outcome_history import read_ending
 from tests.story.scene import FAKES, WORK
 
 #: Deaf to polite signals, with a child in a session of its own that is too.
@@ -21,7 +21,7 @@ GRACE, ENDLESS, MARGIN = 4, 300, 7.0
 
 def marks(scene):
     owner = (scene.home.path / "owner").read_text().strip()
-    return identity.bearers(f"{owner}.")
+    return process_identity.bearers(f"{owner}.")
 
 
 def stop_all(scene, *flags, code=0):

@@ -6,9 +6,9 @@ from datetime import datetime, timedelta
 import pytest
 
 from fleet import config
+from fleet.runs import receipt_json
+from fleet.runs.outcome_history import read_ending
 from fleet.schemas import Budget, LimitExceeded
-from fleet.supervisor.history import read_ending
-from fleet.taskdir import receipt_json
 from tests.story.scene import ACTOR, Scene
 
 #: The actor, and lines that tell of tokens, or of what they cost.

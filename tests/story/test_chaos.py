@@ -10,8 +10,9 @@ from collections import Counter
 import psutil
 import pytest
 
-from fleet.supervisor import identity, process
-from fleet.taskdir.rundir import all_runs, latest_run
+from fleet.processes import keeper_client as process
+from fleet.processes import process_identity
+from fleet.runs.run_directory import all_runs, latest_run
 from tests.conftest import often
 from tests.story.stage import FAKES
 
@@ -83,7 +84,7 @@ def test_killed_keepers_never_let_two_agents_meet(tmp_path):
         if len(kills) >= 40:
             return
         chosen = [started.keeper for started in dice.sample(alive, min(3, len(alive)))]
-        kills.extend(who for who in chosen if identity.send(who, signal.SIGKILL))
+        kills.extend(who for who in chosen if process_identity.send(who, signal.SIGKILL))
         if dice.random() < 0.3:
             supervisor.kill()
 

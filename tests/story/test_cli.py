@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from fleet.cli.task_settings import OWN
+from fleet.cli.tracker.task_flags import OWN
 from tests import warm
 from tests.conftest import need
 from tests.contract.beads_home import pristine_home

@@ -7,8 +7,9 @@ import sys
 
 import pytest
 
+from fleet.home import compare_json, task_json
+from fleet.runs import receipt_json
 from fleet.schemas import Settings
-from fleet.taskdir import compare_json, receipt_json, task_json
 from tests.conftest import SLOW, need
 from tests.contract.beads_home import pristine_home
 from tests.repos import ENV, Repo
@@ -309,7 +310,7 @@ def test_a_comparison_that_was_cut_off_at_its_beginning_is_completed(scene):
     """Killed between two entries: none is made twice, none is missing."""
     task_id = a_task(scene)
     code = (
-        "import os, fleet.control.comparing as c\n"
+        "import os, fleet.control.compare.begin as c\n"
         "write = c.compare_json.write\n"
         "def dying(home, comparison):\n"
         "    if any(e.task_id for e in comparison.entries): os._exit(9)\n"

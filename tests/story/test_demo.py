@@ -11,7 +11,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from fleet.demo.play import ANSWER, SCENES
+from fleet.demo.script import ANSWER, SCENES
 from tests.conftest import need, often
 
 DEMO = (sys.executable, "-m", "fleet", "demo")

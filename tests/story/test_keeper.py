@@ -8,8 +8,8 @@ import time
 
 import pytest
 
-from fleet.supervisor import identity, keeper, process
-from fleet.taskdir.lock import locked
+from fleet.files.file_lock import locked
+from fleet.processes import keeper, keeper_client, process_identity
 from tests.story.stage import FAKES, PATIENCE, fake, output, wait_for_output, wait_gone, wait_until
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="needs a subreaper and pdeathsig")
@@ -23,7 +23,7 @@ def test_an_agent_runs_in_its_directory_and_its_end_is_recorded(stage):
     """Exit code, output, environment and times of an ordinary run are all there afterwards."""
     run = stage.run(*sh("pwd; echo $COLOUR >&2; exit 3"))
     assert stage.start(run, COLOUR="blue").wait(PATIENCE)
-    ending = process.state_of(run).exit
+    ending = keeper_client.state_of(run).exit
     assert (ending.code, ending.signal, ending.error, ending.stop) == (3, None, None, None)
     assert run.stdout.read_text() == f"{stage.root}\n"
     assert run.stderr.read_text() == "blue\n"
@@ -49,7 +49,7 @@ def test_the_environment_never_touches_the_disk(stage):
     """A key in the agent's environment is in no file of the run."""
     run = stage.run(*sh('test -n "$KEY"'))
     assert stage.start(run, KEY="sk-not-for-the-disk").wait(PATIENCE)
-    assert process.state_of(run).exit.code == 0
+    assert keeper_client.state_of(run).exit.code == 0
     assert not any(b"not-for-the-disk" in f.read_bytes() for f in run.path.iterdir())
 
 
@@ -91,7 +91,7 @@ def test_an_agent_that_cannot_start_says_why(stage, change, stage_name, number):
 
 def test_the_attempt_counts_before_the_program_runs(stage, monkeypatch):
     """`started` is there for the agent's first instruction, however slow the keeper writes it."""
-    monkeypatch.setattr(process, "_program", lambda: str(FAKES / "dying_keeper.py"))
+    monkeypatch.setattr(keeper_client, "_program", lambda: str(FAKES / "dying_keeper.py"))
     run = stage.run(*sh("cat runs/1/started"), cwd=str(stage.root / "task"))
     assert stage.start(run, PAUSE_AT="before started", KEEPER=keeper.__file__).wait(PATIENCE)
     assert output(run) == (run.path / "started").read_text()
@@ -130,9 +130,9 @@ def test_a_polite_agent_is_given_time_to_end(stage):
     run = stage.run(*fake("polite.sh"), grace=60.0)
     child = stage.start(run)
     wait_for_output(run, "ready")
-    assert process.stop(run)
+    assert keeper_client.stop(run)
     assert child.wait(PATIENCE)
-    ending = process.state_of(run).exit
+    ending = keeper_client.state_of(run).exit
     assert (ending.code, ending.stop) == (0, "graceful")
     assert output(run) == "ready\nbye\n"
 
@@ -142,15 +142,15 @@ def test_an_agent_that_ignores_a_stop_is_killed_after_its_grace(stage):
     run = stage.run(*fake("stubborn.sh"))
     child = stage.start(run)
     wait_for_output(run, "ready")
-    tree = identity.tree(run.started().agent)
+    tree = process_identity.tree(run.started().agent)
     asked = time.monotonic()
-    assert process.stop(run)
+    assert keeper_client.stop(run)
     assert child.wait(PATIENCE)
     assert time.monotonic() - asked >= run.spec().grace
-    ending = process.state_of(run).exit
+    ending = keeper_client.state_of(run).exit
     assert (ending.signal, ending.stop) == (9, "graceful")
     assert len(tree) >= 2
-    assert not any(identity.alive(who) for who in tree)
+    assert not any(process_identity.alive(who) for who in tree)
 
 
 def test_a_second_stop_ends_all_patience(stage):
@@ -158,11 +158,11 @@ def test_a_second_stop_ends_all_patience(stage):
     run = stage.run(*fake("polite.sh", 60), grace=600.0, sweep_grace=600.0)
     child = stage.start(run)
     wait_for_output(run, "ready")
-    process.stop(run)
+    keeper_client.stop(run)
     wait_for_output(run, "bye")
-    process.stop(run)
+    keeper_client.stop(run)
     assert child.wait(PATIENCE)
-    ending = process.state_of(run).exit
+    ending = keeper_client.state_of(run).exit
     assert (ending.signal, ending.stop) == (9, "now")
 
 
@@ -171,9 +171,9 @@ def test_a_stop_at_once_is_not_polite(stage):
     run = stage.run(*fake("polite.sh", 60), grace=600.0)
     child = stage.start(run)
     wait_for_output(run, "ready")
-    process.stop(run, now=True)
+    keeper_client.stop(run, now=True)
     assert child.wait(PATIENCE)
-    assert process.state_of(run).exit.stop == "now"
+    assert keeper_client.state_of(run).exit.stop == "now"
     assert output(run) == "ready\n"
 
 
@@ -184,7 +184,7 @@ def test_a_daemon_that_holds_the_stream_does_not_hold_the_run(stage):
     daemon = int(output(run).split()[1])
     assert ending.code == 0
     assert [left.pid for left in ending.swept] == [daemon]
-    assert identity.identify(daemon) is None
+    assert process_identity.identify(daemon) is None
 
 
 @linux
@@ -194,9 +194,9 @@ def test_a_stop_ends_the_patience_with_what_was_left_behind(stage):
     child = stage.start(run)
     wait_until(run, run.started)
     wait_gone(run.started().agent)
-    assert process.stop(run)
+    assert keeper_client.stop(run)
     assert child.wait(PATIENCE)
-    ending = process.state_of(run).exit
+    ending = keeper_client.state_of(run).exit
     assert (ending.code, ending.stop, ending.left) == (0, None, ())
     assert len(ending.swept) >= 2
 
@@ -206,10 +206,10 @@ def test_a_large_brood_is_swept_whole(stage):
     """Fifty stubborn processes in fifty sessions: all recorded, none left."""
     run = stage.run(*fake("brood.sh", 50, stage.root / "task/runs/1/stdout"), sweep_grace=0.0)
     assert stage.start(run).wait(PATIENCE)
-    ending = process.state_of(run).exit
+    ending = keeper_client.state_of(run).exit
     assert len([left for left in ending.swept if left.name == "sh"]) >= 50
     assert ending.left == ()
-    assert identity.marked(run.spec().id) == []
+    assert process_identity.marked(run.spec().id) == []
 
 
 @linux
@@ -218,21 +218,21 @@ def test_a_process_that_keeps_forking_is_caught(stage):
     run, ending = stage.play(*fake("respawner.py"))
     assert ending.code == 0
     assert ending.left == ()
-    assert identity.marked(run.spec().id) == []
+    assert process_identity.marked(run.spec().id) == []
 
 
 @linux
 def test_what_cannot_be_killed_is_named_and_does_not_hold_the_run(stage, monkeypatch):
     """The keeper gives up in the end and says who is left; the lock stays with whoever that is."""
-    monkeypatch.setattr(process, "_program", lambda: str(FAKES / "toothless_keeper.py"))
+    monkeypatch.setattr(keeper_client, "_program", lambda: str(FAKES / "toothless_keeper.py"))
     run = stage.run(*fake("daemon.py"))
     assert stage.start(run, KEEPER=keeper.__file__).wait(PATIENCE)
     daemon = int(output(run).split()[1])
     assert [left.pid for left in run.exit().left] == [daemon]
     with locked(run.lock) as lock:
         assert lock is None
-    assert process.state_of(run) == process.Ended(run.exit())
-    assert identity.identify(daemon) is None
+    assert keeper_client.state_of(run) == keeper_client.Ended(run.exit())
+    assert process_identity.identify(daemon) is None
 
 
 def test_a_flood_of_output_reaches_the_disk_whole(stage):
@@ -248,10 +248,10 @@ def test_the_record_waits_for_a_disk_that_refuses(stage):
     run = stage.run(*sh("mkdir runs/1/.exit.json"), cwd=str(stage.root / "task"))
     child = stage.start(run)
     wait_until(run, lambda: run.stderr.exists() and "exit.json" in run.stderr.read_text())
-    assert process.state_of(run) == process.Running(run.started())
+    assert keeper_client.state_of(run) == keeper_client.Running(run.started())
     (run.path / ".exit.json").rmdir()
     assert child.wait(PATIENCE)
-    assert process.state_of(run).exit.code == 0
+    assert keeper_client.state_of(run).exit.code == 0
 
 
 def by_hand(run):
@@ -267,22 +267,22 @@ def test_a_second_keeper_on_one_task_refuses(stage):
     wait_for_output(first, "ready")
     second = stage.run("true")
     assert by_hand(second) == keeper.BUSY
-    assert process.start_keeper(second, os.environ) == process.Busy(first)
+    assert keeper_client.start_keeper(second, os.environ) == keeper_client.Busy(first)
     assert second.started() is None
-    process.stop(first)
+    keeper_client.stop(first)
     assert child.wait(PATIENCE)
     assert by_hand(second) == 0
-    assert process.state_of(second).exit.code == 0
+    assert keeper_client.state_of(second).exit.code == 0
 
 
 def test_a_fence_beats_a_late_keeper(stage):
     """Once a run is given up, a keeper that comes for it finds the fence and starts nothing."""
     run = stage.run("touch", str(stage.root / "ran"))
-    assert process.state_of(run) == process.NeverStarted()
+    assert keeper_client.state_of(run) == keeper_client.NeverStarted()
     assert by_hand(run) == keeper.SETTLED
     assert stage.start(run).wait(PATIENCE)
     assert not (stage.root / "ran").exists()
-    assert process.state_of(run) == process.NeverStarted()
+    assert keeper_client.state_of(run) == keeper_client.NeverStarted()
 
 
 def test_a_run_is_never_run_twice(stage):
@@ -299,14 +299,14 @@ def test_a_killed_keeper_takes_its_agent_along(stage):
     child = stage.start(run)
     wait_for_output(run, "ready")
     started = run.started()
-    tree = identity.tree(started.agent)
+    tree = process_identity.tree(started.agent)
     os.kill(started.keeper.pid, signal.SIGKILL)
     assert child.wait(PATIENCE)
     wait_gone(started.agent)  # by the kernel's hand: nobody else has looked yet
-    assert process.state_of(run) == process.Vanished(started)
+    assert keeper_client.state_of(run) == keeper_client.Vanished(started)
     wait_gone(*tree)
-    assert identity.marked(run.spec().id) == []
-    assert process.state_of(run) == process.Vanished(started)
+    assert process_identity.marked(run.spec().id) == []
+    assert keeper_client.state_of(run) == keeper_client.Vanished(started)
     _, ending = stage.play("true")
     assert ending.code == 0
 
@@ -318,40 +318,40 @@ def test_survivors_of_a_killed_keeper_are_found_by_mark_or_by_lock(stage, droppe
     run = stage.run(*fake("hider.py", dropped))
     stage.start(run)
     wait_for_output(run, "up")
-    tree = identity.tree(run.started().agent)
+    tree = process_identity.tree(run.started().agent)
     os.kill(run.started().keeper.pid, signal.SIGKILL)
     wait_gone(run.started().keeper)
-    assert isinstance(process.state_of(run), process.Vanished)
+    assert isinstance(keeper_client.state_of(run), keeper_client.Vanished)
     assert len(tree) >= 2
-    assert not any(identity.alive(who) for who in tree)
+    assert not any(process_identity.alive(who) for who in tree)
 
 
 @linux
 @pytest.mark.parametrize(
     ("point", "state"),
     [
-        ("before lock", process.NeverStarted),
-        ("after lock", process.NeverStarted),
-        ("before started", process.NeverStarted),
-        ("after started", process.Vanished),
-        ("before sync of started", process.Vanished),
-        ("before exit.json", process.Vanished),
-        ("after exit.json", process.Ended),
+        ("before lock", keeper_client.NeverStarted),
+        ("after lock", keeper_client.NeverStarted),
+        ("before started", keeper_client.NeverStarted),
+        ("after started", keeper_client.Vanished),
+        ("before sync of started", keeper_client.Vanished),
+        ("before exit.json", keeper_client.Vanished),
+        ("after exit.json", keeper_client.Ended),
     ],
 )
 def test_a_keeper_may_die_anywhere(stage, monkeypatch, point, state):
     """Wherever it is killed: no agent is left, the answer is right, and the next run works."""
-    monkeypatch.setattr(process, "_program", lambda: str(FAKES / "dying_keeper.py"))
+    monkeypatch.setattr(keeper_client, "_program", lambda: str(FAKES / "dying_keeper.py"))
     run = stage.run(*fake("witness.py", stage.root, 0.2))
     assert stage.start(run, DIE_AT=point, KEEPER=keeper.__file__).wait(PATIENCE)
-    assert isinstance(process.state_of(run), state)
-    assert identity.marked(run.spec().id) == []
+    assert isinstance(keeper_client.state_of(run), state)
+    assert process_identity.marked(run.spec().id) == []
     monkeypatch.undo()
     stage.play(*fake("witness.py", stage.root, 0))
     witness = (stage.root / "witness").read_text().split()
     assert "overlap" not in witness
     assert witness[-2:] == ["begin", "end"]
-    if state is process.NeverStarted:
+    if state is keeper_client.NeverStarted:
         assert witness == ["begin", "end"]
 
 
@@ -370,6 +370,6 @@ def test_a_stop_after_its_time_was_up_leaves_the_grace(stage):
     child = stage.start(run)
     wait_for_output(run, "ready")
     wait_for_output(run, "bye")
-    process.stop(run)
+    keeper_client.stop(run)
     assert child.wait(PATIENCE)
-    assert process.state_of(run).exit.code == 0
+    assert keeper_client.state_of(run).exit.code == 0

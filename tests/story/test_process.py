@@ -11,8 +11,8 @@ import msgspec
 import pytest
 
 from fleet.errors import FleetError, InvalidTask
-from fleet.supervisor import identity, process
-from fleet.taskdir.rundir import ProcessId
+from fleet.processes import keeper_client, process_identity
+from fleet.runs.run_directory import ProcessId
 from tests.story.stage import FAKES, PATIENCE, fake, output, wait_for_output, wait_gone, wait_until
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
@@ -22,7 +22,7 @@ linux = pytest.mark.skipif(sys.platform != "linux", reason="needs /proc")
 def bystander():
     """An innocent process, which has to outlive the test."""
     child = subprocess.Popen(["sleep", "300"])
-    who = identity.identify(child.pid)
+    who = process_identity.identify(child.pid)
     yield who
     unharmed = child.poll() is None
     child.kill()
@@ -38,12 +38,12 @@ def stranger(who):
 def test_a_signal_reaches_only_the_process_it_was_meant_for(bystander):
     """A number that changed hands is not signalled, waited on or taken for alive."""
     ghost = stranger(bystander)
-    assert not identity.alive(ghost)
-    assert not identity.send(ghost, signal.SIGKILL)
-    assert identity.pidfd(ghost) is None
-    assert identity.tree(ghost) == []
+    assert not process_identity.alive(ghost)
+    assert not process_identity.send(ghost, signal.SIGKILL)
+    assert process_identity.pidfd(ghost) is None
+    assert process_identity.tree(ghost) == []
     other_boot = msgspec.structs.replace(bystander, boot_id="another")
-    assert not identity.send(other_boot, signal.SIGKILL)
+    assert not process_identity.send(other_boot, signal.SIGKILL)
 
 
 def test_a_lost_run_whose_numbers_changed_hands_harms_nobody(stage, bystander):
@@ -54,16 +54,16 @@ def test_a_lost_run_whose_numbers_changed_hands_harms_nobody(stage, bystander):
         run.started(), keeper=stranger(bystander), agent=stranger(bystander)
     )
     (run.path / "started").write_bytes(msgspec.json.encode(started))
-    assert not process.stop(run, now=True)
-    assert process.adopt(started) is None
-    assert process.state_of(run) == process.Vanished(started)
+    assert not keeper_client.stop(run, now=True)
+    assert keeper_client.adopt(started) is None
+    assert keeper_client.state_of(run) == keeper_client.Vanished(started)
 
 
 def test_a_corpse_is_not_alive():
     """A process that ended and waits to be reaped is gone for all that we ask."""
     child = subprocess.Popen(["true"])
     os.waitid(os.P_PID, child.pid, os.WEXITED | os.WNOWAIT)
-    assert identity.identify(child.pid) is None
+    assert process_identity.identify(child.pid) is None
     child.wait()
 
 
@@ -73,10 +73,10 @@ def test_a_tree_holds_every_descendant(stage):
     stage.start(run)
     wait_for_output(run, "ready")
     started = run.started()
-    tree = identity.tree(started.keeper)
+    tree = process_identity.tree(started.keeper)
     assert tree[:2] == [started.keeper, started.agent]
     assert len(tree) > 2
-    assert identity.identify(os.getpid()) not in tree
+    assert process_identity.identify(os.getpid()) not in tree
 
 
 def test_a_keeper_that_ended_leaves_no_corpse(stage):
@@ -95,26 +95,26 @@ def test_waiting_for_a_live_keeper_ends_with_the_time(stage):
     keeper = stage.start(run)
     wait_for_output(run, "ready")
     assert not keeper.wait(0.01)
-    assert isinstance(process.state_of(run), process.Running)
+    assert isinstance(keeper_client.state_of(run), keeper_client.Running)
 
 
 def test_a_glance_leaves_no_trace(stage):
     """Anyone may look at a run that is about to start; only the lease holder may fence it."""
     run = stage.run(*fake("polite.sh"))
-    assert process.glance(run) is None
+    assert keeper_client.glance(run) is None
     assert not run.fenced()
     stage.start(run)
     wait_for_output(run, "ready")
-    assert process.glance(run) == process.Running(run.started())
-    process.stop(run)
+    assert keeper_client.glance(run) == keeper_client.Running(run.started())
+    keeper_client.stop(run)
     wait_until(run, run.exit)
-    assert process.glance(run) == process.Ended(run.exit())
+    assert keeper_client.glance(run) == keeper_client.Ended(run.exit())
 
 
 def test_a_run_that_is_over_cannot_be_stopped(stage):
     """There is no keeper to ask, and the answer says so."""
     run, _ = stage.play("true")
-    assert not process.stop(run)
+    assert not keeper_client.stop(run)
 
 
 def test_a_run_behind_another_run_is_over(stage):
@@ -123,9 +123,9 @@ def test_a_run_behind_another_run_is_over(stage):
     second = stage.run(*fake("polite.sh"))
     stage.start(second)
     wait_for_output(second, "ready")
-    assert process.state_of(first) == process.NeverStarted()
+    assert keeper_client.state_of(first) == keeper_client.NeverStarted()
     assert first.fenced()
-    assert process.state_of(second) == process.Running(second.started())
+    assert keeper_client.state_of(second) == keeper_client.Running(second.started())
 
 
 def test_a_lock_file_that_was_deleted_does_not_let_a_second_agent_in(stage):
@@ -135,9 +135,9 @@ def test_a_lock_file_that_was_deleted_does_not_let_a_second_agent_in(stage):
     wait_for_output(run, "ready")
     run.lock.unlink()
     started = run.started()
-    assert isinstance(process.state_of(run), process.Vanished)
+    assert isinstance(keeper_client.state_of(run), keeper_client.Vanished)
     assert keeper.wait(PATIENCE)
-    assert not identity.alive(started.agent)
+    assert not process_identity.alive(started.agent)
 
 
 @linux
@@ -146,13 +146,13 @@ def test_a_run_clears_the_way_of_what_an_earlier_one_left(stage):
     first = stage.run(*fake("hider.py", "neither"))
     stage.start(first)
     wait_for_output(first, "up")
-    tree = identity.tree(first.started().agent)
-    identity.send(first.started().keeper, signal.SIGKILL)
+    tree = process_identity.tree(first.started().agent)
+    process_identity.send(first.started().keeper, signal.SIGKILL)
     wait_gone(first.started().keeper)
     second = stage.run("true")
     assert stage.start(second).wait(PATIENCE)
-    assert process.state_of(second).exit.code == 0
-    assert not any(identity.alive(who) for who in tree)
+    assert keeper_client.state_of(second).exit.code == 0
+    assert not any(process_identity.alive(who) for who in tree)
     assert first.fenced()
 
 
@@ -165,12 +165,14 @@ def test_orphans_that_withstand_killing_keep_the_task_to_themselves(stage, monke
     os.kill(first.started().keeper.pid, signal.SIGKILL)
     wait_gone(first.started().keeper, first.started().agent)
     with monkeypatch.context() as patch:
-        patch.setattr(identity, "send", lambda *_: False)
-        state = process.state_of(first, patience=0.1)
-        assert isinstance(state, process.Orphaned)
-        assert all(identity.alive(who) for who in state.survivors)
-        assert process.start_keeper(stage.run("true"), os.environ) == process.Busy(first)
-    assert process.state_of(first) == process.Vanished(first.started())
+        patch.setattr(process_identity, "send", lambda *_: False)
+        state = keeper_client.state_of(first, patience=0.1)
+        assert isinstance(state, keeper_client.Orphaned)
+        assert all(process_identity.alive(who) for who in state.survivors)
+        assert keeper_client.start_keeper(stage.run("true"), os.environ) == keeper_client.Busy(
+            first
+        )
+    assert keeper_client.state_of(first) == keeper_client.Vanished(first.started())
 
 
 @pytest.mark.parametrize("name", ["run.json", "started", "exit.json"])
@@ -198,8 +200,8 @@ def test_an_environment_that_is_too_large_is_an_error_to_read(stage):
     """The keeper itself cannot be started: an error with a hint, and the lock is free again."""
     run = stage.run("true")
     with pytest.raises(FleetError, match="no keeper"):
-        process.start_keeper(run, {"HUGE": "x" * 10_000_000})
-    assert process.state_of(run) == process.NeverStarted()
+        keeper_client.start_keeper(run, {"HUGE": "x" * 10_000_000})
+    assert keeper_client.state_of(run) == keeper_client.NeverStarted()
 
 
 def test_a_keeper_is_not_signalled_by_a_key_press(stage):
@@ -216,7 +218,7 @@ def test_agents_outlive_a_killed_supervisor_and_are_adopted(stage):
     """Agents run on after a kill -9, the next process adopts them to their end."""
     argv = [sys.executable, str(FAKES / "supervisor.py"), str(stage.root), "3", "1"]
     supervisor = subprocess.Popen(argv)
-    runs = [process.Run(stage.root / str(number) / "runs/1") for number in range(3)]
+    runs = [keeper_client.Run(stage.root / str(number) / "runs/1") for number in range(3)]
     for run in runs:
         wait_made(run)
         stage.ids.append(run.spec().id)
@@ -224,14 +226,14 @@ def test_agents_outlive_a_killed_supervisor_and_are_adopted(stage):
     supervisor.kill()
     supervisor.wait()
     for run in runs:
-        state = process.state_of(run)
-        assert isinstance(state, process.Running)
-        keeper = process.adopt(state.started)
+        state = keeper_client.state_of(run)
+        assert isinstance(state, keeper_client.Running)
+        keeper = keeper_client.adopt(state.started)
         stage.keepers.append(keeper)
         assert keeper.who == state.started.keeper
     for run, keeper in zip(runs, stage.keepers, strict=True):
         assert keeper.wait(PATIENCE)
-        assert process.state_of(run).exit.code == 0
+        assert keeper_client.state_of(run).exit.code == 0
         assert (run.task_dir / "witness").read_text().split() == ["begin", "end"]
 
 
@@ -248,19 +250,19 @@ def test_psutil_tells_the_same_where_there_is_no_proc(stage, monkeypatch, bystan
     stage.start(run)
     wait_for_output(run, "ready")
     started = run.started()
-    marked = {who.pid for who in identity.marked(run.spec().id)}
-    monkeypatch.setattr(identity, "LINUX", False)
-    now = identity.identify(bystander.pid)
-    assert identity.alive(now)
-    assert identity.alive(msgspec.structs.replace(now, start_ticks=now.start_ticks + 500))
-    assert not identity.send(stranger(now), signal.SIGKILL)
-    assert identity.pidfd(now) is None
+    marked = {who.pid for who in process_identity.marked(run.spec().id)}
+    monkeypatch.setattr(process_identity, "LINUX", False)
+    now = process_identity.identify(bystander.pid)
+    assert process_identity.alive(now)
+    assert process_identity.alive(msgspec.structs.replace(now, start_ticks=now.start_ticks + 500))
+    assert not process_identity.send(stranger(now), signal.SIGKILL)
+    assert process_identity.pidfd(now) is None
     assert {started.keeper.pid, started.agent.pid} <= {
-        who.pid for who in identity.marked(run.spec().id)
+        who.pid for who in process_identity.marked(run.spec().id)
     } & marked
-    keeper = identity.identify(started.keeper.pid)
-    assert started.agent.pid in {who.pid for who in identity.tree(keeper)}
-    assert identity.send(keeper, signal.SIGTERM)
+    keeper = process_identity.identify(started.keeper.pid)
+    assert started.agent.pid in {who.pid for who in process_identity.tree(keeper)}
+    assert process_identity.send(keeper, signal.SIGTERM)
     monkeypatch.undo()
     wait_until(run, run.exit)
     assert output(run).endswith("bye\n")
@@ -270,16 +272,18 @@ def test_the_keeper_is_run_as_bytecode_only_if_that_is_fresh(tmp_path, monkeypat
     """After an upgrade the old keeper is not run once more from a cache nobody renewed."""
     source = tmp_path / "keeper.py"
     source.write_text("first = 1")
-    monkeypatch.setattr(process.keeper, "__file__", str(source))
-    assert process._program() == str(source)
+    monkeypatch.setattr(keeper_client.keeper, "__file__", str(source))
+    assert keeper_client._program() == str(source)
     cached = py_compile.compile(str(source))
-    assert process._program() == cached
+    assert keeper_client._program() == cached
     source.write_text("second = 22")
-    assert process._program() == str(source)
+    assert keeper_client._program() == str(source)
 
 
 @linux
 def test_survivors_that_are_gone_need_no_patience():
     """Nobody bears a mark that was never given."""
-    assert identity.marked("no-such-run") == []
-    assert not identity.alive(ProcessId(pid=2**22 + 1, start_ticks=1, boot_id=identity.boot_id()))
+    assert process_identity.marked("no-such-run") == []
+    assert not process_identity.alive(
+        ProcessId(pid=2**22 + 1, start_ticks=1, boot_id=process_identity.boot_id())
+    )

@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 
 from fleet.errors import FleetError, QueueBusy, QueueUnavailable, SchemaTooNew
-from fleet.queue.base import Draft, Filter
-from fleet.queue.embedded import FILE, integrity, open_embedded
-from fleet.queue.postgres import open_postgres
+from fleet.queue.protocol import Draft, Filter
 from fleet.queue.sql import migrate
+from fleet.queue.sql.postgres import open_postgres
+from fleet.queue.sql.sqlite import FILE, integrity, open_embedded
 from fleet.schemas import Closed
 from tests.conftest import often
 

@@ -5,7 +5,8 @@ import subprocess
 
 import pytest
 
-from fleet.taskdir import receipt_json, worktree_json
+from fleet.home import worktree_json
+from fleet.runs import receipt_json
 from tests.conftest import need
 from tests.repos import ENV, Repo
 from tests.story.scene import PATIENCE, Scene

@@ -3,9 +3,9 @@
 import json
 import time
 
-from fleet.accounts.ledger import Ledger
-from fleet.queue.sql.edits import Change, edit
-from fleet.supervisor.history import read_ending
+from fleet.accounts.account_store import Ledger
+from fleet.queue.sql.edit_task import Change, edit
+from fleet.runs.outcome_history import read_ending
 from tests.story.scene import WORK
 
 

@@ -10,9 +10,9 @@ import apsw
 import msgspec
 import psutil
 
-from fleet.supervisor import identity
-from fleet.taskdir.follow import Follower
-from fleet.taskdir.rundir import Started
+from fleet.files.tail import Follower
+from fleet.processes import process_identity
+from fleet.runs.run_directory import Started
 from tests.story.scene import FAKES, WORK
 
 
@@ -146,7 +146,7 @@ def test_records_that_an_agent_destroyed_count_as_a_failure(scene):
     scene.until_status(other, "closed")
     copy = scene.until(lambda: (path := scene.run(task).path / "copy").exists() and path)
     keeper = msgspec.json.decode(copy.read_bytes(), type=Started).keeper
-    identity.send(keeper, signal.SIGKILL)
+    process_identity.send(keeper, signal.SIGKILL)
     assert "damaged" in scene.until_status(task, "blocked").notes
     assert failures(scene, task) == "1"
     scene.until_status(scene.add(WORK), "closed")

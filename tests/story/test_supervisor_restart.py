@@ -4,9 +4,10 @@ import json
 import os
 import signal
 
+from fleet.processes import process_identity
+from fleet.runs import stop_reason
+from fleet.runs.outcome_history import read_ending
 from fleet.schemas import Stopped
-from fleet.supervisor import identity, verdict
-from fleet.supervisor.history import read_ending
 from tests.story.scene import WORK, processes_of
 
 #: Tells where it is, works on until it is let go, and ends well.
@@ -85,7 +86,7 @@ def test_a_restart_leaves_the_agents_alone(scene):
         scene.until_logged("started", times)
         scene.until_logged("adopted", times - 1)
     assert supervisor.poll() is None
-    assert identity.alive(agent)
+    assert process_identity.alive(agent)
     let_go(scene, task)
     scene.until_status(task, "closed")
     assert len(scene.runs(task)) == 1
@@ -99,7 +100,7 @@ def test_a_killed_supervisor_costs_nothing(scene):
     scene.until(lambda: len(texts(scene, task)) > 10)
     agent = scene.run(task).started().agent
     scene.kill(first)
-    assert identity.alive(agent)
+    assert process_identity.alive(agent)
     scene.supervise()
     scene.until_logged("adopted")
     let_go(scene, task)
@@ -162,7 +163,7 @@ def test_a_stop_that_was_decided_and_never_sent_is_sent_by_the_next(scene):
     first = scene.supervise()
     scene.until_marked(task, "here")
     scene.kill(first)
-    verdict.record(scene.run(task), Stopped(by="ada"))
+    stop_reason.record(scene.run(task), Stopped(by="ada"))
     scene.supervise()
     assert "stopped by ada" in scene.until_status(task, "blocked").notes
 
@@ -173,9 +174,9 @@ def test_a_killed_keeper_costs_one_attempt_and_no_overlap(scene):
     scene.supervise()
     scene.until_marked(task, "here")
     started = scene.run(task).started()
-    identity.send(started.keeper, signal.SIGKILL)
+    process_identity.send(started.keeper, signal.SIGKILL)
     scene.until_status(task, "closed")
-    assert not identity.alive(started.agent)
+    assert not process_identity.alive(started.agent)
     assert scene.lines(task, "witness") == []
     assert scene.lines(task, ".failures") == ["1"]
 
@@ -189,7 +190,7 @@ def test_an_agent_whose_task_was_closed_meanwhile_is_stopped(scene):
     scene.kill(first)
     assert scene.fleet("bd", "close", task, "--force").returncode == 0
     scene.supervise()
-    scene.until(lambda: not identity.alive(agent))
+    scene.until(lambda: not process_identity.alive(agent))
     assert scene.status(task) == "closed"
 
 

@@ -10,14 +10,14 @@ from subprocess import PIPE
 import msgspec
 import pytest
 
-from fleet.control.questions import FILE
-from fleet.control.stopping import stop
-from fleet.control.supervision import NotRunning, restart
+from fleet.control.supervisor_status import NotRunning, restart
+from fleet.control.tasks.questions import FILE
+from fleet.control.tasks.stop import stop
 from fleet.errors import FleetError
-from fleet.supervisor import identity
-from fleet.supervisor.history import read_ending
-from fleet.supervisor.sole import LOCK, Holder, supervisor_of
-from fleet.taskdir.rundir import all_runs
+from fleet.processes import process_identity
+from fleet.processes.supervisor_lock import LOCK, Holder, supervisor_of
+from fleet.runs.outcome_history import read_ending
+from fleet.runs.run_directory import all_runs
 from tests.story.stage import PATIENCE, wait_gone
 from tests.story.steered import WORKED, Steered
 
@@ -216,7 +216,7 @@ def test_stop_now_does_not_wait_for_an_agent_that_will_not_end(home):
     task_id = home.add("trap '' TERM INT; sleep 600 & echo up; wait; wait; sleep 600")
     home.supervise()
     run = home.said(task_id, "up")
-    people = identity.tree(*identity.marked(run.spec().id))
+    people = process_identity.tree(*process_identity.marked(run.spec().id))
     assert len(people) >= 3  # the keeper, the shell and its child
     home.fleet("stop", task_id, "--now")
     wait_gone(*people)
@@ -376,7 +376,7 @@ def test_a_restart_swaps_the_supervisor_and_leaves_the_agents_alone(home):
     assert "Restarted" in home.fleet("restart")
     after = supervisor_of(home.home)
     assert after.since > before.since
-    assert identity.alive(run.started().agent)
+    assert process_identity.alive(run.started().agent)
     out = home.fleet("stop", task_id)  # it obeys the new one: it was adopted
     assert "stopped by ada" in out
     assert read_ending(run) is not None
@@ -394,7 +394,7 @@ def holder_that(home, script):
     """Somebody who bears the supervisor's lock and does with a SIGHUP what a script says."""
     process = subprocess.Popen(["sh", "-c", f"{script}; echo up; exec sleep 600"], stdout=PIPE)
     assert process.stdout.readline() == b"up\n"
-    holder = Holder(who=identity.identify(process.pid), since=datetime.now(UTC))
+    holder = Holder(who=process_identity.identify(process.pid), since=datetime.now(UTC))
     (home.home.path / LOCK).write_bytes(msgspec.json.encode(holder))
     return process
 

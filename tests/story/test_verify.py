@@ -8,8 +8,8 @@ import time
 
 import psutil
 
+from fleet.runs import receipt_json
 from fleet.schemas import LimitWishes
-from fleet.taskdir import receipt_json
 from tests.story.scene import PATIENCE, Scene
 
 

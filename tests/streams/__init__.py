@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from fleet.coders.base import Coder
-from fleet.coders.reading import Reading
+from fleet.coders.stream.run_totals import Reading
 
 _HERE = Path(__file__).parent
 READ_AT = datetime(2026, 11, 15, 18, 0, tzinfo=UTC)

@@ -12,16 +12,16 @@ import sys
 import time
 import traceback
 
+import fleet.bd
 import fleet.cli
 import fleet.coders
 import fleet.control
-import fleet.queue.bd
 import fleet.supervisor
 from fleet.__main__ import main
 
 #: What a command may need, besides all of the rooms that are named here.
-_READY = ("apsw", "psutil", "rich.console", "rich.table", "tomlkit", "fleet.queue.embedded")
-_ROOMS = (fleet.cli, fleet.control, fleet.coders, fleet.queue.bd, fleet.supervisor)
+_READY = ("apsw", "psutil", "rich.console", "rich.table", "tomlkit", "fleet.queue.sql.sqlite")
+_ROOMS = (fleet.cli, fleet.control, fleet.coders, fleet.bd, fleet.supervisor)
 
 
 def serve(commands: socket.socket) -> None:

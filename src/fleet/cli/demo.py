@@ -21,8 +21,8 @@ def command(keep: bool) -> int:
     """
     from rich.console import Console
 
+    from fleet.demo.director import Show
     from fleet.demo.screen import screen_for
-    from fleet.demo.show import Show
     from fleet.demo.stage import stage
     from fleet.demo.summary import Line, deviations, kept, next_steps, summary
 

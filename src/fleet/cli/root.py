@@ -7,7 +7,7 @@ import click
 
 from fleet import __version__
 from fleet.cli import COMMANDS
-from fleet.cli.quick import QUICK, as_click
+from fleet.cli.fast_path import QUICK, as_click
 
 
 class Lazy(click.Group):

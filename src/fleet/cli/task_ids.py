@@ -6,11 +6,11 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
-from fleet.cli.quietly import quietly
-from fleet.cli.text import one_line
+from fleet.cli.best_effort import quietly
+from fleet.cli.terminal_text import one_line
 from fleet.control import Control
 from fleet.queue import PREFIX
-from fleet.queue.base import Filter
+from fleet.queue.protocol import Filter
 from fleet.schemas import Status, Task
 
 _MOST = 200

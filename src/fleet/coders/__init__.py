@@ -22,18 +22,18 @@ _REGISTRY: "dict[str, type[Coder] | str]" = {
 
 def names(home: Path | None = None) -> tuple[str, ...]:
     """Every coder that can be asked for: fleet's own first, then the others by name."""
-    from fleet.coders import discovery
+    from fleet.coders import plugins
 
-    return (*_REGISTRY, *sorted(set(discovery.find(home)) - set(_REGISTRY)))
+    return (*_REGISTRY, *sorted(set(plugins.find(home)) - set(_REGISTRY)))
 
 
 def origin(name: str, home: Path | None = None) -> str:
     """Where a coder comes from, for a person. Raises BadInput for a name that nobody has."""
     if name in _REGISTRY:
         return "built in"
-    from fleet.coders import discovery
+    from fleet.coders import plugins
 
-    found = discovery.find(home).get(name)
+    found = plugins.find(home).get(name)
     if found is None:
         raise _unknown(name, home)
     return found.where
@@ -44,12 +44,12 @@ def find(name: str, home: Path | None = None) -> "type[Coder]":
     entry = _REGISTRY.get(name)
     if entry is not None:
         return _imported(entry) if isinstance(entry, str) else entry
-    from fleet.coders import discovery
+    from fleet.coders import plugins
 
-    found = discovery.find(home).get(name)
+    found = plugins.find(home).get(name)
     if found is None:
         raise _unknown(name, home)
-    return discovery.load(found)
+    return plugins.load(found)
 
 
 def make(
@@ -78,15 +78,15 @@ def make(
 
 def problems(home: Path | None = None) -> dict[str, str]:
     """The added coders that cannot be used, and why. One broken file hides no other."""
-    from fleet.coders import discovery
+    from fleet.coders import plugins
 
     broken: dict[str, str] = {}
-    for name, source in discovery.find(home).items():
+    for name, source in plugins.find(home).items():
         if name in _REGISTRY:
             broken[name] = f"{source.where}: fleet has a coder of that name, which comes first"
             continue
         try:
-            discovery.load(source)
+            plugins.load(source)
         except BadInput as error:
             broken[name] = error.message
     return broken

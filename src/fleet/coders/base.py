@@ -14,9 +14,10 @@ from typing import ClassVar, Literal
 import msgspec
 from msgspec import Struct
 
-from fleet.coders import ending, lines, prompts
-from fleet.coders.models import is_one_of
-from fleet.coders.reading import Reading
+from fleet.coders import prompts
+from fleet.coders.model_names import is_one_of
+from fleet.coders.stream import json_line, run_outcome
+from fleet.coders.stream.run_totals import Reading
 from fleet.schemas import Context, Event, Outcome, Reason, Task
 
 Permissions = Literal["edit", "auto", "bypass"]
@@ -216,9 +217,9 @@ class Coder(ABC):
         try:
             event = self.normalize_second(raw_line) if second else self.normalize_event(raw_line)
         except Exception as error:  # noqa: BLE001 - a coder may be anybody's code; one line is not the run
-            event = lines.bad(f"{type(error).__name__}: {error}: {raw_line}")
+            event = json_line.bad(f"{type(error).__name__}: {error}: {raw_line}")
         if event is not None and not isinstance(event, Event):  # pyright: ignore[reportUnnecessaryIsInstance]
-            event = lines.bad(f"{type(event).__name__} instead of an Event: {raw_line}")
+            event = json_line.bad(f"{type(event).__name__} instead of an Event: {raw_line}")
         if event is None or event.ts is not None:
             return event
         return msgspec.structs.replace(event, ts=now)
@@ -227,7 +228,7 @@ class Coder(ABC):
         self, reading: Reading, exit_code: int | None, signal: int | None, *, stderr: str = ""
     ) -> Outcome:
         """How the run ended, by what its stream and its process say."""
-        return ending.outcome(
+        return run_outcome.outcome(
             reading,
             exit_code,
             signal,

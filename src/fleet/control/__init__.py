@@ -7,16 +7,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fleet import config, taskdir
+from fleet import config
 from fleet.coders import names as coder_names
 from fleet.config import Config
 from fleet.errors import BadInput, InvalidTask, NotFound
+from fleet.home import Home, home_from, open_home, task_json
+from fleet.home.task_settings import Place, place_of, recorded_settings
 from fleet.queue import PREFIX, check_address, open_queue
-from fleet.queue.base import Filter, Queue
+from fleet.queue.protocol import Filter, Queue
 from fleet.schemas import Account, Settings, Task, check_id
 from fleet.schemas.account import read_chain
-from fleet.taskdir import Home, task_json
-from fleet.taskdir.place import Place, place_of, recorded_settings
 
 if TYPE_CHECKING:
     from fleet.queue.sql import SqlQueue
@@ -118,7 +118,7 @@ class Control:
 
 def opened(env: Mapping[str, str] = os.environ) -> Control:
     """The home that the environment names, with a configuration that was read and is sound."""
-    home = taskdir.opened(taskdir.home_from(env))
+    home = open_home(home_from(env))
     return Control(home, config.load(home.config))
 
 

@@ -10,23 +10,23 @@ from pathlib import Path
 from msgspec import Struct
 
 from fleet import coders, config
-from fleet.accounts import login, seats
-from fleet.accounts.ledger import Ledger
-from fleet.accounts.login import AccountTrouble
-from fleet.accounts.overview import rest
-from fleet.accounts.pace import bound
-from fleet.accounts.windows import open_window
+from fleet.accounts import candidates, credentials
+from fleet.accounts.account_store import Ledger
+from fleet.accounts.circuit_breaker import Breaker, Whom
+from fleet.accounts.concurrency import bound
+from fleet.accounts.credentials import AccountTrouble
+from fleet.accounts.rate_windows import open_window
+from fleet.accounts.resting import rest
 from fleet.config.accounts import name_problem, problem
 from fleet.control import Control
-from fleet.control.probe import Answer, asked
-from fleet.control.settings import change_settings
-from fleet.control.steering import wake
+from fleet.control.edit_config import change_settings
+from fleet.control.tasks.retry import wake
 from fleet.errors import BadInput
+from fleet.home.status_file import read_snapshot
+from fleet.processes.cli_versions import Answer, asked
+from fleet.processes.supervisor_lock import supervisor_of
 from fleet.schemas import Account, Task, Window
 from fleet.schemas.account import read_chain
-from fleet.supervisor.breaker import Breaker, Whom
-from fleet.supervisor.sole import supervisor_of
-from fleet.supervisor.state import read_snapshot
 
 #: Of all that a CLI prints, what is about the login.
 _ABOUT_LOGIN = re.compile(r"logged in|login method|api key|token", re.IGNORECASE)
@@ -64,7 +64,7 @@ def accounts_now(fleet: Control, now: datetime) -> list[AccountNow]:
     known = coders.names(fleet.home.path)
     everyone = [
         *declared.values(),
-        *(seats.own_login(name, fleet.config) for name in own if name in known),
+        *(candidates.own_login(name, fleet.config) for name in own if name in known),
     ]
     ledger = Ledger(fleet.home.path)
     return [_now(account, ledger, tasks.get(account.name, ()), now) for account in everyone]
@@ -95,8 +95,8 @@ def trouble(account: Account, home: Path, *, asking: bool = False) -> str:
         kind = coders.find(account.coder, home)
     except BadInput as error:
         return error.message
-    found = login.trouble(account, kind, os.environ)
-    return found or ("" if asking else login.no_login(account, kind))
+    found = credentials.trouble(account, kind, os.environ)
+    return found or ("" if asking else credentials.no_login(account, kind))
 
 
 def add(fleet: Control, name: str, settings: Mapping[str, str | int | None]) -> Account:
@@ -149,7 +149,9 @@ def resume(fleet: Control, name: str) -> list[Task] | None:
     ledger = Ledger(fleet.home.path)
     known = name in ledger.gauges
     # The user's own login is an account too, and may have met a limit.
-    account = seats.own_login(name, fleet.config) if _is_own(fleet, name) else fleet.account(name)
+    account = (
+        candidates.own_login(name, fleet.config) if _is_own(fleet, name) else fleet.account(name)
+    )
     # What its login was refused for is held against it beside its limits.
     whom = Whom(coder=account.coder, account=name)
     held = Breaker(fleet.home.path).reset_login(whom)
@@ -222,7 +224,7 @@ class Checked(Struct, frozen=True, kw_only=True):
 def check(fleet: Control, names: tuple[str, ...]) -> list[Checked]:
     """Look at accounts without spending a token: files, secrets, and the CLI's own word."""
     everyone = list(fleet.config.accounts.values()) or [
-        seats.own_login(fleet.config.coder, fleet.config)
+        candidates.own_login(fleet.config.coder, fleet.config)
     ]
     chosen = [fleet.account(name) for name in names] if names else everyone
     found = {each.name: trouble(each, fleet.home.path, asking=True) for each in chosen}
@@ -252,7 +254,7 @@ def _checked(account: Account, problem: str, answer: Answer | None) -> Checked:
         problem, said = said or answer.problem, ""
         if not account.is_own:
             # The CLI's own advice is about the user's login.
-            problem = login.NO_LOGIN if _OUT.search(problem) else problem.rstrip(".")
+            problem = credentials.NO_LOGIN if _OUT.search(problem) else problem.rstrip(".")
             problem += f". Log in: fleet account login {account.name}"
     elif account.secret and not problem:
         said = f"its secret is there ({account.secret.partition(':')[0]})"
@@ -262,6 +264,6 @@ def _checked(account: Account, problem: str, answer: Answer | None) -> Checked:
 def environment(account: Account, home: Path) -> dict[str, str]:
     """A person's environment with this account's login in the place of their own."""
     kind = coders.find(account.coder, home)
-    given = login.variables(account, kind, os.environ)
+    given = credentials.variables(account, kind, os.environ)
     own = {name: value for name, value in os.environ.items() if name not in kind.credentials}
     return {**(own if given else os.environ), **given}

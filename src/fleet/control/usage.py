@@ -11,9 +11,10 @@ from typing import Literal, get_args
 
 from msgspec import Struct
 
+from fleet.home import Home
+from fleet.runs import receipt_json
+from fleet.runs.run_directory import all_runs
 from fleet.schemas import Receipt, Usage
-from fleet.taskdir import Home, receipt_json
-from fleet.taskdir.rundir import all_runs
 
 By = Literal["coder", "model", "account", "project", "day", "task"]
 BYS: tuple[By, ...] = get_args(By)

@@ -10,10 +10,10 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from fleet.demo.coder import add_coders
-from fleet.demo.play import CODER
+from fleet.demo.script import CODER
+from fleet.demo.simulated_coder import add_coders
 from fleet.errors import FleetError
-from fleet.taskdir import Home
+from fleet.home import Home
 
 PROJECT = "bookshelf"
 

@@ -13,7 +13,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from fleet.demo.sight import Row, State
+from fleet.demo.progress import Row, State
 from fleet.demo.summary import Line
 
 _STYLES: Mapping[State, str] = {

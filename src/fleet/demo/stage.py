@@ -6,9 +6,9 @@ from contextlib import contextmanager
 
 from msgspec import Struct
 
-from fleet.demo.child import Child
 from fleet.demo.interrupts import Interrupts
 from fleet.demo.sandbox import Sandbox, new_sandbox
+from fleet.demo.supervisor_process import Child
 
 
 class Stage(Struct, frozen=True, kw_only=True):

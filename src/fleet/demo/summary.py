@@ -7,11 +7,11 @@ from collections.abc import Iterator
 
 from msgspec import Struct
 
-from fleet.demo.play import SCENES, Scene, Turn
+from fleet.demo.progress import Row
 from fleet.demo.sandbox import Sandbox
-from fleet.demo.sight import Row
+from fleet.demo.script import SCENES, Scene, Turn
+from fleet.runs.outcome_history import Ending
 from fleet.schemas import Blocked, Closed, ContextFull, RateLimited
-from fleet.supervisor.history import Ending
 
 
 class Line(Struct, frozen=True):

@@ -11,33 +11,33 @@ import time
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 
-from fleet import config, taskdir
+from fleet import config
 from fleet.config import Config
-from fleet.doctor import homes, leftovers, logins, machine, queues
-from fleet.doctor.findings import Check, Finding, Patient, Severity
+from fleet.doctor import check_coders, check_home, check_leftovers, check_machine, check_queue
+from fleet.doctor.finding import Check, Finding, Patient, Severity
 from fleet.errors import FleetError
-from fleet.taskdir import Home
+from fleet.home import Home, home_from
 
 __all__ = ["CHECKS", "Finding", "Severity", "examine"]
 
 #: In the order in which they are told. A check for something new is a line here.
 CHECKS: tuple[tuple[str, Check], ...] = (
-    ("python", machine.python),
-    ("git", machine.git),
-    ("disk", machine.disk),
-    ("limits", machine.limits),
-    ("memory", machine.memory),
-    ("home", homes.place),
-    ("config", homes.settings),
-    ("permissions", homes.permissions),
-    ("context", homes.context),
-    ("queue", queues.queue),
-    ("coder", logins.coders),
-    ("supervisor", homes.supervisor),
-    ("held", leftovers.held),
-    ("runs", leftovers.stale_runs),
-    ("orphans", leftovers.orphans),
-    ("worktrees", leftovers.worktrees),
+    ("python", check_machine.python),
+    ("git", check_machine.git),
+    ("disk", check_machine.disk),
+    ("limits", check_machine.limits),
+    ("memory", check_machine.memory),
+    ("home", check_home.place),
+    ("config", check_home.settings),
+    ("permissions", check_home.permissions),
+    ("context", check_home.context),
+    ("queue", check_queue.queue),
+    ("coder", check_coders.coders),
+    ("supervisor", check_home.supervisor),
+    ("held", check_leftovers.held),
+    ("runs", check_leftovers.stale_runs),
+    ("orphans", check_leftovers.orphans),
+    ("worktrees", check_leftovers.worktrees),
 )
 
 #: Seconds for all of them; a CLI that is asked has less.
@@ -52,7 +52,7 @@ def examine(
 ) -> list[Finding]:
     """Run every check. A check that cannot run is a finding, not a crash."""
     try:
-        home = taskdir.home_from(env)
+        home = home_from(env)
     except FleetError as error:
         return [Finding("home", "error", error.message, error.hint)]
     patient = Patient(home=home, env=env, now=datetime.now(UTC), config=_config(home))

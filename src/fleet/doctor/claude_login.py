@@ -5,10 +5,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from fleet.coders import claude_home
-from fleet.coders.claude_home import read_json, table
-from fleet.control.heard import hear
-from fleet.doctor.findings import Finding, readable_by_others
+from fleet.coders.claude import home
+from fleet.coders.claude.home import read_json, table
+from fleet.doctor.finding import Finding, readable_by_others
+from fleet.processes.bounded_call import hear
 
 _PATIENCE = 10.0
 #: They come before a subscription's login, and are billed by the token.
@@ -19,10 +19,10 @@ _LOG_IN = f"Log in: claude auth login, or claude setup-token and export {_TOKEN}
 
 def look(program: str, env: Mapping[str, str]) -> Iterator[Finding]:
     """What can be known of the login without a request."""
-    stored = claude_home.place(env) / ".credentials.json"
-    settings, broken = read_json(claude_home.place(env) / "settings.json")
+    stored = home.place(env) / ".credentials.json"
+    settings, broken = read_json(home.place(env) / "settings.json")
     if broken:
-        what = f"claude: {claude_home.place(env) / 'settings.json'} is passed over: {broken}"
+        what = f"claude: {home.place(env) / 'settings.json'} is passed over: {broken}"
         yield Finding("settings", "warning", what, "Mend the file: its permissions do not count.")
     subscribed = bool(env.get(_TOKEN)) or bool(table(read_json(stored)[0].get("claudeAiOauth")))
     keys = [name for name in _KEYS if env.get(name)]

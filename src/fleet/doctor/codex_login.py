@@ -5,10 +5,11 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from fleet.coders import codex_home, own_files
-from fleet.coders.claude_home import LARGEST, read_json, table
-from fleet.control.heard import hear
-from fleet.doctor.findings import Finding, readable_by_others
+from fleet.coders import cli_files
+from fleet.coders.claude.home import LARGEST, read_json, table
+from fleet.coders.codex import home as codex_home
+from fleet.doctor.finding import Finding, readable_by_others
+from fleet.processes.bounded_call import hear
 
 _PATIENCE = 10.0
 _KEY = "CODEX_API_KEY"
@@ -77,7 +78,7 @@ def _masked(words: str) -> str:
 
 
 def _config(path: Path) -> tuple[dict[str, Any], str]:
-    content = own_files.read(path, LARGEST)
+    content = cli_files.read(path, LARGEST)
     if content is None:
         return {}, ""
     if not content.whole:

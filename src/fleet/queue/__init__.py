@@ -8,7 +8,7 @@ from fleet.config import Config
 from fleet.errors import ConfigError
 
 if TYPE_CHECKING:
-    from fleet.queue.base import Queue
+    from fleet.queue.protocol import Queue
 
 PREFIX = "fleet"
 _POSTGRES = ("postgresql://", "postgres://")
@@ -41,9 +41,9 @@ def open_queue(home: Path, config: Config) -> "Queue":
         return open_beads(home, timeout=timedelta(seconds=config.bd_timeout_s))
     busy = timedelta(seconds=config.busy_timeout_s)
     if config.queue.startswith(_POSTGRES):
-        from fleet.queue.postgres import open_postgres
+        from fleet.queue.sql.postgres import open_postgres
 
         return open_postgres(config.queue, prefix=PREFIX, lock_timeout=busy)
-    from fleet.queue.embedded import open_embedded
+    from fleet.queue.sql.sqlite import open_embedded
 
     return open_embedded(home, prefix=PREFIX, busy_timeout=busy)

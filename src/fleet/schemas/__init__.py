@@ -5,6 +5,17 @@
 
 from fleet.schemas.account import Account, Step, Window
 from fleet.schemas.budget import Budget, Price, Spend
+from fleet.schemas.event import (
+    Event,
+    EventKind,
+    LimitKind,
+    LimitStatus,
+    RateLimit,
+    Reason,
+    ToolCall,
+    ToolResult,
+    Usage,
+)
 from fleet.schemas.outcome import (
     ContextFull,
     Failed,
@@ -37,17 +48,6 @@ from fleet.schemas.receipt import (
     Finding,
     Receipt,
     Verdict,
-)
-from fleet.schemas.stream import (
-    Event,
-    EventKind,
-    LimitKind,
-    LimitStatus,
-    RateLimit,
-    Reason,
-    ToolCall,
-    ToolResult,
-    Usage,
 )
 from fleet.schemas.task import (
     BLOCKING,

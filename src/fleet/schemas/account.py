@@ -6,7 +6,7 @@ from typing import Annotated, Literal, cast, get_args
 from msgspec import Meta, Struct
 
 from fleet.errors import BadInput
-from fleet.schemas.stream import LimitKind, LimitStatus
+from fleet.schemas.event import LimitKind, LimitStatus
 
 #: A moment that can be compared with any other.
 Moment = Annotated[datetime, Meta(tz=True)]

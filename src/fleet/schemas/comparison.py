@@ -7,7 +7,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from fleet.schemas.stream import Usage
+from fleet.schemas.event import Usage
 from fleet.schemas.task import Status
 
 #: How an entry stands. The first four are over by themselves, the next three for want of a person.

@@ -5,8 +5,8 @@ from typing import Literal
 
 from msgspec import Struct
 
+from fleet.schemas.event import RateLimit, Reason
 from fleet.schemas.policy import LimitName
-from fleet.schemas.stream import RateLimit, Reason
 
 
 class Finished(Struct, frozen=True, kw_only=True, tag=True):

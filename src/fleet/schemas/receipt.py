@@ -6,8 +6,8 @@ from typing import Literal
 from msgspec import Struct, field
 
 from fleet.schemas.budget import Spend, spend_of
+from fleet.schemas.event import Usage
 from fleet.schemas.policy import Policy
-from fleet.schemas.stream import Usage
 
 
 class Command(Struct, frozen=True, kw_only=True):

@@ -12,27 +12,27 @@ from functools import partial
 from msgspec import structs
 
 from fleet import config as configuration
-from fleet.accounts.overview import resting
+from fleet.accounts.resting import resting
 from fleet.config import Config
 from fleet.errors import ConfigError
+from fleet.files.safe_read import stamp_of
+from fleet.home import Home
+from fleet.home.journal import Log
+from fleet.home.status_file import Snapshot, paused, room, write_snapshot
+from fleet.processes.supervisor_lock import owner_of, sole_supervisor
 from fleet.queue import open_queue
-from fleet.queue.base import LeaseLost
+from fleet.queue.protocol import LeaseLost
 from fleet.schemas import Lease, Request, Stopped, Task
-from fleet.supervisor.aside import Aside
-from fleet.supervisor.clerk import Clerk
-from fleet.supervisor.desk import LEASE, Desk
-from fleet.supervisor.ladder import Patience
-from fleet.supervisor.live import Live
-from fleet.supervisor.log import Log
-from fleet.supervisor.preparing import InPreparation
-from fleet.supervisor.settle import LEASE_LOST, SHUTDOWN, TOLD
-from fleet.supervisor.sole import owner_of, sole_supervisor
-from fleet.supervisor.state import Snapshot, paused, room, write_snapshot
-from fleet.supervisor.strays import stop_strays
-from fleet.supervisor.waking import wake, wake_next
-from fleet.supervisor.work import Work
-from fleet.taskdir import Home
-from fleet.taskdir.plain import stamp_of
+from fleet.schemas.decision import LEASE_LOST, SHUTDOWN, TOLD
+from fleet.supervisor.active.active_run import Live
+from fleet.supervisor.dispatcher import Work
+from fleet.supervisor.host.worker_pool import Aside
+from fleet.supervisor.queue_io.queue_requests import LEASE, Desk
+from fleet.supervisor.queue_io.queue_thread import Clerk
+from fleet.supervisor.queue_io.wake_waiting import wake, wake_next
+from fleet.supervisor.start.pending_workspaces import InPreparation
+from fleet.supervisor.stop_orphans import stop_strays
+from fleet.watchdog.stall_rules import Patience
 
 #: Nothing rings for a moment that comes: the queue is asked again this often anyway.
 LOOK_AGAIN = 5.0

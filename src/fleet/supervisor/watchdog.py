@@ -11,19 +11,20 @@ from functools import partial
 
 from msgspec import Struct, field, structs
 
-from fleet.coders import starting
+from fleet.coders.stream import startup_failure
 from fleet.errors import InvalidTask
+from fleet.files.safe_read import tail
+from fleet.home.journal import Log
+from fleet.processes import process_identity, process_usage
 from fleet.schemas import LimitExceeded, RateLimit, Stalled
-from fleet.supervisor import census, identity, ladder, limits, witness
-from fleet.supervisor.aside import Aside
-from fleet.supervisor.ending import by_stream
-from fleet.supervisor.ladder import FINE, Look, Patience, Seen, Stand
-from fleet.supervisor.limits import AT_ONCE, Used
-from fleet.supervisor.live import Live
-from fleet.supervisor.log import Log
-from fleet.supervisor.runs import Runs
-from fleet.supervisor.witness import Sample, Subject
-from fleet.taskdir.plain import tail
+from fleet.supervisor.active.active_run import Live
+from fleet.supervisor.active.active_runs import Runs
+from fleet.supervisor.finish.decide_outcome import by_stream
+from fleet.supervisor.host.worker_pool import Aside
+from fleet.watchdog import liveness_sample, run_limits, stall_rules
+from fleet.watchdog.liveness_sample import Sample, Subject
+from fleet.watchdog.run_limits import AT_ONCE, Used
+from fleet.watchdog.stall_rules import FINE, Look, Patience, Seen, Stand
 
 #: As much of a CLI's first words as can tell why it does not begin.
 _WORDS = 2000
@@ -69,7 +70,7 @@ class Watchdog:
         clock: Callable[[], datetime],
         *,
         patience: Patience | None = None,
-        sample: Callable[[Subject], Sample] = witness.sample,
+        sample: Callable[[Subject], Sample] = liveness_sample.sample,
     ) -> None:
         self._runs = runs
         self._aside = aside
@@ -107,9 +108,9 @@ class Watchdog:
                 continue
             if lacking := _lacking(live):
                 seen = Seen(silent=0.0, lacking=lacking)
-                self._stop(live, ladder.stand(seen, live.policy.limits, self._patience))
+                self._stop(live, stall_rules.stand(seen, live.policy.limits, self._patience))
             elif (printed := live.printed()) >= live.policy.limits.output:
-                self._over(live, limits.exceeded(Used(output=printed), live.policy.limits))
+                self._over(live, run_limits.exceeded(Used(output=printed), live.policy.limits))
 
     # Whoever watches may have been away himself.
 
@@ -144,8 +145,8 @@ class Watchdog:
         seen = self._seen(watched, now, awake)
         if seen.limit is not None:
             watched.since = now  # it is silent since it has to be
-        stand = ladder.stand(seen, live.policy.limits, self._patience)
-        left = ladder.quiet_for(seen, live.policy.limits, self._patience)
+        stand = stall_rules.stand(seen, live.policy.limits, self._patience)
+        left = stall_rules.quiet_for(seen, live.policy.limits, self._patience)
         watched.due = now + left if stand is FINE and seen.limit is None else now
         self._react(watched, stand, now)
 
@@ -165,7 +166,7 @@ class Watchdog:
             silent=silent,
             age=now - watched.begins,
             begun=begun,
-            cause=starting.cause(words),
+            cause=startup_failure.cause(words),
             words=words[-500:].strip(),
             lacking=_lacking(live),
             open=tuple(trail.open.values()),
@@ -258,7 +259,7 @@ class Watchdog:
         if watched.since != since:
             return  # something was heard meanwhile
         if watched.before is not None:
-            watched.look = witness.compare(watched.before, sample)
+            watched.look = liveness_sample.compare(watched.before, sample)
         watched.before = sample
 
     # What each run has used.
@@ -271,7 +272,7 @@ class Watchdog:
             if watched.live.keeper is not None
         }
         began = time.thread_time()
-        found = census.households(roots) if roots else {}
+        found = process_usage.households(roots) if roots else {}
         took = time.thread_time() - began
         self._next_census = now + max(self._patience.census, took / _CENSUS_SHARE)
         for root, household in found.items():
@@ -296,7 +297,7 @@ class Watchdog:
             memory=watched.memory,
             processes=watched.processes,
         )
-        marks = limits.near(used, live.policy.limits)
+        marks = run_limits.near(used, live.policy.limits)
         live.near = tuple(map(str, marks))
         for mark in marks:
             if mark.limit not in watched.told:
@@ -309,20 +310,22 @@ class Watchdog:
                 )
         if used.memory >= live.policy.limits.memory:
             self._weigh(watched)
-        self._over(live, limits.exceeded(structs.replace(used, memory=0), live.policy.limits))
+        self._over(live, run_limits.exceeded(structs.replace(used, memory=0), live.policy.limits))
 
     def _weigh(self, watched: Watched) -> None:
         """Processes that share memory seem to hold more than they do: count it to the page."""
         if not watched.weighing:
             watched.weighing = True
-            self._aside.do(partial(census.held, watched.pids), partial(self._weighed, watched))
+            self._aside.do(
+                partial(process_usage.held, watched.pids), partial(self._weighed, watched)
+            )
 
     def _weighed(self, watched: Watched, held: int | None) -> None:
         watched.weighing = False
         live = watched.live
         memory = watched.memory if held is None else held
         if live.over is None and live.verdict is None:
-            self._over(live, limits.exceeded(Used(memory=memory), live.policy.limits))
+            self._over(live, run_limits.exceeded(Used(memory=memory), live.policy.limits))
 
     def _over(self, live: Live, passed: LimitExceeded | None) -> None:
         if passed is None:
@@ -372,6 +375,6 @@ def _began(live: Live) -> float | None:
         started = live.run.started()
     except InvalidTask:  # its agent destroyed the record; the keeper itself knows
         return None
-    if started is None or started.keeper.boot_id != identity.boot_id():
+    if started is None or started.keeper.boot_id != process_identity.boot_id():
         return None
     return started.monotonic

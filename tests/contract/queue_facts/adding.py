@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from fleet.errors import BadInput, NotFound, Refused
-from fleet.queue.base import Draft, Filter
+from fleet.queue.protocol import Draft, Filter
 
 FULL = Draft(
     title="Fix the login page — ünïcode, 'quotes' and %s",

@@ -3,7 +3,7 @@
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 
-from fleet.queue.base import Draft, LeaseLost
+from fleet.queue.protocol import Draft, LeaseLost
 from fleet.schemas import Closed, Lease, Released
 
 TTL = timedelta(minutes=5)

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from fleet.errors import NotFound, Refused
-from fleet.queue.base import Draft, Filter
+from fleet.queue.protocol import Draft, Filter
 from fleet.schemas import Closed
 
 TTL = timedelta(minutes=5)

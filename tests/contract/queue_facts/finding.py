@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from fleet.queue.base import Draft, Filter
+from fleet.queue.protocol import Draft, Filter
 from fleet.schemas import Blocked, Closed, Released
 
 TTL = timedelta(minutes=5)

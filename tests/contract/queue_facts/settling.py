@@ -5,8 +5,8 @@ from datetime import timedelta
 import pytest
 
 from fleet.errors import NotFound, Refused
-from fleet.queue.base import Draft, LeaseLost
-from fleet.queue.closing import close
+from fleet.queue.close_task import close
+from fleet.queue.protocol import Draft, LeaseLost
 from fleet.schemas import Blocked, Closed, Released
 
 TTL = timedelta(minutes=5)

@@ -4,7 +4,7 @@ import threading
 import time
 from datetime import timedelta
 
-from fleet.queue.base import Draft
+from fleet.queue.protocol import Draft
 from fleet.schemas import Closed
 
 AT_ONCE = timedelta(0)

@@ -12,18 +12,20 @@ from pathlib import Path
 from msgspec import structs
 
 from fleet import coders as registry
-from fleet import config, taskdir
-from fleet.accounts import login
-from fleet.accounts.login import AccountTrouble
-from fleet.coders import claude, codex_home
+from fleet import config
+from fleet.accounts import credentials
+from fleet.accounts.credentials import AccountTrouble
+from fleet.coders import claude
 from fleet.coders.base import Coder, Options
+from fleet.coders.codex import home as codex_home
 from fleet.config import Config
 from fleet.control import Control
-from fleet.doctor.context import claude_files, claude_says, codex_files, duplicates
-from fleet.doctor.context.loads import Load, Piece, Survey, estimate, total
-from fleet.doctor.context.rules import HEAVY_WORDS
-from fleet.doctor.findings import Finding, Patient
-from fleet.doctor.logins import environment
+from fleet.doctor.check_coders import environment
+from fleet.doctor.context import claude_files, claude_reported, codex_files, duplicates
+from fleet.doctor.context.load import Load, Piece, Survey, estimate, total
+from fleet.doctor.context.rule_files import HEAVY_WORDS
+from fleet.doctor.finding import Finding, Patient
+from fleet.home import home_from
 from fleet.schemas import Account, Context
 from fleet.schemas.policy import CONTEXTS
 
@@ -44,7 +46,7 @@ def surveys(
 
     An account has a directory of its own, so what is loaded is the account's and not the user's.
     """
-    home = taskdir.home_from(env)
+    home = home_from(env)
     settings = config.load(home.config) if home.config.exists() else Config()
     patient = Patient(home=home, env=env, now=datetime.now(UTC), config=settings)
     if account is not None:
@@ -70,7 +72,7 @@ def surveys(
 def _variables(account: Account, kind: type[Coder], env: Mapping[str, str]) -> dict[str, str]:
     """Where the account has its state; and its secret, without which nothing is counted."""
     try:
-        return login.variables(account, kind, env)
+        return credentials.variables(account, kind, env)
     except AccountTrouble:
         return {kind.state_variable: account.directory} if kind.state_variable else {}
 
@@ -111,14 +113,14 @@ def _claude(
     program: str | None, envs: Mapping[Context, Mapping[str, str]], cwd: Path, model: str
 ) -> Survey:
     pieces, findings = claude_files.pieces(envs["full"], cwd)
-    answers: dict[Context, claude_says.Said | str] = dict.fromkeys(
+    answers: dict[Context, claude_reported.Said | str] = dict.fromkeys(
         CONTEXTS, "claude is not installed"
     )
     if program is not None:
         with ThreadPoolExecutor(max_workers=3) as pool:
-            asked: dict[Context, Future[claude_says.Said | str]] = {
+            asked: dict[Context, Future[claude_reported.Said | str]] = {
                 context: pool.submit(
-                    claude_says.ask,
+                    claude_reported.ask,
                     program,
                     claude.context_flags(Options(context=context)),
                     envs[context],
@@ -132,7 +134,7 @@ def _claude(
     if isinstance(full, str):
         return _from_files("claude", cwd, pieces, findings, f"{_ESTIMATE} ({full})")
     findings = _as_loaded(findings, pieces, full)
-    loads = claude_says.placed(full, pieces)
+    loads = claude_reported.placed(full, pieces)
     if not full.counted:
         source = "names by claude's own account; it could not count (no login, or no network):"
         source = f"{source} sizes are {_ESTIMATE}"
@@ -155,7 +157,7 @@ def _claude(
 
 
 def _as_loaded(
-    findings: Sequence[Finding], pieces: Sequence[Piece], said: claude_says.Said
+    findings: Sequence[Finding], pieces: Sequence[Piece], said: claude_reported.Said
 ) -> list[Finding]:
     """A file of rules that weighs too much may not be loaded at all: claude knows."""
     named = {load.name for load in said.loads if load.kind == "rules"}

@@ -5,12 +5,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
-from fleet.coders import claude_home
-from fleet.coders.claude_home import read_json, table
-from fleet.doctor.context.loads import Load, Origin, Piece
-from fleet.doctor.context.rules import Rules, above
+from fleet.coders.claude import home as claude_home
+from fleet.coders.claude.home import read_json, table
+from fleet.doctor.context.load import Load, Origin, Piece
+from fleet.doctor.context.rule_files import Rules, above
 from fleet.doctor.context.skills import pages, skills
-from fleet.doctor.findings import Finding
+from fleet.doctor.finding import Finding
 
 _MANAGED = Path("/etc/claude-code")
 

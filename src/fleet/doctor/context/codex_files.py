@@ -5,13 +5,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
-from fleet.coders import codex_home
-from fleet.coders.claude_home import table
-from fleet.control.heard import hear
-from fleet.doctor.context.loads import Load, Origin, Piece, estimate
-from fleet.doctor.context.rules import Rules, above
+from fleet.coders.claude.home import table
+from fleet.coders.codex import home as codex_home
+from fleet.doctor.context.load import Load, Origin, Piece, estimate
+from fleet.doctor.context.rule_files import Rules, above
 from fleet.doctor.context.skills import skills
-from fleet.doctor.findings import Finding
+from fleet.doctor.finding import Finding
+from fleet.processes.bounded_call import hear
 
 PATIENCE = 20.0
 #: What it reads of a project's AGENTS.md files by default, all together.

@@ -5,7 +5,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import combinations
 
-from fleet.doctor.context.loads import Duplicate, Load, Origin, Piece, estimate
+from fleet.doctor.context.load import Duplicate, Load, Origin, Piece, estimate
 
 #: Paragraphs shorter than this, in letters, are the same by chance.
 _SHORT = 40

@@ -5,8 +5,8 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from fleet.coders import own_files
-from fleet.doctor.context.loads import Kind, Load, Origin, Piece, digest, estimate
+from fleet.coders import cli_files
+from fleet.doctor.context.load import Kind, Load, Origin, Piece, digest, estimate
 
 _READ = 64 << 10
 _MOST = 500
@@ -28,7 +28,7 @@ def pages(kind: Kind, folder: Path, origin: Origin, prefix: str = "") -> Iterato
 
 
 def _piece(kind: Kind, path: Path, name: str, origin: Origin, prefix: str) -> Iterator[Piece]:
-    content = own_files.read(path, _READ)
+    content = cli_files.read(path, _READ)
     if content is None or content.problem:
         return
     found = _FRONT.match(content.text)

@@ -11,18 +11,18 @@ from pathlib import Path
 from uuid import uuid4
 
 from fleet.errors import BadInput, NotFound, QueueUnavailable
-from fleet.queue.base import Clock, Draft, Filter, LeaseLost
-from fleet.queue.beads.additions import Additions
-from fleet.queue.beads.claims import Claims, queue_order, with_entry
-from fleet.queue.beads.client import FOLDER, TIMEOUT, Client
-from fleet.queue.beads.issues import Issue, task_of
-from fleet.queue.beads.ledger import Ledger
-from fleet.queue.beads.lock import WriteLock
-from fleet.queue.beads.settlements import Settlements
-from fleet.queue.beads.tracker import Tracker
-from fleet.queue.beads.watch import Watch
+from fleet.queue.beads.add_tasks import Additions
+from fleet.queue.beads.bd_cli.bd_calls import Tracker
+from fleet.queue.beads.bd_cli.bd_client import FOLDER, TIMEOUT, Client
+from fleet.queue.beads.bd_cli.bd_issue import Issue, task_of
+from fleet.queue.beads.change_watch import Watch
+from fleet.queue.beads.claim_tasks import Claims, queue_order, with_entry
+from fleet.queue.beads.lease_ledger import Ledger
+from fleet.queue.beads.settle_tasks import Settlements
+from fleet.queue.beads.write_lock import WriteLock
 from fleet.queue.doorbell import Doorbell, deadline
-from fleet.queue.embedded import BELL, utc_now
+from fleet.queue.protocol import Clock, Draft, Filter, LeaseLost
+from fleet.queue.sql.sqlite import BELL, utc_now
 from fleet.schemas import STATUSES, Lease, Request, Settlement, Task, Wish
 
 #: How soon a change by a bare `bd` is noticed.

@@ -6,10 +6,10 @@ from datetime import datetime, timedelta
 from functools import cached_property
 
 from fleet.errors import BadInput, NotFound, QueueError, Refused
-from fleet.queue.base import Draft, Filter, LeaseLost
-from fleet.queue.sql import graph, statements
+from fleet.queue.protocol import Draft, Filter, LeaseLost
+from fleet.queue.sql import dependencies, named_sql
 from fleet.queue.sql.database import Database
-from fleet.queue.sql.rows import moment, task_of, to_json, to_micros
+from fleet.queue.sql.row_mapping import moment, task_of, to_json, to_micros
 from fleet.schemas import (
     Blocked,
     Closed,
@@ -35,12 +35,12 @@ class SqlQueue:
 
     @cached_property
     def sql(self) -> Mapping[str, str]:
-        return statements.load("queue.sql", **self.db.dialect)
+        return named_sql.load("queue.sql", **self.db.dialect)
 
     def more(self, file: str) -> Mapping[str, str]:
         """The statements of another file, which may include those of queue.sql."""
         if file not in self._files:
-            self._files[file] = statements.load(file, **self.sql)
+            self._files[file] = named_sql.load(file, **self.sql)
         return self._files[file]
 
     def add(self, draft: Draft) -> Task:
@@ -97,7 +97,7 @@ class SqlQueue:
 
     def depend(self, edge: Dependency) -> bool:
         """Add one dependency edge, or say that it is there already; in the caller's transaction."""
-        return graph.depend(self, edge)
+        return dependencies.depend(self, edge)
 
     def claim(self, owner: str, *, count: int = 1, ttl: timedelta) -> list[Lease]:
         now = self.db.now()

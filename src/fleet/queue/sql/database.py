@@ -1,4 +1,4 @@
-"""What SqlQueue asks of an SQL engine. `fleet.queue.embedded` and `.postgres` are the two."""
+"""What SqlQueue asks of an SQL engine. `fleet.queue.sql.sqlite` and `.postgres` are the two."""
 
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
@@ -9,7 +9,7 @@ Row = tuple[Any, ...]
 
 
 class Database(Protocol):
-    """One connection. Statements are given by name; `fleet.queue.sql.statements` holds them."""
+    """One connection. Statements are given by name; `fleet.queue.sql.named_sql` holds them."""
 
     #: What this engine writes differently, for `statements.load`.
     dialect: Mapping[str, str]

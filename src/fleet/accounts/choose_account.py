@@ -1,0 +1,202 @@
+"""Which account a task runs on, or how long it waits. Pure: a choice among values, and the time.
+
+The seats of a task come in stages: the accounts of its own coder first, then what its chain
+names. The first stage with a free seat has it; within a stage the account with the most room for
+its weight.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+
+from msgspec import Struct
+
+from fleet.accounts.account_state import EMPTY, Gauge
+from fleet.accounts.concurrency import STEP, bound, rests_until
+from fleet.accounts.rate_windows import end_of, headroom, shut_by
+from fleet.schemas.account import Account
+
+#: A task waits so long for another that tries the account for all.
+_PROBING = timedelta(seconds=5)
+#: And so long for a secret that is being fetched.
+_FETCHING = timedelta(seconds=1)
+#: How long a task waits for an account that only a person can open.
+_FOR_A_PERSON = timedelta(minutes=1)
+#: Those who wait for the same moment come back so far apart, for each of them and at most.
+_SPREAD, _WIDEST = timedelta(seconds=1), timedelta(minutes=5)
+#: A task that waits for a busy account looks again after a share of what a run takes, in seconds.
+_SHARE, _SOONEST, _LATEST = 1 / 8, 1.0, 120.0
+#: Where one runs is preferred: as if it had so much more room.
+_AT_HOME = 4.0
+#: No account is so full that its weight says nothing.
+_LEAST_ROOM = 0.01
+
+
+class Seat(Struct, frozen=True, kw_only=True):
+    """A way to run a task: an account, and the model to ask it for."""
+
+    account: Account
+    model: str
+    #: The task did not choose this model itself.
+    inherited: bool = False
+
+    @property
+    def coder(self) -> str:
+        return self.account.coder
+
+
+class Standing(Struct, frozen=True, kw_only=True):
+    """How things stand with an account at this moment, beside what its gauge says."""
+
+    running: int = 0
+    #: The task that was to try it still does.
+    probing: bool = False
+    #: Its secret is not here yet.
+    fetching: bool = False
+    #: When its login ends, if that is near or over and nobody has shown that it works on.
+    login_ends: datetime | None = None
+    #: Why it cannot be used at all, and until when that is not looked at again.
+    trouble: str = ""
+    trouble_until: datetime | None = None
+
+
+class Shut(Struct, frozen=True, kw_only=True):
+    """Why an account takes no work now, and from when on it may."""
+
+    account: str
+    until: datetime
+    why: str
+    #: It is only as busy as it may be.
+    busy: bool = False
+    #: Somebody has to do something about it.
+    person: bool = False
+
+
+class Go(Struct, frozen=True, kw_only=True):
+    """The task starts on this seat; `proving`: for all others too."""
+
+    seat: Seat
+    proving: bool = False
+
+
+class Wait(Struct, frozen=True, kw_only=True):
+    """No seat is free."""
+
+    #: The account that opens first; empty: there is none.
+    account: str = ""
+    until: datetime
+    why: str
+    busy: bool = False
+    #: None of them opens by itself.
+    person: bool = False
+
+
+def choose(
+    stages: Sequence[Sequence[Seat]],
+    gauges: Mapping[str, Gauge],
+    standings: Mapping[str, Standing],
+    now: datetime,
+    *,
+    at_home: str = "",
+    pause: timedelta = _PROBING,
+) -> Go | Wait:
+    """The seat for a task. `at_home` is the account that holds its session."""
+    shut: list[Shut] = []
+    for stage in stages:
+        free: list[Seat] = []
+        for seat in stage:
+            name = seat.account.name
+            found = closed(
+                seat, gauges.get(name, EMPTY), standings.get(name, Standing()), now, pause
+            )
+            if found is None:
+                free.append(seat)
+            else:
+                shut.append(found)
+        if free:
+            best = max(free, key=lambda seat: _merit(seat, gauges, standings, now, at_home))
+            return Go(seat=best, proving=_proving(best, gauges, standings))
+    if not shut:
+        text = "no account has a weight"
+        return Wait(until=now + _FOR_A_PERSON, why=text, person=True)
+    person = all(each.person for each in shut)
+    first = min(shut, key=lambda each: each.until)
+    return Wait(
+        account=first.account, until=first.until, why=first.why, busy=first.busy, person=person
+    )
+
+
+def patience(typical: float) -> timedelta:
+    """How long a task waits for a busy account, by the seconds that a run takes."""
+    return timedelta(seconds=min(max(typical * _SHARE, _SOONEST), _LATEST))
+
+
+def back(wait: Wait, waiting: int, dice: float, now: datetime) -> datetime:
+    """When a task comes back that has to wait, as the so-manieth of those who wait for the same.
+
+    The first tries it for all; the more there are, the further they come apart. `dice` is between
+    0 and 1.
+    """
+    if wait.busy:
+        pause = (wait.until - now) * min(1 + waiting / 4, 16)
+        return now + min(pause, timedelta(seconds=_LATEST)) * (0.5 + dice)
+    if waiting <= 1:
+        return wait.until + _SPREAD * dice
+    return wait.until + _SPREAD + min(_SPREAD * waiting, _WIDEST) * dice
+
+
+def closed(
+    seat: Seat, gauge: Gauge, standing: Standing, now: datetime, pause: timedelta = _PROBING
+) -> Shut | None:
+    """Why a seat is not free; None: it is."""
+    account, pace = seat.account, gauge.pace
+    name = account.name
+    if not account.enabled:
+        text = f"{name} is paused (fleet account resume {name})"
+        return Shut(account=name, until=now + _FOR_A_PERSON, why=text, person=True)
+    if standing.trouble:
+        until = standing.trouble_until or now + _FOR_A_PERSON
+        return Shut(account=name, until=until, why=standing.trouble, person=True)
+    if standing.fetching:
+        text = f"the secret of {name} is being fetched"
+        return Shut(account=name, until=now + _FETCHING, why=text)
+    if (full := shut_by(gauge.windows, seat.model, account.stop_at, now)) is not None:
+        text = f"{name} waits for its limit to reset ({full.kind})"
+        return Shut(account=name, until=end_of(full), why=text)
+    if (until := rests_until(pace, now)) is not None:
+        return Shut(account=name, until=until, why=f"{name} was refused and rests")
+    if _unproven(gauge, standing) and standing.probing:
+        text = f"{name} is being tried by {pace.probe}"
+        return Shut(account=name, until=now + _PROBING, why=text)
+    raised = None if pace.unproven else bound(pace, now)
+    if raised is not None and standing.running >= raised:
+        text = f"{name} may have {raised} at work for now"
+        return Shut(account=name, until=now + STEP, why=text)
+    if standing.running >= account.max_concurrent:
+        agents = "1 agent" if standing.running == 1 else f"{standing.running} agents"
+        text = f"{name} has {agents} at work"
+        return Shut(account=name, until=now + pause, why=text, busy=True)
+    return None
+
+
+def _unproven(gauge: Gauge, standing: Standing) -> bool:
+    return gauge.pace.unproven or standing.login_ends is not None
+
+
+def _proving(seat: Seat, gauges: Mapping[str, Gauge], standings: Mapping[str, Standing]) -> bool:
+    name = seat.account.name
+    return _unproven(gauges.get(name, EMPTY), standings.get(name, Standing()))
+
+
+def _merit(
+    seat: Seat,
+    gauges: Mapping[str, Gauge],
+    standings: Mapping[str, Standing],
+    now: datetime,
+    at_home: str,
+) -> float:
+    account = seat.account
+    gauge = gauges.get(account.name, EMPTY)
+    room = max(headroom(gauge.windows, seat.model, account.stop_at, now), _LEAST_ROOM)
+    running = standings.get(account.name, Standing()).running
+    home = _AT_HOME if account.name == at_home else 1.0
+    return home * max(account.weight, 1) * room / (running + 1)

@@ -1,0 +1,213 @@
+"""An account's way into an agent's environment: its directory, its secret, and what is wrong.
+
+A secret goes from where it is kept to its agent, never to the disk.
+"""
+
+import os
+import stat
+import sys
+from collections.abc import Callable, Mapping
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from fleet.accounts import keyring
+from fleet.accounts.keyring import Answer
+from fleet.coders.base import Coder
+from fleet.errors import FleetError, InvalidTask
+from fleet.files.safe_read import read_plain
+from fleet.schemas import Account
+
+_LARGEST = 64 << 10
+#: Where an account's secret is kept by the system.
+KEYRING = "keyring"
+#: A CLI fetches new tokens when the old ones end so soon.
+_SOON = timedelta(minutes=5)
+#: What is said of an account that waits for a person to log in.
+NO_LOGIN = "it is not logged in"
+
+
+class AccountTrouble(FleetError):
+    """The account cannot be used as it is."""
+
+
+def variables(
+    account: Account,
+    coder: type[Coder],
+    parent: Mapping[str, str],
+    *,
+    told: Answer | None = None,
+) -> dict[str, str]:
+    """What makes an agent work on this account. Raises AccountTrouble.
+
+    `told` is what the keyring said, where it was asked before.
+    """
+    return _variables(account, coder, parent, lambda: secret(account, parent, told))
+
+
+def outline(account: Account, coder: type[Coder], parent: Mapping[str, str]) -> dict[str, str]:
+    """The same variables for those who ask which there are and where its state is: its secret is
+    not looked up, and stands there as a mark. Raises AccountTrouble.
+    """
+    return _variables(account, coder, parent, lambda: "?")
+
+
+def _variables(
+    account: Account, coder: type[Coder], parent: Mapping[str, str], found: Callable[[], str]
+) -> dict[str, str]:
+    if account.is_own:
+        return {}
+    given: dict[str, str] = {}
+    if account.directory:
+        if not coder.state_variable:
+            raise AccountTrouble(
+                f"{account.coder} cannot keep its state in a directory of its own",
+                hint="Give the account a secret instead, or name the variable in the coder.",
+            )
+        given[coder.state_variable] = account.directory
+        if coder.state_variable == "HOME" and parent.get("HOME"):
+            # What git knows of its user shall not be lost with the rest of the home.
+            given["GIT_CONFIG_GLOBAL"] = _git_settings(parent)
+    if account.secret:
+        variable = account.variable or coder.secret_variable
+        if not variable:
+            raise AccountTrouble(
+                f"nothing says how {account.coder} takes a secret",
+                hint=f'Name it: variable = "…" in [accounts.{account.name}]',
+            )
+        given[variable] = found()
+    return given
+
+
+def _git_settings(parent: Mapping[str, str]) -> str:
+    """The user's own, at the one of two places where it is."""
+    usual = f"{parent['HOME']}/.gitconfig"
+    other = f"{parent.get('XDG_CONFIG_HOME') or parent['HOME'] + '/.config'}/git/config"
+    there = os.path.exists  # for a directory that lets nobody in, too
+    return other if there(other) and not there(usual) else usual
+
+
+def trouble(
+    account: Account,
+    coder: type[Coder],
+    parent: Mapping[str, str],
+    *,
+    told: Answer | None = None,
+) -> str:
+    """Why the account cannot be used; empty if it can, as far as files tell, and what the keyring
+    said where it was asked.
+    """
+    try:
+        if account.directory:
+            _check_directory(Path(account.directory), coder)
+            _check_settings(Path(account.directory), coder)
+        if in_keyring(account) and told is None:
+            outline(account, coder, parent)
+        else:
+            variables(account, coder, parent, told=told)
+    except AccountTrouble as error:
+        return error.message
+    return ""
+
+
+def _check_directory(directory: Path, coder: type[Coder]) -> None:
+    try:
+        about = directory.stat()
+    except OSError as error:
+        raise AccountTrouble(
+            f"its directory {directory} cannot be used: {error.strerror}"
+            + (f" (mkdir -m 700 {directory})" if isinstance(error, FileNotFoundError) else "")
+        ) from None
+    if not stat.S_ISDIR(about.st_mode):
+        raise AccountTrouble(f"{directory} is no directory")
+    if coder.login_file:
+        _check_private(directory / coder.login_file, needed=False)
+
+
+def _check_settings(directory: Path, coder: type[Coder]) -> None:
+    """Every run would be ended that meets another login than its own."""
+    if key := coder.key_in(directory):
+        raise AccountTrouble(
+            f"the settings.json in {directory} sets {key}, which is used instead of its login"
+        )
+
+
+def in_keyring(account: Account) -> str:
+    """The place of its secret in the system's keyring; empty if it is elsewhere."""
+    kind, _, place = account.secret.partition(":")
+    return place if kind == KEYRING else ""
+
+
+def no_login(account: Account, coder: type[Coder]) -> str:
+    """That nobody has logged in there yet, as far as files tell; empty if that is not known.
+
+    A Mac keeps logins elsewhere, and settings of its own may name a helper, a key or a keyring.
+    """
+    if account.secret or not account.directory or not coder.login_file or sys.platform == "darwin":
+        return ""
+    names = (coder.login_file, coder.settings_file)
+    if any(Path(account.directory, name).exists() for name in names):
+        return ""
+    return f"{NO_LOGIN}: fleet account login {account.name}"
+
+
+def secret(account: Account, parent: Mapping[str, str], told: Answer | None = None) -> str:
+    """An account's token or key, from where it is kept. Raises AccountTrouble."""
+    kind, _, place = account.secret.partition(":")
+    match kind:
+        case "env":
+            found = parent.get(place, "")
+            where = f"the variable {place} of whoever started fleet"
+        case "file":
+            found = _from_file(Path(place))
+            where = place
+        case _:
+            answer = told or keyring.ask(place)
+            if answer.trouble:
+                raise AccountTrouble(answer.trouble)
+            found = answer.secret
+            where = f"the keyring, under {place}"
+    if not found.strip():
+        raise AccountTrouble(f"its secret is gone: there is nothing in {where}")
+    if not found.strip().isprintable():
+        raise AccountTrouble(f"its secret is no single line of text: {where}")
+    return found.strip()
+
+
+def _from_file(path: Path) -> str:
+    try:
+        _check_private(path)
+        data = read_plain(path.resolve(), _LARGEST)  # a person may well keep it behind a link
+    except InvalidTask as error:
+        raise AccountTrouble(f"its secret cannot be read: {error.message}") from None
+    return (data or b"").decode(errors="replace")
+
+
+def _check_private(path: Path, *, needed: bool = True) -> None:
+    """What lets anybody spend money is for one pair of eyes."""
+    try:
+        mode = stat.S_IMODE(path.stat().st_mode)
+    except FileNotFoundError:
+        if not needed:
+            return
+        raise AccountTrouble(f"its secret is gone: there is no {path}") from None
+    except OSError as error:
+        raise AccountTrouble(f"its secret cannot be read: {path}: {error.strerror}") from None
+    if mode & 0o077:
+        raise AccountTrouble(f"others can read its secret: chmod 600 {path} (it is {mode:04o})")
+
+
+def login_ends(
+    account: Account, coder: type[Coder], parent: Mapping[str, str], now: datetime
+) -> datetime | None:
+    """When the login's tokens end, if that is so soon that they have to be fetched anew."""
+    if account.secret or not coder.login_file:
+        return None
+    directory = account.directory or parent.get(coder.state_variable, "")
+    if not directory:
+        directory = os.path.join(parent.get("HOME", "/"), coder.state_folder)  # noqa: PTH118
+    try:
+        data = read_plain(Path(directory, coder.login_file), _LARGEST)
+        ends = coder.login_ends(data) if data else None
+    except (InvalidTask, OSError):
+        return None  # the CLI itself will say what is wrong
+    return ends if ends is not None and ends <= now + _SOON else None

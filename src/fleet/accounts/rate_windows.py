@@ -1,0 +1,140 @@
+"""What is known of an account's limits, and when they let it work. Pure.
+
+A window is kept by its kind: a full week says nothing of the five hours, nor one model's week of
+another model's. Throttling and overload are no windows: they are over in minutes, and are the
+pace's concern.
+"""
+
+import math
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+
+from fleet.schemas.account import Window
+from fleet.schemas.event import LimitKind, RateLimit
+
+#: No vendor's window is longer: a date beyond it is a mistake, and is asked about sooner.
+LONGEST = timedelta(days=8)
+#: How long a refusal without an end is believed.
+UNDATED = timedelta(minutes=5)
+#: Money does not come back by itself: one task looks so often whether somebody has paid.
+CREDIT = timedelta(hours=1)
+#: What was told of a window without an end says little after this long.
+_STALE = timedelta(hours=5)
+#: A clock that was set back by more than this makes every date of before a guess.
+_SET_BACK = timedelta(hours=1)
+
+#: Refusals that pass in minutes, and are answered by going slower.
+PASSING: frozenset[LimitKind] = frozenset({"throttle", "overload"})
+#: Windows that bind one family of models.
+_MODELS: Mapping[str, str] = {"weekly_opus": "opus", "weekly_sonnet": "sonnet"}
+#: What may be used beyond the plan stops nobody by being used.
+_UNBOUNDED: frozenset[LimitKind] = frozenset({"overage"})
+
+Windows = Mapping[str, Window]
+
+
+def noted(windows: Windows, limit: RateLimit, now: datetime, model: str = "") -> Windows:
+    """The windows once a CLI has told of one. What makes no sense in it is left out. `model` is
+    what was refused by it, whatever its name.
+    """
+    over = limit.status != "rejected" and _ended(limit.resets_at, now)
+    if limit.kind in PASSING or over:
+        return windows
+    before = windows.get(limit.kind)
+    known = before is not None and open_window(before, now)
+    window = Window(
+        kind=limit.kind,
+        model=model or (before.model if before is not None and known else ""),
+        status=limit.status,
+        used_percent=_percent(limit.used_percent),
+        resets_at=_end(limit, now),
+        seen_at=now,
+    )
+    if known and _silent(window):
+        return windows  # "allowed", and no more: it takes back nothing that is known
+    kept = {kind: each for kind, each in windows.items() if open_window(each, now)}
+    return {**kept, limit.kind: window}
+
+
+def _silent(window: Window) -> bool:
+    told = window.used_percent is not None or window.resets_at is not None
+    return window.status == "allowed" and not told
+
+
+def open_window(window: Window, now: datetime) -> bool:
+    """It still says something: its end has not come."""
+    if now < window.seen_at - _SET_BACK:
+        return False
+    if window.resets_at is not None:
+        return window.resets_at > now
+    return now < window.seen_at + _span(window)
+
+
+def _span(window: Window) -> timedelta:
+    return _soon(window.kind) if window.status == "rejected" else _STALE
+
+
+def _soon(kind: LimitKind) -> timedelta:
+    return CREDIT if kind == "credit" else UNDATED
+
+
+def binds(window: Window, model: str) -> bool:
+    """It has a say in whether this model may be used."""
+    family = _MODELS.get(window.kind)
+    return family is None or family in model.lower() or bool(model and model == window.model)
+
+
+def shut_by(windows: Windows, model: str, stop_at: int, now: datetime) -> Window | None:
+    """The window that gives a model no new work for the longest time; None: it may go on."""
+    full = [each for each in windows.values() if _is_full(each, model, stop_at, now)]
+    return max(full, key=end_of, default=None)
+
+
+def end_of(window: Window) -> datetime:
+    """When it lets work through again, or is asked again."""
+    return window.resets_at or window.seen_at + _span(window)
+
+
+def _is_full(window: Window, model: str, stop_at: int, now: datetime) -> bool:
+    if not open_window(window, now) or not binds(window, model):
+        return False
+    if window.status == "rejected":
+        return True
+    bounded = window.kind not in _UNBOUNDED and window.used_percent is not None
+    return bounded and (window.used_percent or 0) >= stop_at
+
+
+def headroom(windows: Windows, model: str, stop_at: int, now: datetime) -> float:
+    """How much of what the account may use is left, from 0 to 1. What nobody told is whole."""
+    used = [
+        each.used_percent
+        for each in windows.values()
+        if each.used_percent is not None
+        and each.kind not in _UNBOUNDED
+        and open_window(each, now)
+        and binds(each, model)
+    ]
+    return max(0.0, 1 - max(used, default=0.0) / stop_at)
+
+
+def _percent(told: float | None) -> float | None:
+    if told is None or not math.isfinite(told):
+        return None
+    return min(max(told, 0.0), 100.0)
+
+
+def _ended(told: datetime | None, now: datetime) -> bool:
+    return told is not None and told.tzinfo is not None and told <= now
+
+
+def _end(limit: RateLimit, now: datetime) -> datetime | None:
+    """The end of a window. One that cannot be, gone or beyond every window, is asked about soon."""
+    told = limit.resets_at
+    if believable(told, now):
+        return told
+    return None if told is None or told.tzinfo is None else now + _soon(limit.kind)
+
+
+def believable(told: datetime | None, now: datetime) -> bool:
+    """It can be the end of a window: it is yet to come, and not beyond every window."""
+    return told is not None and told.tzinfo is not None and now < told <= now + LONGEST

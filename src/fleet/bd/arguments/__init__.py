@@ -1,0 +1,1 @@
+"""The words and flags of a `bd` command line, as values."""

@@ -1,0 +1,159 @@
+"""The JSON shapes of bd: which fields, in which order, and which are left out when empty."""
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+
+from fleet.queue.sql.tracker.related import Blocker, Tally
+from fleet.schemas import CLAIM_LASTS, Comment, Dependency, Task
+
+_NO_TIME = "0001-01-01T00:00:00Z"
+_LONG_TEXTS = ("description", "design", "acceptance_criteria", "notes")
+
+Shape = dict[str, Any]
+
+
+def when(moment: datetime) -> str:
+    """RFC 3339 in UTC, without a fraction that says nothing."""
+    return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
+
+
+def issue(task: Task) -> Shape:
+    """Bd's Issue: empty fields are absent, never null; status and priority always stand."""
+    shape: Shape = {"id": task.id, "title": task.title}
+    shape |= _present(
+        {
+            "description": task.description,
+            "design": task.design,
+            "acceptance_criteria": task.acceptance_criteria,
+            "notes": task.notes,
+            "spec_id": task.spec_id,
+        }
+    )
+    shape |= {"status": task.status, "priority": task.priority, "issue_type": task.issue_type}
+    shape |= _present({"assignee": task.assignee, "owner": task.owner})
+    if task.estimated_minutes is not None:
+        shape["estimated_minutes"] = task.estimated_minutes
+    shape["created_at"] = when(task.created_at)
+    shape |= _present({"created_by": task.created_by})
+    shape["updated_at"] = when(task.updated_at)
+    shape |= _present(
+        {
+            "started_at": task.started_at,
+            "closed_at": task.closed_at,
+            "close_reason": task.close_reason,
+            **_claim(task),
+            "due_at": task.due_at,
+            "defer_until": task.defer_until,
+            "external_ref": task.external_ref,
+            "metadata": task.metadata,
+        }
+    )
+    shape |= task.extra
+    if task.labels:
+        shape["labels"] = list(task.labels)
+    return shape
+
+
+def _claim(task: Task) -> Shape:
+    """The claim that is alive: a supervisor's lease, or a person's with its sign of life."""
+    fence = {"claim_fence": task.fence}
+    expires = claim_expires(task)
+    if expires is None:
+        return fence
+    return {"lease_expires_at": expires, "heartbeat_at": task.heartbeat_at, **fence}
+
+
+def claim_expires(task: Task) -> datetime | None:
+    if task.status != "in_progress" or task.heartbeat_at is None:
+        return None
+    return task.lease_until or task.heartbeat_at + CLAIM_LASTS
+
+
+def _present(fields: Mapping[str, Any]) -> Shape:
+    return {
+        name: when(value) if isinstance(value, datetime) else value
+        for name, value in fields.items()
+        if value
+    }
+
+
+def with_counts(task: Task, edges: Sequence[Dependency], tally: Tally) -> Shape:
+    """A row of `list`, `ready` and `search`: the issue, its raw edges, and three counts."""
+    shape = issue(task)
+    if edges:
+        shape["dependencies"] = [dependency(edge) for edge in edges]
+    shape |= {
+        "dependency_count": tally.dependencies,
+        "dependent_count": tally.dependents,
+        "comment_count": tally.comments,
+    }
+    parent = parent_of(edges)
+    return {**shape, "parent": parent} if parent else shape
+
+
+def parent_of(edges: Sequence[Dependency]) -> str:
+    return next((edge.depends_on_id for edge in edges if edge.type == "parent-child"), "")
+
+
+def brief(shape: Shape) -> Shape:
+    """A row without its long texts."""
+    return {name: value for name, value in shape.items() if name not in _LONG_TEXTS}
+
+
+def neighbour(task: Task, kind: str) -> Shape:
+    """A task at the other end of an edge."""
+    return {**issue(task), "dependency_type": kind}
+
+
+def bare_neighbour(task: Task, kind: str) -> Shape:
+    """A task at the other end of an edge, by its identity only."""
+    return {
+        "id": task.id,
+        "title": task.title,
+        "status": task.status,
+        "priority": task.priority,
+        "issue_type": task.issue_type,
+        "created_at": _NO_TIME,
+        "updated_at": _NO_TIME,
+        "dependency_type": kind,
+    }
+
+
+def waiting(task: Task, blockers: Sequence[Blocker]) -> Shape:
+    """A row of `blocked`."""
+    ids = [blocker.id for blocker in blockers]
+    return {**issue(task), "blocked_by_count": len(ids), "blocked_by": ids}
+
+
+def revision(task: Task) -> str:
+    """A number that is another one after every change of the task's own fields and labels."""
+    import hashlib
+
+    digest = hashlib.sha256(msgspec.json.encode(issue(task))).digest()
+    return str(int.from_bytes(digest[:8], signed=True))
+
+
+def comment(of: Comment) -> Shape:
+    return {
+        "id": of.id,
+        "issue_id": of.task_id,
+        "author": of.author,
+        "text": of.text,
+        "created_at": when(of.created_at),
+    }
+
+
+def dependency(edge: Dependency) -> Shape:
+    """A raw edge, as `list` and `export` show it."""
+    shape: Shape = {
+        "issue_id": edge.task_id,
+        "depends_on_id": edge.depends_on_id,
+        "type": edge.type,
+        "created_at": when(edge.created_at),
+    }
+    return shape | _present(
+        {"created_by": edge.created_by, "metadata": edge.metadata, "thread_id": edge.thread_id}
+    )

@@ -1,0 +1,1 @@
+"""`bd` verbs that are used less often."""

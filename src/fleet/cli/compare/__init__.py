@@ -1,0 +1,304 @@
+"""`fleet compare`: the same task by several coders, and one of the entries to keep."""
+
+import os
+import sys
+import time
+from collections.abc import Callable, Sequence
+
+import click
+
+from fleet import control
+from fleet.cli.compare.diff import show_diff
+from fleet.cli.compare.json import comparison_json
+from fleet.cli.compare.table import summary, table, word
+from fleet.cli.task_ids import task_id
+from fleet.cli.terminal_text import first_line, one_line, terminal_width
+from fleet.control import Control
+from fleet.control.compare.begin import begin, comparison_of, complete, uncommitted, wanted_from
+from fleet.control.compare.finish import Ended, discard, pick
+from fleet.control.compare.results import results, summaries
+from fleet.control.supervisor_status import is_supervised, paused_since
+from fleet.errors import BadInput, FleetError, QueueError
+from fleet.schemas import Task
+from fleet.schemas.comparison import Comparison, Entry
+
+#: Seconds from one look to the next, and how many times longer a pause is than the look before it.
+PAUSE, REST = 0.5, 4
+#: How long a supervisor may be missing before nobody waits for it any more: a restart takes less.
+PATIENCE = 15.0
+
+
+class Unfinished(FleetError):
+    """Not all entries are over, and nobody is there to run them."""
+
+
+@click.command("compare")
+@task_id("open", "blocked")
+@click.argument("entries", nargs=-1, metavar="[ENTRY]...")
+@click.option(
+    "--with", "wanted", multiple=True, metavar="CODER[:MODEL]",
+    help="A coder that shall try it; give it once for each.",
+)  # fmt: skip
+@click.option(
+    "--repeat", type=click.IntRange(1, 50), default=1, show_default=True, metavar="N",
+    help="How often each tries it.",
+)  # fmt: skip
+@click.option("--diff", "as_diff", is_flag=True, help="Show what each changed; two side by side.")
+@click.option("--json", "as_json", is_flag=True, help="All that is known, as JSON.")
+@click.option("--pick", "picked", metavar="ENTRY", help="Land this one, and put the others away.")
+@click.option("--discard", "drop", is_flag=True, help="Put all away, and the task back.")
+@click.option("--force", is_flag=True, help="Pick what is not verified; remove what would stay.")
+@click.option("--run", "runs", is_flag=True, help="Run the queue here, until nothing is waiting.")
+@click.option("--no-wait", is_flag=True, help="Show how it stands, and do not wait for the end.")
+def command(
+    task_id: str,
+    entries: tuple[str, ...],
+    wanted: tuple[str, ...],
+    repeat: int,
+    as_diff: bool,
+    as_json: bool,
+    picked: str | None,
+    drop: bool,
+    force: bool,
+    runs: bool,
+    no_wait: bool,
+) -> None:
+    """Have several coders try the same task, and see who does it best.
+
+    \b
+    fleet compare x4f --with claude:sonnet --with codex:gpt-5
+    fleet compare x4f                  how it stands; waits for the end
+    fleet compare x4f --diff           what each changed
+    fleet compare x4f --pick codex     its commits onto your branch, the rest away
+    fleet compare x4f --discard        all of it away, the task back
+
+    All begin at the commit that the task's directory stands at, each in a worktree of its own: what
+    is not committed, nobody sees. The task itself waits meanwhile. An ENTRY is named by its id
+    (fleet-x4f.1, or 1) or by its coder. To keep a new task from a supervisor that runs, make it
+    with --assignee and your name.
+    """  # noqa: D301 - the \\b is click's mark for lines that stay as they are
+    _check(wanted, repeat, entries, as_diff=as_diff, picked=picked, drop=drop)
+    fleet = control.opened()
+    task = fleet.get(task_id)
+    if picked is not None:
+        _tell_end(fleet, pick(fleet, task, picked, force=force), as_json=as_json)
+        return
+    if drop:
+        _tell_end(fleet, discard(fleet, task, force=force), as_json=as_json)
+        return
+    if wanted:
+        coders = wanted_from(fleet, wanted, repeat)
+        comparison = begin(fleet, task, coders, repeat=repeat)
+        if not as_json:
+            _tell_begin(fleet, task, comparison)
+    else:
+        comparison = complete(fleet, comparison_of(fleet, task))
+    if as_diff:
+        show_diff(fleet, comparison, entries)
+        return
+    if runs and comparison.is_open:
+        _run(fleet, comparison.task_id, quiet=as_json)
+    waits = not no_wait and (bool(wanted) or not as_json)
+    over = _wait(fleet, comparison, quiet=as_json) if waits else True
+    _show(fleet, comparison, as_json=as_json)
+    if not over:
+        why = "not all entries are over, and no supervisor is running"
+        raise Unfinished(why, hint=_way(task.id))
+
+
+def _check(
+    wanted: Sequence[str],
+    repeat: int,
+    entries: Sequence[str],
+    *,
+    as_diff: bool,
+    picked: str | None,
+    drop: bool,
+) -> None:
+    """Refuse what does not go together."""
+    if (picked is not None) + drop + bool(wanted) + as_diff > 1:
+        raise BadInput(
+            "--with, --diff, --pick and --discard do not go together", hint="One at a time."
+        )
+    if repeat > 1 and not wanted:
+        raise BadInput("--repeat goes with --with", hint="To begin anew, first: --discard")
+    if entries and not as_diff:
+        raise BadInput(
+            f"{entries[0]!r} is one word too many",
+            hint="ENTRY goes with --diff. To take one: --pick ENTRY",
+        )
+
+
+def _tell_begin(fleet: Control, task: Task, comparison: Comparison) -> None:
+    number = len(comparison.entries)
+    click.echo(f"{task.id} is tried {number} times, each from {comparison.commit[:12]}.")
+    changed = uncommitted(comparison)
+    if changed:
+        files = "1 file is" if changed == 1 else f"{changed} files are"
+        click.echo(
+            f"{files} not as committed in {one_line(comparison.repository)}:"
+            " no entry sees that, and --pick wants it committed or put aside."
+        )
+    if not fleet.place(task).ruled.policy.verify:
+        click.echo(
+            "It has no verify command: an entry is verified if nothing about it looks made up."
+            " Better: --verify when the task is made, or in its project."
+        )
+
+
+def _run(fleet: Control, task_id: str, *, quiet: bool) -> None:
+    """Supervise here, if nobody does."""
+    if is_supervised(fleet):
+        return
+    from fleet.supervisor.loop import supervise
+
+    def echo(text: str) -> None:
+        if not quiet:
+            click.echo(text)
+
+    if supervise(fleet.home, fleet.config, until_idle=True, echo=echo):
+        again = [sys.executable, "-m", "fleet", "compare", task_id, "--run"]
+        os.execv(sys.executable, [*again, "--json"] if quiet else again)  # noqa: S606
+
+
+def _wait(fleet: Control, comparison: Comparison, *, quiet: bool) -> bool:
+    """Until all entries are over. False: they are not, and nobody is there to run them."""
+    try:
+        if _all_over(results(fleet, comparison, sizes=False)):
+            return True
+        if quiet:
+            return _follow(fleet, comparison, lambda _: None)
+        if sys.stdout.isatty():
+            return _watch(fleet, comparison)
+        return _follow(fleet, comparison, _teller())
+    except KeyboardInterrupt:
+        click.echo(f"\nIt goes on. To see it again: fleet compare {comparison.task_id}", err=True)
+        raise click.exceptions.Exit(130) from None
+
+
+def _follow(
+    fleet: Control, comparison: Comparison, show: Callable[[Sequence[Entry]], None]
+) -> bool:
+    seen = time.monotonic()
+    while True:
+        began = time.monotonic()
+        try:
+            found = results(fleet, comparison, sizes=False)
+        except QueueError as error:  # it may heal: the next look tells
+            click.echo(error.message, err=True)
+        else:
+            show(found)
+            if _all_over(found):
+                return True
+            if is_supervised(fleet):
+                seen = began
+            elif began - seen >= PATIENCE or not _had_supervisor(found):
+                return False
+        time.sleep(max(PAUSE, REST * (time.monotonic() - began)))
+
+
+def _all_over(found: Sequence[Entry]) -> bool:
+    return all(entry.result is not None and entry.result.is_over for entry in found)
+
+
+def _had_supervisor(found: Sequence[Entry]) -> bool:
+    """Something was begun: whoever began it may only be about to be replaced."""
+    return any(entry.result is not None and entry.result.attempts for entry in found)
+
+
+def _teller() -> Callable[[Sequence[Entry]], None]:
+    """Says a line whenever an entry stands elsewhere than before."""
+    before: dict[int, str] = {}
+
+    def tell(found: Sequence[Entry]) -> None:
+        for entry in found:
+            if entry.result is None or before.get(entry.number) == entry.result.standing:
+                continue
+            before[entry.number] = entry.result.standing
+            why = f": {first_line(entry.result.why)}" if entry.result.why else ""
+            name = f"{entry.task_id} {one_line(entry.label)}"
+            click.echo(f"{name}: {word(entry.result.standing)}{why}")
+
+    return tell
+
+
+def _watch(fleet: Control, comparison: Comparison) -> bool:
+    from rich.console import Console
+    from rich.live import Live
+    from rich.text import Text
+
+    console = Console(highlight=False, markup=False, emoji=False)
+    with Live(console=console, auto_refresh=False, transient=True) as live:
+
+        def show(found: Sequence[Entry]) -> None:
+            lines = "\n".join(table(found, console.width))
+            live.update(Text.from_ansi(lines), refresh=True)
+
+        return _follow(fleet, comparison, show)
+
+
+def _show(fleet: Control, comparison: Comparison, *, as_json: bool) -> None:
+    found = results(fleet, comparison)
+    if as_json:
+        click.echo(comparison_json(comparison, found))
+        return
+    width = terminal_width()
+    for line in table(found, width):
+        click.echo(line)
+    if comparison.turns > 1:
+        click.echo()
+        for line in summary(summaries(found)):
+            click.echo(line)
+    _tell_way(fleet, comparison, found)
+
+
+def _tell_way(fleet: Control, comparison: Comparison, found: Sequence[Entry]) -> None:
+    task_id = comparison.task_id
+    if comparison.state in ("picked", "landing"):
+        landed = f"{comparison.picked} is on {comparison.branch} as {comparison.landed[:12]}."
+        left = f" To finish: fleet compare {task_id} --pick {comparison.picked}"
+        click.echo(landed + (left if comparison.is_open else ""))
+    elif comparison.state == "discarded":
+        click.echo("It was discarded.")
+    elif _all_over(found):
+        click.echo(
+            f"Changes: fleet compare {task_id} --diff.  Take one: --pick ENTRY.  None: --discard."
+        )
+    elif paused_since(fleet.home) is not None:
+        click.echo("fleet is paused, so nothing begins. To go on: fleet resume")
+    elif not is_supervised(fleet):
+        click.echo(f"No supervisor is running. {_way(task_id)}")
+
+
+def _way(task_id: str) -> str:
+    return f"Start one: fleet run. Or run it here: fleet compare {task_id} --run"
+
+
+def _tell_end(fleet: Control, ended: Ended, *, as_json: bool) -> None:
+    comparison, landed = ended.comparison, ended.landed
+    if as_json:
+        click.echo(comparison_json(comparison, results(fleet, comparison)))
+    elif landed is not None:
+        click.echo(
+            f"Landed {comparison.picked} on {one_line(landed.branch)}"
+            f" ({landed.how}: {landed.commit[:12]}), and closed {comparison.task_id}."
+        )
+    elif comparison.state == "discarded":
+        task = fleet.get(comparison.task_id)
+        blocked = f"blocked. To have it worked on: fleet retry {task.id}"
+        is_now = blocked if task.status == "blocked" else f"{task.status} again."
+        click.echo(f"Discarded. {task.id} is {is_now}")
+    away = [each for each in ended.put_away if not each.stays and each.ref]
+    if away and not as_json:
+        ids = ", ".join(each.task_id for each in away)
+        refs = away[0].ref if len(away) == 1 else f"refs/fleet/{comparison.task_id}.*/branch"
+        stays = "so does" if len(away) == 1 else "so do"
+        click.echo(f"Put away: {ids}. Receipts stay; for a week {stays} {refs}")
+    for each in ended.put_away:
+        if each.stays:
+            click.echo(
+                f"{each.task_id}: not all is put away: {one_line(each.stays)}"
+                f" (to remove it all the same: fleet compare {comparison.task_id} --discard"
+                " --force)",
+                err=True,
+            )

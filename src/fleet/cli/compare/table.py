@@ -1,0 +1,126 @@
+"""The tables of `fleet compare`: every entry, and by coder and model."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+import click
+from rich.cells import cell_len
+
+from fleet.cli.inspect.tasks_table import cut
+from fleet.cli.terminal_text import count, duration, first_line, one_line
+from fleet.control.compare.results import Range, Summary
+from fleet.control.usage import ENOUGH
+from fleet.schemas.comparison import Entry, Result, Standing
+
+_COLOURS: Mapping[Standing, str] = {
+    "verified": "green",
+    "unverified": "red",
+    "out_of_scope": "red",
+    "failed": "red",
+    "gone": "red",
+    "asks": "yellow",
+    "stopped": "yellow",
+    "again": "yellow",
+    "running": "cyan",
+    "verifying": "cyan",
+}
+_HEAD = ("entry", "coder", "result", "time", "tokens", "cost", "change", "attempts")
+_RIGHT = frozenset({"time", "tokens", "cost", "attempts"})
+
+
+def table(entries: Sequence[Entry], width: int) -> Iterator[str]:
+    """A line for each entry, and below it why it is not verified."""
+    rows = [_cells(entry, entry.result) for entry in entries if entry.result is not None]
+    yield from _aligned(_HEAD, rows, _RIGHT, lambda number: _below(entries[number], width))
+
+
+def _cells(entry: Entry, result: Result) -> tuple[str, ...]:
+    began = result.attempts > 0
+    return (
+        entry.task_id or "-",
+        one_line(entry.label),
+        click.style(word(result.standing), fg=_COLOURS.get(result.standing)),
+        duration(result.seconds) if began else "-",
+        ("unknown" if result.tokens is None else count(result.tokens)) if began else "-",
+        shown_cost(result) if began else "-",
+        shown_size(result),
+        str(result.attempts),
+    )
+
+
+def word(standing: Standing) -> str:
+    return standing.replace("_", " ")
+
+
+def shown_cost(result: Result) -> str:
+    if result.unpriced >= result.attempts:
+        return "unknown"
+    mark = "~" if result.estimated_usd else ""
+    return f"{mark}${result.cost_usd:.2f}" + ("+?" if result.unpriced else "")
+
+
+def shown_size(result: Result) -> str:
+    size = result.size
+    if size is None:
+        return "-"
+    files = "1 file" if size.files == 1 else f"{size.files} files"
+    return f"{files} +{size.added} -{size.removed}" if size.files else "nothing"
+
+
+def _below(entry: Entry, width: int) -> str:
+    why = entry.result.why if entry.result else ""
+    return click.style(f"    {cut(first_line(why), width - 4)}", dim=True) if why else ""
+
+
+def summary(found: Sequence[Summary]) -> Iterator[str]:
+    """A line for each coder and model: the least, the middle and the most of each figure, with the
+    number of entries that it is of.
+    """
+    rows = [
+        (
+            one_line(f"{row.coder}:{row.model}" if row.model else row.coder),
+            f"{row.verified} of {row.over}",
+            "-" if row.verified_rate is None else f"{100 * row.verified_rate:.0f}%",
+            _range(row.seconds, duration),
+            _range(row.tokens, lambda number: count(round(number)), "unknown"),
+            _range(row.cost, lambda dollars: f"${dollars:.2f}", "unknown"),
+            _range(row.lines, lambda number: f"{number:.0f}"),
+        )
+        for row in found
+    ]
+    head = ("coder", "verified", "rate", "time", "tokens", "cost", "lines changed")
+    yield from _aligned(head, rows, frozenset({"rate"}))
+    few = min((row.over for row in found), default=0)
+    if few < ENOUGH:
+        text = f"(n): of so many entries. So few rank nobody; rates are shown from {ENOUGH} on."
+        yield click.style(text, dim=True)
+
+
+def _range(found: Range | None, show: Callable[[float], str], none: str = "-") -> str:
+    if found is None:
+        return none
+    least, middle, most = show(found.least), show(found.middle), show(found.most)
+    text = middle if least == most else f"{least} / {middle} / {most}"
+    return f"{text} ({found.of})"
+
+
+def _aligned(
+    head: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    right: frozenset[str],
+    below: Callable[[int], str] = lambda _: "",
+) -> Iterator[str]:
+    plain = [[cell_len(click.unstyle(cell)) for cell in row] for row in rows]
+    widths = [max([len(name), *(row[n] for row in plain)]) for n, name in enumerate(head)]
+
+    def line(cells: Sequence[str]) -> str:
+        parts: list[str] = []
+        for name, cell, width in zip(head, cells, widths, strict=True):
+            gap = " " * (width - cell_len(click.unstyle(cell)))
+            parts.append(f"{gap}{cell}" if name in right else f"{cell}{gap}")
+        return "  ".join(parts).rstrip()
+
+    yield click.style(line(head), bold=True)
+    for number, row in enumerate(rows):
+        yield line(row)
+        if rest := below(number):
+            yield rest

@@ -1,0 +1,1 @@
+"""`fleet usage` and `fleet stats`."""

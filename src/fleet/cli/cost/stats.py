@@ -1,0 +1,96 @@
+"""`fleet stats`: how coders and models did, over everything that has run."""
+
+import textwrap
+from collections.abc import Iterable
+
+import click
+import msgspec
+
+from fleet import control
+from fleet.cli.cost.usage import NOTHING, moment
+from fleet.cli.json_output import pretty
+from fleet.cli.terminal_text import count, one_line, terminal_width
+from fleet.control.usage import ENOUGH, Record, receipts, records
+
+
+@click.command("stats")
+@click.option("--since", metavar="WHEN", help="A span back from now (7d, 12h) or a date.")
+@click.option("--json", "as_json", is_flag=True, help="A JSON array with all that is known.")
+def command(since: str | None, as_json: bool) -> None:
+    """Show how each coder and model did: tasks verified, runs it took, what it cost.
+
+    The rows are no ranking: tasks differ. A rate of fewer than five tasks is not shown. A retry is
+    a run that failed and was followed by another of the same task. To see several on one task:
+    fleet compare.
+    """
+    fleet = control.opened()
+    found = records(receipts(fleet.home, moment(since)))
+    if as_json:
+        click.echo(pretty([_shape(row) for row in found]))
+        return
+    if not found:
+        click.echo(NOTHING if since is None else "No run has ended in that time.")
+        return
+    show(found, terminal_width())
+    if any(row.verified_rate is None or row.cost_per_verified is None for row in found):
+        click.secho(f"-: of fewer than {ENOUGH} tasks, or not known", dim=True)
+
+
+#: What each column is called, and how wide it is.
+_COLUMNS = {
+    "verified": -10, "rate": 4, "runs": 4, "retries": 7, "$/verified": 10, "unverified": 10,
+    "stalled": 7, "limited": 7, "failed": 6, "tokens": 6,
+}  # fmt: skip
+
+
+def show(found: list[Record], columns: int) -> None:
+    """Print a table, or where it has no room the same in lines."""
+    width = max(5, *(len(_name(row)) for row in found))
+    head = f"{'coder':<{width}}  {_aligned(_COLUMNS)}"
+    if len(head) <= columns:
+        click.secho(head, bold=True)
+        for row in found:
+            click.echo(f"{_name(row):<{width}}  {_aligned(_cells(row))}")
+        return
+    for row in found:
+        click.secho(_name(row), bold=True)
+        words = ", ".join(
+            f"{name} {cell}" for name, cell in zip(_COLUMNS, _cells(row), strict=True)
+        )
+        click.echo(textwrap.fill(words, columns, initial_indent="  ", subsequent_indent="  "))
+
+
+def _aligned(cells: Iterable[str]) -> str:
+    pairs = zip(cells, _COLUMNS.values(), strict=True)
+    return "  ".join(
+        f"{cell:<{-width}}" if width < 0 else f"{cell:>{width}}" for cell, width in pairs
+    )
+
+
+def _name(row: Record) -> str:
+    return one_line(f"{row.coder} {row.model}".strip())
+
+
+def _cells(row: Record) -> tuple[str, ...]:
+    mark = "~" if row.estimated_usd else ""
+    return (
+        f"{row.verified} of {row.tasks}",
+        "-" if row.verified_rate is None else f"{100 * row.verified_rate:.0f}%",
+        str(row.runs),
+        str(row.retries),
+        "-" if row.cost_per_verified is None else f"{mark}{row.cost_per_verified:.2f}",
+        str(row.unverified),
+        str(row.stalled),
+        str(row.limited),
+        str(row.failed),
+        count(row.tokens) if row.tokens else "?",
+    )
+
+
+def _shape(row: Record) -> dict[str, object]:
+    rates = {
+        "verified_rate": row.verified_rate,
+        "runs_per_task": row.runs_per_task,
+        "cost_per_verified": row.cost_per_verified,
+    }
+    return {**msgspec.to_builtins(row), **rates}

@@ -1,0 +1,216 @@
+"""`fleet usage`: where tokens and money went, and what budgets leave."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from typing import NamedTuple
+
+import click
+import msgspec
+
+from fleet import control
+from fleet.cli.json_output import pretty
+from fleet.cli.terminal_text import count, one_line, terminal_width
+from fleet.control import Control
+from fleet.control.budget_status import purses
+from fleet.control.usage import BYS, By, Spent, receipts, spent, total_of
+from fleet.errors import BadInput
+from fleet.schemas.budget import shown_runs, shown_usd
+from fleet.schemas.budget_status import BudgetStatus
+from fleet.schemas.units import seconds
+
+#: How long a bar is, and from what length on it says something.
+_BAR, _LEAST_BAR = 20, 5
+NOTHING = "No run has ended yet."
+
+
+@click.command("usage")
+@click.option(
+    "--by", type=click.Choice(BYS), default="coder", show_default=True, help="What to add up by."
+)
+@click.option("--since", metavar="WHEN", help="A span back from now (7d, 12h) or a date.")
+@click.option("--prices", is_flag=True, help="What tokens cost where a CLI does not say it.")
+@click.option("--json", "as_json", is_flag=True, help="A JSON object with all that is known.")
+def command(by: By, since: str | None, prices: bool, as_json: bool) -> None:
+    """Show where tokens and money went, and how the budgets of the day stand.
+
+    "fresh" input was read by the model, "cached" was served from its cache. A cost with ~ is worked
+    out from tokens and prices, as the CLI told none. What nobody knows is shown as such, never as
+    nought. "lost" went into runs that closed nothing: retries, stalls, claims that were not
+    believed.
+    """
+    fleet = control.opened()
+    if prices:
+        _show_prices(fleet, as_json=as_json)
+        return
+    found = spent(receipts(fleet.home, moment(since)), by)
+    days = purses(fleet, datetime.now().astimezone())
+    if as_json:
+        click.echo(pretty(_shape(found, by, days)))
+        return
+    if found:
+        show(found, by, terminal_width())
+    else:
+        click.echo(NOTHING if since is None else "No run has ended in that time.")
+    if days:
+        click.echo()
+        show_budgets(days)
+
+
+def moment(word: str | None) -> datetime | None:
+    """When a person means: so long ago, or a day."""
+    if word is None:
+        return None
+    try:
+        day = datetime.fromisoformat(word)
+        return day if day.tzinfo else day.astimezone()
+    except ValueError:
+        pass
+    try:
+        return datetime.now(UTC) - timedelta(seconds=seconds(word))
+    except BadInput:
+        raise BadInput(
+            f"--since: {word!r} is neither a span nor a date",
+            hint="Write it like 7d, 12h or 2026-11-01.",
+        ) from None
+
+
+class _Form(NamedTuple):
+    """What a table shows in the room that it has."""
+
+    name: int
+    bar: int
+    #: Whether tokens are told apart by their kind.
+    kinds: bool
+
+
+def show(found: list[Spent], by: By, columns: int) -> None:
+    """Print the table into so many columns: first the bars give way, then the kinds of tokens,
+    then the ends of names.
+    """
+    most = max(row.usage.total for row in found) or 1
+    form = _form(max(len(by), *(len(one_line(row.name)) for row in found)), columns)
+    kinds = f" {'fresh':>7} {'cached':>7} {'output':>7}" if form.kinds else ""
+    tokens = f"{'tokens':<{form.bar + 7}}" if form.bar else f"{'tokens':>6}"
+    head = f"{by:<{form.name}}  {tokens}{kinds} {'cost':>10} {'lost':>5}  runs"
+    click.secho(head, bold=True)
+    for row in found:
+        name = one_line(row.name)
+        short = name if len(name) <= form.name else f"…{name[len(name) - form.name + 1 :]}"
+        click.echo(f"{short:<{form.name}}  {_line(row, most, form)}  {row.runs}")
+    click.secho(_summary(total_of(found)), dim=True)
+
+
+def _form(name: int, columns: int) -> _Form:
+    #: Name, tokens, cost, share and runs, with what stands between them; and the kinds of tokens.
+    bare, kinds = name + 2 + 6 + 11 + 6 + 6, 24
+    bar = min(_BAR, columns - bare - kinds - 1)
+    if bar >= _LEAST_BAR:
+        return _Form(name, bar, kinds=True)
+    with_kinds = columns >= bare + kinds
+    least = max(8, name - max(0, bare - columns))
+    return _Form(name if with_kinds else least, 0, kinds=with_kinds)
+
+
+def show_budgets(days: Sequence[BudgetStatus]) -> None:
+    names = [_name(each) for each in days]
+    width = max(map(len, names))
+    click.secho("budgets of today", bold=True)
+    for name, each in zip(names, days, strict=True):
+        bar = _bar(min(1.0, each.spent.share_of(each.budget)))
+        colour = "red" if each.reached else "yellow" if each.near else "green"
+        line = f"{name:<{width}}  {click.style(bar, fg=colour)} {one_line(each.figures)}"
+        click.echo(f"{line}: spent, {one_line(each.way_out)}" if each.reached else line)
+
+
+def _name(purse: BudgetStatus) -> str:
+    if purse.scope == "day":
+        return "all tasks"
+    kind = "account " if purse.scope == "account" else ""
+    return one_line(f"{kind}{purse.name}")
+
+
+def _line(row: Spent, most: int, form: _Form) -> str:
+    used = row.usage
+    fresh, lost = used.input + used.cache_write, _share(row.wasted_tokens, used.total)
+    # No run goes without a token: a CLI told none.
+    told = [count(n) if used.total else "?" for n in (fresh, used.cache_read, used.output)]
+    kinds = "".join(f" {word:>7}" for word in told) if form.kinds else ""
+    bar = f"{_bar(used.total / most, form.bar)} " if form.bar else ""
+    return f"{bar}{_tokens(used.total):>6}{kinds} {_cost(row):>10} {lost:>5}"
+
+
+def _tokens(total: int) -> str:
+    return count(total) if total else "?"
+
+
+def _bar(share: float, length: int = _BAR) -> str:
+    filled = round(length * share)
+    return "█" * filled + "░" * (length - filled)
+
+
+def _summary(total: Spent) -> str:
+    used = total.usage
+    read = used.input + used.cache_write + used.cache_read
+    tokens = f"{count(used.total)} tokens" if used.total else "an unknown number of tokens"
+    cost = "at an unknown cost" if total.unpriced == total.runs else _cost(total)
+    parts = [f"{tokens} in {shown_runs(total.runs)}, {cost}"]
+    if read:
+        parts.append(f"{_share(used.cache_read, read)} of the input was cached")
+    if total.wasted_runs:
+        money = f", {_mark(total)}{shown_usd(total.wasted_usd, exact=True)}"
+        told = money if total.wasted_usd else ""
+        lost = f"{shown_runs(total.wasted_runs)} that closed nothing"
+        tokens = f"{_tokens(total.wasted_tokens)} tokens"
+        parts.append(f"{tokens}{told} went into {lost}")
+    if total.unpriced and total.unpriced < total.runs:
+        parts.append(f"+?: the cost of {shown_runs(total.unpriced)} is not known")
+    return "\n".join(parts)
+
+
+def _cost(row: Spent) -> str:
+    if row.unpriced == row.runs:
+        return "unknown"
+    return f"{_mark(row)}{shown_usd(row.known_usd, exact=True)}" + ("+?" if row.unpriced else "")
+
+
+def _mark(row: Spent) -> str:
+    return "~" if row.estimated else ""
+
+
+def _share(part: int, whole: int) -> str:
+    return f"{100 * part / whole:.0f}%" if whole else "-"
+
+
+def _shape(found: list[Spent], by: By, days: Sequence[BudgetStatus]) -> dict[str, object]:
+    return {
+        "by": by,
+        "rows": [msgspec.to_builtins(row) for row in found],
+        "total": msgspec.to_builtins(total_of(found)),
+        "budgets": [
+            {**msgspec.to_builtins(each), "percent": each.percent, "reached": each.reached}
+            for each in days
+        ],
+    }
+
+
+def _show_prices(fleet: Control, *, as_json: bool) -> None:
+    from fleet.spending import prices
+
+    own = fleet.config.prices
+    listed = {**own, **{name: price for name, price in prices.TABLE if name not in own}}
+    if as_json:
+        click.echo(pretty({name: msgspec.to_builtins(price) for name, price in listed.items()}))
+        return
+    width = max(map(len, listed))
+    head = f"{'input':>9} {'output':>9} {'cached':>9} {'to cache':>9}"
+    click.secho(f"{'model':<{width}} {head}", bold=True)
+    for name, price in listed.items():
+        figures = (price.input, price.output, price.cache_read, price.cache_write)
+        tag = "  (yours)" if name in own else ""
+        line = " ".join(f"{figure:>9.4g}" for figure in figures)
+        click.echo(f"{one_line(name):<{width}} {line}{tag}")
+    text = (
+        f"Dollars for a million tokens. List prices as known in {prices.AS_OF}: a starting point."
+        ' Yours go before them: [prices."pattern"] in runtime.toml.'
+    )
+    click.secho(text, dim=True)

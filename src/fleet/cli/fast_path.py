@@ -1,0 +1,64 @@
+"""Commands that must start fast: declared as plain values, read without click when the line is
+simple, and handed to click for everything else (help, completion, usage errors).
+"""
+
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from fleet.bd.pflag import Flag, FlagError, Parsed, parse
+from fleet.cli import COMMANDS
+
+if TYPE_CHECKING:
+    import click
+
+#: The commands that are declared with `Quick`, by module of `fleet.cli`.
+QUICK = ("ready", "show")
+
+
+class Quick(Struct, frozen=True, kw_only=True):
+    """A command of few flags. `run` returns the exit code."""
+
+    name: str
+    about: str
+    run: Callable[[Parsed], int]
+    flags: Sequence[Flag] = ()
+    #: The names of the words it takes, all of them required.
+    words: tuple[str, ...] = ()
+
+
+def quickly(args: Sequence[str]) -> int | None:
+    """Run the line if it is a simple one; None leaves it to click."""
+    if not args or args[0] not in QUICK:
+        return None
+    quick: Quick = import_module(f"fleet.cli.{COMMANDS[args[0]][0]}").QUICK
+    try:
+        line = parse(quick.flags, args[1:])
+    except FlagError:
+        return None
+    return quick.run(line) if len(line.words) == len(quick.words) else None
+
+
+def as_click(quick: Quick) -> "click.Command":
+    """The same command for click, which explains it and complains about bad lines."""
+    import click
+
+    from fleet.cli.task_ids import completer
+
+    params: list[click.Parameter] = [
+        click.Argument([word], shell_complete=completer() if word == "id" else None)
+        for word in quick.words
+    ]
+    for flag in quick.flags:
+        names = [f"--{flag.name}", *([f"-{flag.short}"] if flag.short else [])]
+        kind = {"switch": click.BOOL, "number": click.IntRange(min=1)}.get(flag.kind, click.STRING)
+        is_flag = flag.kind == "switch"
+        params.append(click.Option(names, type=kind, is_flag=is_flag, help=flag.help))
+
+    def run(**given: str | int | bool | None) -> int:
+        words = tuple(str(given.pop(word)) for word in quick.words)
+        return quick.run(Parsed({k: v for k, v in given.items() if v is not None}, words))
+
+    return click.Command(quick.name, callback=run, params=params, help=quick.about)

@@ -1,0 +1,1 @@
+"""`fleet tasks`, `fleet task`: what runs, and what a run left."""

@@ -1,0 +1,137 @@
+"""A receipt on a terminal: what fleet saw of one run, in the order in which one asks for it."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import click
+import msgspec
+
+from fleet.cli.json_output import pretty
+from fleet.cli.terminal_text import count, duration, first_line, lines, one_line
+from fleet.schemas import Changes, Check, Receipt
+from fleet.schemas.budget import shown_usd
+from fleet.schemas.units import shown_size
+
+_COLOURS = {"verified": "green", "unverified": "yellow", "out_of_scope": "red"}
+#: So many files and commands are listed; the rest is in the JSON.
+_MOST = 20
+
+
+def show_receipt(receipt: Receipt, *, as_json: bool) -> None:
+    if as_json:
+        shape: dict[str, Any] = msgspec.to_builtins(receipt)
+        if receipt.verdict is not None:
+            shape["verdict"]["state"] = receipt.verdict.state
+        click.echo(pretty(shape))
+        return
+    click.echo(f"{receipt.task_id}, run {receipt.run}: {_state(receipt)}")
+    for name, value in _rows(receipt):
+        click.echo(f"{name + ':' if name else '':<12}{value}")
+
+
+def _state(receipt: Receipt) -> str:
+    if receipt.verdict is None or (receipt.claim is None and not receipt.verdict.trespasses):
+        return f"{receipt.outcome}, nothing was claimed"
+    state = receipt.verdict.state
+    return click.style(state.replace("_", " "), fg=_COLOURS[state], bold=True)
+
+
+def _rows(receipt: Receipt) -> Iterator[tuple[str, str]]:
+    yield "ended", f"{receipt.outcome}: {first_line(receipt.why)}"
+    if receipt.claim is not None:
+        yield "claim", one_line(receipt.claim)
+    if receipt.verdict is not None:
+        for finding in (*receipt.verdict.trespasses, *receipt.verdict.findings):
+            head, *rest = finding.what.splitlines() or [""]
+            yield "broke", f"{finding.rule}: {one_line(head)}"
+            if rest:
+                yield "", "\n" + lines("\n".join(rest), " " * 12)
+    for check in receipt.checks:
+        yield "verify", f"{one_line(check.command)}  {_ending(check)}"
+        if check.restored:
+            names = ", ".join(map(one_line, check.restored))
+            yield "", f"with the original of {names}: the agent had changed it"
+    yield "with", _with(receipt)
+    yield "took", _took(receipt)
+    yield "tools", _tools(receipt)
+    for command in receipt.commands[:_MOST]:
+        yield "ran", one_line(command.text) + ("  (failed)" if command.failed else "")
+    left = len(receipt.commands) + receipt.more_commands - _MOST
+    if left > 0:
+        yield "ran", f"… and {left} more (--json)"
+    if receipt.denied:
+        yield "denied", ", ".join(sorted(set(receipt.denied)))
+    yield from _changes(receipt.changes)
+    if receipt.artifacts:
+        yield "artifacts", ", ".join(map(one_line, receipt.artifacts))
+    if receipt.swept:
+        yield "swept", ", ".join(map(one_line, receipt.swept))
+    shown = receipt.policy.limits.shown()
+    if receipt.policy.budget:
+        yield "budget", f"{receipt.policy.budget} for the whole task"
+    yield "limits", ", ".join(f"{name} {value}" for name, value in shown.items())
+
+
+def _ending(check: Check) -> str:
+    if check.passed:
+        return click.style(f"passed in {duration(check.seconds)}", fg="green")
+    if check.trouble:
+        how = check.trouble
+    elif check.timed_out:
+        how = f"stopped after {duration(check.seconds)}"
+    else:
+        how = f"failed with {check.code} in {duration(check.seconds)}"
+    return click.style(one_line(how), fg="red")
+
+
+def _with(receipt: Receipt) -> str:
+    own = receipt.account in ("", receipt.coder)
+    words = [receipt.coder, receipt.version, receipt.model, "" if own else f"on {receipt.account}"]
+    return " ".join(one_line(word) for word in words if word)
+
+
+def _took(receipt: Receipt) -> str:
+    parts = [
+        duration(receipt.seconds),
+        f"{receipt.turns} turns",
+        f"{count(receipt.usage.total)} tokens" if receipt.usage.total else "unknown tokens",
+        _cost(receipt),
+        f"{receipt.cpu_seconds:.1f} s of CPU",
+        f"{shown_size(receipt.memory_bytes)} at most in one process",
+    ]
+    if receipt.stop_seconds is not None:
+        parts.append(f"gone {receipt.stop_seconds:.1f} s after it was stopped")
+    return ", ".join(parts)
+
+
+def _cost(receipt: Receipt) -> str:
+    """By its CLI's own figure, by fleet's estimate, or not known."""
+    if receipt.cost_usd is not None:
+        return f"${receipt.cost_usd:.2f}"
+    if receipt.estimated_usd is not None:
+        return f"~{shown_usd(receipt.estimated_usd, exact=True)} by its tokens"
+    return "cost unknown"
+
+
+def _tools(receipt: Receipt) -> str:
+    if not receipt.tools:
+        return "none that its stream tells of"
+    used = sorted(receipt.tools.items(), key=lambda pair: (-pair[1], pair[0]))
+    text = ", ".join(f"{one_line(name)} x{number}" for name, number in used)
+    return text + (f" ({receipt.tool_errors} failed)" if receipt.tool_errors else "")
+
+
+def _changes(changes: Changes | None) -> Iterator[tuple[str, str]]:
+    if changes is None:
+        yield "changed", "not known: its directory is in no git repository"
+        return
+    if changes.trouble:
+        yield "changed", f"not known for certain: {one_line(changes.trouble)}"
+    elif not changes.count and not changes.commits:
+        yield "changed", "nothing"
+    for file in changes.files[:_MOST]:
+        yield "changed", f"{file.kind:<8}{one_line(file.path)}  +{file.added} -{file.removed}"
+    if changes.count > _MOST:
+        yield "changed", f"… and {changes.count - _MOST} more (--json)"
+    for commit in changes.commits[:_MOST]:
+        yield "commit", one_line(commit)

@@ -1,0 +1,1 @@
+"""`fleet run` and the commands that steer a supervisor."""

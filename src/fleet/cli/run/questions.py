@@ -1,0 +1,40 @@
+"""`fleet questions`: what agents want to know."""
+
+import click
+
+from fleet import control
+from fleet.cli.terminal_text import lines, one_line
+from fleet.control.tasks.questions import Question, questions
+
+
+@click.command("questions")
+@click.option("--json", "as_json", is_flag=True, help="A JSON array.")
+def command(as_json: bool) -> None:
+    """List the blocked tasks whose agent asks something, each with its question."""
+    asked, others = questions(control.opened())
+    if as_json:
+        from fleet.cli.json_output import pretty
+
+        click.echo(pretty(asked))
+        return
+    if not asked:
+        click.echo("No questions.")
+    for number, question in enumerate(asked):
+        _show(question, first=number == 0)
+    if asked:
+        click.echo('\nAnswer one: fleet answer ID "…"')
+    if others:
+        what = "task is blocked and asks" if others == 1 else "tasks are blocked and ask"
+        click.echo(f"{others} more {what} nothing: fleet bd list --status=blocked")
+
+
+def _show(question: Question, *, first: bool) -> None:
+    if not first:
+        click.echo()
+    head = click.style(question.id, fg="cyan")
+    where = click.style(f"[{one_line(question.cwd)}]", dim=True)
+    click.echo(f"{head}  {one_line(question.title)}  {where}")
+    if question.note not in question.question:  # the file mostly begins with the same words
+        click.echo(lines(question.note))
+    if question.question:
+        click.echo(lines(question.question, indent="  | "))

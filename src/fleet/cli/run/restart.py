@@ -1,0 +1,18 @@
+"""`fleet restart`: a new supervisor in the place of the old."""
+
+import click
+
+from fleet import control
+from fleet.control.supervisor_status import restart
+
+
+@click.command("restart")
+def command() -> None:
+    """Swap the running supervisor for a new one, for example after an upgrade.
+
+    Agents run on: the new supervisor adopts them. Settings need no restart.
+    """
+    holder = restart(control.opened())
+    click.echo(
+        f"Restarted: process {holder.who.pid} supervises since {holder.since.astimezone():%H:%M:%S}"
+    )

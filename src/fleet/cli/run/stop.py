@@ -1,0 +1,99 @@
+"""`fleet stop`: end one task's run, or all of them."""
+
+import os
+
+import click
+
+from fleet import control
+from fleet.cli.task_ids import completer
+from fleet.cli.terminal_text import one_line
+from fleet.control import Control
+from fleet.errors import BadInput, QueueError
+from fleet.home import Home, home_from, open_home
+
+
+@click.command("stop")
+@click.argument("task_id", metavar="[ID]", required=False, shell_complete=completer("in_progress"))
+@click.option("--all", "everything", is_flag=True, help="Every run of this home, and pause.")
+@click.option("--now", is_flag=True, help="Kill at once instead of letting it end by itself.")
+@click.option("--json", "as_json", is_flag=True, help="How it went, as a JSON object.")
+def command(task_id: str | None, everything: bool, now: bool, as_json: bool) -> int:
+    """Stop a task's agent, with all that it started, and block the task.
+
+    It has grace_s seconds (runtime.toml) to end by itself. `fleet retry` puts the task back.
+
+    With --all no new run begins until `fleet resume`. `fleet stop --all --now` is the emergency
+    brake: it needs neither a supervisor nor a queue that answers.
+
+    Exit code: 0 all of it is gone, 1 something is left.
+    """
+    if task_id is not None and everything:
+        raise BadInput(f"both {task_id} and --all were given", hint="Give one of them.")
+    if task_id is None and not everything:
+        raise BadInput("give a task's id, or --all", hint="See the runs: fleet tasks")
+    if task_id is None:
+        # Without the settings: nobody looks for a typing error while agents run wild.
+        home = open_home(home_from(os.environ))
+        return _all(home, now=now, as_json=as_json)
+    return _one(control.opened(), task_id, now=now, as_json=as_json)
+
+
+def _one(fleet: Control, task_id: str, *, now: bool, as_json: bool) -> int:
+    from fleet.control.supervisor_status import is_supervised
+    from fleet.control.tasks.stop import stop, stop_blindly
+
+    try:
+        end = stop(fleet, fleet.get(task_id), now=now)
+    except QueueError as error:
+        if not now:
+            raise
+        click.echo(f"The queue does not answer: {error.message}", err=True)
+        end = stop_blindly(fleet, task_id)
+    if as_json:
+        from fleet.cli.json_output import pretty
+
+        click.echo(pretty(end))
+        return 0 if end.ended else 1
+    if not end.ended:
+        click.echo(f"{end.task_id} was told to stop and has not ended yet.", err=True)
+        click.echo(f"See it: fleet tasks. Kill it: fleet stop {end.task_id} --now", err=True)
+        return 1
+    click.echo(f"Stopped {end.task_id}: {one_line(end.why) or end.status}")
+    if not end.settled and is_supervised(fleet):
+        click.echo("The supervisor has not taken note of it yet: fleet status")
+    elif not end.settled:
+        click.echo("No supervisor is running: the task is settled when one starts (fleet run).")
+    return 0
+
+
+def _all(home: Home, *, now: bool, as_json: bool) -> int:
+    from msgspec import structs
+
+    from fleet.control.supervisor_status import paused_since
+    from fleet.control.tasks.stop_all import stop_all
+
+    end = stop_all(home, now=now)
+    # Whoever reads it wants to know how things stand, not who paused first.
+    end = structs.replace(end, paused=paused_since(home) is not None)
+    if as_json:
+        from fleet.cli.json_output import pretty
+
+        click.echo(pretty(end))
+        return 0 if end.gone else 1
+    names = ", ".join(run.task_id for run in end.runs)
+    gone = sum(run.gone for run in end.runs)
+    if end.runs:
+        click.echo(f"Stopped {gone} of {len(end.runs)} runs in {end.seconds:.1f} s: {names}")
+    else:
+        click.echo("Nothing was running.")
+    for run in end.runs:
+        if not run.gone:
+            pids = ", ".join(map(str, run.left))
+            click.echo(f"{run.task_id} withstands: processes {pids} are left.", err=True)
+    click.echo("Paused: no new runs. To go on: fleet resume")
+    if end.runs:
+        click.echo(
+            "The stopped tasks are blocked. To go on with them too: fleet resume --retry-stopped;"
+            " with one of them: fleet retry ID"
+        )
+    return 0 if end.gone else 1

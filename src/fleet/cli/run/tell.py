@@ -1,0 +1,43 @@
+"""`fleet tell`: say something to a task's agent."""
+
+import sys
+
+import click
+
+from fleet import control
+from fleet.cli.task_ids import task_id
+from fleet.control.tasks.retry import way_on
+from fleet.control.tasks.tell import tell
+
+
+@click.command("tell")
+@task_id("in_progress", "open", "blocked")
+@click.argument("text")
+@click.option("--now", is_flag=True, help="Stop the agent for it, and carry its session on.")
+def command(task_id: str, text: str, now: bool) -> None:
+    """Tell a task's agent something while it works.
+
+    A running claude or codex reads it with its next step, at the latest before it ends; any other
+    agent, and one that does not run, with its next run. TEXT `-` reads it from stdin.
+    """
+    fleet = control.opened()
+    task = fleet.get(task_id)
+    if text == "-":
+        text = sys.stdin.buffer.read().decode(errors="replace")
+    told = tell(fleet, task, text, now=now)
+    match told.reader:
+        case "agent":
+            click.echo(f"Told {task.id}: its agent (run {told.run}) reads it with its next step.")
+        case "interrupted":
+            click.echo(
+                f"Told {task.id}: its agent (run {told.run}) is stopped and goes on with it."
+            )
+        case "next_run_deaf":
+            click.echo(
+                f"Told {task.id}: its agent cannot be reached, so it waits for its next run."
+            )
+            click.echo(f"To stop the agent for it: fleet tell --now {task.id} …")
+        case "next_run":
+            click.echo(f"Told {task.id}: it waits for the task's next run.")
+            if task.status in ("blocked", "closed", "deferred"):
+                click.echo(f"The task is {task.status}. {way_on(task)}")

@@ -1,0 +1,1 @@
+"""`fleet init`, `config`, `coders`, `account`, `doctor`: the home and its settings."""

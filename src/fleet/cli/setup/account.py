@@ -1,0 +1,152 @@
+"""`fleet account`: add, log in, check, pause, resume and remove accounts."""
+
+import shutil
+import signal
+import subprocess
+from pathlib import Path
+
+import click
+
+from fleet import coders, control
+from fleet.cli.setup.accounts import show
+from fleet.cli.terminal_text import one_line
+from fleet.control import accounts
+from fleet.errors import BadInput
+
+
+@click.group("account")
+def command() -> None:
+    """Keep several logins or keys of a coder, and let fleet spread the work over them."""
+
+
+@command.command("add")
+@click.argument("name")
+@click.option("--coder", required=True, help="The coder that it is a login or key of.")
+@click.option("--dir", "directory", metavar="DIR", help="Where its CLI keeps its state.")
+@click.option(
+    "--secret",
+    metavar="WHERE",
+    help="Where its token or key is: env:NAME, file:/PATH (mode 0600), keyring:SERVICE/USER.",
+)
+@click.option("--variable", metavar="NAME", help="The variable that hands it to the CLI.")
+@click.option("--weight", type=int, help="Its share of the work; 0: only where a chain names it.")
+@click.option("--max", "max_concurrent", type=int, help="How many agents it serves at once.")
+@click.option("--stop-at", type=int, metavar="PERCENT", help="Keep the rest of each window.")
+@click.option("--day-budget", metavar="AMOUNT", help="What may be spent on it in a day.")
+def add(name: str, directory: str | None, **settings: str | int | None) -> None:
+    """Declare an account.
+
+    Its directory is made in the fleet home unless you name one. No secret is ever written to
+    runtime.toml: only where it is.
+    """
+    fleet = control.opened()
+    place = str(Path(directory).expanduser().absolute()) if directory else None
+    account = accounts.add(fleet, name, {**settings, "directory": place})
+    click.echo(f"Account {name} of {account.coder} is declared in {fleet.home.config}")
+    if account.directory:
+        click.echo(f"Its state: {account.directory}")
+    if not account.secret:
+        click.echo(f"Now log in: fleet account login {name}")
+    else:
+        click.echo(f"To see whether it works: fleet account check {name}")
+
+
+@command.command("list")
+@click.option("--json", "as_json", is_flag=True, help="A JSON array with all that is known.")
+def list_(as_json: bool) -> None:
+    """Show the accounts; the same as `fleet accounts`."""
+    show(as_json)
+
+
+@command.command("login")
+@click.argument("name")
+def login(name: str) -> int:
+    """Log in with the coder's own program, into this account's directory.
+
+    Once that went well the account gets work again, whatever was held against its login before.
+    """
+    fleet = control.opened()
+    account = fleet.account(name)
+    kind = coders.find(account.coder, fleet.home.path)
+    if account.secret:
+        raise BadInput(
+            f"account {name} has a secret and needs no login",
+            hint=f"See whether it works: fleet account check {name}",
+        )
+    program = shutil.which(kind.program or account.coder)
+    if program is None:
+        raise BadInput(f"{kind.program or account.coder} is not on PATH", hint="Install it first.")
+    env = accounts.environment(account, fleet.home.path)
+    Path(account.directory).mkdir(mode=0o700, parents=True, exist_ok=True)
+    # Ctrl-C is for the program; what is caught here is not passed on to it as ignored.
+    before = signal.signal(signal.SIGINT, _let_pass)
+    try:
+        done = subprocess.run([program, *kind.login_args], env=env, check=False)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if done.returncode == 0:
+        accounts.opened(fleet, name)
+        click.echo(f"To see whether it works: fleet account check {name}")
+    return done.returncode if done.returncode >= 0 else 128 - done.returncode
+
+
+@command.command("check")
+@click.argument("names", nargs=-1, metavar="[NAME...]")
+@click.option("--json", "as_json", is_flag=True, help="A JSON array.")
+def check(names: tuple[str, ...], as_json: bool) -> int:
+    """See whether accounts can be used, without spending a token.
+
+    Files and secrets are looked at, and the CLI is asked whether it is logged in. Exit code: 0 all
+    can be used, 1 some cannot.
+    """
+    found = accounts.check(control.opened(), names)
+    if as_json:
+        from fleet.cli.json_output import pretty
+
+        click.echo(pretty(found))
+    else:
+        width = max(len(each.name) for each in found)
+        for each in found:
+            mark = click.style("✗", fg="red") if each.problem else click.style("✓", fg="green")
+            words = one_line(each.problem or each.said or "nothing speaks against it")
+            click.echo(f"{mark} {each.name:<{width}}  {each.coder}: {words}")
+    return 1 if any(each.problem for each in found) else 0
+
+
+@command.command("pause")
+@click.argument("name")
+def pause(name: str) -> None:
+    """Give an account no new work; what runs on it goes on."""
+    fleet = control.opened()
+    changed = accounts.pause(fleet, name)
+    click.echo(f"{name} gets no new work." if changed else f"{name} was paused already.")
+
+
+@command.command("resume")
+@click.argument("name")
+def resume(name: str) -> None:
+    """Give an account work again, whatever was known of its limits."""
+    woken = accounts.resume(control.opened(), name)
+    if woken is None:
+        click.echo(f"{name} was open already.")
+    else:
+        some = {0: "no task", 1: "1 task"}.get(len(woken), f"{len(woken)} tasks")
+        click.echo(f"{name} gets work again; {some} waited for it.")
+
+
+@command.command("remove")
+@click.argument("name")
+def remove(name: str) -> None:
+    """Forget an account. Its directory, with its login, stays where it is."""
+    fleet = control.opened()
+    account = accounts.remove(fleet, name)
+    click.echo(f"{name} is forgotten.")
+    if tasks := accounts.on_account(fleet, name):
+        click.echo(f"What runs on it goes on: {', '.join(tasks)}")
+    if account.directory:
+        what = "state" if account.secret else "login"
+        click.echo(f"Its {what} is still in {account.directory}")
+
+
+def _let_pass(number: int, frame: object) -> None:
+    del number, frame

@@ -1,0 +1,78 @@
+"""`fleet accounts`: what is left of each account's limits, and who runs on it."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
+import click
+
+from fleet import control
+from fleet.cli.terminal_text import duration, moment, one_line
+from fleet.control.accounts import AccountNow, accounts_now
+from fleet.schemas import Window
+
+_BAR = 10
+
+
+@click.command("accounts")
+@click.option("--json", "as_json", is_flag=True, help="A JSON array with all that is known.")
+def command(as_json: bool) -> None:
+    """Show each account: its windows, when they reset, and who runs on it.
+
+    What is known of a window is what its CLI told last; of one that is not shown nothing was told.
+    """
+    show(as_json)
+
+
+def show(as_json: bool) -> None:
+    found = accounts_now(control.opened(), datetime.now(UTC))
+    if as_json:
+        from fleet.cli.json_output import pretty
+
+        click.echo(pretty(found))
+        return
+    now = datetime.now().astimezone()
+    for each in found:
+        for line in lines(each, now):
+            click.echo(line)
+    if all(each.own for each in found):
+        click.secho("Your own logins. To add another: fleet account add NAME --coder …", dim=True)
+
+
+def lines(each: AccountNow, now: datetime) -> Iterator[str]:
+    """What is said of one account: a line for itself, and one a window."""
+    account = each.account
+    login = "your own login" if each.own else f"weight {account.weight}"
+    reserve = f", at most {account.max_concurrent}" if account.max_concurrent < 1000 else ""
+    reserve += f", stops at {account.stop_at} %" if account.stop_at < 100 else ""
+    reserve += f", {account.day_budget} a day" if account.day_budget else ""
+    mark, colour = ("!", "yellow") if each.shut else ("✓", "green")
+    name = click.style(one_line(account.name), bold=True)
+    yield f"{click.style(mark, fg=colour)} {name} ({one_line(account.coder)}, {login}{reserve})"
+    if each.shut:
+        until = f" until {moment(each.until, now)} ({_in(each.until, now)})" if each.until else ""
+        yield f"    {one_line(each.shut)}{until}"
+    elif each.unproven:
+        yield "    one task tries it before others follow"
+    for window in each.windows:
+        yield f"    {_window(window, now)}"
+    if each.tasks:
+        tasks = ", ".join(each.tasks)
+        most = min(account.max_concurrent, each.pace or account.max_concurrent)
+        of = f" of {most}" if most < 1000 else ""
+        yield f"    {len(each.tasks)}{of} at work: {one_line(tasks)}"
+
+
+def _window(window: Window, now: datetime) -> str:
+    if window.used_percent is None:
+        used = f"{'refused' if window.status == 'rejected' else 'open':<{_BAR + 5}}"
+    else:
+        filled = round(_BAR * window.used_percent / 100)
+        used = "█" * filled + "░" * (_BAR - filled) + f" {window.used_percent:3.0f}%"
+    ends = ""
+    if window.resets_at is not None:
+        ends = f"  resets {moment(window.resets_at, now)} ({_in(window.resets_at, now)})"
+    return f"{window.kind:<14} {used}{ends}"
+
+
+def _in(at: datetime, now: datetime) -> str:
+    return f"in {duration((at - now).total_seconds())}"

@@ -1,0 +1,35 @@
+"""`fleet coders`: which agents can be had here."""
+
+import click
+
+from fleet import control
+from fleet.cli.terminal_text import one_line
+from fleet.control.list_coders import CoderHere, coders_here
+
+
+@click.command("coders")
+@click.option("--json", "as_json", is_flag=True, help="A JSON array.")
+def command(as_json: bool) -> int:
+    """List the coders: where each comes from, its program and version, and whether it can run.
+
+    Exit code: 0 if at least one can run here, 1 if none can.
+    """
+    found = coders_here(control.opened())
+    if as_json:
+        from fleet.cli.json_output import pretty
+
+        click.echo(pretty(found))
+    else:
+        width = max(len(coder.name) for coder in found)
+        for coder in found:
+            _show(coder, width)
+    return 0 if any(not coder.problem for coder in found) else 1
+
+
+def _show(coder: CoderHere, width: int) -> None:
+    mark = click.style("✗", fg="red") if coder.problem else click.style("✓", fg="green")
+    default = " (default)" if coder.default else ""
+    what = coder.problem or coder.version or coder.remark
+    click.echo(f"{mark} {coder.name:<{width}}  {one_line(what)}{default}")
+    where = f"{coder.origin}, {coder.path}" if coder.path else coder.origin
+    click.secho(f"  {'':<{width}}  {one_line(where)}", dim=True)

@@ -1,0 +1,103 @@
+"""`fleet config`: see and change runtime.toml."""
+
+from typing import Any
+
+import click
+import msgspec
+from msgspec import structs
+
+from fleet import config, control
+from fleet.cli.terminal_text import one_line
+from fleet.config import projects
+from fleet.control import Control
+from fleet.control.edit_config import write_settings
+from fleet.home import home_from, open_home
+from fleet.queue import without_password
+
+
+@click.group("config")
+def command() -> None:
+    """Show or change the settings in runtime.toml."""
+
+
+@command.command("show")
+@click.option("--raw", is_flag=True, help="The file as it is, byte for byte.")
+@click.option("--json", "as_json", is_flag=True, help="The settings in force as JSON.")
+def show(raw: bool, as_json: bool) -> None:
+    """Show each setting, its value and what it does."""
+    if raw:
+        import os
+        import sys
+
+        home = open_home(home_from(os.environ))
+        sys.stdout.buffer.write(home.config.read_bytes())
+        return
+    fleet = control.opened()
+    values: dict[str, Any] = msgspec.to_builtins(fleet.config) | {
+        "queue": without_password(fleet.config.queue)
+    }
+    if as_json:
+        from fleet.cli.json_output import pretty
+
+        click.echo(pretty(values))
+        return
+    width = max(len(name) for name in config.KEYS) + 2
+    for name, key in config.KEYS.items():
+        tag = " (default)" if values[name] == key.default else ""
+        click.echo(f"{name:<{width}}{values[name]}{tag}")
+        click.secho(f"{'':<{width}}{key.about}", dim=True)
+    for pattern, price in fleet.config.prices.items():
+        figures = ", ".join(f"{name} {value:g}" for name, value in structs.asdict(price).items())
+        click.echo(f"\nprice {one_line(pattern)}\n  {figures} (dollars for a million tokens)")
+    for name, account in fleet.config.accounts.items():
+        click.echo(f"\naccount {name}")
+        for key, value in values["accounts"][name].items():
+            if key != "name" and value != "":
+                click.echo(f"  {key:<{width - 2}}{getattr(account, key)}")
+    for path, project in fleet.config.projects.items():
+        click.echo(f"\nproject {path}")
+        lists = {name: getattr(project, name) for name in projects.LISTS}
+        for name, value in (project.settings | lists).items():
+            for line in [value] if isinstance(value, int | str) else value:
+                click.echo(f"  {name:<{width - 2}}{line}")
+
+
+@command.command("set")
+@click.argument("assignments", metavar="KEY=VALUE...", nargs=-1, required=True)
+@click.option("--project", metavar="DIR", help="Only for tasks in this directory and below it.")
+def set_(assignments: tuple[str, ...], project: str | None) -> None:
+    """Change settings. Comments and order of the file are kept; a running supervisor follows.
+
+    With --project also verify, pins, scope, setup and needs: each KEY=LINE adds a line, and
+    KEY= empties the list first. KEY= of any other key leaves it to the settings of all projects.
+    """
+    fleet = control.opened()
+    if project is not None:
+        directory = control.checked_directory(project, "--project")
+        _set_for_project(fleet, directory, assignments)
+        return
+    changes = dict(config.read_assignment(word) for word in assignments)
+    fleet.check(changes)
+    text = config.read_text(fleet.home.config)
+    write_settings(fleet, config.changed(text, changes, fleet.home.config))
+    for name, value in changes.items():
+        shown = str(value)
+        click.echo(f"{name} = {without_password(shown) if name == 'queue' else shown}")
+
+
+def _set_for_project(fleet: Control, directory: str, assignments: tuple[str, ...]) -> None:
+    known = fleet.config.projects.get(directory)
+    changes: dict[str, config.Setting | list[str] | None] = {}
+    for name, value in map(config.read_project_assignment, assignments):
+        if isinstance(value, list) and value:
+            before = changes[name] if name in changes else list(getattr(known, name, ()))
+            assert isinstance(before, list)
+            changes[name] = [*before, *value]
+        else:
+            changes[name] = value
+    fleet.check({name: value for name, value in changes.items() if isinstance(value, int | str)})
+    path = fleet.home.config
+    write_settings(fleet, config.with_project(config.read_text(path), directory, changes, path))
+    for name, value in changes.items():
+        shown = f"= {value}" if value is not None else "is as for all projects"
+        click.echo(f"{name} {shown}  [{directory}]")

@@ -1,0 +1,1 @@
+"""`fleet bd`, `fleet ready`, `fleet show`: the queue as a tracker."""

@@ -1,0 +1,57 @@
+"""`fleet ready`: what could be worked on now."""
+
+from fleet import control
+from fleet.bd.pflag import Flag, Parsed
+from fleet.cli.fast_path import Quick
+from fleet.cli.terminal_text import one_line
+from fleet.errors import BadInput, InvalidTask
+from fleet.schemas import Task
+
+LIMIT = 50
+
+
+def ready(line: Parsed) -> int:
+    limit = line.number("limit", LIMIT)
+    if limit < 1:
+        raise BadInput(f"--limit must be 1 or more, not {limit}")
+    fleet = control.opened()
+    tasks = fleet.ready(limit)
+    if line.switch("json"):
+        from fleet.cli.json_output import tasks_json
+
+        print(tasks_json(fleet, tasks))
+        return 0
+    if not tasks:
+        print("No ready tasks.")
+    for task in tasks:
+        try:
+            where = fleet.place(task).cwd
+        except InvalidTask as error:
+            where = error.message
+        print(f"{task.id}  {one_line(task.title)}  [{one_line(where)}]{_until(task)}")
+    return 0
+
+
+def _until(task: Task) -> str:
+    """Nothing keeps it from being worked on, but fleet has put it off."""
+    if task.not_before is None:
+        return ""
+    from datetime import datetime
+
+    from fleet.cli.terminal_text import moment
+
+    now = datetime.now().astimezone()
+    when = moment(task.not_before, now)
+    return f"  waits until {when}: fleet show {task.id}" if task.not_before > now else ""
+
+
+QUICK = Quick(
+    name="ready",
+    about="List tasks that could be worked on now: id, title and directory, best first."
+    " One that waits for an account, a budget or its next attempt says until when.",
+    flags=(
+        Flag("limit", "number", "n", help=f"How many at most (default {LIMIT})."),
+        Flag("json", "switch", help="A JSON array, with the directory, coder and model of each."),
+    ),
+    run=ready,
+)

@@ -1,0 +1,204 @@
+"""The flags of `fleet bd create` that are fleet's own: where and with what a task runs, what it has
+to show, and what it may use. They never reach the tracker.
+"""
+
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, TypeVar
+
+import msgspec
+
+from fleet import control
+from fleet.bd.pflag import Flag
+from fleet.control import Control
+from fleet.errors import BadInput
+from fleet.schemas import Budget, Limits, LimitWishes, Settings
+from fleet.schemas.budget import read_budget
+from fleet.schemas.policy import CONTEXTS, ISOLATIONS, check_expectation, check_need, check_place
+from fleet.schemas.units import dollars, seconds, size
+
+PLACE = (
+    Flag("coder", help="The coder to use, instead of the configured one; with --model."),
+    Flag("model", help="The model to use, as the coder calls it; with --coder."),
+    Flag("account", help="The account to run on, and no other unless --fallback says so."),
+    Flag("fallback", help="Where to go when there is no room: account:A, model:M, coder:C, none."),
+    Flag("cwd", help="The directory to work in, instead of this one."),
+    Flag("isolation", help="none, or worktree: in a git worktree and branch of its own."),
+    Flag("context", help="What its CLI loads before the task: full, project or lean."),
+)
+EVIDENCE = (
+    Flag("expect", help="What must be there to show for it: any, change, answer, artifact:PATH."),
+    Flag("verify", "array", help="A command that must succeed before the task is closed."),
+    Flag("pin", "array", help="A file that --verify needs, used as it was at the start."),
+    Flag("scope", "array", help="Where files may be changed, like 'src/**'; else the directory."),
+    Flag("needs", "array", help="What the agent must have, or is ended: mcp:NAME, tool:NAME."),
+)
+LIMITS = (
+    Flag("budget", help="What the whole task may spend, over all its runs: $5, 50M tokens, none."),
+    Flag("timeout", help="How long a run may last, like 2h."),
+    Flag("max-cost", help="What a run may cost, in dollars."),
+    Flag("max-turns", help="How many answers of its model a run may take."),
+    Flag("max-tokens", help="How many tokens a run may use, like 500k or 20M."),
+    Flag("max-idle", help="How long a run may show nothing before it is looked at, like 10m."),
+    Flag("max-output", help="How much a run may print, like 500MB."),
+    Flag("max-memory", help="How much memory a run may hold, like 4GB."),
+    Flag("max-processes", help="How many processes a run may have."),
+)
+#: All of them.
+OWN = (*PLACE, *EVIDENCE, *LIMITS)
+
+Given = Mapping[str, Sequence[str]]
+_C = TypeVar("_C", bound=str)
+
+
+_COUNT = re.compile(r"(\d{1,12})([kM]?)")
+_TIMES = {"": 1, "k": 1000, "M": 1_000_000}
+
+
+def _count(text: str) -> int:
+    """`300`, `5k`, `2M`."""
+    found = _COUNT.fullmatch(text.strip())
+    number = int(found[1]) * _TIMES[found[2]] if found else 0
+    if not 0 < number <= 10**12:
+        raise BadInput(f"{text!r} is not a number above 0", hint="Write it like 300, 50k or 2M.")
+    return number
+
+
+#: The limit that a flag sets, and how its text is read.
+_READERS: Mapping[str, tuple[str, Callable[[str], float]]] = {
+    "timeout": ("time", seconds),
+    "max-cost": ("cost", dollars),
+    "max-turns": ("turns", _count),
+    "max-tokens": ("tokens", _count),
+    "max-idle": ("idle", seconds),
+    "max-output": ("output", size),
+    "max-memory": ("memory", size),
+    "max-processes": ("processes", _count),
+}
+
+
+def settings_from(fleet: Control, given: Given) -> Settings:
+    """The settings that a line asks for, checked."""
+    last = {name: values[-1] for name, values in given.items()}
+    coder, model = _coder(fleet, last)
+    if last.get("cwd") == "":  # a script's empty variable, not a wish to run here
+        raise BadInput("--cwd must not be empty")
+    return Settings(
+        cwd=control.checked_directory(last.get("cwd") or _here()),
+        coder=coder,
+        model=model,
+        account=_account(fleet, last, coder),
+        fallback=_fallback(fleet, last),
+        expect=check_expectation(last["expect"]) if "expect" in last else None,
+        verify=_lines(given, "verify"),
+        pins=_lines(given, "pin"),
+        scope=_lines(given, "scope"),
+        isolation=_one_of(last, "isolation", ISOLATIONS),
+        context=_one_of(last, "context", CONTEXTS),
+        needs=_needs(given),
+        limits=_limits(last),
+        budget=budget_from(last["budget"]) if "budget" in last else None,
+    )
+
+
+def shown_settings(settings: Settings) -> Iterator[tuple[str, str]]:
+    """What a task asks for itself, for people."""
+    names = ("cwd", "coder", "model", "account", "fallback", "isolation", "context", "expect")
+    for name in names:
+        if (value := getattr(settings, name)) is not None:
+            yield name, value
+    for name in ("verify", "pins", "scope", "needs"):
+        for value in getattr(settings, name) or ():
+            yield name, value
+    limits: dict[str, Any] = msgspec.to_builtins(settings.limits) or {}
+    shown = Limits(**limits).shown()
+    yield from ((f"max {name}", shown[name]) for name in limits)
+    if settings.budget is not None:
+        yield "budget", str(settings.budget)
+
+
+def budget_from(text: str) -> Budget:
+    """What `--budget` says."""
+    try:
+        return read_budget(text)
+    except BadInput as error:
+        raise BadInput(f"--budget: {error.message}", hint=error.hint) from None
+
+
+def _one_of(last: Mapping[str, str], name: str, choices: tuple[_C, ...]) -> _C | None:
+    value = last.get(name)
+    if value is None:
+        return None
+    for choice in choices:
+        if choice == value:
+            return choice
+    raise BadInput(f"--{name} must be one of {', '.join(choices)}, not {value!r}")
+
+
+def _coder(fleet: Control, last: Mapping[str, str]) -> tuple[str | None, str | None]:
+    coder, model = last.get("coder"), last.get("model")
+    if (coder is None) != (model is None):
+        given, missing = ("--coder", "--model") if model is None else ("--model", "--coder")
+        raise BadInput(
+            f"{given} was given without {missing}",
+            hint="Give both, so that the choice is clear, or neither to use the defaults.",
+        )
+    if coder is not None:
+        fleet.check_coder(coder)
+    if model is not None and not model.strip():
+        raise BadInput("--model must not be empty")
+    return coder, model
+
+
+def _account(fleet: Control, last: Mapping[str, str], coder: str | None) -> str | None:
+    name = last.get("account")
+    if name is None:
+        return None
+    account = fleet.account(name)
+    if coder is not None and coder != account.coder:
+        raise BadInput(f"account {name} is one of {account.coder}, not of {coder}")
+    return name
+
+
+def _fallback(fleet: Control, last: Mapping[str, str]) -> str | None:
+    chain = last.get("fallback")
+    if chain is not None:
+        fleet.check_chain(chain)
+    return chain
+
+
+def _lines(given: Given, name: str) -> tuple[str, ...] | None:
+    """The lines of a flag that may be given more than once."""
+    if name not in given:
+        return None
+    lines = tuple(given[name])
+    if not all(line.strip() for line in lines):  # a script's empty variable, not a wish for none
+        raise BadInput(f"--{name} must not be empty")
+    if name in ("pin", "scope"):
+        for line in lines:
+            check_place(line, from_top=name == "scope")
+    return lines
+
+
+def _needs(given: Given) -> tuple[str, ...] | None:
+    needs = _lines(given, "needs")
+    return None if needs is None else tuple(check_need(need) for need in needs)
+
+
+def _limits(last: Mapping[str, str]) -> LimitWishes | None:
+    wishes: dict[str, Any] = {}
+    for flag, (name, read) in _READERS.items():
+        if flag in last:
+            try:
+                wishes[name] = read(last[flag])
+            except BadInput as error:
+                raise BadInput(f"--{flag}: {error.message}", hint=error.hint) from None
+    return LimitWishes(**wishes) if wishes else None
+
+
+def _here() -> str:
+    try:
+        return os.getcwd()  # noqa: PTH109 - its error names the case we explain
+    except FileNotFoundError:
+        raise BadInput("the current directory is gone", hint="Go to one that exists.") from None

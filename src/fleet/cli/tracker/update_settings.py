@@ -1,0 +1,81 @@
+"""`fleet bd update` with flags of fleet's own: what a task that exists runs with from now on.
+
+They go into its task.json, which decides; what the tracker knows of goes to the tracker first.
+"""
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+
+import msgspec
+from msgspec import structs
+
+from fleet import bd as tracker
+from fleet.bd.pflag import FlagError, parse, take
+from fleet.cli.terminal_text import one_line
+from fleet.cli.tracker.agent_bd import own_task
+from fleet.cli.tracker.task_flags import OWN, Given, settings_from, shown_settings
+from fleet.control import Control
+from fleet.errors import BadInput, Refused
+from fleet.home import task_json
+from fleet.home.task_settings import settings_of
+from fleet.schemas import LimitWishes, Settings, Task
+
+#: What a flag sets, where that has another name.
+_FIELDS = {"pin": "pins"}
+
+
+def update(fleet: Control, args: Sequence[str], forward: Callable[[Sequence[str]], int]) -> int:
+    """Carry out one `update`; `forward` has the tracker answer a line."""
+    verb = tracker.find_verb("update")
+    assert verb is not None
+    known = (*verb.flags, *tracker.GLOBAL)
+    try:
+        given, rest = take(OWN, known, args)
+        line = parse(known, rest) if given else None
+    except FlagError as error:
+        print(f"Error: {error}", file=sys.stderr)
+        return 1
+    if line is None:
+        return forward(["update", *args])
+    if not line.words:
+        raise BadInput("no task was named", hint="For example: fleet bd update x4f --budget '$5'")
+    if own_task(os.environ) is not None:
+        raise Refused(
+            "an agent cannot change what tasks run with or are held to",
+            hint="Say in a comment what you would change, and why: bd comment",
+        )
+    tasks = [fleet.get(word) for word in line.words]
+    wishes = settings_from(fleet, given)
+    changed = [(task, changed_by(settings_of(fleet.home, task), wishes, given)) for task in tasks]
+    for_tracker = line.values.keys() - {flag.name for flag in tracker.GLOBAL}
+    if for_tracker and (code := forward(["update", *rest])) != 0:
+        return code
+    for task, settings in changed:
+        task_json.write(fleet.home, task.id, settings)
+        if not line.switch("json"):
+            print(_told(task, settings, given))
+    if line.switch("json") and not for_tracker:
+        return forward(["show", *(task.id for task in tasks), "--json"])
+    return 0
+
+
+def changed_by(before: Settings, wishes: Settings, given: Given) -> Settings:
+    """The settings with what was given in the place of what was there; all else stays."""
+    names = {_FIELDS.get(flag, flag) for flag in given} & set(Settings.__struct_fields__)
+    changes = {name: getattr(wishes, name) for name in names}
+    if wishes.limits is not None:
+        own = msgspec.to_builtins(before.limits or LimitWishes())
+        changes["limits"] = LimitWishes(**{**own, **msgspec.to_builtins(wishes.limits)})
+    return structs.replace(before, **changes)
+
+
+def _told(task: Task, settings: Settings, given: Given) -> str:
+    names = {_FIELDS.get(flag, flag) for flag in given}
+    shown = [
+        f"{name}: {one_line(value)}"
+        for name, value in shown_settings(settings)
+        if name in names or (name.startswith("max ") and names - set(Settings.__struct_fields__))
+    ]
+    later = "; from its next run on" if task.status == "in_progress" else ""
+    return f"Updated {task.id}: {one_line(task.title)}  [{', '.join(shown)}{later}]"

@@ -1,0 +1,147 @@
+"""Claude Code: `claude -p` with a JSON stream, the prompt on stdin, nothing written beside."""
+
+import glob
+import os
+from collections.abc import Mapping
+from datetime import datetime
+from pathlib import Path
+from types import MappingProxyType
+from typing import ClassVar
+
+from fleet.coders import hooks
+from fleet.coders.base import Coder, Options, Permissions
+from fleet.coders.claude import home, stream
+from fleet.coders.model_names import GOOGLE, OPENAI
+from fleet.coders.stream import json_line
+from fleet.schemas import Event, Task
+from fleet.schemas.policy import CONTEXTS
+
+_MODES: Mapping[Permissions, str] = MappingProxyType(
+    {"edit": "acceptEdits", "auto": "auto", "bypass": "bypassPermissions"}
+)
+
+_KEY = "ANTHROPIC_API_KEY"
+
+#: What an agent must be able to run whatever its permissions: the way to say that it is done.
+_ALWAYS_ALLOWED = ("Bash(bd:*)", "Bash(fleet:*)")
+
+
+#: What work takes: a shell (which searches, and speaks to fleet) and files.
+_LEAN_TOOLS = ("Bash", "Read", "Edit", "Write")
+
+
+class ClaudeCoder(Coder):
+    name = "claude"
+    context_limit = 200_000
+    program = "claude"
+    default_model: ClassVar[str] = "sonnet"
+    foreign_models: ClassVar[tuple[str, ...]] = (*OPENAI, *GOOGLE)
+    credentials = (
+        "ANTHROPIC_API_KEY",
+        "ANTHROPIC_AUTH_TOKEN",
+        "CLAUDE_CODE_OAUTH_TOKEN",
+        "CLAUDE_CONFIG_DIR",
+    )
+    state_variable: ClassVar[str] = "CLAUDE_CONFIG_DIR"
+    state_folder: ClassVar[str] = ".claude"
+    secret_variable: ClassVar[str] = "CLAUDE_CODE_OAUTH_TOKEN"  # noqa: S105 - a name
+    login_file: ClassVar[str] = ".credentials.json"
+    settings_file: ClassVar[str] = "settings.json"
+    login_args: ClassVar[tuple[str, ...]] = ("auth", "login")
+    status_args: ClassVar[tuple[str, ...]] = ("auth", "status", "--text")
+    passes = ("ANTHROPIC_BASE_URL", "ANTHROPIC_CUSTOM_HEADERS")
+    prompt_on_stdin = True
+    prints_ending = True
+    shows_tools = True
+    can_resume = True
+    can_refuse = True
+    contexts = CONTEXTS
+    takes_session_id = True
+
+    def __init__(self, model: str | None = None) -> None:
+        super().__init__(model)
+        if self.model.endswith("[1m]"):
+            self.context_limit = 1_000_000
+
+    def build_argv(self, task: Task, task_dir: Path) -> list[str]:
+        del task
+        argv = [self.program, "-p", "--output-format", "stream-json", "--verbose"]
+        argv += ["--model", self.model] if self.model else []
+        if self.options.resume:
+            argv += ["--resume", self.options.resume]
+        elif self.options.session_id:
+            argv += ["--session-id", self.options.session_id]
+        if self.options.max_cost is not None:
+            # It tells what it cost only when all is over, so it has to mind this itself.
+            argv += ["--max-budget-usd", f"{self.options.max_cost:.2f}"]
+        if self.options.hook:
+            settings = hooks.for_claude(self.options.hook, refuse=self.options.refuse)
+            argv += ["--settings", settings]
+        argv += context_flags(self.options)
+        argv += ["--permission-mode", _MODES[self.options.permissions]]
+        # The artifacts lie outside the project, where edits are otherwise refused.
+        argv += ["--add-dir", str(task_dir)]
+        return [*argv, "--allowedTools", ",".join(_ALWAYS_ALLOWED)]
+
+    def env(self, task: Task, task_dir: Path) -> dict[str, str]:
+        own = {
+            # Without this one run makes dozens of look-ups besides its own requests.
+            "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+            # An update under a running fleet changes the stream in mid-flight.
+            "DISABLE_AUTOUPDATER": "1",
+        }
+        if self.options.context == "lean":
+            # Half of its system prompt tells how to keep notes; fleet has artifacts for that.
+            own["CLAUDE_CODE_DISABLE_AUTO_MEMORY"] = "1"
+        if self.options.permissions == "bypass" and os.geteuid() == 0:
+            own["IS_SANDBOX"] = "1"  # it refuses to bypass as root without this word
+        return {**super().env(task, task_dir), **own}
+
+    def transcript(self, session_id: str, env: Mapping[str, str]) -> tuple[Path, str] | None:
+        return home.place(env) / "projects", f"*/{glob.escape(session_id)}.jsonl"
+
+    @classmethod
+    def login_ends(cls, data: bytes) -> datetime | None:
+        line = json_line.decode(data.decode(errors="replace"))
+        ends = json_line.number(line or {}, "claudeAiOauth", "expiresAt")
+        return json_line.moment({"at": None if ends is None else ends / 1000}, "at")
+
+    @classmethod
+    def key_in(cls, directory: Path) -> str:
+        settings, _ = home.read_json(directory / "settings.json")
+        if settings.get("apiKeyHelper"):
+            return "apiKeyHelper"
+        return f"env.{_KEY}" if home.table(settings.get("env")).get(_KEY) else ""
+
+    @classmethod
+    def wrong_login(cls, source: str, env: Mapping[str, str]) -> str:
+        """Settings of a project can set a key, which beats every login and bills by the token."""
+        given = _KEY if env.get(_KEY) else "none"
+        if source in ("", given):
+            return ""
+        if given == "none":
+            return (
+                f"it uses the key of {source}, which bills by the token, instead of its login: see"
+                " the .claude/settings.json and settings.local.json of its directory"
+            )
+        return f"it uses {source} instead of the key that it was given"
+
+    def normalize_event(self, raw_line: str) -> Event | None:
+        return stream.event(raw_line)
+
+
+def context_flags(options: Options) -> list[str]:
+    """The flags of a context. fleet's own settings and permissions come by flags: they stay."""
+    if options.context == "full":
+        return []
+    servers = [need for need in options.needs if need.startswith("mcp:")]
+    # The project's settings stay in both: its rules, its hooks, and what it forbids. A server that
+    # a task needs may be the user's, and the user's servers only come with all that is theirs.
+    flags = [] if servers else ["--setting-sources", "project,local"]
+    if options.context == "project":
+        return flags
+    tools = [need.removeprefix("tool:") for need in options.needs if need.startswith("tool:")]
+    flags += [] if servers else ["--strict-mcp-config"]
+    # No tool: no skill is listed, whoever has it.
+    flags += [] if "Skill" in tools else ["--disable-slash-commands"]
+    return [*flags, "--tools", ",".join(dict.fromkeys((*_LEAN_TOOLS, *tools)))]

@@ -1,0 +1,62 @@
+"""What claude keeps for its user: where, which settings, and what a smaller context goes without.
+
+It reads files, and what cannot be read is as if it were not there: claude itself passes over it.
+"""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, cast
+
+from fleet.coders import cli_files
+
+#: No settings that a person wrote are longer; claude's own record of projects can be.
+LARGEST = 4 << 20
+
+#: What of a user's settings a run may miss, by its path in the file.
+_MISSED = ("env", "apiKeyHelper", "permissions.deny", "hooks")
+
+
+def place(env: Mapping[str, str]) -> Path:
+    """$CLAUDE_CONFIG_DIR."""
+    return Path(env.get("CLAUDE_CONFIG_DIR") or Path(env.get("HOME", "/"), ".claude"))
+
+
+def state_file(env: Mapping[str, str]) -> Path:
+    """Where it keeps the user's MCP servers, beside much that is nobody's concern."""
+    if own := env.get("CLAUDE_CONFIG_DIR"):
+        return Path(own, ".claude.json")
+    return Path(env.get("HOME", "/"), ".claude.json")
+
+
+def read_json(path: Path) -> tuple[dict[str, Any], str]:
+    """An object from a file, and what is wrong with the file; empty if nothing is."""
+    content = cli_files.read(path, LARGEST)
+    if content is None:
+        return {}, ""
+    if not content.whole:
+        return {}, content.problem or f"it is too long: {content.size:,} bytes"
+    try:
+        found: object = json.loads(content.data)
+    except (ValueError, RecursionError) as error:
+        return {}, f"it is not JSON: {error}"
+    own = table(found)
+    return own, "" if own or found == {} else "it is no JSON object"
+
+
+def table(value: object) -> dict[str, Any]:
+    """A value that ought to be an object; an empty one if it is not."""
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+
+
+def lost(env: Mapping[str, str]) -> list[str]:
+    """What of the user's own settings.json does not reach a run outside of `full`."""
+    settings, _ = read_json(place(env) / "settings.json")
+    missed: list[str] = []
+    for name in _MISSED:
+        value: Any = settings
+        for part in name.split("."):
+            value = table(value).get(part)
+        if value:
+            missed.append(name)
+    return missed

@@ -1,0 +1,141 @@
+"""Coders that are not fleet's own: files in $FLEET_HOME/coders, and installed packages.
+
+Finding them reads a directory and package metadata, and runs nothing. Only `load` runs their
+code, and whatever that throws becomes a BadInput that names the file.
+"""
+
+import importlib.util
+import inspect
+import os
+import sys
+from collections.abc import Mapping
+from contextlib import suppress
+from functools import cache, lru_cache
+from importlib.machinery import SourceFileLoader
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+from types import CodeType, ModuleType
+from typing import Any, Literal
+
+from msgspec import Struct
+
+from fleet.coders.base import Coder
+from fleet.errors import BadInput
+
+GROUP = "fleet.coders"
+
+
+class Source(Struct, frozen=True, kw_only=True):
+    """A coder that can be loaded."""
+
+    name: str
+    kind: Literal["python", "toml", "package"]
+    #: The file, or the package, as a person would name it.
+    where: str
+    #: The file, or what the entry point points at.
+    target: str
+
+
+def find(home: Path | None) -> dict[str, Source]:
+    """The added coders by name. A file comes before a package of the same name."""
+    found = dict(_packages())
+    if home is not None:
+        directory = home / "coders"
+        with suppress(FileNotFoundError):  # nobody has added any
+            found |= _files(directory, tuple(sorted(os.listdir(directory))))  # noqa: PTH208
+    return found
+
+
+@lru_cache(maxsize=8)
+def _files(directory: Path, names: tuple[str, ...]) -> Mapping[str, Source]:
+    """Those of a directory with these files; remembered, as every run asks."""
+    paths = [directory / name for name in names if name.endswith((".toml", ".py"))]
+    return {path.stem: _filed(path) for path in paths if not path.stem.startswith((".", "_"))}
+
+
+@cache
+def _packages() -> Mapping[str, Source]:
+    """Those of installed packages. Asked once: it reads a file of each, for every run anew."""
+    return {point.name: _packaged(point) for point in entry_points(group=GROUP)}
+
+
+def _packaged(point: EntryPoint) -> Source:
+    package = point.dist.name if point.dist else "?"
+    return Source(name=point.name, kind="package", where=f"package {package}", target=point.value)
+
+
+def _filed(path: Path) -> Source:
+    kind = "toml" if path.suffix == ".toml" else "python"
+    return Source(name=path.stem, kind=kind, where=str(path), target=str(path))
+
+
+def load(source: Source) -> type[Coder]:
+    """The class of an added coder. Raises BadInput, and nothing else, where it is broken."""
+    try:
+        if source.kind == "package":
+            return _checked(source, EntryPoint(source.name, source.target, GROUP).load())
+        path = Path(source.target)
+        return _from_file(source, path.stat().st_mtime_ns)
+    except BadInput:
+        raise
+    except (Exception, SystemExit) as error:
+        # Anybody's code: it may throw anything, and must not take fleet down with it.
+        raise BadInput(
+            f"coder {source.name} ({source.where}) does not load: {type(error).__name__}: {error}",
+            hint="Correct the file, or move it away.",
+        ) from error
+
+
+@lru_cache(maxsize=64)
+def _from_file(source: Source, changed: int) -> type[Coder]:
+    """A file's class, loaded again when the file has changed."""
+    del changed
+    path = Path(source.target)
+    if source.kind == "toml":
+        from fleet.coders import toml
+
+        return toml.load(path)
+    return _checked(source, _class_in(_run(path), source))
+
+
+class _Uncached(SourceFileLoader):
+    """Reads the source each time: byte code beside it may be a second older than an edit."""
+
+    def get_code(self, fullname: str) -> CodeType:
+        return self.source_to_code(self.get_data(self.path), self.get_filename(fullname))
+
+
+def _run(path: Path) -> ModuleType:
+    name = f"fleet_home_coders.{path.stem}"
+    spec = importlib.util.spec_from_loader(name, _Uncached(name, str(path)))
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # typed classes look their module up by name
+    spec.loader.exec_module(module)
+    return module
+
+
+def _class_in(module: ModuleType, source: Source) -> Any:
+    own = [
+        value
+        for value in vars(module).values()
+        if isinstance(value, type) and value.__module__ == module.__name__
+    ]
+    coders = [value for value in own if issubclass(value, Coder) and not inspect.isabstract(value)]
+    named = [coder for coder in coders if getattr(coder, "name", "") == source.name]
+    if named:
+        return named[0]
+    if coders:
+        other = getattr(coders[0], "name", "?")
+        raise BadInput(f"{source.where} defines the coder {other}: call it {other}.py")
+    raise BadInput(f"{source.where} defines no Coder that has all its methods")
+
+
+def _checked(source: Source, value: Any) -> type[Coder]:
+    if not (isinstance(value, type) and issubclass(value, Coder)):
+        raise BadInput(f"coder {source.name} ({source.where}) is no Coder")
+    limit = getattr(value, "context_limit", None)
+    if not isinstance(limit, int) or limit <= 0:
+        raise BadInput(f"coder {source.name} ({source.where}): context_limit has to be a number")
+    return value

@@ -1,0 +1,1 @@
+"""What all coders share in reading a stream."""

@@ -1,0 +1,94 @@
+"""How a run ended: one pure rule over what its stream said and how its process ended.
+
+A success is a word of success and exit 0, both; no CLI can be believed on one of them alone.
+Stopped, Stalled and NeedsHuman are not decided here: only the supervisor knows of those.
+"""
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import cast, get_args
+
+from fleet.coders.stream import startup_failure
+from fleet.coders.stream.run_totals import Reading
+from fleet.schemas import (
+    ContextFull,
+    Failed,
+    Finished,
+    LimitExceeded,
+    Lost,
+    Outcome,
+    RateLimited,
+    Reason,
+)
+
+_REASONS = frozenset(get_args(Reason))
+_NO_CODES: Mapping[int, Reason] = MappingProxyType({})
+
+#: Enough of the last words on stderr to tell a person what to do.
+_DETAIL_CAP = 500
+
+
+def outcome(
+    reading: Reading,
+    exit_code: int | None,
+    signal: int | None = None,
+    *,
+    prints_ending: bool = True,
+    exit_reasons: Mapping[int, Reason] = _NO_CODES,
+    stderr: str = "",
+) -> Outcome:
+    """The outcome of a run, by its stream, its exit code, and the signal that ended it."""
+    if exit_code is None and signal is None:
+        return Lost(why="no record of how its process ended")
+    if _is_success(reading, exit_code, signal, prints_ending=prints_ending):
+        return Finished(text=reading.text, denied=reading.denied)
+    reason = _reason(reading, exit_code, signal, exit_reasons)
+    if reason == "never_started":
+        reason = startup_failure.cause(stderr) or reason
+    detail = reading.error or _tail(stderr)
+    match reason:
+        case "rate_limit" | "overloaded":
+            return RateLimited(limit=reading.refusal())
+        case "prompt_too_long":
+            return ContextFull(tokens=reading.context_tokens, window=reading.context_window)
+        case "max_turns":
+            return LimitExceeded(limit="turns", detail=detail)
+        case "budget":
+            return LimitExceeded(limit="cost", detail=detail)
+        case "denied":  # what was denied says more than a CLI's word for it
+            return Failed(reason=reason, detail=", ".join(sorted(set(reading.denied))) or detail)
+        case _:
+            return Failed(reason=reason, detail=detail)
+
+
+def _is_success(
+    reading: Reading, exit_code: int | None, signal: int | None, *, prints_ending: bool
+) -> bool:
+    if exit_code != 0 or signal is not None:
+        return False
+    if prints_ending:
+        return reading.terminal == "success"
+    return reading.terminal == "success" or (reading.terminal is None and not reading.reason)
+
+
+def _reason(
+    reading: Reading, exit_code: int | None, signal: int | None, exit_reasons: Mapping[int, Reason]
+) -> Reason:
+    by_code = exit_reasons.get(exit_code) if exit_code is not None else None
+    told = cast("Reason", reading.reason if reading.reason in _REASONS else "")
+    if reading.terminal == "error":
+        return told or by_code or "unknown"
+    if reading.terminal is None and told in ("rate_limit", "overloaded"):
+        # Refused, and ended before it could say so: a retry at once would meet the same wall.
+        return told
+    if signal is not None or (exit_code is not None and exit_code > 128 and not by_code):
+        return "killed"
+    if reading.terminal == "success":
+        return by_code or "exit_code"
+    if not reading.events:
+        return by_code or "never_started"
+    return by_code or told or ("denied" if reading.denied else "no_ending")
+
+
+def _tail(stderr: str) -> str:
+    return stderr.strip()[-_DETAIL_CAP:]

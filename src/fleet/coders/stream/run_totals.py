@@ -1,0 +1,216 @@
+"""A run as its events tell it: one fold, the same for a live stream and for a file read again."""
+
+from datetime import timedelta
+
+import msgspec
+from msgspec import Struct, field, structs
+
+from fleet.coders.stream.json_line import MOST_DOLLARS
+from fleet.schemas import Event, RateLimit, Usage
+from fleet.schemas.budget import MOST_TOKENS
+
+_NO_USAGE = Usage()
+
+#: A window that is this full (in percent) is what a refusal without a name was about.
+_FULL = 95
+
+#: No window is longer than a month; a number beyond it is a mistake.
+_LONGEST_WAIT = 31 * 86_400.0
+
+#: No context holds more tokens.
+_LARGEST_CONTEXT = 10**9
+
+
+class Reading(Struct, kw_only=True):
+    """What is known of a run after the events so far. Grows by `add`, and by nothing else."""
+
+    #: What the session had used before this run: for a CLI that counts on when it is resumed.
+    before: Usage = _NO_USAGE
+
+    session_id: str = ""
+    model: str = ""
+    version: str = ""
+    key_source: str = ""
+
+    events: int = 0
+    unknown_lines: int = 0
+    bad_lines: int = 0
+    tool_calls: int = 0
+    tool_results: int = 0
+    tool_errors: int = 0
+    retries: int = 0
+    compactions: int = 0
+    turns: int = 0
+    #: Tools that are at work now: id and name.
+    open_calls: dict[str, str] = field(default_factory=dict[str, str])
+
+    context_tokens: int | None = None
+    context_peak: int = 0
+    context_window: int | None = None
+    #: What this run used, and the last word on the whole session.
+    usage: Usage = _NO_USAGE
+    session_usage: Usage = _NO_USAGE
+    cost_usd: float | None = None
+
+    #: The last word on each limit, by its kind.
+    limits: dict[str, RateLimit] = field(default_factory=dict[str, RateLimit])
+    #: Tools that were refused, in order.
+    denied: tuple[str, ...] = ()
+
+    #: What it had at its start; None while nothing told. And what it should have had.
+    offers: tuple[str, ...] | None = None
+    missing: tuple[str, ...] = ()
+
+    #: The last thing that the agent, or at the end the CLI, said.
+    text: str = ""
+    terminal: str | None = None
+    #: Why the last request or the run went wrong; empty again once things go on.
+    reason: str = ""
+    #: The CLI's own words to that.
+    error: str = ""
+
+    _answers: set[str] = field(default_factory=set[str])
+    #: The CLI itself counts this run, so nothing has to be worked out from the session's count.
+    _counted: bool = False
+
+    def add(self, event: Event | None) -> None:
+        """Take in one event; None is a line that its coder had no use for."""
+        if event is None:
+            return
+        self.events += 1
+        if self._is_forged(event):
+            self.bad_lines += 1
+            return
+        self.unknown_lines += event.kind == "unknown"
+        self.bad_lines += event.kind == "bad"
+        self.retries += event.kind == "retry"
+        self.compactions += event.kind == "compaction"
+        self._identity(event)
+        self._tools(event)
+        self._tokens(event)
+        self._limits(event)
+        self._ending(event)
+
+    def _is_forged(self, event: Event) -> bool:
+        """An ending of another session: something below the agent printed it into its stream."""
+        ends = bool(event.terminal) or event.kind == "session_ended"
+        return (
+            ends and bool(self.session_id) and (event.session_id or "") not in ("", self.session_id)
+        )
+
+    def _identity(self, event: Event) -> None:
+        self.session_id = event.session_id or self.session_id
+        self.version = event.version or self.version
+        self.model = event.model or self.model
+        self.key_source = event.key_source or self.key_source
+        if event.offers is not None:
+            self.offers, self.missing = event.offers, event.missing
+
+    def _tools(self, event: Event) -> None:
+        for call in event.calls:
+            if call.id not in self.open_calls:
+                self.tool_calls += 1
+                self.open_calls[call.id] = call.name
+        for result in event.results:
+            self.tool_results += 1
+            self.tool_errors += result.is_error
+            self.open_calls.pop(result.id, None)
+        if event.terminal:
+            self.denied = event.denied or self.denied
+        else:
+            self.denied += event.denied
+
+    def _tokens(self, event: Event) -> None:
+        if event.context_tokens is not None and 0 <= event.context_tokens <= _LARGEST_CONTEXT:
+            self.context_tokens = event.context_tokens
+            self.context_peak = max(self.context_peak, event.context_tokens)
+        self.context_window = event.context_window or self.context_window
+        if (cost := _sane_cost(event.cost_usd)) is not None:
+            self.cost_usd = cost
+        if event.turns is not None:
+            self.turns = event.turns
+        # An answer that comes in several lines carries the same tokens on each of them.
+        news = event.message_id is not None and event.message_id not in self._answers
+        if news and event.message_id:
+            self._answers.add(event.message_id)
+            self.turns += event.turns is None
+        if event.tokens is None:
+            return
+        tokens = _sane_usage(event.tokens)
+        if event.tokens_of == "session":
+            self.session_usage = tokens
+            if not self._counted:
+                self.usage = tokens.since(self.before)
+        elif event.tokens_of == "run":
+            self.usage, self._counted = tokens, True
+        elif news or event.message_id is None:
+            self.usage += tokens
+
+    def _limits(self, event: Event) -> None:
+        for told in event.limits:
+            if (limit := sane_limit(told)) is not None:
+                self.limits[limit.kind] = _dated(limit, event)
+
+    def _ending(self, event: Event) -> None:
+        if event.kind == "session_started" and self.terminal:
+            # One process may hold several turns; only the last one's word counts.
+            self.terminal, self.reason, self.error = None, "", ""
+        if event.terminal or event.kind == "session_ended":
+            self.terminal = event.terminal or "success"
+            self.reason = event.reason or ("" if self.terminal == "success" else self.reason)
+            self.error = event.text if self.terminal == "error" else ""
+            self.text = event.text or self.text
+            self.open_calls.clear()
+        elif event.reason:
+            self.reason, self.error = event.reason, event.text
+        elif event.kind in ("assistant_text", "tool_use", "tool_result", "thinking"):
+            self.reason, self.error = "", ""
+            self.text = event.text if event.kind == "assistant_text" else self.text
+
+    def refusal(self) -> RateLimit:
+        """The limit that a refused run ran into.
+
+        The one that was named as refused; where that has no end, or none was named, a window
+        that is full; and else one without a name.
+        """
+        named = [limit for limit in self.limits.values() if limit.status == "rejected"]
+        full = [limit for limit in self.limits.values() if (limit.used_percent or 0) >= _FULL]
+        dated = [limit for limit in (*named, *full) if limit.resets_at]
+        for limit in (*dated, *named, *full):
+            return structs.replace(limit, status="rejected")
+        kind = "overload" if self.reason == "overloaded" else "throttle"
+        return RateLimit(kind=kind, status="rejected")
+
+
+def _sane_cost(cost: object) -> float | None:
+    """Anybody's coder may tell a cost, or what it takes for one."""
+    if isinstance(cost, bool) or not isinstance(cost, int | float):
+        return None
+    return float(cost) if 0 <= cost <= MOST_DOLLARS else None
+
+
+def _sane_usage(usage: Usage) -> Usage:
+    """Counts that could be true; of one that could not, nothing is known."""
+    counts = (usage.input, usage.cache_read, usage.cache_write, usage.output)
+    if all(type(count) is int and 0 <= count <= MOST_TOKENS for count in counts):
+        return usage
+    sane = (int(count) if 0 <= count <= MOST_TOKENS else 0 for count in counts)
+    return Usage(**dict(zip(("input", "cache_read", "cache_write", "output"), sane, strict=True)))
+
+
+def sane_limit(limit: object) -> RateLimit | None:
+    """A limit as others can keep and compare it; None: it is none. Anybody's coder may tell one."""
+    try:
+        sane = msgspec.convert(msgspec.to_builtins(limit), RateLimit)
+    except (TypeError, ValueError, msgspec.MsgspecError):
+        return None
+    naive = sane.resets_at is not None and sane.resets_at.tzinfo is None
+    return structs.replace(sane, resets_at=None) if naive else sane
+
+
+def _dated(limit: RateLimit, event: Event) -> RateLimit:
+    """A limit that ends so many seconds from now ends at a time, once now is known."""
+    if limit.resets_at or limit.retry_after is None or event.ts is None:
+        return limit
+    wait = timedelta(seconds=min(max(0.0, limit.retry_after), _LONGEST_WAIT))
+    return structs.replace(limit, resets_at=event.ts + wait)

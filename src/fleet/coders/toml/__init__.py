@@ -1,0 +1,157 @@
+"""A coder that is a TOML file: for a CLI that prints JSON lines, without a line of Python."""
+
+import re
+from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any, ClassVar, Literal
+
+import msgspec
+from msgspec import Struct, field
+
+from fleet.coders.base import Coder, Permissions
+from fleet.coders.stream import json_line
+from fleet.coders.toml.event_rules import Reader, Rule
+from fleet.errors import BadInput
+from fleet.schemas import Context, Event, Reason, Task
+from fleet.schemas.policy import CONTEXTS
+
+#: What may stand in braces in `argv` and `[env]`.
+PLACES = (
+    "model", "prompt", "prompt_file", "cwd", "task_id", "task_dir", "artifacts_dir",
+    "session_id", "resume", "permissions", "context",
+)  # fmt: skip
+_PLACE = re.compile(r"\{([a-z_]+)\}")
+
+
+class Spec(Struct, frozen=True, forbid_unknown_fields=True):
+    """The file."""
+
+    #: The command. A list inside it is left out where one of its places is empty.
+    argv: list[str | list[str]]
+    prompt: Literal["argv", "stdin", "file"] = "argv"
+    context_limit: int = 128_000
+    default_model: str = ""
+    credentials: tuple[str, ...] = ()
+    passes: tuple[str, ...] = ()
+    #: The variables that keep accounts apart: one for the CLI's state, one for a token or key.
+    state_variable: str = ""
+    secret_variable: str = ""
+    env: dict[str, str] = field(default_factory=dict[str, str])
+    permissions: dict[Permissions, list[str]] = field(default_factory=dict[Permissions, list[str]])
+    context: dict[Context, list[str]] = field(default_factory=dict[Context, list[str]])
+    exits: dict[str, Reason] = field(default_factory=dict[str, Reason])
+    event: list[Rule] = field(default_factory=list[Rule])
+
+
+def load(path: Path) -> type[Coder]:
+    """The coder class that a TOML file declares, under the file's own name."""
+    try:
+        spec = msgspec.toml.decode(path.read_bytes(), type=Spec)
+    except (OSError, ValueError) as error:
+        raise BadInput(f"coder {path.stem}: {path}: {error}") from error
+    _check(path, spec)
+    exits = {int(code): reason for code, reason in spec.exits.items()}
+    members: dict[str, Any] = {
+        "spec": spec,
+        "name": path.stem,
+        "context_limit": spec.context_limit,
+        "program": spec.argv[0],
+        "default_model": spec.default_model,
+        "credentials": spec.credentials,
+        "passes": spec.passes,
+        "state_variable": spec.state_variable,
+        "secret_variable": spec.secret_variable,
+        "contexts": tuple(name for name in CONTEXTS if name == "full" or name in spec.context),
+        "prompt_on_stdin": spec.prompt == "stdin",
+        "prints_ending": any(rule.terminal == "success" for rule in spec.event),
+        "can_resume": "{resume}" in str(spec.argv),
+        "shows_tools": any(rule.call is not None for rule in spec.event),
+        "takes_session_id": "{session_id}" in str(spec.argv),
+        "exit_reasons": MappingProxyType(exits),
+    }
+    return type(f"Declared_{path.stem}", (DeclaredCoder,), members)
+
+
+def _check(path: Path, spec: Spec) -> None:
+    def broken(message: str) -> BadInput:
+        return BadInput(f"coder {path.stem}: {path}: {message}")
+
+    if not spec.argv or not isinstance(spec.argv[0], str):
+        raise broken("argv has to begin with a program")
+    if not all(code.isdecimal() for code in spec.exits):
+        raise broken("[exits] takes exit codes: numbers")
+    words = [*_flat(spec.argv), *spec.env.values()]
+    unknown = {name for word in words for name in _PLACE.findall(word)} - set(PLACES)
+    if unknown:
+        raise broken(f"no such place: {', '.join(sorted(unknown))}; there is {', '.join(PLACES)}")
+    if spec.prompt == "argv" and not any("{prompt}" in word for word in words):
+        raise broken('argv has no {prompt}; or say prompt = "stdin" or "file"')
+    if spec.prompt == "file" and not any("{prompt_file}" in word for word in words):
+        raise broken("argv has no {prompt_file}")
+
+
+def _flat(argv: list[str | list[str]]) -> list[str]:
+    return [word for part in argv for word in ([part] if isinstance(part, str) else part)]
+
+
+class DeclaredCoder(Coder):
+    """What all TOML coders have in common; `load` makes a class of each."""
+
+    spec: ClassVar[Spec]
+
+    def build_argv(self, task: Task, task_dir: Path) -> list[str]:
+        places = self._places(task, task_dir)
+        argv: list[str] = []
+        for part in self.spec.argv:
+            if part == "{permissions}":
+                argv += self.spec.permissions.get(self.options.permissions, [])
+            elif part == "{context}":
+                argv += self.spec.context.get(self.options.context, [])
+            elif isinstance(part, str):
+                argv.append(_filled(part, places))
+            elif all(places[name] for word in part for name in _PLACE.findall(word)):
+                argv += [_filled(word, places) for word in part]
+        return argv
+
+    def env(self, task: Task, task_dir: Path) -> dict[str, str]:
+        places = self._places(task, task_dir)
+        own = {name: _filled(value, places) for name, value in self.spec.env.items()}
+        return {**own, **super().env(task, task_dir)}
+
+    def _places(self, task: Task, task_dir: Path) -> dict[str, str]:
+        return {
+            "model": self.model,
+            "prompt": self.prompt(task, task_dir) if self._tells_in_words else "",
+            "prompt_file": str(self.prompt_file(task_dir)),
+            "cwd": task.cwd or "",
+            "task_id": task.id,
+            "task_dir": str(task_dir),
+            "artifacts_dir": str(task_dir / "artifacts"),
+            "session_id": "" if self.options.resume else self.options.session_id or "",
+            "resume": self.options.resume or "",
+            "permissions": self.options.permissions,
+            "context": self.options.context,
+        }
+
+    @cached_property
+    def _tells_in_words(self) -> bool:
+        """The prompt is asked for in a word of the command or of the environment."""
+        return any("{prompt}" in word for word in (*_flat(self.spec.argv), *self.spec.env.values()))
+
+    @cached_property
+    def _readers(self) -> list[Reader]:
+        return [Reader(rule) for rule in self.spec.event]
+
+    def normalize_event(self, raw_line: str) -> Event | None:
+        line = json_line.decode(raw_line)
+        if line is None:
+            return json_line.bad(raw_line)
+        reader = next((reader for reader in self._readers if reader.fits(line)), None)
+        return reader.event(line) if reader else None
+
+
+def _filled(word: str, places: Mapping[str, str]) -> str:
+    """One pass, so that braces in a prompt stay what they are."""
+    return _PLACE.sub(lambda found: places[found[1]], word)

@@ -1,0 +1,47 @@
+"""How budgets stand, seen from outside: by the supervisor's last word, or by the books."""
+
+from datetime import datetime
+
+from fleet.control import Control
+from fleet.home.status_file import read_snapshot
+from fleet.home.task_settings import Place
+from fleet.processes.supervisor_lock import supervisor_of
+from fleet.runs.outcome_history import spent_before
+from fleet.schemas import Task
+from fleet.schemas.budget_status import BudgetStatus, Payer
+from fleet.spending import budgets
+from fleet.spending.day_ledger import Spending
+
+
+def purses(fleet: Control, now: datetime) -> list[BudgetStatus]:
+    """The budgets of today that are in force. A supervisor counts what lives, too."""
+    empty = budgets.of_days(fleet.config)
+    if not empty:
+        return []
+    if supervisor_of(fleet.home) is not None:
+        told = {(each.scope, each.name): each for each in read_snapshot(fleet.home).budgets}
+        if all(_same(told.get((each.scope, each.name)), each) for each in empty):
+            return [told[each.scope, each.name] for each in empty]
+    day = Spending(fleet.home, keeps=False).day(budgets.day_of(now))
+    spends = [
+        (Payer(fleet.config.project(project).path, account), spend)
+        for (project, account), spend in day.sums().items()
+    ]
+    return [budgets.purse(each, spends) for each in empty]
+
+
+def spent_for(fleet: Control, place: Place, now: datetime) -> BudgetStatus | None:
+    """The budget of today that is spent and keeps a task at this place from running."""
+    payer = Payer(fleet.config.project(place.cwd).path)
+    found = (each for each in purses(fleet, now) if each.reached and each.concerns(payer))
+    return next(found, None)
+
+
+def of_task(fleet: Control, task: Task, place: Place) -> BudgetStatus | None:
+    """How the task's own budget stands; None: it has none."""
+    before = spent_before(fleet.home.task(task.id))
+    return budgets.of_task(task.id, place.ruled.policy.budget, before)
+
+
+def _same(told: BudgetStatus | None, wanted: BudgetStatus) -> bool:
+    return told is not None and told.budget == wanted.budget

@@ -1,0 +1,250 @@
+"""`fleet compare`: one task given to several coders at once, each entry a task of its own.
+
+The entries are children of the task, with its text and its settings, in worktrees made from one
+commit; the ordinary supervisor runs them like any others. The task itself is blocked meanwhile.
+What was asked is written to its `compare.json` before an entry is made, and each entry bears a
+mark, so that whoever dies half-way leaves nothing that cannot be finished.
+"""
+
+import os
+import random
+import time
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+from msgspec import structs
+
+from fleet.bd.actor import actor
+from fleet.control import Control
+from fleet.control.tasks.retry import lives, way_on
+from fleet.errors import BadInput, NotFound, Refused
+from fleet.files.file_lock import locked
+from fleet.git import repository
+from fleet.git.git_command import Git, GitFailed
+from fleet.home import compare_json, task_json
+from fleet.home.task_settings import settings_of
+from fleet.queue.protocol import Draft, Filter
+from fleet.queue.reopen_task import reopen
+from fleet.schemas import NOT_WORK, Settings, Task
+from fleet.schemas.account import NO_CHAIN
+from fleet.schemas.comparison import Comparison, Entry
+
+#: In an entry's metadata: which comparison it belongs to.
+MARK = "fleet_compare"
+#: More entries than this were hardly meant.
+MOST = 50
+_LIMIT = 30.0
+
+Wanted = tuple[str, str | None]
+
+
+def wanted_from(fleet: Control, words: Sequence[str], repeat: int) -> list[Wanted]:
+    """The coders and models that `--with` names, checked."""
+    found: list[Wanted] = []
+    for word in words:
+        coder, colon, model = word.partition(":")
+        if not coder.strip() or (colon and not model.strip()):
+            raise BadInput(
+                f"--with {word!r} is no coder",
+                hint="Write it like claude, or with a model: claude:sonnet",
+            )
+        fleet.check_coder(coder)
+        if (coder, model or None) in found:
+            raise BadInput(
+                f"--with {word} was given twice",
+                hint="To have each try it more than once: --repeat 2",
+            )
+        found.append((coder, model or None))
+    if len(found) * repeat < 2:
+        raise BadInput(
+            "there is nothing to compare: fewer than two entries",
+            hint="Name another --with, or have it done more than once: --repeat 2",
+        )
+    if len(found) * repeat > MOST:
+        raise BadInput(f"that is {len(found) * repeat} entries; {MOST} is the most")
+    return found
+
+
+def comparison_of(fleet: Control, task: Task) -> Comparison:
+    """The latest comparison of a task."""
+    found = compare_json.read(fleet.home, task.id)
+    if found is None:
+        raise NotFound(
+            f"{task.id} is not being compared",
+            hint=f"Begin: fleet compare {task.id} --with CODER:MODEL --with CODER:MODEL",
+        )
+    return found
+
+
+def begin(
+    fleet: Control,
+    task: Task,
+    wanted: Sequence[Wanted],
+    *,
+    repeat: int = 1,
+    env: Mapping[str, str] = os.environ,
+) -> Comparison:
+    """Give the task to each of these coders, from the commit that its directory stands at."""
+    with alone(fleet, task.id):
+        _check(fleet, task)
+        git = _git(fleet.place(task).cwd)
+        comparison = Comparison(
+            task_id=task.id,
+            repository=git.repo.root,
+            commit=_head(git),
+            at=datetime.now(UTC),
+            by=actor(env),
+            # One that a person kept to themselves is not anybody's once it is put back.
+            was="blocked" if task.status == "blocked" or task.assignee else "open",
+            entries=_entries(wanted, repeat),
+        )
+        # First, so that no supervisor takes it: from here on nobody works on the task itself.
+        reopen(fleet.queue, task, by=comparison.by, note=_note(comparison), blocked=True)
+        if compare_json.read(fleet.home, task.id) is not None:
+            compare_json.put_aside(fleet.home, task.id)
+        return _completed(fleet, compare_json.write(fleet.home, comparison), {})
+
+
+@contextmanager
+def alone(fleet: Control, task_id: str) -> Generator[None]:
+    """Nobody else begins or ends a comparison of this task meanwhile."""
+    folder = fleet.home.task(task_id)
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with locked(folder / "compare.lock") as lock:
+        if lock is None:
+            raise Refused(
+                f"another fleet compare is at work on {task_id}", hint="Try again in a moment."
+            )
+        yield
+
+
+def _note(comparison: Comparison) -> str:
+    return f"{comparison.by} has it compared: fleet compare {comparison.task_id}"
+
+
+def _entries(wanted: Sequence[Wanted], repeat: int) -> tuple[Entry, ...]:
+    """Each once a turn, in a new order every time: who is first in the queue starts first."""
+    order: list[tuple[int, Wanted]] = []
+    for turn in range(1, repeat + 1):
+        order += [(turn, each) for each in random.sample(list(wanted), len(wanted))]
+    return tuple(
+        Entry(number=number, coder=coder, model=model, turn=turn)
+        for number, (turn, (coder, model)) in enumerate(order, start=1)
+    )
+
+
+def complete(fleet: Control, comparison: Comparison) -> Comparison:
+    """Put into the queue what is not there of a comparison whose beginner died."""
+    if comparison.state != "making":
+        return comparison
+    with alone(fleet, comparison.task_id):
+        comparison = compare_json.read(fleet.home, comparison.task_id) or comparison
+        return _completed(fleet, comparison, _made(fleet, comparison))
+
+
+def _completed(fleet: Control, comparison: Comparison, there: Mapping[int, str]) -> Comparison:
+    task = fleet.get(comparison.task_id)
+    settings = settings_of(fleet.home, task)
+    for entry in comparison.entries:
+        if entry.task_id:
+            continue
+        task_id = there.get(entry.number) or _add(fleet, comparison, entry, task, settings)
+        entries = tuple(
+            structs.replace(each, task_id=task_id) if each.number == entry.number else each
+            for each in comparison.entries
+        )
+        comparison = structs.replace(comparison, entries=entries)
+        compare_json.write(fleet.home, comparison)
+    return compare_json.write(fleet.home, structs.replace(comparison, state="running"))
+
+
+def _add(
+    fleet: Control, comparison: Comparison, entry: Entry, task: Task, settings: Settings
+) -> str:
+    own = structs.replace(
+        settings,
+        coder=entry.coder,
+        model=entry.model,
+        isolation="worktree",
+        commit=comparison.commit,
+        # Nobody stands in for whom it is compared with; another login of the same coder may.
+        account=settings.account if entry.coder == fleet.place(task).coder else None,
+        fallback=NO_CHAIN,
+    )
+    draft = Draft(
+        title=task.title,
+        description=task.description,
+        design=task.design,
+        notes="\n".join(x for x in task.notes.split("\n") if x != _note(comparison)),
+        acceptance_criteria=task.acceptance_criteria,
+        priority=task.priority,
+        issue_type=task.issue_type,
+        spec_id=task.spec_id,
+        parent=task.id,
+        created_by=comparison.by,
+        metadata={"fleet": msgspec.to_builtins(own), MARK: _mark(comparison, entry)},
+    )
+    made = fleet.queue.add(draft)
+    task_json.write(fleet.home, made.id, own)
+    return made.id
+
+
+def _mark(comparison: Comparison, entry: Entry) -> dict[str, Any]:
+    return {"of": comparison.task_id, "at": comparison.at.isoformat(), "number": entry.number}
+
+
+def _made(fleet: Control, comparison: Comparison) -> dict[int, str]:
+    """Entries that are in the queue, whether or not that was written down."""
+    marks = {entry.number: _mark(comparison, entry) for entry in comparison.entries}
+    found: dict[int, str] = {}
+    for task in fleet.queue.find(Filter(include_closed=True)):
+        mark = task.metadata.get(MARK)
+        for number, wanted in marks.items():
+            if mark == wanted:
+                found[number] = task.id
+    return found
+
+
+def _check(fleet: Control, task: Task) -> None:
+    if compare_json.is_open(fleet.home, task.id):
+        raise Refused(
+            f"{task.id} is being compared already",
+            hint=f"See it: fleet compare {task.id}. To begin anew, first:"
+            f" fleet compare {task.id} --discard",
+        )
+    if task.status in ("open", "blocked") and not lives(fleet, task):
+        if task.issue_type in ("epic", *NOT_WORK):
+            raise Refused(f"{task.id} is of type {task.issue_type}, which is no work by itself")
+        return
+    if task.status in ("open", "blocked", "in_progress"):
+        raise Refused(f"{task.id} is being worked on", hint=way_on(task))
+    raise Refused(f"{task.id} is {task.status}", hint=way_on(task))
+
+
+def _git(cwd: str) -> Git:
+    repo = repository.find(cwd)
+    if repo is None:
+        raise BadInput(
+            f"{cwd} is in no git repository, so two entries could not be kept apart",
+            hint="Make one of it: git init && git add -A && git commit",
+        )
+    return Git(repo, time.monotonic() + _LIMIT)
+
+
+def _head(git: Git) -> str:
+    try:
+        return git.line("rev-parse", "--quiet", "--verify", "HEAD^{commit}")
+    except GitFailed:
+        raise BadInput(
+            f"{git.repo.root} has no commit yet that all could begin at",
+            hint="Commit what there is: git add -A && git commit",
+        ) from None
+
+
+def uncommitted(comparison: Comparison) -> int:
+    """How many files are not as they were committed: nobody who is compared sees that."""
+    listed = _git(comparison.repository).ask("status", "--porcelain", "-z", "--no-renames")
+    return sum(bool(entry) for entry in listed.split(b"\0"))

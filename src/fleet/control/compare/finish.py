@@ -1,0 +1,273 @@
+"""The end of a comparison: one entry lands on the user's branch, or none does; the others are put
+away. Each step can be done again, so that a command that dies half-way is only given once more.
+
+The order: it lands, that is written down, the entries end, the task is closed or put back, and
+only then anything is removed.
+"""
+
+import os
+from collections.abc import Mapping, Sequence
+
+from msgspec import Struct, structs
+
+from fleet.bd.actor import actor
+from fleet.control import Control
+from fleet.control.compare.begin import alone, comparison_of
+from fleet.control.compare.results import results
+from fleet.control.tasks.retry import lives
+from fleet.control.tasks.stop import stop
+from fleet.errors import BadInput, FleetError, NotFound, Refused
+from fleet.git.merge_onto_branch import Landed, land
+from fleet.git.task_branch import PutAway, leavings_of
+from fleet.home import closed_by_hand, compare_json
+from fleet.queue.close_task import close
+from fleet.queue.reopen_task import reopen
+from fleet.runs import receipt_json
+from fleet.runs.run_directory import newest_first
+from fleet.schemas import Task
+from fleet.schemas.comparison import Comparison, Entry
+
+#: How often an entry is ended that changes while it is.
+_TRIES = 5
+_LONGEST_CLAIM = 2000
+
+
+class Ended(Struct, frozen=True, kw_only=True):
+    """How a comparison ended."""
+
+    comparison: Comparison
+    #: None: nothing was picked.
+    landed: Landed | None = None
+    put_away: tuple[PutAway, ...] = ()
+
+
+def find_entry(comparison: Comparison, word: str) -> Entry:
+    """The entry that a person means: by its task's id or the end of that, or by its coder."""
+    of = comparison.task_id
+    for entry in comparison.entries:
+        short = entry.task_id.removeprefix(of)
+        if entry.task_id and word in (entry.task_id, short, short.lstrip(".")):
+            return entry
+        if entry.task_id.endswith(f"-{word}"):
+            return entry
+    named = [entry for entry in comparison.entries if word in (entry.label, entry.coder)]
+    if len(named) == 1:
+        return named[0]
+    known = ", ".join(f"{entry.task_id} ({entry.label})" for entry in comparison.entries)
+    if named:
+        raise BadInput(f"{word} has more than one entry", hint=f"Name one by its id: {known}")
+    raise BadInput(f"{word!r} is no entry of this comparison", hint=f"There is {known}.")
+
+
+def pick(
+    fleet: Control,
+    task: Task,
+    word: str,
+    *,
+    force: bool = False,
+    env: Mapping[str, str] = os.environ,
+) -> Ended:
+    """Land one entry, close the task with it, and put the others away."""
+    with alone(fleet, task.id):
+        comparison = comparison_of(fleet, task)
+        if comparison.state == "discarded":
+            raise Refused(
+                f"the comparison of {task.id} was discarded",
+                hint="What was there is held for a week: git for-each-ref 'refs/fleet/*/branch'",
+            )
+        entry = find_entry(comparison, word)
+        _check_pick(fleet, comparison, entry, force=force)
+        if comparison.state == "picked":
+            return _concluded(fleet, comparison, force)
+        landed = _land(fleet, task, comparison, entry)
+        comparison = _with_results(fleet, comparison)
+        comparison = compare_json.write(
+            fleet.home,
+            structs.replace(
+                comparison,
+                state="landing",
+                picked=entry.task_id,
+                landed=landed.commit,
+                branch=landed.branch,
+            ),
+        )
+        by = actor(env)
+        _end_entries(fleet, comparison, by, f"{entry.task_id} was picked instead", entry)
+        comparison = _with_results(fleet, comparison)
+        _close_task(fleet, task.id, by, _evidence(fleet, entry, landed))
+        return _concluded(fleet, structs.replace(comparison, state="picked"), force, landed)
+
+
+def discard(
+    fleet: Control, task: Task, *, force: bool = False, env: Mapping[str, str] = os.environ
+) -> Ended:
+    """Put all entries away and the task back into the queue."""
+    with alone(fleet, task.id):
+        comparison = comparison_of(fleet, task)
+        if not comparison.is_open:
+            return _concluded(fleet, comparison, force)
+        if comparison.state == "landing":
+            raise Refused(
+                f"{comparison.picked} has landed on {comparison.branch}, so not all can be dropped",
+                hint=f"To finish: fleet compare {task.id} --pick {comparison.picked}",
+            )
+        by = actor(env)
+        comparison = _with_results(fleet, comparison)
+        _end_entries(fleet, comparison, by, "the comparison was discarded")
+        comparison = _with_results(fleet, comparison)
+        _put_back(fleet, comparison, by)
+        return _concluded(fleet, structs.replace(comparison, state="discarded"), force)
+
+
+def _check_pick(fleet: Control, comparison: Comparison, entry: Entry, *, force: bool) -> None:
+    if comparison.picked and comparison.picked != entry.task_id:
+        raise Refused(
+            f"{comparison.picked} was picked before, and has landed",
+            hint=f"To finish: fleet compare {comparison.task_id} --pick {comparison.picked}",
+        )
+    one = structs.replace(comparison, entries=(entry,))
+    result = results(fleet, one, sizes=False)[0].result
+    assert result is not None
+    if comparison.picked or result.standing == "verified":
+        return
+    if not result.is_over:
+        raise Refused(
+            f"{entry.task_id} ({entry.label}) is not done: {result.standing}",
+            hint=f"See it: fleet compare {comparison.task_id}. To end it: fleet stop"
+            f" {entry.task_id}",
+        )
+    if not force:
+        raise Refused(
+            f"{entry.task_id} ({entry.label}) is not verified: {result.standing}"
+            + (f": {result.why}" if result.why else ""),
+            hint=f"See: fleet task {entry.task_id} receipt. To have it all the same: --force",
+        )
+
+
+def _land(fleet: Control, task: Task, comparison: Comparison, entry: Entry) -> Landed:
+    left = leavings_of(fleet.home, entry.task_id)
+    tip = left.tip() if left is not None else None
+    if left is None or tip is None:
+        raise Refused(
+            f"{entry.task_id} left nothing that could be landed",
+            hint=f"What is known of it: fleet task {entry.task_id} receipt",
+        )
+    if tip.beyond:
+        raise Refused(
+            f"the worktree of {entry.task_id} holds {tip.beyond}, which cannot be landed",
+            hint=f"See for yourself: {left.tree.path}",
+        )
+    commit, ref = left.hold(tip)
+    return land(
+        comparison.repository,
+        commit,
+        ref=ref,
+        message=f"Merge {entry.task_id}: {task.title}",
+        again=f"fleet compare {task.id} --pick {entry.task_id}",
+    )
+
+
+def _evidence(fleet: Control, entry: Entry, landed: Landed) -> str:
+    """The reason that the task is closed for, with where its evidence is."""
+    claim, run = "", 0
+    for each in newest_first(fleet.home.task(entry.task_id)):
+        receipt = receipt_json.read(each)
+        if receipt is not None:
+            claim, run = (receipt.claim or receipt.why)[:_LONGEST_CLAIM], receipt.run
+            break
+    where = f"{entry.label} was picked and is on {landed.branch} as {landed.commit[:12]}"
+    return f"{claim} [{where}; run {run}: fleet task {entry.task_id} receipt]".strip()
+
+
+def _end_entries(
+    fleet: Control, comparison: Comparison, by: str, why: str, winner: Entry | None = None
+) -> None:
+    """Stop what still runs and close what is not closed: nothing of it is tried again."""
+    for entry in comparison.entries:
+        if not entry.task_id:
+            continue
+        is_winner = winner is not None and entry.task_id == winner.task_id
+        _close_task(fleet, entry.task_id, by, "it was picked" if is_winner else why)
+
+
+def _close_task(fleet: Control, task_id: str, by: str, reason: str) -> None:
+    refusal: FleetError | None = None
+    for _ in range(_TRIES):
+        try:
+            task = fleet.queue.get(task_id)
+        except NotFound:
+            return  # a person deleted it
+        if task.status == "closed":
+            return
+        if task.status == "in_progress" or lives(fleet, task):
+            task = _stopped(fleet, task)
+        if task.status == "closed":
+            continue
+        closed_by_hand.note(fleet.home.task(task_id), by)
+        try:
+            close(fleet.queue, task, by=by, reason=reason)
+        except Refused as error:  # it changed meanwhile, or the tracker has its reasons
+            refusal = error
+            continue
+        return
+    assert refusal is not None
+    raise refusal
+
+
+def _stopped(fleet: Control, task: Task) -> Task:
+    """The task once nothing of it runs any more."""
+    if lives(fleet, task) or task.lease_owner is not None:
+        try:
+            end = stop(fleet, task, now=False)
+        except Refused:
+            end = None  # nothing of it lives, and nobody is there who would settle it
+        if end is not None and not end.ended:
+            raise Refused(
+                f"{task.id} was told to stop and has not yet",
+                hint=f"Kill it: fleet stop {task.id} --now. Then the same command again.",
+            )
+    return fleet.queue.get(task.id)
+
+
+def _put_back(fleet: Control, comparison: Comparison, by: str) -> None:
+    """The task as it was before, unless somebody changed it meanwhile."""
+    task = fleet.queue.get(comparison.task_id)
+    if task.status != "blocked":
+        return
+    note = "the comparison was discarded"
+    reopen(fleet.queue, task, by=by, note=note, blocked=comparison.was == "blocked")
+
+
+def _with_results(fleet: Control, comparison: Comparison) -> Comparison:
+    """What is over is written down, before it is ended and put away."""
+    found = {
+        entry.number: entry
+        for entry in results(fleet, comparison)
+        if entry.result is not None and entry.result.is_over
+    }
+    entries = tuple(found.get(entry.number, entry) for entry in comparison.entries)
+    return compare_json.write(fleet.home, structs.replace(comparison, entries=entries))
+
+
+def _concluded(
+    fleet: Control, comparison: Comparison, force: bool, landed: Landed | None = None
+) -> Ended:
+    compare_json.write(fleet.home, comparison)
+    away = [put_away(fleet, entry, force=force) for entry in comparison.entries if entry.task_id]
+    return Ended(comparison=comparison, landed=landed, put_away=tuple(away))
+
+
+def put_away(fleet: Control, entry: Entry, *, force: bool) -> PutAway:
+    """Remove what an entry left in the repository; its receipts stay."""
+    try:
+        left = leavings_of(fleet.home, entry.task_id)
+        if left is None:
+            return PutAway(task_id=entry.task_id)
+        return left.put_away(force=force)
+    except (FleetError, OSError) as error:
+        return PutAway(task_id=entry.task_id, stays=str(error))
+
+
+def stay(ended: Sequence[PutAway]) -> list[PutAway]:
+    """Those that could not be put away whole."""
+    return [each for each in ended if each.stays]

@@ -1,0 +1,90 @@
+"""The coders that there are: where each comes from, and whether it can run on this machine."""
+
+import shutil
+from datetime import UTC, datetime
+from pathlib import Path
+
+from msgspec import Struct
+
+from fleet import coders
+from fleet.coders.base import Coder
+from fleet.control import Control
+from fleet.errors import BadInput
+from fleet.processes.cli_versions import PATIENCE, Answer, versions
+from fleet.schemas import Task
+
+
+class CoderHere(Struct, frozen=True, kw_only=True):
+    """One coder as this machine has it."""
+
+    name: str
+    #: Built in, a file, or a package.
+    origin: str
+    program: str = ""
+    #: Where its program was found; empty if it was not.
+    path: str = ""
+    version: str = ""
+    #: Why there is no version, of a program that is there.
+    remark: str = ""
+    #: Why no task can be run with it here; empty if one can.
+    problem: str = ""
+    #: Tasks that name no coder get this one.
+    default: bool = False
+
+
+def coders_here(fleet: Control, patience: float = PATIENCE) -> list[CoderHere]:
+    """Every coder, fleet's own first; those that are broken say so."""
+    home = fleet.home.path
+    broken = coders.problems(home)
+    programs: dict[str, str] = {}
+    asks: dict[str, list[str]] = {}
+    for name in coders.names(home):
+        try:
+            coder = coders.make(name, home=home)
+        except BadInput as error:
+            broken.setdefault(name, error.message)
+            continue
+        programs[name] = _program(coder, home)
+        path = shutil.which(programs[name])
+        if path is not None:
+            asks[name] = [path, *coder.version_args]
+    answers = versions(asks, patience)
+    found: list[CoderHere] = []
+    for name in coders.names(home):
+        program = programs.get(name, "")
+        missing = f"{program} is not on PATH" if program and name not in asks else ""
+        answer = answers.get(name, Answer())
+        found.append(
+            CoderHere(
+                name=name,
+                origin=coders.origin(name, home),
+                program=program,
+                path=asks[name][0] if name in asks else "",
+                version=answer.version,
+                remark=answer.problem,
+                problem=missing if program else broken[name],
+                default=name == fleet.config.coder,
+            )
+        )
+    return found + _hidden(broken, home)
+
+
+def _hidden(broken: dict[str, str], home: Path) -> list[CoderHere]:
+    """Files that bear the name of a coder of fleet's own, which comes first."""
+    return [
+        CoderHere(name=name, origin="hidden", problem=problem)
+        for name, problem in broken.items()
+        if coders.origin(name, home) == "built in"
+    ]
+
+
+def _program(coder: Coder, home: Path) -> str:
+    """The program that it starts: as it says, or the first word of what it would run."""
+    if coder.program:
+        return coder.program
+    now = datetime.now(UTC)
+    task = Task(id="fleet-0", title="", created_at=now, updated_at=now, cwd=str(home))
+    try:
+        return str(coder.build_argv(task, home / "tasks" / task.id)[0])
+    except Exception:  # noqa: BLE001 - a coder may be anybody's code; its name is a good guess
+        return coder.name

@@ -1,0 +1,1 @@
+"""What a person does to tasks: stop, retry, tell, answer, restore."""

@@ -1,0 +1,284 @@
+"""The brake: ends runs by their processes alone. It asks no queue and no supervisor, and takes no
+lock, so it works when all of these hang or are dead.
+
+Each run's keeper is told first. A keeper that is dead, or does not do it in time, is not needed:
+its tree is found by the mark that every process of the run bears, and killed.
+"""
+
+import os
+import select
+import signal
+import time
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct, structs
+
+from fleet.errors import FleetError
+from fleet.evidence.verify_commands import FOLDER as VERIFY
+from fleet.files.atomic_write import write_atomically
+from fleet.home import Home
+from fleet.processes import process_identity
+from fleet.processes.process_identity import Row
+from fleet.processes.supervisor_lock import supervisor_of
+from fleet.runs import stop_reason
+from fleet.runs.run_directory import ProcessId, Run, newest_first
+from fleet.schemas import Stopped
+
+#: How long a keeper may take beyond the grace before its work is done for it.
+KEEPERS_TIME = 1.0
+#: How long it goes on beyond that before it says what it could not end.
+PATIENCE = 5.0
+#: What it leaves in the directory of a run whose keeper did not do it.
+FILE = "brake.json"
+#: Between two looks at all processes, unless a keeper ends sooner.
+_PAUSE = 0.1
+
+
+class Braked(Struct, frozen=True, kw_only=True):
+    """How it went with one run."""
+
+    task_id: str
+    run: int | None
+    #: Nothing of it is left.
+    gone: bool
+    #: From the brake until that was so.
+    seconds: float
+    #: Its keeper was dead or too slow, and its processes were killed without it.
+    by_hand: bool = False
+    #: Numbers of the processes that are left.
+    left: tuple[int, ...] = ()
+
+
+class _Target:
+    """One run that is to end."""
+
+    def __init__(self, home: Home, owner: str, mark: str) -> None:
+        self.home = home
+        self.mark = mark
+        self.task_id = mark.removeprefix(f"{owner}.").rpartition(".")[0]
+        self.run = _run_of(home, self.task_id, mark)
+        self.told: set[ProcessId] = set()
+        self.by_hand = False
+        self.seconds: float | None = None
+        self.left: tuple[int, ...] = ()
+        self.grace = 0.0
+        with suppress(FleetError):
+            self.grace = self.run.spec().grace if self.run else 0.0
+
+    def tell(self, rows: list[Row], number: signal.Signals) -> None:
+        """Ask whoever stands at the top of the tree: its keeper, or what a dead one left."""
+        pids = {row.who.pid for row in rows}
+        for row in rows:
+            if row.parent not in pids and row.who not in self.told:
+                self.told.add(row.who)
+                process_identity.send(row.who, number)
+                process_identity.send(row.who, signal.SIGCONT)  # one that was halted hears nothing
+
+    def kept(self) -> bool:
+        """A keeper is there to do it. One whose record the agent has spoilt is taken to be."""
+        try:
+            started = self.run.started() if self.run else None
+        except FleetError:
+            return True
+        return started is None or process_identity.alive(started.keeper)
+
+    def kill(self, rows: Iterable[Row]) -> list[ProcessId]:
+        """Kill all of it; whoever was there to be killed."""
+        roots = [*(row.who for row in rows), *self._nameless()]
+        doomed = [who for who in process_identity.tree(*roots) if who.pid != os.getpid()]
+        for who in doomed:
+            self.by_hand = True
+            process_identity.send(who, signal.SIGKILL)
+        return doomed
+
+    def _nameless(self) -> list[ProcessId]:
+        """Those that dropped the mark and still hold the lock. A supervisor may hold it for a
+        moment too: it is older than the run, or known by name.
+        """
+        started = None
+        with suppress(FleetError):
+            started = self.run.started() if self.run else None
+        if self.run is None or started is None or not process_identity.may_be_locked(self.run.lock):
+            return []
+        holder = supervisor_of(self.home)
+        return [
+            who
+            for who in process_identity.holders(self.run.lock)
+            if who.start_ticks >= started.agent.start_ticks and not (holder and holder.who == who)
+        ]
+
+
+def brake(
+    home: Home,
+    owner: str,
+    *,
+    by: str,
+    now: bool,
+    only: str | None = None,
+    patience: float = PATIENCE,
+) -> list[Braked]:
+    """End every run of this home, or that of one task, and see that it has ended.
+
+    Those that begin meanwhile are met too: whoever calls sees to it that none begins after.
+    """
+    began = time.monotonic()
+    prefix = f"{owner}." if only is None else f"{owner}.{only}."
+    targets: dict[str, _Target] = {}
+    commands = _end_commands(home, owner, by, only, patience)
+    while True:
+        found = {mark: _others(rows) for mark, rows in process_identity.bearers(prefix).items()}
+        found = {mark: rows for mark, rows in found.items() if rows}
+        for mark in found.keys() - targets.keys():
+            target = _Target(home, owner, mark)
+            if only in (None, target.task_id):
+                targets[mark] = target
+                _leave_word(target.run, by)
+        spent = time.monotonic() - began
+        for target in targets.values():
+            _press(target, found.get(target.mark, []), spent, now=now)
+        longest = max((0.0 if now else target.grace for target in targets.values()), default=0.0)
+        if all(target.seconds is not None for target in targets.values()):
+            break
+        if spent >= longest + KEEPERS_TIME + patience:
+            break
+        _wait(targets.values())
+    return [
+        *(_told_of(target, time.monotonic() - began) for target in targets.values()),
+        *commands,
+    ]
+
+
+def _end_commands(
+    home: Home, owner: str, by: str, only: str | None, patience: float
+) -> list[Braked]:
+    """End what verifies runs that are over; their claims stay as they are, and nobody believes
+    them.
+    """
+    began = time.monotonic()
+    ended: dict[str, Braked] = {}
+    while found := _commands(owner, only):
+        spent = time.monotonic() - began
+        for of_run, rows in found.items():
+            task_id = _task_of(of_run, owner)
+            run = _run_of(home, task_id, of_run)
+            left = tuple(row.who.pid for row in rows)
+            if of_run not in ended:
+                _leave_word(run, by)
+            number = run.number if run is not None else None
+            ended[of_run] = Braked(
+                task_id=task_id, run=number, gone=False, seconds=round(spent, 3), left=left
+            )
+            _end_tops(rows, kill=spent >= KEEPERS_TIME)
+        if spent >= KEEPERS_TIME + patience:
+            return list(ended.values())
+        time.sleep(_PAUSE / 4)
+    spent = round(time.monotonic() - began, 3)
+    return [structs.replace(each, gone=True, seconds=spent, left=()) for each in ended.values()]
+
+
+def _commands(owner: str, only: str | None) -> dict[str, list[Row]]:
+    """The processes that verify, by the mark of the run that they are about."""
+    found: dict[str, list[Row]] = {}
+    for mark, rows in process_identity.bearers(f"{VERIFY}.{owner}.").items():
+        of_run = mark.removeprefix(f"{VERIFY}.").rpartition(".")[0]
+        if only in (None, _task_of(of_run, owner)) and (others := _others(rows)):
+            found.setdefault(of_run, []).extend(others)
+    return found
+
+
+def _task_of(mark: str, owner: str) -> str:
+    return mark.removeprefix(f"{owner}.").rpartition(".")[0]
+
+
+def _end_tops(rows: list[Row], *, kill: bool) -> None:
+    """Ask the keepers, or what dead ones left; and what is still there then is killed."""
+    pids = {row.who.pid for row in rows}
+    for row in rows:
+        if kill or row.parent not in pids:
+            process_identity.send(row.who, signal.SIGKILL if kill else signal.SIGINT)
+            process_identity.send(row.who, signal.SIGCONT)
+
+
+def _press(target: _Target, rows: list[Row], spent: float, *, now: bool) -> None:
+    """Do what is due for one run at this moment."""
+    if target.seconds is not None and not rows:
+        return
+    target.seconds, target.left = None, tuple(row.who.pid for row in rows)
+    grace = 0.0 if now else target.grace
+    if rows and spent < grace + KEEPERS_TIME and (spent < grace or target.kept()):
+        target.tell(rows, signal.SIGINT if now else signal.SIGTERM)
+    elif rows or not _recorded(target.run):
+        # A dead keeper cannot sweep: what dropped the mark still holds the task's lock.
+        target.left = tuple(who.pid for who in target.kill(rows))
+    if not target.left:
+        target.seconds = spent
+
+
+def _others(rows: list[Row]) -> list[Row]:
+    """Not ourselves: an agent may be the one who pulls the brake."""
+    return [row for row in rows if row.who.pid != os.getpid()]
+
+
+def _recorded(run: Run | None) -> bool:
+    """The keeper saw to the end of it, and told."""
+    try:
+        ending = run.exit() if run is not None else None
+    except FleetError:
+        return False
+    return ending is not None and not ending.left
+
+
+def _wait(targets: Iterable[_Target]) -> None:
+    """Until all that were told have ended, or for a moment: each look costs those we wait for."""
+    ear = select.poll()
+    fds = {fd for target in targets for who in target.told if (fd := process_identity.pidfd(who))}
+    for fd in fds:
+        ear.register(fd, select.POLLIN)
+    if not fds:  # only such are left as were killed, or nothing here tells when they end
+        time.sleep(_PAUSE / 4)
+    end = time.monotonic() + _PAUSE
+    try:
+        while fds and (left := end - time.monotonic()) > 0:
+            for fd, _ in ear.poll(left * 1000):
+                ear.unregister(fd)
+                os.close(fd)
+                fds.discard(fd)
+    finally:
+        for fd in fds:
+            os.close(fd)
+
+
+def _leave_word(run: Run | None, by: str) -> None:
+    """Why it ends, for whoever settles it. A full disk must not keep anything alive."""
+    if run is not None:
+        with suppress(OSError, FleetError):
+            if stop_reason.read(run) is None:
+                stop_reason.record(run, Stopped(by=by))
+
+
+def _told_of(target: _Target, seconds: float) -> Braked:
+    done = Braked(
+        task_id=target.task_id,
+        run=target.run.number if target.run else None,
+        gone=target.seconds is not None,
+        seconds=round(seconds if target.seconds is None else target.seconds, 3),
+        by_hand=target.by_hand and not _recorded(target.run),
+        left=target.left,
+    )
+    if done.by_hand and target.run is not None:
+        with suppress(OSError):
+            write_atomically(Path(target.run.path, FILE), msgspec.json.encode(done))
+    return done
+
+
+def _run_of(home: Home, task_id: str, mark: str) -> Run | None:
+    """The run that bears the mark; None if its directory is gone or damaged."""
+    with suppress(FleetError, OSError):
+        for run in newest_first(home.task(task_id)):
+            with suppress(FleetError):
+                if run.spec().id == mark:
+                    return run
+    return None

@@ -1,0 +1,142 @@
+"""Questions that agents left, and a person's answers: `artifacts/Q&A.md` and the task's notes."""
+
+import os
+import re
+from collections.abc import Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import Literal
+
+from msgspec import Struct
+
+from fleet.bd.actor import actor
+from fleet.control import Control
+from fleet.control.tasks.retry import check_reopenable, reopen_task
+from fleet.errors import BadInput, InvalidTask, Refused
+from fleet.files.safe_read import read_plain
+from fleet.queue.protocol import Filter
+from fleet.runs import agent_claim
+from fleet.runs.outcome_history import read_ending
+from fleet.runs.run_directory import latest_run
+from fleet.schemas import Blocked, NeedsHuman, Task
+
+FILE = Path("artifacts") / "Q&A.md"
+_LARGEST = 4 << 20
+_MARK = "QUESTION:"
+_HEADING = re.compile(r"^##\s*(Q|A)\b:?[ \t]*(.*)$", re.MULTILINE)
+
+
+class Block(Struct, frozen=True):
+    """One `## Q:` or `## A:` block of the file."""
+
+    kind: Literal["Q", "A"]
+    text: str
+
+
+class Question(Struct, frozen=True, kw_only=True):
+    """What a blocked task waits for."""
+
+    id: str
+    title: str
+    cwd: str
+    #: What the agent blocked the task with, in a line or a few; empty if only the file asks.
+    note: str = ""
+    #: The last `## Q:` block that has no answer; empty if there is none.
+    question: str = ""
+
+
+def questions(fleet: Control) -> tuple[list[Question], int]:
+    """The blocked tasks that ask something, and how many more are blocked for another reason."""
+    blocked = fleet.queue.find(Filter(statuses=("blocked",)))
+    asked = [question for task in blocked if (question := question_of(fleet, task)) is not None]
+    return asked, len(blocked) - len(asked)
+
+
+def question_of(fleet: Control, task: Task) -> Question | None:
+    """What this task asks of a person; None if it asks nothing."""
+    blocks = _blocks(fleet, task)
+    note, block = _note(fleet, task), open_question(blocks)
+    if not note and not block:
+        return None
+    try:
+        cwd = fleet.place(task).cwd
+    except InvalidTask as error:
+        cwd = error.message
+    return Question(id=task.id, title=task.title, cwd=cwd, note=note, question=block)
+
+
+def blocks_of(text: str) -> list[Block]:
+    """The questions and answers in the order in which they stand in the file. Pure."""
+    _, *parts = _HEADING.split(text)
+    return [
+        Block("Q" if kind == "Q" else "A", f"{head.strip()}\n\n{body.strip()}".strip())
+        for kind, head, body in zip(*[iter(parts)] * 3, strict=True)
+    ]
+
+
+def open_question(blocks: list[Block]) -> str:
+    """The last question, if no answer follows it."""
+    return blocks[-1].text if blocks and blocks[-1].kind == "Q" else ""
+
+
+def _blocks(fleet: Control, task: Task) -> list[Block]:
+    try:
+        data = read_plain(fleet.home.task(task.id) / FILE, _LARGEST)
+    except InvalidTask:
+        return []  # a link or a pipe in its place asks nothing; the notes still do
+    return blocks_of((data or b"").decode(errors="replace"))
+
+
+def _note(fleet: Control, task: Task) -> str:
+    """What the task's last run blocked it with, unless something else was noted since."""
+    run = latest_run(fleet.home.task(task.id))
+    ending = read_ending(run) if run else None
+    if run is not None and ending is not None and isinstance(ending.settlement, Blocked):
+        asked = agent_claim.read(run.path).blocked is not None or isinstance(
+            ending.outcome, NeedsHuman
+        )
+        note = ending.settlement.note.strip()
+        return _unmarked(note) if asked and task.notes.strip().endswith(note) else ""
+    # Blocked by somebody who went past fleet: only the mark tells a question from a remark.
+    last = task.notes.strip().rpartition("\n")[2]
+    return _unmarked(last) if last.startswith(_MARK) else ""
+
+
+def _unmarked(note: str) -> str:
+    return note.removeprefix(_MARK).strip()
+
+
+def answer(
+    fleet: Control,
+    task: Task,
+    text: str,
+    *,
+    at: datetime,
+    force: bool = False,
+    env: Mapping[str, str] = os.environ,
+) -> Task:
+    """Write the answer below the question, then put the task back into the queue."""
+    if not text.strip():
+        raise BadInput("the answer is empty", hint='Say something: fleet answer ID "Use SQLite"')
+    check_reopenable(fleet, task)
+    if not force and (task.status != "blocked" or question_of(fleet, task) is None):
+        raise Refused(
+            f"{task.id} asks nothing: it is {task.status}",
+            hint="See what does: fleet questions. To tell it something anyway: --force",
+        )
+    _append(fleet.home.task(task.id) / FILE, f"## A: {at:%Y-%m-%d %H:%M}\n\n{text.strip()}\n")
+    return reopen_task(fleet, task, by=actor(env))
+
+
+def _append(path: Path, block: str) -> None:
+    """Add a block at the end of the file, behind an empty line; on the disk before we go on."""
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    before = read_plain(path, _LARGEST) or b""
+    gap = "" if not before else "\n" if before.endswith(b"\n") else "\n\n"
+    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
+    fd = os.open(path, flags, 0o600)
+    try:
+        os.write(fd, f"{gap}{block}".encode(errors="replace"))
+        os.fsync(fd)
+    finally:
+        os.close(fd)

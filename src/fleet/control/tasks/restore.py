@@ -1,0 +1,214 @@
+"""Taking back what a run did to files, from the snapshot that was made when it began.
+
+Only files of the working tree are touched: no branch, no index. What changed since the run ended
+is somebody's later work, and is left alone unless that is insisted on.
+"""
+
+import os
+import time
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Literal
+
+from msgspec import Struct
+
+from fleet.control import Control
+from fleet.control.tasks.task_files import Missing, run_of, task_id_of
+from fleet.errors import BadInput, FleetError, Refused
+from fleet.git import repository, tree_snapshot
+from fleet.git.git_command import Git, GitFailed
+from fleet.git.refs import ELSEWHERE
+from fleet.git.repository import Repository, shown
+from fleet.git.run_baseline import base_now, ref_of
+from fleet.processes import keeper_client
+from fleet.processes.keeper_client import Running
+from fleet.runs import receipt_json
+from fleet.runs.run_directory import Run
+from fleet.schemas import Base
+
+_LIMIT = 120.0
+
+Act = Literal["restore", "remove", "keep", "leave", "same"]
+
+
+class Step(Struct, frozen=True, kw_only=True):
+    """What is to be done with one file."""
+
+    path: str
+    #: Bring it back; remove it, as the run added it; keep it, as it changed since; leave it, as
+    #: the run added it and nobody asked for it to go; it already is the same as it was.
+    act: Act
+
+
+class Plan(Struct, frozen=True, kw_only=True):
+    """What is to be done, and where."""
+
+    task_id: str
+    run: Run
+    base: Base
+    steps: tuple[Step, ...]
+    #: Commands that put back refs which are not where they were.
+    refs: tuple[str, ...] = ()
+
+    def of(self, act: Act) -> list[str]:
+        return [step.path for step in self.steps if step.act == act]
+
+
+def plan(
+    fleet: Control,
+    word: str,
+    number: int | None = None,
+    *,
+    paths: Sequence[str] = (),
+    force: bool = False,
+) -> Plan:
+    """See what a run did to the files below these paths, all by default, and what of it can be
+    taken back. Changes nothing.
+    """
+    task_id = task_id_of(fleet, word)
+    run = run_of(fleet.home.task(task_id), task_id, number)
+    base = run.spec().base if run is not None else None
+    if run is None or base is None or not base.snapshot:
+        why = base.trouble if base is not None else ""
+        which = f"run {run.number} of {task_id}" if run is not None else task_id
+        raise Missing(
+            f"there is no snapshot of {which}{f': {why}' if why else ''}",
+            hint="One is made when a run begins in a git repository.",
+        )
+    if isinstance(keeper_client.glance(run), Running) and not force:
+        raise Refused(
+            f"the agent of {task_id} is at work there",
+            hint=f"Stop it first: fleet stop {task_id}. Or insist: --force",
+        )
+    git = _git(base)
+    now = _tree_now(git.repo)
+    ran, since = _differences(git, base, run, task_id, now)
+    unlike = _between(git, base.snapshot, now)
+    wanted = _below(base, paths)
+    _refuse_unknown(base, wanted, ran)
+    steps = [
+        Step(path=path, act="same")
+        if path not in unlike
+        else Step(path=path, act=_act(path, kind, since, named=bool(paths), force=force))
+        for path, kind in sorted(ran.items())
+        if not wanted or any(_is_at(path, each) for each in wanted)
+    ]
+    return Plan(task_id=task_id, run=run, base=base, steps=tuple(steps), refs=_moved(base))
+
+
+def _is_at(path: str, place: str) -> bool:
+    return path == place or path.startswith(f"{place}/")
+
+
+def _refuse_unknown(base: Base, wanted: Sequence[str], ran: Iterable[str]) -> None:
+    """A name that stands for nothing is a mistake, most likely about where it counts from."""
+    known = tuple(ran)
+    for place in wanted:
+        if not os.path.lexists(Path(base.root, place)) and not any(
+            _is_at(path, place) for path in known
+        ):
+            raise BadInput(
+                f"there is no {Path(base.root, place)}, and the run changed no such file",
+                hint="Paths count from the current directory.",
+            )
+
+
+def _differences(
+    git: Git, base: Base, run: Run, task_id: str, now: str
+) -> tuple[dict[str, str], dict[str, str]]:
+    """What the run did to files, and what happened to them since it ended."""
+    after = _commit(git, f"{ref_of(f'{task_id}/{run.number}')}.after")
+    if after:
+        return _between(git, base.snapshot, after), _between(git, after, now)
+    receipt = receipt_json.read(run)
+    changes = receipt.changes if receipt is not None else None
+    if changes is not None and not changes.trouble:
+        return {}, {}  # it changed nothing, or the end of it would be held
+    # It was never looked at: nobody knows what of this is the run's.
+    found = _between(git, base.snapshot, now)
+    return found, found
+
+
+def carry_out(found: Plan) -> None:
+    """Do what was planned. Raises GitFailed."""
+    git = _git(found.base)
+    back = found.of("restore")
+    if back:
+        with tree_snapshot.index_of(git.repo) as index:
+            index.unlink(missing_ok=True)
+            own = Git(git.repo, time.monotonic() + _LIMIT, str(index))
+            own.ask("read-tree", found.base.snapshot)
+            feed = b"".join(os.fsencode(path) + b"\0" for path in back)
+            own.ask("checkout-index", "--force", "-z", "--stdin", feed=feed)
+    for path in found.of("remove"):
+        place = Path(found.base.root, path)
+        # A directory on the way may be a link by now, and what is behind it is not the run's.
+        if place.parent.resolve() == place.parent:
+            place.unlink(missing_ok=True)
+
+
+def _act(path: str, kind: str, since: dict[str, str], *, named: bool, force: bool) -> Act:
+    if path in since and not force:
+        return "keep"
+    if kind != "A":
+        return "restore"
+    return "remove" if named else "leave"
+
+
+def _git(base: Base) -> Git:
+    repo = repository.find(base.root) if Path(base.root).is_dir() else None
+    if repo is None or repo.root != base.root:
+        raise FleetError(
+            f"{base.root} is no working tree any more",
+            hint=f"The snapshot is {base.snapshot}: git show {base.snapshot}:PATH",
+        )
+    return Git(repo, time.monotonic() + _LIMIT)
+
+
+def _tree_now(repo: Repository) -> str:
+    with tree_snapshot.index_of(repo) as index:
+        return tree_snapshot.take(Git(repo, time.monotonic() + _LIMIT, str(index))).id
+
+
+def _between(git: Git, before: str, after: str) -> dict[str, str]:
+    """The files that differ between two trees, with A, D or M from the first to the second."""
+    ask = ("diff-tree", "-r", "-z", "--no-renames", "--name-status", "--no-ext-diff")
+    parts = git.ask(*ask, before, after).split(b"\0")
+    return {
+        os.fsdecode(path): kind.decode()
+        for kind, path in zip(parts[::2], parts[1::2], strict=False)
+        if path
+    }
+
+
+def _commit(git: Git, ref: str) -> str:
+    try:
+        return git.line("rev-parse", "--quiet", "--verify", f"{ref}^{{commit}}")
+    except GitFailed:
+        return ""
+
+
+def _below(base: Base, paths: Sequence[str]) -> list[str]:
+    """Paths as people write them, from where they are, as paths in the repository."""
+    found: list[str] = []
+    for path in paths:
+        place = os.path.relpath(os.path.normpath(Path(path).absolute()), base.root)
+        if place == ".." or place.startswith("../"):
+            place = os.path.normpath(path)  # from the top of the tree, as receipts name it
+        if place == ".." or place.startswith(("../", "/")):
+            raise BadInput(f"{path} is not in {base.root}")
+        found.append(place)
+    return [] if "." in found else found
+
+
+def _moved(base: Base) -> tuple[str, ...]:
+    """How to put back branches and tags that stood elsewhere."""
+    now = base_now(base)
+    stand = {**now.refs, **({now.branch: now.head} if now.branch else {})}
+    return tuple(
+        f"git update-ref {shown(name)} {commit}"
+        for name, commit in sorted(base.refs.items())
+        if not name.endswith("*")
+        and not commit.startswith(ELSEWHERE)
+        and stand.get(name, "").removeprefix(ELSEWHERE) != commit
+    )

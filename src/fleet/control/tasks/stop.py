@@ -1,0 +1,200 @@
+"""`fleet stop ID`: end one task's run for certain, with the supervisor, or without it.
+
+The supervisor is asked first, since it knows best. If there is none, or it does not act, or it has
+to be at once, the run itself is stopped, and what happened is left in writing for whoever settles
+the task.
+"""
+
+import os
+import time
+from collections.abc import Mapping
+from datetime import UTC, datetime
+
+from msgspec import Struct
+
+from fleet.bd.actor import actor
+from fleet.control import Control
+from fleet.control.tasks.in_progress import is_of_lease, known_owner, read_progress
+from fleet.control.tasks.kill_runs import brake
+from fleet.control.tasks.retry import lives, way_on
+from fleet.errors import InvalidTask, Refused
+from fleet.files.inotify import Watch
+from fleet.processes import keeper_client
+from fleet.processes.keeper_client import Running
+from fleet.processes.supervisor_lock import supervisor_of
+from fleet.queue import PREFIX
+from fleet.runs import agent_claim
+from fleet.runs.outcome_history import Ending, history, read_ending, write_ending
+from fleet.runs.run_directory import Run, began_at, latest_run
+from fleet.schemas import Status, Stopped, Task
+from fleet.settlement.settle_table import Facts, decide
+from fleet.spending.day_ledger import Entry, Spending
+
+#: What a stop may take beyond the grace that the run was given.
+MARGIN = 5.0
+#: How often the queue is asked once a run has ended. Its bell is the supervisor's to hear.
+_ASK_AGAIN = 0.05
+
+
+class StopEnd(Struct, frozen=True, kw_only=True):
+    """How it went with a stop."""
+
+    task_id: str
+    #: The run is over. False: it withstands, or runs where we cannot see it.
+    ended: bool
+    #: What became of the run, in a sentence; empty if nobody has decided it.
+    why: str = ""
+    #: The task's status now.
+    status: Status = "in_progress"
+    #: The queue knows; otherwise a supervisor still has to tell it.
+    settled: bool = False
+
+
+def stop(
+    fleet: Control,
+    task: Task,
+    *,
+    now: bool,
+    margin: float = MARGIN,
+    env: Mapping[str, str] = os.environ,
+) -> StopEnd:
+    """End a task's run, and wait until it has ended or time is up."""
+    _check_running(fleet, task)
+    by, run = actor(env), latest_run(fleet.home.task(task.id))
+    patience = (0.0 if now else _grace(fleet, run)) + margin
+    owner = known_owner(fleet.home)
+    ours = task.lease_owner in (None, owner)
+    braked = now and ours and lives(fleet, task)
+    if braked:
+        brake(fleet.home, owner, by=by, now=True, only=task.id)
+    if not ours or supervisor_of(fleet.home) is not None:
+        if not braked:  # a wish that nobody needs any more could meet the task's next run
+            fleet.queue.request(task.id, "stop", text="now" if now else "", asked_by=by)
+        end = _watch_the_end(fleet, task, time.monotonic() + patience)
+        if end.ended or not lives(fleet, task):
+            return end
+        patience = margin  # it had its grace
+    elif not braked and not lives(fleet, task):
+        raise Refused(
+            f"nothing of {task.id} is running, and no supervisor is there to settle it",
+            hint="A supervisor does, as soon as it starts: fleet run",
+        )
+    return _tell_keeper(fleet, task, by=by, now=now, patience=patience)
+
+
+def stop_blindly(fleet: Control, task_id: str, *, env: Mapping[str, str] = os.environ) -> StopEnd:
+    """End a task's run at once without asking the queue, which does not answer."""
+    names = [task_id, f"{PREFIX}-{task_id}"]
+    task_id = next((name for name in names if fleet.home.task(name).is_dir()), task_id)
+    run, by = latest_run(fleet.home.task(task_id)), actor(env)
+    if run is None or not isinstance(keeper_client.glance(run), Running):
+        raise Refused(f"nothing of {task_id} is running here", hint="See: fleet tasks")
+    ends = brake(fleet.home, known_owner(fleet.home), by=by, now=True, only=task_id)
+    return StopEnd(task_id=task_id, ended=all(end.gone for end in ends), why=f"stopped by {by}")
+
+
+def _check_running(fleet: Control, task: Task) -> None:
+    if lives(fleet, task):
+        return
+    if task.status != "in_progress":
+        raise Refused(f"{task.id} is not running: it is {task.status}", hint=way_on(task))
+    if task.lease_owner is None:
+        raise Refused(
+            f"{task.id} is not run by fleet: {task.assignee or 'somebody'} has taken it",
+            hint=way_on(task),
+        )
+
+
+def _grace(fleet: Control, run: Run | None) -> float:
+    try:
+        return run.spec().grace if run else float(fleet.config.grace_s)
+    except InvalidTask:
+        return float(fleet.config.grace_s)
+
+
+def _watch_the_end(fleet: Control, task: Task, end: float) -> StopEnd:
+    """Wait until the supervisor has settled the task; it writes the outcome first."""
+    run = latest_run(fleet.home.task(task.id))
+    watch = Watch()
+    if run is not None:
+        watch.add(run.path)
+    try:
+        while run is not None and (left := end - time.monotonic()) > 0:
+            if read_ending(run) is not None:
+                break
+            watch.changed(min(left, 0.5))
+    finally:
+        watch.close()
+    while not (seen := _seen(fleet, task)).settled and time.monotonic() < end:
+        time.sleep(_ASK_AGAIN)
+    return seen
+
+
+def _tell_keeper(fleet: Control, task: Task, *, by: str, now: bool, patience: float) -> StopEnd:
+    """Stop the run itself. That never depends on anybody but its keeper."""
+    run = latest_run(fleet.home.task(task.id))
+    state = keeper_client.glance(run) if run else None
+    if run is not None and isinstance(state, Running) and state.started is not None:
+        keeper = keeper_client.adopt(state.started)
+        keeper_client.stop(run, now=now)
+        if keeper is not None:
+            keeper.wait(patience)
+            keeper.close()
+    if run is not None and not lives(fleet, task) and read_ending(run) is None:
+        _leave_word(fleet, task, run, by)
+    return _seen(fleet, task)
+
+
+def _seen(fleet: Control, task: Task) -> StopEnd:
+    """What the queue and the run's files say now."""
+    at_present = fleet.get(task.id)
+    settled = at_present.status != "in_progress" or at_present.fence != task.fence
+    run = latest_run(fleet.home.task(task.id))
+    ending = read_ending(run) if run else None
+    # A run that is not there may only be on its way, until the queue says otherwise.
+    over = settled or (run is not None and is_of_lease(run, task))
+    return StopEnd(
+        task_id=task.id,
+        ended=over and not lives(fleet, task),
+        why=ending.why if ending else "",
+        status=at_present.status,
+        settled=settled,
+    )
+
+
+def _leave_word(fleet: Control, task: Task, run: Run, by: str) -> None:
+    """A supervisor settles by this, as by what an earlier one decided before it died."""
+    seen = read_progress(run)
+    past = history(run.task_dir, before=run.number)
+    facts = Facts(
+        task_id=task.id,
+        run=run.number,
+        started=True,
+        said=agent_claim.read(run.path),
+        attempts=past.attempts,
+        retry_limit=fleet.config.retry_limit,
+        full_contexts=past.full_contexts,
+        progress=False,
+        jitter=0.0,
+    )
+    outcome, moment = Stopped(by=by), datetime.now(UTC)
+    decision = decide(outcome, facts, moment)
+    after = past.after(outcome, decision, started=True, progress=False)
+    ending = Ending(
+        outcome=outcome,
+        settlement=decision.settlement,
+        counts=decision.counts,
+        why=decision.why,
+        progress=False,
+        at=moment,
+        fence=task.fence,
+        attempts=after.attempts,
+        full_contexts=after.full_contexts,
+        tokens=seen.tokens if seen else 0,
+        cost_usd=seen.cost_usd if seen else None,
+        estimated_usd=seen.estimated_usd if seen else None,
+        tool_calls=seen.tool_calls if seen else 0,
+    )
+    entry = Entry(task=task.id, run=run.number, project=task.cwd or "", spend=ending.spend)
+    Spending(fleet.home, keeps=True).paid(entry, began_at(run) or moment)
+    write_ending(run, ending)

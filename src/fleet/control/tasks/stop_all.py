@@ -1,0 +1,110 @@
+"""`fleet stop --all`: nothing of this home runs any more, and nothing begins until a person says.
+
+It goes by processes and files alone, so neither a hanging supervisor nor a dead queue is in the
+way. Which tasks were stopped is kept, for `fleet resume --retry-stopped`.
+"""
+
+import os
+from collections.abc import Mapping
+from contextlib import suppress
+from datetime import UTC, datetime
+
+import msgspec
+from msgspec import Struct
+
+from fleet.bd.actor import actor
+from fleet.control import Control
+from fleet.control.supervisor_status import pause
+from fleet.control.tasks.in_progress import known_owner
+from fleet.control.tasks.kill_runs import Braked, brake
+from fleet.control.tasks.retry import retry
+from fleet.errors import FleetError, InvalidTask
+from fleet.files.atomic_write import write_atomically
+from fleet.files.safe_read import read_plain
+from fleet.home import Home
+from fleet.home.journal import Log
+
+#: The tasks that were stopped all at once and not tried again since.
+FILE = "stopped.json"
+_LARGEST = 1 << 20
+
+
+class StopAllEnd(Struct, frozen=True, kw_only=True):
+    """How it went."""
+
+    runs: tuple[Braked, ...]
+    #: Nothing of any run is left.
+    gone: bool
+    seconds: float
+    #: Claiming was paused by this; False: it was paused before.
+    paused: bool
+
+
+class Retried(Struct, frozen=True, kw_only=True):
+    """What became of the tasks that had been stopped."""
+
+    again: tuple[str, ...] = ()
+    #: Why the others are not tried again, by task.
+    not_yet: Mapping[str, str] = {}
+
+
+def stop_all(home: Home, *, now: bool, env: Mapping[str, str] = os.environ) -> StopAllEnd:
+    """Pause, then end every run of this home, all at the same time."""
+    by = actor(env)
+    paused = pause(home)  # first, or else new ones begin as fast as these end
+    owner = known_owner(home)
+    runs = tuple(brake(home, owner, by=by, now=now)) if owner else ()
+    end = StopAllEnd(
+        runs=runs,
+        gone=all(run.gone for run in runs),
+        seconds=max((run.seconds for run in runs), default=0.0),
+        paused=paused,
+    )
+    _remember(home, tuple(run.task_id for run in runs))
+    how = "killed" if now else "stopped"
+    text = f"{by} {how} every run ({len(runs)}) in {end.seconds:.2f} s and paused the rest"
+    Log(home.logging, lambda: datetime.now(UTC), _unheard).say("stop_all", text, gone=end.gone)
+    return end
+
+
+def stopped_tasks(home: Home) -> tuple[str, ...]:
+    """Those that were stopped all at once, and wait to be tried again."""
+    try:
+        data = read_plain(home.path / FILE, _LARGEST)
+        return msgspec.json.decode(data, type=tuple[str, ...]) if data else ()
+    except (InvalidTask, msgspec.DecodeError, UnicodeDecodeError):
+        return ()
+
+
+def retry_stopped(fleet: Control) -> Retried:
+    """Try those again. What cannot be yet is kept for the next time."""
+    again: list[str] = []
+    not_yet: dict[str, str] = {}
+    for task_id in stopped_tasks(fleet.home):
+        try:
+            task = fleet.get(task_id)
+            if task.status == "closed":
+                continue
+            if task.status != "open":
+                retry(fleet, task)
+            again.append(task_id)
+        except FleetError as error:
+            not_yet[task_id] = error.message
+    _write(fleet.home, tuple(not_yet))
+    return Retried(again=tuple(again), not_yet=not_yet)
+
+
+def _remember(home: Home, tasks: tuple[str, ...]) -> None:
+    with suppress(OSError):  # a full disk: the tasks say so themselves once they are settled
+        _write(home, tuple(dict.fromkeys((*stopped_tasks(home), *tasks))))
+
+
+def _write(home: Home, tasks: tuple[str, ...]) -> None:
+    if tasks:
+        write_atomically(home.path / FILE, msgspec.json.encode(tasks))
+    else:
+        (home.path / FILE).unlink(missing_ok=True)
+
+
+def _unheard(text: str) -> None:
+    del text

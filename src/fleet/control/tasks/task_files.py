@@ -1,0 +1,261 @@
+"""The files that tell of a task or of the supervisor: where each lies, and how it is followed.
+
+What is read here comes out byte for byte; whoever shows it on a terminal makes it harmless.
+"""
+
+import os
+import time
+from collections.abc import Callable, Generator, Iterator
+from pathlib import Path
+from typing import Literal, get_args
+
+from msgspec import Struct
+
+from fleet.control import Control
+from fleet.errors import BadInput, FleetError, NotFound
+from fleet.files.inotify import Watch
+from fleet.files.safe_read import open_plain
+from fleet.files.tail import Framer
+from fleet.processes import keeper_client
+from fleet.processes.keeper_client import Running
+from fleet.processes.supervisor_lock import supervisor_of
+from fleet.queue import PREFIX
+from fleet.runs.event_log import FILE
+from fleet.runs.outcome_history import FILE as OUTCOME
+from fleet.runs.run_directory import Run, all_runs
+from fleet.schemas import check_id
+
+What = Literal["log", "plan", "knowledge", "events", "stderr"]
+WHATS: tuple[What, ...] = get_args(What)
+
+_OF_TASK: dict[What, str] = {
+    "log": "log.jsonl",
+    "plan": "artifacts/PLAN_AND_STATUS.md",
+    "knowledge": "artifacts/KNOWLEDGE.md",
+    "events": FILE,
+}
+#: Who writes a file, and when: for whoever misses it.
+_WRITTEN: dict[What, str] = {
+    "log": "The supervisor writes it once it starts the task: fleet run",
+    "plan": "The agent writes it while it works, as its instructions ask. What it does: fleet task"
+    " {id} events",
+    "knowledge": "The agent writes it when it learns something worth keeping, as its instructions"
+    " ask. What it does: fleet task {id} events",
+    "events": "The supervisor writes it once the agent has printed something: fleet run",
+    "stderr": "The agent writes it while it runs; the supervisor starts it: fleet run",
+}
+_CHUNK = 1 << 16
+#: As long as an event can get: events.jsonl itself ends before that.
+_LONGEST_LINE = 256 << 20
+#: How often to look at what tells of nothing by itself: a keeper that was killed, a new day.
+_LOOK_AGAIN = 0.5
+#: How long the supervisor may take to write its last words on a run that has ended.
+_LAST_WORDS = 3.0
+
+
+class Document(Struct, frozen=True, kw_only=True):
+    """One file to be printed."""
+
+    path: Path
+    #: Only lines that begin so; empty stands for all bytes as they are.
+    prefix: bytes = b""
+    #: The run whose end is the end of it. None: there is none that lives.
+    run: Run | None = None
+    #: It is written anew as a whole instead of growing at its end.
+    rewritten: bool = False
+    #: What to say while there is no such file, and who would have to write it.
+    missing: str
+    hint: str
+
+
+def document(fleet: Control, word: str, what: What, number: int | None = None) -> Document:
+    """The file that tells `what` of a task, of one run if a number is given."""
+    task_id = task_id_of(fleet, word)
+    task_dir = fleet.home.task(task_id)
+    run = run_of(task_dir, task_id, number)
+    if number is not None and what not in ("events", "stderr"):
+        raise BadInput(
+            f"the {what} belongs to the task, not to one of its runs",
+            hint="--run goes with events and stderr.",
+        )
+    if what == "stderr":
+        path = run.stderr if run else task_dir / "log.stderr"
+    else:
+        path = task_dir / _OF_TASK[what]
+    lives = run is not None and isinstance(keeper_client.glance(run), Running)
+    return Document(
+        path=path,
+        prefix=b'{"run":%d,' % number if what == "events" and number is not None else b"",
+        run=run if lives else None,
+        rewritten=what in ("plan", "knowledge"),
+        missing=f"{task_id} has no {what} yet: {path}",
+        hint=_WRITTEN[what].format(id=task_id),
+    )
+
+
+class Missing(FleetError):
+    """The file is not there yet."""
+
+
+def task_id_of(fleet: Control, word: str) -> str:
+    """The task's id; a directory of it is enough, so that a queue that fails hides no evidence."""
+    for task_id in (check_id(word), check_id(f"{PREFIX}-{word}")):
+        if fleet.home.task(task_id).is_dir():
+            return task_id
+    return fleet.get(word).id
+
+
+def run_of(task_dir: Path, task_id: str, number: int | None) -> Run | None:
+    runs = all_runs(task_dir)
+    if number is None:
+        return runs[-1] if runs else None
+    for run in runs:
+        if run.number == number:
+            return run
+    there = ", ".join(str(run.number) for run in runs[-10:])
+    raise NotFound(
+        f"{task_id} has no run {number}", hint=f"There is: {there}" if runs else "It has none yet."
+    )
+
+
+def newest_log(fleet: Control) -> Path:
+    """The supervisor's log file that was written to last."""
+    try:
+        files = list(fleet.home.logging.glob("fleet-*.jsonl"))
+        return max(files, key=lambda path: (path.stat().st_mtime_ns, path.name))
+    except ValueError:
+        raise Missing(
+            f"no supervisor has logged anything in {fleet.home.logging}",
+            hint="Start one: fleet run",
+        ) from None
+
+
+def whole(doc: Document) -> Iterator[bytes]:
+    """All that the file holds now."""
+    _check_there(doc)
+    return _Filter(doc.prefix).pick(_Tail(doc.path).read())
+
+
+def read_whole(path: Path) -> Iterator[bytes]:
+    return _Tail(path).read()
+
+
+def _check_there(doc: Document) -> None:
+    if not doc.path.exists():
+        raise Missing(doc.missing, hint=doc.hint)
+
+
+def last_lines(path: Path, count: int) -> bytes:
+    """The last lines of a file, read from its end."""
+    fd = open_plain(path)
+    if fd is None:
+        return b""
+    with os.fdopen(fd, "rb") as file:
+        at = file.seek(0, os.SEEK_END)
+        data = b""
+        while at > 0 and data.count(b"\n") <= count:
+            step = min(_CHUNK, at)
+            at -= step
+            file.seek(at)
+            data = file.read(step) + data
+    ending = b"\n" if data.endswith(b"\n") else b""
+    return b"\n".join(data.removesuffix(b"\n").split(b"\n")[-count:]) + ending
+
+
+def followed(fleet: Control, doc: Document) -> Iterator[bytes]:
+    """What the file holds and all that comes, until its run is over."""
+    tail, keep = _Tail(doc.path, rewritten=doc.rewritten), _Filter(doc.prefix)
+    yield from keep.pick(tail.read())
+    if doc.run is not None:
+        watch = Watch()
+        for folder in {doc.path.parent, doc.run.path}:
+            watch.add(folder)
+        try:
+            for _ in _until_over(fleet, doc.run, watch):
+                yield from keep.pick(tail.read())
+        finally:
+            watch.close()
+    _check_there(doc)
+
+
+def _until_over(fleet: Control, run: Run, watch: Watch) -> Iterator[None]:
+    """One turn for each change, and the last after the supervisor's last words on the run."""
+    while isinstance(keeper_client.glance(run), Running):
+        watch.changed(_LOOK_AGAIN)
+        yield
+    end = time.monotonic() + _LAST_WORDS
+    while time.monotonic() < end and supervisor_of(fleet.home) is not None:
+        decided = (run.path / OUTCOME).exists()
+        if not watch.changed(_LOOK_AGAIN) and decided:
+            break  # it has written down what became of the run, and nothing came since
+        yield
+    yield
+
+
+def followed_log(
+    fleet: Control, first: Path, lines: int | None, over: Callable[[], bool] = lambda: False
+) -> Generator[bytes]:
+    """The supervisor's log and all that comes, day after day, until the reader has enough."""
+    tail = _Tail(first)
+    if lines is not None:
+        yield last_lines(first, lines)
+        tail.skip()
+    watch = Watch()
+    watch.add(first.parent)
+    try:
+        while not over():
+            yield from tail.read()
+            newest = newest_log(fleet)
+            if newest != tail.path and newest.name > tail.path.name:
+                yield from tail.read()
+                tail = _Tail(newest)
+                continue
+            watch.changed(_LOOK_AGAIN)
+    finally:
+        watch.close()
+
+
+class _Filter:
+    """Lines that begin with a prefix, however the bytes come; all bytes if it is empty."""
+
+    def __init__(self, prefix: bytes) -> None:
+        self._prefix = prefix
+        self._framer = Framer(_LONGEST_LINE)
+
+    def pick(self, chunks: Iterator[bytes]) -> Iterator[bytes]:
+        if not self._prefix:
+            yield from chunks
+            return
+        for chunk in chunks:
+            for line in self._framer.feed(chunk):
+                if line.data.startswith(self._prefix):
+                    yield line.data + b"\n"
+
+
+class _Tail:
+    """Bytes of one file from where the last read ended."""
+
+    def __init__(self, path: Path, *, rewritten: bool = False) -> None:
+        self.path = path
+        self._rewritten = rewritten
+        self._seen: tuple[int, int] | None = None
+        self._at = 0
+
+    def skip(self) -> None:
+        self._at = self.path.stat().st_size
+
+    def read(self) -> Iterator[bytes]:
+        fd = open_plain(self.path)
+        if fd is None:
+            return
+        try:
+            about = os.fstat(fd)
+            stamp = (about.st_ino, about.st_mtime_ns)
+            if about.st_size < self._at or (self._rewritten and stamp != self._seen):
+                self._at = 0  # it is another text now, so all of it is new
+            self._seen = stamp
+            while chunk := os.pread(fd, _CHUNK, self._at):
+                self._at += len(chunk)
+                yield chunk
+        finally:
+            os.close(fd)

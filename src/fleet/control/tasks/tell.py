@@ -1,0 +1,65 @@
+"""`fleet tell`: a person's words for the agent of a task, now or with its next run."""
+
+import os
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Literal
+
+from msgspec import Struct
+
+from fleet.bd.actor import actor
+from fleet.control import Control
+from fleet.control.tasks.retry import lives
+from fleet.errors import InvalidTask
+from fleet.home import AGENT_BIN, HOOK, messages
+from fleet.home.messages import Tell
+from fleet.processes.supervisor_lock import supervisor_of
+from fleet.runs.run_directory import latest_run
+from fleet.schemas import Task
+
+#: Who reads a message, and when.
+Reader = Literal[
+    #: The running agent, with its next step.
+    "agent",
+    #: The running agent, which is stopped for it and carried on with it.
+    "interrupted",
+    #: The next run: the running one cannot hear.
+    "next_run_deaf",
+    #: The next run: nothing runs now.
+    "next_run",
+]
+
+
+class Told(Struct, frozen=True, kw_only=True):
+    """A message that was left, and who reads it."""
+
+    tell: Tell
+    reader: Reader
+    run: int | None = None
+
+
+def tell(
+    fleet: Control, task: Task, text: str, *, now: bool, env: Mapping[str, str] = os.environ
+) -> Told:
+    """Leave a message for a task's agent. `now`: if one runs, it stops for it and goes on."""
+    by, task_dir = actor(env), fleet.home.task(task.id)
+    left = messages.add(task_dir, text, by=by, at=datetime.now(UTC))
+    run = latest_run(task_dir)
+    if run is None or not lives(fleet, task):
+        return Told(tell=left, reader="next_run")
+    if now and supervisor_of(fleet.home) is not None:
+        fleet.queue.request(task.id, "tell", text="now", asked_by=by)
+        return Told(tell=left, reader="interrupted", run=run.number)
+    return Told(
+        tell=left, reader="agent" if _hears(fleet, task) else "next_run_deaf", run=run.number
+    )
+
+
+def _hears(fleet: Control, task: Task) -> bool:
+    """The running agent was started with fleet's hook."""
+    run = latest_run(fleet.home.task(task.id))
+    hook = str(fleet.home.path / AGENT_BIN / HOOK)
+    try:
+        return run is not None and any(hook in word for word in run.spec().argv)
+    except InvalidTask:
+        return False

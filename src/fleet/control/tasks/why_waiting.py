@@ -1,0 +1,60 @@
+"""Why a task that could run does not: what stands in the way of each of its seats, for people."""
+
+from datetime import datetime
+
+from fleet import coders
+from fleet.accounts import candidates
+from fleet.accounts.account_store import Ledger
+from fleet.accounts.choose_account import Seat, Standing, Wait, choose
+from fleet.accounts.circuit_breaker import Breaker, Whom
+from fleet.control import Control, accounts, budget_status
+from fleet.errors import FleetError
+from fleet.home.status_file import read_snapshot
+from fleet.processes.supervisor_lock import supervisor_of
+from fleet.runs.outcome_history import was_put_off
+from fleet.schemas import Task
+from fleet.spending.budgets import spent_words
+
+
+def waits_for(fleet: Control, task: Task, now: datetime) -> str:
+    """What an open task was put off for, as far as that still holds; empty: for nothing else."""
+    if task.status != "open" or task.not_before is None or task.not_before <= now:
+        return ""
+    if not was_put_off(fleet.home.task(task.id), task.not_before):
+        return "its last attempt failed"
+    try:
+        stages = candidates.stages_of(fleet.place(task), fleet.config)
+        standings = _standings(fleet, [seat for stage in stages for seat in stage], task, now)
+    except FleetError as error:
+        return error.message
+    found = choose(stages, Ledger(fleet.home.path).gauges, standings, now)
+    return found.why if isinstance(found, Wait) else ""
+
+
+def _standings(
+    fleet: Control, everyone: list[Seat], task: Task, now: datetime
+) -> dict[str, Standing]:
+    snapshot = read_snapshot(fleet.home) if supervisor_of(fleet.home) else None
+    running = snapshot.on_account if snapshot else {}
+    return {
+        seat.account.name: Standing(
+            running=len(running.get(seat.account.name, ())),
+            trouble=_trouble(fleet, seat, task, now),
+        )
+        for seat in everyone
+    }
+
+
+def _trouble(fleet: Control, seat: Seat, task: Task, now: datetime) -> str:
+    name = seat.account.name
+    for purse in budget_status.purses(fleet, now):
+        if purse.reached and purse.scope == "account" and purse.name == name:
+            return spent_words(purse)
+    kind = coders.find(seat.coder, fleet.home.path)
+    model = (kind.inherits(seat.model) if seat.inherited else seat.model) or kind.default_model
+    whom = Whom(coder=seat.coder, model=model, account=name)
+    held = Breaker(fleet.home.path).admit(whom, task.id, now, lambda _: True)
+    if held is not None:
+        return f"{held.name} gets no work: {held.text}"
+    found = "" if seat.account.is_own else accounts.trouble(seat.account, fleet.home.path)
+    return f"account {name} gets no work: {found}" if found else ""

@@ -1,0 +1,167 @@
+"""What earlier runs left: ends that nobody told, processes, worktrees, and coders without work.
+
+Processes are known by the mark of their run, as the supervisor knows them, never by name.
+"""
+
+import os
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from pathlib import Path
+
+from fleet.accounts.circuit_breaker import Breaker
+from fleet.control import Control
+from fleet.doctor.finding import Finding, Patient
+from fleet.errors import FleetError, InvalidTask
+from fleet.files.safe_read import read_plain
+from fleet.home import Home, worktree_json
+from fleet.processes import process_identity
+from fleet.processes.supervisor_lock import supervisor_of
+from fleet.runs.outcome_history import FILE as OUTCOME
+from fleet.runs.run_directory import Run, latest_run
+from fleet.supervisor.cleanup import KEPT_FOR
+
+#: So many are named; the others are counted.
+_NAMED = 5
+#: Seconds from a run's directory to its keeper.
+_STARTING = 60.0
+
+
+def held(patient: Patient) -> Iterator[Finding]:
+    for each in Breaker(patient.home.path).held():
+        text = f"{each.name} gets no work since {each.since:%F %H:%M} UTC: {each.text}"
+        yield Finding("held", "warning", text, f"Mend it, then: fleet resume --coder {each.coder}")
+
+
+def stale_runs(patient: Patient) -> Iterator[Finding]:
+    """Runs without an end whose keeper is dead: a power cut, or somebody killed it."""
+    stale = [
+        run
+        for task_dir in _task_dirs(patient.home)
+        if (run := _latest(task_dir)) and _stale(run, patient.now)
+    ]
+    if not stale:
+        return
+    names = _listed([f"{run.task_dir.name} run {run.number}" for run in stale])
+    if supervisor_of(patient.home):
+        fix = "The supervisor settles them when it looks at their tasks; see: fleet log"
+    else:
+        fix = "They are settled when a supervisor starts: fleet run"
+    what = f"{len(stale)} without an end, and nobody keeps them: {names}"
+    yield Finding("runs", "warning", what, fix)
+
+
+def orphans(patient: Patient) -> Iterator[Finding]:
+    """Processes that bear the mark of a run of this home which does not live any more."""
+    owner = (read_plain(patient.home.path / "owner", 1 << 10) or b"").decode().strip()
+    if not owner:
+        return
+    found = {
+        mark: rows
+        for mark, rows in process_identity.bearers(f"{owner}.").items()
+        if not _lives(patient.home, mark.removeprefix(f"{owner}.").rpartition(".")[0], mark)
+    }
+    if not found:
+        return
+    pids = sorted(row.who.pid for rows in found.values() for row in rows)
+    tasks = _listed(sorted({mark.split(".", 1)[1].rpartition(".")[0] for mark in found}))
+    what = f"{len(pids)} processes of runs that are over ({tasks}): {_listed(list(map(str, pids)))}"
+    fix = "A supervisor ends them when it starts: fleet restart, or fleet run"
+    yield Finding("orphans", "warning", what, fix)
+
+
+def worktrees(patient: Patient) -> Iterator[Finding]:
+    """Those of tasks that are closed long ago, or that nobody knows."""
+    try:
+        names = sorted(os.listdir(patient.home.worktrees))  # noqa: PTH208
+    except OSError:
+        return
+    if not names or patient.config is None:
+        return
+    done = _done(patient, names)
+    if not done:
+        return
+    listed = _listed([f"{name} ({why})" for name, why in done.items()])
+    first = patient.home.worktrees / next(iter(done))
+    what = f"{len(done)} left of {len(names)}: {listed}"
+    fix = f"Look whether its work is on its branch, then: {_removal(patient.home, first)}"
+    yield Finding("worktrees", "warning", what, fix)
+
+
+def _done(patient: Patient, names: list[str]) -> Mapping[str, str]:
+    from fleet.queue.protocol import Filter
+
+    assert patient.config is not None
+    fleet = Control(patient.home, patient.config)
+    try:
+        found = fleet.queue.find(Filter(ids=tuple(names), include_closed=True))
+    finally:
+        fleet.close()
+    tasks = {task.id: task for task in found}
+    done: dict[str, str] = {}
+    for name in names:
+        task = tasks.get(name)
+        if task is None:
+            done[name] = "no such task"
+        elif task.status == "closed":
+            closed = task.closed_at or task.updated_at
+            if patient.now - closed > KEPT_FOR:
+                done[name] = f"closed {closed:%F}"
+    return done
+
+
+def _removal(home: Home, path: Path) -> str:
+    try:
+        tree = worktree_json.read(home, path.name)
+    except FleetError:
+        tree = None
+    if tree is None:
+        return f"rm -r {path}"
+    return f"git -C {tree.repository} worktree remove {path}"
+
+
+def _task_dirs(home: Home) -> Iterator[Path]:
+    try:
+        names = os.listdir(home.tasks)  # noqa: PTH208
+    except OSError:
+        return
+    yield from (home.tasks / name for name in sorted(names))
+
+
+def _latest(task_dir: Path) -> Run | None:
+    try:
+        return latest_run(task_dir)
+    except OSError:
+        return None
+
+
+def _stale(run: Run, now: datetime) -> bool:
+    if (run.path / OUTCOME).exists() or (run.path / "exit.json").exists() or run.fenced():
+        return False
+    try:
+        started = run.started()
+        if started is not None:
+            return not process_identity.alive(started.keeper)
+        # It may be about to start. Its lock is not ours to try: whoever starts it would find it
+        # taken.
+        prepared = run.path.stat().st_mtime
+        return now.timestamp() - prepared > _STARTING and not process_identity.may_be_locked(
+            run.lock
+        )
+    except (FleetError, OSError):
+        return False  # damaged: the task says so
+
+
+def _lives(home: Home, task_id: str, mark: str) -> bool:
+    try:
+        run = latest_run(home.task(task_id))
+        if run is None or run.spec().id != mark:
+            return False
+        started = run.started()
+        return started is None or process_identity.alive(started.keeper)
+    except (InvalidTask, FleetError, OSError):
+        return False
+
+
+def _listed(names: list[str]) -> str:
+    more = len(names) - _NAMED
+    return ", ".join(names[:_NAMED]) + (f" and {more} more" if more > 0 else "")

@@ -1,0 +1,139 @@
+"""The machine: Python, git, disk, memory, and what the system lets one user have."""
+
+import os
+import re
+import resource
+import shutil
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from fleet import __version__
+from fleet.coders.agent_environment import plain_env
+from fleet.doctor.finding import Finding, Patient
+from fleet.processes.bounded_call import hear
+from fleet.schemas.units import shown_size
+
+_OLDEST_PYTHON = (3, 11)
+#: The first git that takes settings from the environment, which is how fleet gives them.
+_OLDEST_GIT = (2, 31)
+_PATIENCE = 5.0
+
+_FULL, _NEARLY_FULL = 200 << 20, 2 << 30
+_FEW_INODES = 10_000
+#: What a real agent holds once it works, and the processes and threads that it has.
+_AGENT_MEMORY = 300 << 20
+_AGENT_THREADS = 60
+_FEW_FILES = 1024
+_INOTIFY: Mapping[str, int] = {"max_user_instances": 64, "max_user_watches": 8192}
+
+
+def python(patient: Patient) -> Iterator[Finding]:
+    del patient
+    version = ".".join(map(str, sys.version_info[:3]))
+    if sys.version_info < _OLDEST_PYTHON:
+        fix = "Install fleet with a newer one: uv tool install --python 3.13 …"
+        yield Finding("python", "error", f"Python {version} is older than 3.11", fix)
+    else:
+        yield Finding("python", "ok", f"Python {version}, fleet {__version__}")
+
+
+def git(patient: Patient) -> Iterator[Finding]:
+    path = shutil.which("git", path=patient.env.get("PATH"))
+    if not path:
+        yield Finding("git", "warning", "git is not on PATH", "Install git: agents expect it.")
+        return
+    env = plain_env(patient.env)
+    heard = hear([path, "--version"], env=env, patience=_PATIENCE)
+    found = re.search(r"(\d+)\.(\d+)[\w.]*", heard.out)
+    if heard.problem or found is None:
+        what = f"{path} {heard.problem or 'does not tell its version'}"
+        yield Finding("git", "warning", what, "Run git --version, and mend what it says.")
+        return
+    if (int(found[1]), int(found[2])) < _OLDEST_GIT:
+        what = f"git {found[0]} is older than {'.'.join(map(str, _OLDEST_GIT))}"
+        yield Finding("git", "warning", what, "Upgrade git: scope and worktrees need it.")
+    else:
+        yield Finding("git", "ok", f"git {found[0]}")
+    # As the agents will have it, and in no repository.
+    missing = [
+        name
+        for name in ("user.name", "user.email")
+        if not hear(
+            [path, "config", "--get", name], env=env, cwd=Path("/"), patience=_PATIENCE
+        ).out.strip()
+    ]
+    if missing:
+        fix = "; ".join(f"git config --global {name} …" for name in missing)
+        what = f"git has no {' and no '.join(missing)}: agents cannot commit"
+        yield Finding("git", "warning", what, fix)
+
+
+def disk(patient: Patient) -> Iterator[Finding]:
+    place = next(path for path in (patient.home.path, *patient.home.path.parents) if path.exists())
+    found = os.statvfs(place)
+    free = found.f_bavail * found.f_frsize
+    text = f"{shown_size(free)} free at {place}"
+    fix = "Make room: runs keep what agents print, and git keeps snapshots."
+    if free < _FULL:
+        yield Finding("disk", "error", f"only {text}", fix)
+    elif free < _NEARLY_FULL:
+        yield Finding("disk", "warning", f"only {text}", fix)
+    else:
+        yield Finding("disk", "ok", text)
+    if found.f_files and found.f_favail < _FEW_INODES:  # some file systems have no such number
+        what = f"only {found.f_favail} files can still be made at {place}"
+        yield Finding("disk", "warning", what, "Delete what nobody needs: node_modules, caches.")
+
+
+def limits(patient: Patient) -> Iterator[Finding]:
+    agents = patient.config.max_concurrent if patient.config else 1
+    found = list(_short(agents))
+    yield from found
+    if not found:
+        files = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+        yield Finding(
+            "limits", "ok", f"{_number(files)} open files are enough for max_concurrent={agents}"
+        )
+
+
+def _short(agents: int) -> Iterator[Finding]:
+    files = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    if 0 <= files < max(_FEW_FILES, 256 + 16 * agents):
+        what = f"a process may open only {files} files"
+        yield Finding("limits", "warning", what, "Raise it: ulimit -n 4096")
+    processes = resource.getrlimit(resource.RLIMIT_NPROC)[0]
+    wanted = 200 + _AGENT_THREADS * agents
+    if 0 <= processes < wanted:
+        what = f"a user may have only {processes} processes; {agents} agents may take {wanted}"
+        yield Finding("limits", "warning", what, "Raise it: ulimit -u, or lower max_concurrent.")
+    for name, least in _INOTIFY.items():
+        value = _kernel(f"fs/inotify/{name}")
+        if value is not None and value < least:
+            what = f"fs.inotify.{name} is {value}: watching files falls back to looking"
+            yield Finding("limits", "warning", what, f"sudo sysctl fs.inotify.{name}={least * 16}")
+
+
+def memory(patient: Patient) -> Iterator[Finding]:
+    import psutil
+
+    agents = patient.config.max_concurrent if patient.config else 1
+    free, wanted = int(psutil.virtual_memory().available), agents * _AGENT_MEMORY
+    text = f"{shown_size(free)} of memory free"
+    if free < wanted:
+        what = f"{text}; {agents} agents take about {shown_size(wanted)}"
+        fix = f"Lower it: fleet config set max_concurrent={max(1, free // _AGENT_MEMORY)}"
+        yield Finding("memory", "warning", what, fix)
+    else:
+        yield Finding("memory", "ok", text)
+
+
+def _kernel(name: str) -> int | None:
+    try:
+        return int(Path("/proc/sys", name).read_text())
+    except (OSError, ValueError):
+        return None
+
+
+def _number(limit: int) -> str:
+    return "unlimited" if limit < 0 or limit >= 1 << 30 else str(limit)

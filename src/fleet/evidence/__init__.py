@@ -1,0 +1,1 @@
+"""What a run left, and whether it bears out the claim of its agent."""

@@ -1,0 +1,180 @@
+"""Pinned files: an agent may edit its own exam, and is still examined with the one that was set.
+
+While the verify commands run, the files are as they were when the run began; afterwards they are
+as the agent left them. What is moved meanwhile is kept in the run's directory with a journal, so
+that a supervisor that dies in between costs nobody his file.
+"""
+
+import os
+import shutil
+import stat
+import time
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from fleet.errors import FleetError
+from fleet.files.atomic_write import write_atomically
+from fleet.files.safe_read import read_plain
+from fleet.git import repository
+from fleet.git.git_command import Git
+from fleet.schemas import Base
+
+FOLDER = "pins"
+_JOURNAL = "journal.json"
+_LARGEST = 4 << 20
+_LIMIT = 30.0
+_LINK = "120000"
+
+
+class Moved(Struct, frozen=True, kw_only=True):
+    """One file that was put away for the exam."""
+
+    path: str
+    #: Its name among the files that are kept; None: the agent had deleted it.
+    kept: str | None = None
+
+
+class Original(Struct, frozen=True, kw_only=True):
+    """A pinned file as it was."""
+
+    path: str
+    mode: str
+    blob: str
+
+
+@contextmanager
+def originals(
+    base: Base | None, pins: Sequence[str], cwd: str, run_dir: Path
+) -> Generator[tuple[str, ...]]:
+    """Have the pinned files as they were; gives those that are not so by themselves."""
+    folder = run_dir / FOLDER
+    put_back(folder)
+    if not pins:
+        yield ()
+        return
+    moved = _swap(base, pins, cwd, folder)
+    try:
+        yield tuple(os.path.relpath(each.path, cwd) for each in moved)
+    finally:
+        put_back(folder)
+
+
+def put_back(folder: Path) -> None:
+    """Undo what was begun and not undone."""
+    data = read_plain(folder / _JOURNAL, _LARGEST)
+    if data is None:
+        return
+    for each in msgspec.json.decode(data, type=tuple[Moved, ...]):
+        path = Path(each.path)
+        if each.kept is None:
+            path.unlink(missing_ok=True)
+        elif os.path.lexists(kept := folder / each.kept):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            _take(kept, path)
+    (folder / _JOURNAL).unlink()
+
+
+def _swap(base: Base | None, pins: Sequence[str], cwd: str, folder: Path) -> tuple[Moved, ...]:
+    repo = repository.find(cwd)
+    if base is None or repo is None or not base.snapshot:
+        why = base.trouble if base is not None and base.trouble else "there is no repository"
+        raise FleetError(f"the files {', '.join(pins)} cannot be had as they were: {why}")
+    git = Git(repo, time.monotonic() + _LIMIT)
+    inside = os.path.relpath(os.path.realpath(cwd), os.path.realpath(base.root))
+    names = [os.path.normpath(f"{inside}/{pin}") for pin in pins]
+    were = _were(git, base.snapshot, names)
+    if not were:
+        raise FleetError(f"{', '.join(pins)}: no such file when the run began")
+    root = Path(base.root)
+    changed = [each for each in were if _differs(git, root / each.path, each)]
+    known = {each.path for each in were}
+    new = [name for name in _listed(git, names) if name not in known]
+    paths = [root / name for name in (*(each.path for each in changed), *new)]
+    moved = tuple(
+        Moved(path=str(path), kept=str(number) if os.path.lexists(path) else None)
+        for number, path in enumerate(paths)
+    )
+    if not moved:
+        return ()
+    folder.mkdir(mode=0o700, exist_ok=True)
+    for each in moved:
+        if each.kept is not None:  # a copy: until the journal is written nothing has moved
+            _copy(Path(each.path), folder / each.kept)
+    write_atomically(folder / _JOURNAL, msgspec.json.encode(moved))
+    for each in changed:
+        _write(git, root / each.path, each)
+    for name in new:
+        (root / name).unlink(missing_ok=True)
+    return moved
+
+
+def _were(git: Git, commit: str, names: Sequence[str]) -> list[Original]:
+    found: list[Original] = []
+    for entry in git.ask("ls-tree", "-r", "-z", commit, "--", *names).split(b"\0"):
+        head, _, path = entry.partition(b"\t")
+        if path:
+            mode, _, blob = head.decode().split(" ")
+            found.append(Original(path=os.fsdecode(path), mode=mode, blob=blob))
+    return found
+
+
+def _listed(git: Git, names: Sequence[str]) -> list[str]:
+    """The files that stand there now, those that git ignores aside."""
+    ask = ("ls-files", "-z", "--cached", "--others", "--exclude-standard", "--", *names)
+    listed = {os.fsdecode(name) for name in git.ask(*ask).split(b"\0") if name}
+    return sorted(name for name in listed if Path(git.repo.root, name).exists())
+
+
+def _differs(git: Git, path: Path, was: Original) -> bool:
+    try:
+        about = path.lstat()
+        if was.mode == _LINK:
+            return not stat.S_ISLNK(about.st_mode) or os.fsencode(path.readlink()) != _blob(
+                git, was
+            )
+        if not stat.S_ISREG(about.st_mode):
+            return True
+        if bool(about.st_mode & 0o100) != (was.mode == "100755"):
+            return True
+        return path.read_bytes() != _blob(git, was)
+    except OSError:
+        return True
+
+
+def _blob(git: Git, was: Original) -> bytes:
+    return git.ask("cat-file", "blob", was.blob)
+
+
+def _write(git: Git, path: Path, was: Original) -> None:
+    data = _blob(git, was)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    _remove(path)
+    if was.mode == _LINK:
+        path.symlink_to(os.fsdecode(data))
+        return
+    path.write_bytes(data)
+    path.chmod(0o755 if was.mode == "100755" else 0o644)
+
+
+def _copy(path: Path, kept: Path) -> None:
+    _remove(kept)
+    if path.is_dir() and not path.is_symlink():
+        shutil.copytree(path, kept, symlinks=True)
+    else:
+        shutil.copy2(path, kept, follow_symlinks=False)
+
+
+def _take(kept: Path, path: Path) -> None:
+    _remove(path)
+    shutil.move(kept, path)
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    else:
+        path.unlink(missing_ok=True)

@@ -1,0 +1,190 @@
+"""The operator's verify commands: run by fleet itself once an agent claims to be done.
+
+Each runs under a keeper of its own in `runs/<n>/verify/<k>/`, so that it is swept like an agent,
+its output is kept, and a supervisor that dies meanwhile costs nothing: the next one finds it at
+work, or finds how it ended.
+"""
+
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+
+from fleet.errors import FleetError, InvalidTask
+from fleet.files.safe_read import open_plain
+from fleet.processes import keeper_client, process_identity
+from fleet.processes.keeper_client import Busy, Ended, Keeper, Orphaned, Running
+from fleet.runs.run_directory import Run, Spec, new_run, newest_first
+from fleet.schemas import Check
+
+FOLDER = "verify"
+#: How much of what a command printed goes into the receipt and to the next agent.
+TAIL = 2000
+#: What is stopped may end by itself for so long, in seconds.
+_GRACE = 2.0
+#: How often a waiting thread looks whether it shall go on, in seconds.
+_LOOK = 0.25
+#: A command whose keeper was killed is run again, so often in all.
+_TRIES = 3
+#: Variables of a run that a verify command must not take itself for.
+_NOT_PASSED = ("FLEET_RUN_DIR", "FLEET_TASK_ID", process_identity.MARK)
+
+
+def check_all(
+    run: Run,
+    commands: Sequence[str],
+    cwd: str,
+    *,
+    limit: float,
+    env: Mapping[str, str],
+    abandon: threading.Event,
+    folder: str = FOLDER,
+) -> tuple[Check, ...] | None:
+    """Run the commands in order until one fails. None: we were told to leave it.
+
+    Blocks for as long as they take; not for the loop's thread.
+    """
+    clean = {name: value for name, value in env.items() if name not in _NOT_PASSED}
+    done: list[Check] = []
+    for number, command in enumerate(commands, start=1):
+        check = _check(
+            run, number, command, cwd, limit=limit, env=clean, abandon=abandon, folder=folder
+        )
+        if check is None:
+            return None
+        done.append(check)
+        if not check.passed:
+            break
+    return tuple(done)
+
+
+def _check(
+    run: Run,
+    number: int,
+    command: str,
+    cwd: str,
+    *,
+    limit: float,
+    env: Mapping[str, str],
+    abandon: threading.Event,
+    folder: str,
+) -> Check | None:
+    for _ in range(_TRIES):
+        try:
+            attempt = _begun(run, command, folder)
+            if attempt is None:
+                attempt = _prepare(run, number, command, cwd, folder)
+                keeper = keeper_client.start_keeper(attempt, env)
+            else:
+                keeper = _at_work(attempt)
+        except (FleetError, OSError) as error:
+            return Check(command=command, trouble=f"could not be run: {error}")
+        if isinstance(keeper, Busy):
+            return Check(command=command, trouble="another verify command of the run is at work")
+        timed_out = keeper is not None and _see_out(keeper, limit, abandon)
+        if abandon.is_set() or (not timed_out and _was_stopped(attempt)):
+            return None
+        if (check := _told(attempt, command, timed_out=timed_out)) is not None:
+            return check
+    return Check(command=command, trouble=f"was lost {_TRIES} times")
+
+
+def _was_stopped(attempt: Run) -> bool:
+    """Somebody else ended it: the brake. It says nothing of the work."""
+    try:
+        ended = attempt.exit()
+    except InvalidTask:
+        return False
+    return ended is not None and ended.stop is not None
+
+
+def _see_out(keeper: Keeper, limit: float, abandon: threading.Event) -> bool:
+    """Wait until the command has ended, or is to be ended. True: it took too long."""
+    began = time.monotonic()
+    try:
+        if _wait(keeper, lambda: abandon.is_set() or time.monotonic() - began >= limit):
+            return False
+        process_identity.send(keeper.who, signal.SIGTERM)
+        if not keeper.wait(_GRACE + 1):
+            process_identity.send(keeper.who, signal.SIGINT)
+            keeper.wait(_GRACE)
+    finally:
+        keeper.close()
+    return not abandon.is_set()
+
+
+def _at_work(attempt: Run) -> Keeper | None:
+    """The keeper of a command that a supervisor before us began; None: it has ended."""
+    state = keeper_client.glance(attempt)
+    started = state.started if isinstance(state, Running) else None
+    return keeper_client.adopt(started) if started is not None else None
+
+
+def _begun(run: Run, command: str, folder: str) -> Run | None:
+    """The command's last try, if that is at work, or came to an end of its own."""
+    for attempt in newest_first(run.path, folder):
+        if attempt.spec().argv[-1] == command:
+            state = keeper_client.state_of(attempt)
+            if isinstance(state, Orphaned):
+                raise FleetError("what is left of an earlier try withstands killing")
+            lives = isinstance(state, Running)
+            return attempt if lives or (isinstance(state, Ended) and not state.exit.stop) else None
+    return None
+
+
+def _prepare(run: Run, number: int, command: str, cwd: str, folder: str) -> Run:
+    spec = Spec(
+        id=f"{folder}.{run.spec().id}.{number}",  # not like a run's own: it is nobody's agent
+        argv=("/bin/sh", "-c", command),
+        cwd=cwd,
+        grace=_GRACE,
+    )
+    return new_run(run.path, spec, folder=folder)
+
+
+def _wait(keeper: Keeper, enough: Callable[[], bool]) -> bool:
+    while not keeper.wait(_LOOK):
+        if enough():
+            return False
+    return True
+
+
+def _told(attempt: Run, command: str, *, timed_out: bool) -> Check | None:
+    """How the command ended, by its keeper's record; None if there is none."""
+    try:
+        ended = attempt.exit()
+    except InvalidTask as error:
+        return Check(command=command, trouble=error.message)
+    tail = _tail(attempt)
+    if ended is None:
+        return None
+    if ended.error is not None:
+        return Check(command=command, trouble=f"could not be run: {ended.error.message}")
+    return Check(
+        command=command,
+        code=None if timed_out else ended.code,
+        seconds=ended.seconds,
+        timed_out=timed_out,
+        tail=tail,
+    )
+
+
+def _tail(attempt: Run) -> str:
+    """The end of what it printed: of stderr where there is something, else of stdout."""
+    texts: list[str] = []
+    for path in (attempt.stdout, attempt.stderr):
+        try:
+            fd = open_plain(path)
+        except InvalidTask:
+            continue
+        if fd is None:
+            continue
+        try:
+            size = os.fstat(fd).st_size
+            text = os.pread(fd, TAIL, max(0, size - TAIL)).decode(errors="replace").strip()
+        finally:
+            os.close(fd)
+        if text:
+            texts.append(text)
+    return "\n".join(texts)[-TAIL:]

@@ -1,0 +1,1 @@
+"""What fleet asks of git: snapshots, branches, worktrees."""

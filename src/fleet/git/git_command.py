@@ -1,0 +1,252 @@
+"""Runs git for fleet's own questions: bounded in time and output, deaf to the repository's wishes.
+
+A repository's configuration is anybody's text, and git carries out a good deal of it. Closed
+here: hooks, the file system monitor, signing, external diffs and text conversions (callers pass
+the flags), pagers, every network protocol (a partial clone would fetch), a working tree that
+points elsewhere. Filters (clean, smudge) that the repository's own configuration defines are
+replaced by the user's of the same name, or by none. What is left: filters of the user's own
+configuration run where `.gitattributes` asks for them, as with every `git status`; and whoever
+can write `.git/config` between our look at it and git's own wins that race. Such a process runs
+as the user anyway.
+"""
+
+import io
+import os
+import selectors
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from typing import IO
+
+from fleet.errors import FleetError
+from fleet.git.repository import Repository, read_bounded
+
+#: More than any answer that is kept in memory. What goes beyond is a failure.
+ANSWER = 64 << 20
+_ERRORS = 64 << 10
+#: How git names another worktree that it fails to read, and how long that is waited for.
+_WORKTREES = "worktrees/"
+_PAUSES = (0.02, 0.05, 0.1, 0.2, 0.4)
+_CHUNK = 1 << 18
+
+#: From the outside world git needs programs, the user's own configuration, and nothing else.
+_PASSES = ("PATH", "HOME", "USER", "LOGNAME", "TMPDIR", "XDG_CONFIG_HOME", "XDG_CACHE_HOME")
+_ENV: Mapping[str, str] = {
+    "LC_ALL": "C",
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_ALLOW_PROTOCOL": "none",
+    "GIT_LITERAL_PATHSPECS": "1",
+    "GIT_AUTHOR_NAME": "fleet",
+    "GIT_AUTHOR_EMAIL": "fleet@localhost",
+    "GIT_COMMITTER_NAME": "fleet",
+    "GIT_COMMITTER_EMAIL": "fleet@localhost",
+}
+_SETTINGS: tuple[tuple[str, str], ...] = (
+    ("core.hooksPath", os.devnull),
+    ("core.fsmonitor", "false"),
+    ("core.untrackedCache", "false"),
+    ("core.splitIndex", "false"),
+    ("core.safecrlf", "false"),
+    ("core.quotePath", "false"),
+    ("commit.gpgSign", "false"),
+    ("submodule.recurse", "false"),
+    ("gc.auto", "0"),
+    ("maintenance.auto", "false"),
+)
+
+
+class GitFailed(FleetError):
+    """git did not do what it was asked, or not in time."""
+
+
+class Git:
+    """Asks git about one repository until a moment of the monotonic clock."""
+
+    def __init__(self, repo: Repository, until: float, index: str = "") -> None:
+        self.repo = repo
+        self._until = until
+        self._program = shutil.which("git") or ""
+        self._env = _environment(repo, index)
+        self._settings: tuple[tuple[str, str], ...] | None = None
+
+    def at(self, repo: Repository) -> "Git":
+        """The same for another working tree, until the same moment."""
+        return Git(repo, self._until)
+
+    def ask(self, *args: str, feed: bytes = b"", cap: int = ANSWER) -> bytes:
+        """What git printed. Raises GitFailed."""
+        out = io.BytesIO()
+        if not self._run(args, feed, out, cap):
+            raise GitFailed(f"git {args[0]} printed more than {cap >> 20} MiB")
+        return out.getvalue()
+
+    def ask_patiently(self, *args: str) -> bytes:
+        """The same where git looks at every worktree: one that is being made, or removed, right
+        now makes it fail, and the next moment it does not.
+        """
+        for pause in _PAUSES:
+            try:
+                return self.ask(*args)
+            except GitFailed as error:
+                if _WORKTREES not in error.message or time.monotonic() + pause >= self._until:
+                    raise
+                time.sleep(pause)
+        return self.ask(*args)
+
+    def line(self, *args: str) -> str:
+        """The one line that git printed."""
+        return self.ask(*args).decode(errors="surrogateescape").rstrip("\n")
+
+    def write(self, out: IO[bytes], cap: int, *args: str) -> bool:
+        """Send what git prints to a file. False: it was more than `cap`, and the rest is gone."""
+        return self._run(args, b"", out, cap)
+
+    def _run(self, args: Sequence[str], feed: bytes, out: IO[bytes], cap: int) -> bool:
+        if not self._program:
+            raise GitFailed("git is not installed")
+        if self._settings is None:
+            self._settings = (*_SETTINGS, *self._filters())
+        return self._call(args, feed, out, cap, self._settings)
+
+    def _call(
+        self,
+        args: Sequence[str],
+        feed: bytes,
+        out: IO[bytes],
+        cap: int,
+        settings: Sequence[tuple[str, str]],
+    ) -> bool:
+        argv = [self._program, "--no-pager", *args]
+        env = {**self._env, **_as_variables(settings)}
+        with tempfile.TemporaryFile() as given:
+            given.write(feed)
+            given.seek(0)
+            try:
+                process = subprocess.Popen(
+                    argv, cwd=self.repo.root, env=env, stdin=given,
+                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0,
+                    start_new_session=True,
+                )  # fmt: skip
+            except (OSError, ValueError) as error:
+                raise GitFailed(f"git cannot be started: {error}") from error
+        with process:
+            try:
+                whole, errors = _listen(process, out, cap, self._until)
+                if not whole:
+                    _kill(process)
+                    return False
+                code = process.wait(max(0.01, self._until - time.monotonic()))
+            except subprocess.TimeoutExpired:
+                _kill(process)
+                raise GitFailed(f"git {args[0]} took too long and was stopped") from None
+            except BaseException:
+                _kill(process)
+                raise
+        if code != 0:
+            raise GitFailed(f"git {args[0]}: {_reason(errors) or f'ended with {code}'}")
+        return True
+
+    def _filters(self) -> list[tuple[str, str]]:
+        """Settings that undo the filters which the repository itself brings."""
+        text = b"".join(
+            read_bounded(path) or b""
+            for path in (f"{self.repo.common_dir}/config", f"{self.repo.git_dir}/config.worktree")
+        ).lower()
+        if b"filter" not in text and b"include" not in text:
+            return []
+        out = io.BytesIO()
+        ask = ("config", "--includes", "--show-scope", "--null", "--list")
+        self._call(ask, b"", out, ANSWER, _SETTINGS)
+        return undone(out.getvalue().decode(errors="surrogateescape"))
+
+
+def undone(listed: str) -> list[tuple[str, str]]:
+    """What `git config --show-scope --null --list` says, turned into the settings that make the
+    repository's filters the user's own, or none. Pure.
+    """
+    parts = listed.split("\0")
+    users: dict[str, str] = {}
+    theirs: set[str] = set()
+    for scope, entry in zip(parts[::2], parts[1::2], strict=False):
+        name, _, value = entry.partition("\n")
+        if name.startswith("filter.") and scope in ("system", "global"):
+            users[name] = value
+        elif name.startswith("filter.") and scope != "command":
+            theirs.add(name)
+    wanted = {
+        f"{name.rpartition('.')[0]}.{verb}" for name in theirs for verb in ("clean", "smudge")
+    }
+    # Not `process` wherever it is not set: even an empty one keeps git from the other two.
+    wanted |= {name for name in theirs if name.endswith((".process", ".required"))}
+    return [
+        (name, users.get(name, "false" if name.endswith(".required") else ""))
+        for name in sorted(wanted)
+    ]
+
+
+def _environment(repo: Repository, index: str) -> dict[str, str]:
+    env = {name: os.environ[name] for name in _PASSES if name in os.environ}
+    env |= _ENV
+    # The tree that we found, whatever core.worktree says; the repository is looked for by git
+    # itself, which then minds whose it is (safe.directory).
+    env["GIT_WORK_TREE"] = repo.root
+    env["GIT_CEILING_DIRECTORIES"] = os.path.dirname(repo.root)  # noqa: PTH120
+    if index:
+        env["GIT_INDEX_FILE"] = index
+    return env
+
+
+def _as_variables(settings: Sequence[tuple[str, str]]) -> dict[str, str]:
+    """Settings that no name can break out of, unlike `-c name=value`."""
+    env = {"GIT_CONFIG_COUNT": str(len(settings))}
+    for number, (name, value) in enumerate(settings):
+        env[f"GIT_CONFIG_KEY_{number}"] = name
+        env[f"GIT_CONFIG_VALUE_{number}"] = value
+    return env
+
+
+def _listen(
+    process: subprocess.Popen[bytes], out: IO[bytes], cap: int, until: float
+) -> tuple[bool, bytes]:
+    """Take in both streams to their ends. False: there was more than `cap`."""
+    assert process.stdout is not None
+    assert process.stderr is not None
+    errors, taken = b"", 0
+    with selectors.DefaultSelector() as streams:
+        streams.register(process.stdout, selectors.EVENT_READ, data=True)
+        streams.register(process.stderr, selectors.EVENT_READ, data=False)
+        while streams.get_map():
+            left = until - time.monotonic()
+            if left <= 0:
+                raise subprocess.TimeoutExpired("git", 0)
+            for key, _ in streams.select(left):
+                chunk = os.read(key.fd, _CHUNK)
+                if not chunk:
+                    streams.unregister(key.fileobj)
+                elif key.data:
+                    out.write(chunk[: cap - taken])
+                    taken += len(chunk)
+                else:
+                    errors = (errors + chunk)[-_ERRORS:]
+            if taken > cap:
+                return False, errors
+    return True, errors
+
+
+def _kill(process: subprocess.Popen[bytes]) -> None:
+    with suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+
+
+def _reason(errors: bytes) -> str:
+    """The line of git's that says why: the fatal one, or the last."""
+    lines = errors.decode(errors="replace").strip().splitlines()
+    fatal = [line for line in lines if line.startswith(("fatal:", "error:"))]
+    return (fatal or lines or [""])[-1 if not fatal else 0][:500]

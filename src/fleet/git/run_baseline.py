@@ -1,0 +1,288 @@
+"""What a run found and what it left: the repository at its start, and the difference at its end.
+
+The start is held by `refs/fleet/<task>/<run>`, the end by the same with `.after`; both are commits
+beside every branch. The message of the first says what it does not hold.
+"""
+
+import os
+import shutil
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Literal
+
+from msgspec import structs
+
+from fleet.git import repository, tree_snapshot
+from fleet.git.git_command import Git, GitFailed
+from fleet.git.lost_files import losses
+from fleet.git.refs import BRANCHES, ELSEWHERE, GROUP, OURS, Now, condensed, groups_of, read_refs
+from fleet.git.repository import Repository, shown
+from fleet.git.tree_snapshot import Tree
+from fleet.schemas import Base, Changes, FileChange
+
+#: Seconds for all of it, at the start and at the end of a run.
+LIMIT = 10.0
+LIMIT_AFTER = 60.0
+#: How many changed files, commits and bytes of difference are kept.
+MOST_FILES = 1000
+MOST_COMMITS = 100
+DIFF = "diff.patch"
+MOST_DIFF = 20 << 20
+#: In the task's directory: the index at the start of the latest run. It spares git reading every
+#: file at the end, and no flag that an agent sets in its own index can hide a file from us.
+INDEX = "base.index"
+_LEFT_OUT = "left out: "
+_NO_NEW = "without new files"
+_KINDS: Mapping[bytes, Literal["added", "deleted"]] = {b"A": "added", b"D": "deleted"}
+#: How many of the files that were left out are written down.
+_MOST_LEFT_OUT = 1000
+
+
+def ref_word(task_id: str) -> str:
+    """A task's id as part of a ref, which may not end with a dot or like a lock file."""
+    word = f"{task_id[:-1]}-" if task_id.endswith(".") else task_id
+    return f"{word.removesuffix('.lock')}-lock" if word.endswith(".lock") else word
+
+
+def ref_of(key: str) -> str:
+    """The ref that holds the snapshot of a run; the key is `<task>/<run>`."""
+    task, _, run = key.partition("/")
+    return f"{OURS}{ref_word(task)}/{run}"
+
+
+def record_base(
+    cwd: str, key: str, *, home: Path | None = None, keep: Path | None = None
+) -> Base | None:
+    """The repository around a directory as it is now; None if there is none.
+
+    What is below `home` is fleet's own and no part of it. `keep` is where the index is put for
+    `changes_since`. Whatever goes wrong is told in the answer.
+    """
+    repo = repository.find(cwd)
+    if repo is None:
+        return None
+    until = time.monotonic() + LIMIT
+    git = Git(repo, until)
+    base = Base(root=repo.root)
+    try:
+        base = _around(git)
+        with tree_snapshot.index_of(repo) as index:
+            tree = tree_snapshot.take(Git(repo, until, str(index)), without=_of_fleet(repo, home))
+            commit = _commit(git, tree.id, base.head, _message(key, tree))
+            git.ask("update-ref", "--no-deref", ref_of(key), commit)
+            if keep is not None:
+                keep_index(index, keep)
+    except (GitFailed, OSError) as error:
+        return structs.replace(base, trouble=f"no snapshot: {error}")
+    return structs.replace(base, snapshot=commit, trouble=_left_out(tree))
+
+
+def base_now(base: Base) -> Now:
+    """The repository of a base as it is now, without a snapshot of it."""
+    repo = repository.find(base.root)
+    if repo is None or repo.root != base.root:
+        return Now(root=base.root, trouble=f"{base.root} is no repository any more")
+    git = Git(repo, time.monotonic() + LIMIT)
+    try:
+        groups = [name for name in base.refs if name.endswith(GROUP)]
+        found = _with_retired(git, base, _around(git, groups))
+        rewound = _rewound(git, base, found)
+    except GitFailed as error:
+        return Now(root=base.root, guarded=repository.guarded(repo), trouble=error.message)
+    return Now(**structs.asdict(found), rewound=rewound)
+
+
+def _with_retired(git: Git, base: Base, now: Base) -> Base:
+    """Branches of tasks that fleet itself put away meanwhile count as standing: all that was on
+    them is held.
+    """
+    gone = [name for name in base.refs if name.startswith(BRANCHES) and name not in now.refs]
+    kept = {name: base.refs[name] for name in gone if _stands(git, retired(name))}
+    return structs.replace(now, refs={**now.refs, **kept}) if kept else now
+
+
+def retired(branch: str) -> str:
+    """The ref that holds what was on a task's branch, `refs/heads/fleet/<task>`, once that is put
+    away. It goes with the task's snapshots.
+    """
+    return f"{OURS}{branch.removeprefix(BRANCHES)}/branch"
+
+
+def _stands(git: Git, ref: str) -> bool:
+    try:
+        return bool(git.line("rev-parse", "--quiet", "--verify", ref))
+    except GitFailed:
+        return False
+
+
+def _rewound(git: Git, base: Base, now: Base) -> bool:
+    """The branch of the start, or the bare head, has lost the commit that it stood at."""
+    stands = now.head if base.branch == now.branch else now.refs.get(base.branch, "")
+    stands = stands.removeprefix(ELSEWHERE)
+    if not base.head or not stands or stands == base.head or not base.branch:
+        return False
+    return bool(git.line("rev-list", "--max-count=1", base.head, f"^{stands}", "--"))
+
+
+def changes_since(base: Base, run_dir: Path) -> Changes:
+    """What is different in the working tree and on its branch; the whole of it goes to a file in
+    the run's directory.
+    """
+    found = Changes(base=base.snapshot)
+    if not base.snapshot:
+        return structs.replace(found, trouble=base.trouble)
+    repo = repository.find(base.root)
+    if repo is None or repo.root != base.root:
+        return structs.replace(found, trouble=f"{base.root} is no repository any more")
+    until = time.monotonic() + LIMIT_AFTER
+    git = Git(repo, until)
+    try:
+        said = git.line("cat-file", "commit", base.snapshot)
+        found = structs.replace(found, commits=_commits(git, base))
+        tree = _tree_now(repo, base, run_dir, until, said)
+        return _compared(git, found, tree, said, run_dir)
+    except (GitFailed, OSError) as error:
+        return structs.replace(found, trouble=str(error))
+
+
+def _compared(git: Git, found: Changes, tree: Tree, said: str, run_dir: Path) -> Changes:
+    before = git.line("rev-parse", "--verify", f"{found.base}^{{tree}}")
+    listed = list(file_changes(git, before, tree.id)) if before != tree.id else []
+    if any(each.kind != "added" and not each.added for each in listed):
+        lost = losses(git, before, tree.id)
+        found = structs.replace(
+            found, tracked=lost.tracked, lost_files=lost.files, lost_bytes=lost.size
+        )
+    known = set(_said(said, _LEFT_OUT))
+    large = [name for name in tree.left_out if name not in known]
+    listed += [FileChange(path=shown(name), kind="added") for name in large]
+    found = structs.replace(
+        found, files=tuple(listed[:MOST_FILES]), more=max(0, len(listed) - MOST_FILES)
+    )
+    trouble = _left_out(structs.replace(tree, left_out=tuple(large)))
+    if before == tree.id:
+        return structs.replace(found, trouble=trouble)
+    after = _commit(git, tree.id, found.base, f"fleet: what {_key_of(run_dir)} left")
+    git.ask("update-ref", "--no-deref", f"{ref_of(_key_of(run_dir))}.after", after)
+    cut = not _write_diff(git, before, tree.id, run_dir / DIFF)
+    if cut:
+        trouble = f"{trouble}; the difference is cut at {MOST_DIFF >> 20} MiB".removeprefix("; ")
+    return structs.replace(found, diff=DIFF, trouble=trouble)
+
+
+def _tree_now(repo: Repository, base: Base, run_dir: Path, until: float, said: str) -> Tree:
+    kept = run_dir.parent.parent / INDEX
+    names = [*_of_fleet(repo, run_dir.parents[3]), *_said(said, _LEFT_OUT)]
+    no_new = _NO_NEW in said.splitlines()
+    with tree_snapshot.index_of(repo, kept) as index:
+        git = Git(repo, until, str(index))
+        before = git.line("rev-parse", "--verify", f"{base.snapshot}^{{tree}}")
+        with suppress(GitFailed):  # a broken index is as good as none
+            if index.exists() and git.line("write-tree") == before:
+                return tree_snapshot.take(git, without=names, no_new=no_new)
+        # Not the one of that moment: without its times git reads every file, and is as right.
+        index.unlink(missing_ok=True)
+        git.ask("read-tree", before)
+        return tree_snapshot.take(git, without=names, no_new=no_new)
+
+
+def _around(git: Git, groups: Iterable[str] | None = None) -> Base:
+    refs = read_refs(git)
+    return Base(
+        root=git.repo.root,
+        head=refs.head,
+        branch=refs.branch,
+        refs=condensed(refs.others, groups_of(refs.others) if groups is None else groups),
+        guarded=repository.guarded(git.repo),
+    )
+
+
+def _commits(git: Git, base: Base) -> tuple[str, ...]:
+    """Commits that can be reached now, and could not be from the head at the start."""
+    head = read_refs(git).head
+    if not head or head == base.head:
+        return ()
+    range_of = [head, f"^{base.head}"] if base.head else [head]
+    out = git.ask("rev-list", f"--max-count={MOST_COMMITS}", *range_of, "--")
+    return tuple(out.decode().split())
+
+
+def file_changes(git: Git, before: str, after: str) -> Iterator[FileChange]:
+    """Every file that differs, with its lines."""
+    ask = ("diff-tree", "-r", "-z", "--no-renames", "--no-ext-diff", "--no-textconv")
+    kinds: dict[bytes, Literal["added", "changed", "deleted"]] = {}
+    raw = git.ask(*ask, "--raw", before, after).split(b"\0")
+    for about, name in zip(raw[::2], raw[1::2], strict=False):
+        kinds[name] = _KINDS.get(about[-1:], "changed")
+    lines: dict[bytes, tuple[int, int]] = {}
+    if len(kinds) <= MOST_FILES:
+        for entry in git.ask(*ask, "--numstat", before, after).split(b"\0"):
+            added, _, rest = entry.partition(b"\t")
+            removed, _, name = rest.partition(b"\t")
+            if added.isdigit() and removed.isdigit():  # a binary file has no lines
+                lines[name] = (int(added), int(removed))
+    for name, kind in kinds.items():
+        added, removed = lines.get(name, (0, 0))
+        yield FileChange(path=shown(name), kind=kind, added=added, removed=removed)
+
+
+def _write_diff(git: Git, before: str, after: str, place: Path) -> bool:
+    fresh = place.with_name(f".{place.name}")
+    ask = ("diff-tree", "-r", "-p", "--full-index", "--no-renames", "--no-ext-diff")
+    with fresh.open("wb") as file:
+        fresh.chmod(0o600)
+        whole = git.write(file, MOST_DIFF, *ask, "--no-textconv", "--no-color", before, after)
+    fresh.replace(place)
+    return whole
+
+
+def _commit(git: Git, tree: str, parent: str, message: str) -> str:
+    parents = ("-p", parent) if parent else ()
+    return git.line("commit-tree", "--no-gpg-sign", *parents, "-m", message, tree)
+
+
+def _message(key: str, tree: Tree) -> str:
+    lines = [f"fleet: the working tree as {key} found it"]
+    if tree.no_new or tree.left_out:
+        lines.append("")
+    if tree.no_new:
+        lines.append(_NO_NEW)
+    lines += [f"{_LEFT_OUT}{name}" for name in tree.left_out[:_MOST_LEFT_OUT] if "\n" not in name]
+    return "\n".join(lines)
+
+
+def _said(message: str, word: str) -> list[str]:
+    return [line.removeprefix(word) for line in message.splitlines() if line.startswith(word)]
+
+
+def _left_out(tree: Tree) -> str:
+    """What a tree does not hold, for people."""
+    parts: list[str] = []
+    if tree.no_new:
+        parts.append("there are too many new files to keep: none of them is held")
+    if tree.left_out:
+        some = ", ".join(map(shown, tree.left_out[:5]))
+        more = f" and {len(tree.left_out) - 5} more" if len(tree.left_out) > 5 else ""
+        parts.append(f"too large or unreadable, and not held: {some}{more}")
+    return "; ".join(parts)
+
+
+def _of_fleet(repo: Repository, home: Path | None) -> list[str]:
+    """Fleet's own home, if it lies in the working tree."""
+    if home is None:
+        return []
+    place = os.path.relpath(os.path.realpath(home), repo.root)
+    return [] if place == "." or place.startswith("..") else [place]
+
+
+def _key_of(run_dir: Path) -> str:
+    return f"{run_dir.parent.parent.name}/{run_dir.name}"
+
+
+def keep_index(index: Path, place: Path) -> None:
+    """Put an index in its place in one step, with its time."""
+    fresh = place.with_name(f".{place.name}")
+    shutil.copy2(index, fresh)
+    fresh.replace(place)

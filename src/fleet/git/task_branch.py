@@ -1,0 +1,235 @@
+"""What a task with a worktree of its own left in its repository: as one commit, by how it differs
+from another, and put away once nobody wants it.
+
+What is put away stays held by `refs/fleet/<task>/branch`, as long as the task's snapshots.
+"""
+
+import io
+import os
+import time
+from collections.abc import Generator
+from contextlib import contextmanager
+
+from msgspec import Struct, structs
+
+from fleet.errors import InvalidTask
+from fleet.files.file_lock import Lock, locked
+from fleet.git import repository, snapshot_index, tree_snapshot, worktree
+from fleet.git.git_command import Git, GitFailed
+from fleet.git.run_baseline import MOST_DIFF, file_changes, ref_of, retired
+from fleet.git.tree_snapshot import Tree
+from fleet.git.worktree import standing
+from fleet.home import Home, worktree_json
+from fleet.home.worktree_json import Worktree
+from fleet.runs import receipt_json
+from fleet.runs.run_directory import Run, all_runs, newest_first
+from fleet.schemas import FileChange
+
+_LIMIT = 120.0
+#: Seconds that a task's lock is waited for.
+_PATIENCE = 5.0
+_CUT = b"\n[the rest is cut]\n"
+
+
+class Tip(Struct, frozen=True, kw_only=True):
+    """Where a task's work stands."""
+
+    #: The latest commit, and the tree with what is not committed.
+    head: str
+    tree: str
+    #: What lies in the worktree and not in the tree; empty if nothing does.
+    beyond: str = ""
+
+
+class PutAway(Struct, frozen=True, kw_only=True):
+    """What became of a task's worktree and branch."""
+
+    task_id: str
+    #: The ref that holds what was there; empty if there was nothing.
+    ref: str = ""
+    #: Why something had to stay; empty if nothing did.
+    stays: str = ""
+
+
+class Leavings:
+    """What one task left, in the repository that its worktree belongs to."""
+
+    def __init__(self, home: Home, task_id: str, tree: Worktree, git: Git) -> None:
+        self._home, self._id = home, task_id
+        self.tree, self._git = tree, git
+
+    def tip(self) -> Tip | None:
+        """Where its work stands: in its worktree, on its branch, or where fleet kept it."""
+        if self._is_there():
+            return _tip_in(self.tree)
+        commit = standing(self._git, self.tree.ref) or standing(self._git, retired(self.tree.ref))
+        on_branch = Tip(head=commit, tree=self._tree_of(commit)) if commit else None
+        if commit and commit != self.tree.commit:
+            return on_branch
+        # An agent may have worked on a branch of its own making: what it left is held as well.
+        return self._after() or on_branch
+
+    def hold(self, tip: Tip) -> tuple[str, str]:
+        """A commit with all of it, and the ref that holds it from now on. No branch is moved."""
+        commit, ref = tip.head, retired(self.tree.ref)
+        if tip.tree != self._tree_of(commit):
+            message = f"What {self._id} left uncommitted"
+            ask = ("commit-tree", "--no-gpg-sign", "-p", commit, "-m", message, tip.tree)
+            commit = self._git.line(*ask)
+        snapshot_index.note(self._home, self._id, self.tree.path, self.tree.repository)
+        self._git.ask("update-ref", "--no-deref", ref, commit)
+        return commit, ref
+
+    def changes(self, tip: Tip, since: str) -> list[FileChange]:
+        """The files that are different from a commit."""
+        return list(file_changes(self._git, self._tree_of(since), tip.tree))
+
+    def patch(self, tip: Tip, since: str) -> bytes:
+        """The same as text, no longer than any difference that fleet keeps."""
+        out = io.BytesIO()
+        ask = ("diff-tree", "-r", "-p", "--no-renames", "--no-ext-diff", "--no-textconv")
+        whole = self._git.write(out, MOST_DIFF, *ask, "--no-color", since, tip.tree)
+        return out.getvalue() if whole else out.getvalue() + _CUT
+
+    def put_away(self, *, force: bool = False) -> PutAway:
+        """Remove its worktree and its branches. Nothing goes that is nowhere else, unless that is
+        insisted on; what git ignores goes.
+        """
+        # The lock of the task's runs: none begins meanwhile.
+        with _locked(self._home, self._id) as lock:
+            if lock is None:
+                return PutAway(task_id=self._id, stays="its agent is not gone yet")
+            tip = self.tip()
+            if tip is None:
+                return PutAway(task_id=self._id)
+            kept, ref = self.hold(tip)
+            if tip.beyond and not force:
+                why = f"{self.tree.path} holds {tip.beyond}"
+                return PutAway(task_id=self._id, ref=ref, stays=why)
+            self._remove()
+            return PutAway(task_id=self._id, ref=ref, stays=self._drop_branches(kept))
+
+    def _remove(self) -> None:
+        """Said before it is done, so that nobody takes it for an agent's doing."""
+        if not os.path.lexists(self.tree.path):
+            return
+        going = structs.replace(self.tree, removing=True)
+        self.tree = worktree_json.write(self._home, self._id, going)
+        worktree.remove(self._git, self.tree)
+        gone = structs.replace(self.tree, removing=False, set_up=False)
+        self.tree = worktree_json.write(self._home, self._id, gone)
+
+    def _drop_branches(self, kept: str) -> str:
+        """Delete its branch, and those that its agents made. Why one stays, if one does."""
+        stay: list[str] = []
+        ask = "--format=%(objectname) %(refname)%00%(worktreepath)"
+        own = _commits(self._home, self._id)
+        for line in self._git.ask_patiently("for-each-ref", ask, "refs/heads/").splitlines():
+            place, _, elsewhere = os.fsdecode(line).partition("\0")
+            commit, _, name = place.partition(" ")
+            if name != self.tree.ref and (commit not in own or name in own[commit]):
+                continue
+            if elsewhere:
+                stay.append(f"{name} is checked out in {elsewhere}")
+            elif name != self.tree.ref and not self.holds(kept, commit):
+                stay.append(f"{name} holds commits that are not in {kept[:12]}")
+            else:
+                self._git.ask("update-ref", "-d", name, commit)
+        return "; ".join(stay)
+
+    def holds(self, commit: str, other: str) -> bool:
+        """A commit has another behind it."""
+        try:
+            self._git.ask("merge-base", "--is-ancestor", other, commit)
+        except GitFailed:
+            return False
+        return True
+
+    def _is_there(self) -> bool:
+        return self.tree.made and not self.tree.removing and worktree.exists(self.tree)
+
+    def _after(self) -> Tip | None:
+        """What its last run left, as it was held when that ended."""
+        for run in newest_first(self._home.task(self._id)):
+            receipt = receipt_json.read(run)
+            after = standing(self._git, f"{ref_of(f'{self._id}/{run.number}')}.after")
+            if receipt is None or receipt.changes is None or not after:
+                continue
+            head = receipt.changes.commits[0] if receipt.changes.commits else _head(run)
+            if head and standing(self._git, f"{head}^{{commit}}"):
+                return Tip(head=head, tree=self._tree_of(after))
+        return None
+
+    def _tree_of(self, commit: str) -> str:
+        return self._git.line("rev-parse", "--verify", f"{commit}^{{tree}}")
+
+
+def leavings_of(home: Home, task_id: str) -> Leavings | None:
+    """None: the task never had a worktree, or its repository is gone."""
+    tree = worktree_json.read(home, task_id)
+    origin = repository.find(tree.repository) if tree is not None else None
+    if tree is None or origin is None:
+        return None
+    return Leavings(home, task_id, tree, Git(origin, time.monotonic() + _LIMIT))
+
+
+@contextmanager
+def _locked(home: Home, task_id: str) -> Generator[Lock | None]:
+    """The lock of a task's runs. A run that was just stopped, or a supervisor that tidies up, lets
+    go of it in a moment.
+    """
+    end = time.monotonic() + _PATIENCE
+    while True:
+        with locked(home.task(task_id) / "run.lock") as lock:
+            if lock is not None or time.monotonic() >= end:
+                yield lock
+                return
+        time.sleep(0.05)
+
+
+def _tip_in(tree: Worktree) -> Tip:
+    repo = repository.find(tree.path)
+    assert repo is not None
+    until = time.monotonic() + _LIMIT
+    git = Git(repo, until)
+    head = git.line("rev-parse", "--verify", "HEAD^{commit}")
+    with tree_snapshot.index_of(repo) as index:
+        now = tree_snapshot.take(Git(repo, until, str(index)))
+    return Tip(head=head, tree=now.id, beyond=_beyond(git, now))
+
+
+def _beyond(git: Git, now: Tree) -> str:
+    if now.no_new or now.left_out:
+        return "files that are too large to be kept"
+    if os.path.isdir(f"{git.repo.git_dir}/modules"):  # noqa: PTH112
+        return "submodules"
+    # Git names a repository inside of this one by its directory, and looks no further.
+    new = git.ask("ls-files", "-z", "--others", "--exclude-standard").split(b"\0")
+    return "another repository" if any(name.endswith(b"/") for name in new) else ""
+
+
+def _commits(home: Home, task_id: str) -> dict[str, set[str]]:
+    """The commits of a task's runs, each with the refs that there were before the first run."""
+    runs = all_runs(home.task(task_id))
+    before: set[str] = set()
+    found: list[str] = []
+    for run in runs:
+        receipt = receipt_json.read(run)
+        if receipt is not None and receipt.changes is not None:
+            found += receipt.changes.commits
+    try:
+        base = runs[0].spec().base if runs else None
+    except InvalidTask:
+        return {}
+    if base is not None:
+        before = {*base.refs, base.branch}
+    return dict.fromkeys(found, before)
+
+
+def _head(run: Run) -> str:
+    """The commit that a run found."""
+    try:
+        base = run.spec().base
+    except InvalidTask:
+        return ""
+    return base.head if base is not None else ""

@@ -1,0 +1,110 @@
+"""$FLEET_HOME on disk: where everything lies, and who may look at it."""
+
+import os
+import stat
+from collections.abc import Mapping
+from pathlib import Path
+
+from msgspec import Struct
+
+from fleet import config
+from fleet.errors import HomeError
+from fleet.schemas import check_id
+
+#: In the home: programs that agents find first on their PATH; and the hook of their CLIs there.
+AGENT_BIN = "bin"
+HOOK = "fleet-hook"
+
+
+class Home(Struct, frozen=True):
+    """One fleet home. Paths only: nothing is read or made by asking for one."""
+
+    path: Path
+
+    @property
+    def config(self) -> Path:
+        return self.path / config.FILE
+
+    @property
+    def tasks(self) -> Path:
+        return self.path / "tasks"
+
+    @property
+    def worktrees(self) -> Path:
+        """One directory for each task that works in a worktree of its own."""
+        return self.path / "worktrees"
+
+    @property
+    def logging(self) -> Path:
+        return self.path / "logging"
+
+    @property
+    def beads(self) -> Path:
+        return self.path / ".beads"
+
+    def task(self, task_id: str) -> Path:
+        """A task's own directory; the id is checked, since it becomes a file name."""
+        return self.tasks / check_id(task_id)
+
+
+def home_from(env: Mapping[str, str]) -> Home:
+    """The home that the environment names: $FLEET_HOME, or ~/.fleet."""
+    named = env.get("FLEET_HOME")
+    if named:
+        return Home(Path(named).absolute())
+    user = env.get("HOME")
+    if not user:
+        raise HomeError("neither FLEET_HOME nor HOME is set", hint="Set FLEET_HOME to a directory.")
+    return Home(Path(user) / ".fleet")
+
+
+def open_home(home: Home) -> Home:
+    """The home, if it is there and only its owner can change it."""
+    if home.path.exists() and not home.path.is_dir():
+        raise HomeError(f"{home.path} is a file", hint="Set FLEET_HOME elsewhere.")
+    if not home.path.is_dir():
+        raise HomeError(f"there is no fleet home at {home.path}", hint="Run: fleet init")
+    refuse_unsafe(home)
+    if not home.config.exists():
+        raise HomeError(
+            f"{home.path} is not a fleet home: no {config.FILE}", hint="Run: fleet init"
+        )
+    return home
+
+
+def refuse_unsafe(home: Home) -> None:
+    """A home that others can write to would let them run commands as its owner."""
+    found = home.path.stat()
+    if found.st_uid != os.getuid():
+        raise HomeError(
+            f"{home.path} belongs to another user (uid {found.st_uid})",
+            hint="Set FLEET_HOME to a directory of your own.",
+        )
+    if found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        raise HomeError(
+            f"others can write to {home.path} (mode {stat.S_IMODE(found.st_mode):04o})",
+            hint=f"Close it: chmod 700 {home.path}",
+        )
+
+
+def make_home(home: Home) -> bool:
+    """Create the home's directories, for its owner only. True if the home is new."""
+    try:
+        home.path.mkdir(mode=0o700, parents=True)
+        new = True
+    except FileExistsError:
+        if not home.path.is_dir():
+            raise HomeError(f"{home.path} is a file", hint="Set FLEET_HOME elsewhere.") from None
+        refuse_unsafe(home)
+        new = False
+    except OSError as error:
+        raise HomeError(
+            f"{home.path} cannot be made: {error.strerror}", hint="Set FLEET_HOME elsewhere."
+        ) from error
+    try:
+        home.path.chmod(0o700)
+        for directory in (home.tasks, home.logging):
+            directory.mkdir(mode=0o700, exist_ok=True)
+    except OSError as error:
+        raise HomeError(f"{home.path} cannot be written: {error.strerror}") from error
+    return new

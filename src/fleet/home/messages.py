@@ -1,0 +1,149 @@
+"""What a person tells a task's agents: `tasks/<id>/tells/`, in order, and kept.
+
+`N.json` is a message. `N.waiting` holds its words for the hook of a running agent, which takes it
+by renaming it to `N.given-R`, R being its run. A message that goes into a run's prompt is given in
+the same way before the run begins: so it is given once, and whoever dies, the names tell where it
+is. What was given to a run that never started waits again.
+"""
+
+import os
+import re
+from collections.abc import Iterable
+from contextlib import suppress
+from datetime import datetime
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from fleet.errors import BadInput, InvalidTask
+from fleet.files.atomic_write import write_atomically
+from fleet.files.safe_read import read_plain
+
+FOLDER = "tells"
+#: What a CLI takes from a hook whole.
+LONGEST = 8000
+_LARGEST = 1 << 20
+#: As much of them as a prompt repeats to a fresh session.
+_MOST, _PROMPT_CAP = 20, 20_000
+_GIVEN = re.compile(r"(\d+)\.given-(\d+)")
+
+
+class Message(Struct, frozen=True, kw_only=True):
+    """The content of `N.json`."""
+
+    text: str
+    by: str
+    at: datetime
+
+
+class Tell(Struct, frozen=True, kw_only=True):
+    """A message, and what became of it."""
+
+    number: int
+    message: Message
+    #: The run that it was given to; None while it waits.
+    run: int | None = None
+
+    @property
+    def line(self) -> str:
+        said = self.message
+        return f"{said.by}, {said.at:%F %H:%M}: {said.text}"
+
+
+def add(task_dir: Path, text: str, *, by: str, at: datetime) -> Tell:
+    """Keep a message for the task's agent. It is on the disk when this returns."""
+    text = text.strip()
+    if not text:
+        raise BadInput("there is nothing to tell")
+    if len(text) > LONGEST:
+        raise BadInput(
+            f"a message may have {LONGEST} characters, and this one has {len(text)}",
+            hint="Put it into a file and tell the agent where it is.",
+        )
+    folder = task_dir / FOLDER
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    message = Message(text=text.encode(errors="replace").decode(), by=by, at=at)
+    number = _next_number(folder)
+    write_atomically(folder / f"{number:06}.json", msgspec.json.encode(message))
+    tell = Tell(number=number, message=message)
+    words = f"A message from the person who runs this task ({tell.line})"
+    # Without its quotes, so that a hook in plain sh can put it between others.
+    inside = msgspec.json.encode(f"{words}\n\n")[1:-1]
+    write_atomically(folder / f"{number:06}.waiting", inside, durable=False)
+    return tell
+
+
+def _next_number(folder: Path) -> int:
+    """Taken by making its file, so that two who speak at once do not get the same one."""
+    number = max((int(name[:6]) for name in _names(folder) if name[:6].isdecimal()), default=0)
+    while True:
+        number += 1
+        with suppress(FileExistsError):
+            fd = os.open(folder / f"{number:06}.json", os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600)
+            os.close(fd)
+            return number
+
+
+def read(task_dir: Path) -> list[Tell]:
+    """All messages, oldest first."""
+    folder = task_dir / FOLDER
+    names = _names(folder)
+    given: dict[int, int] = {}
+    for name in names:
+        if (found := _GIVEN.fullmatch(name)) and _started(task_dir, found[2]):
+            given[int(found[1])] = int(found[2])
+    tells: list[Tell] = []
+    for name in sorted(names):
+        stem, _, kind = name.partition(".")
+        if kind != "json" or not stem.isdecimal():
+            continue
+        with suppress(InvalidTask, msgspec.DecodeError, UnicodeDecodeError):  # not one of ours
+            data = read_plain(folder / name, _LARGEST)
+            message = msgspec.json.decode(data or b"", type=Message)
+            tells.append(Tell(number=int(stem), message=message, run=given.get(int(stem))))
+    return tells
+
+
+def give(task_dir: Path, numbers: Iterable[int], run: int) -> None:
+    """These stand in the prompt of a run that is about to begin: no hook takes them any more."""
+    folder = task_dir / FOLDER
+    for number in numbers:
+        for old in [f"{number:06}.waiting", *_named_given(folder, number)]:
+            with suppress(FileNotFoundError):
+                (folder / old).rename(folder / f"{number:06}.given-{run}")
+        (folder / f"{number:06}.given-{run}").touch()
+
+
+def for_prompt(tells: list[Tell], *, resumed: int | None) -> str:
+    """What a new run is told: a fresh session all of it, for it remembers nothing; one that is
+    carried on what it has not been told, and what the run that was cut off may not have read.
+    """
+    wanted = tells if resumed is None else [t for t in tells if t.run in (None, resumed)]
+    lines = [f"- {tell.line}" for tell in wanted[-_MOST:]]
+    while len(lines) > 1 and sum(map(len, lines)) > _PROMPT_CAP:
+        lines.pop(0)
+    return "\n".join(lines)
+
+
+def stamp(task_dir: Path) -> int:
+    """Changes when something was told or given; 0 if nothing ever was."""
+    try:
+        return os.stat(f"{task_dir}/{FOLDER}").st_mtime_ns  # noqa: PTH116 - each run, each second
+    except FileNotFoundError:
+        return 0
+
+
+def _named_given(folder: Path, number: int) -> list[str]:
+    return [name for name in _names(folder) if name.startswith(f"{number:06}.given-")]
+
+
+def _started(task_dir: Path, run: str) -> bool:
+    return (task_dir / "runs" / run / "started").exists()
+
+
+def _names(folder: Path) -> list[str]:
+    try:
+        return os.listdir(folder)  # noqa: PTH208 - names are all that is wanted
+    except (FileNotFoundError, NotADirectoryError):
+        return []

@@ -1,0 +1,1 @@
+"""Keepers, process trees, and programs that are started and waited for."""

@@ -1,0 +1,55 @@
+"""Asks programs for their version: side by side, and in a few seconds at most."""
+
+import os
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+from msgspec import Struct
+
+from fleet.processes.bounded_call import hear
+
+#: No CLI takes longer to say its version, unless it hangs.
+PATIENCE = 5.0
+_LONGEST = 200
+_LINES = 50
+_MUCH = 1 << 16
+
+
+class Answer(Struct, frozen=True):
+    """What a program said: its version, or why there is none."""
+
+    version: str = ""
+    problem: str = ""
+    #: What it printed, line by line.
+    lines: tuple[str, ...] = ()
+
+
+def versions(
+    commands: Mapping[str, Sequence[str]], patience: float = PATIENCE
+) -> dict[str, Answer]:
+    """The answer of each command by its name."""
+    return asked({name: (argv, os.environ) for name, argv in commands.items()}, patience)
+
+
+def asked(
+    commands: Mapping[str, tuple[Sequence[str], Mapping[str, str]]], patience: float = PATIENCE
+) -> dict[str, Answer]:
+    """The answer of each command, run in its own environment."""
+    with ThreadPoolExecutor(max_workers=8) as pool:
+        found = {name: pool.submit(_ask, *each, patience) for name, each in commands.items()}
+        return {name: answer.result() for name, answer in found.items()}
+
+
+def _ask(argv: Sequence[str], env: Mapping[str, str], patience: float) -> Answer:
+    heard = hear(argv, env=env, patience=patience, most=_MUCH)
+    if heard.problem.startswith("did not answer"):
+        return Answer(problem=f"did not tell its version within {patience:g} s")
+    if heard.problem:
+        return Answer(problem=heard.problem)
+    said = [line for line in f"{heard.out}\n{heard.err}".splitlines() if line.strip()]
+    first = next((line for line in said if not line.startswith("WARNING")), "")[:_LONGEST]
+    if heard.code != 0:
+        ending = f"ended with {heard.code} when asked for its version"
+        problem = f"{ending}: {first}" if first else ending
+        return Answer(problem=problem, lines=tuple(said[:_LINES]))
+    return Answer(version=first, lines=tuple(said[:_LINES]))

@@ -1,0 +1,250 @@
+"""One run's processes, seen from the supervisor: start a keeper, adopt one, stop, find out.
+
+Nothing here is kept in memory that the run directory and the process table do not hold.
+"""
+
+import importlib.util
+import math
+import os
+import select
+import signal
+import struct
+import sys
+import time
+from collections.abc import Mapping
+from pathlib import Path
+
+from msgspec import Struct
+
+from fleet.errors import FleetError
+from fleet.files.file_lock import locked
+from fleet.processes import keeper, process_identity
+from fleet.runs.run_directory import Exit, ProcessId, Run, Started
+
+#: How long to wait for what takes milliseconds on a machine that is not in trouble.
+PATIENCE = 2.0
+_PAUSE = 0.005
+#: Signals that a keeper meets as if nobody had ever handled them.
+_DEFAULTS = signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}
+
+
+class Running(Struct, frozen=True, tag=True):
+    """The lock is held for this run. `started` is None while its keeper is still being born."""
+
+    started: Started | None
+
+
+class Ended(Struct, frozen=True, tag=True):
+    """The keeper saw the whole tree end, and told."""
+
+    exit: Exit
+
+
+class Vanished(Struct, frozen=True, tag=True):
+    """The agent had started, and was lost with its keeper. Nothing of it lives, or will."""
+
+    started: Started
+
+
+class NeverStarted(Struct, frozen=True, tag=True):
+    """No agent ever ran, and none will: a keeper that comes late meets the fence."""
+
+
+class Orphaned(Struct, frozen=True, tag=True):
+    """The keeper is dead, and these withstand killing: no run may start until they are gone."""
+
+    survivors: tuple[ProcessId, ...]
+
+
+State = Running | Ended | Vanished | NeverStarted | Orphaned
+
+
+class Busy(Struct, frozen=True, tag=True):
+    """Nothing was started: this run of the task lives, or what is left of it withstands killing."""
+
+    holder: Run | None
+
+
+class Keeper:
+    """A live keeper to wait on: one that we started and one that we adopted are the same."""
+
+    def __init__(self, who: ProcessId, fd: int | None) -> None:
+        self.who = who
+        self._fd = fd
+
+    def fileno(self) -> int | None:
+        """Readable once the keeper has ended; None where the system has no such thing."""
+        return self._fd
+
+    def ended(self) -> bool:
+        """True once it has ended. A child of ours is then reaped, so ask until it is."""
+        try:
+            if os.waitpid(self.who.pid, os.WNOHANG)[0] == self.who.pid:
+                return True
+        except ChildProcessError:  # adopted, or reaped before
+            pass
+        return not process_identity.alive(self.who)
+
+    def wait(self, seconds: float) -> bool:
+        """Sleep until it has ended (True) or the time is over (False)."""
+        end = time.monotonic() + seconds
+        while not self.ended():
+            left = end - time.monotonic()
+            if left <= 0:
+                return False
+            if self._fd is None:
+                time.sleep(min(_PAUSE, left))
+            else:
+                ear = select.poll()  # select() itself fails on a descriptor above 1023
+                ear.register(self._fd, select.POLLIN)
+                ear.poll(math.ceil(left * 1000))
+        return True
+
+    def close(self) -> None:
+        """Stop waiting. The keeper itself is not touched."""
+        if self._fd is not None:
+            os.close(self._fd)
+            self._fd = None
+
+
+def start_keeper(run: Run, env: Mapping[str, str], program: Path | None = None) -> Keeper | Busy:
+    """Start the run. The lock is taken here and handed down, so it is never free in between.
+
+    `env` is the agent's whole environment; it goes there by way of the keeper's own. `program`
+    is the keeper in a form that starts faster than the one that is found beside this file.
+    """
+    chosen = str(program or _program())
+    holder = run.lock_holder()
+    if (keeper := _try_start(run, env, chosen)) is not None:
+        return keeper
+    # Held for a run whose keeper is dead: asking what became of it ends what is left of it.
+    if holder is not None and not isinstance(state_of(holder), Running | Orphaned):
+        keeper = _try_start(run, env, chosen)
+    return keeper or Busy(holder)
+
+
+def _try_start(run: Run, env: Mapping[str, str], program: str) -> Keeper | None:
+    mark = {process_identity.MARK: run.spec().id}
+    with locked(run.lock) as lock:
+        if lock is None:
+            return None
+        lock.write_holder(run.path.name)
+        pid = _spawn(run, {**env, **mark}, lock.fd, program)
+        lock.hand_down()
+    # Our child, and not reaped: the number is still its own, even if it has ended by now.
+    who = process_identity.identify(pid) or ProcessId(pid=pid, start_ticks=0, boot_id="")
+    return Keeper(who, process_identity.open_pidfd(pid))
+
+
+def _spawn(run: Run, env: Mapping[str, str], lock: int, program: str) -> int:
+    argv = [sys.executable, "-I", "-S", program, str(run.path), str(keeper.LOCK_FD)]
+    nowhere = [(os.POSIX_SPAWN_OPEN, fd, os.devnull, os.O_RDWR, 0) for fd in range(3)]
+    try:
+        return os.posix_spawn(
+            sys.executable,
+            argv,
+            env,
+            file_actions=[*nowhere, (os.POSIX_SPAWN_DUP2, lock, keeper.LOCK_FD)],
+            setsid=sys.platform == "linux",  # elsewhere the keeper does it itself, a little later
+            setsigmask=(),
+            setsigdef=_DEFAULTS,
+        )
+    except OSError as error:
+        raise FleetError(
+            f"no keeper can be started for {run.path}: {error.strerror}",
+            hint="The machine is out of processes or memory, or the environment is too large.",
+        ) from error
+
+
+def _program() -> str:
+    """The keeper as bytecode where that is fresh: compiling it would add to every start."""
+    source = Path(keeper.__file__)
+    cached = Path(importlib.util.cache_from_source(source))
+    about = source.stat()
+    # As the import system does it: the time and size of the source from which it was made.
+    fresh = struct.pack(
+        "<4sIII", importlib.util.MAGIC_NUMBER, 0, int(about.st_mtime), about.st_size
+    )
+    try:
+        with cached.open("rb") as file:
+            return str(cached if file.read(len(fresh)) == fresh else source)
+    except OSError:
+        return str(source)
+
+
+def adopt(started: Started) -> Keeper | None:
+    """The keeper of a run that another supervisor started; None if it has ended."""
+    fd = process_identity.pidfd(started.keeper)
+    if fd is None and not process_identity.alive(started.keeper):
+        return None
+    return Keeper(started.keeper, fd)
+
+
+def stop(run: Run, *, now: bool = False) -> bool:
+    """Ask the run's keeper to stop the whole tree: with the run's grace, or at once.
+
+    False: there is no keeper to ask, and `state_of` says what became of the run.
+    """
+    state = glance(run)
+    if not isinstance(state, Running) or state.started is None:
+        return False
+    return process_identity.send(state.started.keeper, signal.SIGINT if now else signal.SIGTERM)
+
+
+def glance(run: Run) -> Running | Ended | None:
+    """What the run's files say, for anyone and without a trace. None: it starts, or is lost."""
+    if (exit_record := run.exit()) is not None:
+        return Ended(exit_record)
+    started = run.started()
+    return Running(started) if started and process_identity.alive(started.keeper) else None
+
+
+def state_of(run: Run, patience: float = PATIENCE) -> State:
+    """What became of the task's latest run. Only for the holder of the task's lease.
+
+    A run that is lost is fenced and what is left of it is killed, so that whatever the answer,
+    nothing of the run can come to life behind the caller's back.
+    """
+    end = time.monotonic() + patience
+    while True:
+        with locked(run.lock) as lock:
+            # A lock that is held for another run of the task tells that this one is over.
+            if lock is not None or run.lock_holder() != run:
+                return _settle(run, end)
+        started = run.started()
+        if started and process_identity.alive(started.keeper):
+            return Running(started)
+        left = _kill([*_marked(run), *process_identity.holders(run.lock)]) if started else []
+        if time.monotonic() >= end:
+            return Orphaned(tuple(left)) if left else Running(started)
+        time.sleep(_PAUSE)
+
+
+def _settle(run: Run, end: float) -> State:
+    """The run is over: by its own record, or by the fence that we write now."""
+    exit_record = run.exit()
+    if exit_record is not None and process_identity.LINUX:
+        return Ended(exit_record)
+    started = run.started()
+    if exit_record is None:
+        run.fence()
+    while left := _kill(_marked(run)):  # not whoever holds the lock: that is us
+        if time.monotonic() >= end:
+            return Orphaned(tuple(left))
+        time.sleep(_PAUSE)
+    if exit_record is not None:
+        return Ended(exit_record)
+    return Vanished(started) if started else NeverStarted()
+
+
+def _marked(run: Run) -> list[ProcessId]:
+    return process_identity.marked(run.spec().id)
+
+
+def _kill(survivors: list[ProcessId]) -> list[ProcessId]:
+    """Kill what a dead keeper left behind, with all below it; whoever was there to be killed."""
+    others = [who for who in survivors if who.pid != os.getpid()]
+    doomed = process_identity.tree(*others)
+    for who in doomed:
+        process_identity.send(who, signal.SIGKILL)
+    return doomed

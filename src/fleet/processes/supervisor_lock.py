@@ -1,0 +1,86 @@
+"""One supervisor a home: the lock, and who holds it."""
+
+import os
+import time
+from collections.abc import Generator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+
+import msgspec
+from msgspec import Struct
+
+from fleet.errors import FleetError
+from fleet.files.file_lock import locked
+from fleet.files.safe_read import read_plain
+from fleet.home import Home
+from fleet.processes import process_identity
+from fleet.runs.run_directory import ProcessId
+
+LOCK = "supervisor.lock"
+_LARGEST = 1 << 20
+#: Seconds that the lock of a killed supervisor may live on in a child that it was just starting,
+#: which lets go of it when it becomes another program.
+_LINGERS = 3.0
+
+
+class Holder(Struct, frozen=True, kw_only=True):
+    """Who supervises a home."""
+
+    who: ProcessId
+    since: datetime
+
+
+class AlreadyRunning(FleetError):
+    """Another supervisor has this home."""
+
+    exit_code = 9
+
+
+@contextmanager
+def sole_supervisor(home: Home) -> Generator[None]:
+    """Be the home's only supervisor, or say who is. The lock goes with the process."""
+    end = time.monotonic() + _LINGERS
+    while True:
+        with locked(home.path / LOCK) as lock:
+            if lock is not None:
+                me = process_identity.identify(os.getpid())
+                assert me is not None
+                os.ftruncate(lock.fd, 0)
+                os.pwrite(lock.fd, msgspec.json.encode(Holder(who=me, since=datetime.now(UTC))), 0)
+                yield
+                return
+        holder = supervisor_of(home)
+        if holder is not None or time.monotonic() > end:
+            who = f"process {holder.who.pid}" if holder else "another process"
+            raise AlreadyRunning(
+                f"a supervisor is already running on {home.path} ({who})",
+                hint="See it with fleet status, or swap it for a new one with fleet restart.",
+            )
+        time.sleep(0.01)
+
+
+def supervisor_of(home: Home) -> Holder | None:
+    """The running supervisor of a home, if there is one."""
+    data = read_plain(home.path / LOCK, _LARGEST)
+    if not data:
+        return None
+    try:
+        holder = msgspec.json.decode(data, type=Holder)
+    except msgspec.DecodeError:
+        return None  # it is being written: the holder has just begun
+    return holder if process_identity.alive(holder.who) else None
+
+
+def owner_of(home: Home) -> str:
+    """The name that this home's supervisors claim under: the same after a restart, and unlike
+    any other home's. Letters and digits only: bd takes `a-1` and `a_1` for the same person.
+    """
+    path = home.path / "owner"
+    data = read_plain(path, _LARGEST)
+    if data and data.strip().isalnum():
+        return data.decode().strip()
+    from fleet.files.atomic_write import write_atomically
+
+    name = f"fleet{os.urandom(4).hex()}"
+    write_atomically(path, f"{name}\n".encode())
+    return name

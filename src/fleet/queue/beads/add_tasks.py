@@ -1,0 +1,83 @@
+"""Adds tasks: everything that a task is stands in the one `bd create` that makes it.
+
+So a task can never be claimed before its directory and its dependencies are known, even if
+fleet is killed the moment bd has committed. What bd only warns about is checked before and after.
+"""
+
+from fleet.errors import BadInput, FleetError, NotFound, QueueError, Refused
+from fleet.queue.beads.bd_cli.bd_calls import Tracker
+from fleet.queue.beads.bd_cli.bd_issue import Issue, task_of
+from fleet.queue.beads.claim_tasks import with_entry
+from fleet.queue.beads.lease_ledger import Ledger
+from fleet.queue.protocol import Draft
+from fleet.queue.sql import TITLE_LIMIT, check
+from fleet.schemas import Task, check_id
+
+
+class Additions:
+    """The caller holds the write lock."""
+
+    def __init__(self, tracker: Tracker, ledger: Ledger) -> None:
+        self._tracker = tracker
+        self._ledger = ledger
+
+    def add(self, draft: Draft) -> Task:
+        check(draft)
+        if len(draft.title.encode()) > TITLE_LIMIT:
+            raise BadInput(f"title must be {TITLE_LIMIT} bytes or less, as bd counts it")
+        self._check_links(draft)
+        issue, complaint = self._tracker.create(draft)
+        if _links(draft):
+            issue = self._verified(issue.id, draft, complaint)
+        self._ledger.added(issue.id)
+        return with_entry(task_of(issue), self._ledger.entry(issue.id))
+
+    def _check_links(self, draft: Draft) -> None:
+        """Look before: bd makes the task even if a link fails, and 1.0 overwrites a taken id."""
+        links = [check_id(link) for link in _links(draft)]
+        own = [] if draft.id is None else [check_id(draft.id)]
+        if draft.id in links:
+            raise Refused(f"cannot add self-dependency: {draft.id} cannot depend on itself")
+        if not links and not own:
+            return
+        known = self._tracker.show([*links, *own])
+        for link in links:
+            if link not in known:
+                raise NotFound(f'no issue found matching "{link}"')
+        if draft.id in known:
+            raise Refused(f"issue {draft.id} already exists")
+
+    def _verified(self, task_id: str, draft: Draft, complaint: str) -> Issue:
+        """The task with all its links, or no task at all."""
+        shown = self._tracker.show([task_id, *draft.blocks])
+        wanted = {(task_id, kind, target) for kind, target in draft.depends_on}
+        wanted |= {(waiting, "blocks", task_id) for waiting in draft.blocks}
+        if draft.parent is not None:
+            wanted.add((task_id, "parent-child", draft.parent))
+        there = {(one.id, *need) for one in shown.values() for need in one.needs()}
+        if task_id in shown and wanted <= there:
+            return shown[task_id]
+        self._undo(task_id)
+        missing = sorted(wanted - there)
+        links = ", ".join(f"{one} -> {target} ({kind})" for one, kind, target in missing)
+        raise Refused(
+            complaint or f"bd did not keep the dependency {links}",
+            hint=f"The task was not made. Missing: {links}",
+        )
+
+    def _undo(self, task_id: str) -> None:
+        try:
+            self._tracker.delete(task_id)
+        except NotFound:
+            return
+        except FleetError as error:
+            raise QueueError(
+                f"{task_id} was made without all its dependencies and cannot be removed:"
+                f" {error.message}",
+                hint=f"Remove it with: fleet bd delete {task_id} --force",
+            ) from error
+
+
+def _links(draft: Draft) -> list[str]:
+    parent = [] if draft.parent is None else [draft.parent]
+    return [*parent, *(target for _, target in draft.depends_on), *draft.blocks]

@@ -1,0 +1,1 @@
+"""Calls of the real `bd`, and what it prints."""

@@ -1,0 +1,153 @@
+"""How fleet calls `bd`: always the same environment, an actor each time, few calls at once.
+
+Every value is passed as `--flag=value` and every id behind `--`, so that no text that a person
+wrote can be taken for a flag.
+"""
+
+import os
+import shutil
+import threading
+from collections.abc import Mapping, Sequence
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from fleet.errors import QueueBusy, QueueUnavailable
+from fleet.queue.beads.bd_cli import bd_output
+from fleet.queue.beads.bd_cli.bd_process import DEVNULL, LIMIT, Ended, Stream, capture
+from fleet.queue.beads.bd_cli.bd_version import GUARDED_UPDATES, Version, parse
+
+FOLDER = ".beads"
+TIMEOUT = timedelta(seconds=30)
+#: Who bd is told is asking, where nobody in particular does.
+FLEET = "fleet"
+
+#: bd's engine takes a core or more; a crowd of them only makes each other slower.
+_AT_ONCE = threading.BoundedSemaphore(2)
+
+_VERSIONS: dict[tuple[str, int], Version | None] = {}
+
+#: What would lead bd to another database than the home's.
+_ASTRAY = ("BD_DB", "BEADS_DB", "GIT_DIR", "GIT_INDEX_FILE", "GIT_WORK_TREE")
+#: What would change bd's answers behind our back: who asks, and the modes made for agents.
+_REMOVED = (
+    "ANTHROPIC_CLI", "BD_ACTOR", "BD_AGENT_MODE", "BD_BACKEND", "BD_DATABASE_BACKEND", "BD_JSON",
+    "BD_READONLY", "BEADS_ACTOR", "BEADS_MAX_ROWS", "CLAUDECODE", "CLAUDE_CODE",
+    "CLAUDE_SESSION_ID", "CURSOR_TRACE_ID",
+)  # fmt: skip
+_FIXED = {
+    "BD_NON_INTERACTIVE": "1",
+    "BD_JSON_ENVELOPE": "1",
+    "BD_DISABLE_METRICS": "1",
+    "BD_NO_PARTIAL_ID_NOTICE": "1",
+    "DOLT_DISABLE_EVENT_FLUSH": "1",
+}
+
+
+def users_environment(home: Path, base: Mapping[str, str]) -> dict[str, str]:
+    """The environment of a bd that a user calls through fleet: theirs, on the home's database."""
+    kept = {name: value for name, value in base.items() if name not in _ASTRAY}
+    return kept | {
+        "BEADS_DIR": str(home / FOLDER),
+        # A home may lie inside a repository of the user's: bd must not find that one.
+        "GIT_CEILING_DIRECTORIES": str(home.resolve().parent),
+        **_role(base),
+    }
+
+
+def environment(home: Path, base: Mapping[str, str]) -> dict[str, str]:
+    """The environment of every call that fleet makes for itself."""
+    kept = {name: value for name, value in base.items() if name not in _REMOVED}
+    return users_environment(home, kept) | _FIXED
+
+
+def creators_environment(home: Path, base: Mapping[str, str]) -> dict[str, str]:
+    """A user's call whose answer fleet has to read: it is the user who asks, in fleet's format."""
+    return users_environment(home, base) | _FIXED
+
+
+def _role(base: Mapping[str, str]) -> dict[str, str]:
+    """The role as git configuration that stands in no file: without one bd warns each time."""
+    number = base.get("GIT_CONFIG_COUNT", "0")
+    if not number.isdigit():
+        return {}
+    return {
+        "GIT_CONFIG_COUNT": str(int(number) + 1),
+        f"GIT_CONFIG_KEY_{number}": "beads.role",
+        f"GIT_CONFIG_VALUE_{number}": "maintainer",
+    }
+
+
+class Client:
+    """One `bd` on one home."""
+
+    def __init__(
+        self,
+        home: Path,
+        *,
+        bd: str = "bd",
+        timeout: timedelta = TIMEOUT,
+        variables: Mapping[str, str] | None = None,
+    ) -> None:
+        self.home = home
+        self.bd = bd
+        self.timeout = timeout
+        self.limit = LIMIT
+        self._variables = environment(home, os.environ) if variables is None else variables
+
+    def call(
+        self,
+        args: Sequence[str],
+        *,
+        actor: str | None = FLEET,
+        variables: Mapping[str, str] | None = None,
+        stdin: Stream = DEVNULL,
+    ) -> Ended:
+        """One call, however it ends. Without an actor bd decides who asks."""
+        seconds = self.timeout.total_seconds()
+        if not _AT_ONCE.acquire(timeout=2 * seconds):
+            raise QueueBusy("too many calls of bd are under way")
+        try:
+            return capture(
+                [self.bd, *([] if actor is None else [f"--actor={actor}"]), *args],
+                cwd=self.home,
+                env={**self._variables, **(variables or {})},
+                timeout=seconds,
+                limit=self.limit,
+                stdin=stdin,
+            )
+        finally:
+            _AT_ONCE.release()
+
+    def ask(
+        self,
+        args: Sequence[str],
+        *,
+        actor: str = FLEET,
+        variables: Mapping[str, str] | None = None,
+    ) -> Any:
+        """One call's answer; raises the error that a failure stands for."""
+        ended = self.call([args[0], "--json", *args[1:]], actor=actor, variables=variables)
+        if ended.code != 0:
+            raise bd_output.failure(ended, args[0])
+        return bd_output.payload(ended, args[0])
+
+    @property
+    def guards(self) -> bool:
+        """Can an update be tied to the status and assignee that we saw?"""
+        version = self._version()
+        return version is not None and version >= GUARDED_UPDATES
+
+    def _version(self) -> Version | None:
+        """Asked once for each program file: an upgrade under a running supervisor is noticed."""
+        program = shutil.which(self.bd) or self.bd
+        try:
+            key = (program, Path(program).stat().st_mtime_ns)
+        except OSError as error:
+            raise QueueUnavailable(f"{self.bd} is gone: {error.strerror}") from error
+        if key not in _VERSIONS:
+            ended = self.call(["version"])
+            if ended.code != 0:
+                raise bd_output.failure(ended, "version")
+            _VERSIONS[key] = parse(ended.out.decode(errors="replace"))
+        return _VERSIONS[key]

@@ -1,0 +1,69 @@
+"""`fleet bd …` on beads: the user's command line goes to the real `bd`, in the fleet home."""
+
+import os
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from datetime import timedelta
+from pathlib import Path
+
+from fleet.errors import QueueBusy
+from fleet.queue.beads.bd_cli.bd_client import TIMEOUT, users_environment
+from fleet.queue.beads.bd_cli.bd_flags import split_verb
+from fleet.queue.beads.bd_cli.bd_process import Stream, attach
+from fleet.queue.beads.write_lock import WriteLock
+from fleet.queue.doorbell import Doorbell
+from fleet.queue.sql.sqlite import BELL
+
+#: Commands after which nothing can have changed; after any other the supervisor is woken.
+_READS = frozenset(
+    (
+        "", "blocked", "children", "completion", "context", "count", "export", "help", "history",
+        "info", "list", "memories", "ping", "prime", "query", "quickstart", "ready", "recall",
+        "search", "show", "stale", "stats", "status", "version", "view", "where",
+    )
+)  # fmt: skip
+#: Short writes that agents call in crowds: they queue up behind fleet's own.
+_SHORT_WRITES = frozenset(
+    (
+        "assign", "close", "comment", "comments", "defer", "delete", "dep", "done", "heartbeat",
+        "label", "link", "note", "priority", "remember", "reopen", "set-state", "tag", "unclaim",
+        "undefer", "update",
+    )
+)  # fmt: skip
+
+
+def forward(
+    home: Path,
+    args: Sequence[str],
+    *,
+    bd: str = "bd",
+    environ: Mapping[str, str] | None = None,
+    patience: timedelta = TIMEOUT,
+    stdin: Stream = None,
+    stdout: Stream = None,
+    stderr: Stream = None,
+) -> int:
+    """Run bd with exactly these arguments and answer with its exit code."""
+    verb, _ = split_verb(args)
+    env = users_environment(home, os.environ if environ is None else environ)
+    try:
+        with ExitStack() as locks:
+            if verb in _SHORT_WRITES and not _reads_stdin(args):
+                _wait_politely(locks, WriteLock(home, patience=patience))
+            return attach([bd, *args], cwd=home, env=env, stdin=stdin, stdout=stdout, stderr=stderr)
+    finally:
+        if verb not in _READS:
+            Doorbell(home / BELL).ring()
+
+
+def _wait_politely(locks: ExitStack, lock: WriteLock) -> None:
+    """Take our turn; if it never comes, go ahead: bd has locks of its own, only slower ones."""
+    try:
+        locks.enter_context(lock.held())
+    except QueueBusy:
+        return
+
+
+def _reads_stdin(args: Sequence[str]) -> bool:
+    """A person may be typing: nobody else should wait for that."""
+    return any(arg in ("-", "--stdin") or arg.endswith("=-") for arg in args)

@@ -1,0 +1,229 @@
+"""Changes to tasks from outside the supervisor: edit, claim, close, reopen. One transaction each.
+
+A task that a supervisor runs carries its lease. Whoever changes its status or holder from
+outside takes the lease away, and the supervisor's own later settle is then refused.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from msgspec import UNSET, Struct, UnsetType, structs
+
+from fleet.errors import BadInput, Refused
+from fleet.queue.sql import TITLE_LIMIT, SqlQueue
+from fleet.queue.sql.actor_claims import claimed, same_actor
+from fleet.queue.sql.task_row import in_status, save, take
+from fleet.queue.sql.tracker import comments
+from fleet.queue.sql.tracker.related import blockers_of, open_children
+from fleet.schemas import Dependency, Status, Task
+
+
+class Held(Refused):
+    """Somebody is at work on it, and only they give it away."""
+
+
+class Stale(Refused):
+    """The change was for a state that the task is no longer in."""
+
+
+class Change(Struct, frozen=True, kw_only=True):
+    """What to change of one task. What is not set stays."""
+
+    #: Fields of Task that are simply replaced.
+    fields: Mapping[str, Any] = {}
+    status: Status | None = None
+    assignee: str | None = None
+    defer_until: datetime | UnsetType | None = UNSET
+    append_notes: str = ""
+    add_labels: Sequence[str] = ()
+    remove_labels: Sequence[str] = ()
+    set_labels: Sequence[str] | None = None
+    merge_metadata: Mapping[str, Any] | None = None
+    unset_metadata: Sequence[str] = ()
+    #: A new parent; an empty one takes the task out of its family.
+    parent: str | None = None
+    claim: bool = False
+    force: bool = False
+    session: str = ""
+    if_assignee: str | None = None
+    if_status: str | None = None
+    if_fence: int | None = None
+
+
+class Edit(Struct, frozen=True):
+    """A task before and after a change."""
+
+    before: Task
+    after: Task
+
+
+def edit(queue: SqlQueue, task_id: str, change: Change, *, actor: str) -> Edit:
+    """Change one task, or refuse the whole change in bd's words."""
+    with queue.db.writing():
+        now = queue.db.now()
+        before = take(queue, task_id)
+        _check_guards(before, change)
+        task = claimed(before, actor, now) if change.claim else before
+        _check_holder(task, change, actor)
+        closing = change.status == "closed" and before.status != "closed"
+        if closing and not change.force:
+            check_closable(queue, before)
+        task = _changed(task, change, now)
+        if task != before:
+            save(queue, structs.replace(task, updated_at=now))
+        _relabel(queue, before, change)
+        if change.parent is not None:
+            _adopt(queue, before.id, change.parent, actor, now)
+        return Edit(before, queue.get(before.id))
+
+
+def close(
+    queue: SqlQueue,
+    task_id: str,
+    *,
+    reason: str,
+    actor: str,
+    force: bool = False,
+    session: str = "",
+) -> Task:
+    """Close one task; one that is closed already stays as it is."""
+    with queue.db.writing():
+        now = queue.db.now()
+        task = take(queue, task_id)
+        if task.status == "closed":
+            return task
+        if not force:
+            _check_may_close(queue, task, actor)
+        task = in_status(task, "closed", now)
+        extra = {**task.extra, "closed_by_session": session} if session else task.extra
+        task = structs.replace(task, close_reason=reason, extra=extra, updated_at=now)
+        save(queue, task)
+        return task
+
+
+def reopen(queue: SqlQueue, task_id: str, *, reason: str, actor: str) -> Edit:
+    """Open a closed task again; any other stays as it is. The reason is kept as a comment."""
+    with queue.db.writing():
+        now = queue.db.now()
+        before = take(queue, task_id)
+        if before.status != "closed":
+            return Edit(before, before)
+        after = structs.replace(in_status(before, "open", now), defer_until=None, updated_at=now)
+        save(queue, after)
+        if reason:
+            comments.comment(queue, task_id, author=actor, text=reason, at=now)
+        return Edit(before, after)
+
+
+def check_closable(queue: SqlQueue, task: Task) -> None:
+    """Refuse to close what still waits for something or has open children."""
+    blockers = [
+        blocker.id if blocker.type == "blocks" else f"{blocker.id} ({blocker.type})"
+        for blocker in blockers_of(queue, task.id)
+    ]
+    if blockers:
+        raise Refused(
+            f"cannot close blocked issue: {task.id} is blocked by [{' '.join(blockers)}]",
+            hint="use --force to override",
+        )
+    children = open_children(queue, task.id)
+    if children:
+        raise Refused(
+            f"cannot close {task.id}: {children} open child issue(s);"
+            " close children first or use --force to override"
+        )
+
+
+def _check_may_close(queue: SqlQueue, task: Task, actor: str) -> None:
+    if task.assignee and not same_actor(task.assignee, actor):
+        raise Refused(
+            f'cannot close {task.id}: assignee is "{task.assignee}", actor is "{actor}";'
+            " reclaim or use --force to override"
+        )
+    if task.status == "pinned":
+        raise Refused(f"cannot modify pinned issue {task.id}", hint="use --force to override")
+    check_closable(queue, task)
+
+
+def _check_guards(task: Task, change: Change) -> None:
+    if change.if_assignee is not None and task.assignee != change.if_assignee:
+        raise Stale(
+            f'assignee mismatch: {task.id} is held by "{task.assignee}",'
+            f' expected "{change.if_assignee}"'
+        )
+    if change.if_status is not None and task.status != change.if_status:
+        raise Stale(
+            f'status mismatch: {task.id} has status "{task.status}", expected "{change.if_status}"'
+        )
+    if change.if_fence is not None and task.fence != change.if_fence:
+        raise Stale(f"fence mismatch: {task.id} has fence {task.fence}, expected {change.if_fence}")
+
+
+def _check_holder(task: Task, change: Change, actor: str) -> None:
+    """A claim that is being worked on is not given away over its holder's head."""
+    holder = task.assignee
+    if change.assignee is None or change.force or task.status != "in_progress" or not holder:
+        return
+    if not same_actor(holder, actor) and not same_actor(holder, change.assignee):
+        raise Held(
+            f'cannot reassign {task.id}: held by "{holder}" (in_progress); coordinate with the'
+            f" holder (bd mail {holder}) — pass --force only if their claim is abandoned"
+            " (crashed agent, expired lease), or use bd reclaim"
+        )
+
+
+def _changed(task: Task, change: Change, now: datetime) -> Task:
+    title = change.fields.get("title", "")
+    if len(title) > TITLE_LIMIT:
+        raise BadInput(
+            f"validation failed: update title: title must be {TITLE_LIMIT} characters or less"
+            f" (got {len(title)})"
+        )
+    if change.status is not None:
+        task = in_status(task, change.status, now)
+    elif change.defer_until is None and task.status == "deferred":
+        task = in_status(task, "open", now)
+    elif isinstance(change.defer_until, datetime) and change.defer_until > now:
+        task = in_status(task, "deferred", now)
+    if change.assignee is not None:
+        if not same_actor(change.assignee, task.assignee):
+            task = structs.replace(task, lease_owner=None, lease_until=None, heartbeat_at=None)
+        task = structs.replace(task, assignee=change.assignee)
+    more: dict[str, Any] = dict(change.fields)
+    if change.defer_until is not UNSET:
+        more["defer_until"] = change.defer_until
+    if change.append_notes:
+        notes = more.get("notes", task.notes)
+        more["notes"] = f"{notes}\n{change.append_notes}" if notes else change.append_notes
+    if change.session and change.status == "closed":
+        more["extra"] = {**task.extra, "closed_by_session": change.session}
+    if change.merge_metadata is not None or change.unset_metadata:
+        merged = {**task.metadata, **(change.merge_metadata or {})}
+        more["metadata"] = {
+            key: value for key, value in merged.items() if key not in change.unset_metadata
+        }
+    return structs.replace(task, **more)
+
+
+def _relabel(queue: SqlQueue, task: Task, change: Change) -> None:
+    have = set(task.labels)
+    want = set(have if change.set_labels is None else change.set_labels)
+    want = (want | set(change.add_labels)) - set(change.remove_labels)
+    for label in sorted(have - want):
+        queue.db.rows(queue.more("edit_task.sql")["delete_label"], {"id": task.id, "label": label})
+    for label in sorted(want - have):
+        queue.db.rows(queue.sql["insert_label"], {"id": task.id, "label": label})
+
+
+def _adopt(queue: SqlQueue, task_id: str, parent: str, actor: str, now: datetime) -> None:
+    queue.db.rows(queue.more("edit_task.sql")["delete_parents"], {"id": task_id})
+    if parent:
+        edge = Dependency(
+            task_id=task_id,
+            depends_on_id=parent,
+            type="parent-child",
+            created_at=now,
+            created_by=actor,
+        )
+        queue.depend(edge)

@@ -1,0 +1,35 @@
+"""The PostgreSQL queue: many machines, one queue. psycopg is imported only when it is opened."""
+
+from datetime import timedelta
+
+from fleet.errors import QueueUnavailable
+from fleet.queue.protocol import Clock
+from fleet.queue.sql import SqlQueue
+from fleet.queue.sql.migrate import Step
+
+LOCK_TIMEOUT = timedelta(seconds=5)
+
+
+def open_postgres(
+    dsn: str,
+    *,
+    prefix: str = "fleet",
+    clock: Clock | None = None,
+    lock_timeout: timedelta = LOCK_TIMEOUT,
+    steps: list[Step] | None = None,
+) -> SqlQueue:
+    """The queue in the database that `dsn` names, made on first use and brought up to date."""
+    try:
+        from fleet.queue.sql.postgres.database import Postgres
+    except ImportError as error:
+        raise QueueUnavailable(
+            f"the PostgreSQL queue needs psycopg, which cannot be loaded: {error}",
+            hint="Install it with fleet: pip install 'fleet[postgres]'",
+        ) from error
+    db = Postgres(dsn, clock=clock, lock_timeout=lock_timeout)
+    try:
+        db.set_up(prefix, steps)
+    except BaseException:
+        db.close()
+        raise
+    return SqlQueue(db)

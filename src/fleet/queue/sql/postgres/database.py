@@ -1,0 +1,192 @@
+"""One PostgreSQL connection as a Database, with a second one that only listens."""
+
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from datetime import datetime, timedelta
+from typing import Any, cast
+
+import psycopg
+
+from fleet.errors import QueueError
+from fleet.queue.protocol import Clock
+from fleet.queue.sql import migrate, named_sql
+from fleet.queue.sql.database import Row
+from fleet.queue.sql.placeholders import numbered
+from fleet.queue.sql.postgres.connection import ServerClock, connect, dropped, heard, steady
+from fleet.queue.sql.postgres.errors import address_of, broke_off, in_our_words, translated
+
+#: No statement of ours takes long; one that does is stuck behind something.
+STATEMENT_TIMEOUT = timedelta(seconds=30)
+
+_SQL = named_sql.load("postgres.sql")
+
+
+class Postgres:
+    """Statements outside `writing` commit by themselves. A connection that the server dropped
+    while we were idle is made again before it is used; one that breaks during a write is not,
+    since nobody can know whether that write was stored.
+    """
+
+    dialect: Mapping[str, str] = {
+        "by_queue_order": "",
+        # NO KEY: a comment or a child that is just being added does not hide its task.
+        "skip_locked": "FOR NO KEY UPDATE OF tasks SKIP LOCKED",
+        "lock_graph": "SELECT pg_advisory_xact_lock(1718379877, 2)",
+        "holds": "strpos(id, :part) > 0",
+    }
+
+    def __init__(self, dsn: str, *, clock: Clock | None, lock_timeout: timedelta) -> None:
+        self.address = address_of(dsn)
+        self._dsn = dsn
+        self._clock = clock
+        self._lock_timeout = lock_timeout
+        self._server_clock = ServerClock()
+        self._connection: psycopg.Connection | None = None
+        self._listener: psycopg.Connection | None = None
+        self._in_transaction = False
+
+    def now(self) -> datetime:
+        if self._clock is not None:
+            return self._clock()
+        if self._server_clock.stale:
+            before = steady()
+            self._server_clock.set(self.rows(_SQL["measure"])[0][0], before)
+        return self._server_clock.now()
+
+    def rows(self, sql: str, values: Mapping[str, Any] | None = None) -> list[Row]:
+        text, names = numbered(sql)
+        given = [values[name] for name in names] if values else None
+        connection = self._connected()
+        try:
+            return _run(connection, text, given)
+        except psycopg.Error as error:
+            if self._in_transaction or not connection.closed:
+                raise in_our_words(error, self.address) from error
+            if not text.startswith("SELECT"):
+                raise broke_off(self.address) from error
+        with translated(self.address):
+            return _run(self._connected(), text, given)
+
+    @contextmanager
+    def writing(self) -> Generator[None]:
+        if self._in_transaction:
+            yield
+            return
+        self._begin()
+        try:
+            yield
+        except BaseException:
+            self._roll_back()
+            raise
+        self._commit()
+
+    def wait(self, timeout: timedelta) -> bool:
+        with translated(self.address):
+            if self._listener is None or self._listener.closed:
+                self._listener = connect(self._dsn)
+                _run(self._listener, _SQL["listen"], None)
+                return True  # what was written before we listened was not heard
+            try:
+                return heard(self._listener, timeout.total_seconds())
+            except psycopg.OperationalError:
+                self._listener.close()
+                return True
+
+    def close(self) -> None:
+        for connection in (self._connection, self._listener):
+            if connection is not None:
+                connection.close()
+
+    def set_up(self, prefix: str, steps: list[migrate.Step] | None) -> None:
+        todo = migrate.steps() if steps is None else steps
+        if not self.rows(_SQL["has_meta"]):
+            with self.writing():
+                self._lock_schema()
+                if not self.rows(_SQL["has_schema"]):
+                    self.rows(_SQL["create_schema"])
+                self.rows(_SQL["create_meta"])
+                self.rows(_SQL["insert_prefix"], {"prefix": prefix})
+        if migrate.version(self) != len(todo):
+            with self.writing():
+                self._lock_schema()
+                migrate.migrate(self, self._script, self._backup, todo)
+
+    def _lock_schema(self) -> None:
+        self.rows(_SQL["be_patient"])
+        self.rows(_SQL["lock_schema"])
+
+    def _script(self, sql: str) -> None:
+        """One migration step; tables that it made get their bell in the same transaction."""
+        with translated(self.address):
+            for script in (sql, _SQL["bell"]):
+                self._connected().execute(cast("Any", script))
+
+    def _backup(self, have: int) -> None:
+        """Copy every table aside, in the transaction that changes them."""
+        aside = f"fleet_backup_v{have}"
+        tables = [row[0] for row in self.rows(_SQL["tables"])]
+        self.rows(f"DROP SCHEMA IF EXISTS {aside} CASCADE")
+        self.rows(f"CREATE SCHEMA {aside}")
+        for table in tables:
+            self.rows(f'CREATE TABLE {aside}."{table}" AS TABLE fleet."{table}"')
+
+    def _connected(self) -> psycopg.Connection:
+        """The connection; inside a transaction the one it began on, or nothing at all."""
+        connection = self._connection
+        if self._in_transaction and connection is not None:
+            return connection
+        if connection is None or dropped(connection):
+            connection = self._connect()
+        return connection
+
+    def _connect(self) -> psycopg.Connection:
+        if self._connection is not None:
+            self._connection.close()
+        with translated(self.address):
+            self._connection = connection = connect(self._dsn)
+            text, _ = numbered(_SQL["session"])
+            before = steady()
+            limits = [_millis(self._lock_timeout), _millis(STATEMENT_TIMEOUT)]
+            self._server_clock.set(_run(connection, text, limits)[0][-1], before)
+        return connection
+
+    def _begin(self) -> None:
+        connection = self._connected()
+        try:
+            connection.execute("BEGIN")
+        except psycopg.OperationalError:
+            # Nothing was done yet, so a second try on a new connection is safe.
+            with translated(self.address):
+                self._connect().execute("BEGIN")
+        self._in_transaction = True
+
+    def _commit(self) -> None:
+        connection = self._connected()
+        self._in_transaction = False
+        try:
+            ended = connection.execute("COMMIT").statusmessage
+        except psycopg.Error as error:
+            if connection.closed:
+                raise broke_off(self.address) from error
+            raise in_our_words(error, self.address) from error
+        if ended != "COMMIT":
+            # A statement had failed, somebody went on regardless, and the server undid it all.
+            raise QueueError(f"the queue {self.address} did not store a change that had failed")
+
+    def _roll_back(self) -> None:
+        connection = self._connected()
+        self._in_transaction = False
+        try:
+            connection.execute("ROLLBACK")
+        except psycopg.Error:
+            connection.close()  # the server undoes what a lost connection began
+
+
+def _run(connection: psycopg.Connection, text: str, given: list[Any] | None) -> list[Row]:
+    # psycopg wants literal SQL; ours is literal too, but it comes from a file.
+    cursor = connection.execute(cast("Any", text), given)
+    return cursor.fetchall() if cursor.description else []
+
+
+def _millis(span: timedelta) -> str:
+    return str(int(span / timedelta(milliseconds=1)))

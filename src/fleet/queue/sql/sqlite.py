@@ -1,0 +1,222 @@
+"""The embedded queue: SQLite in $FLEET_HOME, through APSW, which brings a SQLite without the
+WAL-reset corruption. A commit that acknowledges work is on the disk (`synchronous=FULL`).
+"""
+
+import os
+import time
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import apsw
+
+from fleet.errors import FleetError, QueueBusy, QueueError, QueueUnavailable
+from fleet.queue.doorbell import Doorbell, deadline
+from fleet.queue.protocol import Clock
+from fleet.queue.sql import SqlQueue
+from fleet.queue.sql.database import Row
+from fleet.queue.sql.migrate import Step, migrate
+
+FILE = "queue.db"
+BELL = "queue.bell"
+BUSY_TIMEOUT = timedelta(seconds=5)
+
+#: A missed ring costs at most this long: the bell wakes one listener, the file tells the rest.
+_LOOK_AGAIN = timedelta(seconds=1)
+
+
+def utc_now() -> datetime:
+    return datetime.now(UTC)
+
+
+def open_embedded(
+    home: Path,
+    *,
+    prefix: str = "fleet",
+    clock: Clock = utc_now,
+    busy_timeout: timedelta = BUSY_TIMEOUT,
+    steps: list[Step] | None = None,
+) -> SqlQueue:
+    """The queue in `home`, made on first use and brought up to date."""
+    db = Sqlite(home, clock=clock, busy_timeout=busy_timeout)
+    try:
+        with translated(db.path):
+            db.set_up(prefix, steps)
+    except FleetError:
+        db.close()
+        raise
+    return SqlQueue(db)
+
+
+class Sqlite:
+    """One APSW connection as a Database."""
+
+    dialect: Mapping[str, str] = {
+        # Without statistics SQLite would rather sort than walk the index that has the order.
+        "by_queue_order": "INDEXED BY tasks_waiting",
+        "skip_locked": "",
+        "lock_graph": "SELECT 1",
+        "holds": "instr(id, :part) > 0",
+    }
+
+    def __init__(
+        self,
+        home: Path,
+        *,
+        clock: Clock,
+        busy_timeout: timedelta,
+        file: str = FILE,
+        bell: str = BELL,
+    ) -> None:
+        self.path = home / file
+        self.address = str(self.path)
+        self.now = clock
+        self._bell = Doorbell(home / bell)
+        with translated(self.path):
+            make_private(self.path)
+            # APSW's stubs leave its value type unknown; `rows` gives it a type again.
+            self._connection: Any = apsw.Connection(str(self.path))
+            self._connection.set_busy_timeout(int(busy_timeout / timedelta(milliseconds=1)))
+            self._use_wal(busy_timeout)
+            for pragma in ("synchronous=FULL", "foreign_keys=ON"):
+                self._connection.execute(f"PRAGMA {pragma}")
+        self._seen = self._data_version()
+
+    def _use_wal(self, patience: timedelta) -> None:
+        """A new file is switched once. SQLite does not let that wait for another who does the same,
+        whatever its timeout: so we do.
+        """
+        end = deadline(patience)
+        while True:
+            try:
+                self._connection.execute("PRAGMA journal_mode=WAL")
+            except apsw.BusyError:
+                if time.monotonic() >= end:
+                    raise
+                time.sleep(0.005)
+            else:
+                return
+
+    def set_up(self, prefix: str, steps: list[Step] | None) -> None:
+        tables = self._connection.execute("SELECT 1 FROM sqlite_schema WHERE name = 'meta'")
+        if not tables.get:
+            with self.writing():
+                self._connection.execute(
+                    "CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT NOT NULL)"
+                )
+                self._connection.execute(
+                    "INSERT INTO meta (key, value) VALUES ('prefix', ?) ON CONFLICT DO NOTHING",
+                    (prefix,),
+                )
+        migrate(self, self._script, self._backup, steps)
+
+    def rows(self, sql: str, values: Mapping[str, Any] | None = None) -> list[Row]:
+        with translated(self.path):
+            wrote = self._connection.total_changes()
+            rows = self._connection.execute(sql, values).fetchall()
+            if self._connection.total_changes() != wrote and not self._connection.in_transaction:
+                self._bell.ring()
+        return rows
+
+    @contextmanager
+    def writing(self) -> Generator[None]:
+        if self._connection.in_transaction:
+            yield
+            return
+        with translated(self.path):
+            self._connection.execute("BEGIN IMMEDIATE")
+        try:
+            yield
+            with translated(self.path):
+                self._connection.execute("COMMIT")
+        except BaseException:
+            if self._connection.in_transaction:  # a full disk has made SQLite undo it already
+                self._connection.execute("ROLLBACK")
+            raise
+        self._bell.ring()
+
+    def wait(self, timeout: timedelta) -> bool:
+        end = deadline(timeout)
+        while True:
+            left = deadline(timedelta(0))
+            rang = self._bell.wait(min(_LOOK_AGAIN, timedelta(seconds=end - left)))
+            seen = self._data_version()
+            if rang or seen != self._seen:
+                self._seen = seen
+                return True
+            if deadline(timedelta(0)) >= end:
+                return False
+
+    def close(self) -> None:
+        self._bell.close()
+        self._connection.close()
+
+    def _data_version(self) -> int:
+        with translated(self.path):
+            return int(self._connection.execute("PRAGMA data_version").get)
+
+    def _script(self, sql: str) -> None:
+        self._connection.execute(sql)
+
+    def _backup(self, have: int) -> None:
+        """Copy the committed state aside. Runs while we hold the write lock, so it is exact."""
+        target = self.path.with_name(f"{self.path.name}.v{have}.backup")
+        target.unlink(missing_ok=True)
+        source = apsw.Connection(str(self.path), flags=apsw.SQLITE_OPEN_READONLY)
+        try:
+            copy = apsw.Connection(str(target))
+            with copy.backup("main", source, "main") as backup:
+                backup.step()
+            copy.close()
+        finally:
+            source.close()
+
+
+def make_private(path: Path) -> None:
+    """Let SQLite find a file that only its owner can read; its journals take over the mode."""
+    try:
+        os.close(os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600))
+    except OSError as error:
+        raise QueueUnavailable(
+            f"the queue {path} cannot be opened: {error.strerror}",
+            hint="Check the owner and mode of the file and of its directory, and the disk.",
+        ) from error
+
+
+def integrity(queue: SqlQueue) -> str:
+    """What SQLite's own check says of the file: `ok`, or the damage."""
+    return str(queue.db.rows("PRAGMA integrity_check")[0][0])
+
+
+@contextmanager
+def translated(path: Path) -> Generator[None]:
+    """APSW's errors in fleet's words."""
+    try:
+        yield
+    except (apsw.BusyError, apsw.LockedError) as error:
+        raise QueueBusy(
+            f"the queue {path} is locked by another process",
+            hint="Try again. If it stays locked, find the process: fuser -v queue.db",
+        ) from error
+    except (apsw.CorruptError, apsw.NotADBError) as error:
+        raise QueueUnavailable(
+            f"the queue {path} is damaged: {error}",
+            hint="Copy the file away first, then recover it with sqlite3's .recover,"
+            " or put back a backup.",
+        ) from error
+    except (apsw.CantOpenError, apsw.ReadOnlyError, apsw.PermissionsError) as error:
+        raise QueueUnavailable(
+            f"the queue {path} cannot be written: {error}",
+            hint="Check the owner and mode of the file and of its directory.",
+        ) from error
+    except (apsw.FullError, apsw.IOError) as error:
+        raise QueueUnavailable(
+            f"the disk refused to store the queue {path}: {error}",
+            hint="Free some space; what was acknowledged before is safe.",
+        ) from error
+    except apsw.ConstraintError as error:
+        raise QueueError(f"the queue refused an impossible row: {error}") from error
+    except apsw.Error as error:
+        raise QueueError(f"the queue failed: {type(error).__name__}: {error}") from error

@@ -1,0 +1,50 @@
+"""One task's own row: taken and held, changed in memory, and written back whole."""
+
+from datetime import datetime
+from typing import Any
+
+from msgspec import structs
+
+from fleet.errors import NotFound
+from fleet.queue.sql import SqlQueue
+from fleet.queue.sql.row_mapping import task_of, to_json, to_micros
+from fleet.schemas import Status, Task
+
+
+def take(queue: SqlQueue, task_id: str) -> Task:
+    """One task, held against other writers until the caller's transaction ends."""
+    rows = queue.db.rows(queue.more("edit_task.sql")["take"], {"id": task_id})
+    if not rows:
+        raise NotFound(f'no issue found matching "{task_id}"')
+    return task_of(rows[0])
+
+
+def save(queue: SqlQueue, task: Task) -> None:
+    """Write a task's own row; inside the caller's transaction, which took it."""
+    values: dict[str, Any] = {
+        name: to_micros(value) if isinstance(value, datetime) else value
+        for name, value in structs.asdict(task).items()
+        if name not in ("created_at", "created_by", "owner", "labels", "cwd", "coder", "model")
+    }
+    values |= {"metadata": to_json(task.metadata), "extra": to_json(task.extra)}
+    queue.db.rows(queue.more("edit_task.sql")["save"], values)
+
+
+def in_status(task: Task, status: Status, now: datetime) -> Task:
+    """The task in another status, with the moments and the claim that belong to it."""
+    if status == task.status:
+        return task
+    if task.status == "closed":
+        extra = {name: value for name, value in task.extra.items() if name != "closed_by_session"}
+        task = structs.replace(task, closed_at=None, close_reason="", extra=extra)
+    started = task.started_at or now if status == "in_progress" else task.started_at
+    return structs.replace(
+        task,
+        status=status,
+        started_at=started,
+        closed_at=now if status == "closed" else None,
+        lease_owner=None,
+        lease_until=None,
+        heartbeat_at=None,
+        not_before=None,
+    )

@@ -1,0 +1,91 @@
+"""What people and agents write down: comments on tasks, memories, and named values."""
+
+import os
+from collections.abc import Mapping
+from datetime import datetime
+
+from fleet.queue.sql import SqlQueue
+from fleet.queue.sql.row_mapping import moment, to_micros
+from fleet.schemas import Comment
+
+_FILE = "comments.sql"
+
+#: Named values stand among the queue's own settings, under names of their own.
+_NAMED = "kv."
+
+
+def comment(
+    queue: SqlQueue,
+    task_id: str,
+    *,
+    author: str,
+    text: str,
+    id: str | None = None,  # noqa: A002 - the word for it
+    at: datetime | None = None,
+) -> Comment:
+    """Add a comment. One with an id that is known already is left as it is."""
+    from uuid import UUID  # seldom needed, and slow to load
+
+    added = Comment(
+        id=id or str(UUID(bytes=os.urandom(16), version=4)),
+        task_id=task_id,
+        author=author,
+        text=text,
+        created_at=at or queue.db.now(),
+    )
+    queue.db.rows(
+        queue.more(_FILE)["insert_comment"],
+        {
+            "comment_id": added.id,
+            "id": task_id,
+            "author": author,
+            "text": text,
+            "now": to_micros(added.created_at),
+        },
+    )
+    return added
+
+
+def comments(queue: SqlQueue, task_id: str) -> list[Comment]:
+    """The comments on a task, oldest first."""
+    return [
+        Comment(id=row[0], task_id=row[1], author=row[2], text=row[3], created_at=moment(row[4]))
+        for row in queue.db.rows(queue.more(_FILE)["comments"], {"id": task_id})
+    ]
+
+
+def memories(queue: SqlQueue) -> Mapping[str, str]:
+    return {row[0]: row[1] for row in queue.db.rows(queue.more(_FILE)["memories"])}
+
+
+def recall(queue: SqlQueue, key: str) -> str | None:
+    rows = queue.db.rows(queue.more(_FILE)["memory"], {"key": key})
+    return rows[0][0] if rows else None
+
+
+def remember(queue: SqlQueue, key: str, value: str) -> bool:
+    """Keep a memory; True if one of that name was there and was replaced."""
+    with queue.db.writing():
+        known = recall(queue, key) is not None
+        now = to_micros(queue.db.now())
+        queue.db.rows(queue.more(_FILE)["set_memory"], {"key": key, "value": value, "now": now})
+        return known
+
+
+def forget(queue: SqlQueue, key: str) -> str | None:
+    """Drop a memory and give its last content; None if there was none."""
+    rows = queue.db.rows(queue.more(_FILE)["delete_memory"], {"key": key})
+    return rows[0][0] if rows else None
+
+
+def named_values(queue: SqlQueue) -> Mapping[str, str]:
+    rows = queue.db.rows(queue.more(_FILE)["named_values"])
+    return {row[0].removeprefix(_NAMED): row[1] for row in rows}
+
+
+def set_named_value(queue: SqlQueue, key: str, value: str) -> None:
+    queue.db.rows(queue.sql["set_meta"], {"key": f"{_NAMED}{key}", "value": value})
+
+
+def clear_named_value(queue: SqlQueue, key: str) -> None:
+    queue.db.rows(queue.more(_FILE)["delete_named_value"], {"key": f"{_NAMED}{key}"})

@@ -1,0 +1,96 @@
+"""Taking tasks out of the queue for good, with their edges and what other texts say of them."""
+
+import re
+from collections.abc import Iterable, Sequence
+
+from msgspec import Struct
+
+from fleet.errors import Refused
+from fleet.queue.sql import SqlQueue
+from fleet.queue.sql.row_mapping import to_micros
+from fleet.schemas import Task
+
+_FILE = "delete_tasks.sql"
+
+#: (task, what it depends on, type)
+Link = tuple[str, str, str]
+
+_TEXTS = ("description", "design", "notes", "acceptance_criteria")
+
+
+class Removal(Struct, frozen=True, kw_only=True):
+    """What a deletion takes away, or would."""
+
+    tasks: Sequence[Task]
+    links: Sequence[Link]
+    #: Tasks that stay and depended on one that goes.
+    orphans: Sequence[str]
+    #: Tasks at the other end of a link that stay and speak of one that goes.
+    mentions: Sequence[str]
+
+    @property
+    def labels(self) -> int:
+        return sum(len(task.labels) for task in self.tasks)
+
+
+def plan(queue: SqlQueue, ids: Sequence[str], *, cascade: bool, orphan: bool) -> Removal:
+    """What would go. Without leave to cascade or to orphan, dependents forbid it."""
+    going = _with_dependents(queue, ids) if cascade else list(dict.fromkeys(ids))
+    links = sorted({link for task_id in going for link in _links(queue, task_id)})
+    orphans = sorted({task_id for task_id, target, _ in links if target in going} - set(going))
+    if orphans and not orphan:
+        blocked = next(target for task_id, target, _ in links if task_id in orphans)
+        raise Refused(
+            f"issue {blocked} has dependents not in deletion set;"
+            " use --cascade to delete them or --force to orphan them"
+        )
+    ends = {end for link in links for end in link[:2]} - set(going)
+    staying = [queue.get(end) for end in sorted(ends)]
+    return Removal(
+        tasks=[queue.get(task_id) for task_id in going],
+        links=links,
+        orphans=orphans,
+        mentions=[task.id for task in staying if _without(task, going) is not None],
+    )
+
+
+def remove(queue: SqlQueue, ids: Sequence[str], *, cascade: bool, orphan: bool) -> Removal:
+    """Delete for good, in one transaction."""
+    with queue.db.writing():
+        queue.db.rows(queue.sql["lock_graph"])
+        removal = plan(queue, ids, cascade=cascade, orphan=orphan)
+        going = [task.id for task in removal.tasks]
+        for task_id in removal.mentions:
+            texts = _without(queue.get(task_id), going)
+            assert texts is not None
+            now = to_micros(queue.db.now())
+            values = {**texts, "id": task_id, "now": now}
+            queue.db.rows(queue.more(_FILE)["set_texts"], values)
+        for task_id in going:
+            queue.db.rows(queue.more(_FILE)["delete_task"], {"id": task_id})
+        return removal
+
+
+def _with_dependents(queue: SqlQueue, ids: Sequence[str]) -> list[str]:
+    going = dict.fromkeys(ids)
+    left = list(going)
+    while left:
+        rows = queue.db.rows(queue.more(_FILE)["dependents"], {"id": left.pop()})
+        left += [row[0] for row in rows if row[0] not in going]
+        going.update(dict.fromkeys(row[0] for row in rows))
+    return list(going)
+
+
+def _links(queue: SqlQueue, task_id: str) -> list[Link]:
+    rows = queue.db.rows(queue.more(_FILE)["edges_touching"], {"id": task_id})
+    return [(row[0], row[1], row[2]) for row in rows]
+
+
+def _without(task: Task, going: Iterable[str]) -> dict[str, str] | None:
+    """A task's texts with `[deleted:ID]` for the ids that go; None if it speaks of none."""
+    texts = {name: str(getattr(task, name)) for name in _TEXTS}
+    after = dict(texts)
+    for gone in going:
+        whole = re.compile(rf"(?<![\w.-]){re.escape(gone)}(?![\w-]|\.\w)")
+        after = {name: whole.sub(f"[deleted:{gone}]", text) for name, text in after.items()}
+    return None if after == texts else after

@@ -1,0 +1,185 @@
+"""What earlier runs of a task came to: `runs/<n>/outcome.json`, and the counts that it carries.
+
+A run's outcome is written once, before the queue is told. Whoever finds one after a crash settles
+by it and counts nothing twice. `.failures` repeats the count for people.
+"""
+
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from fleet.errors import InvalidTask
+from fleet.files.atomic_write import write_atomically
+from fleet.files.safe_read import read_plain
+from fleet.runs.run_directory import Run, latest_run, newest_first
+from fleet.schemas import Closed, ContextFull, Outcome, Released, Settlement, Spend, Usage
+from fleet.schemas.budget import spend_of
+from fleet.schemas.decision import Decision
+
+FILE = "outcome.json"
+FAILURES = ".failures"
+#: Holds the number of the run up to which attempts are forgiven, after `fleet retry`.
+FORGIVEN = ".forgiven"
+_LARGEST = 1 << 20
+
+
+class Ending(Struct, frozen=True, kw_only=True):
+    """The content of outcome.json."""
+
+    outcome: Outcome
+    settlement: Settlement
+    counts: bool
+    why: str
+    progress: bool
+    at: datetime
+    #: The fence of the lease that it was decided under; None where nobody said.
+    fence: int | None = None
+    #: The counts after this run: failed attempts, and how many runs in a row up to this one
+    #: ended for want of context without progress, or never started.
+    attempts: int = 0
+    full_contexts: int = 0
+    never_started: int = 0
+    #: What the run used, as far as its CLI told.
+    tokens: int = 0
+    cost_usd: float | None = None
+    estimated_usd: float | None = None
+    #: What the whole task had used after this run; None where nobody added it up.
+    spent: Spend | None = None
+    tool_calls: int = 0
+    session_id: str = ""
+    #: The rules of evidence and scope that it broke.
+    broke: tuple[str, ...] = ()
+    #: The coder whose session that is, and whether it was begun by an earlier run.
+    coder: str = ""
+    account: str = ""
+    resumed: bool = False
+    #: What the session had used in all, for a CLI that counts on when it is carried on.
+    session_usage: Usage = Usage()
+    #: The tools that were at work when the run was cut off.
+    cut_off: tuple[str, ...] = ()
+
+    @property
+    def spend(self) -> Spend:
+        """What this run used."""
+        return spend_of(tokens=self.tokens, told=self.cost_usd, estimated=self.estimated_usd)
+
+    @property
+    def decision(self) -> Decision:
+        return Decision(settlement=self.settlement, counts=self.counts, why=self.why)
+
+
+class History(Struct, frozen=True, kw_only=True):
+    """What a new run has to know of those before it."""
+
+    attempts: int = 0
+    full_contexts: int = 0
+    never_started: int = 0
+    last: Ending | None = None
+
+    def after(
+        self, outcome: Outcome, decision: Decision, *, started: bool, progress: bool
+    ) -> "History":
+        """The counts once a run has ended so. What counts or moves on starts the rows anew."""
+        failed = decision.counts and not isinstance(decision.settlement, Closed)
+        full = self.full_contexts + isinstance(outcome, ContextFull)
+        return History(
+            attempts=self.attempts + failed,
+            full_contexts=0 if decision.counts or progress else full,
+            never_started=0 if started else self.never_started + 1,
+        )
+
+
+def read_ending(run: Run) -> Ending | None:
+    """How a run ended, if that was decided. A damaged record counts as none."""
+    try:
+        data = read_plain(run.path / FILE, _LARGEST)
+        return None if data is None else msgspec.json.decode(data, type=Ending)
+    except (InvalidTask, msgspec.DecodeError, UnicodeDecodeError):
+        return None
+
+
+def write_ending(run: Run, ending: Ending) -> None:
+    write_atomically(run.path / FILE, msgspec.json.encode(ending))
+    failures = run.task_dir / FAILURES
+    if ending.attempts or failures.exists():  # no file says the same as a nought
+        write_atomically(failures, f"{ending.attempts}\n".encode(), durable=False)
+
+
+def history(task_dir: Path, before: int | None = None) -> History:
+    """The counts after the latest run, or after the latest before a given one.
+
+    A task that was settled for good and runs again does so because a person wants it: it
+    starts from nothing, as after `forgive`.
+    """
+    for run in newest_first(task_dir):
+        if before is not None and run.number >= before:
+            continue
+        ending = read_ending(run)
+        if ending is None:
+            continue
+        if not isinstance(ending.settlement, Released) or run.number <= _forgiven(task_dir):
+            return History(last=ending)
+        return History(
+            attempts=ending.attempts,
+            full_contexts=ending.full_contexts,
+            never_started=ending.never_started,
+            last=ending,
+        )
+    return History()
+
+
+def was_put_off(task_dir: Path, not_before: datetime | None) -> bool:
+    """A task waits for something beyond it, and not since an attempt of its own failed."""
+    if not_before is None:
+        return False
+    last = history(task_dir).last
+    own = last.settlement.not_before if last and isinstance(last.settlement, Released) else None
+    return last is None or not last.counts or own != not_before
+
+
+def spent_before(task_dir: Path, before: int | None = None) -> Spend:
+    """What all runs of a task used together, or those before a given one. Nobody forgives that."""
+    total = Spend()
+    for run in newest_first(task_dir):
+        if before is not None and run.number >= before:
+            continue
+        ending = read_ending(run)
+        if ending is not None and ending.spent is not None:
+            return total + ending.spent
+        total += ending.spend if ending is not None else Spend()
+    return total
+
+
+def attempts_before(run: Run) -> Iterator[Run]:
+    """The runs of the same series, latest first: those whose task went on to this one by itself.
+
+    It ends where a person came in between: where a task was settled for good, or forgiven.
+    """
+    forgiven = _forgiven(run.task_dir)
+    for before in newest_first(run.task_dir):
+        if before.number >= run.number:
+            continue
+        ending = read_ending(before)
+        if ending is not None:
+            if before.number <= forgiven or not isinstance(ending.settlement, Released):
+                return
+            yield before
+
+
+def forgive(task_dir: Path) -> None:
+    """Start counting anew: a person wants the task tried again."""
+    run = latest_run(task_dir)
+    if run is not None:
+        write_atomically(task_dir / FORGIVEN, f"{run.number}\n".encode())
+        write_atomically(task_dir / FAILURES, b"0\n", durable=False)
+
+
+def _forgiven(task_dir: Path) -> int:
+    try:
+        data = read_plain(task_dir / FORGIVEN, _LARGEST)
+    except InvalidTask:
+        return 0
+    return int(data) if data and data.strip().isdigit() else 0

@@ -1,0 +1,45 @@
+"""What becomes of a task after a run, and the reasons fleet gives for its own stops. Pure."""
+
+from datetime import datetime
+
+from msgspec import Struct
+
+from fleet.schemas.task import Blocked, Released, Settlement
+
+#: `Stopped.by` of a run that ended with its supervisor.
+SHUTDOWN = "the supervisor's shutdown"
+#: `Stopped.by` when the lease was lost.
+LEASE_LOST = "the loss of its lease"
+#: Values of `Stopped.by` that say nothing about the task.
+OURS = (SHUTDOWN, LEASE_LOST)
+#: `Stopped.by` of a run that is stopped for a message and resumed with it.
+TOLD = "a message"
+
+#: Characters of an agent's or a CLI's text that go into the queue.
+_TEXT_CAP = 4000
+
+
+class Decision(Struct, frozen=True, kw_only=True):
+    """What becomes of the task, and why."""
+
+    settlement: Settlement
+    #: The run was an attempt and goes into the retry limit.
+    counts: bool
+    why: str
+
+
+def released(why: str, not_before: datetime | None = None) -> Decision:
+    """Back to the queue, and nothing counts."""
+    return Decision(settlement=Released(not_before=not_before), counts=False, why=plain_text(why))
+
+
+def blocked(note: str) -> Decision:
+    """For a person to look at, and nothing counts."""
+    note = plain_text(note)
+    return Decision(settlement=Blocked(note=note), counts=False, why=note)
+
+
+def plain_text(text: str) -> str:
+    """Words of an agent or a CLI as any queue can store them."""
+    kept = "".join(letter for letter in text[:_TEXT_CAP] if letter >= " " or letter in "\n\t")
+    return kept.encode(errors="replace").decode()

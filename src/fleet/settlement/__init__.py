@@ -1,0 +1,1 @@
+"""From how a run ended to what becomes of its task. Pure."""

@@ -1,0 +1,78 @@
+"""What the run after this one begins with: the session of the last one, or a fresh one, and what
+it is told of it. Pure.
+"""
+
+from fleet.coders.base import Coder
+from fleet.runs.outcome_history import Ending
+from fleet.schemas import Failed, LimitExceeded, Lost, Outcome, RateLimited, Stalled, Stopped
+from fleet.schemas.decision import SHUTDOWN, TOLD
+from fleet.schemas.policy import BUDGETS, DAY_BUDGETS
+
+#: Failures that are not the session's own: it may well go on from there.
+_CUT_OFF = frozenset({"api_error", "killed", "aborted", "timeout", "no_ending", "exit_code"})
+#: Stalls that do not begin anew with the same memory.
+_WAITED = frozenset({"silent", "needs_input"})
+
+_ADVICE = {
+    "limit": "What it did up to then is still there: go on from that in smaller steps, and do not"
+    " do the same again.",
+    "needs_input": "Nobody can answer while you run: write the question down as the rules say.",
+    "looping": "Find another way: the same call will fail again.",
+    "silent": "Give commands that may take long a time limit of their own.",
+}
+
+
+def session_to_carry_on(last: Ending | None, coder: Coder) -> str | None:
+    """The session that the next run goes on with: that of a run that was cut off.
+
+    Once only, unless it was a limit that cut it off, which says nothing against its memory.
+    """
+    if last is None or not coder.can_resume or last.coder != coder.name:
+        return None
+    if last.resumed and not _is_limit(last.outcome):
+        return None
+    return last.session_id or None if was_cut_off(last.outcome, last.tool_calls) else None
+
+
+def _is_limit(outcome: Outcome) -> bool:
+    budget = isinstance(outcome, LimitExceeded) and outcome.limit in DAY_BUDGETS
+    return budget or isinstance(outcome, RateLimited)
+
+
+def was_cut_off(outcome: Outcome, tool_calls: int) -> bool:
+    """It ended in the middle of work that its session can go on with.
+
+    Not one that made things up, was refused, or is full: there the same memory would lead to the
+    same end.
+    """
+    match outcome:
+        case Stopped(by=by) if by == TOLD:
+            return True
+        case _ if tool_calls == 0:
+            return False  # it has nothing to remember
+        case Stalled(rung=rung):
+            return rung in _WAITED
+        case LimitExceeded(limit=limit):
+            return limit == "time" or limit in BUDGETS
+        case Failed(reason=reason):
+            return reason in _CUT_OFF
+        case Stopped(by=by):
+            return by == SHUTDOWN
+        case RateLimited() | Lost():
+            return True
+        case _:
+            return False
+
+
+def told(last: Ending | None) -> str:
+    """How the last run ended, for the prompt of the next."""
+    if last is None:
+        return ""
+    match last.outcome:
+        case LimitExceeded(limit=limit) if limit not in DAY_BUDGETS:
+            advice = _ADVICE["limit"]
+        case Stalled(rung=rung):
+            advice = _ADVICE.get(rung, "")
+        case _:
+            advice = ""
+    return f"{last.why.rstrip('.')}. {advice}" if advice else last.why

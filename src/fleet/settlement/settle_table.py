@@ -1,0 +1,221 @@
+"""The settle table: one pure function from how a run ended to what becomes of its task.
+
+`docs/spec.md` prints the table; a test holds the two together.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+
+from msgspec import Struct
+
+from fleet.accounts.rate_windows import LONGEST, PASSING, UNDATED
+from fleet.runs.agent_claim import Said
+from fleet.schemas import (
+    Blocked,
+    Closed,
+    ContextFull,
+    Failed,
+    Finding,
+    Finished,
+    LimitExceeded,
+    Lost,
+    NeedsHuman,
+    Outcome,
+    RateLimited,
+    Released,
+    Stalled,
+    Stopped,
+    Verdict,
+)
+from fleet.schemas.decision import (
+    LEASE_LOST,
+    SHUTDOWN,
+    TOLD,
+    Decision,
+    blocked,
+    plain_text,
+    released,
+)
+from fleet.schemas.policy import DAY_BUDGETS
+
+#: Context runs out this often in a row without progress before it counts as a failure.
+FULL_CONTEXTS = 3
+#: A run that never gets so far as to start its agent is tried this often in a row.
+NEVER_STARTED = 8
+_LONGEST_WAIT = timedelta(minutes=5)
+#: After a run that never started: nothing was spent, so the first wait is short.
+_SHORTEST_WAIT = timedelta(seconds=1)
+#: A limit is never asked sooner whether it has reset, unless retries are quicker than usual.
+_LIMIT_WAIT = timedelta(seconds=30)
+#: Those who wait for the same limit come back within this time of each other.
+_WIDEST_SPREAD = timedelta(minutes=1)
+#: What a person can do about a denied tool.
+_SETTING = "(see the permissions setting)"
+
+
+class Facts(Struct, frozen=True, kw_only=True):
+    """What a settlement depends on beside the outcome."""
+
+    #: The task and the run's number, for the words.
+    task_id: str = "<id>"
+    run: int
+    #: The agent's process existed: only then an attempt was made.
+    started: bool
+    #: Why its program could not be run at all; empty if it could.
+    spawn_error: str = ""
+    #: And that is so for every task of this coder: the program is not there.
+    program_missing: bool = False
+    said: Said
+    #: Why its claim cannot be checked, through no fault of the agent's; empty if it can.
+    unverifiable: str = ""
+    #: What fleet makes of the run by what it saw itself.
+    verdict: Verdict = Verdict()
+    #: Failed attempts that counted before this run.
+    attempts: int
+    retry_limit: int
+    #: Runs in a row before this one that ended for want of context and changed nothing.
+    full_contexts: int
+    #: Runs in a row before this one that never started.
+    never_started: int = 0
+    #: It carried on the session of the run before.
+    resumed: bool = False
+    #: The agent's plan, its notes or its directory changed during this run.
+    progress: bool
+    #: There are other accounts, models or coders that it may go on with.
+    elsewhere: bool = False
+    #: Between 0 and 1, from the caller's dice: spreads those who wait for the same moment.
+    jitter: float
+    #: The pause after a first failure.
+    wait: timedelta = timedelta(seconds=10)
+
+
+def decide(outcome: Outcome, facts: Facts, now: datetime) -> Decision:
+    """The one place where a run's end turns into a task's state."""
+    if facts.spawn_error and facts.program_missing:
+        return released(f"cannot start: {facts.spawn_error}")
+    if facts.spawn_error:
+        return blocked(f"cannot start: {facts.spawn_error}")
+    if facts.verdict.trespasses:
+        return _out_of_scope(facts)
+    match outcome:
+        case Finished(denied=denied):
+            return _finished(denied, facts, now)
+        case RateLimited(limit=limit) if facts.elsewhere:
+            return released(f"rate limit ({limit.kind}): goes on where there is room")
+        case RateLimited(limit=limit):
+            soonest = now + min(3 * facts.wait, _LIMIT_WAIT)
+            # Whether one that passes is over as soon, its account knows.
+            undated = soonest if limit.kind in PASSING else now + UNDATED
+            told = limit.resets_at or undated
+            resets_at = told if told <= now + LONGEST else undated
+            wait = spread(max(resets_at, soonest), now, facts.jitter)
+            return released(f"rate limit ({limit.kind})", not_before=wait)
+        case ContextFull():
+            if facts.progress or facts.full_contexts + 1 < FULL_CONTEXTS:
+                return released("context full: goes on in a fresh session from its artifacts")
+            why = f"context full {FULL_CONTEXTS} times in a row without progress"
+            return _attempt(why, facts, now)
+        case NeedsHuman(question=question):
+            return blocked(question or "the agent blocked the task and gave no reason")
+        case Stopped():
+            return stopped(outcome, facts.task_id)
+        case Failed(reason=reason, detail=detail) if outcome.is_account and facts.elsewhere:
+            return released(f"{reason}: {detail}: goes on with another account")
+        case Failed(reason=reason, detail=detail) if outcome.is_for_a_person:
+            return blocked(f"{reason}: {detail}".rstrip(": "))
+        case Failed(reason="session_not_found") if facts.resumed:
+            return released("the session that it was to carry on is gone: it begins a fresh one")
+        case Failed(reason="denied", detail=detail):
+            return _attempt(f"it was denied {detail or 'a tool'} {_SETTING}", facts, now)
+        case Failed(reason=reason, detail=detail):
+            return _attempt(f"{reason}: {detail}".rstrip(": "), facts, now)
+        case Stalled(rung="degraded"):  # the next run would lack the same
+            return blocked(_stall(outcome))
+        case Stalled():
+            return _attempt(_stall(outcome), facts, now)
+        case LimitExceeded(limit=limit, detail=detail, until=until) if limit in DAY_BUDGETS:
+            return released(detail, not_before=until)
+        case LimitExceeded(limit="task_budget", detail=detail):
+            return blocked(f"limit exceeded (task_budget): {detail}")
+        case LimitExceeded(limit=limit, detail=detail):
+            return _attempt(f"limit exceeded ({limit}): {detail}".rstrip(": "), facts, now)
+        case Lost(why=why):
+            return _attempt(f"lost: {why}".rstrip(": "), facts, now)
+
+
+def stopped(outcome: Stopped, task_id: str) -> Decision:
+    """What a stop leads to, whether or not the run had begun."""
+    if outcome.by == SHUTDOWN:
+        return released("the supervisor shut down")
+    if outcome.by == LEASE_LOST:
+        return released("the task was taken from this supervisor")
+    if outcome.by == TOLD:
+        return released("stopped to be told something, and goes on with it")
+    return blocked(f"stopped by {outcome.by}; to go on: fleet retry {task_id}")
+
+
+def spread(until: datetime, now: datetime, jitter: float) -> datetime:
+    """A moment soon after the end of a wait, later by no more than a tenth of that wait."""
+    return until + min((until - now) / 10, _WIDEST_SPREAD) * jitter
+
+
+def _finished(denied: tuple[str, ...], facts: Facts, now: datetime) -> Decision:
+    said = facts.said
+    if said.blocked is not None:
+        return blocked(said.blocked or "the agent blocked the task and gave no reason")
+    if said.done is None:
+        why = "finished without closing the task"
+        if denied:
+            why += f"; it was denied {', '.join(sorted(set(denied)))} {_SETTING}"
+        return _attempt(why, facts, now)
+    if facts.unverifiable:
+        way = f"mend that, and then: fleet retry {facts.task_id}"
+        return blocked(f"cannot be verified: {facts.unverifiable}; {way}")
+    if facts.verdict.findings:
+        return _attempt(f"unverified: {_listed(facts.verdict.findings)}", facts, now)
+    reason = f"{plain_text(said.done)} [run {facts.run}: fleet task {facts.task_id} receipt]"
+    return Decision(settlement=Closed(reason=reason), counts=True, why="verified")
+
+
+def _out_of_scope(facts: Facts) -> Decision:
+    """For a person to look at, whatever else the run came to."""
+    way = f"See: fleet task {facts.task_id} receipt. To go on all the same: fleet retry"
+    return blocked(f"out of scope: {_listed(facts.verdict.trespasses)}\n{way} {facts.task_id}")
+
+
+def _listed(findings: Sequence[Finding]) -> str:
+    return "; ".join(f"{finding.rule}: {finding.what}" for finding in findings)
+
+
+def _stall(outcome: Stalled) -> str:
+    words = {
+        "never_started": f"it said nothing for {outcome.silent_seconds:.0f} s after its start",
+        "degraded": "it began without something that it needs",
+        "silent": f"nothing moved for {outcome.silent_seconds:.0f} s",
+        "needs_input": "it waits for somebody to answer",
+        "looping": "it made the same call with the same error again and again",
+    }[outcome.rung]
+    return f"stalled ({outcome.rung}): {words}: {outcome.detail}".rstrip(": ")
+
+
+def _attempt(why: str, facts: Facts, now: datetime) -> Decision:
+    """A try that failed: again after a pause, or blocked once the limit is reached."""
+    if not facts.started:
+        return _unstarted(why, facts, now)
+    made = facts.attempts + 1
+    if made >= facts.retry_limit:
+        note = plain_text(f"{why} (attempt {made} of {facts.retry_limit})")
+        return Decision(settlement=Blocked(note=note), counts=True, why=note)
+    longest = max(_LONGEST_WAIT, facts.wait)
+    pause = min(facts.wait * 2 ** min(made - 1, 10), longest) * (1 + facts.jitter / 2)
+    return Decision(settlement=Released(not_before=now + pause), counts=True, why=plain_text(why))
+
+
+def _unstarted(why: str, facts: Facts, now: datetime) -> Decision:
+    """Nothing was tried, so nothing counts; but not for ever."""
+    if facts.never_started + 1 >= NEVER_STARTED:
+        return blocked(f"{why} ({NEVER_STARTED} times in a row)")
+    if facts.never_started == 0:
+        return released(why)  # a supervisor that was killed at the wrong moment, most likely
+    pause = min(_SHORTEST_WAIT * 2**facts.never_started, _LONGEST_WAIT)
+    return released(why, not_before=now + pause)

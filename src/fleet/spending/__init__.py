@@ -1,0 +1,1 @@
+"""Budgets, the ledger of a day, and prices of tokens."""

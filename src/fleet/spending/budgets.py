@@ -1,0 +1,86 @@
+"""What may be spent, held against what was: which budgets are in force, how each stands, whom one
+that is spent concerns, and the way out. Pure.
+
+A day is one of this machine's calendar. A run belongs to the day on which it began, whenever it
+ends and however the clock goes meanwhile.
+"""
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime, time, timedelta
+
+from fleet.config import Config
+from fleet.schemas import Budget, LimitExceeded, LimitName, Spend
+from fleet.schemas.budget import read_budget
+from fleet.schemas.budget_status import BudgetStatus, Payer, Scope
+from fleet.schemas.decision import Decision, blocked, released
+
+LIMIT_OF: Mapping[Scope, LimitName] = {
+    "task": "task_budget",
+    "project": "project_budget",
+    "day": "day_budget",
+    "account": "account_budget",
+}
+
+
+def of_days(config: Config) -> tuple[BudgetStatus, ...]:
+    """The budgets of a day that are in force, with nothing spent yet."""
+    projects = [
+        BudgetStatus(scope="project", name=path, budget=read_budget(str(text)))
+        for path, project in sorted(config.projects.items())
+        if (text := project.settings.get("day_budget"))
+    ]
+    own = [
+        BudgetStatus(scope="account", name=name, budget=read_budget(account.day_budget))
+        for name, account in sorted(config.accounts.items())
+        if account.day_budget
+    ]
+    whole = BudgetStatus(scope="day", budget=read_budget(config.day_budget))
+    return tuple(each for each in (whole, *projects, *own) if each.budget)
+
+
+def purse(empty: BudgetStatus, spends: Iterable[tuple[Payer, Spend]]) -> BudgetStatus:
+    """How a budget of a day stands, by what was spent for whom."""
+    total = Spend()
+    for payer, spend in spends:
+        if empty.concerns(payer):
+            total += spend
+    return BudgetStatus(scope=empty.scope, name=empty.name, budget=empty.budget, spent=total)
+
+
+def of_task(task_id: str, budget: Budget, spent: Spend) -> BudgetStatus | None:
+    """How a task's own budget stands; None: it has none."""
+    return BudgetStatus(scope="task", name=task_id, budget=budget, spent=spent) if budget else None
+
+
+def ended(purse: BudgetStatus, now: datetime) -> LimitExceeded:
+    """How a run ends that lives as a budget is spent."""
+    until = None if purse.scope == "task" else next_day(now)
+    return LimitExceeded(limit=LIMIT_OF[purse.scope], detail=spent_words(purse), until=until)
+
+
+def refused(purse: BudgetStatus, now: datetime) -> Decision:
+    """What becomes of a task that would begin on a budget that is spent."""
+    if purse.scope == "task":
+        return blocked(f"limit exceeded (task_budget): {spent_words(purse)}")
+    return released(spent_words(purse), not_before=next_day(now))
+
+
+def spent_words(purse: BudgetStatus) -> str:
+    """That it is spent, and what can be done about it, in a sentence."""
+    return f"{purse.title} is spent: {purse.figures}; {purse.way_out}"
+
+
+def day_of(moment: datetime) -> str:
+    """The day of this machine's calendar that a moment falls on."""
+    return f"{moment.astimezone():%Y-%m-%d}"
+
+
+def next_day(now: datetime) -> datetime:
+    """When the next day begins here."""
+    tomorrow = now.astimezone().date() + timedelta(days=1)
+    return datetime.combine(tomorrow, time.min).astimezone()
+
+
+def begins_a_day(moment: datetime) -> bool:
+    """Midnight, or so soon after it as those come back who waited for the same account."""
+    return moment.astimezone().time() < time(minute=10)

@@ -1,0 +1,205 @@
+"""What was spent, by day: `spent/<day>.jsonl` in the home, a line for each run that is over.
+
+A run's line is written before its receipt and outcome: whoever dies in between has the run settled
+again, and the same line written once more, which counts once. What is missing, damaged or from
+before the machine last went down (its last lines may be gone) is read from the receipts anew.
+"""
+
+import os
+from collections.abc import Iterator
+from contextlib import suppress
+from datetime import date, datetime, time, timedelta
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from fleet.errors import InvalidTask
+from fleet.files.atomic_write import write_atomically
+from fleet.files.safe_read import read_plain
+from fleet.home import Home
+from fleet.processes import process_identity
+from fleet.runs import receipt_json
+from fleet.runs.outcome_history import read_ending
+from fleet.runs.run_directory import Run, began_at, newest_first
+from fleet.schemas import Receipt, Spend
+from fleet.spending.budgets import day_of
+
+FOLDER = "spent"
+#: So many days are kept. By their names and not by the clock, which may be wrong.
+KEPT = 40
+_LARGEST = 64 << 20
+#: Files of a day's runs may bear times of before it began, if the clock was set.
+_SLACK = timedelta(hours=36)
+_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
+
+
+class Entry(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One line: what a run spent, or that something was told; the first tells of which boot."""
+
+    boot: str = ""
+    task: str = ""
+    run: int = 0
+    #: The directory that its task was made for.
+    project: str = ""
+    account: str = ""
+    spend: Spend = Spend()
+    #: A warning that was given, so that it is given once.
+    told: str = ""
+
+
+class Day:
+    """One day's runs that are over."""
+
+    def __init__(self, entries: list[Entry]) -> None:
+        self.entries: dict[tuple[str, int], Entry] = {}
+        self.told: set[str] = set()
+        self._sums: dict[tuple[str, str], Spend] | None = None
+        for entry in entries:
+            self.add(entry)
+
+    def add(self, entry: Entry) -> None:
+        if entry.told:
+            self.told.add(entry.told)
+        elif entry.task:
+            self.entries[entry.task, entry.run] = entry
+            self._sums = None
+
+    def sums(self) -> dict[tuple[str, str], Spend]:
+        """What was spent, by directory and account."""
+        if self._sums is None:
+            self._sums = {}
+            for entry in self.entries.values():
+                key = (entry.project, entry.account)
+                self._sums[key] = self._sums.get(key, Spend()) + entry.spend
+        return self._sums
+
+
+class Spending:
+    """The days of one home. Whoever only looks (`keeps` is False) writes nothing."""
+
+    def __init__(self, home: Home, *, keeps: bool) -> None:
+        self._home = home
+        self._keeps = keeps
+        self._days: dict[str, Day] = {}
+
+    def day(self, name: str) -> Day:
+        """One day's, from memory, from its file, or from the receipts."""
+        if name not in self._days:
+            entries = self._read(name)
+            if entries is None:
+                entries = list(_from_receipts(self._home, name))
+                if self._keeps:
+                    with suppress(OSError):  # without it the next supervisor reads them again
+                        self._write(name, entries)
+            while len(self._days) > 2:  # a clock that jumps over midnight needs two
+                del self._days[next(iter(self._days))]
+            self._days[name] = Day(entries)
+        return self._days[name]
+
+    def paid(self, entry: Entry, began: datetime) -> None:
+        """Take in a run that is over, by the moment at which it began."""
+        self._add(day_of(began), entry)
+
+    def tell_once(self, name: str, what: str) -> bool:
+        """Whether this is to be told: once a day, whoever supervises."""
+        if what in self.day(name).told:
+            return False
+        try:
+            self._add(name, Entry(told=what))
+        except OSError:
+            self.day(name).told.add(what)  # a full disk: the next supervisor may say it again
+        return True
+
+    def _add(self, name: str, entry: Entry) -> None:
+        day = self.day(name)
+        data = msgspec.json.encode(entry) + b"\n"
+        path = self._path(name)
+        path.parent.mkdir(mode=0o700, exist_ok=True)
+        fd = os.open(path, _FLAGS, 0o600)
+        try:
+            size = os.fstat(fd).st_size
+            if os.write(fd, data) != len(data):
+                os.ftruncate(fd, size)
+                raise OSError(28, "the disk is full", str(path))
+        finally:
+            os.close(fd)
+        day.add(entry)
+
+    def _path(self, name: str) -> Path:
+        return self._home.path / FOLDER / f"{name}.jsonl"
+
+    def _read(self, name: str) -> list[Entry] | None:
+        """The lines of a day's file; None if it cannot be relied on."""
+        try:
+            data = read_plain(self._path(name), _LARGEST)
+            lines = (data or b"").splitlines(keepends=True)
+            if not lines or not lines[-1].endswith(b"\n"):
+                return None
+            found = [msgspec.json.decode(line, type=Entry) for line in lines]
+        except (InvalidTask, msgspec.DecodeError, UnicodeDecodeError):
+            return None
+        return found if found[0].boot == process_identity.boot_id() else None
+
+    def _write(self, name: str, entries: list[Entry]) -> None:
+        path = self._path(name)
+        path.parent.mkdir(mode=0o700, exist_ok=True)
+        whole = [Entry(boot=process_identity.boot_id()), *entries]
+        lines = b"".join(msgspec.json.encode(entry) + b"\n" for entry in whole)
+        write_atomically(path, lines, durable=False)
+        for old in sorted(path.parent.glob("*.jsonl"))[:-KEPT]:
+            old.unlink(missing_ok=True)
+
+
+def entry_of(receipt: Receipt) -> Entry:
+    """The line of a run."""
+    return Entry(
+        task=receipt.task_id,
+        run=receipt.run,
+        project=receipt.project,
+        account=receipt.account,
+        spend=receipt.spend,
+    )
+
+
+def _from_receipts(home: Home, day: str) -> Iterator[Entry]:
+    """Every run that began on a day, by its receipt. A task that had none made since then costs
+    one look.
+    """
+    since = (datetime.combine(date.fromisoformat(day), time.min) - _SLACK).timestamp()
+    try:
+        tasks = list(os.scandir(home.tasks))
+    except FileNotFoundError:
+        return
+    for task in tasks:
+        if not _touched(f"{task.path}/runs", since):
+            continue
+        for run in newest_first(Path(task.path)):
+            if _touched(str(run.path), since):
+                yield from _of_run(run, task.name, day)
+
+
+def _of_run(run: Run, task_id: str, day: str) -> Iterator[Entry]:
+    receipt = receipt_json.read(run)
+    if receipt is not None:
+        began = receipt.started_at or began_at(run)
+        if began is not None and day_of(began) == day:
+            yield entry_of(receipt)
+        return
+    ending = read_ending(run)  # a person stopped it while nobody supervised
+    if ending is not None and day_of(began_at(run) or ending.at) == day:
+        yield Entry(task=task_id, run=run.number, project=_cwd(run), spend=ending.spend)
+
+
+def _cwd(run: Run) -> str:
+    try:
+        return run.spec().cwd
+    except InvalidTask:
+        return ""
+
+
+def _touched(path: str, since: float) -> bool:
+    try:
+        return os.stat(path, follow_symlinks=False).st_mtime >= since  # noqa: PTH116 - of many
+    except OSError:
+        return False

@@ -1,0 +1,1 @@
+"""Runs between their start and their settlement."""

@@ -1,0 +1,208 @@
+"""The meter: what runs cost, as they live and once they are over, and what budgets say to it.
+
+The rules are in `budgets`, the books in `spending`; here is who asks them and what is done: a
+warning once, no start, or the end of a run.
+"""
+
+from collections.abc import Callable, Iterable
+from datetime import datetime
+
+from fleet.config import Config
+from fleet.errors import FleetError
+from fleet.home import Home
+from fleet.home.journal import Log
+from fleet.home.task_settings import place_of
+from fleet.runs.outcome_history import spent_before, was_put_off
+from fleet.runs.run_directory import began_at
+from fleet.schemas import LimitExceeded, Policy, Receipt, Spend, Task
+from fleet.schemas.budget import shown_runs
+from fleet.schemas.budget_status import BudgetStatus, Payer
+from fleet.schemas.decision import Decision
+from fleet.spending import budgets
+from fleet.spending.day_ledger import Spending, entry_of
+from fleet.spending.prices import Prices
+from fleet.supervisor.active.active_run import Live
+
+
+class Meter:
+    """What is spent in one home."""
+
+    def __init__(self, home: Home, config: Config, log: Log, clock: Callable[[], datetime]) -> None:
+        self._home = home
+        self._log = log
+        self._now = clock
+        self._spending = Spending(home, keeps=True)
+        self._config = config
+        self._prices, self._own_prices = Prices(config.prices), config.prices
+        self._empty = budgets.of_days(config)
+        self._payers: dict[tuple[str, str], Payer] = {}
+        #: Living runs, each with the day it began on and what its task had used before.
+        self._lives: dict[str, tuple[Live, str, Spend]] = {}
+        #: Of which day and budget it was said that it is spent.
+        self._rested = ""
+        #: The budgets of today, for people.
+        self.purses: tuple[BudgetStatus, ...] = ()
+
+    def apply(self, config: Config) -> None:
+        """Go by these settings from now on."""
+        if config is self._config:
+            return
+        self._config, self._empty = config, budgets.of_days(config)
+        self._payers.clear()
+        if config.prices != self._own_prices:
+            self._prices, self._own_prices = Prices(config.prices), config.prices
+
+    def see(self, live: Live) -> None:
+        """Let a run count by the prices in force."""
+        live.prices = self._prices
+
+    # What is over.
+
+    def paid(self, live: Live, receipt: Receipt) -> None:
+        """Write a run into the books. May raise OSError: then it is not settled yet."""
+        began = receipt.started_at or began_at(live.run) or self._now()
+        self._spending.paid(entry_of(receipt), began)
+        self._mind(budgets.day_of(self._now()))
+
+    # What lives.
+
+    def look(self, lives: Iterable[Live]) -> list[tuple[Live, LimitExceeded]]:
+        """Warn of budgets that are near; the runs that have to end as theirs is spent."""
+        now = self._now()
+        today = budgets.day_of(now)
+        known, self._lives = self._lives, {}
+        for live in lives:
+            self.see(live)
+            seen = known.get(live.task_id)
+            if seen is None or seen[0] is not live:
+                before = spent_before(live.run.task_dir, before=live.run.number)
+                seen = (live, budgets.day_of(began_at(live.run) or now), before)
+            self._lives[live.task_id] = seen
+        self._mind(today)
+        over: list[tuple[Live, LimitExceeded]] = []
+        for live, day, before in self._lives.values():
+            own = budgets.of_task(live.task_id, live.policy.budget, before + live.spend)
+            if own is not None:
+                self._warn(own, today, [live])
+            mine = [own] if own is not None else []
+            if day == today:
+                payer = self._payer(live.project, live.account)
+                mine += [each for each in self.purses if each.concerns(payer)]
+            spent = next((each for each in mine if each.reached), None)
+            if spent is not None and live.verdict is None and live.over is None:
+                over.append((live, self._over(live, spent, now)))
+        return over
+
+    def _over(self, live: Live, spent: BudgetStatus, now: datetime) -> LimitExceeded:
+        passed = budgets.ended(spent, now)
+        live.note("fleet_budget", now, limit=passed.limit, why=passed.detail)
+        text = f"{live.task_id}: stopping: {passed.detail}"
+        self._log.say("budget", text, task_dir=live.run.task_dir, limit=passed.limit)
+        return passed
+
+    # What would begin.
+
+    def refusal(self, task: Task, policy: Policy, project: str) -> Decision | None:
+        """What becomes of a task whose budget is spent; None: it may begin."""
+        own = budgets.of_task(task.id, policy.budget, spent_before(self._home.task(task.id)))
+        spent = own if own is not None and own.reached else self.spent(project)
+        return None if spent is None else budgets.refused(spent, self._now())
+
+    def spent(self, project: str) -> BudgetStatus | None:
+        """The budget of today that is spent and that a task of this project would spend from."""
+        payer = self._payer(project, "")
+        today = self._of_today(budgets.day_of(self._now()))
+        return next((each for each in today if each.reached and each.concerns(payer)), None)
+
+    def spent_by(self, account: str) -> BudgetStatus | None:
+        """The budget of an account, if it is spent."""
+        today = self._of_today(budgets.day_of(self._now()))
+        mine = (each for each in today if each.scope == "account" and each.name == account)
+        return next((each for each in mine if each.reached), None)
+
+    def rests(self) -> bool:
+        """The budget of the whole day is spent: nothing is claimed, and that is said once."""
+        today = budgets.day_of(self._now())
+        found = (each for each in self._of_today(today) if each.reached and each.scope == "day")
+        if (spent := next(found, None)) is None:
+            return False
+        if self._rested != (now := f"{today} {spent.budget}"):
+            self._rested = now
+            text = f"nothing new is started: {budgets.spent_words(spent)}"
+            self._log.say("budget_spent", text, scope=spent.scope)
+        return True
+
+    def waits(self, task: Task) -> bool:
+        """Nothing but a budget that is spent keeps the task from running."""
+        if not self._was_put_off(task):
+            return False
+        try:
+            return self.spent(place_of(self._home, self._config, task).cwd) is not None
+        except FleetError:
+            return False
+
+    def put_off(self, task: Task) -> bool:
+        """It was put off until a new day, for a budget that has room again."""
+        return self._was_put_off(task) and not self.waits(task)
+
+    def _was_put_off(self, task: Task) -> bool:
+        """It waits for a day to begin, and not since an attempt of its own failed."""
+        if task.not_before is None or not budgets.begins_a_day(task.not_before):
+            return False
+        return was_put_off(self._home.task(task.id), task.not_before)
+
+    # How all that is known.
+
+    def _of_today(self, today: str) -> tuple[BudgetStatus, ...]:
+        if not self._empty:
+            return ()
+        day = self._spending.day(today)
+        spends = [
+            (self._payer(project, account), spend)
+            for (project, account), spend in day.sums().items()
+        ]
+        spends += [
+            (self._payer(live.project, live.account), live.spend)
+            for live, began, _ in self._lives.values()
+            if began == today and (live.task_id, live.run.number) not in day.entries
+        ]
+        return tuple(budgets.purse(empty, spends) for empty in self._empty)
+
+    def _mind(self, today: str) -> None:
+        """See how the budgets of the day stand, and warn of those that are near."""
+        self.purses = self._of_today(today)
+        for purse in self.purses:
+            self._warn(purse, today, self._of_day(today, purse))
+
+    def _of_day(self, today: str, purse: BudgetStatus) -> list[Live]:
+        return [
+            live
+            for live, began, _ in self._lives.values()
+            if began == today and purse.concerns(self._payer(live.project, live.account))
+        ]
+
+    def _payer(self, project: str, account: str) -> Payer:
+        key = (project, account)
+        if key not in self._payers:
+            self._payers[key] = Payer(self._config.project(project).path, account)
+        return self._payers[key]
+
+    def _warn(self, purse: BudgetStatus, today: str, lives: list[Live]) -> None:
+        """Say once a day that a budget is near, or cannot see all."""
+        key = f"{purse.scope}:{purse.name}:{purse.budget}"
+        if purse.near and self._spending.tell_once(today, f"near:{key}"):
+            facts = {"scope": purse.scope, "percent": purse.percent, "why": str(purse)}
+            for live in lives:
+                live.note("fleet_budget_near", self._now(), **facts)
+            self._say(purse, "budget_near", f"{purse}")
+        if purse.blind and self._spending.tell_once(today, f"blind:{key}"):
+            text = (
+                f"{purse.title} counts dollars and cannot see all: nobody knows what"
+                f" {shown_runs(purse.spent.unpriced)} cost. Give their models a price in"
+                ' runtime.toml: [prices."pattern"]; see fleet usage --by model'
+            )
+            self._say(purse, "budget_blind", text)
+
+    def _say(self, purse: BudgetStatus, action: str, text: str) -> None:
+        task_dir = self._home.task(purse.name) if purse.scope == "task" else None
+        self._log.say(action, text, task_dir=task_dir, scope=purse.scope, of=purse.name)

@@ -1,0 +1,170 @@
+"""Clears away what closed tasks leave: worktrees whose work is on its branch, and old snapshots.
+
+Nothing goes that is nowhere else. Done beside the loop, when a task is closed and once an hour.
+"""
+
+import os
+import time
+from collections.abc import Callable, Sequence
+from datetime import datetime, timedelta
+from functools import partial
+from pathlib import Path
+
+from msgspec import structs
+
+from fleet.errors import FleetError
+from fleet.files.file_lock import locked
+from fleet.git import repository, snapshot_index, snapshot_retention, tree_snapshot, worktree
+from fleet.git.git_command import Git
+from fleet.git.run_baseline import keep_index
+from fleet.home import Home, worktree_json
+from fleet.home.journal import Log
+from fleet.home.worktree_json import Worktree
+from fleet.schemas import Task
+from fleet.supervisor.host.worker_pool import Aside
+from fleet.supervisor.queue_io.queue_requests import Desk
+
+#: How often all of it is looked through, in seconds, and how many tasks at one time.
+_ROUND = 3600.0
+_MOST = 500
+_LIMIT = 120.0
+#: A worktree with files that git ignores (downloads, results, builds) stays so long after its
+#: task was closed: somebody may want them.
+KEPT_FOR = timedelta(days=3)
+#: Signs of work that git itself has not finished.
+_UNFINISHED = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply")
+
+
+class Tidying:
+    """Looks after what is left of tasks that are done."""
+
+    def __init__(
+        self, home: Home, desk: Desk, aside: Aside, log: Log, clock: Callable[[], datetime]
+    ) -> None:
+        self._home, self._desk, self._aside, self._log = home, desk, aside, log
+        self._now = clock
+        self._next_round = 0.0
+        #: How many answers are still to come.
+        self.busy = 0
+
+    def tend(self, closed: list[str]) -> None:
+        """Look at the tasks that were just closed, and at all of them when it is time."""
+        ids = [task_id for task_id in closed if (self._home.worktrees / task_id).exists()]
+        closed.clear()
+        if time.monotonic() >= self._next_round:
+            self._next_round = time.monotonic() + _ROUND
+            ids = _candidates(self._home)
+        if ids:
+            self.busy += 1
+            self._desk.named(tuple(ids[:_MOST]), partial(self._look_at, ids[:_MOST]))
+
+    def _look_at(self, ids: Sequence[str], tasks: list[Task]) -> None:
+        order = partial(tidy, self._home, ids, tasks, self._now())
+        self._aside.do(order, self._done)
+
+    def _done(self, said: list[str]) -> None:
+        self.busy -= 1
+        for text in said:
+            self._log.say("tidied", text)
+
+
+def _candidates(home: Home) -> list[str]:
+    found = {each.task_id for each in snapshot_index.all_held(home)}
+    if home.worktrees.is_dir():
+        found |= set(os.listdir(home.worktrees))  # noqa: PTH208
+    return sorted(found)
+
+
+def tidy(home: Home, ids: Sequence[str], tasks: Sequence[Task], now: datetime) -> list[str]:
+    """What was cleared away of these tasks. `tasks` are those that there still are."""
+    known = {task.id: task for task in tasks}
+    said: list[str] = []
+    for task_id in ids:
+        task = known.get(task_id)
+        if task is not None and task.status == "closed":
+            try:
+                said += tidy_worktree(home, task, now)
+            except (FleetError, OSError) as error:
+                said.append(f"{task_id}: its worktree stays: {error}")
+    wanted = set(ids)
+    for each in snapshot_index.all_held(home):
+        task = known.get(each.task_id)
+        if each.task_id in wanted and (task is None or task.status == "closed"):
+            closed_at = (task.closed_at or task.updated_at) if task is not None else None
+            if snapshot_retention.is_due(each, closed_at, now):
+                snapshot_retention.prune(home, each)
+    return said
+
+
+def tidy_worktree(home: Home, task: Task, now: datetime) -> list[str]:
+    """Put what a closed task left uncommitted on its branch, and remove its worktree."""
+    tree = worktree_json.read(home, task.id)
+    if tree is None or not tree.made:
+        return []
+    # The lock of the task's runs: one that is opened again meanwhile waits for us.
+    with locked(home.task(task.id) / "run.lock") as lock:
+        if lock is None:
+            return []
+        said: list[str] = []
+        origin = repository.find(tree.repository)
+        if origin is None:
+            return [f"{task.id}: its worktree stays: {tree.repository} is no repository any more"]
+        git = Git(origin, time.monotonic() + _LIMIT)
+        if worktree.exists(tree) and not tree.removing:
+            why, commit = _settled(tree, task, now)
+            if commit:
+                text = f"committed to {tree.branch} what was left uncommitted: {commit[:12]}"
+                said.append(f"{task.id}: {text}")
+            if why:
+                return said
+            tree = worktree_json.write(home, task.id, structs.replace(tree, removing=True))
+        if tree.removing:
+            worktree.remove(git, tree)
+            said.append(f"{task.id}: worktree removed, its work is on {tree.branch}")
+            # The record stays: a task that is opened again goes on from its branch.
+            gone = structs.replace(tree, removing=False, set_up=False)
+            worktree_json.write(home, task.id, gone)
+        return said
+
+
+def _settled(tree: Worktree, task: Task, now: datetime) -> tuple[str, str]:
+    """Commit what is left. Why the worktree has to stay, empty if it need not; and the commit."""
+    repo = repository.find(tree.path)
+    assert repo is not None
+    git = Git(repo, time.monotonic() + _LIMIT)
+    unfinished = [name for name in _UNFINISHED if os.path.exists(f"{repo.git_dir}/{name}")]  # noqa: PTH110
+    if unfinished:
+        return f"git has not finished: {unfinished[0]}", ""
+    head = git.line("rev-parse", "--verify", "HEAD^{commit}")
+    branches = git.ask("for-each-ref", "--contains", head, "--count=1", "refs/heads/")
+    if not branches:
+        return "what is checked out is on no branch", ""
+    with tree_snapshot.index_of(repo) as index:
+        now_tree = tree_snapshot.take(Git(repo, time.monotonic() + _LIMIT, str(index)))
+        commit = ""
+        if now_tree.id != git.line("rev-parse", "--verify", f"{head}^{{tree}}"):
+            if not _on_branch(git):
+                return "what is left would be on no branch", ""
+            text = f"What fleet found uncommitted when {task.id} was closed\n\n{task.title}"
+            commit = git.line("commit-tree", "--no-gpg-sign", "-p", head, "-m", text, now_tree.id)
+            git.ask("update-ref", "-m", "fleet: closed", "HEAD", commit, head)
+            keep_index(index, Path(repo.git_dir) / "index")
+    if now_tree.left_out or now_tree.no_new:
+        return "it holds files that are too large to be committed", commit
+    if os.path.isdir(f"{repo.git_dir}/modules"):  # noqa: PTH112
+        return "it holds submodules", commit
+    listed = ("ls-files", "-z", "--others", "--exclude-standard", "--directory")
+    if git.ask(*listed, "--no-empty-directory"):
+        return "it holds another repository", commit
+    ignored = git.ask(*listed, "--ignored")
+    closed = task.closed_at or task.updated_at
+    if ignored and now - closed < KEPT_FOR:
+        return "it holds files that git ignores", commit
+    return "", commit
+
+
+def _on_branch(git: Git) -> bool:
+    try:
+        return bool(git.line("symbolic-ref", "--quiet", "HEAD"))
+    except FleetError:
+        return False

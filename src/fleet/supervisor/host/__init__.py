@@ -1,0 +1,1 @@
+"""What the machine can bear: worker threads, and rest after a shortage."""

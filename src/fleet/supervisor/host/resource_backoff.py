@@ -1,0 +1,38 @@
+"""What the machine is short of, and how long nothing new is started for it."""
+
+import time
+
+from fleet.home.journal import Log
+
+#: Nothing is started for this long, doubled each time up to the longest, in seconds.
+PAUSE, LONGEST = 1.0, 60.0
+
+
+class Shortage:
+    """A machine without disk, memory or processes; the tasks have nothing to do with it."""
+
+    def __init__(self, log: Log) -> None:
+        self._log = log
+        #: What it is short of; empty if of nothing.
+        self.why = ""
+        #: Until when nothing is started, on the monotonic clock, and how long the next pause is.
+        self.until = 0.0
+        self.pause = PAUSE
+
+    @property
+    def held(self) -> bool:
+        return time.monotonic() < self.until
+
+    def hold(self, why: str) -> None:
+        """Start nothing for a while, longer each time."""
+        if not self.why:
+            self._log.say("short", f"nothing new is started for now: {why}")
+        self.why = why
+        self.until = time.monotonic() + self.pause
+        self.pause = min(self.pause * 2, LONGEST)
+
+    def release(self) -> None:
+        """The last start went well."""
+        if self.why:
+            self._log.say("enough", "runs are started again")
+        self.why, self.pause = "", PAUSE

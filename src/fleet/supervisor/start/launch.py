@@ -1,0 +1,357 @@
+"""From a lease to a living run: place, coder, prompt, environment, keeper."""
+
+import errno
+import os
+from collections.abc import Callable, Mapping
+from functools import cache
+from pathlib import Path
+
+from msgspec import Struct, structs
+
+from fleet import coders
+from fleet.accounts.candidates import find as find_account
+from fleet.accounts.choose_account import Seat
+from fleet.accounts.credentials import AccountTrouble
+from fleet.accounts.move_session import move, moving
+from fleet.coders.agent_environment import agent_env
+from fleet.coders.base import Coder, Options
+from fleet.coders.stream.run_totals import Reading
+from fleet.config import Config
+from fleet.errors import FleetError
+from fleet.home import HOOK, Home, compare_json, messages
+from fleet.home.task_settings import Place, place_of
+from fleet.processes.keeper_client import Busy, start_keeper
+from fleet.runs.artifacts_digest import fingerprint
+from fleet.runs.outcome_history import Ending, history
+from fleet.runs.run_directory import Run, Spec, latest_run, new_run
+from fleet.runs.run_id import run_id
+from fleet.schemas import Account, Base, Event, Failed, Lease, Outcome, Policy, Task, Usage
+from fleet.settlement import resume_policy
+from fleet.supervisor.active.active_run import Live
+from fleet.supervisor.start.agent_bin import KEEPER
+from fleet.supervisor.start.workspace import Workspace
+
+#: What a machine says that is short of something; the task has nothing to do with it.
+SHORT = frozenset(
+    {errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE, errno.ENOSPC, errno.EDQUOT, errno.EIO}
+)
+
+#: The keeper minds the time for the case that no supervisor does: it comes so much later, in
+#: seconds, since a supervisor knows more of what it cuts off.
+KEEPERS_SLACK = 2.0
+
+
+#: What makes an agent work on an account; it may raise AccountTrouble.
+Login = Callable[[Account], Mapping[str, str]]
+
+
+class Unfit(Struct, frozen=True):
+    """The task cannot run as it is; a person has to mend it."""
+
+    why: str
+
+
+class Short(Struct, frozen=True):
+    """The machine has not what a run takes: memory, processes. The run is over as it begins."""
+
+    why: str
+    live: Live
+
+
+class Gone(Struct, frozen=True):
+    """The session that was to be carried on went before it could be copied."""
+
+
+class Ready(Struct, frozen=True, kw_only=True):
+    """All that a run needs, before anything was started."""
+
+    task: Task
+    coder: Coder
+    account: Account
+    #: The files of the session that is carried on, and where they have to be for this account.
+    session: tuple[tuple[Path, Path], ...] = ()
+    env: Mapping[str, str]
+    #: What of it logs the agent in; and the same with a mark in the place of the secret.
+    given: Mapping[str, str]
+    outline: Mapping[str, str]
+    policy: Policy
+    #: The repository as the run finds it, once it was looked at.
+    base: Base | None = None
+    #: What the session that is carried on had used before.
+    before: Usage = Usage()
+    #: The messages that its prompt holds and nobody has read.
+    told: tuple[int, ...] = ()
+
+
+def placed(home: Home, config: Config, task: Task, coder: str | None) -> Place | Unfit:
+    """Where a task runs and what it asks for."""
+    try:
+        if compare_json.is_open(home, task.id):
+            return Unfit(f"it is being compared: fleet compare {task.id}")
+        place = place_of(home, config, task, coder=coder)
+        coders.find(place.coder, home.path)
+    except FleetError as error:
+        return Unfit(error.message)
+    if not Path(place.cwd).is_dir():
+        return Unfit(f"its directory {place.cwd} is not there")
+    return place
+
+
+def make_ready(
+    home: Home,
+    config: Config,
+    lease: Lease,
+    place: Place,
+    seat: Seat,
+    *,
+    login: Login,
+    outline: Login,
+    shims: Path,
+) -> Ready | Unfit:
+    """Put together what a task runs with, on this seat. Touches nothing. Raises AccountTrouble.
+
+    `outline` is the login of any account with a mark for its secret: where its state is.
+    """
+    try:
+        last = history(home.task(lease.task.id)).last
+        driver = coders.make(
+            seat.coder,
+            seat.model,
+            Options(
+                permissions=config.permissions,
+                last_ending=resume_policy.told(last),
+                max_cost=place.ruled.policy.limits.cost,
+            ),
+            home.path,
+        )
+        task = structs.replace(lease.task, cwd=place.cwd, coder=seat.coder, model=seat.model)
+        given = login(seat.account)
+        env = _env(home, driver, task, shims, given)
+        session = resume_policy.session_to_carry_on(last, driver)
+        files = _session(config, driver, last, seat, env, outline) if session else ()
+        session = None if files is None else session
+        said = messages.read(home.task(lease.task.id))
+        number = _latest(home.task(lease.task.id)) if session else None
+        driver.options = structs.replace(
+            driver.options,
+            told=messages.for_prompt(said, resumed=number),
+            hook=str(shims / HOOK),
+            refuse=place.ruled.policy.tripwire == "refuse",
+            context=place.ruled.policy.context,
+            needs=place.ruled.policy.needs,
+        )
+        if last is not None and session:
+            driver.options = structs.replace(driver.options, resume=session, cut_off=last.cut_off)
+    except AccountTrouble:
+        raise
+    except FleetError as error:
+        return Unfit(error.message)
+    return Ready(
+        task=task,
+        coder=driver,
+        account=seat.account,
+        session=files or (),
+        given=given,
+        outline=outline(seat.account),
+        env=env,
+        policy=place.ruled.policy,
+        before=last.session_usage if last is not None and session else Usage(),
+        told=tuple(tell.number for tell in said if tell.run is None),
+    )
+
+
+def _latest(task_dir: Path) -> int | None:
+    run = latest_run(task_dir)
+    return run.number if run else None
+
+
+def moved(home: Home, ready: Ready, workspace: Workspace, shims: Path) -> Ready | Unfit:
+    """The same in the directory that was prepared for it."""
+    if workspace.cwd == ready.task.cwd:
+        return structs.replace(ready, base=workspace.base)
+    task = structs.replace(ready.task, cwd=workspace.cwd)
+    try:
+        env = _env(home, ready.coder, task, shims, ready.given)
+    except FleetError as error:
+        return Unfit(error.message)
+    return structs.replace(ready, task=task, env=env, base=workspace.base)
+
+
+def _session(
+    config: Config,
+    coder: Coder,
+    last: Ending | None,
+    seat: Seat,
+    env: Mapping[str, str],
+    outline: Login,
+) -> tuple[tuple[Path, Path], ...] | None:
+    """What has to be copied for a session to go on with another account: its files, and where to.
+
+    None: it cannot go on there.
+    """
+    before = last.account if last is not None else ""
+    if last is None or before in ("", seat.account.name):
+        return ()
+    try:
+        account = find_account(before, seat.coder, config)
+        theirs = {**env, **dict.fromkeys(coder.credentials, ""), **outline(account)}
+    except FleetError:
+        return None  # the account is gone, and with it the way to its files
+    if account.is_own and coder.state_variable:
+        theirs[coder.state_variable] = own_env().get(coder.state_variable, "")
+    return moving(coder, last.session_id, theirs, env)
+
+
+def _env(
+    home: Home, coder: Coder, task: Task, shims: Path, given: Mapping[str, str]
+) -> dict[str, str]:
+    extra = {
+        **given,
+        "FLEET_HOME": str(home.path),
+        "PATH": f"{shims}{os.pathsep}{os.environ.get('PATH', os.defpath)}",
+    }
+    # Of two logins a CLI takes one that nobody chose.
+    left_out = coder.credentials if given else ()
+    parent = {name: value for name, value in own_env().items() if name not in left_out}
+    try:
+        return agent_env(parent, coder, task, home.task(task.id), extra)
+    except Exception as error:
+        # A coder may be anybody's code.
+        raise FleetError(f"coder {coder.name}: {type(error).__name__}: {error}") from error
+
+
+@cache
+def own_env() -> Mapping[str, str]:
+    """The supervisor's environment, decoded once: it does not change."""
+    return dict(os.environ)
+
+
+def launch(
+    home: Home, config: Config, lease: Lease, ready: Ready, shims: Path
+) -> Live | Unfit | Short | Gone:
+    """Prepare the run's directory and start its keeper. A full disk is an OSError."""
+    task, coder = ready.task, ready.coder
+    task_dir = home.task(task.id)
+    (task_dir / "artifacts").mkdir(mode=0o700, parents=True, exist_ok=True)
+    words = _words(coder, task, task_dir, ready.env)
+    if isinstance(words, Unfit):
+        return words
+    argv, prompt = words
+    try:
+        move(ready.session)  # before its length is taken: what is in it by now was told before
+    except FileNotFoundError:
+        return Gone()
+    spec = Spec(
+        id=run_id(lease),
+        argv=argv,
+        cwd=str(task.cwd),
+        stdin="prompt.md" if coder.prompt_on_stdin else None,
+        grace=float(config.grace_s),
+        time_limit=ready.policy.limits.time + KEEPERS_SLACK,
+        coder=str(task.coder),
+        model=coder.model,
+        account=ready.account.name,
+        login=dict(ready.outline),
+        artifacts=fingerprint(task_dir / "artifacts"),
+        resumes=coder.options.resume or "",
+        before=ready.before,
+        second_from=_second_size(coder, ready.env),
+        policy=ready.policy,
+        base=ready.base,
+    )
+    run = new_run(task_dir, spec, prompt)
+    messages.give(task_dir, ready.told, run.number)
+    _point_to(task_dir / "log.stderr", run)
+    env = {**ready.env, "FLEET_RUN_DIR": str(run.path)}
+    live = Live(
+        lease, run, coder,
+        env=env, artifacts=spec.artifacts, policy=spec.policy, spec=spec,
+    )  # fmt: skip
+    try:
+        keeper = start_keeper(run, env, shims / KEEPER)
+    except FleetError as error:
+        live.trouble = error.message
+        return Short(error.message, live)
+    if isinstance(keeper, Busy):
+        live.trouble = "what is left of an earlier run withstands killing"
+    else:
+        live.keeper = keeper
+    return live
+
+
+def _words(
+    coder: Coder, task: Task, task_dir: Path, env: Mapping[str, str]
+) -> tuple[tuple[str, ...], bytes] | Unfit:
+    """The argv and the prompt."""
+    try:
+        leave_out = coder.left_out(env, str(task.cwd))
+        coder.options = structs.replace(coder.options, leave_out=leave_out)
+        prompt = coder.prompt(task, task_dir).encode(errors="replace")
+        if not coder.prompt_on_stdin:
+            coder.prompt_file(task_dir).write_bytes(prompt)
+        return tuple(map(str, coder.build_argv(task, task_dir))), prompt
+    except OSError:
+        raise
+    except Exception as error:  # noqa: BLE001 - a coder may be anybody's code
+        return Unfit(f"coder {coder.name} failed: {type(error).__name__}: {error}")
+
+
+def take_over(home: Home, config: Config, lease: Lease, run: Run, shims: Path) -> Live:
+    """A run that was started by another supervisor, or by this one before, with what it began
+    with: whatever the settings say by now. Its secret is with its agent, and nobody else's concern.
+    """
+    try:
+        spec = run.spec()
+        place = None if spec.coder else place_of(home, config, lease.task)
+        name, model = (spec.coder, spec.model) if place is None else (place.coder, place.model)
+        coder = coders.make(name, model, Options(permissions=config.permissions), home.path)
+        env = _env(home, coder, lease.task, shims, spec.login)
+    except FleetError as error:
+        return Live(lease, run, Unread(error.message), env={}, adopted=True)
+    return Live(
+        lease, run, coder,
+        env=env, adopted=True, artifacts=spec.artifacts, policy=spec.policy, spec=spec,
+    )  # fmt: skip
+
+
+class Unread(Coder):
+    """Stands in where a run's own coder is gone: nothing is read, and no success believed."""
+
+    name = "unread"
+    context_limit = 1
+
+    def __init__(self, why: str) -> None:
+        super().__init__("")
+        self._why = why
+
+    def build_argv(self, task: Task, task_dir: Path) -> list[str]:
+        raise NotImplementedError(self._why)
+
+    def normalize_event(self, raw_line: str) -> Event | None:
+        del raw_line
+        return None
+
+    def outcome(
+        self, reading: Reading, exit_code: int | None, signal: int | None, *, stderr: str = ""
+    ) -> Outcome:
+        del reading, exit_code, signal, stderr
+        return Failed(reason="unknown", detail=self._why)
+
+
+def _second_size(coder: Coder, env: Mapping[str, str]) -> int:
+    """How long the record of the session is that is carried on: what is in it was told before."""
+    place = coder.second_stream(coder.options.resume, env) if coder.options.resume else None
+    found = sorted(place[0].glob(place[1])) if place else []
+    return found[0].stat().st_size if found else 0
+
+
+def _point_to(link: Path, run: Run) -> None:
+    """`log.stderr` leads to the latest run's."""
+    target = f"runs/{run.path.name}/stderr"
+    try:
+        link.symlink_to(target)
+    except FileExistsError:
+        fresh = link.with_name(f".{link.name}")
+        fresh.unlink(missing_ok=True)
+        fresh.symlink_to(target)
+        fresh.replace(link)

@@ -1,0 +1,58 @@
+"""The project's commands that make a fresh worktree fit to work in."""
+
+import os
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+
+from fleet.coders.agent_environment import plain_env
+from fleet.errors import FleetError
+from fleet.evidence.verify_commands import check_all
+from fleet.home.worktree_json import SETUP, put_aside_setup
+from fleet.runs.run_directory import Run, Spec
+from fleet.schemas import Check
+
+
+class Errand(Run, frozen=True):
+    """A place for commands that belong to no run: it has a mark, and nothing else of one."""
+
+    def spec(self) -> Spec:
+        return Spec(id=self.path.parent.name, argv=(), cwd="")
+
+
+def set_up(
+    place: Path,
+    commands: Sequence[str],
+    cwd: str,
+    *,
+    project: str,
+    limit: float,
+    abandon: threading.Event,
+) -> bool:
+    """Run the commands in order. False: we were told to leave it. Raises FleetError if one fails.
+
+    Each runs under a keeper in `setup/<k>/`, so one that a dead supervisor had begun is waited for
+    and not begun again.
+    """
+    env = {**plain_env(os.environ), "FLEET_PROJECT_DIR": project}
+    checks = check_all(
+        Errand(place), commands, cwd, limit=limit, env=env, abandon=abandon, folder=SETUP
+    )
+    if checks is None:
+        return False
+    failed = [check for check in checks if not check.passed]
+    if failed:
+        put_aside_setup(place)
+        raise FleetError(_told(failed[0], limit))
+    return True
+
+
+def _told(check: Check, limit: float) -> str:
+    if check.trouble:
+        how = check.trouble
+    elif check.timed_out:
+        how = f"took longer than {limit:g} s"
+    else:
+        how = f"ended with {check.code}"
+    tail = f":\n{check.tail}" if check.tail else ""
+    return f"the set-up of its worktree failed: {check.command!r} {how}{tail}"

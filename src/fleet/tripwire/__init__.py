@@ -1,0 +1,1 @@
+"""Destructive commands: how they are recognised, and how a hook refuses them."""

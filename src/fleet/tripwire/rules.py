@@ -1,0 +1,368 @@
+"""The tripwire: commands that destroy what nobody can bring back, found in what an agent runs.
+
+One pure function from a line of shell and the directory it runs in to what it would destroy. It
+reads words, not worlds: whoever wants past it gets past it. A tripwire is not a fence.
+"""
+
+import posixpath
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Literal, NamedTuple
+
+from fleet.tripwire.shell_parser import Simple, commands, program, unwrapped
+
+#: low: deletes by the heap, but only what lies inside the task's directory or in a temporary one;
+#: it is noted, and never refused. high: all else.
+Grade = Literal["low", "high"]
+
+#: No rule is met by a text without one of these: a first look for whoever has no time.
+HINTS = (
+    "rm", "rimraf", "-delete", "clean", "--hard", "push", "checkout", "switch", "restore", "branch",
+    "stash", "worktree", "update-ref", "reflog", "gc", "filter-", "ch", "/dev/", "mk", "wipefs",
+    "fdisk", "gdisk", "parted", "blkdiscard", "shred", "diskutil", "remove", "prune", "down",
+    "destroy", "delete", "drain", "uninstall", "s3", "terminate-", "purge", "rb", "DELETE",
+    "unpublish", "drop", "DROP", "runcate", "RUNCATE", "flush", "FLUSH", "shutdown", "reboot",
+    "halt", "poweroff", "kill", "crontab", "--del", ":|:", ": | :", "''", '\\"\\"',
+)  # fmt: skip
+_TEXT_CAP = 300
+_MOST = 20
+_TEMPORARY = ("/tmp", "/var/tmp", "/private/tmp", "/dev/shm")  # noqa: S108 - names to look for
+_WHOLE = frozenset({"", ".", "*", ".*", "**", "./*", "{*,.*}"})
+_GLOB = re.compile(r"[*?\[{$]")
+
+
+class Trip(NamedTuple):
+    """A command that the tripwire met."""
+
+    rule: str
+    grade: Grade
+    #: What it would do, in a few words.
+    what: str
+    command: str
+
+
+class _At(NamedTuple):
+    """Where a command runs; None: in a directory that only the shell knows."""
+
+    root: str
+    cwd: str | None
+
+
+#: A rule's id, how bad it is, and what it would do.
+Met = tuple[str, Grade, str]
+Rule = Callable[[tuple[str, ...], Simple, _At], Iterator[Met]]
+
+
+def trips(text: str, cwd: str) -> list[Trip]:
+    """All that a line of shell would destroy, run in this directory."""
+    at = _At(cwd, cwd)
+    found: list[Trip] = []
+    for simple in commands(text):
+        at = _after_cd(simple.words, at)
+        shown = " ".join(simple.words)[:_TEXT_CAP]
+        found += [Trip(rule, grade, what, shown) for rule, grade, what in _met(simple, at)]
+    if re.search(r":\s*\(\)\s*\{[^}]*:\s*\|\s*:", text):
+        found.append(Trip("fork-bomb", "high", "starts processes without end", text[:_TEXT_CAP]))
+    return list(dict.fromkeys(found))[:_MOST]
+
+
+def _met(simple: Simple, at: _At) -> Iterator[Met]:
+    for target in simple.writes:
+        if re.match(r"/dev/(sd|hd|vd|xvd|nvme|disk|mmcblk)", target):
+            yield "device-write", "high", f"writes over the disk {target}"
+    if not simple.words:
+        return
+    name = program(simple.words[0])
+    rule = _RULES.get(name) or (_RULES["mkfs"] if name.startswith("mkfs.") else None)
+    if rule is None and re.fullmatch(r"(python|pypy)[\d.]*", name):
+        rule = _interpreter
+    if rule is not None:
+        yield from rule(simple.words, simple, at)
+
+
+def _each(words: tuple[str, ...], at: _At) -> Iterator[Met]:
+    """The rules for a command that another one runs."""
+    for inner in unwrapped(Simple(words)):
+        yield from _met(inner, at)
+
+
+def _after_cd(words: tuple[str, ...], at: _At) -> _At:
+    if words[:1] not in (("cd",), ("pushd",)):
+        return at
+    place = next((word for word in words[1:] if not word.startswith("-")), "~")
+    if at.cwd is None or place.startswith("~") or "$" in place:
+        known = place if place.startswith("/") and "$" not in place else None
+        return at._replace(cwd=known)
+    return at._replace(cwd=posixpath.normpath(posixpath.join(at.cwd, place)))
+
+
+# Where a path leads.
+
+
+def _reach(path: str, at: _At) -> Grade:
+    """Whether deleting all of a path stays with what is the task's own, or is anybody's guess."""
+    if path.startswith("$"):
+        # An unset variable in front of a slash makes it the root's.
+        return "high" if re.match(r"^[\"']?\$[^/]*/?[.*]*$", path) and "/" in path else "low"
+    if path.startswith("~"):
+        return "high"
+    parts = path.split("/")
+    fixed = next((n for n, part in enumerate(parts) if _GLOB.search(part)), len(parts))
+    rest = "/".join(parts[fixed:])
+    base = "/".join(parts[:fixed]) or ("/" if path.startswith("/") else "")
+    if at.cwd is None and not base.startswith("/"):
+        return "high"
+    full = posixpath.normpath(posixpath.join(at.cwd or "/", base))
+    whole = rest in _WHOLE
+    if ".git" in full.split("/"):
+        return "high"
+    for home in (at.root, *_TEMPORARY):
+        if full == home:
+            return "high" if whole else "low"
+        if full.startswith(home.rstrip("/") + "/"):
+            return "low"
+    return "high"
+
+
+def _worst(paths: list[str], at: _At) -> Grade:
+    return "high" if any(_reach(path, at) == "high" for path in paths) else "low"
+
+
+def _split(words: tuple[str, ...]) -> tuple[set[str], list[str]]:
+    """A program's options, each letter of a cluster by itself, and its other words."""
+    options: set[str] = set()
+    rest: list[str] = []
+    for at, word in enumerate(words[1:], 1):
+        if word == "--":
+            rest += words[at + 1 :]
+            break
+        if word.startswith("--"):
+            options.add(word.partition("=")[0])
+        elif word.startswith("-") and len(word) > 1:
+            options.update(f"-{letter}" for letter in word[1:])
+        else:
+            rest.append(word)
+    return options, rest
+
+
+# The rules, one a family of programs.
+
+
+def _rm(words: tuple[str, ...], simple: Simple, at: _At) -> Iterator[Met]:
+    del simple
+    options, paths = _split(words)
+    if program(words[0]) == "rimraf" or options & {"-r", "-R", "--recursive"}:
+        names = " ".join(paths) or "what it is given"
+        yield "rm-recursive", _worst(paths, at), f"deletes {names[:100]} with all below"
+    elif any(path in ("*", "./*", "/*", "~/*") for path in paths):
+        yield "rm-all", "high", "deletes every file of a directory"
+
+
+def _find(words: tuple[str, ...], simple: Simple, at: _At) -> Iterator[Met]:
+    starts: list[str] = []
+    for word in words[1:]:
+        if word.startswith(("-", "(", "!")):
+            break
+        starts.append(word)
+    chosen = {"-name", "-iname", "-path", "-ipath", "-regex", "-iregex", "-newer", "-mtime"}
+    narrow = bool(chosen & set(words))
+    inside = all(_reach(f"{start.rstrip('/')}/x", at) == "low" for start in starts or ["."])
+    grade: Grade = "low" if narrow and inside else "high"
+    if "-delete" in words:
+        yield "find-delete", grade, "deletes all that it finds"
+    for at_word, word in enumerate(words):
+        if word in ("-exec", "-execdir", "-ok", "-okdir"):
+            inner = tuple(w for w in words[at_word + 1 :] if w not in (";", "+", "{}"))
+            if inner and program(inner[0]) in ("rm", "shred", "unlink"):
+                yield "find-delete", grade, "deletes all that it finds"
+            elif inner:
+                yield from _each(inner, at)
+    del simple
+
+
+def _xargs(words: tuple[str, ...], simple: Simple, at: _At) -> Iterator[Met]:
+    del simple
+    rest = words[1:]
+    while rest and rest[0].startswith("-"):
+        takes = rest[0] in ("-n", "-I", "-P", "-L", "-s", "-d", "-a", "-E")
+        rest = rest[2 if takes else 1 :]
+    if rest and program(rest[0]) == "rm":
+        options, _ = _split(rest)
+        grade: Grade = "high" if options & {"-r", "-R", "--recursive"} else "low"
+        yield "xargs-rm", grade, "deletes whatever it is given"
+    elif rest:
+        yield from _each(rest, at)
+
+
+def _git(words: tuple[str, ...], simple: Simple, at: _At) -> Iterator[Met]:
+    del simple, at
+    rest = words[1:]
+    while rest and rest[0].startswith("-"):
+        rest = rest[2 if rest[0] in ("-C", "-c", "--git-dir", "--work-tree") else 1 :]
+    if not rest:
+        return
+    verb = rest[0]
+    options, names = _split(rest)
+    force = bool(options & {"-f", "--force"})
+    all_of_it = bool(set(names) & {".", ":/", "*", "./"})
+    match verb:
+        case "clean" if force and not options & {"-n", "--dry-run"}:
+            more = ", ignored ones too" if options & {"-x", "-X"} else ""
+            yield "git-clean", "high", f"deletes files that git does not know{more}"
+        case "reset" if "--hard" in options:
+            yield "git-reset-hard", "high", "throws uncommitted work away"
+        case "checkout" if force or all_of_it:
+            yield "git-discard", "high", "throws uncommitted work away"
+        case "switch" if force or "--discard-changes" in options:
+            yield "git-discard", "high", "throws uncommitted work away"
+        case "restore" if all_of_it and (not options & {"-S", "--staged"} or "-W" in options):
+            yield "git-discard", "high", "throws uncommitted work away"
+        case "push" if force or options & {"--mirror", "--prune", "--delete", "-d"}:
+            yield "git-force-push", "high", "changes or deletes what others have"
+        case "push" if any(name.startswith(("+", ":")) for name in names[1:]):
+            yield "git-force-push", "high", "changes or deletes what others have"
+        case "push" if "--force-with-lease" in options:
+            yield "git-force-push", "low", "changes what others have, if nobody else did"
+        case "branch" if "-D" in options or (force and options & {"-d", "--delete"}):
+            yield "git-branch-delete", "high", f"deletes the branch {' '.join(names)}"
+        case "stash" if names[:1] in (["drop"], ["clear"]):
+            yield "git-stash-drop", "high", "throws stashed work away"
+        case "worktree" if force and names[:1] == ["remove"]:
+            yield "git-worktree-remove", "high", "throws a worktree away, unfinished work too"
+        case "update-ref" if "-d" in options:
+            yield "git-ref-delete", "high", "deletes a ref"
+        case "reflog" if names[:1] in (["expire"], ["delete"]):
+            yield "git-forget", "high", "makes lost commits unfindable"
+        case "gc" if "--prune" in options:
+            yield "git-forget", "high", "makes lost commits unfindable"
+        case "filter-branch" | "filter-repo":
+            yield "git-rewrite", "high", "rewrites history"
+        case _:
+            pass
+
+
+def _modes(words: tuple[str, ...], simple: Simple, at: _At) -> Iterator[Met]:
+    del simple
+    options, paths = _split(words)
+    if options & {"-R", "--recursive"}:
+        what = "owners" if program(words[0]) != "chmod" else "modes"
+        yield "mode-recursive", _worst(paths[1:], at), f"changes {what} of all below"
+
+
+def _disk(words: tuple[str, ...], simple: Simple, at: _At) -> Iterator[Met]:
+    del simple, at
+    harmless = words[1:] in (("--version",), ("--help",), ("-l",))
+    if program(words[0]) == "dd":
+        harmless = not any(word.startswith("of=/dev/") for word in words)
+    if not harmless:
+        yield "disk", "high", "writes over a disk or a file for good"
+
+
+def _interpreter(words: tuple[str, ...], simple: Simple, at: _At) -> Iterator[Met]:
+    """Code on the line or on stdin: what it calls, and what it hands to a shell."""
+    flags = {"-c", "-e", "-E", "-r", "--eval", "-p"}
+    code = next((words[n + 1] for n, word in enumerate(words[:-1]) if word in flags), simple.stdin)
+    if _DELETES.search(code):
+        yield "code-delete", "high", "deletes directories from within a program"
+    for _, shell in _CALLS.findall(code):
+        for inner in commands(shell):
+            yield from _met(inner, at)
+
+
+_CALLS = re.compile(r"""(?:system|popen|run|call|execSync|exec)\(\s*f?(["'`])(.+?)\1""")
+_DELETES = re.compile(
+    r"\brmtree\b|\bremovedirs\b|\brmSync\b|\brmdirSync\b|\bfs\.(promises\.)?rm\(|\brm_rf?\b"
+    r"|\bremove_dir\b|\bremove_tree\b|\brimraf\b"
+)
+
+
+def _verbs(rule: str, what: str, *phrases: str) -> Rule:
+    """A rule for programs whose own words say it: each phrase's words in this order."""
+    wanted = [phrase.split() for phrase in phrases]
+
+    def look(words: tuple[str, ...], simple: Simple, at: _At) -> Iterator[Met]:
+        del simple, at
+        for phrase in wanted:
+            rest = iter(words[1:])
+            if all(any(_fits(word, part) for word in rest) for part in phrase):
+                yield rule, "high", what
+                return
+
+    return look
+
+
+def _fits(word: str, part: str) -> bool:
+    return word.startswith(part[:-1]) if part.endswith("*") else word == part
+
+
+def _kill(words: tuple[str, ...], simple: Simple, at: _At) -> Iterator[Met]:
+    del simple, at
+    if words[-1] == "-1" and len(words) > 2:
+        yield "kill-all", "high", "kills every process of this user"
+
+
+def _sync(words: tuple[str, ...], simple: Simple, at: _At) -> Iterator[Met]:
+    del simple
+    options, paths = _split(words)
+    if any(option.startswith("--del") for option in options) and not options & {"-n", "--dry-run"}:
+        target = paths[-1] if paths else ""
+        yield (
+            "sync-delete",
+            "high" if ":" in target else _worst([target], at),
+            "deletes what is extra",
+        )
+
+
+def _database(words: tuple[str, ...], simple: Simple, at: _At) -> Iterator[Met]:
+    del at
+    if _EMPTIES.search(" ".join((*words[1:], simple.stdin))):
+        yield "database", "high", "drops or empties tables"
+
+
+_EMPTIES = re.compile(
+    r"\b(drop|truncate)\s+(table|database|schema|index|collection)\b"
+    r"|\bdelete\s+from\s+\S+\s*(;|$)|\.drop\(\)|\bdropDatabase\b",
+    re.IGNORECASE,
+)
+
+#: Programs whose own words say it: the rule, what it does, and the words that must come, in order.
+_PHRASES: tuple[tuple[str, str, str, tuple[str, ...]], ...] = (
+    ("docker podman docker-compose nerdctl", "containers", "removes containers or volumes",
+     ("prune", "volume rm", "rm -f", "rm --force", "rm -v", "down -v", "down --volumes")),
+    ("terraform tofu pulumi cdk serverless", "infrastructure", "takes infrastructure away",
+     ("destroy", "apply -destroy")),
+    ("kubectl oc", "cluster", "takes things off a cluster", ("delete", "drain")),
+    ("helm", "cluster", "takes things off a cluster", ("uninstall", "delete")),
+    ("aws", "cloud", "deletes in the cloud",
+     ("s3 rb", "s3 rm --recursive", "delete-*", "terminate-*")),
+    ("gcloud az", "cloud", "deletes in the cloud", ("delete", "purge")),
+    ("gsutil", "cloud", "deletes in the cloud", ("rm -r", "rm -R", "rb")),
+    ("gh", "hosting", "deletes at the code host", ("repo delete", "release delete", "api DELETE")),
+    ("npm", "registry", "takes a package back", ("unpublish",)),
+    ("dropdb", "database", "drops a database", ("",)),
+    ("redis-cli", "database", "empties a database", ("flushall", "FLUSHALL", "flushdb", "FLUSHDB")),
+    ("rails rake", "database", "drops a database", ("db:drop*", "db:reset*")),
+    ("shutdown reboot halt poweroff", "machine", "stops the machine", ("",)),
+    ("systemctl", "machine", "stops the machine", ("poweroff", "reboot", "halt")),
+    ("pkill killall", "kill-by-name", "kills processes by name, anybody's too", ("",)),
+    ("crontab", "crontab", "deletes all scheduled jobs", ("-r",)),
+)  # fmt: skip
+
+_RULES: Mapping[str, Rule] = {
+    **{
+        name: _verbs(rule, what, *phrases)
+        for names, rule, what, phrases in _PHRASES
+        for name in names.split()
+    },
+    **dict.fromkeys(("rm", "rimraf"), _rm),
+    **dict.fromkeys(("xargs", "parallel"), _xargs),
+    **dict.fromkeys(("chmod", "chown", "chgrp"), _modes),
+    **dict.fromkeys(("dd", "mkfs", "mkswap", "wipefs", "blkdiscard", "shred"), _disk),
+    **dict.fromkeys(("fdisk", "sfdisk", "sgdisk", "parted", "diskutil"), _disk),
+    **dict.fromkeys(("node", "deno", "bun", "perl", "ruby", "php"), _interpreter),
+    **dict.fromkeys(("psql", "mysql", "mariadb", "sqlite3", "mongosh", "mongo"), _database),
+    "find": _find,
+    "git": _git,
+    "kill": _kill,
+    "rsync": _sync,
+}

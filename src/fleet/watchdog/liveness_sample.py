@@ -1,0 +1,131 @@
+"""A second look at a run that has fallen silent: does anything of it move?
+
+Two samples some time apart, of the whole process tree and of the files around it. It is dear, so
+it is taken only of those that somebody suspects, beside the loop. Comparing is pure.
+"""
+
+import os
+import time
+from collections import deque
+from collections.abc import Callable, Collection, Sequence
+from pathlib import Path
+
+from msgspec import Struct
+
+from fleet.processes import process_usage, tcp_bytes
+from fleet.watchdog.stall_rules import Look
+
+#: Over this many seconds a tree that moves less than the figures below does not move; a shorter
+#: look takes less of them. A CLI is never quite still: one that waited for a server that never
+#: answered took half a second of CPU a minute (claude, codex) and 240 KB of I/O (codex), for its
+#: timers and its log. Work is far above these, or shows in one of the other witnesses.
+SPAN = 60.0
+CPU = 3.0
+IO = 2 << 20
+#: The process table counts in hundredths of a second: less than three of them tells nothing.
+_LEAST_CPU = 0.03
+_LEAST_IO = 4 << 10
+#: Entries of a directory tree that are looked at, those nearest to the top first.
+MOST_ENTRIES = 4000
+#: Folders that others change, or that nobody works in.
+_PASSED_OVER = frozenset({".git", "node_modules", ".venv", "__pycache__"})
+
+
+class Subject(Struct, frozen=True, kw_only=True):
+    """Whose movements are looked at."""
+
+    #: The process that all of the run descends from.
+    root: int
+    cwd: str
+    #: What it prints into.
+    streams: tuple[Path, ...]
+    #: Where its CLI keeps its own record of the session: a directory and a pattern below it.
+    transcript: tuple[Path, str] | None = None
+
+
+class Sample(Struct, frozen=True, kw_only=True):
+    """The tree and its files at one moment."""
+
+    at: float
+    cpu: float = 0.0
+    io: int = 0
+    received: int = 0
+    pids: frozenset[int] = frozenset()
+    #: When the last process below the agent began, in seconds since boot; 0 if there is none.
+    youngest: float = 0.0
+    printed: int = 0
+    transcript: int = 0
+    #: The last change below the working directory.
+    changed: int = 0
+
+
+def compare(before: Sample, after: Sample) -> Look:
+    """What moved from one sample to the other."""
+    share = min(1.0, max(0.0, after.at - before.at) / SPAN)
+    moved = {
+        "CPU": after.cpu - before.cpu >= max(CPU * share, _LEAST_CPU),
+        "I/O": after.io - before.io >= max(IO * share, _LEAST_IO),
+        "network": after.received > before.received,
+        "processes": after.pids != before.pids,
+        "output": after.printed != before.printed,
+        "transcript": after.transcript != before.transcript,
+        "files": after.changed != before.changed,
+    }
+    return Look(
+        moved=tuple(name for name, has in moved.items() if has),
+        transcript=moved["transcript"],
+        youngest=after.youngest,
+    )
+
+
+def sample(subject: Subject, clock: Callable[[], float] = time.monotonic) -> Sample:
+    """Look now."""
+    tree = process_usage.households([subject.root])[subject.root]
+    pids = [person.pid for person in tree.people]
+    return Sample(
+        at=clock(),
+        cpu=tree.cpu,
+        io=process_usage.io(pids),
+        received=tcp_bytes.received(pids),
+        pids=frozenset(pids),
+        youngest=tree.youngest,
+        printed=_sizes(subject.streams),
+        transcript=_sizes(_found(subject.transcript)),
+        changed=last_change(subject.cwd),
+    )
+
+
+def last_change(top: str, most: int = MOST_ENTRIES, passed: Collection[str] = _PASSED_OVER) -> int:
+    """The newest time of change below a directory, of as many entries as may be looked at."""
+    newest, left = 0, most
+    folders = deque([top])
+    while folders and left > 0:
+        try:
+            with os.scandir(folders.popleft()) as entries:
+                for entry in entries:
+                    left -= 1
+                    if left < 0:
+                        break
+                    newest = max(newest, entry.stat(follow_symlinks=False).st_mtime_ns)
+                    if entry.name not in passed and entry.is_dir(follow_symlinks=False):
+                        folders.append(entry.path)
+        except OSError:
+            continue  # gone meanwhile, or not for us to see
+    return newest
+
+
+def _found(place: tuple[Path, str] | None) -> Sequence[Path]:
+    try:
+        return list(place[0].glob(place[1])) if place else ()
+    except (OSError, ValueError):  # a coder may be anybody's code
+        return ()
+
+
+def _sizes(paths: Sequence[Path]) -> int:
+    total = 0
+    for path in paths:
+        try:
+            total += path.lstat().st_size
+        except OSError:
+            continue
+    return total

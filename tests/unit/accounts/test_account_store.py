@@ -1,0 +1,292 @@
+"""Accounts as they are declared, kept and handed to agents; and all that can be wrong with them."""
+
+import json
+from base64 import urlsafe_b64encode
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from fleet import config
+from fleet.accounts import credentials
+from fleet.accounts.account_state import EMPTY
+from fleet.accounts.account_store import Ledger
+from fleet.accounts.credentials import AccountTrouble
+from fleet.coders import find
+from fleet.coders.claude import ClaudeCoder
+from fleet.coders.codex import CodexCoder
+from fleet.config.accounts import problem
+from fleet.errors import ConfigError
+from fleet.schemas import Account, RateLimit
+
+NOW = datetime(2026, 11, 16, 12, tzinfo=UTC)
+HOUR = timedelta(hours=1)
+FULL = RateLimit(kind="five_hour", status="rejected", resets_at=NOW + HOUR)
+
+
+class TestDeclared:
+    @pytest.fixture
+    def file(self, tmp_path):
+        path = tmp_path / "runtime.toml"
+        path.write_text(config.default_text())
+        return path
+
+    def test_an_account_is_written_and_read(self, file):
+        """Comments and order of the file are kept; what is not said has its default."""
+        changes = {"coder": "claude", "directory": "/a", "weight": 3}
+        text = config.with_account(file.read_text(), "work", changes, file)
+        assert text.startswith(file.read_text())
+        account = config.checked(text, file).accounts["work"]
+        assert (account.coder, account.weight, account.stop_at) == ("claude", 3, 100)
+        gone = config.with_account(text, "work", None, file)
+        assert config.checked(gone, file).accounts == {}
+
+    def test_a_reserve_of_all_is_that_of_each_without_its_own(self, file):
+        """Unless it says otherwise."""
+        text = 'stop_at = 90\n[accounts.a]\ncoder = "claude"\ndirectory = "/a"\n'
+        text += '[accounts.b]\ncoder = "claude"\ndirectory = "/b"\nstop_at = 50\n'
+        accounts = config.checked(text, file).accounts
+        assert [accounts[name].stop_at for name in "ab"] == [90, 50]
+
+    @pytest.mark.parametrize(
+        ("body", "complaint"),
+        [
+            ('coder = "claude"', "neither a directory nor a secret"),
+            ('directory = "/a"', "has no coder"),
+            ('coder = "claude"\ndirectory = "a"', "directory must be an absolute path"),
+            ('coder = "claude"\ndirectory = "/a"\nweight = -1', "weight must be a whole number"),
+            ('coder = "claude"\ndirectory = "/a"\nstop_at = 0', "stop_at must be a whole number"),
+            ('coder = "claude"\ndirectory = "/a"\nenabled = 1', "must be true or false"),
+            ('coder = "claude"\ndirectory = "/a"\nkey = "x"', "key is not a key of an account"),
+            ('coder = "claude"\nsecret = "sk-ant-4711"', "say where the secret is"),
+            ('coder = "claude"\nsecret = "sk-ant-4711\\n"', "say where the secret is"),
+            ('coder = "claude"\nsecret = 4711', "say where the secret is"),
+            ('coder = "claude"\nvariable = "sk-ant-4711"', "must be the name of a variable"),
+        ],
+    )
+    def test_what_cannot_be_is_refused_with_its_place(self, file, body, complaint):
+        """And a secret that was put in the wrong place is not repeated."""
+        with pytest.raises(ConfigError) as caught:
+            config.checked(f"[accounts.work]\n{body}\n", file)
+        assert complaint in caught.value.message
+        assert "line 1" in caught.value.message
+        assert "4711" not in caught.value.message
+
+    def test_two_accounts_have_two_directories(self, file):
+        """In one they would overwrite each other's login."""
+        body = 'coder = "claude"\ndirectory = "/a/"\n'
+        with pytest.raises(ConfigError, match="a and b have one directory: /a"):
+            config.checked(f"[accounts.a]\n{body}[accounts.b]\n{body}", file)
+
+    def test_a_link_to_a_directory_is_that_directory(self, file, tmp_path):
+        """Two names of one place are one place."""
+        (tmp_path / "real").mkdir()
+        (tmp_path / "link").symlink_to(tmp_path / "real")
+        text = f'[accounts.a]\ncoder = "claude"\ndirectory = "{tmp_path}/real"\n'
+        text += f'[accounts.b]\ncoder = "claude"\ndirectory = "{tmp_path}/link"\n'
+        with pytest.raises(ConfigError, match="a and b have one directory"):
+            config.checked(text, file)
+
+    @pytest.mark.parametrize("name", ["", "A", "a b", "../a", "-a", "a" * 60])
+    def test_a_name_is_one_that_a_directory_can_bear(self, file, name):
+        """Small letters, digits, and two signs."""
+        body = {"coder": "claude", "directory": "/a"}
+        with pytest.raises(ConfigError, match="no name for an account"):
+            config.checked(config.with_account("", name, body, file), file)
+
+    @pytest.mark.parametrize("where", ["env:TOKEN", "file:/a/b", "keyring:fleet/work"])
+    def test_a_secret_has_a_place(self, where):
+        """Three kinds of them."""
+        assert problem("secret", where) == ""
+
+
+class TestLogin:
+    @pytest.fixture
+    def folder(self, tmp_path):
+        path = tmp_path / "state"
+        path.mkdir()
+        return path
+
+    def account(self, folder, secret="", **more):
+        return Account(name="work", coder="claude", directory=str(folder), secret=secret, **more)
+
+    def test_an_agent_is_given_the_directory_and_the_secret(self, folder, tmp_path):
+        """By the names that its CLI knows."""
+        key = tmp_path / "key"
+        key.write_text("tok-1\n")
+        key.chmod(0o600)
+        given = credentials.variables(self.account(folder, f"file:{key}"), ClaudeCoder, {})
+        assert given == {"CLAUDE_CONFIG_DIR": str(folder), "CLAUDE_CODE_OAUTH_TOKEN": "tok-1"}
+        account = self.account(folder, "env:KEY", variable="ANTHROPIC_API_KEY")
+        given = credentials.variables(account, ClaudeCoder, {"KEY": "k"})
+        assert given["ANTHROPIC_API_KEY"] == "k"
+
+    def test_another_home_keeps_what_git_knows_of_its_user(self, folder):
+        """Agy can be moved with its whole home only."""
+        account = Account(name="a", coder="agy", directory=str(folder))
+        given = credentials.variables(account, find("agy"), {"HOME": "/home/ada"})
+        assert given == {"HOME": str(folder), "GIT_CONFIG_GLOBAL": "/home/ada/.gitconfig"}
+        (folder / ".config/git").mkdir(parents=True)
+        (folder / ".config/git/config").touch()
+        given = credentials.variables(account, find("agy"), {"HOME": str(folder)})
+        assert given["GIT_CONFIG_GLOBAL"] == str(folder / ".config/git/config")
+
+    def test_the_users_own_login_is_left_alone(self):
+        """Nothing is set."""
+        assert credentials.variables(Account(name="claude", coder="claude"), ClaudeCoder, {}) == {}
+
+    def test_a_directory_that_nobody_logged_in_to_is_told(self, folder):
+        """Unless it has a secret, or settings that may know another way in."""
+        assert "fleet account login work" in credentials.no_login(self.account(folder), ClaudeCoder)
+        assert credentials.no_login(self.account(folder, "env:KEY"), ClaudeCoder) == ""
+        for name in (".credentials.json", "settings.json"):
+            (folder / name).write_text("{}")
+            assert credentials.no_login(self.account(folder), ClaudeCoder) == ""
+            (folder / name).unlink()
+
+    def test_what_is_wrong_is_said_plainly(self, folder, tmp_path):
+        """Gone, readable by others, empty, not to be had; and never the secret itself."""
+        key = tmp_path / "key"
+        say = lambda account: credentials.trouble(account, ClaudeCoder, {})  # noqa: E731
+        assert say(self.account(folder)) == ""
+        assert "cannot be used: No such file" in say(self.account(tmp_path / "none"))
+        assert f"there is no {key}" in say(self.account(folder, f"file:{key}"))
+        key.write_text("tok-1")
+        key.chmod(0o644)
+        assert f"chmod 600 {key}" in say(self.account(folder, f"file:{key}"))
+        key.chmod(0o600)
+        assert say(self.account(folder, f"file:{key}")) == ""
+        key.write_text(" \n")
+        assert "its secret is gone" in say(self.account(folder, f"file:{key}"))
+        key.write_text("tok-1\ntok-2")
+        assert "no single line" in say(self.account(folder, f"file:{key}"))
+        assert "the variable TOKEN" in say(self.account(folder, "env:TOKEN"))
+        assert "is no directory" in say(self.account(key))
+
+    def test_a_login_that_others_can_read_is_not_used(self, folder):
+        """It lets anybody spend."""
+        (folder / ".credentials.json").write_text("{}")
+        (folder / ".credentials.json").chmod(0o640)
+        assert "others can read" in credentials.trouble(self.account(folder), ClaudeCoder, {})
+
+    def test_a_directory_that_lets_nobody_in_is_a_trouble_and_no_crash(self, folder, monkeypatch):
+        """The supervisor asks this of every task that waits."""
+        real = Path.stat
+
+        def refused(path, **more):
+            if path.name == ".credentials.json":
+                raise PermissionError(13, "Permission denied", str(path))
+            return real(path, **more)
+
+        monkeypatch.setattr(Path, "stat", refused)
+        assert "Permission denied" in credentials.trouble(self.account(folder), ClaudeCoder, {})
+
+    @pytest.mark.parametrize(
+        "settings", [{"apiKeyHelper": "/bin/key"}, {"env": {"ANTHROPIC_API_KEY": "tok-1"}}]
+    )
+    def test_an_account_whose_own_settings_set_a_key_is_not_used(self, folder, settings):
+        """Each of its runs would be ended for it; the key itself is not repeated."""
+        (folder / "settings.json").write_text(json.dumps(settings))
+        said = credentials.trouble(self.account(folder), ClaudeCoder, {})
+        assert "is used instead of its login" in said
+        assert "tok-1" not in said
+        (folder / "settings.json").write_text('{"model": "opus", "env": []}')
+        assert credentials.trouble(self.account(folder), ClaudeCoder, {}) == ""
+
+    def test_a_keyring_is_asked_with_the_systems_own_tool(self, folder, tmp_path, monkeypatch):
+        """And one that fails or hangs is a clear trouble."""
+        tool = tmp_path / "bin/secret-tool"
+        tool.parent.mkdir()
+        tool.write_text('#!/bin/sh\n[ "$3 $5" = "fleet work" ] && echo tok-9\n')
+        tool.chmod(0o755)
+        monkeypatch.setenv("PATH", f"{tool.parent}:/usr/bin:/bin")
+        account = self.account(folder, "keyring:fleet/work")
+        assert credentials.secret(account, {}) == "tok-9"
+        with pytest.raises(AccountTrouble, match="its secret is gone"):
+            credentials.secret(self.account(folder, "keyring:fleet/other"), {})
+        monkeypatch.setenv("PATH", "/nowhere")
+        with pytest.raises(AccountTrouble, match="there is no secret-tool"):
+            credentials.secret(account, {})
+
+    def test_the_end_of_a_login_is_read_from_where_it_stands(self, folder):
+        """Claude writes it down, codex has it in its token; what cannot be read tells nothing."""
+        soon = int(NOW.timestamp()) + 60
+        claude = {"claudeAiOauth": {"expiresAt": soon * 1000}}
+        assert ClaudeCoder.login_ends(json.dumps(claude).encode()) == NOW + timedelta(minutes=1)
+        claims = urlsafe_b64encode(json.dumps({"exp": soon}).encode()).decode().rstrip("=")
+        codex = {"tokens": {"access_token": f"x.{claims}.y"}}
+        assert CodexCoder.login_ends(json.dumps(codex).encode()) == NOW + timedelta(minutes=1)
+        for data in (b"", b"{", b"\xff", b'{"tokens": {"access_token": "a.%%%.c"}}', b"[]"):
+            assert ClaudeCoder.login_ends(data) is None
+            assert CodexCoder.login_ends(data) is None
+        (folder / ".credentials.json").write_text(json.dumps(claude))
+        assert credentials.login_ends(self.account(folder), ClaudeCoder, {}, NOW) is not None
+        assert credentials.login_ends(self.account(folder), ClaudeCoder, {}, NOW - HOUR) is None
+        token = self.account(folder, "env:X")
+        assert credentials.login_ends(token, ClaudeCoder, {}, NOW) is None
+
+
+@pytest.mark.parametrize(
+    ("source", "env", "wrong"),
+    [
+        ("none", {}, False),
+        ("", {}, False),
+        ("ANTHROPIC_API_KEY", {"ANTHROPIC_API_KEY": "k"}, False),
+        ("ANTHROPIC_API_KEY", {}, True),
+        ("apiKeyHelper", {}, True),
+        ("none", {"ANTHROPIC_API_KEY": "k"}, True),
+    ],
+)
+def test_a_login_that_was_not_meant_is_told(source, env, wrong):
+    """A key that nobody handed over, or a login in the place of the key."""
+    assert bool(ClaudeCoder.wrong_login(source, env)) == wrong
+
+
+class TestLedger:
+    def test_a_limit_outlives_the_supervisor(self, tmp_path):
+        """Another reads the file, and closes no other account."""
+        Ledger(tmp_path).refused("work", FULL, 3, NOW)
+        again = Ledger(tmp_path)
+        assert again.gauge("work").windows["five_hour"].resets_at == NOW + HOUR
+        assert again.gauge("work").pace.unproven
+        assert again.gauge("home") == EMPTY
+
+    def test_two_writers_lose_nothing_of_each_other(self, tmp_path):
+        """A person opens one account while the supervisor hears of another."""
+        mine, theirs = Ledger(tmp_path), Ledger(tmp_path)
+        mine.refused("work", FULL, 1, NOW)
+        theirs.refused("home", FULL, 1, NOW)
+        assert theirs.forget("work")
+        mine.told("spare", FULL, 1, NOW)
+        assert set(Ledger(tmp_path).gauges) == {"home", "spare"}
+
+    def test_what_changes_nothing_writes_nothing(self, tmp_path):
+        """Every run would pay for it."""
+        ledger = Ledger(tmp_path)
+        ledger.begun("work", "t1", proving=False)
+        ledger.answered("work", "t1", 3, None, NOW)
+        ledger.ended("work", "t1")
+        assert list(tmp_path.iterdir()) == []
+
+    @pytest.mark.parametrize(
+        "text",
+        [
+            "", "{", "[]", '{"a": 1}', "\udcff",
+            '{"a":{"pace":{"until":"2026-11-15T12:00:00"}}}',
+            '{"a":{"pace":{"allowed":-1000000,"since":"2026-11-15T12:00:00Z"}}}',
+            '{"a":{"windows":{"w":{"kind":"weekly","used_percent":-1,"seen_at":"2026-11-15T12:00:00Z"}}}}',
+        ],
+    )  # fmt: skip
+    def test_a_damaged_file_closes_nobody(self, tmp_path, text):
+        """Not even one whose times lack a zone, or whose numbers cannot be."""
+        (tmp_path / "accounts.json").write_text(text, errors="surrogateescape")
+        ledger = Ledger(tmp_path)
+        assert ledger.gauges == {}
+        ledger.refused("work", FULL, 1, NOW)
+        assert set(Ledger(tmp_path).gauges) == {"work"}
+
+    def test_a_refused_login_rests_for_a_while(self, tmp_path):
+        """So that not every task meets it."""
+        ledger = Ledger(tmp_path)
+        ledger.barred("work", NOW)
+        assert ledger.gauge("work").pace.until == NOW + timedelta(minutes=5)

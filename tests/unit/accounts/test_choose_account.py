@@ -1,0 +1,215 @@
+"""Which account a task runs on: by room and weight, along its chain, or until when it waits."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from fleet.accounts import account_state as rules
+from fleet.accounts.account_state import EMPTY
+from fleet.accounts.candidates import accounts_for, stages_of
+from fleet.accounts.choose_account import Go, Seat, Standing, Wait, back, choose
+from fleet.config import Config
+from fleet.errors import BadInput
+from fleet.schemas import Account, RateLimit
+from fleet.schemas.account import read_chain
+
+NOW = datetime(2026, 11, 16, 12, tzinfo=UTC)
+HOUR = timedelta(hours=1)
+
+
+def account(name, **more):
+    return Account(name=name, **{"coder": "claude", "directory": f"/{name}", **more})
+
+
+def seat(name, **more):
+    return Seat(account=account(name, **more), model="sonnet")
+
+
+def used(percent, hours=2, status="allowed"):
+    limit = RateLimit(
+        kind="five_hour", status=status, used_percent=percent, resets_at=NOW + hours * HOUR
+    )
+    return rules.told(EMPTY, limit, 1, NOW)
+
+
+def chosen(*stages, gauges=None, now=NOW, at_home="", **standings):
+    found = choose(stages, gauges or {}, standings, now, at_home=at_home)
+    return found.seat.account.name if isinstance(found, Go) else found
+
+
+def test_work_goes_to_the_account_with_room():
+    """The emptier of two alike."""
+    assert chosen([seat("a"), seat("b")], gauges={"a": used(60), "b": used(20)}) == "b"
+
+
+def test_work_is_spread_by_weight():
+    """Of thirty runs an account with twice the weight has twice as many."""
+    running = {"a": 0, "b": 0}
+    for _ in range(30):
+        standings = {name: Standing(running=number) for name, number in running.items()}
+        running[chosen([seat("a", weight=2), seat("b")], **standings)] += 1
+    assert running == {"a": 20, "b": 10}
+
+
+def test_a_session_stays_where_it_is_unless_that_is_much_fuller():
+    """To move it costs a copy, and its cache."""
+    seats = [seat("a"), seat("b")]
+    assert chosen(seats, at_home="a", a=Standing(running=2)) == "a"
+    assert chosen(seats, at_home="a", gauges={"a": used(90)}) == "b"
+
+
+def test_the_first_stage_with_a_free_seat_has_it():
+    """Account, then model, then coder: as the chain says, whatever room there is further on."""
+    full = used(100)
+    stages = ([seat("a")], [seat("b")], [seat("c")])
+    assert chosen(*stages) == "a"
+    assert chosen(*stages, gauges={"a": full}) == "b"
+    assert chosen(*stages, gauges={"a": full, "b": full}) == "c"
+
+
+def test_a_task_that_has_no_seat_waits_for_the_first_that_opens():
+    """And is told which, and why."""
+    wait = chosen([seat("a"), seat("b")], gauges={"a": used(100, 3), "b": used(100, 2)})
+    assert wait.until == NOW + 2 * HOUR
+    assert wait.why == "b waits for its limit to reset (five_hour)"
+    assert (wait.busy, wait.person) == (False, False)
+
+
+def test_an_account_serves_no_more_than_it_may():
+    """Its own limit counts, whatever its windows say."""
+    wait = chosen([seat("a", max_concurrent=2)], a=Standing(running=2))
+    assert wait.busy
+    assert chosen([seat("a", max_concurrent=2)], a=Standing(running=1)) == "a"
+
+
+def test_one_task_tries_an_account_after_its_wait():
+    """The others wait for it, not for an hour."""
+    limit = RateLimit(kind="five_hour", resets_at=NOW + HOUR)
+    gauge = rules.refused(EMPTY, limit, 5, NOW)
+    later = NOW + HOUR
+    found = choose([[seat("a")]], {"a": gauge}, {}, later)
+    assert isinstance(found, Go)
+    assert found.proving
+    gauge = rules.begun(gauge, "t1", proving=True)
+    wait = choose([[seat("a")]], {"a": gauge}, {"a": Standing(running=1, probing=True)}, later)
+    assert wait.until < later + timedelta(minutes=1)
+    gauge = rules.answered(gauge, "t1", 50, None, later)
+    found = choose([[seat("a")]], {"a": gauge}, {"a": Standing(running=1)}, later)
+    assert isinstance(found, Wait)  # one at a time: the next after a step
+    found = choose([[seat("a")]], {"a": gauge}, {"a": Standing(running=1)}, later + HOUR)
+    assert isinstance(found, Go)
+
+
+def test_a_login_that_is_about_to_end_is_used_by_one_at_a_time():
+    """Two that fetch new tokens at once break it."""
+    soon = Standing(login_ends=NOW, running=0)
+    found = choose([[seat("a")]], {}, {"a": soon}, NOW)
+    assert found.proving
+    busy = Standing(login_ends=NOW, running=1, probing=True)
+    assert isinstance(choose([[seat("a")]], {}, {"a": busy}, NOW), Wait)
+
+
+def test_what_only_a_person_can_open_is_told_apart():
+    """A supervisor that is to end when idle does not wait for a person."""
+    paused = chosen([seat("a", enabled=False)])
+    assert paused.person
+    assert "fleet account resume a" in paused.why
+    broken = Standing(trouble="account b gets no work: its secret is gone")
+    assert chosen([seat("a", enabled=False), seat("b")], b=broken).person
+    mixed = chosen([seat("a", enabled=False), seat("b")], gauges={"b": used(100)})
+    assert not mixed.person
+
+
+@pytest.mark.parametrize("busy", [True, False])
+def test_those_who_wait_come_back_apart(busy):
+    """Later than the wait, and the more there are the further apart."""
+    wait = Wait(until=NOW + timedelta(seconds=10), why="", busy=busy)
+    few = [back(wait, 2, dice / 10, NOW) for dice in range(10)]
+    many = [back(wait, 50, dice / 10, NOW) for dice in range(10)]
+    assert max(many) - min(many) > max(few) - min(few)
+    assert busy or min(few) >= wait.until
+
+
+class Task:
+    """What a task asks for."""
+
+    def __init__(self, coder="claude", model="sonnet", account="", chain="none"):
+        self.coder, self.model, self.own_model = coder, model, False
+        self.account, self.fallback = account, read_chain(chain)
+
+
+CONFIG = Config(
+    accounts={
+        "work": account("work"),
+        "home": account("home"),
+        "spare": account("spare", weight=0),
+        "keys": account("keys", coder="codex"),
+    }
+)
+
+
+def names(stages):
+    return [[(seat.account.name, seat.model) for seat in stage] for stage in stages]
+
+
+def test_without_accounts_the_users_own_login_is_the_one():
+    """Everything works as before."""
+    assert names(stages_of(Task(), Config())) == [[("claude", "sonnet")]]
+    (own,) = accounts_for("claude", Config(stop_at=80))
+    assert (own.is_own, own.stop_at) == (True, 80)
+
+
+def test_a_chain_leads_over_accounts_models_and_coders():
+    """An account without weight has work only where it is named."""
+    chain = "account:spare, model:haiku, coder:codex/gpt-5"
+    assert names(stages_of(Task(chain=chain), CONFIG)) == [
+        [("work", "sonnet"), ("home", "sonnet")],
+        [("spare", "sonnet")],
+        [("work", "haiku"), ("home", "haiku")],
+        [("keys", "gpt-5")],
+    ]
+
+
+def test_a_task_may_insist_on_an_account():
+    """Then that is all that it has."""
+    assert names(stages_of(Task(account="home"), CONFIG)) == [[("home", "sonnet")]]
+    with pytest.raises(BadInput, match="there is no account nobody"):
+        stages_of(Task(account="nobody"), CONFIG)
+
+
+@pytest.mark.parametrize("text", ["", "haiku", "model:", "node:x", "model:a,,model:b"])
+def test_a_chain_that_means_nothing_is_refused(text):
+    """With the way to write one."""
+    with pytest.raises(BadInput) as caught:
+        read_chain(text)
+    assert "account:NAME" in caught.value.hint
+
+
+def test_a_clock_that_was_set_back_opens_an_account_that_rests():
+    """It was refused at a time that has not come yet: nobody knows how long that is to be."""
+    limit = RateLimit(kind="throttle", status="rejected")
+    for rests in (rules.refused(EMPTY, limit, 4, NOW), rules.barred(EMPTY, NOW)):
+        assert isinstance(chosen([seat("a")], gauges={"a": rests}), Wait)
+        assert chosen([seat("a")], gauges={"a": rests}, now=NOW - 300 * 24 * HOUR) == "a"
+
+
+def test_a_clock_that_was_set_back_does_not_keep_an_account_slow():
+    """Its pace is raised from the next answer on, not from a day next year."""
+    slow = rules.refused(EMPTY, RateLimit(kind="throttle", status="rejected"), 8, NOW)
+    slow = rules.answered(rules.begun(slow, "t1", proving=True), "t1", 8, None, NOW)
+    before = NOW - 300 * 24 * HOUR
+    slow = rules.answered(slow, "t2", 8, None, before)
+    busy = Standing(running=6)
+    assert chosen([seat("a")], gauges={"a": slow}, now=before + HOUR, a=busy) == "a"
+
+
+def test_a_model_that_met_another_models_limit_waits_for_it_too():
+    """An alias may lead to any model, and would be refused at once again, for ever."""
+    limit = RateLimit(kind="weekly_opus", status="rejected", resets_at=NOW + HOUR)
+    shut = rules.refused(EMPTY, limit, 0, NOW, model="default")
+    alias = Seat(account=account("a"), model="default")
+    assert isinstance(chosen([alias], gauges={"a": shut}), Wait)
+    assert chosen([Seat(account=account("a"), model="haiku")], gauges={"a": shut}) == "a"
+    again = rules.told(shut, limit, 1, NOW)
+    assert isinstance(chosen([alias], gauges={"a": again}), Wait)
+    assert chosen([alias], gauges={"a": again}, now=NOW + HOUR) == "a"

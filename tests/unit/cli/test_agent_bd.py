@@ -1,0 +1,117 @@
+"""What an agent can say of its own task through `bd`, and what it cannot do to it."""
+
+import json
+
+import pytest
+
+from fleet.cli.tracker.agent_bd import answer_of
+from fleet.errors import BadInput
+from fleet.home import Home, make_home
+from fleet.runs.agent_claim import Said, read
+
+
+@pytest.fixture
+def run(tmp_path):
+    home = Home(tmp_path / "home")
+    make_home(home)
+    folder = home.task("fleet-abc") / "runs" / "1"
+    folder.mkdir(parents=True)
+    return folder
+
+
+@pytest.fixture
+def env(run):
+    home = run.parents[3]
+    return {
+        "FLEET_HOME": str(home),
+        "FLEET_TASK_ID": "fleet-abc",
+        "FLEET_RUN_DIR": str(run),
+    }
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("close fleet-abc --reason wrote", Said(done="wrote")),
+        ("close abc -r wrote", Said(done="wrote")),
+        ("close --reason=wrote -- fleet-abc", Said(done="wrote")),
+        ("done fleet-abc all of it", Said(done="all of it")),
+        ("close fleet-abc", Said(done="Closed")),
+        ("update fleet-abc --status closed", Said(done="Closed")),
+        ("update fleet-abc --status blocked --notes QUESTION", Said(blocked="QUESTION")),
+        ("update fleet-abc -s blocked --append-notes Q", Said(blocked="Q")),
+        ("update fleet-abc --status blocked", Said(blocked="")),
+    ],
+)
+def test_a_word_about_the_own_task_is_recorded(run, env, line, said):
+    """It reaches the supervisor as a claim, on every queue and from inside a sandbox."""
+    assert answer_of(line.split(), env)
+    assert read(run) == said
+
+
+@pytest.mark.parametrize(
+    "line", ["reopen fleet-abc", "update fleet-abc --status open", "update fleet-abc --claim"]
+)
+def test_a_claim_can_be_taken_back(run, env, line):
+    """The last word counts."""
+    answer_of(["close", "fleet-abc"], env)
+    assert answer_of(line.split(), env)
+    assert read(run) == Said()
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "close fleet-xyz",
+        "update fleet-abc --notes progress",
+        "update fleet-abc --add-label x",
+        "show fleet-abc",
+        "comment fleet-abc hello",
+        "close --nonsense fleet-abc",
+        "list",
+    ],
+)
+def test_everything_else_is_for_the_queue(run, env, line):
+    """Other tasks, and other words about this one."""
+    assert answer_of(line.split(), env) is None
+    assert read(run) == Said()
+
+
+@pytest.mark.parametrize("verb", ["assign", "defer", "delete", "reclaim", "unclaim"])
+def test_an_agent_cannot_take_its_task_away_from_its_own_run(run, env, verb):
+    """It would lose the lease that it works under."""
+    with pytest.raises(BadInput, match="this run works on it"):
+        answer_of([verb, "fleet-abc"], env)
+
+
+def test_the_own_task_is_closed_by_itself(env):
+    """A line that names others too is refused whole, so that nothing is half done."""
+    with pytest.raises(BadInput, match="by itself"):
+        answer_of(["close", "fleet-abc", "fleet-xyz"], env)
+
+
+def test_json_is_answered_with_json(env):
+    """An array, as bd gives it."""
+    (shape,) = json.loads(answer_of(["close", "fleet-abc", "--json"], env))
+    assert (shape["id"], shape["status"]) == ("fleet-abc", "closed")
+
+
+@pytest.mark.parametrize("missing", ["FLEET_TASK_ID", "FLEET_RUN_DIR"])
+def test_outside_of_a_run_nothing_is_recorded(run, env, missing):
+    """A person's close is a close."""
+    del env[missing]
+    assert answer_of(["close", "fleet-abc"], env) is None
+
+
+def test_another_tasks_run_directory_is_not_believed(run, env, tmp_path):
+    """The directory must be the task's own."""
+    assert answer_of(["close", "fleet-abc"], env | {"FLEET_RUN_DIR": str(tmp_path)}) is None
+    assert answer_of(["close", "fleet-x"], env | {"FLEET_TASK_ID": "fleet-x"}) is None
+
+
+def test_the_word_bears_the_mark_of_the_run_that_said_it(run, env):
+    """So that nobody else's is taken for it."""
+    answer_of(["close", "fleet-abc"], env | {"FLEET_RUN_ID": "me.fleet-abc.1"})
+    assert read(run).by == "me.fleet-abc.1"
+    assert read(run, by="me.fleet-abc.1").done == "Closed"
+    assert read(run, by="me.fleet-abc.2") == Said()

@@ -1,0 +1,81 @@
+"""What `fleet status` says."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from fleet.accounts.account_store import Ledger
+from fleet.cli.run.status import rows
+from fleet.config import Config
+from fleet.control import Control
+from fleet.control.supervisor_status import Supervision, pause, resume, supervision
+from fleet.home import Home, make_home
+from fleet.queue.protocol import Draft
+from fleet.schemas import RateLimit
+
+NOW = datetime(2026, 11, 15, 12, 0, tzinfo=UTC)
+
+
+@pytest.fixture
+def fleet(tmp_path):
+    home = Home(tmp_path / "home")
+    make_home(home)
+    control = Control(home, Config(max_concurrent=4))
+    yield control
+    control.close()
+
+
+@pytest.mark.parametrize(
+    "seen",
+    [
+        Supervision(home="/h", queue="embedded", running=False),
+        Supervision(home="/h", queue="embedded", running=False, runs=2, slots=3),
+        Supervision(
+            home="/h",
+            queue="beads",
+            running=True,
+            pid=4711,
+            since=NOW - timedelta(hours=30),
+            runs=2,
+            slots=3,
+            paused=True,
+            paused_since=NOW - timedelta(minutes=5),
+            cooling={"codex": NOW + timedelta(hours=2), "claude": NOW + timedelta(minutes=9)},
+            tasks={"closed": 10, "open": 3, "in_progress": 2, "on_ice": 1},
+            lost_log_lines=7,
+        ),
+        Supervision(
+            home="/h", queue="postgresql", running=True, pid=1, since=NOW,
+            queue_problem="the server is gone",
+        ),
+    ],
+    ids=["nobody", "agents alone", "everything", "a broken queue"],
+)  # fmt: skip
+def test_status_reads_well(seen, snapshot):
+    """One line a fact, each with what to do where there is something to do."""
+    assert "\n".join(f"{name}: {value}" for name, value in rows(seen, NOW)) == snapshot
+
+
+def test_a_home_without_a_supervisor_still_tells_what_it_knows(fleet):
+    """Tasks, the pause, and coders whose limit a supervisor wrote down before it ended."""
+    fleet.queue.add(Draft(title="One"))
+    ledger = Ledger(fleet.home.path)
+    for coder, hours in (("claude", 1), ("codex", -1)):
+        reset = NOW + timedelta(hours=hours)
+        limit = RateLimit(kind="five_hour", resets_at=reset)
+        ledger.refused(coder, limit, 1, min(NOW, reset - timedelta(hours=1)))
+    pause(fleet.home)
+    seen = supervision(fleet, NOW)
+    assert (seen.running, seen.runs, seen.slots, seen.paused) == (False, 0, 4, True)
+    assert dict(seen.cooling) == {"claude": NOW + timedelta(hours=1)}
+    assert dict(seen.tasks) == {"open": 1}
+
+
+def test_pause_and_resume_say_whether_they_changed_anything(fleet):
+    """Twice the same is no error."""
+    assert [pause(fleet.home), pause(fleet.home), resume(fleet), resume(fleet)] == [
+        True,
+        False,
+        True,
+        False,
+    ]

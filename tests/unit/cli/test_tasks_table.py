@@ -1,0 +1,120 @@
+"""The table of `fleet tasks` at the widths that people have."""
+
+from datetime import UTC, datetime, timedelta
+from io import StringIO
+
+import pytest
+from rich.cells import cell_len
+from rich.console import Console
+
+from fleet.cli.inspect.tasks_table import UNBOUNDED, cut, cut_front, table
+from fleet.control.tasks.in_progress import InProgress
+
+NOW = datetime(2026, 11, 15, 12, 0, tzinfo=UTC)
+
+
+def a_run(**fields):
+    whole = {
+        "id": "fleet-x4f",
+        "title": "Fix the login page",
+        "doing": "running",
+        "cwd": "/srv/code/web",
+        "coder": "claude",
+        "model": "sonnet",
+        "overrides": ("cwd",),
+        "run": 1,
+        "started_at": NOW - timedelta(minutes=62),
+        "last_event_at": NOW - timedelta(seconds=8),
+        "events": 214,
+        "context_peak": 61_400,
+        "context_window": 200_000,
+    }
+    return InProgress(**whole | fields)
+
+
+TASKS = (
+    a_run(),
+    a_run(
+        id="fleet-9kc.2",
+        title="Port the parser from the old tree to the new one, with all of its tests and docs",
+        coder="codex",
+        model="gpt-5.1-codex-max",
+        overrides=("cwd", "coder", "model"),
+        cwd="/srv/code/compilers/experimental/frontend/parser",
+        context_peak=104_000,
+        started_at=NOW - timedelta(days=2, hours=3),
+    ),
+    a_run(
+        id="fleet-m0t",
+        title="Nearly full",
+        context_peak=171_000,
+        doing="stopping",
+        reason="its context is full, it goes on in a fresh session",
+    ),
+    a_run(
+        id="fleet-una",
+        title="An orphan for now",
+        doing="unsupervised",
+        reason="a new supervisor adopts it: fleet run",
+        context_peak=0,
+        events=0,
+    ),
+    a_run(
+        id="fleet-new", title="Just claimed", doing="starting", run=None, started_at=None,
+        last_event_at=None, context_peak=0, events=0, model="",
+    ),
+    InProgress(
+        id="fleet-bad", title="Broken", doing="invalid", reason="task.json: not an object"
+    ),
+)  # fmt: skip
+
+
+def rendered(tasks, width, **more):
+    out = StringIO()
+    console = Console(file=out, width=width, highlight=False, markup=False, emoji=False, **more)
+    console.print(table(tasks, NOW, width))
+    return out.getvalue()
+
+
+@pytest.mark.parametrize("width", [40, 80, 120, 200])
+def test_the_table_reads_well(width, snapshot):
+    """What there is no room for moves below the title."""
+    assert rendered(TASKS, width) == snapshot
+
+
+def test_colours_tell_full_contexts_and_overrides(snapshot):
+    """Green, yellow from 50 %, red from 80 %; bold is the task's own, dim is inherited."""
+    assert rendered(TASKS[:3], 200, force_terminal=True, color_system="standard") == snapshot
+
+
+@pytest.mark.parametrize("width", range(30, 220, 7))
+def test_no_line_is_wider_than_the_terminal_and_no_id_is_cut(width):
+    """A table that wraps cannot be read, and half an id is of no use."""
+    lines = rendered(TASKS, width).splitlines()
+    assert max(cell_len(line) for line in lines) <= width
+    assert all(any(line.startswith(task.id) for line in lines) for task in TASKS)
+
+
+def test_nothing_is_cut_on_the_way_to_a_program():
+    """Whoever greps the output finds the whole title and the whole path."""
+    lines = rendered(TASKS, UNBOUNDED).splitlines()
+    line = next(line for line in lines if line.startswith("fleet-9kc.2"))
+    assert TASKS[1].title in line
+    assert TASKS[1].cwd in line
+
+
+def test_text_of_tasks_is_never_obeyed():
+    """Neither markup nor control characters of a title do anything."""
+    out = rendered([a_run(title="[bold]a[/] :smile: \x1b[2J\n\rb", cwd="/tmp/\x07[red]")], 200)
+    assert "[bold]a[/] :smile: \\x1b[2J\\n\\rb" in out
+    assert "/tmp/\\x07[red]" in out
+    assert "\x1b" not in out
+
+
+def test_a_path_keeps_its_end_and_a_title_its_beginning():
+    """Those tell most. Wide characters count for two."""
+    assert cut_front("/srv/code/web", 8) == "…ode/web"
+    assert cut("Fix the login", 8) == "Fix the…"
+    assert cut("任务修复", 6) == "任务…"
+    assert cut("abc", 3) == "abc"
+    assert cut("abc", 0) == ""

@@ -1,0 +1,80 @@
+"""Text on a person's terminal."""
+
+from datetime import UTC, datetime, timedelta, timezone
+
+import pytest
+
+from fleet.cli.terminal_text import count, duration, first_line, harmless, moment, one_line
+
+NOON = datetime(2026, 11, 15, 12, 0, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"),
+    [
+        (-3, "0s"),
+        (0.9, "0s"),
+        (59.9, "59s"),
+        (60, "1m 00s"),
+        (3599, "59m 59s"),
+        (3600, "1h 00m"),
+        (86_399, "23h 59m"),
+        (86_400, "1d 00h"),
+        (100 * 86_400 + 3600, "100d 01h"),
+    ],
+)
+def test_a_time_span_is_said_in_its_two_largest_units(seconds, said):
+    """A column of eight characters holds any of them; a clock that was set back is no minus."""
+    assert duration(seconds) == said
+    assert len(duration(seconds)) <= 8
+
+
+@pytest.mark.parametrize(
+    ("number", "said"),
+    [
+        (0, "0"),
+        (999, "999"),
+        (1000, "1.0k"),
+        (12_345, "12.3k"),
+        (99_949, "99.9k"),
+        (99_950, "100k"),
+        (999_499, "999k"),
+        (999_500, "1.0M"),
+        (2_345_678, "2.3M"),
+    ],
+)
+def test_a_count_fits_into_five_characters(number, said):
+    """No rounding makes a 1000k."""
+    assert count(number) == said
+    assert len(said) <= 5
+
+
+def test_a_moment_is_told_on_the_readers_clock():
+    """What was recorded in UTC is read in the zone of whoever looks."""
+    there = NOON.astimezone(timezone(timedelta(hours=9)))
+    assert moment(NOON, there) == "21:00:00"
+
+
+def test_a_moment_of_another_day_tells_its_day():
+    """An agent that works since yesterday does not look as if it began today."""
+    assert moment(NOON - timedelta(days=1), NOON) == "Nov 14 12:00"
+    midnight = datetime(2026, 11, 15, 23, 0, tzinfo=UTC)
+    assert moment(midnight, midnight.astimezone(timezone(timedelta(hours=2)))) == "01:00:00"
+
+
+def test_no_control_character_reaches_the_terminal():
+    """Colours, titles, cursor moves and hidden directions that an agent printed stay text."""
+    hostile = "a\x1b[31mb\x07\x9b2J\u202e\r\x00"
+    assert one_line(hostile) == "a\\x1b[31mb\\x07\\x9b2J\\u202e\\r\\x00"
+    assert harmless(hostile) == one_line(hostile)
+
+
+def test_lines_and_tabs_of_a_file_stay():
+    """A plan is read as it was written."""
+    assert harmless("# Plan\n\t1. ok\n") == "# Plan\n\t1. ok\n"
+
+
+def test_where_there_is_room_for_one_line_the_first_is_shown():
+    """Without a trace of the others."""
+    assert first_line("out of scope: x\x1b\nSee: the receipt") == "out of scope: x\\x1b"
+    assert first_line("") == ""

@@ -1,0 +1,94 @@
+"""What an agent may see of the world of the supervisor."""
+
+from pathlib import Path
+
+import pytest
+
+from fleet.coders import make, names
+from fleet.coders.agent_environment import agent_env
+from tests.tasks import a_task
+
+TASK_DIR = Path("/h/tasks/fleet-abc")
+SECRETS = {
+    "ANTHROPIC_API_KEY": "a",
+    "CLAUDE_CODE_OAUTH_TOKEN": "b",
+    "CODEX_API_KEY": "c",
+    "OPENAI_API_KEY": "d",
+    "GEMINI_API_KEY": "e",
+    "GITHUB_TOKEN": "f",
+    "AWS_SECRET_ACCESS_KEY": "g",
+    "TELEGRAM_BOT_TOKEN": "h",
+    "DATABASE_URL": "i",
+}
+PARENT = {
+    "PATH": "/bin",
+    "HOME": "/home/me",
+    "LC_ALL": "C.UTF-8",
+    "XDG_RUNTIME_DIR": "/run",
+    **SECRETS,
+}
+
+
+def env(coder="claude", parent=PARENT, extra=None):
+    return agent_env(parent, make(coder), a_task(), TASK_DIR, extra)
+
+
+@pytest.mark.parametrize(
+    ("coder", "own"),
+    [
+        ("claude", {"ANTHROPIC_API_KEY", "CLAUDE_CODE_OAUTH_TOKEN"}),
+        ("codex", {"CODEX_API_KEY", "OPENAI_API_KEY"}),
+        ("agy", set()),
+    ],
+)
+def test_a_coder_gets_its_own_login_and_no_other_secret(coder, own):
+    """A key of another coder, or of another service, is not the agent's business."""
+    assert set(env(coder)) & set(SECRETS) == own
+
+
+def test_no_two_coders_share_a_credential():
+    """Then no login can pass by way of another coder."""
+    named = [name for coder in names() for name in make(coder).credentials]
+    assert len(named) == len(set(named))
+
+
+def test_an_account_replaces_the_parents_login():
+    """Of two logins a CLI takes one that nobody chose, and may bill it."""
+    account = {"CLAUDE_CONFIG_DIR": "/accounts/2"}
+    seen = env(extra=account)
+    assert seen["CLAUDE_CONFIG_DIR"] == "/accounts/2"
+    assert not set(seen) & {"ANTHROPIC_API_KEY", "CLAUDE_CODE_OAUTH_TOKEN"}
+
+
+def test_an_ordinary_extra_leaves_the_login_alone():
+    """A setting is no account."""
+    seen = env(extra={"MAVEN_OPTS": "-Xmx1g"})
+    assert (seen["MAVEN_OPTS"], seen["ANTHROPIC_API_KEY"]) == ("-Xmx1g", "a")
+
+
+def test_what_every_program_needs_passes():
+    """Programs, home, language and run-time directories are found as the person finds them."""
+    assert env().items() >= {
+        "PATH": "/bin", "HOME": "/home/me", "LC_ALL": "C.UTF-8", "XDG_RUNTIME_DIR": "/run",
+    }.items()  # fmt: skip
+
+
+def test_nothing_waits_for_an_answer():
+    """Editors, pagers and password prompts end at once."""
+    seen = env(parent={**PARENT, "EDITOR": "vim", "PAGER": "less"})
+    assert (seen["EDITOR"], seen["PAGER"], seen["GIT_TERMINAL_PROMPT"]) == ("true", "cat", "0")
+    assert seen["TERM"] == "dumb"
+    assert "CI" not in seen
+
+
+def test_the_task_is_always_this_one():
+    """A supervisor that was itself started by an agent does not hand its own task on."""
+    seen = env(parent={**PARENT, "FLEET_TASK_ID": "fleet-old"}, extra={"FLEET_TASK_DIR": "/x"})
+    assert seen["FLEET_TASK_ID"] == "fleet-abc"
+    assert seen["FLEET_TASK_DIR"] == str(TASK_DIR)
+
+
+def test_a_session_of_claude_around_fleet_does_not_show():
+    """Claude refuses to start inside itself, and would write into that session."""
+    parent = {**PARENT, "CLAUDECODE": "1", "CLAUDE_CODE_SESSION_ID": "s"}
+    assert not set(env(parent=parent)) & {"CLAUDECODE", "CLAUDE_CODE_SESSION_ID"}

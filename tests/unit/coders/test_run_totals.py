@@ -1,0 +1,198 @@
+"""The fold of a run's events."""
+
+from datetime import UTC, datetime, timedelta
+
+import msgspec
+import pytest
+
+from fleet.coders.stream.run_totals import Reading
+from fleet.schemas import Event, RateLimit, ToolCall, ToolResult, Usage
+
+NOW = datetime(2026, 11, 15, 12, 0, tzinfo=UTC)
+
+
+def read(*events):
+    reading = Reading()
+    for event in events:
+        reading.add(event)
+    return reading
+
+
+def call(n):
+    return ToolCall(id=str(n), name="shell")
+
+
+def test_a_line_of_no_interest_changes_nothing():
+    """None is what a coder says to a line it has no use for."""
+    assert read(None) == Reading()
+
+
+def test_an_answer_in_several_lines_counts_once():
+    """Each line of an answer repeats the answer's tokens."""
+    part = Event(kind="assistant_text", message_id="m1", tokens=Usage(input=100))
+    other = Event(kind="assistant_text", message_id="m2", tokens=Usage(input=100))
+    reading = read(part, part, other, part)
+    assert reading.usage == Usage(input=200)
+    assert reading.turns == 2
+
+
+def test_the_count_of_the_run_replaces_what_was_added_up():
+    """The CLI's own sum, subagents and all, is better than ours."""
+    reading = read(
+        Event(kind="assistant_text", message_id="m1", tokens=Usage(input=100, output=1)),
+        Event(kind="session_ended", tokens=Usage(input=150, output=40), tokens_of="run"),
+    )
+    assert reading.usage == Usage(input=150, output=40)
+
+
+def test_a_count_of_the_run_beats_one_of_the_session():
+    """The session's count holds the runs before; the run's own does not."""
+    reading = read(
+        Event(kind="usage", tokens=Usage(input=10), tokens_of="run"),
+        Event(kind="session_ended", tokens=Usage(input=500), tokens_of="session"),
+    )
+    assert (reading.usage.input, reading.session_usage.input) == (10, 500)
+
+
+def test_a_session_that_counts_from_zero_again_counts_whole():
+    """What was before can only be taken off a count that holds it."""
+    reading = Reading(before=Usage(input=900))
+    reading.add(Event(kind="session_ended", tokens=Usage(input=100), tokens_of="session"))
+    assert reading.usage == Usage(input=100)
+
+
+def test_an_open_call_is_one_without_a_result():
+    """A watchdog has to know whether a tool is at work."""
+    reading = read(
+        Event(kind="tool_use", calls=(call(1), call(2))),
+        Event(kind="tool_result", results=(ToolResult(id="1", is_error=True),)),
+    )
+    assert reading.open_calls == {"2": "shell"}
+    assert (reading.tool_calls, reading.tool_results, reading.tool_errors) == (2, 1, 1)
+
+
+def test_an_end_that_names_its_call_again_is_one_call():
+    """Some CLIs tell the call only with its result, some both times."""
+    told_twice = Event(kind="tool_result", calls=(call(1),), results=(ToolResult(id="1"),))
+    assert read(Event(kind="tool_use", calls=(call(1),)), told_twice).tool_calls == 1
+    assert read(told_twice).tool_calls == 1
+
+
+def test_an_error_that_was_got_over_is_no_reason():
+    """A refused request that a retry healed does not explain a later end."""
+    error = Event(kind="error", reason="api_error", text="500")
+    assert read(error).reason == "api_error"
+    assert read(error, Event(kind="assistant_text", text="on we go")).reason == ""
+
+
+def test_the_error_before_the_end_explains_it():
+    """The last line often only says that it failed."""
+    reading = read(
+        Event(kind="error", reason="billing", text="no credit"),
+        Event(kind="session_ended", terminal="error", text="no credit"),
+    )
+    assert (reading.terminal, reading.reason, reading.error) == ("error", "billing", "no credit")
+
+
+def test_a_new_turn_of_the_same_process_starts_afresh():
+    """Only the last turn's word counts as the run's."""
+    reading = read(
+        Event(kind="session_ended", terminal="error", reason="aborted"),
+        Event(kind="session_started"),
+    )
+    assert (reading.terminal, reading.reason) == (None, "")
+
+
+def test_a_wait_becomes_a_time():
+    """A CLI that says 'in 90 seconds' and one that says when mean the same."""
+    limit = RateLimit(kind="usage", status="rejected", retry_after=90)
+    reading = read(Event(kind="rate_limit", limits=(limit,), ts=NOW))
+    assert reading.limits["usage"].resets_at == NOW + timedelta(seconds=90)
+
+
+@pytest.mark.parametrize("wait", [-5.0, 1e300])
+def test_an_absurd_wait_does_no_harm(wait):
+    """A number out of any range is a mistake of the CLI, not an exception of ours."""
+    limit = RateLimit(kind="usage", status="rejected", retry_after=wait)
+    resets = read(Event(kind="rate_limit", limits=(limit,), ts=NOW)).limits["usage"].resets_at
+    assert NOW <= resets <= NOW + timedelta(days=31)
+
+
+LATER = NOW + timedelta(hours=3)
+
+
+@pytest.mark.parametrize(
+    ("limits", "kind"),
+    [
+        ([], "throttle"),
+        ([RateLimit(kind="five_hour", resets_at=LATER, used_percent=40)], "throttle"),
+        ([RateLimit(kind="credit", status="rejected")], "credit"),
+        (
+            [
+                RateLimit(kind="usage", status="rejected"),
+                RateLimit(kind="weekly", resets_at=LATER, used_percent=60),
+                RateLimit(kind="five_hour", resets_at=LATER, used_percent=100),
+            ],
+            "five_hour",
+        ),
+        (
+            [
+                RateLimit(kind="five_hour", resets_at=LATER, used_percent=100),
+                RateLimit(kind="weekly", status="rejected", resets_at=LATER),
+            ],
+            "weekly",
+        ),
+    ],
+)
+def test_a_refusal_is_that_of_the_limit_that_was_named_or_is_full(limits, kind):
+    """An account cools until its reset, so the limit with an end is the one to know."""
+    refused = read(Event(kind="usage", limits=tuple(limits))).refusal()
+    assert (refused.kind, refused.status) == (kind, "rejected")
+
+
+def test_a_limit_that_is_allowed_again_is_no_refusal():
+    """The last word on each window counts."""
+    reading = read(
+        Event(kind="rate_limit", limits=(RateLimit(kind="weekly", status="rejected"),)),
+        Event(kind="rate_limit_info", limits=(RateLimit(kind="weekly"),)),
+    )
+    assert reading.refusal().kind == "throttle"
+
+
+def test_a_reading_can_be_written_down_and_read_again():
+    """A receipt holds it as JSON."""
+    reading = read(
+        Event(kind="tool_use", message_id="m", calls=(call(1),), tokens=Usage(input=1)),
+        Event(kind="usage", limits=(RateLimit(kind="weekly", resets_at=LATER),)),
+    )
+    assert msgspec.json.decode(msgspec.json.encode(reading), type=Reading) == reading
+
+
+def test_the_ending_of_another_session_ends_nothing():
+    """A tool that prints into the agent's own stream cannot say that the agent is done."""
+    begun = Event(kind="session_started", session_id="own")
+    forged = Event(kind="session_ended", session_id="other", terminal="success", text="Done.")
+    reading = Reading()
+    for event in (begun, forged):
+        reading.add(event)
+    assert (reading.terminal, reading.text, reading.bad_lines) == (None, "", 1)
+    reading.add(Event(kind="session_ended", session_id="own", terminal="success", text="Done."))
+    assert reading.terminal == "success"
+
+
+@pytest.mark.parametrize("absurd", [-1, 10**30, float("nan"), float("inf"), -(10**400)])
+def test_what_anybodys_coder_counts_is_sane_or_nothing(absurd):
+    """One bad line neither takes away what was counted nor spends what nobody has."""
+    before = Event(kind="usage", tokens=Usage(input=7), cost_usd=0.5)
+    bad = Event(
+        kind="usage", tokens=Usage(input=absurd, output=3), cost_usd=absurd, context_tokens=absurd
+    )
+    reading = read(before, bad)
+    assert (reading.usage, reading.cost_usd) == (Usage(input=7, output=3), 0.5)
+    assert reading.context_tokens is None
+
+
+def test_a_cost_that_is_no_number_is_none():
+    """A coder of somebody's may take a text for one."""
+    assert read(Event(kind="usage", cost_usd="0.5")).cost_usd is None
+    assert read(Event(kind="usage", cost_usd=True)).cost_usd is None

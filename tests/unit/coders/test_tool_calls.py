@@ -1,0 +1,76 @@
+"""What an agent did, folded from its events."""
+
+from fleet.coders.stream.tool_calls import Trail
+from fleet.schemas import Command, Event, ToolCall, ToolResult
+
+
+def call(number, name="Bash", **given):
+    return Event(kind="tool_use", calls=(ToolCall(id=str(number), name=name, input=given),))
+
+
+def result(number, text="", *, error=False):
+    return Event(
+        kind="tool_result", results=(ToolResult(id=str(number), text=text, is_error=error),)
+    )
+
+
+def trail(*events):
+    found = Trail()
+    for event in events:
+        found.add(event)
+    return found
+
+
+def test_commands_are_kept_with_how_they_ended():
+    """In order; what failed is marked."""
+    found = trail(call(1, command="ls"), result(1), call(2, command="make"), result(2, error=True))
+    assert found.commands == [Command(text="ls"), Command(text="make", failed=True)]
+    assert found.tools == {"Bash": 2}
+
+
+def test_the_same_error_of_the_same_call_is_counted_until_something_else_happens():
+    """Another input, another error or a success begins anew."""
+    same = [
+        event for n in range(3) for event in (call(n, command="x"), result(n, "no", error=True))
+    ]
+    assert trail(*same).repeated_errors == 3
+    assert trail(*same, call(9, command="y"), result(9, "no", error=True)).repeated_errors == 1
+    assert trail(*same, call(9, command="x"), result(9, "nope", error=True)).repeated_errors == 1
+    assert trail(*same, call(9, command="x"), result(9, "ok")).repeated_errors == 0
+
+
+def test_a_call_is_open_until_its_result_and_knows_its_own_time_limit():
+    """The CLIs count in milliseconds."""
+    found = trail(call(1, command="sleep 600", timeout=600_000))
+    assert found.open["1"].timeout == 600
+    found.add(result(1))
+    assert not found.open
+
+
+def test_a_call_that_is_told_of_twice_counts_once():
+    """Some CLIs name the call again when it ends."""
+    found = trail(call(1, "edit"), call(1, "edit"), result(1))
+    assert found.tools == {"edit": 1}
+    assert found.edits == 1
+
+
+def test_what_was_run_behind_the_last_edit_can_be_told():
+    """A check before the last edit checks something else."""
+    found = trail(call(1, command="pytest"), result(1), call(2, "Write"), result(2))
+    assert found.commands[found.commands_at_last_edit :] == []
+    found.add(call(3, command="pytest -q"))
+    assert found.commands[found.commands_at_last_edit :] == [Command(text="pytest -q")]
+
+
+def test_a_question_to_a_person_is_seen_while_it_is_open():
+    """Nobody is there to answer it."""
+    assert trail(call(1, "AskUserQuestion")).asks == "AskUserQuestion"
+    assert trail(call(1, "AskUserQuestion"), result(1)).asks == ""
+
+
+def test_an_endless_run_holds_little():
+    """Commands and kinds of tools beyond a number are only counted."""
+    found = trail(*(call(n, command=f"echo {n}") for n in range(300)))
+    assert len(found.commands) == 200
+    assert found.more_commands == 100
+    assert len(trail(*(call(n, f"tool{n}") for n in range(500))).tools) == 201

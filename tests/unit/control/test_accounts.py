@@ -1,0 +1,85 @@
+"""Accounts as people change them: several at once, and what that does to tasks that wait."""
+
+import threading
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from fleet import config
+from fleet.accounts.account_state import EMPTY
+from fleet.accounts.account_store import Ledger
+from fleet.control import Control
+from fleet.control.accounts import add, pause, remove, resume
+from fleet.home import Home, make_home
+from fleet.queue.protocol import Draft
+from fleet.schemas import RateLimit, Released
+
+NOW = datetime.now(UTC)
+FULL = RateLimit(kind="five_hour", status="rejected", resets_at=NOW + timedelta(hours=3))
+
+
+@pytest.fixture
+def home(tmp_path):
+    home = Home(tmp_path / "home")
+    make_home(home)
+    home.config.write_text(config.default_text())
+    return home
+
+
+def opened(home):
+    return Control(home, config.load(home.config))
+
+
+@pytest.fixture
+def fleet(home):
+    """Declares accounts and hands out the home with them."""
+    made = []
+
+    def fleet(**coders):
+        for name, coder in coders.items():
+            add(opened(home), name, {"coder": coder})
+        made.append(opened(home))
+        return made[-1]
+
+    yield fleet
+    for each in made:
+        each.close()
+
+
+def test_commands_that_come_together_lose_nothing_of_each_other(home, fleet):
+    """Each reads the file and writes it, whoever does so meanwhile."""
+    names = [f"a{number}" for number in range(6)]
+    here = fleet(**dict.fromkeys(names, "claude"))
+    threads = [threading.Thread(target=pause, args=(here, name)) for name in names]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    accounts = config.load(home.config).accounts
+    assert [name for name in names if accounts[name].enabled] == []
+
+
+def waiting(here, **settings):
+    """A task that waits for a limit."""
+    here.queue.add(Draft(title="Fix it", metadata={"fleet": settings}))
+    (lease,) = here.queue.claim("us", ttl=timedelta(minutes=5))
+    return here.queue.settle(lease, Released(not_before=NOW + timedelta(hours=3)))
+
+
+def test_an_account_that_is_opened_wakes_those_who_would_fall_back_to_it(home, fleet):
+    """They waited for the first of all that opens; those who have no way to it wait on."""
+    here = fleet(work="claude", spare="codex")
+    falls = waiting(here, coder="claude", fallback="account:spare")
+    waits = waiting(here, coder="claude", fallback="none")
+    Ledger(home.path).refused("spare", FULL, 1, NOW)
+    assert [task.id for task in resume(here, "spare") or []] == [falls.id]
+    assert here.queue.get(waits.id).not_before is not None
+
+
+def test_a_new_account_is_not_held_to_what_one_of_its_name_had_used(home, fleet):
+    """A run that was on the old one told of its limit after it was removed."""
+    here = fleet(work="claude")
+    remove(here, "work")
+    Ledger(home.path).refused("work", FULL, 1, NOW)
+    fleet(work="claude")
+    assert Ledger(home.path).gauge("work") == EMPTY

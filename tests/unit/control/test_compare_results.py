@@ -1,0 +1,210 @@
+"""How an entry of a comparison stands, by what there is of it; and all added up without a rank."""
+
+from datetime import UTC, datetime
+
+import pytest
+from click import unstyle
+from click.testing import CliRunner
+from msgspec import structs
+from rich.cells import cell_len
+
+from fleet import config
+from fleet.cli.compare.side_by_side import beside, pieces
+from fleet.cli.compare.table import shown_cost, summary, table
+from fleet.cli.cost.stats import command as stats
+from fleet.control.compare.finish import find_entry
+from fleet.control.compare.results import Seen, result_of, summaries
+from fleet.control.usage import records
+from fleet.errors import BadInput
+from fleet.home import Home, make_home
+from fleet.runs.outcome_history import Ending
+from fleet.schemas import Blocked, Failed, Finished, NeedsHuman, Stopped, Usage
+from fleet.schemas.comparison import Comparison, Entry, Result, Size
+from tests.tasks import a_task
+from tests.unit.control.test_usage import receipt
+
+NOW = datetime(2026, 11, 15, 12, 0, tzinfo=UTC)
+
+
+def ending(outcome, why="because", *, counts=True):
+    return Ending(
+        outcome=outcome, settlement=Blocked(note=why), counts=counts, why=why, progress=False,
+        at=NOW,
+    )  # fmt: skip
+
+
+def standing(status, *receipts, end=None, **more):
+    seen = Seen(
+        task=a_task(status=status), receipts=receipts, ending=end, runs=len(receipts), **more
+    )
+    return result_of(seen).standing
+
+
+def test_a_try_stands_where_its_evidence_puts_it():
+    """The queue's word alone verifies nothing."""
+    bad = receipt(good=False)
+    assert standing("open") == "waiting"
+    assert standing("open", bad, end=ending(Finished())) == "again"
+    assert standing("in_progress", doing="running") == "running"
+    assert standing("in_progress", doing="verifying") == "verifying"
+    assert standing("closed", receipt()) == "verified"
+    assert standing("closed", bad) == "closed"
+    assert standing("closed", end=ending(Stopped(by="ann"))) == "stopped"
+    assert standing("blocked", bad, end=ending(Finished())) == "unverified"
+    assert standing("blocked", receipt(claim=None), end=ending(Failed(reason="auth"))) == "failed"
+    assert standing("blocked", bad, end=ending(NeedsHuman(question="?"))) == "asks"
+    assert standing("blocked", end=ending(Stopped(by="ann"))) == "stopped"
+    assert result_of(Seen(task=None)).standing == "gone"
+    assert standing("blocked") == "failed"
+
+
+def test_figures_are_of_all_its_runs_and_what_no_run_told_stays_unknown():
+    """A run without a receipt told nothing."""
+    two = result_of(Seen(task=a_task(), receipts=(receipt(cost=0.5), receipt(cost=1.0)), runs=2))
+    assert (two.cost, two.tokens, two.attempts) == (1.5, 600, 2)
+    unpriced = result_of(Seen(task=a_task(), receipts=(receipt(cost=None), receipt()), runs=2))
+    assert (unpriced.cost, unpriced.cost_usd, unpriced.unpriced) == (None, 0.5, 1)
+    guessed = structs.replace(receipt(cost=None), estimated_usd=0.25)
+    estimate = result_of(Seen(task=a_task(), receipts=(guessed,), runs=1))
+    assert (estimate.cost, estimate.estimated_usd, shown_cost(estimate)) == (0.25, 0.25, "~$0.25")
+    lost = result_of(Seen(task=a_task(), receipts=(receipt(),), runs=2))
+    assert lost.cost is None
+    silent = structs.replace(receipt(cost=None), usage=Usage())
+    assert result_of(Seen(task=a_task(), receipts=(silent,), runs=1)).tokens is None
+
+
+def entry(number, coder="claude", *, model="sonnet", turn=1, **result):
+    given = {"standing": "verified", "attempts": 1, "seconds": 60.0 * number, **result}
+    made = Result(**given)
+    return Entry(
+        number=number, coder=coder, model=model, turn=turn, task_id=f"fleet-a.{number}", result=made
+    )
+
+
+def test_a_handful_of_tries_makes_no_rate():
+    """Five do; each figure says of how many it is."""
+    entries = [entry(number, cost_usd=float(number)) for number in range(1, 5)]
+    (few,) = summaries(entries)
+    assert (few.verified, few.over, few.verified_rate) == (4, 4, None)
+    (enough,) = summaries([*entries, entry(5, standing="unverified", unpriced=1)])
+    assert enough.verified_rate == 0.8
+    assert (enough.seconds.of, enough.seconds.least, enough.seconds.middle) == (5, 60.0, 180.0)
+    assert (enough.cost.of, enough.cost.most) == (4, 4.0)
+    assert enough.lines is None
+    assert enough.tokens is None
+
+
+def test_the_tables_say_what_is_not_known():
+    """Unknown is a word, not a nought; an entry that never began has no figures."""
+    rows = [
+        entry(1, unpriced=1, size=Size(files=2, added=3, removed=1)),
+        entry(2, "codex", attempts=2, unpriced=1, cost_usd=0.5, usage=Usage(output=1500)),
+        entry(3, "agy", standing="waiting", attempts=0, why="its turn\ncomes"),
+    ]
+    head, one, two, three, why = table(rows, 80)
+    assert "attempts" in head
+    assert [word in one for word in ("unknown", "2 files +3 -1", "verified")] == [True] * 3
+    assert "$0.50+?" in two
+    assert "1.5k" in two
+    assert "waiting" in three
+    assert "$" not in three
+    assert "its turn" in why
+    assert "So few rank nobody" in list(summary(summaries(rows)))[-1]
+
+
+def test_an_entry_is_named_by_its_id_or_its_coder():
+    """A name that may mean two is refused with the ids."""
+    entries = (entry(1), entry(2, "codex", model=None), entry(3, "codex", model="o4"))
+    found = Comparison(task_id="fleet-a", repository="/", commit="c", at=NOW, entries=entries)
+    for word in ("fleet-a.1", "a.1", ".1", "1", "claude", "claude:sonnet"):
+        assert find_entry(found, word).number == 1
+    assert find_entry(found, "codex:o4").number == 3
+    with pytest.raises(BadInput, match="more than one entry"):
+        find_entry(found, "codex")
+    with pytest.raises(BadInput, match="no entry"):
+        find_entry(found, "4")
+
+
+LEFT = """\
+diff --git a/a b b/a b
+index 1..2 100644
+--- a/a b
++++ b/a b
+@@ -1,3 +1,3 @@
+ one
+-two
++2
+ three
+@@ -20 +20,2 @@ def f
+ twenty
++more
+diff --git a/new b/new
+new file mode 100644
+--- /dev/null
++++ b/new
+@@ -0,0 +1 @@
++fresh\x1b[31m
+"""
+RIGHT = """\
+diff --git a/a b b/a b
+--- a/a b
++++ b/a b
+@@ -1,3 +1,2 @@
+ one
+-two
+ three
+diff --git a/x.bin b/x.bin
+Binary files /dev/null and b/x.bin differ
+"""
+
+
+def test_lines_that_two_differences_share_stand_on_one_row():
+    """By where they were before; what only one has, has a gap beside it."""
+    assert list(pieces(LEFT)) == ["a b", "new"]
+    shown = map(unstyle, beside(LEFT, RIGHT, 80, ("l", "r")))
+    rows = [row.split("│") for row in shown if "│" in row]
+    cells = [[cell.strip() for cell in row] for row in rows]
+    assert ["-two", "-two"] in cells
+    assert ["+2", ""] in cells
+    assert ["three", "three"] in cells
+    assert cells.index(["+2", ""]) < cells.index(["three", "three"]) < cells.index(["twenty", ""])
+    assert ["", "(binary)"] in cells
+    text = "\n".join(beside(LEFT, RIGHT, 80, ("l", "r")))
+    assert "\x1b[31mfresh" not in text
+    assert "fresh\\x1b[31m" in text
+    assert "⋯" in text
+    assert "(r did not change it)" in text
+
+
+def test_no_row_is_wider_than_the_terminal():
+    """However wide its letters are."""
+    wide = LEFT.replace("twenty", "二十" * 60)
+    rows = beside(wide, RIGHT, 81, ("l" * 100, "r"))
+    assert max(cell_len(unstyle(row)) for row in rows) <= 81
+
+
+def test_a_run_that_failed_and_was_followed_by_another_is_a_retry():
+    """Not one that met a limit, not the last one; it is told of whoever failed."""
+    found = [
+        receipt("a", run=1, good=False),
+        receipt("a", run=2, outcome="RateLimited", claim=None),
+        receipt("a", run=3, coder="codex", model="gpt"),
+        receipt("b", run=1, outcome="Stalled", claim=None),
+    ]
+    claude, codex = records(found)
+    assert (claude.retries, claude.runs, claude.stalled) == (1, 3, 1)
+    assert codex.retries == 0
+
+
+def test_stats_show_the_number_behind_each_rate(tmp_path, monkeypatch):
+    """As words and as JSON."""
+    home = Home(tmp_path / "home")
+    make_home(home)
+    home.config.write_text(config.default_text())
+    monkeypatch.setenv("FLEET_HOME", str(home.path))
+    found = [receipt(str(number), good=number > 0) for number in range(5)]
+    monkeypatch.setattr("fleet.cli.cost.stats.receipts", lambda *_: found)
+    said = CliRunner().invoke(stats, []).output
+    assert "4 of 5" in said
+    assert "80%" in said
+    assert '"retries": 0' in CliRunner().invoke(stats, ["--json"]).output

@@ -1,0 +1,102 @@
+"""What `fleet coders` finds out about each coder."""
+
+import time
+
+import pytest
+
+from fleet.config import Config
+from fleet.control import Control
+from fleet.control.list_coders import coders_here
+from fleet.home import Home, make_home
+from fleet.processes import process_identity
+from fleet.processes.cli_versions import versions
+
+
+@pytest.fixture
+def fleet(tmp_path, monkeypatch):
+    home = Home(tmp_path / "home")
+    make_home(home)
+    (home.path / "coders").mkdir()
+    (tmp_path / "bin").mkdir()
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:/usr/bin:/bin")
+    return Control(home, Config(coder="mine"))
+
+
+def program(tmp_path, name, script):
+    path = tmp_path / "bin" / name
+    path.write_text(f"#!/bin/sh\n{script}\n")
+    path.chmod(0o755)
+    return path
+
+
+def coder_file(fleet, name, text):
+    (fleet.home.path / "coders" / name).write_text(text)
+
+
+def test_a_coder_is_told_with_its_program_and_version(fleet, tmp_path):
+    """The program is what its argv begins with, where it names none."""
+    path = program(tmp_path, "mycli", "echo 'mycli 1.2.3'; echo more")
+    coder_file(fleet, "mine.toml", 'argv = ["mycli", "{prompt}"]\n')
+    found = {coder.name: coder for coder in coders_here(fleet)}
+    mine = found["mine"]
+    assert (mine.program, mine.path, mine.version) == ("mycli", str(path), "mycli 1.2.3")
+    assert mine.origin == str(fleet.home.path / "coders" / "mine.toml")
+    assert (mine.problem, mine.remark, mine.default) == ("", "", True)
+    assert (found["claude"].origin, found["claude"].default) == ("built in", False)
+
+
+def test_a_program_that_is_missing_is_a_problem_of_its_coder_alone(fleet):
+    """The others are told all the same."""
+    coder_file(fleet, "mine.toml", 'argv = ["no-such-program", "{prompt}"]\n')
+    mine = next(coder for coder in coders_here(fleet) if coder.name == "mine")
+    assert mine.problem == "no-such-program is not on PATH"
+
+
+def test_a_broken_coder_file_is_shown_with_its_error(fleet):
+    """Whoever wrote it sees what is wrong, and no other coder is lost."""
+    coder_file(fleet, "broken.py", "def")
+    coder_file(fleet, "claude.toml", 'argv = ["x", "{prompt}"]\n')
+    found = coders_here(fleet)
+    broken = next(coder for coder in found if coder.name == "broken")
+    assert "SyntaxError" in broken.problem
+    assert [coder.origin for coder in found if coder.name == "claude"] == ["built in", "hidden"]
+
+
+def test_a_program_that_tells_no_version_can_still_run(fleet, tmp_path):
+    """It may just not know the flag."""
+    program(tmp_path, "mycli", "echo 'unknown flag' >&2; exit 2")
+    coder_file(fleet, "mine.toml", 'argv = ["mycli", "{prompt}"]\n')
+    mine = next(coder for coder in coders_here(fleet) if coder.name == "mine")
+    assert mine.problem == ""
+    assert mine.remark == "ended with 2 when asked for its version: unknown flag"
+
+
+def test_programs_that_hang_cost_one_patience_and_leave_nothing(tmp_path):
+    """They are asked side by side, and killed with their children."""
+    (tmp_path / "bin").mkdir()
+    names = ("a", "b", "c")
+    paths = {
+        name: str(program(tmp_path, name, f"sleep 60 & echo $! > {tmp_path}/{name}; wait"))
+        for name in names
+    }
+    began = time.monotonic()
+    answers = versions({name: [paths[name]] for name in names}, patience=1.0)
+    assert time.monotonic() - began < 3 * 60  # one patience each, not one life each
+    assert {answer.problem for answer in answers.values()} == {
+        "did not tell its version within 1 s"
+    }
+    left = {int((tmp_path / name).read_text()) for name in names}
+    deadline = time.monotonic() + 10  # killed is killed; init reaps them when it gets to it
+    while (
+        left := {pid for pid in left if process_identity.identify(pid)}
+    ) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert not left
+
+
+def test_a_program_that_cannot_be_started_says_why(tmp_path):
+    """Found, executable, and still no program."""
+    path = tmp_path / "broken"
+    path.write_bytes(b"\x7fELF nonsense")
+    path.chmod(0o755)
+    assert versions({"x": [str(path)]})["x"].problem.startswith("cannot be started: ")

@@ -1,0 +1,186 @@
+"""Questions and answers: the file, the notes, and what is refused."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from click.testing import CliRunner
+
+from fleet.cli.run.questions import command
+from fleet.config import Config, default_text
+from fleet.control import Control
+from fleet.control.tasks.questions import (
+    FILE,
+    answer,
+    blocks_of,
+    open_question,
+    question_of,
+    questions,
+)
+from fleet.errors import BadInput, Refused
+from fleet.home import Home, make_home
+from fleet.queue.protocol import Draft
+from fleet.runs import agent_claim
+from fleet.runs.outcome_history import Ending, write_ending
+from fleet.runs.run_directory import Spec, new_run
+from fleet.runs.run_id import run_id
+from fleet.schemas import Blocked, Failed, Finished
+
+NOW = datetime(2026, 11, 15, 12, 34, tzinfo=UTC)
+ENV = {"USER": "ada"}
+FINISHED = Finished()
+
+
+@pytest.fixture
+def fleet(tmp_path):
+    home = Home(tmp_path / "home")
+    make_home(home)
+    control = Control(home, Config())
+    yield control
+    control.close()
+
+
+def blocked(fleet, note, *, asked=True, outcome=FINISHED, in_file=""):
+    """A task that one run blocked."""
+    fleet.queue.add(Draft(title="Choose"))
+    (lease,) = fleet.queue.claim("us", ttl=timedelta(minutes=5))
+    task_dir = fleet.home.task(lease.task.id)
+    run = new_run(task_dir, Spec(id=run_id(lease), argv=("x",), cwd="/"))
+    if asked:
+        agent_claim.record(run.path, agent_claim.Said(blocked=note))
+    settlement = Blocked(note=note)
+    write_ending(
+        run,
+        Ending(
+            outcome=outcome, settlement=settlement, counts=False, why=note, progress=False, at=NOW
+        ),
+    )
+    if in_file:
+        write(fleet, lease.task, in_file)
+    return fleet.queue.settle(lease, settlement)
+
+
+def write(fleet, task, text):
+    path = fleet.home.task(task.id) / FILE
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    return path
+
+
+def test_questions_and_answers_are_read_in_order():
+    """The heading's own text belongs to its block."""
+    text = "# Q&A\n\n## Q: Which?\n\nA or B?\n\n## A: 2026-11-15 12:34\n\nA\n\n##Q\nWhy?\n"
+    assert [(block.kind, block.text) for block in blocks_of(text)] == [
+        ("Q", "Which?\n\nA or B?"),
+        ("A", "2026-11-15 12:34\n\nA"),
+        ("Q", "Why?"),
+    ]
+    assert open_question(blocks_of(text)) == "Why?"
+
+
+def test_an_answered_question_is_not_open():
+    """And neither is what only looks like one."""
+    assert open_question(blocks_of("## Q: a\n## A: b\n")) == ""
+    assert open_question(blocks_of("## Questions to ask\n### Q: no\ntext ## Q: no\n")) == ""
+    assert open_question(blocks_of("")) == ""
+
+
+def test_an_agents_note_is_its_question(fleet):
+    """An agent that wrote no file still asks."""
+    task = blocked(fleet, "QUESTION: Which db?")
+    found = question_of(fleet, task)
+    assert (found.note, found.question) == ("Which db?", "")
+
+
+def test_a_task_blocked_for_failing_asks_nothing(fleet):
+    """It is counted, so that nobody believes there is nothing else to look at."""
+    blocked(fleet, "exit_code: 1 (attempt 3 of 3)", asked=False, outcome=Failed(reason="exit_code"))
+    assert questions(fleet) == ([], 1)
+
+
+@pytest.mark.parametrize(
+    ("number", "says"),
+    [(1, "1 more task is blocked and asks "), (2, "2 more tasks are blocked and ask ")],
+)
+def test_tasks_that_ask_nothing_are_counted_in_words(fleet, number, says):
+    """One of them or more."""
+    fleet.home.config.write_text(default_text(queue="embedded"))
+    for _ in range(number):
+        blocked(fleet, "broken", asked=False, outcome=Failed(reason="crash"))
+    shown = CliRunner(env={"FLEET_HOME": str(fleet.home.path)}).invoke(command, [])
+    assert f"{says}nothing" in shown.output
+
+
+def test_an_old_question_is_not_asked_again_by_a_later_failure(fleet):
+    """The note of the first block stands before the later one."""
+    task = blocked(fleet, "QUESTION: Which db?", in_file="## Q: Which db?\n")
+    answer(fleet, task, "SQLite", at=NOW, env=ENV)
+    (lease,) = fleet.queue.claim("us", ttl=timedelta(minutes=5))
+    task = fleet.queue.settle(lease, Blocked(note="invalid: its directory is not there"))
+    assert "QUESTION" in task.notes
+    assert question_of(fleet, task) is None
+
+
+def test_a_question_past_fleet_is_told_by_its_mark(fleet):
+    """Somebody blocked the task with a bare bd: only `QUESTION:` tells it from a remark."""
+    fleet.queue.add(Draft(title="Choose"))
+    (lease,) = fleet.queue.claim("us", ttl=timedelta(minutes=5))
+    task = fleet.queue.settle(lease, Blocked(note="see the mail\nQUESTION: which?"))
+    assert question_of(fleet, task).note == "which?"
+
+
+def test_an_answer_stands_below_its_question_and_opens_the_task(fleet):
+    """In the form that the agent's instructions name."""
+    task = blocked(fleet, "QUESTION: Which db?", in_file="## Q: Which db?\n\nA or B?")
+    done = answer(fleet, task, "  B, and\nsay why \n", at=NOW, env=ENV)
+    assert (done.status, done.assignee) == ("open", "")
+    text = (fleet.home.task(task.id) / FILE).read_text()
+    assert text == ("## Q: Which db?\n\nA or B?\n\n## A: 2026-11-15 12:34\n\nB, and\nsay why\n")
+
+
+def test_the_answer_to_a_note_makes_the_file(fleet):
+    """The next session reads it there, whatever the last one wrote."""
+    task = blocked(fleet, "QUESTION: Which db?")
+    answer(fleet, task, "B", at=NOW, env=ENV)
+    text = (fleet.home.task(task.id) / FILE).read_text()
+    assert text == "## A: 2026-11-15 12:34\n\nB\n"
+
+
+def test_nothing_is_answered_that_was_not_asked(fleet):
+    """An answer to the wrong id must not open a task that is blocked for a reason."""
+    task = blocked(fleet, "auth: log in again", asked=False, outcome=Failed(reason="auth"))
+    with pytest.raises(Refused, match="asks nothing"):
+        answer(fleet, task, "B", at=NOW, env=ENV)
+    assert not (fleet.home.task(task.id) / FILE).exists()
+    assert fleet.get(task.id).status == "blocked"
+    assert answer(fleet, task, "B", at=NOW, force=True, env=ENV).status == "open"
+
+
+def test_an_empty_answer_is_refused(fleet):
+    """Most likely a variable was empty."""
+    task = blocked(fleet, "QUESTION: Which db?")
+    with pytest.raises(BadInput, match="empty"):
+        answer(fleet, task, " \n", at=NOW, env=ENV)
+
+
+def test_a_task_that_was_taken_meanwhile_is_not_opened(fleet):
+    """Between the look and the write somebody else moved it: their claim stands."""
+    task = blocked(fleet, "QUESTION: Which db?")
+    answer(fleet, task, "A", at=NOW, env=ENV)
+    fleet.queue.claim("them", ttl=timedelta(minutes=5))
+    with pytest.raises(Refused):
+        answer(fleet, task, "B", at=NOW, force=True, env=ENV)
+    assert fleet.get(task.id).lease_owner == "them"
+
+
+def test_a_link_in_the_files_place_is_not_followed(fleet, tmp_path):
+    """An agent can put anything there; nothing outside the task is read or written."""
+    task = blocked(fleet, "QUESTION: Which db?")
+    outside = tmp_path / "secret"
+    outside.write_text("## Q: secret\n")
+    path = fleet.home.task(task.id) / FILE
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.symlink_to(outside)
+    assert question_of(fleet, task).question == ""
+    with pytest.raises(Exception, match="cannot be read"):
+        answer(fleet, task, "B", at=NOW, env=ENV)
+    assert outside.read_text() == "## Q: secret\n"

@@ -1,0 +1,198 @@
+"""The rules of evidence: each catches what it is for, and lets an honest run pass."""
+
+import pytest
+from msgspec import structs
+
+from fleet.evidence.claim_rules import RULES, Seen, findings, is_talk
+from fleet.schemas import Changes, Check, Command, FileChange, Policy, Receipt, Usage
+
+CHANGED = Changes(base="b", files=(FileChange(path="a.py", kind="changed", added=1),))
+NOTHING = Changes(base="b")
+COMMITTED = Changes(base="b", commits=("c",))
+UNKNOWN = Changes(base="b", trouble="git took too long")
+CLOSE = Command(text="bd close fleet-a --reason done")
+
+#: A run that did what it says.
+HONEST = Receipt(
+    task_id="fleet-a",
+    run=1,
+    coder="claude",
+    claim="wrote the parser, all tests pass",
+    text="Done.",
+    tools={"Edit": 2, "Bash": 2},
+    commands=(Command(text="pytest -q"), CLOSE),
+    turns=4,
+    usage=Usage(input=1000, output=200),
+    changes=CHANGED,
+)
+#: The same without any of the work.
+IDLE = structs.replace(HONEST, tools={"Bash": 1}, commands=(CLOSE,), changes=NOTHING, claim="done")
+
+
+def seen(receipt=HONEST, *, edits=2, after=1, **rest):
+    return Seen(receipt=receipt, edits=edits, commands_after_edits=after, **rest)
+
+
+def expecting(expect, receipt=HONEST, **policy):
+    return structs.replace(receipt, policy=Policy(expect=expect, **policy))
+
+
+def broken(what):
+    return [finding.rule for finding in findings(what)]
+
+
+def with_checks(receipt, *checks):
+    return structs.replace(receipt, checks=checks)
+
+
+PASSED = Check(command="make test", code=0)
+FAILED = Check(command="make test", code=2, tail="1 failed")
+
+
+@pytest.mark.parametrize("expect", ["any", "change", "answer"])
+def test_an_honest_run_breaks_no_rule(expect):
+    """Whatever is expected of it."""
+    assert findings(seen(expecting(expect))) == ()
+
+
+def test_every_rule_says_what_it_is_for():
+    """An id to be found by, and a sentence."""
+    assert len({rule.id for rule in RULES}) == len(RULES)
+    assert all(rule.sentence.endswith(".") for rule in RULES)
+
+
+@pytest.mark.parametrize(
+    ("rule", "what"),
+    [
+        ("no_tools", seen(IDLE, edits=0, after=0)),
+        ("no_tools", seen(structs.replace(IDLE, tools={}, commands=()), edits=0, after=0)),
+        (
+            "hollow_result",
+            seen(structs.replace(HONEST, text="", usage=Usage(input=900, output=2))),
+        ),
+        (
+            "denied_and_missing",
+            seen(expecting("change", structs.replace(HONEST, denied=("Write",), changes=NOTHING))),
+        ),
+        (
+            "denied_and_missing",
+            seen(structs.replace(HONEST, changes=NOTHING), errors_in_a_row=3),
+        ),
+        ("no_effect", seen(expecting("change", structs.replace(HONEST, changes=NOTHING)))),
+        ("no_effect", seen(expecting("change", structs.replace(IDLE, changes=None)), edits=0)),
+        ("artifact_missing", seen(expecting("artifact:REPORT.md"), artifact=False)),
+        (
+            "pseudo_calls",
+            seen(structs.replace(IDLE, text='<invoke name="Bash">ls</invoke>'), edits=0, after=0),
+        ),
+        (
+            "pseudo_calls",
+            seen(structs.replace(IDLE, text='{"tool": "Write", "input": {}}'), edits=0, after=0),
+        ),
+        ("claimed_checks", seen(after=0)),
+        ("claimed_checks", seen(structs.replace(HONEST, claim="The build succeeds."), after=0)),
+        (
+            "phantom_agents",
+            seen(structs.replace(HONEST, text="I launched three sub-agents to review it.")),
+        ),
+        (
+            "phantom_agents",
+            seen(structs.replace(HONEST, text="All done: 5 subagents reported.", subagents=2)),
+        ),
+        ("verify_failed", seen(with_checks(HONEST, PASSED, FAILED))),
+        ("verify_failed", seen(with_checks(HONEST, Check(command="x", timed_out=True)))),
+        ("verify_failed", seen(with_checks(HONEST, Check(command="x", trouble="lost")))),
+    ],
+)
+def test_a_rule_catches_what_it_is_for(rule, what):
+    """One sign is enough."""
+    assert rule in broken(what)
+
+
+@pytest.mark.parametrize(
+    ("rule", "what"),
+    [
+        # Words are enough for an answer, and no tool is missed where none is ever shown.
+        ("no_tools", seen(expecting("answer", IDLE), edits=0, after=0)),
+        ("no_tools", seen(IDLE, edits=0, after=0, shows_tools=False)),
+        # The run before did the work, and was cut off before it could say so.
+        ("no_tools", seen(IDLE, edits=0, after=0, worked_before=True)),
+        # A CLI that counts no tokens said something.
+        ("hollow_result", seen(structs.replace(HONEST, usage=Usage()))),
+        ("hollow_result", seen(structs.replace(HONEST, text=""))),
+        # It was denied one way and found another.
+        ("denied_and_missing", seen(structs.replace(HONEST, denied=("WebFetch",)))),
+        ("denied_and_missing", seen(errors_in_a_row=3)),
+        # Nothing changed, and nothing had to.
+        ("no_effect", seen(structs.replace(HONEST, changes=NOTHING))),
+        (
+            "no_effect",
+            seen(
+                expecting(
+                    "change", structs.replace(HONEST, changes=Changes(base="b", commits=("c",)))
+                )
+            ),
+        ),
+        # Nobody could look: that is no proof of anything.
+        (
+            "no_effect",
+            seen(
+                expecting(
+                    "change", structs.replace(HONEST, changes=Changes(base="b", trouble="slow"))
+                )
+            ),
+        ),
+        ("artifact_missing", seen(expecting("artifact:REPORT.md"), artifact=True)),
+        # It writes about tool calls, and made some.
+        ("pseudo_calls", seen(structs.replace(HONEST, text="Handles `<invoke` now."))),
+        # It says that it did not check.
+        ("claimed_checks", seen(structs.replace(HONEST, claim="tests not run"), after=0)),
+        ("claimed_checks", seen(structs.replace(HONEST, claim="2 tests still fail"), after=0)),
+        ("claimed_checks", seen(structs.replace(HONEST, claim="added a test"), after=0)),
+        # It started them.
+        (
+            "phantom_agents",
+            seen(structs.replace(HONEST, text="I launched two sub-agents.", subagents=2)),
+        ),
+        ("phantom_agents", seen(structs.replace(HONEST, text="Fixed the sub-agent registry."))),
+        ("verify_failed", seen(with_checks(HONEST, PASSED, PASSED))),
+    ],
+)
+def test_a_rule_lets_pass_what_it_is_not_for(rule, what):
+    """A suspicion too many costs a whole run."""
+    assert rule not in broken(what)
+
+
+def test_the_operators_own_commands_know_better_than_a_suspicion():
+    """Once they pass, nobody asks how it was done; what had to be there is still asked for."""
+    fine = with_checks(IDLE, PASSED)
+    assert broken(seen(fine, edits=0, after=0)) == []
+    assert broken(seen(expecting("change", fine), edits=0, after=0)) == ["no_effect"]
+
+
+def test_what_failed_comes_first_with_what_it_printed():
+    """The next agent reads it."""
+    (first, *_) = findings(seen(with_checks(IDLE, FAILED), edits=0, after=0))
+    assert first.what == "`make test` ended with 2:\n1 failed"
+
+
+@pytest.mark.parametrize(
+    ("command", "talk"),
+    [
+        ("bd close fleet-a --reason 'x; y'", True),
+        ("bd close fleet-a --reason done", True),
+        ("/bin/bash -lc 'bd close fleet-a --reason \"all done\"'", True),
+        ("bd show fleet-a; bd close fleet-a", True),
+        ("/bin/bash -c 'bd show fleet-a > notes.md'", False),
+        ("bash -c 'make test && bd close fleet-a'", False),
+        ('bd close fleet-a --reason "$(make test)"', False),
+        ("fleet bd show fleet-a", True),
+        ("bd close fleet-a && make", False),
+        ("make test", False),
+        ("./fleet --help", False),
+        ("", False),
+    ],
+)
+def test_talking_of_the_task_is_no_work(command, talk):
+    """A doubt counts as work."""
+    assert is_talk(command) is talk

@@ -1,0 +1,160 @@
+"""What real commands in a real repository are taken for."""
+
+import shutil
+import subprocess
+
+import pytest
+
+from fleet.evidence import other_task_dirs
+from fleet.evidence.scope_check import trespasses_of
+from fleet.home import Home
+from fleet.runs.run_directory import Run
+from fleet.schemas import Policy
+from tests.conftest import need
+from tests.repos import ENV, Repo, RunIn
+
+
+@pytest.fixture
+def repo(tmp_path):
+    need("git")
+    made = Repo(tmp_path / "repo")
+    for number in range(50):
+        made.put(f"data/{number}.txt", f"{number}\n" * 20)
+    made.commit(app__main_dot_py="print()\n", README="read me\n")
+    made.git("init", "-q", "--bare", str(tmp_path / "hub"))
+    made.git("remote", "add", "hub", str(tmp_path / "hub"))
+    made.git("branch", "other")
+    made.git("tag", "v1")
+    return made
+
+
+def broken(run, repo, cwd="", **policy):
+    changes = run.changes()
+    where = str(repo.root / cwd)
+    found = trespasses_of(_run(run), run.base, changes, Policy(**policy), where)
+    return {finding.rule for finding in found}
+
+
+def _run(run):
+    return Run(run.dir)
+
+
+HONEST = {
+    "edits": ("sh", "-c", "echo x >> README; echo y > app/new.py"),
+    "commits": ("sh", "-c", "echo x >> README; git commit -qam x"),
+    "makes a branch": ("sh", "-c", "git switch -qc feature; git commit -q --allow-empty -m x"),
+    "says who it is": ("git", "config", "user.name", "agent"),
+    "stashes and takes back": ("sh", "-c", "echo x >> README; git stash -q; git stash pop -q"),
+    "moves a directory": ("git", "mv", "data", "stuff"),
+    "tags": ("git", "tag", "v2"),
+    "removes a few files": ("sh", "-c", "rm data/1*.txt"),
+    "pushes and fetches": (
+        "sh", "-c", "git commit -q --allow-empty -m x; git push -qu hub main; git fetch -q hub",
+    ),
+}  # fmt: skip
+VICES = {
+    "removes a directory": (("rm", "-rf", "data"), "bulk_deletion"),
+    "empties files": (("sh", "-c", "for f in data/*; do : > $f; done"), "bulk_deletion"),
+    "cleans up": (("sh", "-c", "git rm -qr data && git commit -qm x"), "bulk_deletion"),
+    "removes a large file": (("rm", "large.bin"), "bulk_deletion"),
+    "plants a hook": (("sh", "-c", "echo x > .git/hooks/pre-push"), "guarded_files"),
+    "redirects hooks": (("git", "config", "core.hooksPath", "x"), "guarded_files"),
+    "hides files": (("sh", "-c", "echo '*.py' >> .git/info/exclude"), "guarded_files"),
+    "adds a server": (("sh", "-c", "echo {} > .mcp.json"), "guarded_files"),
+    "moves a branch": (
+        ("sh", "-c", "git commit -q --allow-empty -m x; git branch -qf other"),
+        "moved_refs",
+    ),
+    "deletes a branch": (("git", "branch", "-qD", "other"), "moved_refs"),
+    "moves a tag": (
+        ("sh", "-c", "git commit -q --allow-empty -m x; git tag -f v1"),
+        "moved_refs",
+    ),
+    "takes commits away": (("git", "reset", "-q", "--hard", "HEAD~1"), "moved_refs"),
+    "amends another's commit": (
+        ("git", "commit", "-q", "--amend", "--allow-empty", "-m", "mine"),
+        "moved_refs",
+    ),
+    "removes the repository": (("rm", "-rf", ".git"), "moved_refs"),
+}
+
+
+@pytest.mark.parametrize("what", HONEST)
+def test_honest_work_is_no_trespass(repo, tmp_path, what):
+    """Each of these is done every day."""
+    run = RunIn(tmp_path, repo)
+    assert broken(run, repo) == set()
+    do(repo, *HONEST[what])
+    assert broken(run, repo) == set()
+
+
+@pytest.mark.parametrize("what", VICES)
+def test_what_goes_too_far_is_found(repo, tmp_path, what):
+    """Whatever command did it."""
+    repo.commit()
+    with (repo.root / "large.bin").open("wb") as file:
+        file.truncate(2 << 20)
+    run = RunIn(tmp_path, repo)
+    command, rule = VICES[what]
+    do(repo, *command)
+    assert broken(run, repo) >= {rule}
+
+
+def do(repo, *command):
+    """As an agent would: in a shell, with git's hooks and all."""
+    subprocess.run(command, cwd=repo.root, env=ENV, check=True, capture_output=True, timeout=30)
+
+
+def test_a_directory_below_the_top_is_the_whole_scope(repo, tmp_path):
+    """Unless the task says more."""
+    run = RunIn(tmp_path, repo, cwd=repo.root / "app")
+    repo.put("README", "changed\n")
+    assert broken(run, repo, "app") == {"outside_scope"}
+    assert broken(run, repo, "app", scope=("**", "/README")) == set()
+
+
+def test_the_users_work_in_another_tree_is_not_held_against_a_run(repo, tmp_path):
+    """An isolated run goes on while the user commits to the main branch."""
+    place = tmp_path / "tree"
+    repo.git("worktree", "add", "-q", "-b", "fleet/fleet-1", str(place))
+    run = RunIn(tmp_path, repo, cwd=place)
+    repo.commit(README="the user's\n")
+    assert broken(run, repo, place) == set()
+    repo.git("branch", "-f", "other")
+    assert broken(run, repo, place) == {"moved_refs"}
+
+
+def test_many_tags_are_told_as_one(repo, tmp_path):
+    """A record of a run stays small, and one tag that moves is still seen."""
+    head = repo.git("rev-parse", "HEAD")
+    lines = "".join(f"create refs/tags/t{number} {head}\n" for number in range(1500))
+    subprocess.run(
+        ["git", "update-ref", "--stdin"], cwd=repo.root, input=lines.encode(), check=True
+    )
+    run = RunIn(tmp_path, repo)
+    assert set(run.base.refs) == {"refs/heads/other", "refs/tags/*"}
+    assert broken(run, repo) == set()
+    repo.git("tag", "-d", "t7")
+    assert broken(run, repo) == {"moved_refs"}
+
+
+def test_a_directory_of_another_task_that_is_emptied_is_found(repo, tmp_path):
+    """Whether it is gone or only empty; one that its own task worked in is its own matter."""
+    run = RunIn(tmp_path, repo)
+    home = Home(run.home)
+    (home.task("fleet-2")).mkdir(parents=True)
+    others = []
+    for name in ("emptied", "gone", "kept"):
+        place = tmp_path / name
+        place.mkdir()
+        (place / "file").write_text("x")
+        others.append((f"fleet-{name}", str(place)))
+    other_task_dirs.record(home, "fleet-1", str(repo.root), [*others, ("fleet-1", str(repo.root))])
+    assert broken(run, repo) == set()
+    (tmp_path / "emptied/file").unlink()
+    shutil.rmtree(tmp_path / "gone")
+    found = other_task_dirs.compare(home, _run(run), str(repo.root), None)
+    assert {loss.task_id: loss.after for loss in found.losses} == {
+        "fleet-emptied": 0, "fleet-gone": None,
+    }  # fmt: skip
+    assert broken(run, repo) == {"sibling_touched"}

@@ -1,0 +1,185 @@
+"""What git is asked by fleet, no repository can turn into a command of its own."""
+
+import os
+import time
+
+import psutil
+import pytest
+
+from fleet.git import repository, run_baseline
+from fleet.git.git_command import Git, GitFailed, undone
+from fleet.git.repository import relevant
+from tests.conftest import need
+from tests.repos import Repo, RunIn
+
+
+@pytest.fixture
+def repo(tmp_path, monkeypatch):
+    need("git")
+    monkeypatch.setenv("HOME", str(tmp_path / "user"))
+    (tmp_path / "user").mkdir()
+    made = Repo(tmp_path / "repo")
+    made.commit(a_dot_txt="one\n")
+    return made
+
+
+def git_of(repo, seconds=10.0):
+    return Git(repository.find(str(repo.root)), time.monotonic() + seconds)
+
+
+def trap(tmp_path):
+    """A command that leaves a mark."""
+    script = tmp_path / "trap.sh"
+    script.write_text(f"#!/bin/sh\necho sprung >> {tmp_path}/sprung\ncat\n")
+    script.chmod(0o755)
+    return str(script)
+
+
+def test_nothing_that_a_repository_brings_is_run(repo, tmp_path):
+    """Hooks, monitor, filters, diff drivers, signing, an included file: the mark is never left."""
+    script = trap(tmp_path)
+    for hook in ("pre-commit", "post-checkout", "post-index-change", "reference-transaction"):
+        place = repo.root / ".git/hooks" / hook
+        place.write_text(f"#!/bin/sh\nexec {script}\n")
+        place.chmod(0o755)
+    repo.put(".gitattributes", "*.txt filter=evil diff=evil\n*.inc filter=included\n")
+    repo.put(".git/more", f'[filter "included"]\n\tclean = {script}\n\trequired = true\n')
+    settings = {
+        "core.fsmonitor": script, "filter.evil.clean": script, "filter.evil.smudge": script,
+        "filter.evil.process": script, "filter.evil.required": "true", "diff.evil.command": script,
+        "diff.evil.textconv": script, "diff.external": script, "commit.gpgSign": "true",
+        "gpg.program": script, "core.pager": script, "include.path": "more",
+        "core.sshCommand": script, "core.editor": script, "core.alternateRefsCommand": script,
+    }  # fmt: skip
+    with (repo.root / ".git/config").open("a") as file:
+        for name, value in settings.items():
+            section, _, key = name.rpartition(".")
+            head, _, sub = section.partition(".")
+            title = f'[{head} "{sub}"]' if sub else f"[{head}]"
+            file.write(f"{title}\n\t{key} = {value}\n")
+    (tmp_path / "sprung").unlink(missing_ok=True)
+    repo.write(a_dot_txt="edited\n", b_dot_inc="included\n")
+    run = RunIn(tmp_path, repo)
+    assert run.base.trouble == ""
+    repo.write(a_dot_txt="changed\n", c_dot_txt="new\n", b_dot_inc="changed\n")
+    assert run.files() == {"a.txt": "changed", "b.inc": "changed", "c.txt": "added"}
+    assert not (tmp_path / "sprung").exists()
+    repo.git("status", ok=False)
+    assert (tmp_path / "sprung").exists(), "the traps are not set"
+
+
+def test_a_filter_of_the_users_own_is_kept(repo, tmp_path):
+    """It is what every git of theirs runs; a repository cannot put another in its place."""
+    script = tmp_path / "shout.sh"
+    script.write_text("#!/bin/sh\ntr a-z A-Z\n")
+    script.chmod(0o755)
+    (tmp_path / "user/.gitconfig").write_text(f'[filter "shout"]\n\tclean = {script}\n')
+    repo.git("config", "filter.shout.clean", trap(tmp_path))
+    repo.put(".gitattributes", "*.txt filter=shout\n")
+    repo.put("new.txt", "quiet\n")
+    found = run_baseline.record_base(str(repo.root), "fleet-1/1")
+    assert repo.git("cat-file", "blob", f"{found.snapshot}:new.txt") == "QUIET"
+    assert not (tmp_path / "sprung").exists()
+
+
+def test_a_working_tree_elsewhere_is_not_followed(repo, tmp_path):
+    """The configuration may say what it likes; the tree is the one around the directory."""
+    other = tmp_path / "private"
+    other.mkdir()
+    (other / "secret").write_text("secret")
+    repo.git("config", "core.worktree", str(other))
+    found = run_baseline.record_base(str(repo.root), "fleet-1/1")
+    names = repo.git("--work-tree", str(repo.root), "ls-tree", "-r", "--name-only", found.snapshot)
+    assert names == "a.txt"
+
+
+def test_variables_from_outside_do_not_lead_git_astray(repo, tmp_path, monkeypatch):
+    """A supervisor started from a hook has GIT_DIR set."""
+    other = Repo(tmp_path / "other")
+    monkeypatch.setenv("GIT_DIR", str(other.root / ".git"))
+    monkeypatch.setenv("GIT_INDEX_FILE", str(tmp_path / "index"))
+    found = run_baseline.record_base(str(repo.root), "fleet-1/1")
+    assert found.head == repo.git("rev-parse", "HEAD")
+    assert not (tmp_path / "index").exists()
+
+
+def test_git_that_hangs_is_ended_with_all_that_it_started(repo, tmp_path):
+    """The time limit holds, and the whole group goes."""
+    program = tmp_path / "bin/git"
+    program.parent.mkdir()
+    program.write_text(f"#!/bin/sh\nsleep 60 &\necho $! > {tmp_path}/child\nwait\n")
+    program.chmod(0o755)
+    git = git_of(repo, seconds=0.5)
+    git._program = str(program)
+    began = time.monotonic()
+    with pytest.raises(GitFailed, match="took too long"):
+        git.ask("status")
+    assert time.monotonic() - began < 30
+    child = int((tmp_path / "child").read_text())
+    end = time.monotonic() + 30
+    while _lives(child) and time.monotonic() < end:
+        time.sleep(0.01)
+    assert not _lives(child)
+
+
+def _lives(pid):
+    try:
+        return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:
+        return False
+
+
+def test_more_than_an_answer_holds_is_a_failure(repo):
+    """Memory is bounded."""
+    with pytest.raises(GitFailed, match="printed more than"):
+        git_of(repo).ask("cat-file", "blob", "HEAD:a.txt", cap=2)
+
+
+def test_git_says_why_it_failed(repo):
+    """Its own fatal line, not a code."""
+    with pytest.raises(GitFailed, match="fatal: Not a valid object name nonsense"):
+        git_of(repo).ask("cat-file", "-t", "nonsense")
+
+
+def test_undone_filters_fall_back_to_the_users():
+    """Only names that the repository defines are touched."""
+    entries = [
+        "global", "filter.lfs.clean\ngit-lfs clean -- %f", "global", "filter.mine.clean\nmine",
+        "local", "filter.lfs.clean\nevil", "local", "filter.a=b.c.smudge\nevil",
+        "local", "core.bare\nfalse", "command", "core.fsmonitor\nfalse", "",
+    ]  # fmt: skip
+    settings = dict(undone("\0".join(entries)))
+    assert settings["filter.lfs.clean"] == "git-lfs clean -- %f"
+    assert settings["filter.lfs.smudge"] == ""
+    assert settings["filter.a=b.c.smudge"] == ""
+    assert "filter.lfs.process" not in settings
+    assert not [name for name in settings if "mine" in name]
+
+
+@pytest.mark.parametrize(
+    ("added", "same"),
+    [
+        (b'[branch "x"]\n\tremote = origin\n\tmerge = refs/heads/x\n', True),
+        (b"[user]\n\tname = somebody\n\temail = a@b\n", True),
+        (b"[core]\n\thooksPath = /tmp\n", False),
+        (b"[user]\n\tname = x\n[core]\n\tfsmonitor = evil\n", False),
+        (b"[user]\n\tname = x\n  [core] fsmonitor = evil\n", False),
+        (b'[branch "x"] [core]\n\tfsmonitor = evil\n', False),
+        (b'[branch "x"][core]fsmonitor = evil\n', False),
+        (b"[user]\n\tname = x \\\n[core]\n\tfsmonitor = evil\n", False),
+    ],
+)
+def test_everyday_lines_of_the_configuration_are_no_change_of_it(added, same):
+    """Which branch follows which, and who commits; anything else, however written, is one."""
+    before = b"[core]\n\tbare = false\n"
+    assert (relevant(before) == relevant(before + added)) is same
+
+
+def test_a_link_or_a_pipe_in_the_place_of_a_setting_is_told_and_not_opened(repo):
+    """Nobody waits for a pipe."""
+    os.mkfifo(repo.root / ".mcp.json")
+    (repo.root / ".claude").mkdir()
+    (repo.root / ".claude/settings.json").symlink_to("/dev/zero")
+    found = repository.guarded(repository.find(str(repo.root)))
+    assert found[".claude/settings.json"] == "link:/dev/zero"
+    assert found[".mcp.json"].startswith("size:0:")

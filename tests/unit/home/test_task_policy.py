@@ -1,0 +1,120 @@
+"""Which rules a task is held to: its own, its project's, the configuration's."""
+
+import pytest
+
+from fleet import config
+from fleet.errors import BadInput, ConfigError
+from fleet.home.task_policy import policy_of
+from fleet.schemas import Limits, LimitWishes, Settings
+from fleet.schemas.policy import check_expectation
+from fleet.schemas.units import dollars, seconds, shown_size, shown_span, size
+
+PROJECTS = """
+expect = "answer"
+[projects."/srv"]
+verify = ["make test"]
+time_limit = "1h"
+[projects."/srv/app"]
+verify = "pytest -q"
+isolation = "worktree"
+context = "lean"
+"""
+
+
+@pytest.fixture
+def settings(tmp_path):
+    def load(text):
+        (tmp_path / "runtime.toml").write_text(text)
+        return config.load(tmp_path / "runtime.toml")
+
+    return load
+
+
+def test_the_defaults_of_the_file_are_the_defaults_of_the_limits():
+    """The two places that name them cannot drift apart."""
+    assert policy_of(config.Config(), Settings(), "/").policy.limits == Limits()
+
+
+def test_the_innermost_project_counts(settings):
+    """A project inside another has its own wishes; the outer one's are not added."""
+    found = settings(PROJECTS)
+    inner = policy_of(found, Settings(), "/srv/app/src").policy
+    assert (inner.verify, inner.isolation, inner.limits.time) == (("pytest -q",), "worktree", 14400)
+    outer = policy_of(found, Settings(), "/srv/other").policy
+    assert (outer.verify, outer.isolation, outer.limits.time) == (("make test",), "none", 3600)
+    beside = policy_of(found, Settings(), "/srv-2").policy
+    assert (beside.verify, beside.expect) == ((), "answer")
+
+
+def test_the_task_itself_has_the_last_word(settings):
+    """And what it asked for is told apart from what it inherits."""
+    own = Settings(verify=(), expect="change", limits=LimitWishes(turns=5))
+    ruled = policy_of(settings(PROJECTS), own, "/srv/app")
+    assert (ruled.policy.verify, ruled.policy.expect, ruled.policy.limits.turns) == (
+        (),
+        "change",
+        5,
+    )
+    assert ruled.own == {"verify", "expect", "turns"}
+
+
+def test_a_context_is_the_tasks_or_the_projects_or_full(settings):
+    """As the CLI does by itself, where nobody says otherwise."""
+    found = settings(PROJECTS)
+    assert policy_of(found, Settings(), "/elsewhere").policy.context == "full"
+    assert policy_of(found, Settings(), "/srv/app").policy.context == "lean"
+    own = policy_of(found, Settings(context="project"), "/srv/app")
+    assert (own.policy.context, own.own) == ("project", {"context"})
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        ('[projects."srv"]', "no absolute path"),
+        ('[projects."/srv"]\ncoder = "x"', "coder is not a key of a project"),
+        ('[projects."/srv"]\nverify = [1]', "must be a list of lines"),
+        ('[projects."/srv"]\ntime_limit = "soon"', "is not a span of time"),
+        ("projects = 3", "must be tables"),
+        ('time_limit = "0s"', "between 1ms and a year"),
+        ('memory_limit = "lots"', "is not a size"),
+        ('cost_limit = "-1"', "is not a sum in dollars"),
+        ('expect = "miracle"', "cannot be expected"),
+        ('context = "tiny"', "must be one of full, project, lean"),
+        ('isolation = "jail"', "must be one of none, worktree"),
+    ],
+)
+def test_a_wrong_setting_is_named_with_its_place(settings, text, complaint):
+    """Nothing is taken for a default."""
+    with pytest.raises(ConfigError, match="line") as error:
+        settings(text)
+    assert complaint in error.value.message
+
+
+@pytest.mark.parametrize(
+    ("text", "value"), [("90", 90), ("90s", 90), ("1h30m", 5400), ("0.5h", 1800), ("250ms", 0.25)]
+)
+def test_spans_are_read_as_people_write_them(text, value):
+    """And written again as short as can be."""
+    assert seconds(text) == value
+    assert seconds(shown_span(value)) == value
+
+
+def test_sizes_and_sums_are_read_as_people_write_them():
+    """Units in either case, with or without a sign."""
+    assert (size("8GB"), size("1.5mb"), size("2000000")) == (8 << 30, 3 << 19, 2_000_000)
+    assert (shown_size(8 << 30), shown_size(1536)) == ("8GB", "1.5KB")
+    assert (dollars("$2.50"), dollars("5")) == (2.5, 5.0)
+
+
+@pytest.mark.parametrize("text", ["", "h", "-1h", "1h!", "999d", "nan"])
+def test_what_is_no_span_is_refused(text):
+    """With the forms that are."""
+    with pytest.raises(BadInput):
+        seconds(text)
+
+
+@pytest.mark.parametrize("text", ["artifact:", "artifact:/etc/passwd", "artifact:../x", "tests"])
+def test_an_expectation_must_be_one(text):
+    """A file that must be there lies below the task's directory."""
+    with pytest.raises(BadInput):
+        check_expectation(text)

@@ -1,0 +1,207 @@
+"""`fleet bd` on beads: the user's words reach bd as they are, and bd's answer reaches the user."""
+
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+from contextlib import closing
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from fleet.errors import BadInput, QueueUnavailable
+from fleet.queue.beads.bd_cli.create import create
+from fleet.queue.beads.bd_cli.forward import forward
+from fleet.queue.protocol import Draft, Filter
+from fleet.schemas import Settings
+from tests.simulated.beads import SimulatedBeads
+
+HERE = Settings(cwd="/srv/project", coder="agy", model="opus")
+
+
+@pytest.fixture
+def beads(tmp_path):
+    return SimulatedBeads(tmp_path)
+
+
+@pytest.fixture
+def queue(beads):
+    with closing(beads.open()) as queue:
+        yield queue
+
+
+def program(folder: Path, body: str) -> str:
+    path = folder / "told-bd"
+    path.write_text(f"#!/bin/sh\n{body}\n")
+    path.chmod(0o755)
+    return str(path)
+
+
+def quiet(queue):
+    while queue.wait(timedelta(0)):
+        pass
+
+
+class TestForward:
+    def test_arguments_streams_and_exit_code_are_bds(self, beads, tmp_path):
+        """Nothing is added, split or dropped, and bd runs in the home on the home's database."""
+        bd = program(tmp_path, 'printf "%s|" "$@" "$PWD" "$BEADS_DIR"; cat; echo oops >&2; exit 13')
+        out, err, source = (tmp_path / name for name in ("out", "err", "in"))
+        source.write_text("typed")
+        with out.open("w") as stdout, err.open("w") as stderr, source.open() as stdin:
+            code = forward(
+                beads.home,
+                ["list", "--title", "a  b", "", "--", "-x"],
+                bd=bd,
+                stdin=stdin,
+                stdout=stdout,
+                stderr=stderr,
+            )
+        assert code == 13
+        expected = ["list", "--title", "a  b", "", "--", "-x", str(beads.home), str(beads.beads)]
+        assert out.read_text() == "|".join([*expected, "typed"])
+        assert err.read_text() == "oops\n"
+
+    def test_the_users_own_name_is_kept(self, beads, tmp_path):
+        """BEADS_ACTOR reaches bd; a database named by the environment does not."""
+        bd = program(tmp_path, 'echo "$BEADS_ACTOR $BEADS_DB" > "$BEADS_DIR/../said"')
+        environ = dict(os.environ, BEADS_ACTOR="ann", BEADS_DB="/elsewhere")
+        assert forward(beads.home, ["list"], bd=bd, environ=environ) == 0
+        assert (beads.home / "said").read_text() == "ann \n"
+
+    def test_a_death_by_signal_is_told_as_a_shell_tells_it(self, beads, tmp_path):
+        """128 and the signal's number."""
+        assert forward(beads.home, ["list"], bd=program(tmp_path, "kill -SEGV $$")) == 139
+
+    def test_a_missing_bd_is_said(self, beads, tmp_path):
+        """A FleetError with a hint, not a traceback."""
+        with pytest.raises(QueueUnavailable):
+            forward(beads.home, ["list"], bd=str(tmp_path / "none"))
+
+    def test_a_write_wakes_the_supervisor_and_a_read_does_not(self, beads, queue, tmp_path):
+        """`close` rings, `list` does not; an unknown command rings to be safe."""
+        bd = program(tmp_path, "exit 0")
+        quiet(queue)
+        forward(beads.home, ["--json", "list"], bd=bd)
+        assert queue.wait(timedelta(0)) is False
+        for verb in ("close", "some-new-verb"):
+            forward(beads.home, [verb, "x"], bd=bd)
+            assert queue.wait(timedelta(0)) is True
+
+    def test_a_write_waits_for_its_turn_but_not_for_ever(self, beads, queue, tmp_path):
+        """Behind a stuck writer the user's command goes ahead after all."""
+        bd = program(tmp_path, "exit 4")
+        with queue.lock.held():
+            patience = timedelta(milliseconds=50)
+            assert forward(beads.home, ["update", "x"], bd=bd, patience=patience) == 4
+
+    @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+    def test_ctrl_c_and_a_kill_reach_bd_and_its_exit_code_counts(self, beads, tmp_path, number):
+        """Then bd may clean up and choose its code; fleet waits for it and passes that on."""
+        bd = program(
+            tmp_path,
+            'trap "exit 7" INT TERM; echo ready; while :; do sleep 0.05; done',
+        )
+        code = (
+            "import sys; from pathlib import Path;"
+            "from fleet.queue.beads.bd_cli.forward import forward;"
+            "sys.exit(forward(Path(sys.argv[1]), ['edit', 'x'], bd=sys.argv[2]))"
+        )
+        with subprocess.Popen(
+            [sys.executable, "-c", code, str(beads.home), bd],
+            stdout=subprocess.PIPE,
+            start_new_session=True,
+        ) as fleet:
+            assert fleet.stdout.readline() == b"ready\n"
+            if number is signal.SIGINT:  # a terminal sends it to the whole group
+                os.killpg(fleet.pid, number)
+            else:
+                fleet.send_signal(number)
+            assert fleet.wait(timeout=20) == 7
+
+
+class TestCreate:
+    def test_the_directory_is_recorded_in_the_call_that_makes_the_task(self, beads, queue):
+        """One `bd create`, and its metadata says where and with what to work."""
+        made = create(beads.home, ["Fix it", "--priority=1"], HERE, bd=str(beads.bd))
+        assert (made.code, made.style, len(beads.calls)) == (0, "line", 1)
+        (issue,) = made.issues
+        task = queue.get(issue.id)
+        assert (task.title, task.priority) == ("Fix it", 1)
+        assert (task.cwd, task.coder, task.model) == ("/srv/project", "agy", "opus")
+
+    def test_the_users_metadata_is_kept_beside_fleets(self, beads, queue):
+        """Keys of the user's stay, and so do unknown ones under `fleet`."""
+        mine = '--metadata={"team": "x", "fleet": {"note": 1, "cwd": "/old"}}'
+        made = create(beads.home, ["T", mine], HERE, bd=str(beads.bd))
+        metadata = queue.get(made.issues[0].id).metadata
+        assert metadata["team"] == "x"
+        assert (metadata["fleet"]["note"], metadata["fleet"]["cwd"]) == (1, "/srv/project")
+
+    @pytest.mark.parametrize("bad", ["[1]", "{", "@no-such-file"])
+    def test_metadata_that_is_no_object_is_refused(self, beads, bad):
+        """In bd's words, before bd is asked."""
+        with pytest.raises(BadInput, match="invalid JSON in --metadata"):
+            create(beads.home, ["T", f"--metadata={bad}"], HERE, bd=str(beads.bd))
+        assert beads.calls == []
+
+    @pytest.mark.parametrize(
+        ("args", "verb", "style"),
+        [
+            (["T"], "create", "line"),
+            (["T", "--json"], "new", "json"),
+            (["T", "--silent"], "create", "id"),
+            (["two", "words"], "q", "id"),
+        ],
+    )
+    def test_the_user_chooses_how_it_is_shown(self, beads, queue, args, verb, style):
+        """A line, bd's own JSON, or the id alone."""
+        made = create(beads.home, args, HERE, verb=verb, bd=str(beads.bd))
+        assert made.style == style
+        assert '"data"' in made.out
+        if verb == "q":
+            assert queue.get(made.issues[0].id).title == "two words"
+
+    def test_a_dry_run_leaves_nothing_behind(self, beads, queue):
+        """No task, no entry in the ledger, no bell."""
+        quiet(queue)
+        made = create(beads.home, ["T", "--dry-run"], HERE, bd=str(beads.bd))
+        assert (made.code, made.issues) == (0, ())
+        assert list(queue.find(Filter(include_closed=True))) == []
+        assert queue.wait(timedelta(0)) is False
+
+    def test_a_refusal_is_passed_on_with_its_code(self, beads):
+        """What bd says is not an exception: the user sees it as bd put it."""
+        made = create(beads.home, ["T", "--type=banana"], HERE, bd=str(beads.bd))
+        assert (made.code, made.err, made.issues) == (1, "Error: invalid issue type: banana\n", ())
+        raw = create(beads.home, ["T", "--type=banana", "--json"], HERE, bd=str(beads.bd))
+        assert "invalid issue type" in json.loads(raw.out)["data"]["error"]
+
+    def test_a_description_can_be_piped_in(self, beads, queue):
+        """Standard input is read before anything is locked, and handed to bd."""
+        made = create(
+            beads.home, ["T", "--stdin"], HERE, bd=str(beads.bd), stdin=io.BytesIO(b"from a pipe")
+        )
+        assert queue.get(made.issues[0].id).description == "from a pipe"
+
+    def test_a_file_is_found_where_the_user_typed_it(self, beads, queue, tmp_path):
+        """Bd runs in the home, but a relative path means the user's own directory."""
+        (tmp_path / "body.md").write_text("the body")
+        made = create(
+            beads.home, ["T", "--body-file=body.md"], HERE, bd=str(beads.bd), invoked_in=tmp_path
+        )
+        assert queue.get(made.issues[0].id).description == "the body"
+
+    def test_a_made_task_wakes_the_supervisor_and_keeps_its_place(self, beads, queue):
+        """It rings, and stands behind what was added before it in the same second."""
+        first = queue.add(Draft(title="first", id="fleet-zzz")).id
+        quiet(queue)
+        second = create(beads.home, ["second", "--id=fleet-aaa"], HERE, bd=str(beads.bd))
+        assert queue.wait(timedelta(0)) is True
+        ids = [task.id for task in queue.find(Filter(ready=True))]
+        created = {queue.get(task_id).created_at for task_id in ids}
+        expected = [first, second.issues[0].id]
+        assert ids == expected or len(created) == 2

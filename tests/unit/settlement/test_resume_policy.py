@@ -1,0 +1,121 @@
+"""After a run: which session the next one goes on with, and what it is told."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from fleet import coders
+from fleet.coders.stream import startup_failure
+from fleet.runs.outcome_history import Ending
+from fleet.schemas import (
+    ContextFull,
+    Failed,
+    Finished,
+    LimitExceeded,
+    Lost,
+    NeedsHuman,
+    RateLimit,
+    RateLimited,
+    Released,
+    Stalled,
+    Stopped,
+)
+from fleet.schemas.decision import SHUTDOWN
+from fleet.settlement.resume_policy import session_to_carry_on, told
+
+NOW = datetime(2026, 11, 15, 12, 0, tzinfo=UTC)
+CLAUDE = coders.make("claude")
+LIMIT = RateLimited(limit=RateLimit(kind="five_hour"))
+
+
+def ended(outcome, **more):
+    known = {"session_id": "s1", "coder": "claude", "tool_calls": 3} | more
+    return Ending(
+        outcome=outcome, settlement=Released(), counts=True, why="why", progress=False, at=NOW,
+        **known,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "outcome",
+    [
+        Stalled(rung="silent"),
+        Stalled(rung="needs_input"),
+        Lost(why="gone"),
+        LimitExceeded(limit="time"),
+        Failed(reason="api_error"),
+        Failed(reason="killed"),
+        Stopped(by=SHUTDOWN),
+        LIMIT,
+    ],
+)
+def test_a_run_that_was_cut_off_is_carried_on_once(outcome):
+    """And then never twice in a row, but for a limit: that says nothing against its memory."""
+    assert session_to_carry_on(ended(outcome), CLAUDE) == "s1"
+    again = session_to_carry_on(ended(outcome, resumed=True), CLAUDE)
+    assert again == ("s1" if isinstance(outcome, RateLimited) else None)
+
+
+@pytest.mark.parametrize(
+    "outcome",
+    [
+        Finished(),
+        ContextFull(),
+        NeedsHuman(),
+        Stalled(rung="looping"),
+        Stalled(rung="degraded"),
+        Stalled(rung="never_started"),
+        LimitExceeded(limit="cost"),
+        LimitExceeded(limit="turns"),
+        Failed(reason="denied"),
+        Failed(reason="auth"),
+        Failed(reason="session_not_found"),
+        Failed(reason="refusal"),
+        Stopped(by="ada"),
+    ],
+)
+def test_a_run_whose_memory_led_it_there_is_begun_afresh(outcome):
+    """The same memory would lead to the same end."""
+    assert session_to_carry_on(ended(outcome), CLAUDE) is None
+
+
+def test_a_session_is_carried_on_only_by_whose_it_is():
+    """Another coder, one that cannot, or no session at all."""
+    last = ended(Lost())
+    assert session_to_carry_on(last, coders.make("codex")) is None
+    assert session_to_carry_on(ended(Lost(), session_id=""), CLAUDE) is None
+    assert session_to_carry_on(ended(Lost(), coder=""), CLAUDE) is None
+    assert session_to_carry_on(None, CLAUDE) is None
+    assert session_to_carry_on(ended(Lost(), tool_calls=0), CLAUDE) is None
+
+
+def test_the_next_agent_is_told_what_not_to_repeat():
+    """A limit above all: the same waste once more would be the same end."""
+    assert "smaller steps" in told(ended(LimitExceeded(limit="cost")))
+    assert "another way" in told(ended(Stalled(rung="looping")))
+    assert told(ended(Lost())) == "why"
+    assert told(None) == ""
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        ("Not logged in · Please run /login", "auth"),
+        ("Open https://example.org/oauth/authorize?x=1 in a browser", "auth"),
+        (
+            "Not inside a trusted directory and --skip-git-repo-check was not specified.",
+            "untrusted",
+        ),
+        ("Do you trust the files in this folder?", "untrusted"),
+        ("Error: Raw mode is not supported on the current process.stdin", "no_terminal"),
+        ("could not open TTY: open /dev/tty: no such device", "no_terminal"),
+        ("Reading additional input from stdin...", "no_terminal"),
+        ("Error: thread/resume failed: no rollout found for thread id 2a78", "session_not_found"),
+        ("Segmentation fault", None),
+        ("WARNING: proceeding, even though we could not create PATH aliases", None),
+        ("", None),
+    ],
+)
+def test_the_first_words_of_a_cli_tell_why_it_does_not_begin(words, reason):
+    """Or nothing: what is not known is a failure like any other."""
+    assert startup_failure.cause(words) == reason

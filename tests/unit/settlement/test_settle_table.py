@@ -1,0 +1,276 @@
+"""The settle table: every row, as the spec prints it, and what no sequence of runs can do."""
+
+import re
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as some
+from msgspec import structs
+
+from fleet.accounts.rate_windows import UNDATED
+from fleet.runs.agent_claim import Said
+from fleet.runs.outcome_history import History
+from fleet.schemas import (
+    Blocked,
+    Closed,
+    ContextFull,
+    Failed,
+    Finding,
+    Finished,
+    LimitExceeded,
+    Lost,
+    NeedsHuman,
+    RateLimit,
+    RateLimited,
+    Released,
+    Stalled,
+    Stopped,
+    Verdict,
+)
+from fleet.schemas.decision import LEASE_LOST, SHUTDOWN, TOLD
+from fleet.settlement.settle_table import FULL_CONTEXTS, NEVER_STARTED, Facts, decide, spread
+from tests.conftest import often
+
+NOW = datetime(2026, 11, 15, 12, 0, tzinfo=UTC)
+RESET = NOW + timedelta(hours=2)
+DAY = NOW + timedelta(hours=12)
+SPEC = Path(__file__).parents[3] / "docs/spec.md"
+
+PLAIN = Facts(
+    run=1,
+    started=True,
+    said=Said(),
+    attempts=0,
+    retry_limit=3,
+    full_contexts=0,
+    progress=False,
+    jitter=0.0,
+)
+DONE = Said(done="did it")
+UNVERIFIED = Verdict(findings=(Finding(rule="no_tools", what="it used no tool"),))
+OUT_OF_SCOPE = Verdict(trespasses=(Finding(rule="outside", what="it changed ../b"),))
+LIMIT = RateLimited(limit=RateLimit(kind="five_hour", status="rejected", resets_at=RESET))
+
+
+def facts(**changes):
+    return structs.replace(PLAIN, **changes)
+
+
+#: How a run ended, as the spec names it, with an example of it.
+ROWS = [
+    ("Finished, claimed, verified", Finished(), facts(said=DONE)),
+    ("Finished, claimed, unverified", Finished(), facts(said=DONE, verdict=UNVERIFIED)),
+    ("Finished, claimed, and it cannot be checked", Finished(), facts(said=DONE, unverifiable="x")),
+    ("Finished, no claim", Finished(), facts()),
+    ("RateLimited", LIMIT, facts()),
+    ("RateLimited, with another account, model or coder", LIMIT, facts(elsewhere=True)),
+    ("ContextFull, with progress", ContextFull(), facts(progress=True, full_contexts=9)),
+    ("ContextFull, no progress, not the third in a row", ContextFull(), facts(full_contexts=1)),
+    ("ContextFull, no progress, the third in a row", ContextFull(), facts(full_contexts=2)),
+    ("NeedsHuman", NeedsHuman(question="Which?"), facts()),
+    ("Failed", Failed(reason="api_error"), facts()),
+    ("Failed for its account (login, money)", Failed(reason="auth"), facts()),
+    ("Failed for its account, with another", Failed(reason="auth"), facts(elsewhere=True)),
+    ("Failed for the set-up (trust, terminal)", Failed(reason="untrusted"), facts()),
+    (
+        "Failed, as it used another login than its own",
+        Failed(reason="wrong_account"),
+        facts(elsewhere=True),
+    ),
+    (
+        "Failed, as the session to carry on is gone",
+        Failed(reason="session_not_found"),
+        facts(resumed=True),
+    ),
+    ("Stalled", Stalled(silent_seconds=400), facts()),
+    ("Stalled for want of what it needs", Stalled(rung="degraded"), facts()),
+    ("LimitExceeded", LimitExceeded(limit="turns"), facts()),
+    ("LimitExceeded, a budget of the day", LimitExceeded(limit="day_budget", until=DAY), facts()),
+    ("LimitExceeded, the task's own budget", LimitExceeded(limit="task_budget"), facts()),
+    ("Lost", Lost(why="its keeper was killed"), facts()),
+    ("any of these, out of scope", Finished(), facts(said=DONE, verdict=OUT_OF_SCOPE)),
+    ("any of these that count, the last of `retry_limit`", Finished(), facts(attempts=2)),
+    ("Stopped by a person", Stopped(by="ada"), facts()),
+    ("Stopped by the supervisor's shutdown", Stopped(by=SHUTDOWN), facts()),
+    ("Stopped as the lease was lost", Stopped(by=LEASE_LOST), facts()),
+    ("Stopped to be told something", Stopped(by=TOLD), facts()),
+    ("its program is missing", Lost(), facts(spawn_error="claude: …", program_missing=True)),
+    ("it cannot be run for another reason", Lost(), facts(spawn_error="cwd: No such file")),
+    ("it never started", Lost(), facts(started=False)),
+    ("it never started, again", Lost(), facts(started=False, never_started=1)),
+    ("it never started, the eighth in a row", Lost(), facts(started=False, never_started=7)),
+]
+
+
+def words(settlement):
+    """A settlement as the table says it."""
+    match settlement:
+        case Closed():
+            return "closed"
+        case Blocked():
+            return "blocked"
+        case Released(not_before=None):
+            return "open"
+        case Released(not_before=moment) if moment == DAY:
+            return "open, the next day"
+        case Released(not_before=moment) if moment >= RESET:
+            return "open, once the limit has reset"
+        case Released():
+            return "open, after a pause"
+
+
+def printed():
+    """The rows of the spec's table."""
+    text = SPEC.read_text(encoding="utf-8").split("## What becomes of a run")[1].split("\n## ")[0]
+    rows = re.findall(r"^\| (.+?) \| (yes|no) \| (.+?) \|$", text, re.MULTILINE)
+    return [tuple(row) for row in rows]
+
+
+def test_the_spec_prints_what_the_function_does():
+    """The table of the spec is this one, row by row."""
+    real = []
+    for name, outcome, given_facts in ROWS:
+        decision = decide(outcome, given_facts, NOW)
+        real.append((name, "yes" if decision.counts else "no", words(decision.settlement)))
+    assert printed() == real
+
+
+def test_a_closed_task_tells_its_reason_and_where_the_evidence_is():
+    """The agent's words, the run's number, and the command that shows the receipt."""
+    closed = decide(Finished(), facts(said=DONE, run=7, task_id="fleet-a"), NOW).settlement
+    assert closed == Closed(reason="did it [run 7: fleet task fleet-a receipt]")
+
+
+def test_an_unverified_task_carries_what_was_missed():
+    """The next agent is told, and so is the person who finds it blocked."""
+    again = decide(Finished(), facts(said=DONE, verdict=UNVERIFIED), NOW)
+    assert again.why == "unverified: no_tools: it used no tool"
+    last = decide(Finished(), facts(said=DONE, verdict=UNVERIFIED, attempts=2), NOW)
+    assert last.settlement == Blocked(note=f"{again.why} (attempt 3 of 3)")
+
+
+@pytest.mark.parametrize("outcome", [Finished(), Failed(reason="api_error"), Lost(), LIMIT])
+def test_whatever_a_run_came_to_one_that_went_too_far_is_for_a_person(outcome):
+    """It is not tried again, and no attempt is counted."""
+    decision = decide(outcome, facts(verdict=OUT_OF_SCOPE), NOW)
+    assert isinstance(decision.settlement, Blocked)
+    assert decision.settlement.note.startswith("out of scope: outside: it changed ../b")
+    assert not decision.counts
+
+
+def test_a_question_goes_before_a_claim():
+    """The agent blocked its task: nothing is closed."""
+    said = Said(blocked="QUESTION: tabs?")
+    assert decide(Finished(), facts(said=said), NOW).settlement == Blocked(note="QUESTION: tabs?")
+
+
+def test_what_was_denied_is_told():
+    """A run that could not work for want of permission says which."""
+    decision = decide(Finished(denied=("Write", "Bash", "Write")), facts(), NOW)
+    assert "denied Bash, Write" in decision.why
+
+
+@pytest.mark.parametrize(("made", "seconds"), [(0, 10), (1, 20), (2, 40), (50, 300)])
+def test_pauses_double_up_to_five_minutes(made, seconds):
+    """And the dice add up to half of it."""
+    for jitter, share in ((0.0, 1.0), (1.0, 1.5)):
+        decision = decide(Lost(), facts(attempts=made, retry_limit=100, jitter=jitter), NOW)
+        assert decision.settlement.not_before == NOW + timedelta(seconds=seconds) * share
+
+
+def test_a_limit_without_a_date_is_waited_out():
+    """Half a minute or five; one that has passed is asked about soon, a year ahead is no date."""
+    for kind, wait in (("throttle", timedelta(seconds=30)), ("usage", UNDATED)):
+        undated = RateLimited(limit=RateLimit(kind=kind))
+        assert decide(undated, facts(), NOW).settlement.not_before == NOW + wait
+    for days, wait in ((-1, timedelta(seconds=30)), (400, UNDATED)):
+        limit = RateLimit(kind="usage", resets_at=NOW + timedelta(days=days))
+        decision = decide(RateLimited(limit=limit), facts(), NOW)
+        assert decision.settlement.not_before == NOW + wait
+
+
+@given(some.floats(0, 1), some.timedeltas(timedelta(0), timedelta(days=8)))
+def test_those_who_wait_for_one_moment_come_back_apart(jitter, wait):
+    """Never early, and within a minute or a tenth of the wait."""
+    moment = spread(NOW + wait, NOW, jitter)
+    assert NOW + wait <= moment <= NOW + wait + min(wait / 10, timedelta(minutes=1))
+
+
+NASTY = 'a\0b\x1b[31m\ud800 "c"\n' + "x" * 10_000
+
+
+@pytest.mark.parametrize(
+    ("outcome", "given_facts"),
+    [
+        (Finished(), facts(said=Said(done=NASTY))),
+        (Finished(), facts(said=Said(blocked=NASTY))),
+        (NeedsHuman(question=NASTY), facts()),
+        (Failed(reason="api_error", detail=NASTY), facts(attempts=2)),
+        (Failed(reason="auth", detail=NASTY), facts()),
+        (Stopped(by=NASTY), facts()),
+    ],
+)
+def test_no_words_of_an_agent_can_break_a_queue(outcome, given_facts):
+    """No NUL, no escape, no half of a character, and not a book."""
+    decision = decide(outcome, given_facts, NOW)
+    match decision.settlement:
+        case Closed(reason=text) | Blocked(note=text):
+            assert len(text) < 5000
+            text.encode()
+            assert not set(text) & {"\0", "\x1b"}
+        case other:
+            pytest.fail(f"{other}")
+
+
+OUTCOMES = some.sampled_from(
+    [outcome for _, outcome, _ in ROWS if not isinstance(outcome, RateLimited | Stopped)]
+)
+RUNS = some.tuples(OUTCOMES, some.booleans(), some.integers(0, 1))
+
+
+def play(runs, retry_limit):
+    """How many runs it takes until the task needs a person, or None."""
+    past = History()
+    for number, (outcome, started, claims) in enumerate(runs, 1):
+        given_facts = facts(
+            run=number,
+            started=started,
+            verdict=UNVERIFIED if claims else Verdict(),
+            said=DONE if claims else Said(),  # nothing that could be closed
+            attempts=past.attempts,
+            full_contexts=past.full_contexts,
+            never_started=past.never_started,
+            retry_limit=retry_limit,
+        )
+        decision = decide(outcome, given_facts, NOW)
+        if not isinstance(decision.settlement, Released):
+            return number
+        past = past.after(outcome, decision, started=started, progress=False)
+    return None
+
+
+@settings(max_examples=often(30, 100))
+@given(some.data(), some.integers(1, 4))
+def test_no_task_runs_for_ever_without_progress(data, retry_limit):
+    """Whatever its runs come to, a task that gets nowhere is left to a person in bounded time."""
+    bound = retry_limit * FULL_CONTEXTS * NEVER_STARTED
+    runs = data.draw(some.lists(RUNS, min_size=bound, max_size=bound))
+    assert play(runs, retry_limit) is not None
+
+
+@given(some.lists(some.one_of(RUNS, some.just((LIMIT, True, 1))), max_size=40))
+def test_limits_never_count(runs):
+    """A run that met a limit leaves the count of attempts as it was."""
+    past = History()
+    for outcome, started, _ in runs:
+        given_facts = facts(started=started, attempts=past.attempts)
+        decision = decide(outcome, structs.replace(given_facts, retry_limit=100), NOW)
+        after = past.after(outcome, decision, started=started, progress=False)
+        if isinstance(outcome, RateLimited):
+            assert after.attempts == past.attempts
+            assert isinstance(decision.settlement, Released)
+        if not started:
+            assert after.attempts == past.attempts
+        past = after

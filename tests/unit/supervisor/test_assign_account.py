@@ -1,0 +1,311 @@
+"""Which account a task is put on, and what keeps the one who decides it from dying or waiting."""
+
+import errno
+import json
+from collections import Counter
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from msgspec import structs
+
+from fleet.accounts import account_store as ledgers
+from fleet.accounts.account_state import EMPTY
+from fleet.accounts.account_store import Ledger
+from fleet.accounts.choose_account import Go, Wait
+from fleet.accounts.circuit_breaker import Breaker, fault_of
+from fleet.coders.claude import ClaudeCoder
+from fleet.config import Config
+from fleet.home import Home, make_home
+from fleet.home.journal import Log
+from fleet.home.task_settings import place_of
+from fleet.runs.agent_claim import Said
+from fleet.runs.outcome_history import Ending
+from fleet.runs.run_directory import Spec, new_run
+from fleet.schemas import Account, Blocked, Event, Failed, Lease, RateLimit, RateLimited, Task
+from fleet.settlement.settle_table import Facts, decide
+from fleet.supervisor.active.active_run import Live
+from fleet.supervisor.active.assign_account import Seating
+from fleet.supervisor.finish.decide_outcome import by_stream
+from fleet.supervisor.start import launch
+from fleet.supervisor.start.launch import take_over
+
+NOW = datetime(2026, 11, 16, 12, tzinfo=UTC)
+HOUR = timedelta(hours=1)
+FACTS = Facts(
+    run=1, started=True, said=Said(), attempts=0, retry_limit=3, full_contexts=0, progress=False,
+    jitter=0.0,
+)  # fmt: skip
+TASK = Task(id="fleet-1", title="a task", created_at=NOW, updated_at=NOW)
+
+
+@pytest.fixture
+def home(tmp_path):
+    home = Home(tmp_path / "home")
+    make_home(home)
+    return home
+
+
+@pytest.fixture
+def said():
+    return []
+
+
+class Aside:
+    """Does what it is asked for when it is told to."""
+
+    def __init__(self):
+        self.asked = []
+
+    def do(self, what, then):
+        self.asked.append((what, then))
+
+    def finish(self):
+        while self.asked:
+            what, then = self.asked.pop(0)
+            then(what())
+
+
+@pytest.fixture
+def aside():
+    return Aside()
+
+
+@pytest.fixture
+def seating(home, said, aside):
+    log = Log(home.logging, lambda: NOW, lambda text: said.append(text.split("  ", 1)[1]))
+    return Seating(
+        home, breaker=Breaker(home.path), aside=aside, log=log, env={}, running=Counter,
+        at_work=lambda _: False, spent=lambda _: None,
+    )  # fmt: skip
+
+
+def account(home, name, **more):
+    folder = home.path / name
+    folder.mkdir(exist_ok=True)
+    (folder / ".credentials.json").touch(mode=0o600)
+    return Account(name=name, coder="claude", directory=str(folder), **more)
+
+
+def config(*accounts):
+    return Config(coder="claude", accounts={each.name: each for each in accounts})
+
+
+def a_live(home, account="work", *, adopted=False, env=None):
+    spec = Spec(argv=("true",), cwd="/", coder="claude", account=account)
+    lease = Lease(task=TASK, owner="me", fence=1, until=NOW + HOUR)
+    run = new_run(home.task(TASK.id), spec)
+    return Live(lease, run, ClaudeCoder("sonnet"), env=env or {}, spec=spec, adopted=adopted)
+
+
+def tells(live, *limits):
+    live.reading.add(Event(kind="rate_limit_info", limits=limits))
+
+
+def test_a_full_disk_costs_the_file_and_not_the_supervisor(home, seating, said, monkeypatch):
+    """What a stream told is known as long as the supervisor lives; it is said once."""
+
+    def full(*args, **more):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(ledgers, "write_atomically", full)
+    live = a_live(home)
+    for used in (80.0, 95.0):
+        tells(live, RateLimit(kind="five_hour", used_percent=used, resets_at=NOW + HOUR))
+        seating.follow(live, config(account(home, "work")), NOW)
+    assert seating.ledger.gauge("work").windows["five_hour"].used_percent == 95
+    assert len([line for line in said if "No space left" in line]) == 1
+    with pytest.raises(OSError, match="No space"):
+        Ledger(home.path).barred("work", NOW)
+    monkeypatch.undo()
+    seating.ledger.barred("home", NOW)
+    assert set(Ledger(home.path).gauges) == {"work", "home"}
+
+
+class Keyring:
+    """The system's, with a tool that answers as it is told."""
+
+    def __init__(self, folder, monkeypatch):
+        self.asked = folder / "asked"
+        self.tool = folder / "bin/secret-tool"
+        self.tool.parent.mkdir()
+        self.says("")
+        monkeypatch.setenv("PATH", f"{self.tool.parent}:/usr/bin:/bin")
+
+    def says(self, secret):
+        self.tool.write_text(f"#!/bin/sh\necho x >> {self.asked}\necho '{secret}'\n")
+        self.tool.chmod(0o755)
+
+    @property
+    def times(self):
+        return len(self.asked.read_text().split()) if self.asked.exists() else 0
+
+
+@pytest.fixture
+def keyring(tmp_path, monkeypatch):
+    return Keyring(tmp_path, monkeypatch)
+
+
+def chosen(seating, home, settings, now=NOW):
+    place = place_of(home, settings, TASK)
+    return seating.choose(settings, place, TASK.id, None, now)
+
+
+def test_a_keyring_that_does_not_answer_keeps_no_task_from_another_account(home, seating, keyring):
+    """The account without a secret is free and idle, and would be chosen for ever."""
+    settings = config(account(home, "a", secret="keyring:fleet/a"), account(home, "b"))
+    for _ in range(3):
+        found = chosen(seating, home, settings)
+        assert isinstance(found, Go)
+        assert found.seat.account.name == "b"
+
+
+def test_the_keyring_is_asked_beside_the_loop_and_once_for_all_tasks(home, seating, keyring, aside):
+    """Who asks for the first time waits a moment; what it said is known for a while."""
+    keyring.says("tok-1")
+    settings = config(account(home, "a", secret="keyring:fleet/a"))
+    found = chosen(seating, home, settings)
+    assert isinstance(found, Wait)
+    assert not found.person
+    assert found.until <= NOW + 3 * timedelta(seconds=1)
+    aside.finish()
+    for _ in range(5):
+        assert isinstance(chosen(seating, home, settings), Go)
+    assert seating.variables(settings.accounts["a"])["CLAUDE_CODE_OAUTH_TOKEN"] == "tok-1"
+    assert keyring.times == 1
+
+
+def test_a_secret_that_comes_back_to_the_keyring_opens_its_account(home, seating, keyring, aside):
+    """It is looked for again, and said to be missing meanwhile."""
+    settings = config(account(home, "a", secret="keyring:fleet/a"))
+    chosen(seating, home, settings)
+    aside.finish()
+    found = chosen(seating, home, settings)
+    assert found.person
+    assert "secret is gone" in found.why
+    keyring.says("tok-2")
+    chosen(seating, home, settings, NOW + HOUR)
+    aside.finish()
+    assert isinstance(chosen(seating, home, settings, NOW + HOUR), Go)
+
+
+def test_a_run_that_is_adopted_keeps_the_login_that_it_began_with(home, seating):
+    """Its secret is gone since, or its account was changed or removed: it works on all the same."""
+    own = account(home, "work", secret="env:KEY", variable="ANTHROPIC_API_KEY")
+    spec = Spec(argv=("true",), cwd="/", coder="claude", account="work", login=seating.outline(own))
+    run = new_run(home.task(TASK.id), spec)
+    lease = Lease(task=TASK, owner="me", fence=1, until=NOW + HOUR)
+    for settings in (config(own), config(account(home, "work")), config()):
+        live = take_over(home, settings, lease, run, home.path)
+        assert live.env["CLAUDE_CONFIG_DIR"] == own.directory
+        live.reading.add(Event(kind="session_started", key_source="ANTHROPIC_API_KEY"))
+        assert seating.wrong_login(live, settings) is None
+    live = take_over(home, config(own), lease, run, home.path)
+    live.reading.add(Event(kind="session_started", key_source="apiKeyHelper"))
+    assert seating.wrong_login(live, config(own)) is not None
+
+
+def test_a_project_that_sets_a_key_closes_no_account(home, seating):
+    """Any account would be bypassed there: it is that task's trouble, and nobody else's."""
+    settings = config(account(home, "work"), account(home, "home"))
+    live = a_live(home)
+    live.reading.add(Event(kind="session_started", key_source="ANTHROPIC_API_KEY"))
+    wrong = seating.wrong_login(live, settings)
+    decision = decide(wrong, structs.replace(FACTS, elsewhere=True), NOW)
+    assert isinstance(decision.settlement, Blocked)
+    assert not decision.counts
+    ending = Ending(
+        outcome=wrong, settlement=decision.settlement, counts=False, why="", progress=False, at=NOW
+    )
+    assert fault_of(ending, missing=False) == "unknown"
+    seating.ended(live, ending, 1.0, NOW)
+    assert seating.ledger.gauge("work") == EMPTY
+
+
+def test_what_a_supervisor_before_took_in_is_no_news_to_the_next(home, seating):
+    """An adopted run's stream is read from its beginning, with limits of hours ago in it."""
+    settings = config(account(home, "work"))
+    first = a_live(home)
+    line = {"type": "rate_limit_event", "rate_limit_info": {"status": "allowed_warning",
+            "rateLimitType": "five_hour", "utilization": 0.95,
+            "resetsAt": (NOW + HOUR).timestamp()}}  # fmt: skip
+    first.run.stdout.write_text(json.dumps(line) + "\n")
+    first.read(NOW)
+    seating.follow(first, settings, NOW)
+    assert seating.ledger.gauge("work").windows["five_hour"].used_percent == 95
+    assert seating.ledger.forget("work")
+    again = Live(first.lease, first.run, ClaudeCoder("sonnet"), env={}, spec=first.run.spec(),
+                 adopted=True)  # fmt: skip
+    again.read(NOW)
+    assert again.reading.limits
+    seating.follow(again, settings, NOW)
+    assert seating.ledger.gauge("work") == EMPTY
+    more = json.loads(json.dumps(line))
+    more["rate_limit_info"]["utilization"] = 0.5
+    with first.run.stdout.open("a") as file:
+        file.write(json.dumps(more) + "\n")
+    again.read(NOW)
+    seating.follow(again, settings, NOW)
+    assert seating.ledger.gauge("work").windows["five_hour"].used_percent == 50
+
+
+@pytest.mark.parametrize(
+    "limit",
+    [
+        RateLimit(kind="fortnight", status="rejected"),
+        RateLimit(kind="five_hour", status="full"),
+        RateLimit(kind="five_hour", used_percent="80"),
+        RateLimit(kind="five_hour", resets_at="tomorrow"),
+        RateLimit(kind="five_hour", status="rejected", resets_at=datetime(2026, 11, 16, 13)),  # noqa: DTZ001
+        "five_hour",
+    ],
+)
+def test_a_limit_of_anybodys_coder_that_makes_no_sense_is_left_out(home, seating, limit):
+    """It would end the supervisor, or make a file that nobody can read again."""
+    live = a_live(home)
+    live._add(Event(kind="rate_limit", limits=(limit,)))
+    seating.follow(live, config(account(home, "work")), NOW)
+    seating.ledger.barred("home", NOW)
+    assert "home" in Ledger(home.path).gauges
+    refused = live.reading.refusal()
+    assert decide(RateLimited(limit=refused), FACTS, NOW).counts is False
+
+
+@pytest.mark.parametrize(
+    "told", [None, "Finished", Failed(reason="moody"), RateLimited(limit=RateLimit(kind="moon"))]
+)
+def test_an_outcome_of_anybodys_coder_that_is_none_is_a_failure(home, told):
+    """It would end the supervisor, or be written where nobody can read it again."""
+    live = a_live(home)
+    live.coder.outcome = lambda *_, **__: told
+    got = by_stream(live, 0, None)
+    assert isinstance(got, Failed)
+    assert got.reason == "unknown"
+
+
+def test_an_outcome_that_waits_for_a_moment_of_no_zone_waits_for_none(home):
+    """It could be compared with no other."""
+    live = a_live(home)
+    naive = datetime(2026, 11, 16, 13)  # noqa: DTZ001
+    limit = RateLimit(kind="five_hour", status="rejected", resets_at=naive)
+    live.coder.outcome = lambda *_, **__: RateLimited(limit=limit)
+    got = by_stream(live, 0, None)
+    assert got == RateLimited(limit=structs.replace(limit, resets_at=None))
+
+
+def test_a_key_of_the_supervisors_own_reaches_no_account(home, monkeypatch):
+    """Not even one whose secret goes by a name that its coder has not heard of."""
+    monkeypatch.setattr(launch, "own_env", lambda: {"ANTHROPIC_API_KEY": "mine", "HOME": "/"})
+    given = {"GATEWAY_TOKEN": "theirs"}
+    env = launch._env(home, ClaudeCoder("sonnet"), TASK, home.path, given)
+    assert env["GATEWAY_TOKEN"] == "theirs"
+    assert "ANTHROPIC_API_KEY" not in env
+    assert launch._env(home, ClaudeCoder("sonnet"), TASK, home.path, {})["ANTHROPIC_API_KEY"]
+
+
+def test_a_coder_that_goes_while_its_run_lives_ends_nobody_else(home, seating):
+    """Its file is removed, or its account is given to another, before the first answer."""
+    live = a_live(home)
+    live.reading.add(Event(kind="assistant_text", text="Hello."))
+    gone = structs.replace(account(home, "work"), coder="gone")
+    seating.follow(live, config(gone), NOW)
+    assert live.answered

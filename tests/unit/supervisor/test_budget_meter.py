@@ -1,0 +1,246 @@
+"""The meter with a clock that goes where it is put, and runs that say what they spend."""
+
+import json
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from msgspec import structs
+
+from fleet.config import Config, Project
+from fleet.home import Home, make_home
+from fleet.home.journal import Log
+from fleet.runs.outcome_history import Ending, write_ending
+from fleet.runs.run_directory import Spec, new_run
+from fleet.schemas import (
+    Blocked,
+    Budget,
+    Event,
+    Failed,
+    Lease,
+    Policy,
+    Price,
+    Receipt,
+    Released,
+    Task,
+    Usage,
+)
+from fleet.spending import budgets
+from fleet.supervisor.active.active_run import Live
+from fleet.supervisor.active.budget_meter import Meter
+from tests.unit.supervisor.test_watchdog import Told
+
+NOON = datetime(2026, 11, 15, 12, 0).astimezone()
+ONE = Price(input=1.0, output=1.0, cache_read=1.0, cache_write=1.0)
+PRICES = {"*": ONE}
+
+
+class Shop:
+    """A home, its meter, and what its runs said."""
+
+    def __init__(self, root, **settings):
+        self.home = Home(root / "home")
+        make_home(self.home)
+        self.now = NOON
+        self.said = []
+        self.lives = []
+        self.configure(**settings)
+        self.open()
+
+    def open(self):
+        """A supervisor begins: nothing is remembered that was not written."""
+        log = Log(self.home.logging, lambda: self.now.astimezone(UTC), self.said.append)
+        self.meter = Meter(self.home, self.config, log, lambda: self.now)
+
+    def configure(self, **settings):
+        self.config = Config(prices=PRICES, **settings)
+        if hasattr(self, "meter"):
+            self.meter.apply(self.config)
+
+    def begin(self, name="fleet-1", *, cwd="/srv/app", budget=None):
+        task = Task(id=name, title="t", created_at=NOON, updated_at=NOON, cwd=cwd)
+        lease = Lease(task=task, owner="me", fence=1, until=NOON)
+        coder = Told()
+        coder.events = []
+        run = new_run(self.home.task(name), Spec(argv=("x",), cwd=cwd))
+        live = Live(lease, run, coder, env={}, policy=Policy(budget=budget or Budget()))
+        live.coder.model = "any"
+        self.lives.append(live)
+        return live
+
+    def spend(self, live, dollars):
+        """So many dollars' worth of tokens, by a price of one for a million."""
+        live.reading.add(Event(kind="usage", tokens=Usage(output=round(dollars * 1_000_000))))
+
+    def look(self):
+        return [(live.task_id, why.limit) for live, why in self.meter.look(self.lives)]
+
+    def end(self, live):
+        """It is over: its receipt goes into the books."""
+        self.meter.see(live)
+        receipt = Receipt(
+            task_id=live.task_id, run=live.run.number, coder="told", project=live.project,
+            started_at=self.now, usage=live.reading.usage, estimated_usd=live.estimated_usd,
+        )  # fmt: skip
+        self.meter.paid(live, receipt)
+        self.lives.remove(live)
+
+    def notes(self, live):
+        path = live.run.task_dir / "events.jsonl"
+        lines = path.read_text().splitlines() if path.exists() else []
+        return [json.loads(line)["kind"] for line in lines]
+
+    def of(self, live):
+        return live.lease.task
+
+
+def spent_before(shop, name, dollars):
+    """An earlier run of a task, and what it cost."""
+    ending = Ending(
+        outcome=Failed(reason="api_error"), settlement=Released(), counts=True, why="x",
+        progress=False, at=NOON, tokens=2000, cost_usd=dollars,
+    )  # fmt: skip
+    write_ending(new_run(shop.home.task(name), Spec(argv=("x",), cwd="/")), ending)
+
+
+@pytest.fixture
+def shop(tmp_path):
+    return Shop(tmp_path, day_budget="$10")
+
+
+def test_living_and_ended_runs_are_counted_together_and_once(shop):
+    """By their tokens while they live, by their receipts afterwards."""
+    first, second = shop.begin("fleet-1"), shop.begin("fleet-2")
+    shop.spend(first, 3)
+    shop.spend(second, 4)
+    assert shop.look() == []
+    assert str(shop.meter.purses[0]) == "the day's budget: ~$7.00 of $10 (70 %)"
+    shop.end(first)
+    shop.lives.append(first)  # settled, and not yet let go of
+    shop.look()
+    assert shop.meter.purses[0].spent.usd == 7
+    shop.spend(second, 3)
+    assert ("fleet-2", "day_budget") in shop.look()
+    assert shop.meter.rests()
+
+
+def test_a_budget_that_is_near_is_said_once(shop):
+    """In the log, in the events of those who spend from it, and not again after a restart."""
+    live = shop.begin()
+    shop.spend(live, 8)
+    for _ in range(3):
+        shop.look()
+    shop.open()
+    shop.look()
+    assert len(shop.said) == 1
+    assert "80 %" in shop.said[0]
+    assert shop.notes(live) == ["fleet_budget_near"]
+    shop.configure(day_budget="$9")  # another budget is another matter
+    shop.look()
+    assert len(shop.said) == 2
+
+
+def test_a_clock_that_jumps_over_midnight_and_back_keeps_each_day_apart(shop):
+    """A run belongs to the day it began on; nothing is lost, and nothing counted twice."""
+    live = shop.begin()
+    shop.spend(live, 12)
+    assert shop.look() == [("fleet-1", "day_budget")]
+    for jump in (timedelta(days=1), -timedelta(days=2), timedelta(days=400), -timedelta(days=9999)):
+        shop.now = NOON + jump
+        assert shop.look() == []
+        assert not shop.meter.rests()
+        assert shop.meter.purses[0].spent.usd == 0
+    shop.now = NOON
+    assert shop.look() == [("fleet-1", "day_budget")]
+    shop.end(live)
+    shop.now = NOON + timedelta(days=1)
+    other = shop.begin("fleet-2")
+    shop.spend(other, 1)
+    assert (shop.look(), shop.meter.rests()) == ([], False)
+    shop.now = NOON
+    shop.look()
+    assert shop.meter.rests()
+    assert shop.meter.purses[0].spent.usd == 12
+
+
+def test_a_projects_budget_stops_its_own_tasks_only(tmp_path):
+    """Before they begin and while they live; the innermost project pays."""
+    projects = {
+        "/srv": Project(path="/srv", settings={"day_budget": "$5"}),
+        "/srv/web": Project(path="/srv/web", settings={"day_budget": "5M tokens"}),
+    }
+    shop = Shop(tmp_path, projects=projects)
+    mine, other = shop.begin("fleet-1", cwd="/srv/app"), shop.begin("fleet-2", cwd="/srv/web/ui")
+    shop.spend(mine, 6)
+    shop.spend(other, 4)
+    assert shop.look() == [("fleet-1", "project_budget")]
+    refused = shop.meter.refusal(shop.of(mine), Policy(), "/srv/app")
+    assert refused.settlement.not_before == budgets.next_day(shop.now)
+    assert shop.meter.refusal(shop.of(other), Policy(), "/srv/web/ui") is None
+    assert shop.meter.refusal(shop.of(other), Policy(), "/elsewhere") is None
+    assert not shop.meter.rests()
+
+
+def test_a_task_pays_for_all_its_runs(shop):
+    """What earlier ones spent counts with what lives; another task's budget is its own."""
+    spent_before(shop, "fleet-1", 3.0)
+    first, other = shop.begin(budget=Budget(usd=4)), shop.begin("fleet-2", budget=Budget(usd=4))
+    shop.spend(first, 0.5)
+    shop.spend(other, 3)
+    assert shop.look() == []
+    assert shop.notes(first) == ["fleet_budget_near"]
+    shop.spend(first, 0.5)
+    assert shop.look() == [("fleet-1", "task_budget")]
+
+
+def test_a_task_without_room_in_its_budget_does_not_begin(shop):
+    """It is blocked, and the words say how much was spent."""
+    spent_before(shop, "fleet-1", 4.5)
+    task = shop.of(shop.begin("fleet-1"))
+    found = shop.meter.refusal(task, Policy(budget=Budget(usd=4)), "/srv/app")
+    assert isinstance(found.settlement, Blocked)
+    assert "$4.50 of $4" in found.why
+    assert shop.meter.refusal(task, Policy(budget=Budget(usd=5)), "/srv/app") is None
+    assert shop.meter.refusal(task, Policy(), "/srv/app") is None
+
+
+def test_only_tasks_that_wait_for_a_day_are_woken(tmp_path):
+    """And only once there is room: what waits for another reason is let wait."""
+    shop = Shop(tmp_path, projects={"/srv": Project(path="/srv", settings={"day_budget": "$5"})})
+    live = shop.begin(cwd="/srv")
+    shop.spend(live, 6)
+    shop.look()
+    base = shop.of(live)
+    put_off = structs.replace(base, not_before=budgets.next_day(shop.now))
+    later = structs.replace(base, not_before=budgets.next_day(shop.now) + timedelta(hours=1))
+    assert (shop.meter.waits(put_off), shop.meter.put_off(put_off)) == (True, False)
+    assert (shop.meter.waits(later), shop.meter.put_off(later)) == (False, False)
+    shop.configure(projects={})
+    assert (shop.meter.waits(put_off), shop.meter.put_off(put_off)) == (False, True)
+    assert not shop.meter.put_off(later)
+
+
+def test_a_dollar_budget_says_once_that_it_cannot_see_all(tmp_path):
+    """A run that told of tokens and has no price; one that told of none yet is not blamed."""
+    shop = Shop(tmp_path, day_budget="$10")
+    shop.config = Config(day_budget="$10")
+    shop.meter.apply(shop.config)
+    live = shop.begin()
+    shop.look()
+    assert shop.said == []
+    shop.spend(live, 1)
+    shop.look()
+    shop.look()
+    assert len(shop.said) == 1
+    assert "cannot see all" in shop.said[0]
+    assert '[prices."pattern"]' in shop.said[0]
+
+
+def test_without_budgets_nothing_is_written_while_runs_live(tmp_path):
+    """Only a run that ended leaves a line."""
+    shop = Shop(tmp_path)
+    live = shop.begin()
+    shop.spend(live, 1)
+    assert shop.look() == []
+    assert not (shop.home.path / "spent").exists()
+    shop.end(live)
+    assert len(list((shop.home.path / "spent").iterdir())) == 1

@@ -1,0 +1,256 @@
+"""Looking after living runs, with a clock that goes where it is put."""
+
+import json
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from fleet.coders.base import Coder
+from fleet.home.journal import Log
+from fleet.processes import process_usage
+from fleet.runs.run_directory import Spec, new_run
+from fleet.schemas import (
+    Event,
+    Lease,
+    LimitExceeded,
+    Limits,
+    Policy,
+    RateLimit,
+    RateLimited,
+    Stalled,
+    Task,
+    ToolCall,
+    Usage,
+)
+from fleet.supervisor.active.active_run import Live
+from fleet.supervisor.watchdog import Watchdog
+from fleet.watchdog.liveness_sample import Sample
+from fleet.watchdog.stall_rules import Patience
+
+NOW = datetime(2026, 11, 15, 12, 0, tzinfo=UTC)
+TASK = Task(id="fleet-1", title="a task", created_at=NOW, updated_at=NOW)
+LEASE = Lease(task=TASK, owner="me", fence=1, until=NOW + timedelta(minutes=10))
+LIMITS = Limits(start=100, idle=100, turns=10)
+
+
+class Told(Coder):
+    """Gives the events that a test puts in, one a line."""
+
+    name = "told"
+    context_limit = 1000
+    events: list[Event]
+
+    def build_argv(self, task, task_dir):
+        return ["true"]
+
+    def normalize_event(self, raw_line):
+        return self.events[int(raw_line)]
+
+
+class FakeRuns:
+    """One run, and why it was stopped."""
+
+    def __init__(self, live):
+        self.live = live
+
+    def __iter__(self):
+        return iter([self.live])
+
+    def stop(self, live, why, *, now=False):
+        live.verdict = why
+
+
+class AtOnce:
+    """Does at once what is done beside the loop."""
+
+    def do(self, what, then):
+        then(what())
+
+
+class Scene:
+    def __init__(self, folder, monkeypatch, **policy):
+        self.now = self.awake = 1000.0
+        self.moving = 0.0
+        coder = Told()
+        coder.events = []
+        run = new_run(folder / "fleet-1", Spec(argv=("true",), cwd=str(folder)))
+        rules = Policy(limits=policy.pop("limits", LIMITS), **policy)
+        self.live = Live(LEASE, run, coder, env={}, policy=rules)
+        self.live.keeper = type("FakeKeeper", (), {"who": type("Who", (), {"pid": 1})})()
+        self.said = []
+        log = Log(folder / "logging", lambda: self.utc, self.said.append)
+        self.dog = Watchdog(
+            FakeRuns(self.live), AtOnce(), log, lambda: self.utc,
+            patience=Patience(window=10.0), sample=self.sample,
+        )  # fmt: skip
+        monkeypatch.setattr(process_usage, "households", lambda roots: {})
+
+    @property
+    def utc(self):
+        return NOW + timedelta(seconds=self.now - 1000)
+
+    def sample(self, subject):
+        return Sample(at=self.now, cpu=self.now * self.moving)
+
+    def hear(self, *events):
+        coder, path = self.live.coder, self.live.run.stdout
+        with path.open("a") as file:
+            for event in events:
+                coder.events.append(event)
+                file.write(f"{len(coder.events) - 1}\n")
+        self.live.read(self.utc)
+
+    def wait(self, seconds, *, asleep=0.0):
+        """Tick by tick, as the loop does; asleep, only the one clock goes."""
+        self.awake += asleep
+        for _ in range(int(seconds)):
+            self.now, self.awake = self.now + 1, self.awake + 1
+            self.dog.tick(self.now, self.awake)
+        return self.live.verdict
+
+    def notes(self):
+        path = self.live.run.task_dir / "events.jsonl"
+        lines = [json.loads(line) for line in path.read_text().splitlines()]
+        return [line["kind"] for line in lines if line["kind"].startswith("fleet_")]
+
+
+@pytest.fixture
+def scene(tmp_path, monkeypatch):
+    made = Scene(tmp_path, monkeypatch)
+    made.hear(Event(kind="session_started", session_id="s"))
+    return made
+
+
+def test_a_silent_run_is_suspected_looked_at_and_ended(scene):
+    """Idle limit, one window, one tick or two."""
+    assert scene.wait(99) is None
+    assert scene.live.stand.rung == "fine"
+    assert scene.wait(5) is None
+    assert scene.live.stand.rung == "suspect"
+    assert isinstance(scene.wait(12), Stalled)
+    assert scene.notes() == ["fleet_suspect", "fleet_stalled"]
+
+
+def test_a_run_that_moves_is_looked_at_again_and_again_and_lives(scene):
+    """For as long as it moves; and then no longer."""
+    scene.moving = 0.5
+    assert scene.wait(3000) is None
+    assert "CPU" in scene.live.stand.why
+    scene.moving = 0.0
+    assert isinstance(scene.wait(30), Stalled)
+
+
+def test_one_word_makes_all_well(scene):
+    """The look is forgotten with it."""
+    scene.wait(105)
+    scene.hear(Event(kind="assistant_text", text="hm"))
+    assert scene.wait(99) is None
+    assert scene.live.stand.rung == "fine"
+
+
+def test_a_machine_that_slept_gives_everybody_his_time_anew(scene):
+    """Nobody can talk while he sleeps; a nap of seconds is no sleep."""
+    scene.wait(95)
+    scene.wait(1, asleep=3600)
+    assert scene.wait(99) is None
+    assert scene.live.stand.rung == "fine"
+    assert any("slept" in text for text in scene.said)
+    scene.wait(1, asleep=5)
+    assert scene.wait(20) is not None
+
+
+def test_a_watcher_that_was_away_blames_nobody(scene):
+    """Stopped, or busy: what it did not see, it does not count."""
+    scene.wait(95)
+    scene.now += 500
+    scene.awake += 500
+    assert scene.wait(100) is None
+    assert scene.wait(20) is not None
+
+
+def test_a_limit_of_the_vendor_is_waited_for(scene):
+    """With its end for people to see, and the silence counts only from there."""
+    limit = RateLimit(kind="throttle", status="warning", retry_after=300.0)
+    scene.hear(Event(kind="retry", limits=(limit,), ts=scene.utc))
+    assert scene.wait(299) is None
+    assert scene.live.stand.rung == "waiting_limit"
+    assert scene.live.until == NOW + timedelta(seconds=300)
+    assert scene.wait(95) is None
+    assert isinstance(scene.wait(25), Stalled)
+
+
+def test_nobody_keeps_a_slot_for_a_limit_of_hours(scene):
+    """It costs no attempt, and its coder rests."""
+    resets = NOW + timedelta(hours=3)
+    limit = RateLimit(kind="five_hour", status="rejected", resets_at=resets)
+    scene.hear(Event(kind="rate_limit", limits=(limit,), reason="rate_limit"))
+    assert scene.wait(1) == RateLimited(limit=limit)
+
+
+def test_what_is_missing_is_told_once_and_ends_only_who_needs_it(scene, tmp_path, monkeypatch):
+    """The same first line, with a need and without."""
+    first = Event(kind="session_started", offers=("tool:Bash",), missing=("mcp:db",))
+    scene.hear(first, Event(kind="assistant_text", text="on I go"))
+    assert scene.wait(2) is None
+    assert scene.notes() == ["fleet_degraded"]
+    needy = Scene(tmp_path / "needy", monkeypatch, needs=("mcp:db", "tool:Bash"))
+    needy.hear(first)
+    needy.dog.heard([needy.live])
+    assert needy.live.verdict == Stalled(rung="degraded", detail="it has no mcp:db")
+    content = Scene(tmp_path / "content", monkeypatch, needs=("tool:Bash",))
+    content.hear(first)
+    content.dog.heard([content.live])
+    assert content.wait(2) is None
+
+
+def test_turns_are_warned_of_and_then_ended(scene):
+    """Eight of ten, and ten of ten."""
+    for number in range(8):
+        scene.hear(Event(kind="assistant_text", message_id=str(number)))
+        scene.wait(1)
+    assert scene.live.near == ("turns 80 %",)
+    scene.hear(Event(kind="assistant_text", message_id="8"), Event(kind="x", message_id="9"))
+    ended = scene.wait(1)
+    assert isinstance(ended, LimitExceeded)
+    assert scene.notes() == ["fleet_limit_near", "fleet_limit"]
+
+
+def test_a_question_waits_a_minute_for_an_answer(scene):
+    """And no longer."""
+    call = ToolCall(id="1", name="AskUserQuestion")
+    scene.hear(Event(kind="tool_use", calls=(call,)))
+    assert scene.wait(58) is None
+    assert scene.wait(5).rung == "needs_input"
+
+
+def test_a_coder_that_prints_nothing_of_interest_has_begun_all_the_same(tmp_path, monkeypatch):
+    """Lines without an event are words too; only what cannot be read is none."""
+    quiet = Scene(tmp_path, monkeypatch, limits=Limits(start=10, idle=1000))
+    quiet.live.coder.events = [None]
+    quiet.live.run.stdout.write_text("0\n")
+    quiet.live.read(NOW)
+    assert quiet.wait(200) is None
+    garbled = Scene(tmp_path / "garbled", monkeypatch, limits=Limits(start=10, idle=1000))
+    garbled.hear(Event(kind="bad"))
+    assert garbled.wait(30).rung == "never_started"
+
+
+def test_a_cost_that_only_tokens_tell_counts_while_the_run_lives(tmp_path, monkeypatch):
+    """A CLI that tells its cost at its end is ended by the estimate, and before by a warning."""
+    scene = Scene(tmp_path, monkeypatch, limits=Limits(cost=3.0))
+    scene.hear(Event(kind="session_started", session_id="s", model="claude-sonnet-4-5"))
+    scene.hear(Event(kind="usage", tokens=Usage(input=900_000)))
+    assert scene.wait(1) is None
+    assert scene.live.near == ("cost 90 %",)
+    scene.hear(Event(kind="usage", tokens=Usage(cache_read=1_000_000)))
+    ended = scene.wait(1)
+    assert (ended.limit, ended.detail) == ("cost", "it cost $3.00, and may $3")
+    assert (scene.live.progress().cost_usd, scene.live.progress().estimated_usd) == (None, 3.0)
+
+
+def test_the_clis_own_figure_goes_before_the_estimate(tmp_path, monkeypatch):
+    """It knows its discounts."""
+    scene = Scene(tmp_path, monkeypatch, limits=Limits(cost=3.0))
+    scene.hear(Event(kind="usage", model="sonnet", tokens=Usage(output=10**6), cost_usd=0.25))
+    assert scene.wait(1) is None
+    assert (scene.live.spend.usd, scene.live.estimated_usd) == (0.25, None)
