@@ -15,8 +15,8 @@ import msgspec
 import psutil
 import pytest
 
-from fleet import config, home
-from fleet.home import Home, task_json
+from fleet import config
+from fleet.home import Home, make_home, task_json
 from fleet.queue.protocol import Draft
 from fleet.queue.sql.edit_task import Change, edit
 from fleet.queue.sql.sqlite import open_embedded
@@ -43,7 +43,7 @@ class Corpus:
     def __init__(self, root, vices=VICES):
         self.root = root
         self.home = Home(root / "home")
-        home.make(self.home)
+        make_home(self.home)
         chosen = {"coder": "claude", "max_concurrent": 100, "retry_limit": 1, "grace_s": GRACE}
         self.home.config.write_text(config.default_text(**chosen))
         self.user = root / "user"

@@ -12,7 +12,7 @@ pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs a subreap
 
 def test_killed_supervisors_lose_and_repeat_nothing(tmp_path):
     """Again and again kill -9 under many tasks: each is run once, by one agent, and closed."""
-    report = Ordeal(tmp_path, tasks=often(40, 60), slots=12, seed=11, most=4).run(60)
+    report = Ordeal(tmp_path, tasks=often(40, 60), slots=12, seed=11, every=0.4, most=4).run(60)
     assert report.clean, report
     assert report.supervisors_killed >= 2, report
 

@@ -48,9 +48,9 @@ terminal = "success"
 #: The same with a record of its own beside its stream.
 SCRIBE = """
 from pathlib import Path
-from fleet.coders import declared
+from fleet.coders import toml
 
-class Scribe(declared.load(Path(__file__).with_name("idler.toml"))):
+class Scribe(toml.load(Path(__file__).with_name("idler.toml"))):
     name = "scribe"
 
     def transcript(self, session_id, env):

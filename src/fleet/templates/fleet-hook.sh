@@ -7,7 +7,7 @@ event=$1
 if [ "$event" = PreToolUse ]; then
     asked=$(cat)
     case ${asked#*\"tool_input\"} in
-    @HINTS@) printf '%s' "$asked" | exec @PYTHON@ -P -m fleet.supervisor.refusal ;;
+    @HINTS@) printf '%s' "$asked" | exec @PYTHON@ -P -m fleet.tripwire.hook ;;
     esac
     exit 0
 fi
