@@ -13,8 +13,8 @@ from datetime import UTC, datetime, timedelta
 from itertools import count
 
 from fleet.accounts import account_state as rules
-from fleet.accounts.account_state import EMPTY, Gauge
-from fleet.accounts.choose_account import Go, Seat, Standing, back, choose, patience
+from fleet.accounts.account_state import EMPTY, AccountState
+from fleet.accounts.choose_account import Go, Seat, Standing, choose, patience, retry_at
 from fleet.schemas import Account, RateLimit
 
 START = datetime(2026, 11, 16, tzinfo=UTC)
@@ -72,7 +72,7 @@ class Fleet:
     works: list[Work]
     seed: int = 0
     now: datetime = START
-    gauges: dict[str, Gauge] = field(default_factory=dict)
+    gauges: dict[str, AccountState] = field(default_factory=dict)
     running: dict[str, Work] = field(default_factory=dict)
     #: How full an account really was when a run was started on it, at most.
     fullest_start: dict[str, float] = field(default_factory=dict)
@@ -117,7 +117,7 @@ class Fleet:
                 continue
             self._turned_away[found.account] += 1
             work.waits += 1
-            when = back(found, self._turned_away[found.account], self._dice.random(), self.now)
+            when = retry_at(found, self._turned_away[found.account], self._dice.random(), self.now)
             self._later(when, lambda work=work: self._queue(work))
 
     def _standings(self, work: Work) -> dict[str, Standing]:
@@ -169,7 +169,9 @@ class Fleet:
         self._change(name, rules.ended, work.name)
         self._typical += (work.turns * TURN.total_seconds() - self._typical) / 8
 
-    def _change(self, name: str, rule: Callable[..., Gauge], *args: object, **kw: object) -> None:
+    def _change(
+        self, name: str, rule: Callable[..., AccountState], *args: object, **kw: object
+    ) -> None:
         self.gauges[name] = rule(self.gauges.get(name, EMPTY), *args, **kw)
 
 

@@ -14,7 +14,7 @@ from fleet.schemas.event import RateLimit
 _REFUSED = timedelta(minutes=5)
 
 
-class Gauge(Struct, frozen=True, kw_only=True):
+class AccountState(Struct, frozen=True, kw_only=True):
     """What is known of an account."""
 
     windows: dict[str, Window] = field(default_factory=dict[str, Window])
@@ -23,10 +23,10 @@ class Gauge(Struct, frozen=True, kw_only=True):
     proven_login: Moment | None = None
 
 
-EMPTY = Gauge()
+EMPTY = AccountState()
 
 
-def told(gauge: Gauge, limit: RateLimit, running: int, now: datetime) -> Gauge:
+def told(gauge: AccountState, limit: RateLimit, running: int, now: datetime) -> AccountState:
     """The stream of a run that goes on told of a limit."""
     if limit.kind in windows.PASSING:
         if limit.status == "allowed":
@@ -38,8 +38,8 @@ def told(gauge: Gauge, limit: RateLimit, running: int, now: datetime) -> Gauge:
 
 
 def refused(
-    gauge: Gauge, limit: RateLimit, running: int, now: datetime, *, model: str = ""
-) -> Gauge:
+    gauge: AccountState, limit: RateLimit, running: int, now: datetime, *, model: str = ""
+) -> AccountState:
     """A run ended since the vendor would not go on; it had asked for this model."""
     if limit.kind in windows.PASSING:
         wait = _wait(limit.resets_at, now)
@@ -50,21 +50,21 @@ def refused(
     return structs.replace(gauge, windows=known, pace=pace.shut(gauge.pace, ends))
 
 
-def barred(gauge: Gauge, now: datetime) -> Gauge:
+def barred(gauge: AccountState, now: datetime) -> AccountState:
     """Its login or its bill was refused: nobody else need find out right now."""
     shut = pace.shut(gauge.pace, now)
     shut = structs.replace(shut, until=now + _REFUSED, refused_at=now)
     return structs.replace(gauge, pace=shut)
 
 
-def begun(gauge: Gauge, task_id: str, *, proving: bool) -> Gauge:
+def begun(gauge: AccountState, task_id: str, *, proving: bool) -> AccountState:
     """A run was started on it."""
     return structs.replace(gauge, pace=pace.begun(gauge.pace, task_id, proving=proving))
 
 
 def answered(
-    gauge: Gauge, task_id: str, slots: int, login_ends: datetime | None, now: datetime
-) -> Gauge:
+    gauge: AccountState, task_id: str, slots: int, login_ends: datetime | None, now: datetime
+) -> AccountState:
     """A run has an answer of its model; `login_ends` is that of the login it had it with."""
     proved = gauge.pace.probe == task_id and login_ends is not None
     return structs.replace(
@@ -74,7 +74,7 @@ def answered(
     )
 
 
-def ended(gauge: Gauge, task_id: str) -> Gauge:
+def ended(gauge: AccountState, task_id: str) -> AccountState:
     """A run is over, and not for a limit."""
     return structs.replace(gauge, pace=pace.ended(gauge.pace, task_id))
 

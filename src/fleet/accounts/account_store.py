@@ -15,7 +15,7 @@ from typing import Annotated
 import msgspec
 
 from fleet.accounts import account_state as gauge
-from fleet.accounts.account_state import EMPTY, Gauge
+from fleet.accounts.account_state import EMPTY, AccountState
 from fleet.errors import InvalidTask
 from fleet.files.atomic_write import write_atomically
 from fleet.files.safe_read import read_plain, stamp_of
@@ -24,7 +24,7 @@ from fleet.schemas.event import RateLimit
 FILE = "accounts.json"
 _LARGEST = 1 << 20
 
-_Gauges = dict[Annotated[str, msgspec.Meta(max_length=100)], Gauge]
+_Gauges = dict[Annotated[str, msgspec.Meta(max_length=100)], AccountState]
 
 
 class Ledger:
@@ -39,14 +39,14 @@ class Ledger:
         self._failed, self._failing = failed, False
         self._path = home / FILE
         self._stamp: tuple[int, int, int] | None = None
-        self._gauges: dict[str, Gauge] = {}
+        self._gauges: dict[str, AccountState] = {}
 
     @property
-    def gauges(self) -> dict[str, Gauge]:
+    def gauges(self) -> dict[str, AccountState]:
         self._look()
         return self._gauges
 
-    def gauge(self, account: str) -> Gauge:
+    def gauge(self, account: str) -> AccountState:
         return self.gauges.get(account, EMPTY)
 
     # What runs tell.
@@ -88,7 +88,7 @@ class Ledger:
         return known
 
     def _change(
-        self, account: str, after: Callable[[Gauge], Gauge], *, durable: bool = True
+        self, account: str, after: Callable[[AccountState], AccountState], *, durable: bool = True
     ) -> None:
         before = self.gauge(account)
         if after(before) == before:
@@ -109,7 +109,7 @@ class Ledger:
         else:
             self._failing = False
 
-    def _put(self, account: str, after: Callable[[Gauge], Gauge]) -> None:
+    def _put(self, account: str, after: Callable[[AccountState], AccountState]) -> None:
         """What is known once something has become of an account, by the file as it is now."""
         fresh = {**self.gauges, account: after(self.gauge(account))}
         self._gauges = {name: each for name, each in fresh.items() if each != EMPTY}

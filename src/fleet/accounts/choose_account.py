@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 
 from msgspec import Struct
 
-from fleet.accounts.account_state import EMPTY, Gauge
+from fleet.accounts.account_state import EMPTY, AccountState
 from fleet.accounts.concurrency import STEP, bound, rests_until
 from fleet.accounts.rate_windows import end_of, headroom, shut_by
 from fleet.schemas.account import Account
@@ -59,7 +59,7 @@ class Standing(Struct, frozen=True, kw_only=True):
     trouble_until: datetime | None = None
 
 
-class Shut(Struct, frozen=True, kw_only=True):
+class Unavailable(Struct, frozen=True, kw_only=True):
     """Why an account takes no work now, and from when on it may."""
 
     account: str
@@ -92,7 +92,7 @@ class Wait(Struct, frozen=True, kw_only=True):
 
 def choose(
     stages: Sequence[Sequence[Seat]],
-    gauges: Mapping[str, Gauge],
+    gauges: Mapping[str, AccountState],
     standings: Mapping[str, Standing],
     now: datetime,
     *,
@@ -100,12 +100,12 @@ def choose(
     pause: timedelta = _PROBING,
 ) -> Go | Wait:
     """The seat for a task. `at_home` is the account that holds its session."""
-    shut: list[Shut] = []
+    shut: list[Unavailable] = []
     for stage in stages:
         free: list[Seat] = []
         for seat in stage:
             name = seat.account.name
-            found = closed(
+            found = unavailable(
                 seat, gauges.get(name, EMPTY), standings.get(name, Standing()), now, pause
             )
             if found is None:
@@ -130,7 +130,7 @@ def patience(typical: float) -> timedelta:
     return timedelta(seconds=min(max(typical * _SHARE, _SOONEST), _LATEST))
 
 
-def back(wait: Wait, waiting: int, dice: float, now: datetime) -> datetime:
+def retry_at(wait: Wait, waiting: int, dice: float, now: datetime) -> datetime:
     """When a task comes back that has to wait, as the so-manieth of those who wait for the same.
 
     The first tries it for all; the more there are, the further they come apart. `dice` is between
@@ -144,52 +144,54 @@ def back(wait: Wait, waiting: int, dice: float, now: datetime) -> datetime:
     return wait.until + _SPREAD + min(_SPREAD * waiting, _WIDEST) * dice
 
 
-def closed(
-    seat: Seat, gauge: Gauge, standing: Standing, now: datetime, pause: timedelta = _PROBING
-) -> Shut | None:
+def unavailable(
+    seat: Seat, gauge: AccountState, standing: Standing, now: datetime, pause: timedelta = _PROBING
+) -> Unavailable | None:
     """Why a seat is not free; None: it is."""
     account, pace = seat.account, gauge.pace
     name = account.name
     if not account.enabled:
         text = f"{name} is paused (fleet account resume {name})"
-        return Shut(account=name, until=now + _FOR_A_PERSON, why=text, person=True)
+        return Unavailable(account=name, until=now + _FOR_A_PERSON, why=text, person=True)
     if standing.trouble:
         until = standing.trouble_until or now + _FOR_A_PERSON
-        return Shut(account=name, until=until, why=standing.trouble, person=True)
+        return Unavailable(account=name, until=until, why=standing.trouble, person=True)
     if standing.fetching:
         text = f"the secret of {name} is being fetched"
-        return Shut(account=name, until=now + _FETCHING, why=text)
+        return Unavailable(account=name, until=now + _FETCHING, why=text)
     if (full := shut_by(gauge.windows, seat.model, account.stop_at, now)) is not None:
         text = f"{name} waits for its limit to reset ({full.kind})"
-        return Shut(account=name, until=end_of(full), why=text)
+        return Unavailable(account=name, until=end_of(full), why=text)
     if (until := rests_until(pace, now)) is not None:
-        return Shut(account=name, until=until, why=f"{name} was refused and rests")
+        return Unavailable(account=name, until=until, why=f"{name} was refused and rests")
     if _unproven(gauge, standing) and standing.probing:
         text = f"{name} is being tried by {pace.probe}"
-        return Shut(account=name, until=now + _PROBING, why=text)
+        return Unavailable(account=name, until=now + _PROBING, why=text)
     raised = None if pace.unproven else bound(pace, now)
     if raised is not None and standing.running >= raised:
         text = f"{name} may have {raised} at work for now"
-        return Shut(account=name, until=now + STEP, why=text)
+        return Unavailable(account=name, until=now + STEP, why=text)
     if standing.running >= account.max_concurrent:
         agents = "1 agent" if standing.running == 1 else f"{standing.running} agents"
         text = f"{name} has {agents} at work"
-        return Shut(account=name, until=now + pause, why=text, busy=True)
+        return Unavailable(account=name, until=now + pause, why=text, busy=True)
     return None
 
 
-def _unproven(gauge: Gauge, standing: Standing) -> bool:
+def _unproven(gauge: AccountState, standing: Standing) -> bool:
     return gauge.pace.unproven or standing.login_ends is not None
 
 
-def _proving(seat: Seat, gauges: Mapping[str, Gauge], standings: Mapping[str, Standing]) -> bool:
+def _proving(
+    seat: Seat, gauges: Mapping[str, AccountState], standings: Mapping[str, Standing]
+) -> bool:
     name = seat.account.name
     return _unproven(gauges.get(name, EMPTY), standings.get(name, Standing()))
 
 
 def _merit(
     seat: Seat,
-    gauges: Mapping[str, Gauge],
+    gauges: Mapping[str, AccountState],
     standings: Mapping[str, Standing],
     now: datetime,
     at_home: str,

@@ -82,7 +82,7 @@ class Circuit(Struct, frozen=True, kw_only=True):
     probe: str = ""
 
 
-class Whom(Struct, frozen=True, kw_only=True):
+class Blamed(Struct, frozen=True, kw_only=True):
     """Who is at work: a coder, with a model, on an account."""
 
     coder: str
@@ -105,7 +105,7 @@ class Whom(Struct, frozen=True, kw_only=True):
         return tuple(dict.fromkeys((self.coder, self.login, self.of_model)))
 
 
-class Held(Struct, frozen=True, kw_only=True):
+class HeldCoder(Struct, frozen=True, kw_only=True):
     """A coder without work, for people."""
 
     name: str
@@ -207,14 +207,14 @@ class Breaker:
         self._circuits: dict[str, Circuit] = {}
 
     def admit(
-        self, whom: Whom, task_id: str, now: datetime, alive: Callable[[str], bool]
-    ) -> Held | None:
+        self, blamed: Blamed, task_id: str, now: datetime, alive: Callable[[str], bool]
+    ) -> HeldCoder | None:
         """Whether a task has to wait for its coder; None: it may run, and may have to `probe`.
 
         `alive` tells whether a task still runs: a probe that was lost is no probe.
         """
         self._look()
-        for name in whom.names:
+        for name in blamed.names:
             circuit = self._circuits.get(name, Circuit())
             if (held := _held(name, circuit)) is None or circuit.probe == task_id:
                 continue
@@ -224,22 +224,22 @@ class Breaker:
                 return held
         return None
 
-    def probe(self, whom: Whom, task_id: str) -> None:
+    def probe(self, blamed: Blamed, task_id: str) -> None:
         """The task runs: where somebody is held, it tries him for all others."""
         self._look()
-        held = {name: self._circuits[name] for name in whom.names if name in self._circuits}
+        held = {name: self._circuits[name] for name in blamed.names if name in self._circuits}
         found = {name: each for name, each in held.items() if each.fault and each.probe != task_id}
         if found:
             self._put({name: structs.replace(each, probe=task_id) for name, each in found.items()})
 
     def note(
-        self, whom: Whom, version: str, ending: Ending, note: Note, now: datetime
-    ) -> list[tuple[str, Held | None]]:
+        self, blamed: Blamed, version: str, ending: Ending, note: Note, now: datetime
+    ) -> list[tuple[str, HeldCoder | None]]:
         """Take in how a run ended. Which names are held anew or again, or (None) no more."""
         self._look()
-        told = self._told(whom, note)
+        told = self._told(blamed, note)
         changes: dict[str, Circuit] = {}
-        news: list[tuple[str, Held | None]] = []
+        news: list[tuple[str, HeldCoder | None]] = []
         for name, seen in told.items():
             before = self._circuits.get(name, Circuit())
             after = noted(before, seen, version=version, why=ending.why, now=now)
@@ -251,22 +251,22 @@ class Breaker:
             self._put(changes)
         return news
 
-    def _told(self, whom: Whom, note: Note) -> dict[str, Note]:
+    def _told(self, blamed: Blamed, note: Note) -> dict[str, Note]:
         """Which of a coder's circuits a run has something to say to, and what."""
         if note.fault == "missing":
-            return {whom.coder: note}
-        blamed = whom.login if note.fault == "account" else whom.of_model
-        told = {blamed: note}
+            return {blamed.coder: note}
+        mine = blamed.login if note.fault == "account" else blamed.of_model
+        told = {mine: note}
         # A crash may come before any login, but not without a program.
-        for name in {whom.coder, whom.login} - {blamed}:
+        for name in {blamed.coder, blamed.login} - {mine}:
             if note.fault != "crash" or self._circuits.get(name, Circuit()).fault == "missing":
                 told[name] = structs.replace(note, fault=None)
         return told
 
-    def probed(self, whom: Whom, task_id: str) -> bool:
+    def probed(self, blamed: Blamed, task_id: str) -> bool:
         """Whether it is this task that tries the coder for all others."""
         self._look()
-        circuits = [self._circuits.get(name, Circuit()) for name in whom.names]
+        circuits = [self._circuits.get(name, Circuit()) for name in blamed.names]
         return any(circuit.fault and circuit.probe == task_id for circuit in circuits)
 
     def give_up_probe(self, task_id: str) -> None:
@@ -276,7 +276,7 @@ class Breaker:
         if found:
             self._put({name: structs.replace(c, probe="") for name, c in found.items()})
 
-    def held(self) -> list[Held]:
+    def held(self) -> list[HeldCoder]:
         """Every coder that gets no work, by name."""
         self._look()
         found = [_held(name, circuit) for name, circuit in sorted(self._circuits.items())]
@@ -288,9 +288,11 @@ class Breaker:
         self._put({each.name: Circuit() for each in held})
         return bool(held)
 
-    def reset_login(self, whom: Whom) -> bool:
+    def reset_login(self, blamed: Blamed) -> bool:
         """Give an account work again whose login was refused. False: it was not."""
-        held = [held for held in self.held() if held.name == whom.login and held.fault == "account"]
+        held = [
+            held for held in self.held() if held.name == blamed.login and held.fault == "account"
+        ]
         self._put({each.name: Circuit() for each in held})
         return bool(held)
 
@@ -313,10 +315,10 @@ class Breaker:
             self._circuits = {}  # what is broken shows itself again, at the price of a few runs
 
 
-def _held(name: str, circuit: Circuit) -> Held | None:
+def _held(name: str, circuit: Circuit) -> HeldCoder | None:
     if circuit.fault is None or circuit.since is None or circuit.until is None:
         return None
-    return Held(
+    return HeldCoder(
         name=name,
         fault=circuit.fault,
         why=circuit.why,
@@ -325,7 +327,7 @@ def _held(name: str, circuit: Circuit) -> Held | None:
     )
 
 
-def spared(ending: Ending, held: Held) -> Ending:
+def spared(ending: Ending, held: HeldCoder) -> Ending:
     """The ending of a probe that met what it was to look for: its task pays nothing for it."""
     failed = ending.counts and not isinstance(ending.settlement, Closed)
     return structs.replace(

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from datetime import datetime
 
 from fleet.accounts import candidates
-from fleet.accounts.account_state import Gauge
-from fleet.accounts.choose_account import Seat, Shut, Standing, closed
+from fleet.accounts.account_state import AccountState
+from fleet.accounts.choose_account import Seat, Standing, Unavailable, unavailable
 from fleet.config import Config
 from fleet.schemas import Account
 
@@ -15,12 +15,16 @@ def account_named(name: str, config: Config) -> Account:
     return config.accounts.get(name) or candidates.own_login(name, config)
 
 
-def rest(account: Account, gauge: Gauge, now: datetime, model: str = "") -> Shut | None:
+def rest(
+    account: Account, gauge: AccountState, now: datetime, model: str = ""
+) -> Unavailable | None:
     """Why an account gets no new work whatever it has at work; None: it may."""
-    return closed(Seat(account=account, model=model), gauge, Standing(), now)
+    return unavailable(Seat(account=account, model=model), gauge, Standing(), now)
 
 
-def resting(gauges: Mapping[str, Gauge], config: Config, now: datetime) -> dict[str, datetime]:
+def resting(
+    gauges: Mapping[str, AccountState], config: Config, now: datetime
+) -> dict[str, datetime]:
     """Accounts that wait for a limit, and until when."""
     found: dict[str, datetime] = {}
     for name, gauge in gauges.items():

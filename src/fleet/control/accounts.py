@@ -12,7 +12,7 @@ from msgspec import Struct
 from fleet import coders, config
 from fleet.accounts import candidates, credentials
 from fleet.accounts.account_store import Ledger
-from fleet.accounts.circuit_breaker import Breaker, Whom
+from fleet.accounts.circuit_breaker import Blamed, Breaker
 from fleet.accounts.concurrency import bound
 from fleet.accounts.credentials import AccountTrouble
 from fleet.accounts.rate_windows import open_window
@@ -153,8 +153,8 @@ def resume(fleet: Control, name: str) -> list[Task] | None:
         candidates.own_login(name, fleet.config) if _is_own(fleet, name) else fleet.account(name)
     )
     # What its login was refused for is held against it beside its limits.
-    whom = Whom(coder=account.coder, account=name)
-    held = Breaker(fleet.home.path).reset_login(whom)
+    blamed = Blamed(coder=account.coder, account=name)
+    held = Breaker(fleet.home.path).reset_login(blamed)
     if account.enabled and not known and not held:
         return None
     ledger.forget(name)
@@ -166,7 +166,7 @@ def resume(fleet: Control, name: str) -> list[Task] | None:
 def opened(fleet: Control, name: str) -> None:
     """Somebody has logged in anew: what was held against the login before is forgotten."""
     account = fleet.account(name)
-    if Breaker(fleet.home.path).reset_login(Whom(coder=account.coder, account=name)):
+    if Breaker(fleet.home.path).reset_login(Blamed(coder=account.coder, account=name)):
         Ledger(fleet.home.path).forget(name)
     if account.enabled:
         wake(fleet, account.coder)

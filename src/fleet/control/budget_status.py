@@ -13,7 +13,7 @@ from fleet.spending import budgets
 from fleet.spending.day_ledger import Spending
 
 
-def purses(fleet: Control, now: datetime) -> list[BudgetStatus]:
+def day_budgets(fleet: Control, now: datetime) -> list[BudgetStatus]:
     """The budgets of today that are in force. A supervisor counts what lives, too."""
     empty = budgets.of_days(fleet.config)
     if not empty:
@@ -27,13 +27,13 @@ def purses(fleet: Control, now: datetime) -> list[BudgetStatus]:
         (Payer(fleet.config.project(project).path, account), spend)
         for (project, account), spend in day.sums().items()
     ]
-    return [budgets.purse(each, spends) for each in empty]
+    return [budgets.status_of(each, spends) for each in empty]
 
 
 def spent_for(fleet: Control, place: Place, now: datetime) -> BudgetStatus | None:
     """The budget of today that is spent and keeps a task at this place from running."""
     payer = Payer(fleet.config.project(place.cwd).path)
-    found = (each for each in purses(fleet, now) if each.reached and each.concerns(payer))
+    found = (each for each in day_budgets(fleet, now) if each.reached and each.concerns(payer))
     return next(found, None)
 
 

@@ -8,11 +8,11 @@ from signal import SIGHUP
 from msgspec import Struct, field
 
 from fleet.accounts.account_store import Ledger
-from fleet.accounts.circuit_breaker import Breaker, Held
+from fleet.accounts.circuit_breaker import Breaker, HeldCoder
 from fleet.accounts.resting import resting
 from fleet.control import Control
 from fleet.control.accounts import accounts_now
-from fleet.control.budget_status import purses
+from fleet.control.budget_status import day_budgets
 from fleet.control.tasks.in_progress import in_progress
 from fleet.errors import FleetError
 from fleet.files.atomic_write import write_atomically
@@ -52,7 +52,7 @@ class Supervision(Struct, frozen=True, kw_only=True):
     #: Accounts that get no work until somebody does something about it, and why.
     shut: Mapping[str, str] = field(default_factory=dict[str, str])
     #: Coders that fail again and again and get no work.
-    held: tuple[Held, ...] = ()
+    held: tuple[HeldCoder, ...] = ()
     #: The budgets of the day, and how they stand.
     budgets: tuple[BudgetStatus, ...] = ()
     queue_problem: str = ""
@@ -86,7 +86,7 @@ def supervision(fleet: Control, now: datetime) -> Supervision:
             if each.shut and each.until is None
         },
         held=tuple(Breaker(fleet.home.path).held()),
-        budgets=tuple(purses(fleet, now)),
+        budgets=tuple(day_budgets(fleet, now)),
         queue_problem=problem or (snapshot.queue_problem if holder else ""),
         shortage=snapshot.shortage if holder else "",
         lost_log_lines=snapshot.lost_log_lines if holder else 0,

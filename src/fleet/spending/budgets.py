@@ -38,7 +38,7 @@ def of_days(config: Config) -> tuple[BudgetStatus, ...]:
     return tuple(each for each in (whole, *projects, *own) if each.budget)
 
 
-def purse(empty: BudgetStatus, spends: Iterable[tuple[Payer, Spend]]) -> BudgetStatus:
+def status_of(empty: BudgetStatus, spends: Iterable[tuple[Payer, Spend]]) -> BudgetStatus:
     """How a budget of a day stands, by what was spent for whom."""
     total = Spend()
     for payer, spend in spends:
@@ -52,22 +52,22 @@ def of_task(task_id: str, budget: Budget, spent: Spend) -> BudgetStatus | None:
     return BudgetStatus(scope="task", name=task_id, budget=budget, spent=spent) if budget else None
 
 
-def ended(purse: BudgetStatus, now: datetime) -> LimitExceeded:
+def ended(status: BudgetStatus, now: datetime) -> LimitExceeded:
     """How a run ends that lives as a budget is spent."""
-    until = None if purse.scope == "task" else next_day(now)
-    return LimitExceeded(limit=LIMIT_OF[purse.scope], detail=spent_words(purse), until=until)
+    until = None if status.scope == "task" else next_day(now)
+    return LimitExceeded(limit=LIMIT_OF[status.scope], detail=spent_words(status), until=until)
 
 
-def refused(purse: BudgetStatus, now: datetime) -> Decision:
+def refused(status: BudgetStatus, now: datetime) -> Decision:
     """What becomes of a task that would begin on a budget that is spent."""
-    if purse.scope == "task":
-        return blocked(f"limit exceeded (task_budget): {spent_words(purse)}")
-    return released(spent_words(purse), not_before=next_day(now))
+    if status.scope == "task":
+        return blocked(f"limit exceeded (task_budget): {spent_words(status)}")
+    return released(spent_words(status), not_before=next_day(now))
 
 
-def spent_words(purse: BudgetStatus) -> str:
+def spent_words(status: BudgetStatus) -> str:
     """That it is spent, and what can be done about it, in a sentence."""
-    return f"{purse.title} is spent: {purse.figures}; {purse.way_out}"
+    return f"{status.title} is spent: {status.figures}; {status.way_out}"
 
 
 def day_of(moment: datetime) -> str:

@@ -23,8 +23,8 @@ from fleet.schemas.decision import blocked, released
 from fleet.settlement.settle_table import stopped
 from fleet.supervisor.active.active_run import Live, Over
 from fleet.supervisor.active.active_runs import Runs, context_of
-from fleet.supervisor.active.assign_account import Seating
-from fleet.supervisor.active.budget_meter import Meter
+from fleet.supervisor.active.assign_account import AccountAssigner
+from fleet.supervisor.active.budget_meter import BudgetMeter
 from fleet.supervisor.active.message_receipts import Telling
 from fleet.supervisor.adopt_runs import Adoption
 from fleet.supervisor.cleanup import Tidying
@@ -70,17 +70,17 @@ class Work:
         self._log = log
         self._now = clock
         self.breaker = Breaker(home.path)
-        self.meter = Meter(home, config, log, clock)
+        self.meter = BudgetMeter(home, config, log, clock)
         self._telling = Telling(log, clock)
         # Hands of their own: what verifies may take its time, and nobody else shall wait for it.
         checking = Aside(_CHECKS)
         selector.register(checking, selectors.EVENT_READ, checking.deliver)
-        self.seating = Seating(
+        self.assigner = AccountAssigner(
             home, breaker=self.breaker, aside=checking, log=log, env=own_env(),
             spent=self.meter.spent_by, running=self._by_account, at_work=self._at_work,
         )  # fmt: skip
         self._settling = Settling(
-            self.seating, self._elsewhere, self.breaker, self.meter, desk, checking, log, clock
+            self.assigner, self._elsewhere, self.breaker, self.meter, desk, checking, log, clock
         )
         self.runs = Runs(
             selector, clock, ended=self._finish, vanished=self._lose_sight, failed=self._report
@@ -94,7 +94,7 @@ class Work:
         self.preparing = Preparing(aside, self._prepared)
         self._beginning = Beginning(
             home, coder=coder, shims=self._shims, runs=self.runs, preparing=self.preparing,
-            settling=self._settling, seating=self.seating, meter=self.meter,
+            settling=self._settling, assigner=self.assigner, meter=self.meter,
             shortage=self._shortage, log=log, clock=clock,
         )  # fmt: skip
         self._adoption = Adoption(home, shims=self._shims, runs=self.runs, log=log)
@@ -237,13 +237,13 @@ class Work:
 
     def waits_for_person(self, task: Task) -> str:
         """What keeps the task from running, if that is all up to a person; empty otherwise."""
-        if self.meter.waits(task):
+        if self.meter.waits_for_budget(task):
             return "a budget is spent"
         try:
             place = place_of(self.home, self.config, task, coder=self._coder)
         except FleetError:
             return ""
-        return self.seating.waits_for_person(self.config, place, task.id, self._now())
+        return self.assigner.waits_for_person(self.config, place, task.id, self._now())
 
     def has_room(self, task: Task) -> bool:
         """It was put off for an account, and there is one for it now."""
@@ -255,14 +255,14 @@ class Work:
             return False
         if self.meter.spent(place.cwd) is not None:
             return False
-        return self.seating.has_room(self.config, place, task.id, self._now())
+        return self.assigner.has_room(self.config, place, task.id, self._now())
 
     def _elsewhere(self, live: Live) -> bool:
         try:
             place = place_of(self.home, self.config, live.lease.task, coder=self._coder)
         except FleetError:
             return False
-        return self.seating.elsewhere(self.config, place, live.account)
+        return self.assigner.has_other_seat(self.config, place, live.account)
 
     def look_again(self) -> None:
         """See whether a task's time has come, and whether it is known what became of a run."""
@@ -339,9 +339,9 @@ class Work:
 
     def _look_at_login(self, live: Live) -> None:
         """What its stream tells of its account; and whether it is the one that was meant."""
-        self.seating.follow(live, self.config, self._now())
+        self.assigner.follow(live, self.config, self._now())
         if live.verdict is None and live.over is None:
-            wrong = self.seating.wrong_login(live, self.config)
+            wrong = self.assigner.wrong_login(live, self.config)
             if wrong is not None:
                 live.note("fleet_wrong_account", self._now(), why=wrong.detail)
                 text = f"{live.task_id}: stopped: {wrong.detail}"
@@ -357,13 +357,13 @@ class Work:
 
     def watch(self, now: float, awake: float) -> None:
         """See how every run does, and what it used."""
-        for live, why in self.meter.look(self.runs):
+        for live, why in self.meter.over_budget(self.runs):
             self.runs.stop(live, why)
         self._watchdog.tick(now, awake)
 
     def _finish(self, live: Live, state: Over) -> bool:
         self._telling.look(live)
-        self.meter.see(live)
+        self.meter.apply_prices(live)
         done = self._settling.finish(live, state, self.config)
         if done:
             self._telling.end(live)

@@ -153,17 +153,20 @@ class Supervisor:
     def _wake(self) -> None:
         wake(
             self.desk, self.log, partial(setattr, self.work, "hungry", True),
-            of_budget=self.work.meter.put_off, of_account=self.work.has_room,
+            of_budget=self.work.meter.has_budget_again, of_account=self.work.has_room,
         )  # fmt: skip
 
     def fill_seats(self) -> None:
         """Whoever waits for an account that was full need not wait until his time comes."""
-        seating = self.work.seating
-        if seating.seat_freed:
-            seating.seat_freed = False
+        assigner = self.work.assigner
+        if assigner.account_freed:
+            assigner.account_freed = False
             hungry = partial(setattr, self.work, "hungry", True)
             wake_next(
-                self.desk, hungry, of_account=self.work.has_room, nobody=seating.crowded.clear
+                self.desk,
+                hungry,
+                of_account=self.work.has_room,
+                nobody=assigner.full_accounts.clear,
             )
 
     def look_around(self) -> None:
@@ -187,7 +190,7 @@ class Supervisor:
         wanted = self.work.hungry and free > 0 and not (self.stopping or self.restart)
         if not wanted or self.desk.claiming or self.work.held or paused(self.home):
             return
-        if self.work.meter.rests():
+        if self.work.meter.day_is_spent():
             self.idle = self.until_idle and len(self.work) == 0 and not self.desk.busy
             return
         if not room(self.home):
@@ -319,8 +322,8 @@ class Supervisor:
             slots=self.config.max_concurrent,
             queue_problem=self.desk.problem,
             shortage=self.work.shortage,
-            cooling=resting(self.work.seating.ledger.gauges, self.config, utc()),
-            budgets=self.work.meter.purses,
+            cooling=resting(self.work.assigner.ledger.gauges, self.config, utc()),
+            budgets=self.work.meter.statuses,
             on_account=self.work.on_accounts(),
             lost_log_lines=self.log.lost,
         )

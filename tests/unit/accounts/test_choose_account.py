@@ -7,7 +7,7 @@ import pytest
 from fleet.accounts import account_state as rules
 from fleet.accounts.account_state import EMPTY
 from fleet.accounts.candidates import accounts_for, stages_of
-from fleet.accounts.choose_account import Go, Seat, Standing, Wait, back, choose
+from fleet.accounts.choose_account import Go, Seat, Standing, Wait, choose, retry_at
 from fleet.config import Config
 from fleet.errors import BadInput
 from fleet.schemas import Account, RateLimit
@@ -124,8 +124,8 @@ def test_what_only_a_person_can_open_is_told_apart():
 def test_those_who_wait_come_back_apart(busy):
     """Later than the wait, and the more there are the further apart."""
     wait = Wait(until=NOW + timedelta(seconds=10), why="", busy=busy)
-    few = [back(wait, 2, dice / 10, NOW) for dice in range(10)]
-    many = [back(wait, 50, dice / 10, NOW) for dice in range(10)]
+    few = [retry_at(wait, 2, dice / 10, NOW) for dice in range(10)]
+    many = [retry_at(wait, 50, dice / 10, NOW) for dice in range(10)]
     assert max(many) - min(many) > max(few) - min(few)
     assert busy or min(few) >= wait.until
 

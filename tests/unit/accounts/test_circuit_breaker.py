@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from fleet.accounts.circuit_breaker import Breaker, Held, Note, Whom, fault_of, spared
+from fleet.accounts.circuit_breaker import Blamed, Breaker, HeldCoder, Note, fault_of, spared
 from fleet.runs.outcome_history import Ending
 from fleet.schemas import (
     Blocked,
@@ -22,7 +22,7 @@ from fleet.schemas import (
 )
 
 NOW = datetime(2030, 1, 1, 12, tzinfo=UTC)
-SONNET = Whom(coder="claude", model="sonnet")
+SONNET = Blamed(coder="claude", model="sonnet")
 CRASH = Failed(reason="exit_code", detail="exit code 3")
 DEAD = lambda _: False  # noqa: E731
 ALIVE = lambda _: True  # noqa: E731
@@ -54,14 +54,14 @@ class Play:
             self.runs += 1
             missing = each.why.startswith("cannot start")
             note = Note(task or f"t{self.runs}", self.runs, fault_of(each, missing=missing))
-            news += self.breaker.note(Whom(coder=coder, model=model), version, each, note, now)
+            news += self.breaker.note(Blamed(coder=coder, model=model), version, each, note, now)
         return news
 
     def admitted(self, task="next", now=NOW, alive=DEAD, coder="claude", model="sonnet"):
-        whom = Whom(coder=coder, model=model)
-        if self.breaker.admit(whom, task, now, alive) is not None:
+        blamed = Blamed(coder=coder, model=model)
+        if self.breaker.admit(blamed, task, now, alive) is not None:
             return False
-        self.breaker.probe(whom, task)
+        self.breaker.probe(blamed, task)
         return True
 
     def held(self):
@@ -210,7 +210,7 @@ def test_a_probe_that_shows_nothing_lets_another_try(play):
 
 def test_a_failed_probe_costs_its_task_nothing():
     """It goes back, uncounted, until the coder is tried again."""
-    held = Held(name="claude", fault="account", why="no", since=NOW, until=NOW)
+    held = HeldCoder(name="claude", fault="account", why="no", since=NOW, until=NOW)
     counted = ending(CRASH, Blocked(note="at its limit"), attempts=3)
     free = spared(counted, held)
     assert (free.counts, free.attempts) == (False, 2)

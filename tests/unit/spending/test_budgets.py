@@ -108,11 +108,11 @@ def test_the_budgets_of_a_day_are_those_that_were_set():
 @given(some.lists(some.tuples(payers, spends), max_size=20), some.sampled_from([DAY, APP, WORK]))
 def test_a_budget_counts_what_concerns_it_and_nothing_else(spent, empty):
     """In any order; the whole day is the sum of all."""
-    found = budgets.purse(empty, spent)
+    found = budgets.status_of(empty, spent)
     mine = [spend for payer, spend in spent if empty.concerns(payer)]
     assert found.spent.tokens == sum(spend.tokens for spend in mine)
     assert found.spent.usd == pytest.approx(sum(spend.usd for spend in mine))
-    assert budgets.purse(empty, reversed(spent)).spent.runs == found.spent.runs
+    assert budgets.status_of(empty, reversed(spent)).spent.runs == found.spent.runs
     assert found.reached == (found.spent.share_of(empty.budget) >= 1)
     assert not found.reached or found.near
 
@@ -120,14 +120,14 @@ def test_a_budget_counts_what_concerns_it_and_nothing_else(spent, empty):
 @given(spends, some.sampled_from([DAY, APP, WORK]), some.integers(0, 9))
 def test_no_budget_of_a_day_burns_an_attempt_or_blocks(spent, empty, attempts):
     """However many attempts were made: the task comes back with the next day."""
-    purse = budgets.purse(empty, [(Payer("/srv/app", "work"), spent)])
+    status = budgets.status_of(empty, [(Payer("/srv/app", "work"), spent)])
     facts = Facts(
         run=1, started=True, said=Said(), attempts=attempts, retry_limit=1, full_contexts=0,
         progress=False, jitter=0.5,
     )  # fmt: skip
     for decision in (
-        decide(budgets.ended(purse, NOW), facts, NOW),
-        budgets.refused(purse, NOW),
+        decide(budgets.ended(status, NOW), facts, NOW),
+        budgets.refused(status, NOW),
     ):
         assert not decision.counts
         assert decision.settlement == Released(not_before=budgets.next_day(NOW))
@@ -136,13 +136,13 @@ def test_no_budget_of_a_day_burns_an_attempt_or_blocks(spent, empty, attempts):
 def test_a_task_that_spent_its_own_is_for_a_person_with_the_way_out():
     """Whether it lived or would have begun."""
     spent = Spend(tokens=1200, runs=3)
-    purse = budgets.of_task("fleet-a", Budget(tokens=1000), spent)
+    status = budgets.of_task("fleet-a", Budget(tokens=1000), spent)
     facts = Facts(
         run=1, started=True, said=Said(), attempts=0, retry_limit=3, full_contexts=0,
         progress=True, jitter=0,
     )  # fmt: skip
-    lived = decide(budgets.ended(purse, NOW), facts, NOW)
-    begun = budgets.refused(purse, NOW)
+    lived = decide(budgets.ended(status, NOW), facts, NOW)
+    begun = budgets.refused(status, NOW)
     assert lived == begun
     assert isinstance(lived.settlement, Blocked)
     assert "1.2k of 1k tokens (120 %)" in lived.why
@@ -173,10 +173,10 @@ def test_what_nobody_knows_is_said_beside_a_dollar_budget_only():
     """Tokens are counted whatever they cost."""
     unknown = spend_of(tokens=10, told=None, estimated=None)
     assert unknown.unpriced == 1
-    dollars = budgets.purse(DAY, [(Payer(), unknown)])
+    dollars = budgets.status_of(DAY, [(Payer(), unknown)])
     assert dollars.blind
     assert "and 1 run of unknown cost" in dollars.figures
-    tokens = budgets.purse(APP, [(Payer("/srv/app"), unknown)])
+    tokens = budgets.status_of(APP, [(Payer("/srv/app"), unknown)])
     assert not tokens.blind
 
 

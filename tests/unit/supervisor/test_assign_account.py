@@ -24,7 +24,7 @@ from fleet.runs.run_directory import Spec, new_run
 from fleet.schemas import Account, Blocked, Event, Failed, Lease, RateLimit, RateLimited, Task
 from fleet.settlement.settle_table import Facts, decide
 from fleet.supervisor.active.active_run import Live
-from fleet.supervisor.active.assign_account import Seating
+from fleet.supervisor.active.assign_account import AccountAssigner
 from fleet.supervisor.finish.decide_outcome import by_stream
 from fleet.supervisor.start import launch
 from fleet.supervisor.start.launch import take_over
@@ -71,9 +71,9 @@ def aside():
 
 
 @pytest.fixture
-def seating(home, said, aside):
+def assigner(home, said, aside):
     log = Log(home.logging, lambda: NOW, lambda text: said.append(text.split("  ", 1)[1]))
-    return Seating(
+    return AccountAssigner(
         home, breaker=Breaker(home.path), aside=aside, log=log, env={}, running=Counter,
         at_work=lambda _: False, spent=lambda _: None,
     )  # fmt: skip
@@ -101,7 +101,7 @@ def tells(live, *limits):
     live.reading.add(Event(kind="rate_limit_info", limits=limits))
 
 
-def test_a_full_disk_costs_the_file_and_not_the_supervisor(home, seating, said, monkeypatch):
+def test_a_full_disk_costs_the_file_and_not_the_supervisor(home, assigner, said, monkeypatch):
     """What a stream told is known as long as the supervisor lives; it is said once."""
 
     def full(*args, **more):
@@ -111,13 +111,13 @@ def test_a_full_disk_costs_the_file_and_not_the_supervisor(home, seating, said, 
     live = a_live(home)
     for used in (80.0, 95.0):
         tells(live, RateLimit(kind="five_hour", used_percent=used, resets_at=NOW + HOUR))
-        seating.follow(live, config(account(home, "work")), NOW)
-    assert seating.ledger.gauge("work").windows["five_hour"].used_percent == 95
+        assigner.follow(live, config(account(home, "work")), NOW)
+    assert assigner.ledger.gauge("work").windows["five_hour"].used_percent == 95
     assert len([line for line in said if "No space left" in line]) == 1
     with pytest.raises(OSError, match="No space"):
         Ledger(home.path).barred("work", NOW)
     monkeypatch.undo()
-    seating.ledger.barred("home", NOW)
+    assigner.ledger.barred("home", NOW)
     assert set(Ledger(home.path).gauges) == {"work", "home"}
 
 
@@ -145,71 +145,75 @@ def keyring(tmp_path, monkeypatch):
     return Keyring(tmp_path, monkeypatch)
 
 
-def chosen(seating, home, settings, now=NOW):
+def chosen(assigner, home, settings, now=NOW):
     place = place_of(home, settings, TASK)
-    return seating.choose(settings, place, TASK.id, None, now)
+    return assigner.choose(settings, place, TASK.id, None, now)
 
 
-def test_a_keyring_that_does_not_answer_keeps_no_task_from_another_account(home, seating, keyring):
+def test_a_keyring_that_does_not_answer_keeps_no_task_from_another_account(home, assigner, keyring):
     """The account without a secret is free and idle, and would be chosen for ever."""
     settings = config(account(home, "a", secret="keyring:fleet/a"), account(home, "b"))
     for _ in range(3):
-        found = chosen(seating, home, settings)
+        found = chosen(assigner, home, settings)
         assert isinstance(found, Go)
         assert found.seat.account.name == "b"
 
 
-def test_the_keyring_is_asked_beside_the_loop_and_once_for_all_tasks(home, seating, keyring, aside):
+def test_the_keyring_is_asked_beside_the_loop_and_once_for_all_tasks(
+    home, assigner, keyring, aside
+):
     """Who asks for the first time waits a moment; what it said is known for a while."""
     keyring.says("tok-1")
     settings = config(account(home, "a", secret="keyring:fleet/a"))
-    found = chosen(seating, home, settings)
+    found = chosen(assigner, home, settings)
     assert isinstance(found, Wait)
     assert not found.person
     assert found.until <= NOW + 3 * timedelta(seconds=1)
     aside.finish()
     for _ in range(5):
-        assert isinstance(chosen(seating, home, settings), Go)
-    assert seating.variables(settings.accounts["a"])["CLAUDE_CODE_OAUTH_TOKEN"] == "tok-1"
+        assert isinstance(chosen(assigner, home, settings), Go)
+    assert assigner.variables(settings.accounts["a"])["CLAUDE_CODE_OAUTH_TOKEN"] == "tok-1"
     assert keyring.times == 1
 
 
-def test_a_secret_that_comes_back_to_the_keyring_opens_its_account(home, seating, keyring, aside):
+def test_a_secret_that_comes_back_to_the_keyring_opens_its_account(home, assigner, keyring, aside):
     """It is looked for again, and said to be missing meanwhile."""
     settings = config(account(home, "a", secret="keyring:fleet/a"))
-    chosen(seating, home, settings)
+    chosen(assigner, home, settings)
     aside.finish()
-    found = chosen(seating, home, settings)
+    found = chosen(assigner, home, settings)
     assert found.person
     assert "secret is gone" in found.why
     keyring.says("tok-2")
-    chosen(seating, home, settings, NOW + HOUR)
+    chosen(assigner, home, settings, NOW + HOUR)
     aside.finish()
-    assert isinstance(chosen(seating, home, settings, NOW + HOUR), Go)
+    assert isinstance(chosen(assigner, home, settings, NOW + HOUR), Go)
 
 
-def test_a_run_that_is_adopted_keeps_the_login_that_it_began_with(home, seating):
+def test_a_run_that_is_adopted_keeps_the_login_that_it_began_with(home, assigner):
     """Its secret is gone since, or its account was changed or removed: it works on all the same."""
     own = account(home, "work", secret="env:KEY", variable="ANTHROPIC_API_KEY")
-    spec = Spec(argv=("true",), cwd="/", coder="claude", account="work", login=seating.outline(own))
+    spec = Spec(
+        argv=("true",), cwd="/", coder="claude", account="work", login=assigner.outline(own)
+    )
     run = new_run(home.task(TASK.id), spec)
     lease = Lease(task=TASK, owner="me", fence=1, until=NOW + HOUR)
     for settings in (config(own), config(account(home, "work")), config()):
         live = take_over(home, settings, lease, run, home.path)
         assert live.env["CLAUDE_CONFIG_DIR"] == own.directory
         live.reading.add(Event(kind="session_started", key_source="ANTHROPIC_API_KEY"))
-        assert seating.wrong_login(live, settings) is None
+        assert assigner.wrong_login(live, settings) is None
     live = take_over(home, config(own), lease, run, home.path)
     live.reading.add(Event(kind="session_started", key_source="apiKeyHelper"))
-    assert seating.wrong_login(live, config(own)) is not None
+    assert assigner.wrong_login(live, config(own)) is not None
 
 
-def test_a_project_that_sets_a_key_closes_no_account(home, seating):
+def test_a_project_that_sets_a_key_closes_no_account(home, assigner):
     """Any account would be bypassed there: it is that task's trouble, and nobody else's."""
     settings = config(account(home, "work"), account(home, "home"))
     live = a_live(home)
     live.reading.add(Event(kind="session_started", key_source="ANTHROPIC_API_KEY"))
-    wrong = seating.wrong_login(live, settings)
+    wrong = assigner.wrong_login(live, settings)
     decision = decide(wrong, structs.replace(FACTS, elsewhere=True), NOW)
     assert isinstance(decision.settlement, Blocked)
     assert not decision.counts
@@ -217,11 +221,11 @@ def test_a_project_that_sets_a_key_closes_no_account(home, seating):
         outcome=wrong, settlement=decision.settlement, counts=False, why="", progress=False, at=NOW
     )
     assert fault_of(ending, missing=False) == "unknown"
-    seating.ended(live, ending, 1.0, NOW)
-    assert seating.ledger.gauge("work") == EMPTY
+    assigner.run_ended(live, ending, 1.0, NOW)
+    assert assigner.ledger.gauge("work") == EMPTY
 
 
-def test_what_a_supervisor_before_took_in_is_no_news_to_the_next(home, seating):
+def test_what_a_supervisor_before_took_in_is_no_news_to_the_next(home, assigner):
     """An adopted run's stream is read from its beginning, with limits of hours ago in it."""
     settings = config(account(home, "work"))
     first = a_live(home)
@@ -230,22 +234,22 @@ def test_what_a_supervisor_before_took_in_is_no_news_to_the_next(home, seating):
             "resetsAt": (NOW + HOUR).timestamp()}}  # fmt: skip
     first.run.stdout.write_text(json.dumps(line) + "\n")
     first.read(NOW)
-    seating.follow(first, settings, NOW)
-    assert seating.ledger.gauge("work").windows["five_hour"].used_percent == 95
-    assert seating.ledger.forget("work")
+    assigner.follow(first, settings, NOW)
+    assert assigner.ledger.gauge("work").windows["five_hour"].used_percent == 95
+    assert assigner.ledger.forget("work")
     again = Live(first.lease, first.run, ClaudeCoder("sonnet"), env={}, spec=first.run.spec(),
                  adopted=True)  # fmt: skip
     again.read(NOW)
     assert again.reading.limits
-    seating.follow(again, settings, NOW)
-    assert seating.ledger.gauge("work") == EMPTY
+    assigner.follow(again, settings, NOW)
+    assert assigner.ledger.gauge("work") == EMPTY
     more = json.loads(json.dumps(line))
     more["rate_limit_info"]["utilization"] = 0.5
     with first.run.stdout.open("a") as file:
         file.write(json.dumps(more) + "\n")
     again.read(NOW)
-    seating.follow(again, settings, NOW)
-    assert seating.ledger.gauge("work").windows["five_hour"].used_percent == 50
+    assigner.follow(again, settings, NOW)
+    assert assigner.ledger.gauge("work").windows["five_hour"].used_percent == 50
 
 
 @pytest.mark.parametrize(
@@ -259,12 +263,12 @@ def test_what_a_supervisor_before_took_in_is_no_news_to_the_next(home, seating):
         "five_hour",
     ],
 )
-def test_a_limit_of_anybodys_coder_that_makes_no_sense_is_left_out(home, seating, limit):
+def test_a_limit_of_anybodys_coder_that_makes_no_sense_is_left_out(home, assigner, limit):
     """It would end the supervisor, or make a file that nobody can read again."""
     live = a_live(home)
     live._add(Event(kind="rate_limit", limits=(limit,)))
-    seating.follow(live, config(account(home, "work")), NOW)
-    seating.ledger.barred("home", NOW)
+    assigner.follow(live, config(account(home, "work")), NOW)
+    assigner.ledger.barred("home", NOW)
     assert "home" in Ledger(home.path).gauges
     refused = live.reading.refusal()
     assert decide(RateLimited(limit=refused), FACTS, NOW).counts is False
@@ -302,10 +306,10 @@ def test_a_key_of_the_supervisors_own_reaches_no_account(home, monkeypatch):
     assert launch._env(home, ClaudeCoder("sonnet"), TASK, home.path, {})["ANTHROPIC_API_KEY"]
 
 
-def test_a_coder_that_goes_while_its_run_lives_ends_nobody_else(home, seating):
+def test_a_coder_that_goes_while_its_run_lives_ends_nobody_else(home, assigner):
     """Its file is removed, or its account is given to another, before the first answer."""
     live = a_live(home)
     live.reading.add(Event(kind="assistant_text", text="Hello."))
     gone = structs.replace(account(home, "work"), coder="gone")
-    seating.follow(live, config(gone), NOW)
+    assigner.follow(live, config(gone), NOW)
     assert live.answered

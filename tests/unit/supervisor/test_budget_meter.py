@@ -26,7 +26,7 @@ from fleet.schemas import (
 )
 from fleet.spending import budgets
 from fleet.supervisor.active.active_run import Live
-from fleet.supervisor.active.budget_meter import Meter
+from fleet.supervisor.active.budget_meter import BudgetMeter
 from tests.unit.supervisor.test_watchdog import Told
 
 NOON = datetime(2026, 11, 15, 12, 0).astimezone()
@@ -49,7 +49,7 @@ class Shop:
     def open(self):
         """A supervisor begins: nothing is remembered that was not written."""
         log = Log(self.home.logging, lambda: self.now.astimezone(UTC), self.said.append)
-        self.meter = Meter(self.home, self.config, log, lambda: self.now)
+        self.meter = BudgetMeter(self.home, self.config, log, lambda: self.now)
 
     def configure(self, **settings):
         self.config = Config(prices=PRICES, **settings)
@@ -72,16 +72,16 @@ class Shop:
         live.reading.add(Event(kind="usage", tokens=Usage(output=round(dollars * 1_000_000))))
 
     def look(self):
-        return [(live.task_id, why.limit) for live, why in self.meter.look(self.lives)]
+        return [(live.task_id, why.limit) for live, why in self.meter.over_budget(self.lives)]
 
     def end(self, live):
         """It is over: its receipt goes into the books."""
-        self.meter.see(live)
+        self.meter.apply_prices(live)
         receipt = Receipt(
             task_id=live.task_id, run=live.run.number, coder="told", project=live.project,
             started_at=self.now, usage=live.reading.usage, estimated_usd=live.estimated_usd,
         )  # fmt: skip
-        self.meter.paid(live, receipt)
+        self.meter.record(live, receipt)
         self.lives.remove(live)
 
     def notes(self, live):
@@ -113,14 +113,14 @@ def test_living_and_ended_runs_are_counted_together_and_once(shop):
     shop.spend(first, 3)
     shop.spend(second, 4)
     assert shop.look() == []
-    assert str(shop.meter.purses[0]) == "the day's budget: ~$7.00 of $10 (70 %)"
+    assert str(shop.meter.statuses[0]) == "the day's budget: ~$7.00 of $10 (70 %)"
     shop.end(first)
     shop.lives.append(first)  # settled, and not yet let go of
     shop.look()
-    assert shop.meter.purses[0].spent.usd == 7
+    assert shop.meter.statuses[0].spent.usd == 7
     shop.spend(second, 3)
     assert ("fleet-2", "day_budget") in shop.look()
-    assert shop.meter.rests()
+    assert shop.meter.day_is_spent()
 
 
 def test_a_budget_that_is_near_is_said_once(shop):
@@ -147,19 +147,19 @@ def test_a_clock_that_jumps_over_midnight_and_back_keeps_each_day_apart(shop):
     for jump in (timedelta(days=1), -timedelta(days=2), timedelta(days=400), -timedelta(days=9999)):
         shop.now = NOON + jump
         assert shop.look() == []
-        assert not shop.meter.rests()
-        assert shop.meter.purses[0].spent.usd == 0
+        assert not shop.meter.day_is_spent()
+        assert shop.meter.statuses[0].spent.usd == 0
     shop.now = NOON
     assert shop.look() == [("fleet-1", "day_budget")]
     shop.end(live)
     shop.now = NOON + timedelta(days=1)
     other = shop.begin("fleet-2")
     shop.spend(other, 1)
-    assert (shop.look(), shop.meter.rests()) == ([], False)
+    assert (shop.look(), shop.meter.day_is_spent()) == ([], False)
     shop.now = NOON
     shop.look()
-    assert shop.meter.rests()
-    assert shop.meter.purses[0].spent.usd == 12
+    assert shop.meter.day_is_spent()
+    assert shop.meter.statuses[0].spent.usd == 12
 
 
 def test_a_projects_budget_stops_its_own_tasks_only(tmp_path):
@@ -177,7 +177,7 @@ def test_a_projects_budget_stops_its_own_tasks_only(tmp_path):
     assert refused.settlement.not_before == budgets.next_day(shop.now)
     assert shop.meter.refusal(shop.of(other), Policy(), "/srv/web/ui") is None
     assert shop.meter.refusal(shop.of(other), Policy(), "/elsewhere") is None
-    assert not shop.meter.rests()
+    assert not shop.meter.day_is_spent()
 
 
 def test_a_task_pays_for_all_its_runs(shop):
@@ -212,11 +212,20 @@ def test_only_tasks_that_wait_for_a_day_are_woken(tmp_path):
     base = shop.of(live)
     put_off = structs.replace(base, not_before=budgets.next_day(shop.now))
     later = structs.replace(base, not_before=budgets.next_day(shop.now) + timedelta(hours=1))
-    assert (shop.meter.waits(put_off), shop.meter.put_off(put_off)) == (True, False)
-    assert (shop.meter.waits(later), shop.meter.put_off(later)) == (False, False)
+    assert (shop.meter.waits_for_budget(put_off), shop.meter.has_budget_again(put_off)) == (
+        True,
+        False,
+    )
+    assert (shop.meter.waits_for_budget(later), shop.meter.has_budget_again(later)) == (
+        False,
+        False,
+    )
     shop.configure(projects={})
-    assert (shop.meter.waits(put_off), shop.meter.put_off(put_off)) == (False, True)
-    assert not shop.meter.put_off(later)
+    assert (shop.meter.waits_for_budget(put_off), shop.meter.has_budget_again(put_off)) == (
+        False,
+        True,
+    )
+    assert not shop.meter.has_budget_again(later)
 
 
 def test_a_dollar_budget_says_once_that_it_cannot_see_all(tmp_path):

@@ -11,7 +11,7 @@ from fleet import control
 from fleet.cli.json_output import pretty
 from fleet.cli.terminal_text import count, one_line, terminal_width
 from fleet.control import Control
-from fleet.control.budget_status import purses
+from fleet.control.budget_status import day_budgets
 from fleet.control.usage import BYS, By, Spent, receipts, spent, total_of
 from fleet.errors import BadInput
 from fleet.schemas.budget import shown_runs, shown_usd
@@ -43,7 +43,7 @@ def command(by: By, since: str | None, prices: bool, as_json: bool) -> None:
         _show_prices(fleet, as_json=as_json)
         return
     found = spent(receipts(fleet.home, moment(since)), by)
-    days = purses(fleet, datetime.now().astimezone())
+    days = day_budgets(fleet, datetime.now().astimezone())
     if as_json:
         click.echo(pretty(_shape(found, by, days)))
         return
@@ -122,11 +122,11 @@ def show_budgets(days: Sequence[BudgetStatus]) -> None:
         click.echo(f"{line}: spent, {one_line(each.way_out)}" if each.reached else line)
 
 
-def _name(purse: BudgetStatus) -> str:
-    if purse.scope == "day":
+def _name(status: BudgetStatus) -> str:
+    if status.scope == "day":
         return "all tasks"
-    kind = "account " if purse.scope == "account" else ""
-    return one_line(f"{kind}{purse.name}")
+    kind = "account " if status.scope == "account" else ""
+    return one_line(f"{kind}{status.name}")
 
 
 def _line(row: Spent, most: int, form: _Form) -> str:

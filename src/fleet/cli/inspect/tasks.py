@@ -15,7 +15,7 @@ from fleet import control
 from fleet.accounts.circuit_breaker import Breaker
 from fleet.cli.terminal_text import one_line
 from fleet.control import Control
-from fleet.control.budget_status import purses
+from fleet.control.budget_status import day_budgets
 from fleet.control.tasks.in_progress import InProgress, in_progress
 from fleet.errors import BadInput, QueueError
 from fleet.spending.budgets import spent_words
@@ -58,7 +58,7 @@ def command(limit: int, as_json: bool, watch: bool) -> None:
     for each in held:
         text = f"{each.name} gets no work: {each.text}. To go on: fleet resume --coder {each.coder}"
         click.echo(one_line(text), err=True)
-    for spent in purses(fleet, datetime.now().astimezone()):
+    for spent in day_budgets(fleet, datetime.now().astimezone()):
         if spent.reached:
             click.echo(one_line(f"Nothing starts: {spent_words(spent)}"), err=True)
     if not tasks:

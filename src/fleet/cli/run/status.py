@@ -5,7 +5,7 @@ from datetime import datetime
 import click
 
 from fleet import control
-from fleet.accounts.circuit_breaker import Held
+from fleet.accounts.circuit_breaker import HeldCoder
 from fleet.cli.terminal_text import duration, moment, one_line
 from fleet.control.supervisor_status import Supervision, supervision
 from fleet.schemas import STATUSES
@@ -69,15 +69,15 @@ def _shut(name: str, why: str) -> str:
     return why if why.startswith(f"{name} ") else f"{name} gets no work: {why}"
 
 
-def _held(held: Held, now: datetime) -> str:
+def _held(held: HeldCoder, now: datetime) -> str:
     tried = f"tried again at {moment(held.until, now)}" if held.until > now else "tried next"
     return f"{held.name}, {tried}: {held.text}. To go on: fleet resume --coder {held.coder}"
 
 
-def _budget(purse: BudgetStatus) -> str:
-    if purse.reached:
-        return f"{purse}: spent, nothing starts until tomorrow; {purse.way_out}"
-    return f"{purse}, nearly spent" if purse.near else str(purse)
+def _budget(status: BudgetStatus) -> str:
+    if status.reached:
+        return f"{status}: spent, nothing starts until tomorrow; {status.way_out}"
+    return f"{status}, nearly spent" if status.near else str(status)
 
 
 def _tasks(seen: Supervision) -> str:

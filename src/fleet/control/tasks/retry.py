@@ -49,11 +49,11 @@ def _check_budget(fleet: Control, task: Task, budget: Budget | None) -> None:
         limit = fleet.place(task).ruled.policy.budget if budget is None else budget
     except InvalidTask:
         return  # whoever starts it says what is wrong with it
-    purse = budgets.of_task(task.id, limit, spent_before(fleet.home.task(task.id)))
-    if purse is not None and purse.reached:
+    status = budgets.of_task(task.id, limit, spent_before(fleet.home.task(task.id)))
+    if status is not None and status.reached:
         raise Refused(
-            f"{purse.title} is spent: {purse.figures}",
-            hint=f"Give it more: {purse.way_out.removeprefix('to go on: ')}",
+            f"{status.title} is spent: {status.figures}",
+            hint=f"Give it more: {status.way_out.removeprefix('to go on: ')}",
         )
 
 

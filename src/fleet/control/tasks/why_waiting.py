@@ -6,7 +6,7 @@ from fleet import coders
 from fleet.accounts import candidates
 from fleet.accounts.account_store import Ledger
 from fleet.accounts.choose_account import Seat, Standing, Wait, choose
-from fleet.accounts.circuit_breaker import Breaker, Whom
+from fleet.accounts.circuit_breaker import Blamed, Breaker
 from fleet.control import Control, accounts, budget_status
 from fleet.errors import FleetError
 from fleet.home.status_file import read_snapshot
@@ -47,13 +47,13 @@ def _standings(
 
 def _trouble(fleet: Control, seat: Seat, task: Task, now: datetime) -> str:
     name = seat.account.name
-    for purse in budget_status.purses(fleet, now):
-        if purse.reached and purse.scope == "account" and purse.name == name:
-            return spent_words(purse)
+    for status in budget_status.day_budgets(fleet, now):
+        if status.reached and status.scope == "account" and status.name == name:
+            return spent_words(status)
     kind = coders.find(seat.coder, fleet.home.path)
     model = (kind.inherits(seat.model) if seat.inherited else seat.model) or kind.default_model
-    whom = Whom(coder=seat.coder, model=model, account=name)
-    held = Breaker(fleet.home.path).admit(whom, task.id, now, lambda _: True)
+    blamed = Blamed(coder=seat.coder, model=model, account=name)
+    held = Breaker(fleet.home.path).admit(blamed, task.id, now, lambda _: True)
     if held is not None:
         return f"{held.name} gets no work: {held.text}"
     found = "" if seat.account.is_own else accounts.trouble(seat.account, fleet.home.path)

@@ -12,8 +12,8 @@ from fleet import coders
 from fleet.accounts import candidates, credentials
 from fleet.accounts.account_store import Ledger
 from fleet.accounts.candidates import Stages
-from fleet.accounts.choose_account import Go, Seat, Standing, Wait, back, choose, patience
-from fleet.accounts.circuit_breaker import Breaker, Whom
+from fleet.accounts.choose_account import Go, Seat, Standing, Wait, choose, patience, retry_at
+from fleet.accounts.circuit_breaker import Blamed, Breaker
 from fleet.accounts.keyring import Answer, Beside, Keyring
 from fleet.coders.base import Coder
 from fleet.config import Config
@@ -28,7 +28,7 @@ from fleet.spending.budgets import next_day, spent_words
 from fleet.supervisor.active.active_run import Live
 
 
-class Seating:
+class AccountAssigner:
     """Which account each run is on, and what that does to it."""
 
     def __init__(
@@ -53,8 +53,8 @@ class Seating:
         self._turned_away: Counter[str] = Counter()
         #: Accounts that had as many agents as they may when a task came; and whether one of them
         #: has one less by now.
-        self.crowded: set[str] = set()
-        self.seat_freed = False
+        self.full_accounts: set[str] = set()
+        self.account_freed = False
         self._told: dict[str, str] = {}
 
     def _unwritten(self, error: OSError) -> None:
@@ -88,10 +88,10 @@ class Seating:
             return found
         self._turned_away[found.account] += 1
         if found.busy:
-            self.crowded.add(found.account)
+            self.full_accounts.add(found.account)
         dice = random.random()  # noqa: S311 - not a secret
         return structs.replace(
-            found, until=back(found, self._turned_away[found.account], dice, now)
+            found, until=retry_at(found, self._turned_away[found.account], dice, now)
         )
 
     def _standings(self, stages: Stages, task_id: str, now: datetime) -> dict[str, Standing]:
@@ -133,8 +133,8 @@ class Seating:
         account = seat.account
         if (spent := self._spent(account.name)) is not None:
             return spent_words(spent), next_day(now)
-        whom = Whom(coder=seat.coder, model=seat.model, account=account.name)
-        held = self._breaker.admit(whom, task_id, now, self._at_work)
+        blamed = Blamed(coder=seat.coder, model=seat.model, account=account.name)
+        held = self._breaker.admit(blamed, task_id, now, self._at_work)
         if held is not None:
             return f"{held.name} gets no work: {held.text}", held.until
         kind = self._kind(account)
@@ -178,7 +178,7 @@ class Seating:
         standings = self._standings(stages, task_id, now)
         return choose(stages, self.ledger.gauges, standings, now)
 
-    def elsewhere(self, config: Config, place: Place, account: str) -> bool:
+    def has_other_seat(self, config: Config, place: Place, account: str) -> bool:
         """There is another seat for a task than this account's."""
         with suppress(FleetError):
             stages = self.stages(config, place)
@@ -188,11 +188,11 @@ class Seating:
 
     # While it runs, and after.
 
-    def begun(self, go: Go, task_id: str) -> None:
+    def run_started(self, go: Go, task_id: str) -> None:
         account = go.seat.account.name
         del self._turned_away[account]
-        whom = Whom(coder=go.seat.coder, model=go.seat.model, account=account)
-        self._breaker.probe(whom, task_id)
+        blamed = Blamed(coder=go.seat.coder, model=go.seat.model, account=account)
+        self._breaker.probe(blamed, task_id)
         self.ledger.begun(account, task_id, proving=go.proving)
 
     def follow(self, live: Live, config: Config, now: datetime) -> None:
@@ -220,12 +220,12 @@ class Seating:
             return None
         return Failed(reason="wrong_account", detail=f"account {live.account}: {what}")
 
-    def ended(self, live: Live, ending: Ending, seconds: float, now: datetime) -> None:
+    def run_ended(self, live: Live, ending: Ending, seconds: float, now: datetime) -> None:
         """A run is over: what its end says of its account."""
         account = live.account
         if seconds > 0:
             self._typical += (seconds - self._typical) / 8
-        self.seat_freed = self.seat_freed or account in self.crowded
+        self.account_freed = self.account_freed or account in self.full_accounts
         match ending.outcome:
             case RateLimited(limit=limit):
                 running, model = self._running()[account], live.coder.model

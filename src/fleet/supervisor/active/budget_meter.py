@@ -24,7 +24,7 @@ from fleet.spending.prices import Prices
 from fleet.supervisor.active.active_run import Live
 
 
-class Meter:
+class BudgetMeter:
     """What is spent in one home."""
 
     def __init__(self, home: Home, config: Config, log: Log, clock: Callable[[], datetime]) -> None:
@@ -41,7 +41,7 @@ class Meter:
         #: Of which day and budget it was said that it is spent.
         self._rested = ""
         #: The budgets of today, for people.
-        self.purses: tuple[BudgetStatus, ...] = ()
+        self.statuses: tuple[BudgetStatus, ...] = ()
 
     def apply(self, config: Config) -> None:
         """Go by these settings from now on."""
@@ -52,13 +52,13 @@ class Meter:
         if config.prices != self._own_prices:
             self._prices, self._own_prices = Prices(config.prices), config.prices
 
-    def see(self, live: Live) -> None:
+    def apply_prices(self, live: Live) -> None:
         """Let a run count by the prices in force."""
         live.prices = self._prices
 
     # What is over.
 
-    def paid(self, live: Live, receipt: Receipt) -> None:
+    def record(self, live: Live, receipt: Receipt) -> None:
         """Write a run into the books. May raise OSError: then it is not settled yet."""
         began = receipt.started_at or began_at(live.run) or self._now()
         self._spending.paid(entry_of(receipt), began)
@@ -66,13 +66,13 @@ class Meter:
 
     # What lives.
 
-    def look(self, lives: Iterable[Live]) -> list[tuple[Live, LimitExceeded]]:
+    def over_budget(self, lives: Iterable[Live]) -> list[tuple[Live, LimitExceeded]]:
         """Warn of budgets that are near; the runs that have to end as theirs is spent."""
         now = self._now()
         today = budgets.day_of(now)
         known, self._lives = self._lives, {}
         for live in lives:
-            self.see(live)
+            self.apply_prices(live)
             seen = known.get(live.task_id)
             if seen is None or seen[0] is not live:
                 before = spent_before(live.run.task_dir, before=live.run.number)
@@ -87,7 +87,7 @@ class Meter:
             mine = [own] if own is not None else []
             if day == today:
                 payer = self._payer(live.project, live.account)
-                mine += [each for each in self.purses if each.concerns(payer)]
+                mine += [each for each in self.statuses if each.concerns(payer)]
             spent = next((each for each in mine if each.reached), None)
             if spent is not None and live.verdict is None and live.over is None:
                 over.append((live, self._over(live, spent, now)))
@@ -120,7 +120,7 @@ class Meter:
         mine = (each for each in today if each.scope == "account" and each.name == account)
         return next((each for each in mine if each.reached), None)
 
-    def rests(self) -> bool:
+    def day_is_spent(self) -> bool:
         """The budget of the whole day is spent: nothing is claimed, and that is said once."""
         today = budgets.day_of(self._now())
         found = (each for each in self._of_today(today) if each.reached and each.scope == "day")
@@ -132,7 +132,7 @@ class Meter:
             self._log.say("budget_spent", text, scope=spent.scope)
         return True
 
-    def waits(self, task: Task) -> bool:
+    def waits_for_budget(self, task: Task) -> bool:
         """Nothing but a budget that is spent keeps the task from running."""
         if not self._was_put_off(task):
             return False
@@ -141,9 +141,9 @@ class Meter:
         except FleetError:
             return False
 
-    def put_off(self, task: Task) -> bool:
+    def has_budget_again(self, task: Task) -> bool:
         """It was put off until a new day, for a budget that has room again."""
-        return self._was_put_off(task) and not self.waits(task)
+        return self._was_put_off(task) and not self.waits_for_budget(task)
 
     def _was_put_off(self, task: Task) -> bool:
         """It waits for a day to begin, and not since an attempt of its own failed."""
@@ -166,19 +166,19 @@ class Meter:
             for live, began, _ in self._lives.values()
             if began == today and (live.task_id, live.run.number) not in day.entries
         ]
-        return tuple(budgets.purse(empty, spends) for empty in self._empty)
+        return tuple(budgets.status_of(empty, spends) for empty in self._empty)
 
     def _mind(self, today: str) -> None:
         """See how the budgets of the day stand, and warn of those that are near."""
-        self.purses = self._of_today(today)
-        for purse in self.purses:
-            self._warn(purse, today, self._of_day(today, purse))
+        self.statuses = self._of_today(today)
+        for status in self.statuses:
+            self._warn(status, today, self._of_day(today, status))
 
-    def _of_day(self, today: str, purse: BudgetStatus) -> list[Live]:
+    def _of_day(self, today: str, status: BudgetStatus) -> list[Live]:
         return [
             live
             for live, began, _ in self._lives.values()
-            if began == today and purse.concerns(self._payer(live.project, live.account))
+            if began == today and status.concerns(self._payer(live.project, live.account))
         ]
 
     def _payer(self, project: str, account: str) -> Payer:
@@ -187,22 +187,22 @@ class Meter:
             self._payers[key] = Payer(self._config.project(project).path, account)
         return self._payers[key]
 
-    def _warn(self, purse: BudgetStatus, today: str, lives: list[Live]) -> None:
+    def _warn(self, status: BudgetStatus, today: str, lives: list[Live]) -> None:
         """Say once a day that a budget is near, or cannot see all."""
-        key = f"{purse.scope}:{purse.name}:{purse.budget}"
-        if purse.near and self._spending.tell_once(today, f"near:{key}"):
-            facts = {"scope": purse.scope, "percent": purse.percent, "why": str(purse)}
+        key = f"{status.scope}:{status.name}:{status.budget}"
+        if status.near and self._spending.tell_once(today, f"near:{key}"):
+            facts = {"scope": status.scope, "percent": status.percent, "why": str(status)}
             for live in lives:
                 live.note("fleet_budget_near", self._now(), **facts)
-            self._say(purse, "budget_near", f"{purse}")
-        if purse.blind and self._spending.tell_once(today, f"blind:{key}"):
+            self._say(status, "budget_near", f"{status}")
+        if status.blind and self._spending.tell_once(today, f"blind:{key}"):
             text = (
-                f"{purse.title} counts dollars and cannot see all: nobody knows what"
-                f" {shown_runs(purse.spent.unpriced)} cost. Give their models a price in"
+                f"{status.title} counts dollars and cannot see all: nobody knows what"
+                f" {shown_runs(status.spent.unpriced)} cost. Give their models a price in"
                 ' runtime.toml: [prices."pattern"]; see fleet usage --by model'
             )
-            self._say(purse, "budget_blind", text)
+            self._say(status, "budget_blind", text)
 
-    def _say(self, purse: BudgetStatus, action: str, text: str) -> None:
-        task_dir = self._home.task(purse.name) if purse.scope == "task" else None
-        self._log.say(action, text, task_dir=task_dir, scope=purse.scope, of=purse.name)
+    def _say(self, status: BudgetStatus, action: str, text: str) -> None:
+        task_dir = self._home.task(status.name) if status.scope == "task" else None
+        self._log.say(action, text, task_dir=task_dir, scope=status.scope, of=status.name)

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from msgspec import structs
 
-from fleet.accounts.circuit_breaker import Breaker, Note, Whom, fault_of, spared
+from fleet.accounts.circuit_breaker import Blamed, Breaker, Note, fault_of, spared
 from fleet.config import Config
 from fleet.evidence.inspect_run import Case, Findings, look
 from fleet.home import closed_by_hand
@@ -23,8 +23,8 @@ from fleet.schemas import Closed, Lease, Released, Stopped, Task
 from fleet.schemas.decision import OURS, Decision
 from fleet.schemas.units import shown_span
 from fleet.supervisor.active.active_run import Live, Over
-from fleet.supervisor.active.assign_account import Seating
-from fleet.supervisor.active.budget_meter import Meter
+from fleet.supervisor.active.assign_account import AccountAssigner
+from fleet.supervisor.active.budget_meter import BudgetMeter
 from fleet.supervisor.finish.decide_outcome import End, case_of, end_of, program_missing
 from fleet.supervisor.host.worker_pool import Aside
 from fleet.supervisor.queue_io.queue_requests import Desk
@@ -41,16 +41,16 @@ class Settling:
 
     def __init__(
         self,
-        seating: Seating,
+        assigner: AccountAssigner,
         elsewhere: Callable[[Live], bool],
         breaker: Breaker,
-        meter: Meter,
+        meter: BudgetMeter,
         desk: Desk,
         aside: Aside,
         log: Log,
         clock: Callable[[], datetime],
     ) -> None:
-        self._seating = seating
+        self._assigner = assigner
         self._elsewhere = elsewhere
         self.breaker = breaker
         self._meter = meter
@@ -71,7 +71,7 @@ class Settling:
         False: it is being looked at, and this is to be asked again.
         """
         if live.found is None and (known := read_ending(live.run)) is not None:
-            self._seating.ended(live, known, 0, self._now())
+            self._assigner.run_ended(live, known, 0, self._now())
             self._tell(live, known, _nothing)
             return True
         if live.found is None:
@@ -95,10 +95,10 @@ class Settling:
             live, state, config, found, self._now(), random.random(),  # noqa: S311
             elsewhere=self._elsewhere(live),
         )  # fmt: skip
-        self._meter.paid(live, end.receipt)
+        self._meter.record(live, end.receipt)
         missing = program_missing(state)
         ending = self._judge(live, end.ending, self._now(), missing=missing)
-        self._seating.ended(live, ending, end.receipt.seconds, self._now())
+        self._assigner.run_ended(live, ending, end.receipt.seconds, self._now())
         self._tell(live, ending, partial(_write, live.run, structs.replace(end, ending=ending)))
         return True
 
@@ -118,14 +118,14 @@ class Settling:
         """Hold a coder that fails again and again; the ending, which spares a failed probe."""
         fault = fault_of(ending, missing=missing)
         coder, task_id = live.coder, live.task_id
-        whom = Whom(coder=coder.name, model=coder.model, account=live.account)
-        probe = self.breaker.probed(whom, task_id)
+        blamed = Blamed(coder=coder.name, model=coder.model, account=live.account)
+        probe = self.breaker.probed(blamed, task_id)
         if fault == "unknown":
             self.breaker.give_up_probe(task_id)
             return ending
         note = Note(task_id, live.run.number, fault)
         version = live.reading.version
-        news = self.breaker.note(whom, version, ending, note, now)
+        news = self.breaker.note(blamed, version, ending, note, now)
         for name, held in news:
             if held is None:
                 self._log.say("breaker_closed", f"{name} works again and gets work")

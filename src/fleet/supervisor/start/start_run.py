@@ -17,8 +17,8 @@ from fleet.runs.outcome_history import history
 from fleet.schemas import Lease
 from fleet.schemas.decision import blocked, released
 from fleet.supervisor.active.active_runs import Runs
-from fleet.supervisor.active.assign_account import Seating
-from fleet.supervisor.active.budget_meter import Meter
+from fleet.supervisor.active.assign_account import AccountAssigner
+from fleet.supervisor.active.budget_meter import BudgetMeter
 from fleet.supervisor.finish.finish_run import Settling
 from fleet.supervisor.host.resource_backoff import Shortage
 from fleet.supervisor.start.launch import (
@@ -57,15 +57,15 @@ class Beginning:
         runs: Runs,
         preparing: Preparing,
         settling: Settling,
-        seating: Seating,
+        assigner: AccountAssigner,
         shortage: Shortage,
-        meter: Meter,
+        meter: BudgetMeter,
         log: Log,
         clock: Callable[[], datetime],
     ) -> None:
         self._home, self._coder, self._shims = home, coder, shims
         self._runs, self._preparing, self._settling = runs, preparing, settling
-        self._seating, self._shortage, self._meter = seating, shortage, meter
+        self._assigner, self._shortage, self._meter = assigner, shortage, meter
         self._log, self._now = log, clock
         #: Tasks that are not closed, with their directories, as they were a while ago.
         self.others: tuple[tuple[str, str], ...] = ()
@@ -94,7 +94,7 @@ class Beginning:
         """Choose what it runs on, and put together what it needs there."""
         task_id, now = lease.task.id, self._now()
         try:
-            chosen = self._seating.choose(config, place, task_id, history(task_dir).last, now)
+            chosen = self._assigner.choose(config, place, task_id, history(task_dir).last, now)
         except FleetError as error:
             return Unfit(error.message)
         if isinstance(chosen, Wait):
@@ -102,13 +102,13 @@ class Beginning:
         try:
             ready = make_ready(
                 self._home, config, lease, place, chosen.seat,
-                login=self._seating.variables, outline=self._seating.outline, shims=self._shims,
+                login=self._assigner.variables, outline=self._assigner.outline, shims=self._shims,
             )  # fmt: skip
         except AccountTrouble as error:  # a keyring that does not answer, a file that is just gone
             why = f"account {chosen.seat.account.name}: {error.message}"
             return Wait(until=now + _TROUBLE, why=why)
         if isinstance(ready, Ready):
-            self._seating.begun(chosen, task_id)
+            self._assigner.run_started(chosen, task_id)
         return ready
 
     def _begin(self, config: Config, lease: Lease, ready: Ready, task_dir: Path) -> None:
