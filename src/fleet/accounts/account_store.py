@@ -18,7 +18,7 @@ from fleet.accounts import account_state as gauge
 from fleet.accounts.account_state import EMPTY, AccountState
 from fleet.errors import InvalidTask
 from fleet.files.atomic_write import write_atomically
-from fleet.files.safe_read import read_plain, stamp_of
+from fleet.files.safe_read import read_bounded, stamp_of
 from fleet.schemas.event import RateLimit
 
 FILE = "accounts.json"
@@ -130,7 +130,7 @@ class Ledger:
             return
         self._stamp = stamp
         try:
-            data = read_plain(self._path, _LARGEST)
+            data = read_bounded(self._path, _LARGEST)
             self._gauges = msgspec.json.decode(data, type=_Gauges) if data else {}
         except (InvalidTask, msgspec.DecodeError, UnicodeDecodeError):
             self._gauges = {}  # the next limit writes it anew; at worst a run meets the wall again

@@ -17,7 +17,7 @@ from msgspec import Struct, structs
 
 from fleet.errors import InvalidTask
 from fleet.files.atomic_write import write_atomically
-from fleet.files.safe_read import read_plain, stamp_of
+from fleet.files.safe_read import read_bounded, stamp_of
 from fleet.runs.outcome_history import Ending
 from fleet.schemas import Closed, ContextFull, Failed, Finished, NeedsHuman, Released, Stalled
 
@@ -309,7 +309,7 @@ class Breaker:
             return
         self._stamp = stamp
         try:
-            data = read_plain(self._path, _LARGEST)
+            data = read_bounded(self._path, _LARGEST)
             self._circuits = msgspec.json.decode(data, type=dict[str, Circuit]) if data else {}
         except (InvalidTask, msgspec.DecodeError, UnicodeDecodeError):
             self._circuits = {}  # what is broken shows itself again, at the price of a few runs

@@ -14,7 +14,7 @@ from fleet.accounts import keyring
 from fleet.accounts.keyring import Answer
 from fleet.coders.base import Coder
 from fleet.errors import FleetError, InvalidTask
-from fleet.files.safe_read import read_plain
+from fleet.files.safe_read import read_bounded
 from fleet.schemas import Account
 
 _LARGEST = 64 << 10
@@ -176,7 +176,7 @@ def secret(account: Account, parent: Mapping[str, str], told: Answer | None = No
 def _from_file(path: Path) -> str:
     try:
         _check_private(path)
-        data = read_plain(path.resolve(), _LARGEST)  # a person may well keep it behind a link
+        data = read_bounded(path.resolve(), _LARGEST)  # a person may well keep it behind a link
     except InvalidTask as error:
         raise AccountTrouble(f"its secret cannot be read: {error.message}") from None
     return (data or b"").decode(errors="replace")
@@ -206,7 +206,7 @@ def login_ends(
     if not directory:
         directory = os.path.join(parent.get("HOME", "/"), coder.state_folder)  # noqa: PTH118
     try:
-        data = read_plain(Path(directory, coder.login_file), _LARGEST)
+        data = read_bounded(Path(directory, coder.login_file), _LARGEST)
         ends = coder.login_ends(data) if data else None
     except (InvalidTask, OSError):
         return None  # the CLI itself will say what is wrong

@@ -1,13 +1,12 @@
 """Writes runtime.toml, whole or not at all, and only if every command can read it afterwards."""
 
-import fcntl
-import os
 from collections.abc import Callable
 
 from fleet import config
 from fleet.control import Control
 from fleet.errors import BadInput, ConfigError
 from fleet.files.atomic_write import write_atomically
+from fleet.files.file_lock import exclusive
 
 
 def write_settings(fleet: Control, text: str) -> config.Config:
@@ -27,9 +26,5 @@ def write_settings(fleet: Control, text: str) -> config.Config:
 def change_settings(fleet: Control, change: Callable[[str], str]) -> config.Config:
     """Make a new text of the file's own, which nobody else of us changes meanwhile."""
     path = fleet.home.config
-    fd = os.open(path.with_suffix(".lock"), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
-        fcntl.flock(fd, fcntl.LOCK_EX)
+    with exclusive(path.with_suffix(".lock")):
         return write_settings(fleet, change(config.read_text(path)))
-    finally:
-        os.close(fd)

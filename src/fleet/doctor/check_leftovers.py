@@ -12,8 +12,7 @@ from fleet.accounts.circuit_breaker import Breaker
 from fleet.control import Control
 from fleet.doctor.finding import Finding, Patient
 from fleet.errors import FleetError, InvalidTask
-from fleet.files.safe_read import read_plain
-from fleet.home import Home, worktree_json
+from fleet.home import Home, owner_file, worktree_json
 from fleet.processes import process_identity
 from fleet.processes.supervisor_lock import supervisor_of
 from fleet.runs.outcome_history import FILE as OUTCOME
@@ -52,7 +51,7 @@ def stale_runs(patient: Patient) -> Iterator[Finding]:
 
 def orphans(patient: Patient) -> Iterator[Finding]:
     """Processes that bear the mark of a run of this home which does not live any more."""
-    owner = (read_plain(patient.home.path / "owner", 1 << 10) or b"").decode().strip()
+    owner = owner_file.read(patient.home)
     if not owner:
         return
     found = {

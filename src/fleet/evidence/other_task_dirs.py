@@ -12,19 +12,17 @@ from datetime import datetime
 from itertools import islice
 from pathlib import Path
 
-import msgspec
 from msgspec import Struct
 
 from fleet.errors import FleetError, InvalidTask
 from fleet.evidence.scope_rules import Loss, Siblings
-from fleet.files.atomic_write import write_atomically
-from fleet.files.safe_read import open_plain, read_plain
+from fleet.files.json_record import JsonRecord
+from fleet.files.safe_read import open_regular
 from fleet.git import snapshot_index
 from fleet.home import Home, task_json, worktree_json
 from fleet.runs.run_directory import Run, latest_run
 
 FILE = "siblings.json"
-_LARGEST = 1 << 20
 #: How many directories are counted, how many files in each, and for how long in all.
 MOST_PLACES = 50
 _MOST_FILES = 2000
@@ -41,6 +39,9 @@ class Counted(Struct, frozen=True, kw_only=True):
     task_id: str
     place: str
     files: int
+
+
+_RECORD = JsonRecord(list[Counted])
 
 
 def record(home: Home, task_id: str, tree: str, others: Iterable[tuple[str, str]]) -> None:
@@ -61,8 +62,7 @@ def record(home: Home, task_id: str, tree: str, others: Iterable[tuple[str, str]
         found[place] = Counted(task_id=other, place=place, files=files)
         if len(found) >= MOST_PLACES or time.monotonic() >= end:
             break
-    data = msgspec.json.encode(list(found.values()))
-    write_atomically(home.task(task_id) / FILE, data, durable=False)
+    _RECORD.write(home.task(task_id) / FILE, list(found.values()), durable=False)
 
 
 def _with_worktrees(home: Home, others: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
@@ -86,7 +86,7 @@ def compare(home: Home, run: Run, root: str, began: datetime | None) -> Siblings
     ]
     losses = [
         Loss(task_id=each.task_id, place=each.place, before=each.files, after=now)
-        for each in _read(run.task_dir)
+        for each in _RECORD.read_or_none(run.task_dir / FILE) or ()
         if _is_loss(each.files, now := count(each.place))
         and not _worked(home, each.task_id, "", began)
         and not _put_away(home, each)
@@ -124,7 +124,7 @@ def speaks_of(run: Run, place: str) -> bool:
     longest = max(map(len, names))
     fd = None
     try:
-        fd = open_plain(run.stdout)
+        fd = open_regular(run.stdout)
         at, carried = 0, b""
         while fd is not None and at < _MOST_STREAM and (data := os.pread(fd, _CHUNK, at)):
             at += len(data)
@@ -185,14 +185,6 @@ def _worked(home: Home, task_id: str, root: str, began: datetime | None) -> bool
     except (InvalidTask, FleetError):
         return False
     return ended is None or began is None or ended.ended_at >= began
-
-
-def _read(task_dir: Path) -> list[Counted]:
-    try:
-        data = read_plain(task_dir / FILE, _LARGEST)
-        return msgspec.json.decode(data, type=list[Counted]) if data else []
-    except (InvalidTask, msgspec.DecodeError, UnicodeDecodeError):
-        return []
 
 
 def _overlap(one: str, other: str) -> bool:

@@ -13,19 +13,16 @@ from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-import msgspec
 from msgspec import Struct
 
 from fleet.errors import FleetError
-from fleet.files.atomic_write import write_atomically
-from fleet.files.safe_read import read_plain
+from fleet.files.json_record import JsonRecord
 from fleet.git import repository
 from fleet.git.git_command import Git
 from fleet.schemas import Base
 
 FOLDER = "pins"
 _JOURNAL = "journal.json"
-_LARGEST = 4 << 20
 _LIMIT = 30.0
 _LINK = "120000"
 
@@ -36,6 +33,9 @@ class Moved(Struct, frozen=True, kw_only=True):
     path: str
     #: Its name among the files that are kept; None: the agent had deleted it.
     kept: str | None = None
+
+
+_RECORD = JsonRecord(tuple[Moved, ...], limit=4 << 20)
 
 
 class Original(Struct, frozen=True, kw_only=True):
@@ -65,10 +65,10 @@ def originals(
 
 def put_back(folder: Path) -> None:
     """Undo what was begun and not undone."""
-    data = read_plain(folder / _JOURNAL, _LARGEST)
-    if data is None:
+    moved = _RECORD.read(folder / _JOURNAL)
+    if moved is None:
         return
-    for each in msgspec.json.decode(data, type=tuple[Moved, ...]):
+    for each in moved:
         path = Path(each.path)
         if each.kept is None:
             path.unlink(missing_ok=True)
@@ -104,7 +104,7 @@ def _swap(base: Base | None, pins: Sequence[str], cwd: str, folder: Path) -> tup
     for each in moved:
         if each.kept is not None:  # a copy: until the journal is written nothing has moved
             _copy(Path(each.path), folder / each.kept)
-    write_atomically(folder / _JOURNAL, msgspec.json.encode(moved))
+    _RECORD.write(folder / _JOURNAL, moved)
     for each in changed:
         _write(git, root / each.path, each)
     for name in new:

@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 
 from fleet.errors import FleetError, InvalidTask
-from fleet.files.safe_read import open_plain
+from fleet.files.safe_read import open_regular
 from fleet.processes import keeper_client, process_identity
 from fleet.processes.keeper_client import Busy, Ended, Keeper, Orphaned, Running
 from fleet.runs.run_directory import Run, Spec, new_run, newest_first
@@ -175,7 +175,7 @@ def _tail(attempt: Run) -> str:
     texts: list[str] = []
     for path in (attempt.stdout, attempt.stderr):
         try:
-            fd = open_plain(path)
+            fd = open_regular(path)
         except InvalidTask:
             continue
         if fd is None:

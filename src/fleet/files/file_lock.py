@@ -1,4 +1,8 @@
-"""The task's lock: held from before a run's keeper is born until the last of its tree is gone."""
+"""Lock files: `locked` tries a lock that can be handed down to a child, `exclusive` waits for one.
+
+A task's run lock is handed down: it is held from before a run's keeper starts until the last
+process of its tree has ended.
+"""
 
 import fcntl
 import os
@@ -8,14 +12,14 @@ from pathlib import Path
 
 
 class Lock:
-    """A lock that we hold. Whoever inherits its descriptor holds the same lock."""
+    """A lock that this process holds. A child that inherits the descriptor holds the same lock."""
 
     def __init__(self, fd: int) -> None:
         self.fd = fd
         self._handed_down = False
 
     def hand_down(self) -> None:
-        """From now on it belongs to the process that was started with it."""
+        """Leave the lock to the child process that was started with the descriptor."""
         self._handed_down = True
 
     def write_holder(self, run: str) -> None:
@@ -33,13 +37,27 @@ class Lock:
 
 @contextmanager
 def locked(path: Path) -> Generator[Lock | None]:
-    """The lock at this path, held while inside; None if another holds it."""
+    """The lock at this path, held while inside; None if another process holds it."""
     lock = _try_lock(path)
     try:
         yield lock
     finally:
         if lock is not None:
             lock.let_go()
+
+
+@contextmanager
+def exclusive(path: Path) -> Generator[None]:
+    """Hold the lock at this path while inside; waits until other processes let go of it.
+
+    The lock file is never deleted, so that all processes lock the same file.
+    """
+    fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(fd)
 
 
 def _try_lock(path: Path) -> Lock | None:
@@ -52,7 +70,7 @@ def _try_lock(path: Path) -> Lock | None:
             return None
         if _is_at(path, fd):
             return Lock(fd)
-        os.close(fd)  # it was deleted and made anew: a lock on the old file guards nothing
+        os.close(fd)  # the file was deleted and made anew: a lock on the old one guards nothing
 
 
 def _is_at(path: Path, fd: int) -> bool:

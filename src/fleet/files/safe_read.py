@@ -7,8 +7,8 @@ from pathlib import Path
 from fleet.errors import InvalidTask
 
 
-def open_plain(path: Path) -> int | None:
-    """A descriptor to read a plain file; None if there is no file."""
+def open_regular(path: Path) -> int | None:
+    """A descriptor to read a regular file; None if there is no file. Raises InvalidTask."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
     except FileNotFoundError:
@@ -21,9 +21,12 @@ def open_plain(path: Path) -> int | None:
     return fd
 
 
-def read_plain(path: Path, limit: int) -> bytes | None:
-    """All of a plain file that is no larger than `limit`; None if there is no file."""
-    fd = open_plain(path)
+def read_bounded(path: Path, limit: int) -> bytes | None:
+    """The content of a regular file of at most `limit` bytes; None if there is no file.
+
+    Raises InvalidTask for a larger file, a link, a pipe or a file that cannot be read.
+    """
+    fd = open_regular(path)
     if fd is None:
         return None
     try:
@@ -35,12 +38,12 @@ def read_plain(path: Path, limit: int) -> bytes | None:
     finally:
         os.close(fd)
     if size > limit or len(data) > limit:
-        raise InvalidTask(f"{path} is larger than any file of ours, which end at {limit} bytes")
+        raise InvalidTask(f"{path} is larger than {limit} bytes, which no file of fleet's is")
     return data
 
 
 def stamp_of(path: Path) -> tuple[int, int, int]:
-    """What changes with a file's content, so that it is read again only then."""
+    """A value that changes with a file's content, so that readers read the file again only then."""
     try:
         about = path.stat()
     except FileNotFoundError:
@@ -49,9 +52,9 @@ def stamp_of(path: Path) -> tuple[int, int, int]:
 
 
 def tail(path: Path, most: int) -> str:
-    """The end of a plain file as text; empty if there is nothing that could be read."""
+    """The last `most` bytes of a regular file as text; empty if the file cannot be read."""
     try:
-        fd = open_plain(path)
+        fd = open_regular(path)
     except InvalidTask:
         return ""
     if fd is None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from fleet.files.safe_read import open_plain
+from fleet.files.safe_read import open_regular
 
 MAX_LINE = 1 << 20
 #: How much one look at a file reads, so that one flooding agent does not starve the others.
@@ -107,7 +107,7 @@ class Follower:
 
     def _next_chunk(self) -> bytes:
         self.more = False
-        fd = open_plain(self.path)
+        fd = open_regular(self.path)
         if fd is None:
             return b""
         try:

@@ -13,7 +13,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from fleet.files.atomic_write import write_atomically
-from fleet.files.safe_read import read_plain
+from fleet.files.safe_read import read_bounded
 from fleet.home import Home
 
 FOLDER = "snapshots"
@@ -50,7 +50,7 @@ def tasks_in(home: Home, root: str) -> list[str]:
 def all_held(home: Home) -> Iterator[Held]:
     for file in sorted((home.path / FOLDER).glob("*/*")):
         if not file.name.startswith("."):
-            data = read_plain(file, _LARGEST) or b""
+            data = read_bounded(file, _LARGEST) or b""
             yield Held(task_id=file.name, root=os.fsdecode(data), file=file)
 
 

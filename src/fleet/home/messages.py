@@ -16,14 +16,13 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct
 
-from fleet.errors import BadInput, InvalidTask
+from fleet.errors import BadInput
 from fleet.files.atomic_write import write_atomically
-from fleet.files.safe_read import read_plain
+from fleet.files.json_record import JsonRecord
 
 FOLDER = "tells"
 #: What a CLI takes from a hook whole.
 LONGEST = 8000
-_LARGEST = 1 << 20
 #: As much of them as a prompt repeats to a fresh session.
 _MOST, _PROMPT_CAP = 20, 20_000
 _GIVEN = re.compile(r"(\d+)\.given-(\d+)")
@@ -35,6 +34,9 @@ class Message(Struct, frozen=True, kw_only=True):
     text: str
     by: str
     at: datetime
+
+
+_RECORD = JsonRecord(Message)
 
 
 class Tell(Struct, frozen=True, kw_only=True):
@@ -65,7 +67,7 @@ def add(task_dir: Path, text: str, *, by: str, at: datetime) -> Tell:
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     message = Message(text=text.encode(errors="replace").decode(), by=by, at=at)
     number = _next_number(folder)
-    write_atomically(folder / f"{number:06}.json", msgspec.json.encode(message))
+    _RECORD.write(folder / f"{number:06}.json", message)
     tell = Tell(number=number, message=message)
     words = f"A message from the person who runs this task ({tell.line})"
     # Without its quotes, so that a hook in plain sh can put it between others.
@@ -98,9 +100,7 @@ def read(task_dir: Path) -> list[Tell]:
         stem, _, kind = name.partition(".")
         if kind != "json" or not stem.isdecimal():
             continue
-        with suppress(InvalidTask, msgspec.DecodeError, UnicodeDecodeError):  # not one of ours
-            data = read_plain(folder / name, _LARGEST)
-            message = msgspec.json.decode(data or b"", type=Message)
+        if message := _RECORD.read_or_none(folder / name):
             tells.append(Tell(number=int(stem), message=message, run=given.get(int(stem))))
     return tells
 

@@ -1,28 +1,26 @@
-"""What the supervisor leaves for other processes to see, and the one switch they have: pause."""
+"""`supervisor.json`, the supervisor's published state, and `paused`, set by `fleet pause`."""
 
 import os
 from datetime import datetime
 
-import msgspec
 from msgspec import Struct, field
 
-from fleet.files.safe_read import read_plain
+from fleet.files.json_record import JsonRecord
 from fleet.home import Home
 from fleet.schemas.budget_status import BudgetStatus
 
 SNAPSHOT = "supervisor.json"
 PAUSED = "paused"
-#: Below this much free disk nothing new is started: what runs needs the rest.
+#: Below this much free disk no run is started: the running ones need the rest.
 FLOOR = 100 << 20
-_LARGEST = 1 << 20
 
 
 class Snapshot(Struct, frozen=True, kw_only=True):
-    """How the supervisor does. Not durable, and no promise: only what it last said."""
+    """The supervisor's state when it last published it: supervisor.json. Not durable."""
 
     runs: int = 0
     slots: int = 0
-    #: What the queue said when it last failed; empty while it answers.
+    #: The error of the queue's last call; empty if that succeeded.
     queue_problem: str = ""
     #: What the machine is short of; empty while it has enough.
     shortage: str = ""
@@ -35,31 +33,28 @@ class Snapshot(Struct, frozen=True, kw_only=True):
     lost_log_lines: int = 0
 
 
+_RECORD = JsonRecord(Snapshot)
+
+
 def write_snapshot(home: Home, snapshot: Snapshot) -> bool:
-    """Leave it for others to see. False: the disk is full, and they see the last one."""
-    fresh = home.path / f".{SNAPSHOT}"
+    """Publish the supervisor's state. False: the disk is full, and the last one still stands."""
     try:
-        fresh.write_bytes(msgspec.json.encode(snapshot))
-        fresh.replace(home.path / SNAPSHOT)
+        _RECORD.write(home.path / SNAPSHOT, snapshot, durable=False)
     except OSError:
         return False
     return True
 
 
 def read_snapshot(home: Home) -> Snapshot:
-    data = read_plain(home.path / SNAPSHOT, _LARGEST)
-    try:
-        return msgspec.json.decode(data, type=Snapshot) if data else Snapshot()
-    except msgspec.DecodeError:
-        return Snapshot()
+    return _RECORD.read_or_none(home.path / SNAPSHOT) or Snapshot()
 
 
 def paused(home: Home) -> bool:
-    """A person wants no new claims. It lasts until they say otherwise, restarts included."""
+    """`fleet pause` is in force: the supervisor claims no task, also after a restart."""
     return (home.path / PAUSED).exists()
 
 
 def room(home: Home) -> bool:
-    """There is disk enough for one more run."""
+    """The home's disk has room for one more run."""
     about = os.statvfs(home.path)
     return about.f_bavail * about.f_frsize >= FLOOR

@@ -1,13 +1,10 @@
-"""worktree.json: what was made, or is to be made, for a task that works in a tree of its own."""
+"""`tasks/<id>/worktree/worktree.json`: the worktree that a task has, or shall have."""
 
 from pathlib import Path
 
-import msgspec
 from msgspec import Struct
 
-from fleet.errors import InvalidTask
-from fleet.files.atomic_write import write_atomically
-from fleet.files.safe_read import read_plain
+from fleet.files.json_record import JsonRecord
 from fleet.home import Home
 
 #: In the task's directory: the record, and what the set-up commands printed.
@@ -15,11 +12,10 @@ FOLDER = "worktree"
 FILE = "worktree.json"
 SETUP = "setup"
 _SETUP_FAILED = "setup.failed"
-_LARGEST = 1 << 16
 
 
 class Worktree(Struct, frozen=True, kw_only=True):
-    """A task's worktree, as it was meant: the content of worktree.json."""
+    """A task's worktree as it was planned: the content of worktree.json."""
 
     path: str
     #: The top of the working tree that the task names, and the commit that it stood at.
@@ -27,11 +23,11 @@ class Worktree(Struct, frozen=True, kw_only=True):
     commit: str
     #: Without `refs/heads/`.
     branch: str
-    #: It was made whole once.
+    #: The worktree was complete once.
     made: bool = False
-    #: The project's set-up commands have succeeded in it.
+    #: The project's set-up commands have succeeded in the worktree.
     set_up: bool = False
-    #: Its task is closed, all that it held is on its branch, and it is about to be removed.
+    #: The task is closed, all files are on the branch, and the worktree is about to be removed.
     removing: bool = False
 
     @property
@@ -39,20 +35,18 @@ class Worktree(Struct, frozen=True, kw_only=True):
         return f"refs/heads/{self.branch}"
 
 
+_RECORD = JsonRecord(Worktree, limit=1 << 16)
+
+
 def read(home: Home, task_id: str) -> Worktree | None:
     """The worktree that was made, or begun, for a task."""
-    try:
-        data = read_plain(_file(home, task_id), _LARGEST)
-        return msgspec.json.decode(data, type=Worktree) if data else None
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        path = _file(home, task_id)
-        raise InvalidTask(f"{path} is damaged: {error}", hint="Move it away to go on.") from error
+    return _RECORD.read(_file(home, task_id))
 
 
 def write(home: Home, task_id: str, worktree: Worktree) -> Worktree:
     file = _file(home, task_id)
     file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    write_atomically(file, msgspec.json.encode(worktree))
+    _RECORD.write(file, worktree)
     return worktree
 
 

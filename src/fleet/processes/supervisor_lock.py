@@ -11,13 +11,12 @@ from msgspec import Struct
 
 from fleet.errors import FleetError
 from fleet.files.file_lock import locked
-from fleet.files.safe_read import read_plain
+from fleet.files.json_record import JsonRecord
 from fleet.home import Home
 from fleet.processes import process_identity
 from fleet.runs.run_directory import ProcessId
 
 LOCK = "supervisor.lock"
-_LARGEST = 1 << 20
 #: Seconds that the lock of a killed supervisor may live on in a child that it was just starting,
 #: which lets go of it when it becomes another program.
 _LINGERS = 3.0
@@ -28,6 +27,9 @@ class Holder(Struct, frozen=True, kw_only=True):
 
     who: ProcessId
     since: datetime
+
+
+_RECORD = JsonRecord(Holder)
 
 
 class AlreadyRunning(FleetError):
@@ -61,26 +63,5 @@ def sole_supervisor(home: Home) -> Generator[None]:
 
 def supervisor_of(home: Home) -> Holder | None:
     """The running supervisor of a home, if there is one."""
-    data = read_plain(home.path / LOCK, _LARGEST)
-    if not data:
-        return None
-    try:
-        holder = msgspec.json.decode(data, type=Holder)
-    except msgspec.DecodeError:
-        return None  # it is being written: the holder has just begun
-    return holder if process_identity.alive(holder.who) else None
-
-
-def owner_of(home: Home) -> str:
-    """The name that this home's supervisors claim under: the same after a restart, and unlike
-    any other home's. Letters and digits only: bd takes `a-1` and `a_1` for the same person.
-    """
-    path = home.path / "owner"
-    data = read_plain(path, _LARGEST)
-    if data and data.strip().isalnum():
-        return data.decode().strip()
-    from fleet.files.atomic_write import write_atomically
-
-    name = f"fleet{os.urandom(4).hex()}"
-    write_atomically(path, f"{name}\n".encode())
-    return name
+    holder = _RECORD.read_or_none(home.path / LOCK)  # half written while its holder begins
+    return holder if holder is not None and process_identity.alive(holder.who) else None

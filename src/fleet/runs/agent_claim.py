@@ -6,15 +6,11 @@ the supervisor decides what becomes of it.
 
 from pathlib import Path
 
-import msgspec
 from msgspec import Struct
 
-from fleet.errors import InvalidTask
-from fleet.files.atomic_write import write_atomically
-from fleet.files.safe_read import read_plain
+from fleet.files.json_record import JsonRecord
 
 FILE = "said.json"
-_LARGEST = 1 << 20
 
 
 class Said(Struct, frozen=True, kw_only=True):
@@ -28,17 +24,16 @@ class Said(Struct, frozen=True, kw_only=True):
     by: str = ""
 
 
+_RECORD = JsonRecord(Said)
+
+
 def record(run_dir: Path, said: Said) -> None:
-    write_atomically(run_dir / FILE, msgspec.json.encode(said))
+    _RECORD.write(run_dir / FILE, said)
 
 
 def read(run_dir: Path, by: str | None = None) -> Said:
-    """What was said, or nothing. A file that cannot be read says nothing either, and neither does
-    the word of another run, if `by` tells whose it must be.
+    """The agent's claim; an empty one if there is no file, a damaged one, or a claim of another
+    run than `by`.
     """
-    try:
-        data = read_plain(run_dir / FILE, _LARGEST)
-        said = Said() if data is None else msgspec.json.decode(data, type=Said)
-        return said if by is None or said.by == by else Said()
-    except (InvalidTask, msgspec.DecodeError, UnicodeDecodeError):
-        return Said()
+    said = _RECORD.read_or_none(run_dir / FILE) or Said()
+    return said if by is None or said.by == by else Said()

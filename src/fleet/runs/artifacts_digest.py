@@ -6,7 +6,7 @@ from hashlib import sha256
 from pathlib import Path
 
 from fleet.errors import InvalidTask
-from fleet.files.safe_read import read_plain
+from fleet.files.safe_read import read_bounded
 
 #: Larger files, and more of them, are told apart by size and time only.
 _LARGEST, _MOST = 1 << 20, 100
@@ -37,7 +37,7 @@ def _content(path: Path, *, whole: bool) -> bytes:
     try:
         about = path.lstat()
         if whole and about.st_size <= _LARGEST:
-            return sha256(read_plain(path, _LARGEST) or b"").digest()
+            return sha256(read_bounded(path, _LARGEST) or b"").digest()
     except (OSError, InvalidTask):
         return b"?"  # it went away while we looked, or is a link or a pipe
     return f"{about.st_size}:{about.st_mtime_ns}".encode()

@@ -8,12 +8,12 @@ from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 
-import msgspec
 from msgspec import Struct
 
 from fleet.errors import InvalidTask
 from fleet.files.atomic_write import write_atomically
-from fleet.files.safe_read import read_plain
+from fleet.files.json_record import JsonRecord
+from fleet.files.safe_read import read_bounded
 from fleet.runs.run_directory import Run, latest_run, newest_first
 from fleet.schemas import Closed, ContextFull, Outcome, Released, Settlement, Spend, Usage
 from fleet.schemas.budget import spend_of
@@ -71,6 +71,9 @@ class Ending(Struct, frozen=True, kw_only=True):
         return Decision(settlement=self.settlement, counts=self.counts, why=self.why)
 
 
+_RECORD = JsonRecord(Ending, limit=_LARGEST)
+
+
 class History(Struct, frozen=True, kw_only=True):
     """What a new run has to know of those before it."""
 
@@ -94,15 +97,11 @@ class History(Struct, frozen=True, kw_only=True):
 
 def read_ending(run: Run) -> Ending | None:
     """How a run ended, if that was decided. A damaged record counts as none."""
-    try:
-        data = read_plain(run.path / FILE, _LARGEST)
-        return None if data is None else msgspec.json.decode(data, type=Ending)
-    except (InvalidTask, msgspec.DecodeError, UnicodeDecodeError):
-        return None
+    return _RECORD.read_or_none(run.path / FILE)
 
 
 def write_ending(run: Run, ending: Ending) -> None:
-    write_atomically(run.path / FILE, msgspec.json.encode(ending))
+    _RECORD.write(run.path / FILE, ending)
     failures = run.task_dir / FAILURES
     if ending.attempts or failures.exists():  # no file says the same as a nought
         write_atomically(failures, f"{ending.attempts}\n".encode(), durable=False)
@@ -179,7 +178,7 @@ def forgive(task_dir: Path) -> None:
 
 def _forgiven(task_dir: Path) -> int:
     try:
-        data = read_plain(task_dir / FORGIVEN, _LARGEST)
+        data = read_bounded(task_dir / FORGIVEN, _LARGEST)
     except InvalidTask:
         return 0
     return int(data) if data and data.strip().isdigit() else 0

@@ -1,14 +1,17 @@
-"""progress.json: how far a live run is, for other processes to read."""
+"""`runs/<n>/progress.json`: what the supervisor publishes of a live run for other processes."""
 
 from datetime import datetime
 
 from msgspec import Struct
 
+from fleet.files.json_record import JsonRecord
+from fleet.runs.run_directory import Run
+
 FILE = "progress.json"
 
 
 class Progress(Struct, frozen=True, kw_only=True):
-    """What other processes may know of a live run: the content of progress.json."""
+    """The content of progress.json."""
 
     coder: str
     model: str
@@ -21,11 +24,24 @@ class Progress(Struct, frozen=True, kw_only=True):
     cost_usd: float | None = None
     estimated_usd: float | None = None
     last_event_at: datetime | None = None
-    #: What fleet is doing about it, beyond letting it run; empty if nothing.
+    #: `Verifying`, or the name of the outcome that fleet stops the run for; empty while it runs.
     doing: str = ""
-    #: Its place on the ladder, why, and until when if that is known.
+    #: The rung of the stall rules that the run is on, why, and until when if that is known.
     rung: str = "fine"
     why: str = ""
     until: datetime | None = None
     #: Limits that are nearly used up, like `cost 82 %`.
     near: tuple[str, ...] = ()
+
+
+_RECORD = JsonRecord(Progress)
+
+
+def write(run: Run, progress: Progress) -> None:
+    """Publish the progress. Not durable: another supervisor finds it out by reading the stream."""
+    _RECORD.write(run.path / FILE, progress, durable=False)
+
+
+def read(run: Run) -> Progress | None:
+    """What the supervisor last published of a run; None if there is nothing, or a damaged file."""
+    return _RECORD.read_or_none(run.path / FILE)

@@ -1,25 +1,17 @@
-"""`runs/<n>/receipt.json`: what fleet saw of a run, kept for whoever asks."""
+"""`runs/<n>/receipt.json`: what fleet saw of a run."""
 
-import msgspec
-
-from fleet.errors import InvalidTask
-from fleet.files.atomic_write import write_atomically
-from fleet.files.safe_read import read_plain
+from fleet.files.json_record import JsonRecord
 from fleet.runs.run_directory import Run
 from fleet.schemas import Receipt
 
 FILE = "receipt.json"
-_LARGEST = 16 << 20
+_RECORD = JsonRecord(Receipt, limit=16 << 20)
 
 
 def write(run: Run, receipt: Receipt) -> None:
-    write_atomically(run.path / FILE, msgspec.json.encode(receipt))
+    _RECORD.write(run.path / FILE, receipt)
 
 
 def read(run: Run) -> Receipt | None:
-    """The receipt; None if the run has none, or it cannot be read."""
-    try:
-        data = read_plain(run.path / FILE, _LARGEST)
-        return msgspec.json.decode(data, type=Receipt) if data else None
-    except (InvalidTask, msgspec.DecodeError, UnicodeDecodeError):
-        return None
+    """The receipt; None if the run has none, or a damaged one."""
+    return _RECORD.read_or_none(run.path / FILE)

@@ -9,7 +9,7 @@ import os
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Literal
 from uuid import uuid4
 
 import msgspec
@@ -17,7 +17,8 @@ from msgspec import Struct, field
 
 from fleet.errors import InvalidTask
 from fleet.files.atomic_write import write_atomically
-from fleet.files.safe_read import read_plain
+from fleet.files.json_record import JsonRecord
+from fleet.files.safe_read import read_bounded
 from fleet.schemas import Base, Policy, Usage
 
 #: No record of a run is longer; what is, was not written by us.
@@ -132,7 +133,10 @@ class Exit(Struct, frozen=True, kw_only=True):
     left: tuple[Leftover, ...] = ()
 
 
-_R = TypeVar("_R", Spec, Started, Exit)
+_HINT = "It was changed from outside. Move the run's directory away to go on without it."
+_SPEC = JsonRecord(Spec, limit=_LONGEST_RECORD, hint=_HINT)
+_STARTED = JsonRecord(Started, limit=_LONGEST_RECORD, hint=_HINT)
+_EXIT = JsonRecord(Exit, limit=_LONGEST_RECORD, hint=_HINT)
 
 
 class Run(Struct, frozen=True):
@@ -162,21 +166,21 @@ class Run(Struct, frozen=True):
         return self.path / "stderr"
 
     def spec(self) -> Spec:
-        spec = _read(self.path / "run.json", Spec)
+        spec = _SPEC.read(self.path / "run.json")
         if spec is None:
             raise InvalidTask(f"{self.path} holds no run.json", hint="The run was never prepared.")
         return spec
 
     def lock_holder(self) -> "Run | None":
         """The run of this task that the lock is held for, if anyone holds it."""
-        name = (read_plain(self.lock, _LONGEST_RECORD) or b"").strip()
+        name = (read_bounded(self.lock, _LONGEST_RECORD) or b"").strip()
         return Run(self.path.parent / name.decode()) if name.isdigit() else None
 
     def started(self) -> Started | None:
-        return _read(self.path / "started", Started)
+        return _STARTED.read(self.path / "started")
 
     def exit(self) -> Exit | None:
-        return _read(self.path / "exit.json", Exit)
+        return _EXIT.read(self.path / "exit.json")
 
     def fenced(self) -> bool:
         return (self.path / "fence").exists()
@@ -255,16 +259,3 @@ def _numbers(folder: str) -> list[int]:
         return [int(name) for name in os.listdir(folder) if name.isdecimal()]  # noqa: PTH208
     except FileNotFoundError:
         return []
-
-
-def _read(path: Path, kind: type[_R]) -> _R | None:
-    data = read_plain(path, _LONGEST_RECORD)
-    if not data:  # no record of ours is empty: a power cut can leave a name without its content
-        return None
-    try:
-        return msgspec.json.decode(data, type=kind)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise InvalidTask(
-            f"{path} is damaged: {error}",
-            hint="It was changed from outside. Move the run's directory away to go on without it.",
-        ) from error

@@ -16,7 +16,7 @@ from msgspec import Struct
 
 from fleet.errors import InvalidTask
 from fleet.files.atomic_write import write_atomically
-from fleet.files.safe_read import read_plain
+from fleet.files.safe_read import read_bounded
 from fleet.home import Home
 from fleet.processes import process_identity
 from fleet.runs import receipt_json
@@ -132,7 +132,7 @@ class Spending:
     def _read(self, name: str) -> list[Entry] | None:
         """The lines of a day's file; None if it cannot be relied on."""
         try:
-            data = read_plain(self._path(name), _LARGEST)
+            data = read_bounded(self._path(name), _LARGEST)
             lines = (data or b"").splitlines(keepends=True)
             if not lines or not lines[-1].endswith(b"\n"):
                 return None

@@ -16,10 +16,10 @@ from fleet.accounts.resting import resting
 from fleet.config import Config
 from fleet.errors import ConfigError
 from fleet.files.safe_read import stamp_of
-from fleet.home import Home
+from fleet.home import Home, owner_file
 from fleet.home.journal import Log
 from fleet.home.status_file import Snapshot, paused, room, write_snapshot
-from fleet.processes.supervisor_lock import owner_of, sole_supervisor
+from fleet.processes.supervisor_lock import sole_supervisor
 from fleet.queue import open_queue
 from fleet.queue.protocol import LeaseLost
 from fleet.schemas import Lease, Request, Stopped, Task
@@ -66,7 +66,9 @@ class Supervisor:
         self.log = Log(home.logging, utc, echo)
         self.selector = selectors.DefaultSelector()
         self.desk = Desk(
-            Clerk(partial(open_queue, home.path, config)), owner_of(home), self.log.say
+            Clerk(partial(open_queue, home.path, config)),
+            owner_file.read_or_make(home),
+            self.log.say,
         )
         self.aside = Aside()
         self.work = Work(

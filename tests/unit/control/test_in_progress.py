@@ -14,9 +14,8 @@ from fleet.control.tasks.in_progress import (
     in_progress,
     with_neighbours,
 )
-from fleet.home import Home, make_home, task_json
+from fleet.home import Home, make_home, owner_file, task_json
 from fleet.processes.keeper_client import Ended, Running
-from fleet.processes.supervisor_lock import owner_of
 from fleet.queue.protocol import Draft
 from fleet.runs.progress_json import FILE, Progress
 from fleet.runs.run_directory import Exit, ProcessId, Spec, Started, new_run
@@ -126,7 +125,7 @@ def fleet(tmp_path):
 def claimed(fleet, **settings):
     task = fleet.queue.add(Draft(title="Fix it"))
     task_json.write(fleet.home, task.id, Settings(cwd=str(fleet.home.path), **settings))
-    (lease,) = fleet.queue.claim(owner_of(fleet.home), ttl=timedelta(minutes=5))
+    (lease,) = fleet.queue.claim(owner_file.read_or_make(fleet.home), ttl=timedelta(minutes=5))
     return lease
 
 

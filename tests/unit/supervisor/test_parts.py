@@ -9,13 +9,12 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from fleet.home import Home, status_file
+from fleet.home import Home, owner_file, status_file
 from fleet.home import journal as logs
 from fleet.home.journal import Log
 from fleet.processes.supervisor_lock import (
     LOCK,
     AlreadyRunning,
-    owner_of,
     sole_supervisor,
     supervisor_of,
 )
@@ -198,6 +197,6 @@ class TestSole:
         first, other = Home(tmp_path / "a"), Home(tmp_path / "b")
         for home in (first, other):
             home.path.mkdir()
-        assert owner_of(first) == owner_of(first)
-        assert owner_of(first) != owner_of(other)
-        assert owner_of(first).isalnum()
+        assert owner_file.read_or_make(first) == owner_file.read_or_make(first)
+        assert owner_file.read_or_make(first) != owner_file.read_or_make(other)
+        assert owner_file.read_or_make(first).isalnum()

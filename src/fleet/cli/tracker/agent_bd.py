@@ -18,15 +18,13 @@ from fleet.bd.actor import actor
 from fleet.bd.pflag import FlagError, Parsed, parse
 from fleet.control import Control
 from fleet.errors import BadInput, FleetError, Refused
-from fleet.files.safe_read import read_plain
-from fleet.home import Home, closed_by_hand, home_from
+from fleet.home import Home, closed_by_hand, home_from, owner_file
 from fleet.processes import process_identity
 from fleet.queue import PREFIX
 from fleet.runs.agent_claim import Said, record
 from fleet.runs.run_directory import newest_first
 
 #: The name under which this home's supervisors claim.
-OWNER = "owner"
 _LARGEST = 1 << 20
 #: Commands that say how the task stands.
 _SPEAKING = ("close", "done", "update", "reopen")
@@ -61,7 +59,7 @@ def own_task(env: Mapping[str, str]) -> Own | None:
         home = home_from(env)
     except FleetError:
         return None
-    owner = (read_plain(home.path / OWNER, _LARGEST) or b"").decode(errors="replace").strip()
+    owner = owner_file.read(home)
     marks = [
         mark for mark in process_identity.marks_above(os.getppid()) if mark.startswith(f"{owner}.")
     ]

@@ -8,25 +8,22 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Literal
 
-import msgspec
 from msgspec import Struct, structs
 
 from fleet.control import Control
 from fleet.errors import InvalidTask
-from fleet.files.safe_read import read_plain
-from fleet.home import Home
+from fleet.home import owner_file
 from fleet.home.task_settings import Place
 from fleet.processes import keeper_client
 from fleet.processes.keeper_client import Ended, Running
 from fleet.processes.supervisor_lock import supervisor_of
 from fleet.queue.protocol import Filter
-from fleet.runs.progress_json import FILE, Progress
+from fleet.runs import progress_json
+from fleet.runs.progress_json import Progress
 from fleet.runs.run_directory import Run, Started, latest_run
 from fleet.runs.run_id import run_id
 from fleet.schemas import Lease, Task
 from fleet.watchdog.run_limits import OVER
-
-_LARGEST = 1 << 20
 
 Doing = Literal[
     "running",
@@ -125,7 +122,7 @@ class Sight(Struct, frozen=True, kw_only=True):
 def in_progress(fleet: Control) -> list[InProgress]:
     """The tasks in progress, those that began first first."""
     supervised = supervisor_of(fleet.home) is not None
-    owner = known_owner(fleet.home)
+    owner = owner_file.read(fleet.home)
     tasks = fleet.queue.find(Filter(statuses=("in_progress",)))
     seen = [_look(fleet, task, supervised=supervised, owner=owner) for task in tasks]
     never = datetime.max.replace(tzinfo=UTC)
@@ -160,7 +157,7 @@ def _look(fleet: Control, task: Task, *, supervised: bool, owner: str) -> InProg
         sight = Sight(supervised=supervised, owner=owner)
         progress = None
         if run is not None:
-            progress = read_progress(run)
+            progress = progress_json.read(run)
             sight = Sight(
                 supervised=supervised,
                 owner=owner,
@@ -257,15 +254,6 @@ def _shown(
     )
 
 
-def read_progress(run: Run) -> Progress | None:
-    """What the supervisor last published of a run; None if it has not, or the file is damaged."""
-    try:
-        data = read_plain(run.path / FILE, _LARGEST)
-        return msgspec.json.decode(data, type=Progress) if data else None
-    except (InvalidTask, msgspec.DecodeError, UnicodeDecodeError):
-        return None
-
-
 def _last_sign(run: Run, progress: Progress, started: Started | None) -> datetime | None:
     """The last sign of life: without a supervisor only the stream itself still tells."""
     signs = [progress.last_event_at, started.at if started else None]
@@ -280,9 +268,3 @@ def is_of_lease(run: Run, task: Task) -> bool:
         return False
     lease = Lease(task=task, owner=task.lease_owner, fence=task.fence, until=task.lease_until)
     return run.spec().id == run_id(lease)
-
-
-def known_owner(home: Home) -> str:
-    """The name under which this home claims, without making one up."""
-    data = read_plain(home.path / "owner", _LARGEST)
-    return data.decode(errors="replace").strip() if data else ""

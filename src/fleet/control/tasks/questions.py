@@ -13,7 +13,7 @@ from fleet.bd.actor import actor
 from fleet.control import Control
 from fleet.control.tasks.retry import check_reopenable, reopen_task
 from fleet.errors import BadInput, InvalidTask, Refused
-from fleet.files.safe_read import read_plain
+from fleet.files.safe_read import read_bounded
 from fleet.queue.protocol import Filter
 from fleet.runs import agent_claim
 from fleet.runs.outcome_history import read_ending
@@ -81,7 +81,7 @@ def open_question(blocks: list[Block]) -> str:
 
 def _blocks(fleet: Control, task: Task) -> list[Block]:
     try:
-        data = read_plain(fleet.home.task(task.id) / FILE, _LARGEST)
+        data = read_bounded(fleet.home.task(task.id) / FILE, _LARGEST)
     except InvalidTask:
         return []  # a link or a pipe in its place asks nothing; the notes still do
     return blocks_of((data or b"").decode(errors="replace"))
@@ -131,7 +131,7 @@ def answer(
 def _append(path: Path, block: str) -> None:
     """Add a block at the end of the file, behind an empty line; on the disk before we go on."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    before = read_plain(path, _LARGEST) or b""
+    before = read_bounded(path, _LARGEST) or b""
     gap = "" if not before else "\n" if before.endswith(b"\n") else "\n\n"
     flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
     fd = os.open(path, flags, 0o600)

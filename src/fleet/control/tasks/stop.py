@@ -14,16 +14,17 @@ from msgspec import Struct
 
 from fleet.bd.actor import actor
 from fleet.control import Control
-from fleet.control.tasks.in_progress import is_of_lease, known_owner, read_progress
+from fleet.control.tasks.in_progress import is_of_lease
 from fleet.control.tasks.kill_runs import brake
 from fleet.control.tasks.retry import lives, way_on
 from fleet.errors import InvalidTask, Refused
 from fleet.files.inotify import Watch
+from fleet.home import owner_file
 from fleet.processes import keeper_client
 from fleet.processes.keeper_client import Running
 from fleet.processes.supervisor_lock import supervisor_of
 from fleet.queue import PREFIX
-from fleet.runs import agent_claim
+from fleet.runs import agent_claim, progress_json
 from fleet.runs.outcome_history import Ending, history, read_ending, write_ending
 from fleet.runs.run_directory import Run, began_at, latest_run
 from fleet.schemas import Status, Stopped, Task
@@ -62,7 +63,7 @@ def stop(
     _check_running(fleet, task)
     by, run = actor(env), latest_run(fleet.home.task(task.id))
     patience = (0.0 if now else _grace(fleet, run)) + margin
-    owner = known_owner(fleet.home)
+    owner = owner_file.read(fleet.home)
     ours = task.lease_owner in (None, owner)
     braked = now and ours and lives(fleet, task)
     if braked:
@@ -89,7 +90,7 @@ def stop_blindly(fleet: Control, task_id: str, *, env: Mapping[str, str] = os.en
     run, by = latest_run(fleet.home.task(task_id)), actor(env)
     if run is None or not isinstance(keeper_client.glance(run), Running):
         raise Refused(f"nothing of {task_id} is running here", hint="See: fleet tasks")
-    ends = brake(fleet.home, known_owner(fleet.home), by=by, now=True, only=task_id)
+    ends = brake(fleet.home, owner_file.read(fleet.home), by=by, now=True, only=task_id)
     return StopEnd(task_id=task_id, ended=all(end.gone for end in ends), why=f"stopped by {by}")
 
 
@@ -164,7 +165,7 @@ def _seen(fleet: Control, task: Task) -> StopEnd:
 
 def _leave_word(fleet: Control, task: Task, run: Run, by: str) -> None:
     """A supervisor settles by this, as by what an earlier one decided before it died."""
-    seen = read_progress(run)
+    seen = progress_json.read(run)
     past = history(run.task_dir, before=run.number)
     facts = Facts(
         task_id=task.id,

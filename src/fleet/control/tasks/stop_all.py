@@ -9,24 +9,21 @@ from collections.abc import Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
 
-import msgspec
 from msgspec import Struct
 
 from fleet.bd.actor import actor
 from fleet.control import Control
 from fleet.control.supervisor_status import pause
-from fleet.control.tasks.in_progress import known_owner
 from fleet.control.tasks.kill_runs import Braked, brake
 from fleet.control.tasks.retry import retry
-from fleet.errors import FleetError, InvalidTask
-from fleet.files.atomic_write import write_atomically
-from fleet.files.safe_read import read_plain
-from fleet.home import Home
+from fleet.errors import FleetError
+from fleet.files.json_record import JsonRecord
+from fleet.home import Home, owner_file
 from fleet.home.journal import Log
 
 #: The tasks that were stopped all at once and not tried again since.
 FILE = "stopped.json"
-_LARGEST = 1 << 20
+_RECORD = JsonRecord(tuple[str, ...])
 
 
 class StopAllEnd(Struct, frozen=True, kw_only=True):
@@ -52,7 +49,7 @@ def stop_all(home: Home, *, now: bool, env: Mapping[str, str] = os.environ) -> S
     """Pause, then end every run of this home, all at the same time."""
     by = actor(env)
     paused = pause(home)  # first, or else new ones begin as fast as these end
-    owner = known_owner(home)
+    owner = owner_file.read(home)
     runs = tuple(brake(home, owner, by=by, now=now)) if owner else ()
     end = StopAllEnd(
         runs=runs,
@@ -69,11 +66,7 @@ def stop_all(home: Home, *, now: bool, env: Mapping[str, str] = os.environ) -> S
 
 def stopped_tasks(home: Home) -> tuple[str, ...]:
     """Those that were stopped all at once, and wait to be tried again."""
-    try:
-        data = read_plain(home.path / FILE, _LARGEST)
-        return msgspec.json.decode(data, type=tuple[str, ...]) if data else ()
-    except (InvalidTask, msgspec.DecodeError, UnicodeDecodeError):
-        return ()
+    return _RECORD.read_or_none(home.path / FILE) or ()
 
 
 def retry_stopped(fleet: Control) -> Retried:
@@ -101,7 +94,7 @@ def _remember(home: Home, tasks: tuple[str, ...]) -> None:
 
 def _write(home: Home, tasks: tuple[str, ...]) -> None:
     if tasks:
-        write_atomically(home.path / FILE, msgspec.json.encode(tasks))
+        _RECORD.write(home.path / FILE, tasks)
     else:
         (home.path / FILE).unlink(missing_ok=True)
 

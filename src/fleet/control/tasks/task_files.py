@@ -14,7 +14,7 @@ from msgspec import Struct
 from fleet.control import Control
 from fleet.errors import BadInput, FleetError, NotFound
 from fleet.files.inotify import Watch
-from fleet.files.safe_read import open_plain
+from fleet.files.safe_read import open_regular
 from fleet.files.tail import Framer
 from fleet.processes import keeper_client
 from fleet.processes.keeper_client import Running
@@ -147,7 +147,7 @@ def _check_there(doc: Document) -> None:
 
 def last_lines(path: Path, count: int) -> bytes:
     """The last lines of a file, read from its end."""
-    fd = open_plain(path)
+    fd = open_regular(path)
     if fd is None:
         return b""
     with os.fdopen(fd, "rb") as file:
@@ -245,7 +245,7 @@ class _Tail:
         self._at = self.path.stat().st_size
 
     def read(self) -> Iterator[bytes]:
-        fd = open_plain(self.path)
+        fd = open_regular(self.path)
         if fd is None:
             return
         try:

@@ -5,7 +5,6 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import msgspec
 from msgspec import Struct
 
 from fleet.coders.base import Coder
@@ -15,9 +14,8 @@ from fleet.errors import InvalidTask
 from fleet.files.tail import Follower, Line
 from fleet.processes.keeper_client import Ended, Keeper, NeverStarted, Vanished
 from fleet.runs import event_log as events
-from fleet.runs import stop_reason
+from fleet.runs import progress_json, stop_reason
 from fleet.runs.event_log import FILE as EVENTS
-from fleet.runs.progress_json import FILE as PROGRESS
 from fleet.runs.progress_json import Progress
 from fleet.runs.run_directory import Run, Spec
 from fleet.schemas import Event, Lease, Outcome, Policy, RateLimit, Spend, Usage
@@ -232,9 +230,7 @@ class Live:
         progress = self.progress()
         if progress == self._published:
             return
-        fresh = self.run.path / f".{PROGRESS}"
-        fresh.write_bytes(msgspec.json.encode(progress))
-        fresh.replace(self.run.path / PROGRESS)
+        progress_json.write(self.run, progress)
         self._published = progress
 
     def _read_second(self, now: datetime) -> None:

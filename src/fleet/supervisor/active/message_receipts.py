@@ -6,13 +6,8 @@ An agent takes a message through its CLI's hook, without the supervisor. It only
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import datetime
-from pathlib import Path
 
-import msgspec
-
-from fleet.errors import InvalidTask
-from fleet.files.atomic_write import write_atomically
-from fleet.files.safe_read import read_plain
+from fleet.files.json_record import JsonRecord
 from fleet.home import messages
 from fleet.home.journal import Log
 from fleet.home.messages import Tell
@@ -20,7 +15,7 @@ from fleet.supervisor.active.active_run import Live
 
 #: How far each message was noted, by its number, so that a new supervisor does not say it again.
 FILE = "noted.json"
-_LARGEST = 1 << 20
+_RECORD = JsonRecord(dict[str, int])
 
 
 class Telling:
@@ -51,7 +46,7 @@ class Telling:
 
     def _note(self, live: Live, known: list[Tell]) -> None:
         folder = live.run.task_dir / messages.FOLDER
-        noted = _read(folder)
+        noted = _RECORD.read_or_none(folder / FILE) or {}
         fresh = dict(noted)
         for tell in known:
             said = tell.message
@@ -66,13 +61,4 @@ class Telling:
             fresh[str(tell.number)] = tell.run or 0
         if fresh != noted:
             with suppress(OSError):  # a full disk: it is said once more after a restart
-                data = msgspec.json.encode(fresh)
-                write_atomically(folder / FILE, data, durable=False)
-
-
-def _read(folder: Path) -> dict[str, int]:
-    try:
-        data = read_plain(folder / FILE, _LARGEST)
-        return msgspec.json.decode(data, type=dict[str, int]) if data else {}
-    except (InvalidTask, msgspec.DecodeError, UnicodeDecodeError):
-        return {}
+                _RECORD.write(folder / FILE, fresh, durable=False)
