@@ -10,7 +10,7 @@ from pathlib import Path
 import apsw
 
 from fleet.queue.protocol import Draft
-from fleet.queue.sql import SqlQueue
+from fleet.queue.sql.sql_queue import SqlQueue
 from fleet.queue.sql.sqlite import open_embedded
 from fleet.schemas import Closed
 from tests.bench import Figure, side_by_side

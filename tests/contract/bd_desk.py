@@ -9,7 +9,7 @@ import msgspec
 
 from fleet.bd import answer
 from fleet.queue.protocol import Draft
-from fleet.queue.sql import SqlQueue
+from fleet.queue.sql.sql_queue import SqlQueue
 from fleet.schemas import Settings
 
 START = datetime(2026, 11, 15, 12, 0, 0, tzinfo=UTC)  # a Sunday

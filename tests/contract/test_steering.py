@@ -7,7 +7,6 @@ import pytest
 
 from fleet.config import Config
 from fleet.control import Control
-from fleet.control.supervisor_status import counts
 from fleet.control.tasks.retry import reopen_task, retry
 from fleet.errors import Refused
 from fleet.home import Home, make_home
@@ -90,4 +89,4 @@ def test_tasks_are_counted_by_their_status(fleet):
     fleet.queue.settle(claimed(fleet), Closed(reason="done"))
     claimed(fleet)
     fleet.queue.add(Draft(title="One more"))
-    assert counts(fleet) == {"closed": 1, "in_progress": 1, "open": 1}
+    assert fleet.queue.counts() == {"closed": 1, "in_progress": 1, "open": 1}

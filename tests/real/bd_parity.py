@@ -31,7 +31,7 @@ from typing import Any
 import msgspec
 
 from fleet.bd import answer
-from fleet.queue.sql import SqlQueue
+from fleet.queue.sql.sql_queue import SqlQueue
 from fleet.queue.sql.sqlite import open_embedded
 from fleet.schemas import Dependency, Task
 from tests.conftest import SLOW

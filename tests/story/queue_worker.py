@@ -19,7 +19,7 @@ import apsw
 
 from fleet.errors import FleetError
 from fleet.queue.protocol import Draft
-from fleet.queue.sql import SqlQueue
+from fleet.queue.sql.sql_queue import SqlQueue
 from fleet.queue.sql.sqlite import FILE, open_embedded
 from fleet.schemas import Closed
 

@@ -12,7 +12,7 @@ from typing import TextIO
 from fleet.bd.command import GLOBAL, Call, Failure, Verb
 from fleet.bd.pflag import FlagError, parse
 from fleet.errors import FleetError
-from fleet.queue.sql import SqlQueue
+from fleet.queue.sql.sql_queue import SqlQueue
 from fleet.schemas import Settings
 
 #: Each command, and where it is answered: `module:VERB` of `fleet.bd.verbs`.

@@ -8,7 +8,7 @@ import msgspec
 
 from fleet.bd.pflag import Flag, Parsed
 from fleet.errors import BadInput, NotFound
-from fleet.queue.sql import SqlQueue
+from fleet.queue.sql.sql_queue import SqlQueue
 from fleet.schemas import Settings, Task
 
 #: Where an error goes under --json: `out` is a JSON object on standard output, `err` is plain

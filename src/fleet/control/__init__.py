@@ -19,7 +19,7 @@ from fleet.schemas import Account, Settings, Task, check_id
 from fleet.schemas.account import read_chain
 
 if TYPE_CHECKING:
-    from fleet.queue.sql import SqlQueue
+    from fleet.queue.sql.sql_queue import SqlQueue
 
 
 class Control:
@@ -39,7 +39,7 @@ class Control:
     @property
     def tracker(self) -> "SqlQueue":
         """The queue as the bd commands need it; only for queues where fleet answers them."""
-        from fleet.queue.sql import SqlQueue
+        from fleet.queue.sql.sql_queue import SqlQueue
 
         queue = self.queue
         assert isinstance(queue, SqlQueue)

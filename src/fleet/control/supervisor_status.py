@@ -102,23 +102,9 @@ def is_supervised(fleet: Control) -> bool:
 def _counted(fleet: Control) -> tuple[dict[str, int], int | None, str]:
     """Tasks by status, and runs that live; or what the queue says instead."""
     try:
-        return counts(fleet), sum(each.lives for each in in_progress(fleet)), ""
+        return fleet.queue.counts(), sum(each.lives for each in in_progress(fleet)), ""
     except FleetError as error:
         return {}, None, error.message
-
-
-def counts(fleet: Control) -> dict[str, int]:
-    """How many tasks there are of each status."""
-    if fleet.config.queue == "beads":
-        from fleet.queue.beads.queue import BeadsQueue
-
-        assert isinstance(fleet.queue, BeadsQueue)
-        answer = fleet.queue.tracker.client.ask(["count", "--by-status"])
-        return {str(each["group"]): int(each["count"]) for each in answer["groups"]}
-    from fleet.queue.sql.tracker.counts import grouped
-    from fleet.queue.sql.tracker.search import Search
-
-    return dict(grouped(fleet.tracker, Search(), "status"))
 
 
 def paused_since(home: Home) -> datetime | None:

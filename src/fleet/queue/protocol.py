@@ -100,6 +100,24 @@ class Queue(Protocol):
         """Mark a wish as carried out."""
         ...
 
+    def reopen_task(self, task: Task, *, by: str, note: str = "", blocked: bool = False) -> Task:
+        """Put a task back, unassigned and without a wait: open, or blocked for a person to look at.
+
+        Refused if the task was changed since it was read, so that no claim is undone.
+        """
+        ...
+
+    def close_task(self, task: Task, *, by: str, reason: str) -> Task:
+        """Close a task in a person's name, whatever lease is on it.
+
+        Refused if the task was changed since it was read, or may not be closed.
+        """
+        ...
+
+    def counts(self) -> dict[str, int]:
+        """How many tasks there are of each status."""
+        ...
+
     def get(self, task_id: str) -> Task:
         """One task by its whole id. Raises NotFound."""
         ...

@@ -5,7 +5,6 @@ from datetime import timedelta
 import pytest
 
 from fleet.errors import NotFound, Refused
-from fleet.queue.close_task import close
 from fleet.queue.protocol import Draft, LeaseLost
 from fleet.schemas import Blocked, Closed, Released
 
@@ -123,8 +122,8 @@ class Settling:
         before = queue.add(Draft(title="t"))
         (lease,) = queue.claim("a", ttl=TTL)
         with pytest.raises(Refused):
-            close(queue, before, by="ann", reason="enough")
-        task = close(queue, queue.get(before.id), by="ann", reason="enough")
+            queue.close_task(before, by="ann", reason="enough")
+        task = queue.close_task(queue.get(before.id), by="ann", reason="enough")
         assert (task.status, task.close_reason, task.lease_owner) == ("closed", "enough", None)
         assert isinstance(queue.settle(lease, Released()), LeaseLost)
         assert queue.get(before.id).status == "closed"

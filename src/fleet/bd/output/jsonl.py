@@ -9,7 +9,7 @@ from msgspec import Struct, field
 
 from fleet.bd.output import json_shapes
 from fleet.errors import BadInput, FleetError
-from fleet.queue.sql import TITLE_LIMIT
+from fleet.queue.sql.sql_queue import TITLE_LIMIT
 from fleet.queue.sql.tracker.import_export import Incoming, Memory, Outgoing
 from fleet.schemas import STATUSES, Comment, Dependency, Task, check_id
 

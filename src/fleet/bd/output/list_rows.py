@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from fleet.bd.output.json_shapes import Shape, parent_of, with_counts
 from fleet.bd.output.lines import flat
-from fleet.queue.sql import SqlQueue
+from fleet.queue.sql.sql_queue import SqlQueue
 from fleet.queue.sql.tracker.related import Tally, edges_from, edges_to, tallies, tasks_of
 from fleet.schemas import Dependency, Task
 

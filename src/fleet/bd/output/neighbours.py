@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from fleet.queue.sql import SqlQueue
+from fleet.queue.sql.sql_queue import SqlQueue
 from fleet.queue.sql.tracker.related import comments_of, edges_from, edges_to, tasks_of
 from fleet.schemas import Comment, Dependency, Task
 

@@ -27,7 +27,6 @@ from fleet.git.git_command import Git, GitFailed
 from fleet.home import compare_json, task_json
 from fleet.home.task_settings import settings_of
 from fleet.queue.protocol import Draft, Filter
-from fleet.queue.reopen_task import reopen
 from fleet.schemas import NOT_WORK, Settings, Task
 from fleet.schemas.account import NO_CHAIN
 from fleet.schemas.comparison import Comparison, Entry
@@ -102,7 +101,7 @@ def begin(
             entries=_entries(wanted, repeat),
         )
         # First, so that no supervisor takes it: from here on nobody works on the task itself.
-        reopen(fleet.queue, task, by=comparison.by, note=_note(comparison), blocked=True)
+        fleet.queue.reopen_task(task, by=comparison.by, note=_note(comparison), blocked=True)
         if compare_json.read(fleet.home, task.id) is not None:
             compare_json.put_aside(fleet.home, task.id)
         return _completed(fleet, compare_json.write(fleet.home, comparison), {})

@@ -20,8 +20,6 @@ from fleet.errors import BadInput, FleetError, NotFound, Refused
 from fleet.git.merge_onto_branch import Landed, land
 from fleet.git.task_branch import PutAway, leavings_of
 from fleet.home import closed_by_hand, compare_json
-from fleet.queue.close_task import close
-from fleet.queue.reopen_task import reopen
 from fleet.runs import receipt_json
 from fleet.runs.run_directory import newest_first
 from fleet.schemas import Task
@@ -205,7 +203,7 @@ def _close_task(fleet: Control, task_id: str, by: str, reason: str) -> None:
             continue
         closed_by_hand.note(fleet.home.task(task_id), by)
         try:
-            close(fleet.queue, task, by=by, reason=reason)
+            fleet.queue.close_task(task, by=by, reason=reason)
         except Refused as error:  # it changed meanwhile, or the tracker has its reasons
             refusal = error
             continue
@@ -235,7 +233,7 @@ def _put_back(fleet: Control, comparison: Comparison, by: str) -> None:
     if task.status != "blocked":
         return
     note = "the comparison was discarded"
-    reopen(fleet.queue, task, by=by, note=note, blocked=comparison.was == "blocked")
+    fleet.queue.reopen_task(task, by=by, note=note, blocked=comparison.was == "blocked")
 
 
 def _with_results(fleet: Control, comparison: Comparison) -> Comparison:

@@ -16,7 +16,6 @@ from fleet.home.task_settings import settings_of
 from fleet.processes import keeper_client
 from fleet.processes.keeper_client import Running
 from fleet.queue.protocol import Filter
-from fleet.queue.reopen_task import reopen
 from fleet.runs.outcome_history import forgive, spent_before, was_put_off
 from fleet.runs.run_directory import latest_run
 from fleet.schemas import Budget, Task
@@ -133,4 +132,4 @@ def reopen_task(fleet: Control, task: Task, *, by: str) -> Task:
 
     Refused if the task was changed since it was read, so that nobody's claim is undone.
     """
-    return reopen(fleet.queue, task, by=by)
+    return fleet.queue.reopen_task(task, by=by)

@@ -10,7 +10,7 @@ from fleet.queue.beads.bd_cli.bd_issue import Issue, task_of
 from fleet.queue.beads.claim_tasks import with_entry
 from fleet.queue.beads.lease_ledger import Ledger
 from fleet.queue.protocol import Draft
-from fleet.queue.sql import TITLE_LIMIT, check
+from fleet.queue.sql.sql_queue import TITLE_LIMIT, check
 from fleet.schemas import Task, check_id
 
 

@@ -10,20 +10,30 @@ from datetime import timedelta
 from pathlib import Path
 from uuid import uuid4
 
-from fleet.errors import BadInput, NotFound, QueueUnavailable
+from fleet.errors import BadInput, NotFound, QueueUnavailable, Refused
 from fleet.queue.beads.add_tasks import Additions
 from fleet.queue.beads.bd_cli.bd_calls import Tracker
 from fleet.queue.beads.bd_cli.bd_client import FOLDER, TIMEOUT, Client
 from fleet.queue.beads.bd_cli.bd_issue import Issue, task_of
 from fleet.queue.beads.change_watch import Watch
 from fleet.queue.beads.claim_tasks import Claims, queue_order, with_entry
-from fleet.queue.beads.lease_ledger import Ledger
+from fleet.queue.beads.lease_ledger import Entry, Ledger
 from fleet.queue.beads.settle_tasks import Settlements
 from fleet.queue.beads.write_lock import WriteLock
 from fleet.queue.doorbell import Doorbell, deadline
 from fleet.queue.protocol import Clock, Draft, Filter, LeaseLost
 from fleet.queue.sql.sqlite import BELL, utc_now
-from fleet.schemas import STATUSES, Lease, Request, Settlement, Task, Wish
+from fleet.schemas import (
+    STATUSES,
+    Blocked,
+    Closed,
+    Lease,
+    Released,
+    Request,
+    Settlement,
+    Task,
+    Wish,
+)
 
 #: How soon a change by a bare `bd` is noticed.
 _LOOK_AGAIN = timedelta(seconds=2)
@@ -101,6 +111,47 @@ class BeadsQueue:
 
     def answered(self, request: Request) -> None:
         self.ledger.delete_request(request.id)
+
+    def reopen_task(self, task: Task, *, by: str, note: str = "", blocked: bool = False) -> Task:
+        with self.lock.held():
+            entry, issue = self._unchanged(task)
+            if entry.is_held(self.ledger.now()):
+                raise Refused(f"{task.id} is being worked on by {entry.owner}")
+            if blocked or (issue.status, issue.assignee) != ("open", ""):
+                end = Blocked(note=note) if blocked else Released(note=note)
+                issue = self.settlements.write(task.id, by, end)
+            self.ledger.end(entry)  # a lease that ran out and was never ended
+            self.ledger.no_wait(entry)
+            entry = self.ledger.entry(task.id)
+        self.bell.ring()
+        return with_entry(task_of(issue), entry)
+
+    def close_task(self, task: Task, *, by: str, reason: str) -> Task:
+        with self.lock.held():
+            entry, issue = self._unchanged(task)
+            # bd lets only the assignee close a task.
+            issue = self.settlements.write(task.id, issue.assignee or by, Closed(reason=reason))
+            self.ledger.end(entry)
+            entry = self.ledger.entry(task.id)
+        self.bell.ring()
+        return with_entry(task_of(issue), entry)
+
+    def _unchanged(self, task: Task) -> tuple[Entry, Issue]:
+        """What ledger and bd hold of a task that is as it was read. The caller has the lock."""
+        entry = self.ledger.entry(task.id)
+        issue = self.tracker.show([task.id]).get(task.id)
+        if issue is None:
+            raise NotFound(f'no issue found matching "{task.id}"')
+        if (issue.status, entry.fence) != (task.status, task.fence):
+            raise Refused(
+                f"{task.id} was changed meanwhile: it is {issue.status}",
+                hint=f"Look at it again: fleet show {task.id}",
+            )
+        return entry, issue
+
+    def counts(self) -> dict[str, int]:
+        answer = self.tracker.client.ask(["count", "--by-status"])
+        return {str(each["group"]): int(each["count"]) for each in answer["groups"]}
 
     def get(self, task_id: str) -> Task:
         issue = self.tracker.show([task_id]).get(task_id)

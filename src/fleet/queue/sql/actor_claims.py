@@ -6,8 +6,8 @@ from datetime import datetime
 from msgspec import structs
 
 from fleet.errors import Refused
-from fleet.queue.sql import SqlQueue
 from fleet.queue.sql.row_mapping import to_micros
+from fleet.queue.sql.sql_queue import SqlQueue
 from fleet.queue.sql.task_row import in_status, save, take
 from fleet.queue.sql.tracker.search import Search, search
 from fleet.schemas import Task

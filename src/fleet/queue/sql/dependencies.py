@@ -10,7 +10,7 @@ from fleet.queue.sql.row_mapping import task_of, to_micros
 from fleet.schemas import BLOCKING, Dependency, Task
 
 if TYPE_CHECKING:
-    from fleet.queue.sql import SqlQueue
+    from fleet.queue.sql.sql_queue import SqlQueue
 
 #: Which way to look from a task: at what it depends on, or at what depends on it.
 Direction = Literal["down", "up"]

@@ -11,8 +11,8 @@ from typing import Any
 from msgspec import UNSET, Struct, UnsetType, structs
 
 from fleet.errors import BadInput, Refused
-from fleet.queue.sql import TITLE_LIMIT, SqlQueue
 from fleet.queue.sql.actor_claims import claimed, same_actor
+from fleet.queue.sql.sql_queue import TITLE_LIMIT, SqlQueue
 from fleet.queue.sql.task_row import in_status, save, take
 from fleet.queue.sql.tracker import comments
 from fleet.queue.sql.tracker.related import blockers_of, open_children

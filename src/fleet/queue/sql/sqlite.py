@@ -15,9 +15,9 @@ import apsw
 from fleet.errors import FleetError, QueueBusy, QueueError, QueueUnavailable
 from fleet.queue.doorbell import Doorbell, deadline
 from fleet.queue.protocol import Clock
-from fleet.queue.sql import SqlQueue
 from fleet.queue.sql.database import Row
 from fleet.queue.sql.migrate import Step, migrate
+from fleet.queue.sql.sql_queue import SqlQueue
 
 FILE = "queue.db"
 BELL = "queue.bell"

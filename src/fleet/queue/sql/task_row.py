@@ -6,8 +6,8 @@ from typing import Any
 from msgspec import structs
 
 from fleet.errors import NotFound
-from fleet.queue.sql import SqlQueue
 from fleet.queue.sql.row_mapping import task_of, to_json, to_micros
+from fleet.queue.sql.sql_queue import SqlQueue
 from fleet.schemas import Status, Task
 
 

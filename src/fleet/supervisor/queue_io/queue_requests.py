@@ -12,7 +12,6 @@ from typing import Any, TypeVar
 
 from fleet.errors import BadInput, NotFound, QueueError, Refused
 from fleet.queue.protocol import Filter, LeaseLost, Queue
-from fleet.queue.reopen_task import reopen
 from fleet.schemas import Lease, Request, Settlement, Task
 from fleet.supervisor.queue_io.queue_thread import Clerk
 
@@ -139,7 +138,7 @@ class Desk:
                 if task.status != "closed" or task.fence != lease.fence or by_hand():
                     return None
                 # Once: an agent that does it again would do it for ever.
-                return reopen(queue, task, by=self.owner, note=why, blocked=why in task.notes)
+                return queue.reopen_task(task, by=self.owner, note=why, blocked=why in task.notes)
             except (NotFound, Refused):
                 return None
 
@@ -225,7 +224,7 @@ def _or_lost(lease: Lease, attempt: Callable[[], T]) -> T | LeaseLost:
 
 def _reopened(queue: Queue, task: Task, owner: str) -> bool:
     try:
-        reopen(queue, task, by=owner)
+        queue.reopen_task(task, by=owner)
     except (NotFound, Refused):
         return False  # somebody has it, or it is gone
     return True

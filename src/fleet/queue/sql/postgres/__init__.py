@@ -4,8 +4,8 @@ from datetime import timedelta
 
 from fleet.errors import QueueUnavailable
 from fleet.queue.protocol import Clock
-from fleet.queue.sql import SqlQueue
 from fleet.queue.sql.migrate import Step
+from fleet.queue.sql.sql_queue import SqlQueue
 
 LOCK_TIMEOUT = timedelta(seconds=5)
 

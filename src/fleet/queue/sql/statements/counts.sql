@@ -1,8 +1,5 @@
 -- How much of what there is.
 
--- name: by_status
-SELECT status, count(*) FROM tasks GROUP BY status
-
 -- name: by_status_of
 SELECT status, count(*) FROM tasks WHERE assignee = :assignee GROUP BY status
 

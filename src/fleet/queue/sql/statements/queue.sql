@@ -94,6 +94,9 @@ RETURNING {task_columns}
 -- name: get
 SELECT {task_columns} FROM tasks WHERE tasks.id = :id
 
+-- name: by_status
+SELECT status, count(*) FROM tasks GROUP BY status
+
 -- name: insert_task
 INSERT INTO tasks (id, title, status, priority, issue_type, created_at, updated_at, description,
     design, acceptance_criteria, notes, spec_id, assignee, owner, created_by, estimated_minutes,

@@ -4,8 +4,8 @@ import os
 from collections.abc import Mapping
 from datetime import datetime
 
-from fleet.queue.sql import SqlQueue
 from fleet.queue.sql.row_mapping import moment, to_micros
+from fleet.queue.sql.sql_queue import SqlQueue
 from fleet.schemas import Comment
 
 _FILE = "comments.sql"

@@ -5,8 +5,8 @@ from typing import Literal
 
 from msgspec import Struct
 
-from fleet.queue.sql import SqlQueue
 from fleet.queue.sql.dependencies import epics
+from fleet.queue.sql.sql_queue import SqlQueue
 from fleet.queue.sql.tracker.related import blocked
 from fleet.queue.sql.tracker.search import Search
 from fleet.queue.sql.tracker.search_sql import Where
@@ -56,9 +56,9 @@ def figures(queue: SqlQueue, *, assignee: str = "") -> Figures:
     sql = queue.more("counts.sql")
     if assignee:
         rows = queue.db.rows(sql["by_status_of"], {"assignee": assignee})
+        by_status = {str(status): int(n) for status, n in rows}
     else:
-        rows = queue.db.rows(sql["by_status"])
-    by_status = {str(status): int(n) for status, n in rows}
+        by_status = queue.counts()
     waiting = blocked(queue)
     unfinished = [
         (status, task_id in waiting)

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from msgspec import Struct
 
 from fleet.errors import Refused
-from fleet.queue.sql import SqlQueue
 from fleet.queue.sql.row_mapping import to_micros
+from fleet.queue.sql.sql_queue import SqlQueue
 from fleet.schemas import Task
 
 _FILE = "delete_tasks.sql"

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec import Struct
 
-from fleet.queue.sql import SqlQueue
 from fleet.queue.sql.database import Row
 from fleet.queue.sql.row_mapping import moment, task_of, to_micros
+from fleet.queue.sql.sql_queue import SqlQueue
 from fleet.schemas import Comment, Dependency, Task
 
 #: Both engines take more values than this in one statement.

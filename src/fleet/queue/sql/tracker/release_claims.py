@@ -9,9 +9,9 @@ from datetime import datetime, timedelta
 from msgspec import structs
 
 from fleet.errors import Refused
-from fleet.queue.sql import SqlQueue
 from fleet.queue.sql.actor_claims import same_actor
 from fleet.queue.sql.row_mapping import task_of, to_micros
+from fleet.queue.sql.sql_queue import SqlQueue
 from fleet.queue.sql.task_row import in_status, save, take
 from fleet.queue.sql.tracker import comments
 from fleet.schemas import CLAIM_LASTS, Task

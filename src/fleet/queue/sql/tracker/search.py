@@ -7,8 +7,8 @@ from typing import Any, Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
-from fleet.queue.sql import SqlQueue
 from fleet.queue.sql.row_mapping import task_of, to_micros
+from fleet.queue.sql.sql_queue import SqlQueue
 from fleet.queue.sql.tracker.search_sql import Where, by_hand
 from fleet.schemas import Task
 

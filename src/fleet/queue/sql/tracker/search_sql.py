@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from fleet.errors import BadInput
-from fleet.queue.sql import SqlQueue
 from fleet.queue.sql.row_mapping import to_micros
+from fleet.queue.sql.sql_queue import SqlQueue
 from fleet.schemas import Task
 
 if TYPE_CHECKING:

@@ -6,7 +6,6 @@ from datetime import timedelta
 import pytest
 
 from fleet.errors import NotFound, QueueUnavailable, Refused
-from fleet.queue.beads.reopen_close import reopen
 from fleet.queue.protocol import Draft
 from fleet.schemas import Blocked, Closed, Released
 from tests.contract.queue_contract import ManualClock
@@ -40,7 +39,7 @@ def blocked(queue):
 
 def test_a_blocked_task_is_claimable_again_at_once(queue, blocked):
     """Open, free of its assignee, and the next claim has a higher fence."""
-    task = reopen(queue, blocked, by="ann")
+    task = queue.reopen_task(blocked, by="ann")
     assert (task.status, task.assignee, task.lease_owner) == ("open", "", None)
     (lease,) = queue.claim("b", ttl=TTL)
     assert lease.fence > blocked.fence
@@ -51,7 +50,7 @@ def test_a_task_that_waits_need_not_wait_any_longer(queue, clock):
     queue.add(Draft(title="t"))
     (lease,) = queue.claim("a", ttl=TTL)
     waiting = queue.settle(lease, Released(not_before=clock() + TTL))
-    assert reopen(queue, waiting, by="ann").not_before is None
+    assert queue.reopen_task(waiting, by="ann").not_before is None
     assert len(queue.claim("b", ttl=TTL)) == 1
 
 
@@ -59,19 +58,19 @@ def test_reopening_wakes_the_supervisor(queue, blocked):
     """Nobody waits for a poll."""
     while queue.wait(timedelta(0)):
         pass
-    reopen(queue, blocked, by="ann")
+    queue.reopen_task(blocked, by="ann")
     assert queue.wait(timedelta(0)) is True
 
 
 def test_what_was_changed_since_is_left_alone(beads, queue, blocked):
     """Another claim or a change by hand wins over an older look."""
-    reopen(queue, blocked, by="ann")
+    queue.reopen_task(blocked, by="ann")
     with pytest.raises(Refused, match="changed meanwhile"):
-        reopen(queue, blocked, by="ann")
+        queue.reopen_task(blocked, by="ann")
     (lease,) = queue.claim("b", ttl=TTL)
     beads.change(blocked.id, status="blocked")
     with pytest.raises(Refused, match="changed meanwhile"):
-        reopen(queue, blocked, by="ann")
+        queue.reopen_task(blocked, by="ann")
     assert queue.get(blocked.id).lease_owner == lease.owner
 
 
@@ -80,7 +79,7 @@ def test_what_is_being_run_is_left_alone(queue):
     queue.add(Draft(title="t"))
     (lease,) = queue.claim("a", ttl=TTL)
     with pytest.raises(Refused, match="worked on by a"):
-        reopen(queue, lease.task, by="ann")
+        queue.reopen_task(lease.task, by="ann")
     assert queue.settle(lease, Closed(reason="done")).status == "closed"
 
 
@@ -88,14 +87,14 @@ def test_a_deleted_task_is_not_found(queue, blocked):
     """There is nothing to open."""
     queue.tracker.delete(blocked.id)
     with pytest.raises(NotFound):
-        reopen(queue, blocked, by="ann")
+        queue.reopen_task(blocked, by="ann")
 
 
 def test_a_reopening_that_bd_loses_is_written_again(beads, queue, blocked):
     """As with every write, what bd shows counts."""
     beads.fault("lose", on="update")
-    assert reopen(queue, blocked, by="ann").status == "open"
+    assert queue.reopen_task(blocked, by="ann").status == "open"
     again = queue.settle(queue.claim("a", ttl=TTL)[0], Blocked(note="again"))
     beads.fault("lose", on="update", times=2)
     with pytest.raises(QueueUnavailable):
-        reopen(queue, again, by="ann")
+        queue.reopen_task(again, by="ann")

@@ -1,0 +1,359 @@
+"""SqlQueue: the Queue verbs over any SQL engine that keeps the Database protocol."""
+
+import os
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from functools import cached_property
+
+from fleet.errors import BadInput, NotFound, QueueError, Refused
+from fleet.queue.protocol import Draft, Filter, LeaseLost
+from fleet.queue.sql import dependencies, named_sql
+from fleet.queue.sql.database import Database
+from fleet.queue.sql.row_mapping import moment, task_of, to_json, to_micros
+from fleet.schemas import (
+    Blocked,
+    Closed,
+    Dependency,
+    Lease,
+    Released,
+    Request,
+    Settlement,
+    Task,
+    Wish,
+    check_id,
+)
+
+TITLE_LIMIT = 500
+
+
+class SqlQueue:
+    """One implementation for both engines; what they write differently stands in `dialect`."""
+
+    def __init__(self, db: Database) -> None:
+        self.db = db
+        self._files: dict[str, Mapping[str, str]] = {}
+
+    @cached_property
+    def sql(self) -> Mapping[str, str]:
+        return named_sql.load("queue.sql", **self.db.dialect)
+
+    def more(self, file: str) -> Mapping[str, str]:
+        """The statements of another file, which may include those of queue.sql."""
+        if file not in self._files:
+            self._files[file] = named_sql.load(file, **self.sql)
+        return self._files[file]
+
+    def add(self, draft: Draft) -> Task:
+        check(draft)
+        with self.db.writing():
+            now = self.db.now()
+            task_id = self.new_id(draft, now)
+            labels = set(draft.labels)
+            if draft.parent is not None and draft.inherit_labels:
+                labels |= set(self.get(draft.parent).labels)
+            self.insert(_task_from(draft, task_id, now, tuple(sorted(labels))))
+            if draft.parent is not None:
+                self.depend(_edge(task_id, draft.parent, "parent-child", now, draft.created_by))
+            for kind, target in draft.depends_on:
+                self.depend(_edge(task_id, target, kind, now, draft.created_by))
+            for waiting in draft.blocks:
+                self.depend(_edge(waiting, task_id, "blocks", now, draft.created_by))
+            return self.get(task_id)
+
+    def insert(self, task: Task) -> None:
+        """Write a whole task as it is; inside the caller's transaction."""
+        self.db.rows(
+            self.sql["insert_task"],
+            {
+                "id": task.id,
+                "title": task.title,
+                "status": task.status,
+                "priority": task.priority,
+                "issue_type": task.issue_type,
+                "created_at": to_micros(task.created_at),
+                "updated_at": to_micros(task.updated_at),
+                "description": task.description,
+                "design": task.design,
+                "acceptance_criteria": task.acceptance_criteria,
+                "notes": task.notes,
+                "spec_id": task.spec_id,
+                "assignee": task.assignee,
+                "owner": task.owner,
+                "created_by": task.created_by,
+                "estimated_minutes": task.estimated_minutes,
+                "started_at": to_micros(task.started_at),
+                "closed_at": to_micros(task.closed_at),
+                "close_reason": task.close_reason,
+                "due_at": to_micros(task.due_at),
+                "defer_until": to_micros(task.defer_until),
+                "not_before": to_micros(task.not_before),
+                "external_ref": task.external_ref,
+                "metadata": to_json(task.metadata),
+                "extra": to_json(task.extra),
+            },
+        )
+        for label in task.labels:
+            self.db.rows(self.sql["insert_label"], {"id": task.id, "label": label})
+
+    def depend(self, edge: Dependency) -> bool:
+        """Add one dependency edge, or say that it is there already; in the caller's transaction."""
+        return dependencies.depend(self, edge)
+
+    def claim(self, owner: str, *, count: int = 1, ttl: timedelta) -> list[Lease]:
+        now = self.db.now()
+        until = now + ttl
+        rows = self.db.rows(
+            self.sql["claim"],
+            {"owner": owner, "now": to_micros(now), "until": to_micros(until), "count": count},
+        )
+        tasks = sorted((task_of(row) for row in rows), key=_queue_order)
+        return [Lease(task=task, owner=owner, fence=task.fence, until=until) for task in tasks]
+
+    def renew(self, lease: Lease, *, ttl: timedelta) -> Lease | LeaseLost:
+        now = self.db.now()
+        until = now + ttl
+        values = {
+            "id": lease.task.id,
+            "owner": lease.owner,
+            "fence": lease.fence,
+            "now": to_micros(now),
+            "until": to_micros(until),
+        }
+        if not self.db.rows(self.sql["renew"], values):
+            return self._lost(lease)
+        return Lease(task=lease.task, owner=lease.owner, fence=lease.fence, until=until)
+
+    def settle(self, lease: Lease, settlement: Settlement) -> Task | LeaseLost:
+        now = to_micros(self.db.now())
+        values: dict[str, object] = {
+            "id": lease.task.id,
+            "owner": lease.owner,
+            "fence": lease.fence,
+            "now": now,
+            "closed_at": None,
+            "close_reason": "",
+            "not_before": None,
+            "assignee": "",
+            "note": "",
+            "new_line": "\n",
+        }
+        match settlement:
+            case Closed(reason=reason):
+                values |= {
+                    "status": "closed",
+                    "closed_at": now,
+                    "close_reason": reason,
+                    "assignee": lease.owner,
+                }
+            case Released(note=note, not_before=not_before):
+                values |= {"status": "open", "note": note, "not_before": to_micros(not_before)}
+            case Blocked(note=note):
+                values |= {"status": "blocked", "note": note}
+        rows = self.db.rows(self.sql["settle"], values)
+        return task_of(rows[0]) if rows else self._lost(lease)
+
+    def request(self, task_id: str, wish: Wish, *, text: str = "", asked_by: str = "") -> Request:
+        request = Request(
+            id=os.urandom(16).hex(),
+            task_id=self.get(task_id).id,
+            wish=wish,
+            text=text,
+            asked_by=asked_by,
+            asked_at=self.db.now(),
+        )
+        self.db.rows(
+            self.sql["insert_request"],
+            {
+                "id": request.id,
+                "task_id": request.task_id,
+                "wish": wish,
+                "text": text,
+                "asked_by": asked_by,
+                "now": to_micros(request.asked_at),
+            },
+        )
+        return request
+
+    def requests(self) -> list[Request]:
+        return [
+            Request(id=id_, task_id=task, wish=wish, text=text, asked_by=by, asked_at=moment(at))
+            for id_, task, wish, text, by, at in self.db.rows(self.sql["requests"])
+        ]
+
+    def answered(self, request: Request) -> None:
+        self.db.rows(self.sql["delete_request"], {"id": request.id})
+
+    def reopen_task(self, task: Task, *, by: str, note: str = "", blocked: bool = False) -> Task:
+        from fleet.queue.sql.edit_task import Change, edit
+
+        change = Change(
+            status="blocked" if blocked else "open",
+            assignee="",
+            append_notes=note,
+            fields={"not_before": None},
+            if_status=task.status,
+            if_fence=task.fence,
+        )
+        return edit(self, task.id, change, actor=by).after
+
+    def close_task(self, task: Task, *, by: str, reason: str) -> Task:
+        from fleet.queue.sql.edit_task import Change, edit
+
+        change = Change(
+            status="closed",
+            fields={"close_reason": reason},
+            if_status=task.status,
+            if_fence=task.fence,
+        )
+        return edit(self, task.id, change, actor=by).after
+
+    def counts(self) -> dict[str, int]:
+        return {str(status): int(n) for status, n in self.db.rows(self.sql["by_status"])}
+
+    def get(self, task_id: str) -> Task:
+        rows = self.db.rows(self.sql["get"], {"id": task_id})
+        if not rows:
+            raise NotFound(
+                f'no issue found matching "{task_id}"', hint="List what there is: fleet bd list"
+            )
+        return task_of(rows[0])
+
+    def find(self, want: Filter) -> Sequence[Task]:
+        where: list[str] = []
+        values: dict[str, object] = {}
+
+        def one_of(column: str, items: Sequence[str]) -> None:
+            names = [f"{column}_{n}" for n in range(len(items))]
+            values.update(zip(names, items, strict=True))
+            where.append(f"tasks.{column} IN ({', '.join(':' + name for name in names)})")
+
+        if want.ready:
+            where.append(self.sql["ready"])
+            values["now"] = to_micros(self.db.now())
+        if want.statuses:
+            one_of("status", want.statuses)
+        elif not (want.ready or want.include_closed or want.ids):
+            where.append(self.sql["not_closed"])
+        if want.ids:
+            one_of("id", want.ids)
+        if want.leased_by is not None:
+            where.append(self.sql["leased_by"])
+            values["leased_by"] = want.leased_by
+        parts = [self.sql["select_tasks"]]
+        if where:
+            parts.append(f"WHERE {' AND '.join(where)}")
+        parts.append(self.sql["queue_order"])
+        if want.limit is not None:
+            parts.append("LIMIT :limit + 0")
+            values["limit"] = want.limit
+        return [task_of(row) for row in self.db.rows("\n".join(parts), values)]
+
+    def wait(self, timeout: timedelta) -> bool:
+        return self.db.wait(timeout)
+
+    def close(self) -> None:
+        self.db.close()
+
+    def _lost(self, lease: Lease) -> LeaseLost:
+        rows = self.db.rows(self.sql["get"], {"id": lease.task.id})
+        if not rows:
+            why = "the task was deleted"
+        else:
+            task = task_of(rows[0])
+            holder = task.lease_owner
+            if holder is None:
+                why = f"the task is {task.status} and nobody holds it"
+            elif holder == lease.owner:
+                why = f"a later claim by {holder} holds it (fence {task.fence})"
+            else:
+                why = f"{holder} holds it"
+        return LeaseLost(task_id=lease.task.id, why=why)
+
+    def exists(self, task_id: str) -> bool:
+        return bool(self.db.rows(self.sql["exists"], {"id": task_id}))
+
+    def new_id(self, draft: Draft, now: datetime) -> str:
+        """A free id for a draft; inside the transaction that uses it."""
+        self.db.rows(self.sql["lock_graph"])  # two machines must not take one id
+        if draft.id is not None:
+            if self.exists(check_id(draft.id)):
+                raise Refused(f"issue {draft.id} already exists")
+            return draft.id
+        if draft.parent is not None:
+            return self._child_id(draft.parent)
+        return self._hash_id(draft, now)
+
+    def _child_id(self, parent: str) -> str:
+        """The parent's next number. One that somebody gave away by hand is passed over."""
+        while numbered := self.db.rows(self.sql["next_child"], {"id": parent}):
+            child = f"{parent}.{numbered[0][0]}"
+            if not self.exists(child):
+                return child
+        raise NotFound(f'no issue found matching "{parent}"')
+
+    def _hash_id(self, draft: Draft, now: datetime) -> str:
+        """A free hash id; the first collision at a length shows that ids must grow longer."""
+        from fleet.queue import ids
+
+        prefix = self.db.rows(self.sql["meta"], {"key": "prefix"})[0][0]
+        known = self.db.rows(self.sql["meta"], {"key": "id_length"})
+        length = int(known[0][0]) if known else ids.SHORTEST
+        nanos = (to_micros(now) or 0) * 1000
+        seed = f"{draft.title}|{draft.description}|{draft.created_by}|{nanos}"
+        for number, candidate in enumerate(ids.candidates(prefix, seed, length)):
+            if not self.exists(candidate):
+                if number and length < ids.LONGEST:
+                    longer = {"key": "id_length", "value": str(length + 1)}
+                    self.db.rows(self.sql["set_meta"], longer)
+                return candidate
+        raise QueueError("no free id could be found", hint="Give one with --id.")
+
+
+def check(draft: Draft) -> None:
+    """Refuse what no queue could hold, in the words that beads uses."""
+    if not draft.title.strip():
+        raise BadInput("title is required", hint='Give one: fleet bd create "Fix the login page"')
+    if len(draft.title) > TITLE_LIMIT:
+        raise BadInput(
+            f"title must be {TITLE_LIMIT} characters or less (got {len(draft.title)})",
+            hint="Put the long text into --description.",
+        )
+    if draft.priority not in range(5):
+        raise BadInput(f"priority must be between 0 and 4 (got {draft.priority})")
+
+
+def _queue_order(task: Task) -> tuple[int, datetime, str]:
+    return (task.priority, task.created_at, task.id)
+
+
+def _task_from(draft: Draft, task_id: str, now: datetime, labels: tuple[str, ...]) -> Task:
+    put_off = draft.defer_until is not None and draft.defer_until > now
+    return Task(
+        id=task_id,
+        title=draft.title,
+        status="deferred" if put_off else "open",
+        priority=draft.priority,
+        issue_type=draft.issue_type,
+        created_at=now,
+        updated_at=now,
+        description=draft.description,
+        design=draft.design,
+        acceptance_criteria=draft.acceptance_criteria,
+        notes=draft.notes,
+        spec_id=draft.spec_id,
+        assignee=draft.assignee,
+        owner=draft.owner,
+        created_by=draft.created_by,
+        estimated_minutes=draft.estimated_minutes,
+        due_at=draft.due_at,
+        defer_until=draft.defer_until,
+        external_ref=draft.external_ref,
+        metadata=draft.metadata,
+        labels=labels,
+    )
+
+
+def _edge(task_id: str, target: str, kind: str, now: datetime, actor: str) -> Dependency:
+    return Dependency(
+        task_id=task_id, depends_on_id=target, type=kind, created_at=now, created_by=actor
+    )
