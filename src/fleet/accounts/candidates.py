@@ -1,29 +1,86 @@
-"""The seats of a task: its coder's accounts, and behind them what its chain names. Pure."""
+"""What a task will run with: its place (directory, coder, model, policy), and its seats: the
+accounts of its coder, and behind them what its chain names.
 
-from collections.abc import Sequence
-from typing import Protocol
+`place_of` and `stages_of` answer this for the supervisor and for every command alike.
+"""
 
+from contextlib import suppress
+from pathlib import Path
+
+from msgspec import Struct
+
+from fleet import coders
 from fleet.accounts.choose_account import Seat
 from fleet.config import Config
-from fleet.errors import BadInput
-from fleet.schemas.account import Account, Step
+from fleet.errors import BadInput, InvalidTask
+from fleet.home import Home
+from fleet.home.task_policy import Ruled, policy_of
+from fleet.home.task_settings import settings_of
+from fleet.schemas import Settings, Task
+from fleet.schemas.account import Account, Step, read_chain
 
 Stages = tuple[tuple[Seat, ...], ...]
 
 
-class Wishes(Protocol):
-    """What a task asks for."""
+class Place(Struct, frozen=True, kw_only=True):
+    """Where and with what a task would run, and which of that the task itself asked for."""
+
+    cwd: str
+    coder: str
+    #: The model that the coder is asked for; empty: the coder's CLI chooses.
+    model: str
+    #: The only account that the task may run on; empty: any account of its coder.
+    account: str = ""
+    #: Where the task goes when those accounts have no room.
+    fallback: tuple[Step, ...] = ()
+    own_cwd: bool = False
+    own_coder: bool = False
+    own_model: bool = False
+    own_fallback: bool = False
+    ruled: Ruled
 
     @property
-    def coder(self) -> str: ...
-    @property
-    def model(self) -> str: ...
-    @property
-    def own_model(self) -> bool: ...
-    @property
-    def account(self) -> str: ...
-    @property
-    def fallback(self) -> Sequence[Step]: ...
+    def overrides(self) -> tuple[str, ...]:
+        """Which of cwd, coder and model the task itself asked for."""
+        own = {"cwd": self.own_cwd, "coder": self.own_coder, "model": self.own_model}
+        return tuple(name for name, asked_for in own.items() if asked_for)
+
+
+def place_of(home: Home, config: Config, task: Task, *, coder: str | None = None) -> Place:
+    """The task's place; `coder` (of `fleet run --coder`) replaces the configured one.
+
+    A coder that cannot be loaded keeps the configured model. Raises InvalidTask.
+    """
+    own = settings_of(home, task)
+    cwd = own.cwd or str(home.path)
+    account = config.accounts.get(own.account or "")
+    name = own.coder or (account.coder if account else None) or coder or config.coder
+    model = own.model or config.model
+    with suppress(BadInput):
+        model = coders.model_of(name, model, home.path, inherited=own.model is None)
+    return Place(
+        cwd=cwd,
+        coder=name,
+        model=model,
+        account=own.account or "",
+        fallback=_chain(config, own, cwd),
+        own_cwd=own.cwd is not None,
+        own_coder=own.coder is not None,
+        own_model=own.model is not None,
+        own_fallback=own.fallback is not None,
+        ruled=policy_of(config, own, cwd),
+    )
+
+
+def _chain(config: Config, own: Settings, cwd: str) -> tuple[Step, ...]:
+    """The task's own chain, or the configured one; none for a task that names only an account."""
+    if own.fallback is None and own.account is not None:
+        return ()
+    project = config.project(cwd).settings.get("fallback")
+    try:
+        return read_chain(own.fallback or str(project or config.fallback))
+    except BadInput as error:
+        raise InvalidTask(f"its chain to fall back on: {error.message}", hint=error.hint) from None
 
 
 def accounts_for(coder: str, config: Config) -> list[Account]:
@@ -47,39 +104,40 @@ def find(name: str, coder: str, config: Config) -> Account:
     raise BadInput(f"there is no account {name}", hint=f"Known: {known}. See: fleet accounts")
 
 
-def stages_of(task: Wishes, config: Config) -> Stages:
-    """Where the task may run, best first. Raises BadInput for an account that is not there."""
-    if task.account:
-        first = [_named(task.account, task, config)]
-    else:
-        # One with no weight is for those who name it.
-        first = [
-            Seat(account=account, model=task.model, inherited=not task.own_model)
-            for account in accounts_for(task.coder, config)
-            if account.weight > 0
-        ]
-    stages = [tuple(first), *(_stage(step, task, config) for step in task.fallback)]
+def stages_of(place: Place, config: Config, home: Path) -> Stages:
+    """The seats of a task, best first. Raises BadInput for an unknown account or coder."""
+    first = (
+        (_named(place.account, place, config, home),)
+        if place.account
+        else _seats(place.coder, place.model, config, home)
+    )
+    stages = (first, *(_stage(step, place, config, home) for step in place.fallback))
     return tuple(stage for stage in stages if stage)
 
 
-def _named(name: str, task: Wishes, config: Config) -> Seat:
-    account = find(name, task.coder, config)
-    same = account.coder == task.coder
-    return Seat(
-        account=account, model=task.model if same else "", inherited=not task.own_model or not same
-    )
-
-
-def _stage(step: Step, task: Wishes, config: Config) -> tuple[Seat, ...]:
+def _stage(step: Step, place: Place, config: Config, home: Path) -> tuple[Seat, ...]:
     match step.kind:
         case "account":
-            return (_named(step.name, task, config),)
+            return (_named(step.name, place, config, home),)
         case "model":
-            coder, model = task.coder, step.name
+            return _seats(place.coder, step.name, config, home)
         case "coder":
-            coder, model = step.name, step.model
-    return tuple(
-        Seat(account=account, model=model, inherited=not model)
-        for account in accounts_for(coder, config)
-        if account.weight > 0
+            return _seats(step.name, step.model, config, home)
+
+
+def _named(name: str, place: Place, config: Config, home: Path) -> Seat:
+    account = find(name, place.coder, config)
+    return _seat(account, place.model if account.coder == place.coder else "", home)
+
+
+def _seats(coder: str, model: str, config: Config, home: Path) -> tuple[Seat, ...]:
+    """A seat on each account of the coder; accounts of weight 0 serve only where named."""
+    accounts = (account for account in accounts_for(coder, config) if account.weight > 0)
+    return tuple(_seat(account, model, home) for account in accounts)
+
+
+def _seat(account: Account, model: str, home: Path) -> Seat:
+    coders.find(account.coder, home)
+    return Seat(
+        account=account, model=coders.model_of(account.coder, model, home, inherited=not model)
     )

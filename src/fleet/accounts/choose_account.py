@@ -36,8 +36,6 @@ class Seat(Struct, frozen=True, kw_only=True):
 
     account: Account
     model: str
-    #: The task did not choose this model itself.
-    inherited: bool = False
 
     @property
     def coder(self) -> str:

@@ -76,6 +76,20 @@ def make(
     return coder
 
 
+def model_of(name: str, model: str, home: Path | None = None, *, inherited: bool) -> str:
+    """The model that a run of this coder asks for; empty: its CLI chooses. Raises BadInput.
+
+    `inherited`: the task did not choose `model` itself. No coder of fleet's own is imported.
+    """
+    if model and not inherited:
+        return model
+    if isinstance(_REGISTRY.get(name), str):
+        from fleet.coders.model_names import BUILT_IN
+
+        return BUILT_IN[name].inherit(model)
+    return make(name, model, home=home, inherited=True).model
+
+
 def problems(home: Path | None = None) -> dict[str, str]:
     """The added coders that cannot be used, and why. One broken file hides no other."""
     from fleet.coders import plugins

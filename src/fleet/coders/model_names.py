@@ -1,10 +1,35 @@
-"""Whose a model name is. One configured model serves all coders, and means something to one."""
+"""Which coder a model name belongs to: one configured model serves all coders, and means something
+to one of them. Fleet's own coders are described here, so that naming a model imports no coder.
+"""
 
+from collections.abc import Mapping
 from fnmatch import fnmatchcase
+from types import MappingProxyType
+from typing import NamedTuple
 
 CLAUDE = ("sonnet*", "opus*", "haiku*", "fable*", "claude-*")
 OPENAI = ("gpt-[0-9]*", "o[0-9]*", "codex-*")
 GOOGLE = ("gemini*",)
+
+
+class CoderModels(NamedTuple):
+    """The model that a coder takes by itself (empty: its CLI chooses), and other coders' models."""
+
+    default: str
+    foreign: tuple[str, ...]
+
+    def inherit(self, model: str) -> str:
+        """The model of a run that did not choose `model` itself."""
+        return self.default if not model or is_one_of(model, self.foreign) else model
+
+
+BUILT_IN: Mapping[str, CoderModels] = MappingProxyType(
+    {
+        "claude": CoderModels("sonnet", (*OPENAI, *GOOGLE)),
+        "codex": CoderModels("o4-mini", (*CLAUDE, *GOOGLE)),
+        "agy": CoderModels("", CLAUDE),
+    }
+)
 
 
 def is_one_of(model: str, patterns: tuple[str, ...]) -> bool:

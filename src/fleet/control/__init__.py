@@ -8,11 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fleet import config
+from fleet.accounts.candidates import Place, place_of
 from fleet.coders import names as coder_names
 from fleet.config import Config
 from fleet.errors import BadInput, InvalidTask, NotFound
 from fleet.home import Home, home_from, open_home, task_json
-from fleet.home.task_settings import Place, place_of, recorded_settings
+from fleet.home.task_settings import recorded_settings
 from fleet.queue import PREFIX, check_address, open_queue
 from fleet.queue.protocol import Filter, Queue
 from fleet.schemas import Account, Settings, Task, check_id
@@ -60,7 +61,10 @@ class Control:
 
     def place(self, task: Task) -> Place:
         """Where and with what the supervisor would run this task. Raises InvalidTask."""
-        return place_of(self.home, self.config, task)
+        from fleet.processes.supervisor_lock import supervisor_of
+
+        holder = supervisor_of(self.home)
+        return place_of(self.home, self.config, task, coder=holder.coder if holder else None)
 
     def edited_settings(self) -> Iterator[tuple[Task, Settings | InvalidTask]]:
         """Tasks whose task.json says something else than was recorded when they were made, or

@@ -2,9 +2,9 @@
 
 from datetime import datetime
 
+from fleet.accounts.candidates import Place
 from fleet.control import Control
 from fleet.home.status_file import read_snapshot
-from fleet.home.task_settings import Place
 from fleet.processes.supervisor_lock import supervisor_of
 from fleet.runs.outcome_history import spent_before
 from fleet.schemas import Task

@@ -27,6 +27,8 @@ class Holder(Struct, frozen=True, kw_only=True):
 
     who: ProcessId
     since: datetime
+    #: The coder of `fleet run --coder`, which replaces the configured one; empty: not given.
+    coder: str = ""
 
 
 _RECORD = JsonRecord(Holder)
@@ -39,7 +41,7 @@ class AlreadyRunning(FleetError):
 
 
 @contextmanager
-def sole_supervisor(home: Home) -> Generator[None]:
+def sole_supervisor(home: Home, coder: str = "") -> Generator[None]:
     """Be the home's only supervisor, or say who is. The lock goes with the process."""
     end = time.monotonic() + _LINGERS
     while True:
@@ -48,7 +50,8 @@ def sole_supervisor(home: Home) -> Generator[None]:
                 me = process_identity.identify(os.getpid())
                 assert me is not None
                 os.ftruncate(lock.fd, 0)
-                os.pwrite(lock.fd, msgspec.json.encode(Holder(who=me, since=datetime.now(UTC))), 0)
+                holder = Holder(who=me, since=datetime.now(UTC), coder=coder)
+                os.pwrite(lock.fd, msgspec.json.encode(holder), 0)
                 yield
                 return
         holder = supervisor_of(home)

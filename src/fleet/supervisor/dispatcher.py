@@ -8,13 +8,13 @@ from datetime import datetime
 from functools import partial
 from pathlib import Path
 
+from fleet.accounts.candidates import place_of
 from fleet.accounts.circuit_breaker import Breaker
 from fleet.config import Config
 from fleet.errors import BadInput, FleetError
 from fleet.home import Home
 from fleet.home.journal import Log
 from fleet.home.status_file import paused
-from fleet.home.task_settings import place_of
 from fleet.runs.outcome_history import Ending, read_ending, was_put_off
 from fleet.runs.run_directory import Run, latest_run
 from fleet.runs.run_id import run_id

@@ -372,7 +372,7 @@ def supervise(
     echo: Callable[[str], None] = print,
 ) -> bool:
     """Be the home's supervisor until the end. True: a new one shall take over."""
-    with sole_supervisor(home):
+    with sole_supervisor(home, coder or ""):
         return Supervisor(home, config, coder=coder, until_idle=until_idle, echo=echo).run()
 
 

@@ -6,9 +6,7 @@ import pytest
 
 from fleet.accounts import account_state as rules
 from fleet.accounts.account_state import EMPTY
-from fleet.accounts.candidates import accounts_for, stages_of
 from fleet.accounts.choose_account import Go, Seat, Standing, Wait, choose, retry_at
-from fleet.config import Config
 from fleet.errors import BadInput
 from fleet.schemas import Account, RateLimit
 from fleet.schemas.account import read_chain
@@ -128,53 +126,6 @@ def test_those_who_wait_come_back_apart(busy):
     many = [retry_at(wait, 50, dice / 10, NOW) for dice in range(10)]
     assert max(many) - min(many) > max(few) - min(few)
     assert busy or min(few) >= wait.until
-
-
-class Task:
-    """What a task asks for."""
-
-    def __init__(self, coder="claude", model="sonnet", account="", chain="none"):
-        self.coder, self.model, self.own_model = coder, model, False
-        self.account, self.fallback = account, read_chain(chain)
-
-
-CONFIG = Config(
-    accounts={
-        "work": account("work"),
-        "home": account("home"),
-        "spare": account("spare", weight=0),
-        "keys": account("keys", coder="codex"),
-    }
-)
-
-
-def names(stages):
-    return [[(seat.account.name, seat.model) for seat in stage] for stage in stages]
-
-
-def test_without_accounts_the_users_own_login_is_the_one():
-    """Everything works as before."""
-    assert names(stages_of(Task(), Config())) == [[("claude", "sonnet")]]
-    (own,) = accounts_for("claude", Config(stop_at=80))
-    assert (own.is_own, own.stop_at) == (True, 80)
-
-
-def test_a_chain_leads_over_accounts_models_and_coders():
-    """An account without weight has work only where it is named."""
-    chain = "account:spare, model:haiku, coder:codex/gpt-5"
-    assert names(stages_of(Task(chain=chain), CONFIG)) == [
-        [("work", "sonnet"), ("home", "sonnet")],
-        [("spare", "sonnet")],
-        [("work", "haiku"), ("home", "haiku")],
-        [("keys", "gpt-5")],
-    ]
-
-
-def test_a_task_may_insist_on_an_account():
-    """Then that is all that it has."""
-    assert names(stages_of(Task(account="home"), CONFIG)) == [[("home", "sonnet")]]
-    with pytest.raises(BadInput, match="there is no account nobody"):
-        stages_of(Task(account="nobody"), CONFIG)
 
 
 @pytest.mark.parametrize("text", ["", "haiku", "model:", "node:x", "model:a,,model:b"])

@@ -3,11 +3,13 @@
 import pytest
 
 from fleet.bd.pflag import Parsed
+from fleet.cli.tracker.ready import ready
 from fleet.cli.tracker.show import show
 from fleet.config import Config, default_text
 from fleet.control import Control
 from fleet.home import Home, make_home, worktree_json
 from fleet.home.worktree_json import Worktree
+from fleet.processes.supervisor_lock import sole_supervisor
 from fleet.queue.protocol import Draft
 
 
@@ -34,3 +36,26 @@ def test_a_worktree_that_is_gone_is_told_by_its_branch(fleet, tmp_path, capsys):
     (tmp_path / "tree").mkdir()
     show(Parsed({}, (task.id,)))
     assert f"{tree.path} on fleet/1\n" in capsys.readouterr().out
+
+
+def test_the_coder_and_the_model_are_those_of_the_next_run(fleet, capsys):
+    """A configured model of another coder gives way to the coder's own."""
+    fleet.home.config.write_text(default_text(queue="embedded", coder="codex"))
+    task = fleet.queue.add(Draft(title="t"))
+    show(Parsed({}, (task.id,)))
+    shown = capsys.readouterr().out
+    assert "coder:       codex (default)\nmodel:       o4-mini (default)\n" in shown
+
+
+def test_the_coder_of_the_running_supervisor_is_shown(fleet, capsys):
+    """`fleet run --coder` holds for show and ready alike; without a supervisor, runtime.toml."""
+    task = fleet.queue.add(Draft(title="t"))
+    show(Parsed({}, (task.id,)))
+    shown = capsys.readouterr().out
+    assert "coder:       claude (default)\nmodel:       sonnet (default)\n" in shown
+    with sole_supervisor(fleet.home, "codex"):
+        show(Parsed({}, (task.id,)))
+        ready(Parsed({"json": True}, ()))
+    shown = capsys.readouterr().out
+    assert "coder:       codex (default)\nmodel:       o4-mini (default)\n" in shown
+    assert '"coder": "codex",\n    "model": "o4-mini",' in shown

@@ -11,13 +11,13 @@ from msgspec import structs
 from fleet.accounts import account_store as ledgers
 from fleet.accounts.account_state import EMPTY
 from fleet.accounts.account_store import Ledger
+from fleet.accounts.candidates import place_of
 from fleet.accounts.choose_account import Go, Wait
 from fleet.accounts.circuit_breaker import Breaker, fault_of
 from fleet.coders.claude import ClaudeCoder
 from fleet.config import Config
 from fleet.home import Home, make_home
 from fleet.home.journal import Log
-from fleet.home.task_settings import place_of
 from fleet.runs.agent_claim import Said
 from fleet.runs.outcome_history import Ending
 from fleet.runs.run_directory import Spec, new_run

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from fleet import control
+from fleet.accounts.candidates import Place
 from fleet.bd.pflag import Flag, Parsed
 from fleet.cli.fast_path import Quick
 from fleet.cli.terminal_text import first_line, lines, one_line
@@ -10,7 +11,6 @@ from fleet.control import Control
 from fleet.errors import InvalidTask
 from fleet.home import messages, worktree_json
 from fleet.home.task_policy import Ruled
-from fleet.home.task_settings import Place
 from fleet.schemas import Task, named
 from fleet.schemas.budget import NONE
 

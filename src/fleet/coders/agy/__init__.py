@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from fleet.coders.agy import stream
 from fleet.coders.base import Coder
-from fleet.coders.model_names import CLAUDE
+from fleet.coders.model_names import BUILT_IN
 from fleet.schemas import Event, Task
 
 _MODES = MappingProxyType(
@@ -26,7 +26,7 @@ class AgyCoder(Coder):
     name = "agy"
     context_limit = 128_000
     program = "agy"
-    foreign_models: ClassVar[tuple[str, ...]] = CLAUDE
+    foreign_models: ClassVar[tuple[str, ...]] = BUILT_IN["agy"].foreign
     # Its state cannot be moved but with all of the home directory.
     state_variable: ClassVar[str] = "HOME"
     # Its login is in the keyring, which is found over the session bus, or below $HOME.

@@ -11,7 +11,7 @@ from typing import ClassVar
 from fleet.coders import hooks
 from fleet.coders.base import Coder, Options, Permissions
 from fleet.coders.claude import home, stream
-from fleet.coders.model_names import GOOGLE, OPENAI
+from fleet.coders.model_names import BUILT_IN
 from fleet.coders.stream import json_line
 from fleet.schemas import Event, Task
 from fleet.schemas.policy import CONTEXTS
@@ -34,8 +34,8 @@ class ClaudeCoder(Coder):
     name = "claude"
     context_limit = 200_000
     program = "claude"
-    default_model: ClassVar[str] = "sonnet"
-    foreign_models: ClassVar[tuple[str, ...]] = (*OPENAI, *GOOGLE)
+    default_model: ClassVar[str] = BUILT_IN["claude"].default
+    foreign_models: ClassVar[tuple[str, ...]] = BUILT_IN["claude"].foreign
     credentials = (
         "ANTHROPIC_API_KEY",
         "ANTHROPIC_AUTH_TOKEN",

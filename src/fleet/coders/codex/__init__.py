@@ -11,7 +11,7 @@ from typing import ClassVar
 from fleet.coders import hooks
 from fleet.coders.base import Coder, Permissions
 from fleet.coders.codex import home, stream
-from fleet.coders.model_names import CLAUDE, GOOGLE
+from fleet.coders.model_names import BUILT_IN
 from fleet.coders.stream import json_line
 from fleet.schemas import Event, Task
 from fleet.schemas.policy import CONTEXTS
@@ -30,8 +30,8 @@ class CodexCoder(Coder):
     name = "codex"
     context_limit = 128_000
     program = "codex"
-    default_model: ClassVar[str] = "o4-mini"
-    foreign_models: ClassVar[tuple[str, ...]] = (*CLAUDE, *GOOGLE)
+    default_model: ClassVar[str] = BUILT_IN["codex"].default
+    foreign_models: ClassVar[tuple[str, ...]] = BUILT_IN["codex"].foreign
     credentials = ("CODEX_API_KEY", "OPENAI_API_KEY", "CODEX_HOME")
     state_variable: ClassVar[str] = "CODEX_HOME"
     state_folder: ClassVar[str] = ".codex"

@@ -10,10 +10,10 @@ from typing import Literal
 
 from msgspec import Struct, structs
 
+from fleet.accounts.candidates import Place
 from fleet.control import Control
 from fleet.errors import InvalidTask
 from fleet.home import owner_file
-from fleet.home.task_settings import Place
 from fleet.processes import keeper_client
 from fleet.processes.keeper_client import Ended, Running
 from fleet.processes.supervisor_lock import supervisor_of

@@ -78,7 +78,7 @@ def wake(fleet: Control, coder: str, *, env: Mapping[str, str] = os.environ) -> 
 def _waits_for(fleet: Control, task: Task, coder: str) -> bool:
     """It was put off for a coder that it may run with, not for a failure of its own."""
     try:
-        stages = stages_of(fleet.place(task), fleet.config)
+        stages = stages_of(fleet.place(task), fleet.config, fleet.home.path)
     except FleetError:
         return False
     if coder not in {seat.coder for stage in stages for seat in stage}:

@@ -2,7 +2,6 @@
 
 from datetime import datetime
 
-from fleet import coders
 from fleet.accounts import candidates
 from fleet.accounts.account_store import Ledger
 from fleet.accounts.choose_account import Seat, Standing, Wait, choose
@@ -23,7 +22,7 @@ def waits_for(fleet: Control, task: Task, now: datetime) -> str:
     if not was_put_off(fleet.home.task(task.id), task.not_before):
         return "its last attempt failed"
     try:
-        stages = candidates.stages_of(fleet.place(task), fleet.config)
+        stages = candidates.stages_of(fleet.place(task), fleet.config, fleet.home.path)
         standings = _standings(fleet, [seat for stage in stages for seat in stage], task, now)
     except FleetError as error:
         return error.message
@@ -50,9 +49,7 @@ def _trouble(fleet: Control, seat: Seat, task: Task, now: datetime) -> str:
     for status in budget_status.day_budgets(fleet, now):
         if status.reached and status.scope == "account" and status.name == name:
             return spent_words(status)
-    kind = coders.find(seat.coder, fleet.home.path)
-    model = (kind.inherits(seat.model) if seat.inherited else seat.model) or kind.default_model
-    blamed = Blamed(coder=seat.coder, model=model, account=name)
+    blamed = Blamed(coder=seat.coder, model=seat.model, account=name)
     held = Breaker(fleet.home.path).admit(blamed, task.id, now, lambda _: True)
     if held is not None:
         return f"{held.name} gets no work: {held.text}"

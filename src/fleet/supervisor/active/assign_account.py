@@ -11,7 +11,7 @@ from msgspec import structs
 from fleet import coders
 from fleet.accounts import candidates, credentials
 from fleet.accounts.account_store import Ledger
-from fleet.accounts.candidates import Stages
+from fleet.accounts.candidates import Place, Stages
 from fleet.accounts.choose_account import Go, Seat, Standing, Wait, choose, patience, retry_at
 from fleet.accounts.circuit_breaker import Blamed, Breaker
 from fleet.accounts.keyring import Answer, Beside, Keyring
@@ -20,7 +20,6 @@ from fleet.config import Config
 from fleet.errors import FleetError
 from fleet.home import Home
 from fleet.home.journal import Log
-from fleet.home.task_settings import Place
 from fleet.runs.outcome_history import Ending
 from fleet.schemas import Account, Failed, RateLimited
 from fleet.schemas.budget_status import BudgetStatus
@@ -65,13 +64,7 @@ class AccountAssigner:
 
     def stages(self, config: Config, place: Place) -> Stages:
         """Where a task may run, with the models that it would have there. Raises FleetError."""
-        found = candidates.stages_of(place, config)
-        return tuple(tuple(self._resolved(seat) for seat in stage) for stage in found)
-
-    def _resolved(self, seat: Seat) -> Seat:
-        kind = coders.find(seat.coder, self._home.path)
-        model = kind.inherits(seat.model) if seat.inherited else seat.model
-        return structs.replace(seat, model=model or kind.default_model)
+        return candidates.stages_of(place, config, self._home.path)
 
     def choose(
         self, config: Config, place: Place, task_id: str, last: Ending | None, now: datetime

@@ -7,11 +7,11 @@ warning once, no start, or the end of a run.
 from collections.abc import Callable, Iterable
 from datetime import datetime
 
+from fleet.accounts.candidates import place_of
 from fleet.config import Config
 from fleet.errors import FleetError
 from fleet.home import Home
 from fleet.home.journal import Log
-from fleet.home.task_settings import place_of
 from fleet.runs.outcome_history import spent_before, was_put_off
 from fleet.runs.run_directory import began_at
 from fleet.schemas import LimitExceeded, Policy, Receipt, Spend, Task

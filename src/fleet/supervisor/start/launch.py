@@ -9,6 +9,7 @@ from pathlib import Path
 from msgspec import Struct, structs
 
 from fleet import coders
+from fleet.accounts.candidates import Place, place_of
 from fleet.accounts.candidates import find as find_account
 from fleet.accounts.choose_account import Seat
 from fleet.accounts.credentials import AccountTrouble
@@ -19,7 +20,6 @@ from fleet.coders.stream.run_totals import Reading
 from fleet.config import Config
 from fleet.errors import FleetError
 from fleet.home import HOOK, Home, compare_json, messages
-from fleet.home.task_settings import Place, place_of
 from fleet.processes.keeper_client import Busy, start_keeper
 from fleet.runs.artifacts_digest import fingerprint
 from fleet.runs.outcome_history import Ending, history

@@ -6,13 +6,13 @@ from collections.abc import Callable
 from datetime import datetime, timedelta
 from pathlib import Path
 
+from fleet.accounts.candidates import Place
 from fleet.accounts.choose_account import Wait
 from fleet.accounts.credentials import AccountTrouble
 from fleet.config import Config
 from fleet.errors import FleetError
 from fleet.home import Home
 from fleet.home.journal import Log
-from fleet.home.task_settings import Place
 from fleet.runs.outcome_history import history
 from fleet.schemas import Lease
 from fleet.schemas.decision import blocked, released
