@@ -1,4 +1,4 @@
-"""What the spec says of steering is what the program does."""
+"""What the pages say of steering is what the program does."""
 
 import re
 from pathlib import Path
@@ -7,15 +7,17 @@ from typing import get_args
 from fleet.control.tasks.in_progress import Doing
 from fleet.control.tasks.task_files import WHATS
 
-SPEC = (Path(__file__).parents[2] / "docs/spec.md").read_text(encoding="utf-8")
+DOCS = Path(__file__).parents[2] / "docs"
 
 
 def test_everything_a_task_in_progress_can_do_is_explained():
     """A word in the table of `fleet tasks` can be looked up."""
-    section = SPEC.partition("| doing | meaning |")[2].partition("\n\n")[0]
+    page = (DOCS / "reference.md").read_text(encoding="utf-8")
+    section = page.partition("| doing | meaning |")[2].partition("\n\n")[0]
     assert set(re.findall(r"^\| (\w+) \|", section, re.MULTILINE)) == set(get_args(Doing))
 
 
 def test_the_files_of_a_task_are_named():
     """Those that can be asked for, no more and no less."""
-    assert f"**`fleet task ID {'|'.join(WHATS)}`**" in SPEC
+    page = (DOCS / "guide.md").read_text(encoding="utf-8")
+    assert f"**`fleet task ID {'|'.join(WHATS)}`**" in page

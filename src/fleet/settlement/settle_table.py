@@ -1,6 +1,6 @@
 """The settle table: one pure function from how a run ended to what becomes of its task.
 
-`docs/spec.md` prints the table; a test holds the two together.
+`docs/invariants.md` prints the table; a test holds the two together.
 """
 
 from collections.abc import Sequence

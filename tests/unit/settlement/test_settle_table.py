@@ -1,4 +1,4 @@
-"""The settle table: every row, as the spec prints it, and what no sequence of runs can do."""
+"""The settle table: every row of docs/invariants.md, and what no sequence of runs can do."""
 
 import re
 from datetime import UTC, datetime, timedelta
@@ -36,7 +36,7 @@ from tests.conftest import often
 NOW = datetime(2026, 11, 15, 12, 0, tzinfo=UTC)
 RESET = NOW + timedelta(hours=2)
 DAY = NOW + timedelta(hours=12)
-SPEC = Path(__file__).parents[3] / "docs/spec.md"
+INVARIANTS = Path(__file__).parents[3] / "docs/invariants.md"
 
 PLAIN = Facts(
     run=1,
@@ -58,7 +58,7 @@ def facts(**changes):
     return structs.replace(PLAIN, **changes)
 
 
-#: How a run ended, as the spec names it, with an example of it.
+#: How a run ended, as the page names it, with an example of it.
 ROWS = [
     ("Finished, claimed, verified", Finished(), facts(said=DONE)),
     ("Finished, claimed, unverified", Finished(), facts(said=DONE, verdict=UNVERIFIED)),
@@ -122,14 +122,15 @@ def words(settlement):
 
 
 def printed():
-    """The rows of the spec's table."""
-    text = SPEC.read_text(encoding="utf-8").split("## What becomes of a run")[1].split("\n## ")[0]
+    """The rows of the table in docs/invariants.md."""
+    page = INVARIANTS.read_text(encoding="utf-8")
+    text = page.split("## What becomes of a run")[1].split("\n## ")[0]
     rows = re.findall(r"^\| (.+?) \| (yes|no) \| (.+?) \|$", text, re.MULTILINE)
     return [tuple(row) for row in rows]
 
 
-def test_the_spec_prints_what_the_function_does():
-    """The table of the spec is this one, row by row."""
+def test_the_page_prints_what_the_function_does():
+    """The table of docs/invariants.md is this one, row by row."""
     real = []
     for name, outcome, given_facts in ROWS:
         decision = decide(outcome, given_facts, NOW)

@@ -1,0 +1,41 @@
+"""The pages lead where they say: to headings, to tests, to modules."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted(DOCS.rglob("*.md"))]
+
+
+def anchors(page):
+    """The fragments that a forge makes of the headings of a page."""
+    headings = re.findall(r"^#+ (.+)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_link_to_a_heading_finds_it(page):
+    """A reader lands at the section, not at the top of a long page."""
+    links = re.findall(r"\]\(([^)#:]*)#([^)]+)\)", page.read_text(encoding="utf-8"))
+    targets = [(page.parent / name if name else page, fragment) for name, fragment in links]
+    assert [fragment for target, fragment in targets if fragment not in anchors(target)] == []
+
+
+def test_every_promise_names_a_test_that_exists():
+    """Rename the test in docs/invariants.md too, or say which other test holds the promise."""
+    named = set(re.findall(r"`(test_\w+)`", (DOCS / "invariants.md").read_text(encoding="utf-8")))
+    sources = (file.read_text(encoding="utf-8") for file in (ROOT / "tests").rglob("*.py"))
+    defined = {name for text in sources for name in re.findall(r"def (test_\w+)", text)}
+    assert sorted(named - defined) == []
+
+
+@pytest.mark.parametrize("page", ["how-it-works.md", "glossary.md"])
+def test_every_module_that_a_page_names_exists(page):
+    """A newcomer who follows the map finds the room."""
+    text = (DOCS / page).read_text(encoding="utf-8")
+    paths = set(re.findall(r"`([\w/]+(?:\.py|\.sql|/))`", text))
+    assert len(paths) > 10
+    assert sorted(path for path in paths if not any((ROOT / "src/fleet").rglob(path))) == []
