@@ -11,7 +11,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from fleet.demo.script import ANSWER, SCENES
+from fleet.demo.script import ANSWER, TASKS
 from tests.conftest import need, often
 
 DEMO = (sys.executable, "-m", "fleet", "demo")
@@ -84,10 +84,10 @@ def test_the_demo_shows_every_trouble_and_leaves_nothing(ground):
 
     lines, _, summary = done.stdout.partition("\nWhat happened\n")
     told, _, log = summary.partition("\nWhat the project got")
-    for scene in SCENES:
-        for turn in scene.turns:
-            assert turn.cause in told, scene.title
-        assert scene.title in log or not scene.files
+    for task in TASKS:
+        for end in task.ends:
+            assert end.cause in told, task.title
+        assert task.title in log or not task.files
     assert "All went as staged" in log
     assert f"fleet answer {task_of('Add a book', lines)} '{ANSWER}'" in lines
     assert re.search(r"kill -9 \d+ .*the supervisor", lines)

@@ -1,4 +1,4 @@
-"""`fleet demo`: see it work before you trust it with anything."""
+"""`fleet demo`: watch fleet work before you trust it with a project."""
 
 import shutil
 import sys
@@ -13,40 +13,42 @@ def command(keep: bool) -> int:
     """Watch fleet work through a small project with simulated agents.
 
     The queue, the supervisor and all processes are real; the agents are scripts. One crashes, one
-    asks, one hits a limit, one fills its context, one forgets to say that it is done; and somebody
-    kills the supervisor. It needs git, no account and no network, and takes less than half a
+    asks, one hits a limit, one fills its context, one forgets to say that it is done; and the
+    supervisor is killed. The demo needs git, no account and no network, and takes less than half a
     minute in a temporary directory that is removed at the end.
 
     Exit code: 0 all went as staged, 1 something did not.
     """
     from rich.console import Console
+    from rich.text import Text
 
-    from fleet.demo.director import Show
-    from fleet.demo.screen import screen_for
-    from fleet.demo.stage import stage
-    from fleet.demo.summary import Line, deviations, kept, next_steps, summary
+    from fleet.demo.run_demo import Demo
+    from fleet.demo.sandbox import sandbox
+    from fleet.demo.screen import Screen
+    from fleet.demo.summary import deviations, next_steps, summary
 
     width = None if sys.stdout.isatty() else 100
-    console = Console(width=width, highlight=False, markup=False, emoji=False)
-    screen = screen_for(console)
-    with stage(keep=keep) as place:
+    screen = Screen(Console(width=width, highlight=False, markup=False, emoji=False))
+    with sandbox(keep=keep) as box:
         try:
             with screen:
-                report = Show(place, screen).run()
+                report = Demo(box, screen).run()
         except KeyboardInterrupt:
-            screen.tell([Line("Interrupted. The agents are being ended.")])
+            screen.print([Text("Interrupted. The agents are being ended.")])
             raise
-        screen.tell(summary(report))
+        screen.print(summary(report))
     if keep:
-        screen.tell(kept(place.sandbox))
+        kept = (f"project  {box.project}", f"home     {box.home.path}")
+        look = f"look     FLEET_HOME={box.home.path} fleet bd list --all"
+        screen.print([Text(), Text("Kept", "bold"), *(Text(f"  {line}") for line in (*kept, look))])
     else:
-        screen.tell([Line("Its processes are ended, and its home and project removed.")])
-    screen.tell(next_steps(_folder_of_fleet()))
+        screen.print([Text("Its processes are ended, and its home and project removed.")])
+    screen.print(next_steps(_folder_of_fleet()))
     return 1 if deviations(report) else 0
 
 
 def _folder_of_fleet() -> str:
-    """Where this fleet's program lies; empty if the shell finds it by itself."""
+    """The directory of this fleet's program; empty if PATH leads to a fleet already."""
     folder = Path(sys.executable).parent
     if shutil.which("fleet"):
         return ""

@@ -1,5 +1,6 @@
 """`fleet demo`: the real supervisor and the real queue at work on a throw-away project.
 
-Only the agents are simulated: `play` says who does what, `agent` is the process that does it,
-`coder` is how fleet drives it, and `show` runs the whole and looks whether it went as staged.
+Only the agents are simulated. `script` lists the tasks and how each has to end, `simulated_agent`
+is the process that works on one, `sandbox` holds the temporary home and the supervisor,
+`run_demo` runs the tasks and plays the person, `screen` and `summary` show what happened.
 """

@@ -1,29 +1,38 @@
-"""The demo's own ground: a temporary directory that holds a fleet home and a git project."""
+"""The demo's temporary directory: a fleet home, a git project, and the supervisor at work there."""
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from types import FrameType
 
-from msgspec import Struct
-
+from fleet.control.tasks.in_progress import known_owner
+from fleet.control.tasks.kill_runs import brake
 from fleet.demo.script import CODER
-from fleet.demo.simulated_coder import add_coders
+from fleet.demo.simulated_agent import add_coders
 from fleet.errors import FleetError
 from fleet.home import Home
 
-PROJECT = "bookshelf"
-
-#: Three slots for eight tasks, and waits that suit an audience.
+#: Three slots for eight tasks, and short waits.
 SETTINGS = (
     f"coder={CODER}", "model=steady", "max_concurrent=3", "retry_limit=2", "retry_wait_s=1",
     "grace_s=2",
 )  # fmt: skip
 
-#: Nothing of a person's own git settings may sign, refuse, ignore, or stay behind as a daemon.
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+#: Seconds for a supervisor to end after a signal.
+_WAIT_S = 10.0
+
+#: On Linux: becomes the program that follows, which gets SIGTERM when its parent is gone.
+_TIED = ("setpriv", "--pdeathsig", "TERM", "--")
+
+#: A user's own git settings may not sign or refuse commits, ignore files or leave a daemon.
 _GIT_CONFIG = f"""\
 [user]
     name = Simulated agent
@@ -41,18 +50,50 @@ _GIT_CONFIG = f"""\
 """
 
 
-class Sandbox(Struct, frozen=True):
-    """Paths, and the commands of a person who works there."""
+class Interrupts:
+    """Turns SIGNALS into a KeyboardInterrupt inside `allowed()`; elsewhere they wait.
 
-    root: Path
+    So no signal falls between the start of a process and its assignment to a variable, nor into
+    the removal of the sandbox.
+    """
 
-    @property
-    def home(self) -> Home:
-        return Home(self.root / "home")
+    def __init__(self) -> None:
+        self._allowed = False
+        self._pending = False
+        for number in SIGNALS:
+            signal.signal(number, self._receive)
 
-    @property
-    def project(self) -> Path:
-        return self.root / PROJECT
+    @contextmanager
+    def allowed(self, *, allow: bool = True) -> Generator[None]:
+        before, self._allowed = self._allowed, allow
+        try:
+            self._raise_pending()
+            yield
+        finally:
+            self._allowed = before
+        self._raise_pending()
+
+    def _receive(self, number: int, frame: FrameType | None) -> None:
+        del number, frame
+        self._pending = True
+        self._raise_pending()
+
+    def _raise_pending(self) -> None:
+        if self._pending and self._allowed:
+            self._pending = False
+            raise KeyboardInterrupt
+
+
+class Sandbox:
+    """A temporary directory, the commands that a person runs there, and at most one supervisor."""
+
+    def __init__(self, root: Path, interrupts: Interrupts) -> None:
+        self.home = Home(root / "home")
+        self.project = root / "bookshelf"
+        self.project.mkdir()
+        self._root = root
+        self._interrupts = interrupts
+        self._supervisor: subprocess.Popen[bytes] | None = None
 
     @property
     def env(self) -> Mapping[str, str]:
@@ -61,46 +102,92 @@ class Sandbox(Struct, frozen=True):
         ours = {name: value for name, value in os.environ.items() if not name.startswith(foreign)}
         return ours | {"FLEET_HOME": str(self.home.path)}
 
+    def set_up(self) -> None:
+        """Make a git project, and a home with the embedded queue and the simulated coders."""
+        self.git("init", "-q", "--template=")
+        with (self.project / ".git" / "config").open("a") as file:
+            file.write(_GIT_CONFIG)
+        self.fleet("init", "--queue", "embedded")
+        add_coders(self.home.path)
+        self.fleet("config", "set", *SETTINGS)
+
     def fleet(self, *args: str) -> str:
-        """What `fleet …` prints when it is called in the project."""
-        return self._told(sys.executable, "-P", "-m", "fleet", *args)
+        """What `fleet …` prints in the project."""
+        return self._output("fleet", sys.executable, "-P", "-m", "fleet", *args)
 
     def git(self, *args: str) -> str:
-        return self._told("git", *args)
+        return self._output("git", "git", *args)
 
-    def remove(self) -> None:
-        shutil.rmtree(self.root)
-
-    def _told(self, *argv: str) -> str:
+    def _output(self, name: str, *argv: str) -> str:
         done = subprocess.run(
-            argv,
-            cwd=self.project,
-            env=self.env,
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+            argv, cwd=self.project, env=self.env, stdin=subprocess.DEVNULL,
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
         if done.returncode != 0:
-            words = " ".join(argv[argv.index("fleet") :] if "fleet" in argv else argv)
+            words = " ".join((name, *argv[argv.index(name) + 1 :]))
             raise FleetError(f"{words} failed: {(done.stderr or done.stdout).strip()}")
         return done.stdout.strip()
 
+    def start_supervisor(self) -> int:
+        """Start `fleet run`; returns its process number.
 
-def new_sandbox() -> Sandbox:
-    """An empty one: the directories, and nothing in them."""
+        The supervisor gets a session of its own, so that Ctrl-C reaches the demo alone. Where
+        `setpriv` exists, the supervisor ends with the demo, even if the demo is killed.
+        """
+        tied = _TIED if shutil.which(_TIED[0]) else ()
+        with self._interrupts.allowed(allow=False), self._printed.open("wb") as out:
+            self._supervisor = subprocess.Popen(
+                [*tied, sys.executable, "-P", "-m", "fleet", "run"], cwd=self.project,
+                env=self.env, stdin=subprocess.DEVNULL, stdout=out, stderr=out,
+                start_new_session=True,
+            )  # fmt: skip
+        return self._supervisor.pid
+
+    def kill_supervisor(self) -> None:
+        """Kill the supervisor with SIGKILL. Its agents run on."""
+        if self._supervisor is not None:
+            self._supervisor.kill()
+            self._supervisor.wait()
+            self._supervisor = None
+
+    def supervisor_failure(self) -> str | None:
+        """What the supervisor printed before it ended by itself; None while it runs."""
+        if self._supervisor is None or self._supervisor.poll() is None:
+            return None
+        return self._printed.read_text(errors="replace").strip()[-4000:] or "nothing was printed"
+
+    def stop(self) -> None:
+        """End the supervisor, and the runs that outlived one."""
+        for number in (signal.SIGTERM, signal.SIGTERM, signal.SIGKILL):
+            if self._supervisor is not None:
+                self._supervisor.send_signal(number)
+                with suppress(subprocess.TimeoutExpired):
+                    self._supervisor.wait(_WAIT_S)
+                    self._supervisor = None
+        if owner := known_owner(self.home):
+            brake(self.home, owner, by="fleet demo", now=True)
+
+    def remove(self) -> None:
+        shutil.rmtree(self._root)
+
+    @property
+    def _printed(self) -> Path:
+        return self._root / "supervisor.out"
+
+
+@contextmanager
+def sandbox(*, keep: bool) -> Generator[Sandbox]:
+    """A sandbox whose processes are ended and, unless `keep`, whose files are removed at exit."""
     if shutil.which("git") is None:
         raise FleetError("the demo needs git", hint="Install git, then run it again.")
-    sandbox = Sandbox(Path(tempfile.mkdtemp(prefix="fleet-demo-")).resolve())
-    sandbox.project.mkdir()
-    return sandbox
-
-
-def furnish(sandbox: Sandbox) -> None:
-    """A git project, and a home with the embedded queue and the simulated coders."""
-    sandbox.git("init", "-q", "--template=")
-    with (sandbox.project / ".git" / "config").open("a") as file:
-        file.write(_GIT_CONFIG)
-    sandbox.fleet("init", "--queue", "embedded")
-    add_coders(sandbox.home.path)
-    sandbox.fleet("config", "set", *SETTINGS)
+    interrupts = Interrupts()
+    made = Sandbox(Path(tempfile.mkdtemp(prefix="fleet-demo-")).resolve(), interrupts)
+    try:
+        with interrupts.allowed():
+            yield made
+    finally:
+        try:
+            made.stop()
+        finally:
+            if not keep:
+                made.remove()

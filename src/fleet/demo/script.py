@@ -1,6 +1,6 @@
-"""The play: which tasks there are, who works on each, what goes wrong, and how it has to end.
+"""The tasks of the demo: what each agent does, what goes wrong, and how each run has to end.
 
-Values only. The agents take their lines from here, and the end is compared with it.
+Values only. The simulated agents act by them, and the summary compares the runs with them.
 """
 
 from collections.abc import Mapping
@@ -8,50 +8,48 @@ from typing import Literal
 
 from msgspec import Struct
 
-#: The two coders. A limit of one leaves the other alone.
+#: The two coders. A rate limit of one does not stop the other.
 CODER, OTHER_CODER = "simulated", "simulated2"
 
-#: How an agent behaves; it goes by the name of its model.
-Manner = Literal["steady", "fragile", "curious", "throttled", "wordy", "forgetful"]
-
-#: How long the simulated limit lasts, and how much the simulated model's context holds.
+#: How long the simulated rate limit lasts, and how many tokens the simulated context holds.
 LIMIT_S = 4.0
 CONTEXT = 20_000
 
-#: While this scene's first agent is at work, somebody kills the supervisor.
+#: The supervisor is killed while the first agent of this task is at work.
 KILLED_DURING = "manual"
 
 QUESTION = "When a book is added twice: keep both, or refuse the second?"
 ANSWER = "Refuse the second, and say so."
 
 
-class Turn(Struct, frozen=True):
-    """How a run has to end: what became of the task, and a word of the reason."""
+class ExpectedEnd(Struct, frozen=True):
+    """How one run has to end: its settlement, and words of the reason."""
 
     settlement: Literal["Closed", "Released", "Blocked"]
     cause: str = ""
 
 
-class Scene(Struct, frozen=True, kw_only=True):
-    """One task of the play."""
+class DemoTask(Struct, frozen=True, kw_only=True):
+    """One task of the demo."""
 
     key: str
     title: str
     priority: int
-    manner: Manner = "steady"
+    #: How its agent behaves: a key of `simulated_agent.BEHAVIOURS`, given as the model.
+    behaviour: str = "steady"
     coder: str = CODER
-    #: Keys of the scenes that come before it.
+    #: Keys of the tasks that have to be closed first.
     needs: tuple[str, ...] = ()
     #: What the agent writes, by path in the project.
     files: Mapping[str, str]
     #: How its runs have to end, in order.
-    turns: tuple[Turn, ...] = (Turn("Closed"),)
-    #: Added while the others run, once there is a limit to wait for.
+    ends: tuple[ExpectedEnd, ...] = (ExpectedEnd("Closed"),)
+    #: Added while the others run, once a coder has reached its rate limit.
     late: bool = False
 
 
-SCENES = (
-    Scene(
+TASKS = (
+    DemoTask(
         key="layout",
         title="Lay out the project",
         priority=0,
@@ -60,11 +58,11 @@ SCENES = (
             "bookshelf/__init__.py": '"""A list of books."""\n',
         },
     ),
-    Scene(
+    DemoTask(
         key="store",
         title="Keep the books in a file",
         priority=1,
-        manner="fragile",
+        behaviour="fragile",
         needs=("layout",),
         files={
             "bookshelf/store.py": "from pathlib import Path\n\n\n"
@@ -73,13 +71,13 @@ SCENES = (
             "def write(path: Path, books: list[str]) -> None:\n"
             '    path.write_text("\\n".join(books) + "\\n")\n'
         },
-        turns=(Turn("Released", "killed"), Turn("Closed")),
+        ends=(ExpectedEnd("Released", "killed"), ExpectedEnd("Closed")),
     ),
-    Scene(
+    DemoTask(
         key="add",
         title="Add a book",
         priority=1,
-        manner="curious",
+        behaviour="curious",
         needs=("layout",),
         files={
             "bookshelf/add.py": "def add(books: list[str], book: str) -> list[str]:\n"
@@ -87,34 +85,34 @@ SCENES = (
             '        raise ValueError(f"{book} is on the shelf already")\n'
             "    return [*books, book]\n"
         },
-        turns=(Turn("Blocked", "QUESTION"), Turn("Closed")),
+        ends=(ExpectedEnd("Blocked", "QUESTION"), ExpectedEnd("Closed")),
     ),
-    Scene(
+    DemoTask(
         key="manual",
         title="Write the manual",
         priority=2,
-        manner="wordy",
+        behaviour="wordy",
         needs=("layout",),
         files={
             "docs/start.md": "# Getting started\n\nPut a book on the shelf.\n",
             "docs/reference.md": "# Reference\n\nEvery command, one by one.\n",
         },
-        turns=(Turn("Released", "context full"), Turn("Closed")),
+        ends=(ExpectedEnd("Released", "context full"), ExpectedEnd("Closed")),
     ),
-    Scene(
+    DemoTask(
         key="export",
         title="Export to CSV",
         priority=1,
-        manner="throttled",
+        behaviour="throttled",
         coder=OTHER_CODER,
         needs=("layout",),
         files={
             "bookshelf/export.py": "def as_csv(books: list[str]) -> str:\n"
             '    return "\\n".join(["title", *books])\n'
         },
-        turns=(Turn("Released", "rate limit"), Turn("Closed")),
+        ends=(ExpectedEnd("Released", "rate limit"), ExpectedEnd("Closed")),
     ),
-    Scene(
+    DemoTask(
         key="import",
         title="Import from CSV",
         priority=1,
@@ -125,16 +123,16 @@ SCENES = (
         },
         late=True,
     ),
-    Scene(
+    DemoTask(
         key="faster",
         title="Make it faster",
         priority=3,
-        manner="forgetful",
+        behaviour="forgetful",
         needs=("store",),
         files={},
-        turns=(Turn("Released", "without closing"), Turn("Blocked", "without closing")),
+        ends=(ExpectedEnd("Released", "closing"), ExpectedEnd("Blocked", "closing")),
     ),
-    Scene(
+    DemoTask(
         key="release",
         title="Release 1.0",
         priority=2,
@@ -144,6 +142,6 @@ SCENES = (
 )
 
 
-def scene_of(title: str) -> Scene:
-    """The scene that a task's title names."""
-    return next(scene for scene in SCENES if scene.title == title)
+def find_task(title: str) -> DemoTask:
+    """The demo task with this title."""
+    return next(task for task in TASKS if task.title == title)

@@ -1,11 +1,12 @@
-"""A simulated agent: a real process that does what a coding agent does, without a model.
+"""The simulated agent: a real process that does what a coding agent does, without a model.
 
-It reads its prompt on stdin, prints a JSON stream, edits and commits in the project, keeps its
-notes in the artifacts directory, and tells fleet about its task through `bd`. How it behaves is
-its model's name.
+The process reads its prompt on stdin, prints JSON lines in the shape of Claude Code's, edits and
+commits in the project, keeps notes in the artifacts directory, and reports on its task through
+`bd`. The name of its model says how it behaves. `SimulatedCoder` is how fleet drives it.
 """
 
 import argparse
+import json
 import os
 import re
 import signal
@@ -14,159 +15,258 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any, ClassVar, TextIO
+from uuid import uuid4
 
-from fleet.demo.agent_stream import Stream
-from fleet.demo.script import LIMIT_S, QUESTION, Manner, scene_of
+from fleet.coders.base import Coder
+from fleet.coders.claude import stream
+from fleet.demo.script import CODER, CONTEXT, LIMIT_S, OTHER_CODER, QUESTION, find_task
+from fleet.schemas import Event, Task
 
-#: Seconds from one step to the next: fast enough for the impatient, slow enough to be seen.
-PACE = 0.4
-#: How long it waits to be ended once its context is full. Fleet takes milliseconds.
-PATIENCE = 20.0
-#: Other agents commit in the same project: git lets one do so at a time.
-GIT_TRIES = 40
+#: Arguments that make Python run this module; `-P` keeps modules of the project out.
+_AGENT = ("-P", "-m", "fleet.demo.simulated_agent")
+#: Seconds from one step to the next: slow enough to be seen.
+_STEP = 0.4
+#: Seconds that an agent waits for fleet to end it once its context is full.
+_WAIT_FOR_END = 20.0
+#: Tries of a git command: agents commit in one project, and git admits one at a time.
+_GIT_TRIES = 40
+
+_CODER_FILE = '''\
+"""A coder without model, account or network, made by `fleet demo`."""
+
+from fleet.demo.simulated_agent import SimulatedCoder
+
+
+class Simulated(SimulatedCoder):
+    name = "{name}"
+'''
+
+
+class SimulatedCoder(Coder):
+    """Driven as Claude Code is. The coder is known in the demo's home only, by a file there."""
+
+    name = CODER
+    context_limit = CONTEXT
+    program = sys.executable
+    version_args: ClassVar[tuple[str, ...]] = (*_AGENT, "--version")
+    default_model: ClassVar[str] = "steady"
+    prompt_on_stdin = True
+    prints_ending = True
+
+    def build_argv(self, task: Task, task_dir: Path) -> list[str]:
+        del task, task_dir
+        return [self.program, *_AGENT, "--model", self.model]
+
+    def normalize_event(self, raw_line: str) -> Event | None:
+        return stream.event(raw_line)
+
+
+def add_coders(home: Path) -> None:
+    """Put the files of both simulated coders into a home."""
+    folder = home / "coders"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    for name in (CODER, OTHER_CODER):
+        (folder / f"{name}.py").write_text(_CODER_FILE.format(name=name))
+
+
+class Session:
+    """What one agent prints, line by line. The context grows with every answer."""
+
+    def __init__(self, model: str, out: TextIO = sys.stdout) -> None:
+        self.model = model
+        self.id = str(uuid4())
+        self.context = 2_000
+        self._out = out
+        self._answers = 0
+        self._print("system", subtype="init", model=model)
+
+    def text(self, text: str) -> None:
+        self._answer({"type": "text", "text": text})
+
+    def call(self, tool: str, **given: Any) -> str:
+        """Print a tool call; returns the id for its result."""
+        call = f"call-{self._answers + 1}"
+        self._answer({"type": "tool_use", "id": call, "name": tool, "input": given})
+        return call
+
+    def result(self, call: str, text: str, *, failed: bool = False) -> None:
+        result = {"type": "tool_result", "tool_use_id": call, "content": text, "is_error": failed}
+        self._print("user", message={"role": "user", "content": [result]})
+
+    def rate_limit(self, resets_at: float) -> None:
+        info = {"status": "rejected", "resetsAt": resets_at, "rateLimitType": "five_hour"}
+        self._print("rate_limit_event", rate_limit_info=info)
+
+    def end(self, text: str, *, refused: int | None = None) -> None:
+        """Print the last line; `refused` is the HTTP status of a request that was refused."""
+        self._print(
+            "result",
+            subtype="success",  # Claude Code prints this for a refused run too
+            is_error=refused is not None,
+            api_error_status=refused,
+            num_turns=self._answers,
+            result=text,
+            usage={"input_tokens": self.context, "output_tokens": 40 * self._answers},
+        )
+
+    def _answer(self, block: dict[str, Any]) -> None:
+        self._answers += 1
+        self.context += 800
+        message = {
+            "id": f"{self.id[:8]}-{self._answers}",
+            "role": "assistant",
+            "model": self.model,
+            "content": [block],
+            "usage": {"input_tokens": self.context, "output_tokens": 40},
+        }
+        self._print("assistant", message=message)
+
+    def _print(self, kind: str, **fields: Any) -> None:
+        line = {"type": kind, **fields, "session_id": self.id}
+        print(json.dumps(line), file=self._out, flush=True)
 
 
 class Agent:
     """One session on one task."""
 
-    def __init__(self, prompt: str, manner: str, env: Mapping[str, str]) -> None:
-        found = re.match(r"# Task (\S+): (.+)", prompt)
-        if found is None:
+    def __init__(self, prompt: str, model: str, env: Mapping[str, str]) -> None:
+        heading = re.match(r"# Task (\S+): (.+)", prompt)
+        if heading is None:
             sys.exit("the prompt names no task")
-        self.task_id, self.scene = found[1], scene_of(found[2])
+        self.task_id, self.task = heading[1], find_task(heading[2])
         self.artifacts = Path(env["FLEET_ARTIFACT_DIR"])
-        self.first = "## How the last run ended" not in prompt
-        self.stream = Stream(manner)
+        self.first_run = "## How the last run ended" not in prompt
+        self.session = Session(model)
 
-    def says(self, text: str) -> None:
-        self.stream.says(text)
-        time.sleep(PACE)
+    def say(self, text: str) -> None:
+        self.session.text(text)
+        time.sleep(_STEP)
 
     def write(self, path: str, text: str, *, into: Path | None = None) -> None:
-        """Use the tool that writes a file; into the project, unless told otherwise."""
+        """Use the tool that writes a file, below the project or `into` another directory."""
         target = (into or Path.cwd()) / path
-        call = self.stream.calls("Write", file_path=str(target))
+        call = self.session.call("Write", file_path=str(target))
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(text)
-        self.stream.got(call, f"{len(text)} characters written")
-        time.sleep(PACE)
+        self.session.result(call, f"{len(text)} characters written")
+        time.sleep(_STEP)
 
     def shell(self, *argv: str, tries: int = 1) -> None:
-        """Use the tool that runs a command, and give up if the command does."""
-        call = self.stream.calls("Bash", command=" ".join(argv))
-        done = _ran(argv)
+        """Use the tool that runs a command; exit when the command fails."""
+        call = self.session.call("Bash", command=" ".join(argv))
+        done = _run(argv)
         while done.returncode != 0 and (tries := tries - 1) > 0:
             time.sleep(0.1)
-            done = _ran(argv)
+            done = _run(argv)
         if done.returncode != 0:
-            self.stream.got(call, done.stderr, failed=True)
+            self.session.result(call, done.stderr, failed=True)
             sys.exit(f"{argv[0]} failed: {done.stderr.strip()}")
-        self.stream.got(call, done.stdout)
-        time.sleep(PACE)
+        self.session.result(call, done.stdout)
+        time.sleep(_STEP)
 
     def commit(self, files: Sequence[str], message: str) -> None:
-        self.shell("git", "add", "--", *files, tries=GIT_TRIES)
+        self.shell("git", "add", "--", *files, tries=_GIT_TRIES)
         self.shell(
             "git", "commit", "-q", "-m", f"{message} ({self.task_id})", "--", *files,
-            tries=GIT_TRIES,
+            tries=_GIT_TRIES,
         )  # fmt: skip
 
     def finish(self, files: Mapping[str, str], *, message: str = "") -> None:
-        """Write, commit, say that it is done."""
+        """Write and commit the files, then close the task."""
         for path, text in files.items():
             self.write(path, text)
-        self.commit([*files], message or self.scene.title)
+        self.commit([*files], message or self.task.title)
         self.shell("bd", "close", self.task_id, "--reason", f"Wrote {', '.join(files)}")
-        self.stream.ends("Done.")
+        self.session.end("Done.")
 
 
-def _ran(argv: Sequence[str]) -> subprocess.CompletedProcess[str]:
+def _run(argv: Sequence[str]) -> subprocess.CompletedProcess[str]:
     return subprocess.run(argv, capture_output=True, text=True, check=False)
 
 
-def steady(agent: Agent) -> None:
-    agent.says(f"I start with {next(iter(agent.scene.files))}.")
-    agent.finish(agent.scene.files)
+def _steady(agent: Agent) -> None:
+    agent.say(f"I start with {next(iter(agent.task.files))}.")
+    agent.finish(agent.task.files)
 
 
-def fragile(agent: Agent) -> None:
-    """Killed half-way through its first run, as by the kernel when memory is short."""
-    path, text = next(iter(agent.scene.files.items()))
-    if agent.first:
+def _fragile(agent: Agent) -> None:
+    """Killed half-way through its first run, as the kernel does when memory is short."""
+    path, text = next(iter(agent.task.files.items()))
+    if agent.first_run:
         agent.write(path, text[: len(text) // 2])
         sys.stderr.write("Out of memory\n")
         os.kill(os.getpid(), signal.SIGKILL)
-    agent.says(f"{path} is cut off half-way: I write it anew.")
-    agent.finish(agent.scene.files)
+    agent.say(f"{path} is cut off half-way: I write it anew.")
+    agent.finish(agent.task.files)
 
 
-def curious(agent: Agent) -> None:
-    """Asks a person first, and goes by the answer."""
+def _curious(agent: Agent) -> None:
+    """Asks a question in its first run, and follows the answer in the next."""
     talk = agent.artifacts / "Q&A.md"
     _, answered, answer = (talk.read_text() if talk.exists() else "").partition("## A:")
     if not answered:
-        agent.says("Only a person can decide this.")
+        agent.say("Only a person can decide this.")
         agent.write(talk.name, f"## Q: {QUESTION}\n", into=agent.artifacts)
         agent.shell(
             "bd", "update", agent.task_id, "--status", "blocked", "--notes", f"QUESTION: {QUESTION}"
         )
-        agent.stream.ends("I wait for an answer.")
+        agent.session.end("I wait for an answer.")
         return
-    words = answer.strip().splitlines()[-1]
-    agent.says(f"The answer is: {words}")
-    agent.finish(agent.scene.files)
+    agent.say(f"The answer is: {answer.strip().splitlines()[-1]}")
+    agent.finish(agent.task.files)
 
 
-def throttled(agent: Agent) -> None:
-    """Refused by its vendor for a while."""
-    if agent.first:
-        agent.says("I look at what there is.")
-        agent.stream.limited(time.time() + LIMIT_S)
-        agent.stream.ends("You've hit your limit", refused=429)
+def _throttled(agent: Agent) -> None:
+    """Meets a rate limit in its first run."""
+    if agent.first_run:
+        agent.say("I look at what there is.")
+        agent.session.rate_limit(time.time() + LIMIT_S)
+        agent.session.end("You've hit your limit", refused=429)
         sys.exit(1)
-    steady(agent)
+    _steady(agent)
 
 
-def wordy(agent: Agent) -> None:
-    """Fills its context, and goes on in the next session where its notes say."""
-    (first, text), *rest = agent.scene.files.items()
+def _wordy(agent: Agent) -> None:
+    """Fills its context in its first run, and goes on from its notes in the next."""
+    (first, text), *rest = agent.task.files.items()
     plan = agent.artifacts / "PLAN_AND_STATUS.md"
     if plan.exists():
-        agent.says(f"By my notes {first} is done: I go on from there.")
-        agent.finish(dict(rest), message=f"{agent.scene.title}, part 2")
+        agent.say(f"By my notes {first} is done: I go on from there.")
+        agent.finish(dict(rest), message=f"{agent.task.title}, part 2")
         return
     agent.write(first, text)
-    agent.commit([first], f"{agent.scene.title}, part 1")
+    agent.commit([first], f"{agent.task.title}, part 1")
     agent.write(plan.name, f"1. {first}: done\n2. {rest[0][0]}: next\n", into=agent.artifacts)
-    agent.stream.context += 15_000
-    agent.says("I read everything there is to read.")
-    time.sleep(PATIENCE)
-    sys.exit("nobody minded that the context is full")
+    agent.session.context += 15_000
+    agent.say("I read everything there is to read.")
+    time.sleep(_WAIT_FOR_END)
+    sys.exit("fleet did not end the session although its context is full")
 
 
-def forgetful(agent: Agent) -> None:
-    """Talks a while, and ends without a word to fleet."""
-    agent.says("I think about what could be faster.")
+def _forgetful(agent: Agent) -> None:
+    """Ends without closing its task, in every run."""
+    agent.say("I think about what could be faster.")
     agent.shell("git", "log", "--oneline", "-1")
-    agent.stream.ends("It should be faster now.")
+    agent.session.end("It should be faster now.")
 
 
-MANNERS: Mapping[Manner, Callable[[Agent], None]] = {
-    "steady": steady,
-    "fragile": fragile,
-    "curious": curious,
-    "throttled": throttled,
-    "wordy": wordy,
-    "forgetful": forgetful,
+BEHAVIOURS: Mapping[str, Callable[[Agent], None]] = {
+    "steady": _steady,
+    "fragile": _fragile,
+    "curious": _curious,
+    "throttled": _throttled,
+    "wordy": _wordy,
+    "forgetful": _forgetful,
 }
 
 
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--version", action="version", version="simulated (no model, no network)")
-    parser.add_argument("--model", choices=MANNERS, required=True)
+    parser.add_argument("--model", choices=BEHAVIOURS, required=True)
     given = parser.parse_args()
-    MANNERS[given.model](Agent(sys.stdin.read(), given.model, os.environ))
+    BEHAVIOURS[given.model](Agent(sys.stdin.read(), given.model, os.environ))
 
 
 if __name__ == "__main__":

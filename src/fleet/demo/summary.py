@@ -1,33 +1,25 @@
-"""The end of the play: what happened task by task, what fleet did about it, and what deviated.
+"""The end of the demo: what happened to each task, what fleet did about it, and what deviated.
 
-Pure: lines for a screen, from how the runs ended.
+Pure: lines for the screen, from how the runs ended.
 """
 
 from collections.abc import Iterator
 
 from msgspec import Struct
+from rich.text import Text
 
-from fleet.demo.progress import Row
-from fleet.demo.sandbox import Sandbox
-from fleet.demo.script import SCENES, Scene, Turn
+from fleet.demo.screen import DemoRow
+from fleet.demo.script import TASKS, DemoTask, ExpectedEnd
 from fleet.runs.outcome_history import Ending
 from fleet.schemas import Blocked, Closed, ContextFull, RateLimited
 
 
-class Line(Struct, frozen=True):
-    """A line for the screen; its style is a word of rich."""
-
-    text: str = ""
-    style: str = ""
-    indent: int = 0
-
-
-class Report(Struct, frozen=True, kw_only=True):
+class DemoReport(Struct, frozen=True, kw_only=True):
     """What is known at the end."""
 
-    rows: tuple[Row, ...]
-    #: What the supervisor said: action and sentence, in order.
-    said: tuple[tuple[str, str], ...]
+    rows: tuple[DemoRow, ...]
+    #: The supervisor's log: action and sentence, in order.
+    log: tuple[tuple[str, str], ...]
     commits: tuple[str, ...] = ()
     seconds: float = 0.0
     #: The supervisor was killed and a new one started.
@@ -35,87 +27,82 @@ class Report(Struct, frozen=True, kw_only=True):
     #: What went wrong with the demo itself; empty if nothing did.
     trouble: str = ""
 
-    def held_back(self, row: Row) -> bool:
+    def held_back(self, row: DemoRow) -> bool:
         """The task was claimed while its coder had a limit, and no agent was started for it."""
-        words = f"{row.task.id}: released: {row.scene.coder} waits for its limit"
-        return any(text.startswith(words) for _, text in self.said)
-
-    @property
-    def adopted(self) -> int:
-        return sum(action == "adopted" for action, _ in self.said)
+        words = f"{row.task.id}: released: {row.demo_task.coder} waits for its limit"
+        return any(text.startswith(words) for _, text in self.log)
 
 
-def deviations(report: Report) -> list[str]:
-    """In what the evening was not the play that was announced; empty if in nothing."""
+def deviations(report: DemoReport) -> list[str]:
+    """What ended otherwise than the script says; empty if nothing did."""
     found = [report.trouble] if report.trouble else []
-    played = {row.scene.key for row in report.rows}
-    found += [f"{scene.title}: never made" for scene in SCENES if scene.key not in played]
+    made = {row.demo_task.key for row in report.rows}
+    found += [f"{task.title}: never made" for task in TASKS if task.key not in made]
     for row in report.rows:
-        found += [f"{row.task.id} {row.scene.title}: {why}" for why in _differences(row)]
+        found += [f"{row.task.id} {row.demo_task.title}: {why}" for why in _differences(row)]
     if not report.killed:
         found.append("the supervisor was not killed: its moment never came")
     return found
 
 
-def _differences(row: Row) -> Iterator[str]:
-    turns, endings = row.scene.turns, row.endings
-    for number, (turn, ending) in enumerate(zip(turns, endings, strict=False), start=1):
-        if not _is(turn, ending):
-            wanted = f"{turn.settlement} {turn.cause}".lower().strip()
+def _differences(row: DemoRow) -> Iterator[str]:
+    expected, endings = row.demo_task.ends, row.endings
+    for number, (end, ending) in enumerate(zip(expected, endings, strict=False), start=1):
+        if not _matches(end, ending):
+            wanted = f"{end.settlement} {end.cause}".lower().strip()
             yield f"run {number} should have been {wanted}, and was: {ending.why}"
-    if len(turns) != len(endings):
-        yield f"{len(endings)} runs instead of {len(turns)}"
-    status = "closed" if turns[-1].settlement == "Closed" else "blocked"
+    if len(expected) != len(endings):
+        yield f"{len(endings)} runs instead of {len(expected)}"
+    status = "closed" if expected[-1].settlement == "Closed" else "blocked"
     if row.task.status != status:
         yield f"is {row.task.status} instead of {status}"
 
 
-def _is(turn: Turn, ending: Ending) -> bool:
-    return type(ending.settlement).__name__ == turn.settlement and turn.cause in ending.why
+def _matches(end: ExpectedEnd, ending: Ending) -> bool:
+    return type(ending.settlement).__name__ == end.settlement and end.cause in ending.why
 
 
-def summary(report: Report) -> Iterator[Line]:
-    """The whole text below the table."""
-    yield Line()
-    yield Line("What happened", "bold")
+def summary(report: DemoReport) -> Iterator[Text]:
+    """The text below the table."""
+    yield Text()
+    yield Text("What happened", "bold")
     for row in report.rows:
-        yield from _task(row, report)
+        yield from _task_lines(row, report)
     if report.killed:
-        yield Line("the supervisor", "cyan", 2)
-        yield Line("killed with kill -9 while agents were at work", "yellow", 6)
-        yield Line(f"→ they ran on, and a new supervisor {_took_over(report.adopted)}", "", 6)
-    yield Line()
-    yield Line("What the project got (git log --oneline)", "bold")
+        yield Text("  the supervisor", "cyan")
+        yield Text("      killed with kill -9 while agents were at work", "yellow")
+        yield Text(f"      → they ran on, and a new supervisor {_adoption(report)}")
+    yield Text()
+    yield Text("What the project got (git log --oneline)", "bold")
     for commit in report.commits:
-        yield Line(commit, "", 2)
-    yield Line()
-    yield from _verdict(report)
+        yield Text(f"  {commit}")
+    yield Text()
+    yield from _result(report)
 
 
-def _took_over(adopted: int) -> str:
+def _adoption(report: DemoReport) -> str:
+    adopted = sum(action == "adopted" for action, _ in report.log)
     if adopted == 0:
         return "found how they had ended"
     return f"adopted {adopted} of them in mid-work" if adopted > 1 else "adopted one in mid-work"
 
 
-def _task(row: Row, report: Report) -> Iterator[Line]:
-    done = row.task.status == "closed"
+def _task_lines(row: DemoRow, report: DemoReport) -> Iterator[Text]:
     runs = "1 run" if len(row.endings) == 1 else f"{len(row.endings)} runs"
-    mark, style = ("✓", "green") if done else ("✗", "red")
-    yield Line(f"{mark} {row.task.id}  {row.scene.title}: {row.task.status}, {runs}", style, 2)
+    mark, style = ("✓", "green") if row.task.status == "closed" else ("✗", "red")
+    yield Text(f"  {mark} {row.task.id}  {row.demo_task.title}: {row.task.status}, {runs}", style)
     if report.held_back(row):
-        yield Line("came while its coder had a limit", "yellow", 6)
-        yield Line("→ no agent was started before the limit had reset", "", 6)
+        yield Text("      came while its coder had a limit", "yellow")
+        yield Text("      → no agent was started before the limit had reset")
     for number, ending in enumerate(row.endings, start=1):
-        if isinstance(ending.settlement, Closed):
-            continue
-        yield Line(f"run {number}: {ending.why}", "yellow", 6)
-        yield Line(f"→ {_remedy(ending, row.scene)}", "", 6)
+        if not isinstance(ending.settlement, Closed):
+            yield Text(f"      run {number}: {ending.why}", "yellow")
+            yield Text(f"      → {_remedy(ending, row.demo_task)}")
 
 
-def _remedy(ending: Ending, scene: Scene) -> str:
-    """What fleet did about an ending that was not the good one."""
-    asked = any(turn.cause == "QUESTION" for turn in scene.turns)
+def _remedy(ending: Ending, task: DemoTask) -> str:
+    """What fleet did about a run that did not close its task."""
+    asked = any(end.cause == "QUESTION" for end in task.ends)
     match ending.settlement, ending.outcome:
         case _, RateLimited():
             return "waited until the limit had reset; no attempt was lost"
@@ -129,26 +116,15 @@ def _remedy(ending: Ending, scene: Scene) -> str:
             return "tried again after a pause, and told the agent how it had ended"
 
 
-def _verdict(report: Report) -> Iterator[Line]:
+def _result(report: DemoReport) -> Iterator[Text]:
     found = deviations(report)
-    closed = sum(row.task.status == "closed" for row in report.rows)
-    if not found:
+    if found:
+        yield Text(f"Not as staged, after {report.seconds:.0f} s:", "bold red")
+        yield from (Text(f"  {each}", "red") for each in found)
+    else:
+        closed = sum(row.task.status == "closed" for row in report.rows)
         rest = f"{closed} of {len(report.rows)} tasks are done, one waits for a person."
-        yield Line(f"All went as staged, in {report.seconds:.0f} s: {rest}", "bold green")
-        return
-    yield Line(f"Not as staged, after {report.seconds:.0f} s:", "bold red")
-    for each in found:
-        yield Line(each, "red", 2)
-
-
-def kept(sandbox: Sandbox) -> Iterator[Line]:
-    """Where everything is, and how to look at it."""
-    home = sandbox.home.path
-    yield Line()
-    yield Line("Kept", "bold")
-    yield Line(f"project  {sandbox.project}", "", 2)
-    yield Line(f"home     {home}", "", 2)
-    yield Line(f"look     FLEET_HOME={home} fleet bd list --all", "", 2)
+        yield Text(f"All went as staged, in {report.seconds:.0f} s: {rest}", "bold green")
 
 
 _STEPS = (
@@ -162,11 +138,11 @@ _STEPS = (
 )
 
 
-def next_steps(folder: str) -> Iterator[Line]:
-    """How to go on for real; `folder` holds the fleet program, where PATH does not know it."""
-    yield Line()
-    yield Line("Now for real", "bold")
+def next_steps(folder: str) -> Iterator[Text]:
+    """How to go on; `folder` holds the fleet program where PATH does not, else it is empty."""
+    yield Text()
+    yield Text("Now for real", "bold")
     if folder:
-        yield Line(f'export PATH="{folder}:$PATH"', "", 2)
+        yield Text(f'  export PATH="{folder}:$PATH"')
     for command, about in _STEPS:
-        yield Line(f"{command:<38}{about}".rstrip(), "", 2)
+        yield Text(f"  {command:<38}{about}".rstrip())

@@ -2,17 +2,15 @@
 
 import io
 from datetime import UTC, datetime
-from pathlib import Path
 
 import pytest
 from msgspec import structs
 from rich.console import Console
+from rich.text import Text
 
-from fleet.demo.progress import Row
-from fleet.demo.sandbox import Sandbox
-from fleet.demo.screen import Picture, Plain, screen_for, table
-from fleet.demo.script import SCENES
-from fleet.demo.summary import Line, Report, deviations, kept, next_steps, summary
+from fleet.demo.screen import DemoRow, Screen, demo_table
+from fleet.demo.script import TASKS
+from fleet.demo.summary import DemoReport, deviations, next_steps, summary
 from fleet.runs.outcome_history import Ending
 from fleet.schemas import (
     Blocked,
@@ -39,33 +37,35 @@ OUTCOMES = {
 }
 
 
-def ending(turn):
+def ending(end):
     return Ending(
-        outcome=OUTCOMES.get(turn.cause, Finished()),
-        settlement=SETTLEMENTS[turn.settlement],
+        outcome=OUTCOMES.get(end.cause, Finished()),
+        settlement=SETTLEMENTS[end.settlement],
         counts=True,
-        why=f"{turn.cause}: and so on",
+        why=f"{end.cause}: and so on",
         progress=False,
         at=NOW,
     )
 
 
-def row(scene, number):
-    closed = scene.turns[-1].settlement == "Closed"
+def row(demo_task, number):
+    closed = demo_task.ends[-1].settlement == "Closed"
     task = a_task(
         id=f"fleet-{number}",
-        title=scene.title,
+        title=demo_task.title,
         status="closed" if closed else "blocked",
         closed_at=NOW if closed else None,
-        priority=scene.priority,
+        priority=demo_task.priority,
     )
-    endings = tuple(ending(turn) for turn in scene.turns)
-    return Row(scene=scene, task=task, state=task.status, what="w" * 200, endings=endings)
+    endings = tuple(ending(end) for end in demo_task.ends)
+    return DemoRow(
+        demo_task=demo_task, task=task, state=task.status, what="w" * 200, endings=endings
+    )
 
 
-AS_STAGED = Report(
-    rows=tuple(row(scene, number) for number, scene in enumerate(SCENES)),
-    said=(
+AS_STAGED = DemoReport(
+    rows=tuple(row(demo_task, number) for number, demo_task in enumerate(TASKS)),
+    log=(
         ("adopted", "fleet-3: adopted run 1"),
         ("released", "fleet-5: released: simulated2 waits for its limit to reset"),
     ),
@@ -77,16 +77,16 @@ AS_STAGED = Report(
 
 def but(key, **changes):
     """The same report with one row changed."""
-    rows = [structs.replace(r, **changes) if r.scene.key == key else r for r in AS_STAGED.rows]
+    rows = [structs.replace(r, **changes) if r.demo_task.key == key else r for r in AS_STAGED.rows]
     return structs.replace(AS_STAGED, rows=tuple(rows))
 
 
 def of(key):
-    return next(row for row in AS_STAGED.rows if row.scene.key == key)
+    return next(row for row in AS_STAGED.rows if row.demo_task.key == key)
 
 
 def text(report):
-    return "\n".join(line.text for line in summary(report))
+    return "\n".join(line.plain for line in summary(report))
 
 
 def test_a_play_that_went_as_staged_has_no_deviation():
@@ -118,9 +118,9 @@ def test_what_deviates_is_named(report, why):
 def test_each_trouble_stands_with_its_cause_and_what_was_done_about_it():
     """That is what a newcomer is here to see."""
     told = text(AS_STAGED)
-    for scene in SCENES:
-        for turn in scene.turns:
-            assert turn.cause in told
+    for demo_task in TASKS:
+        for end in demo_task.ends:
+            assert end.cause in told
     for remedy in (
         "tried again after a pause", "until fleet answer", "a fresh one went on from its notes",
         "waited until the limit had reset", "a person has to look", "adopted one in mid-work",
@@ -133,54 +133,47 @@ def test_each_trouble_stands_with_its_cause_and_what_was_done_about_it():
 def test_the_killed_supervisor_is_told_as_it_was(adopted, words):
     """On a slow machine all agents may have ended before the new one came."""
     said = (("adopted", "x: adopted run 1"),) * adopted
-    assert words in text(structs.replace(AS_STAGED, said=said))
+    assert words in text(structs.replace(AS_STAGED, log=said))
 
 
 def test_the_next_steps_work_where_fleet_is_not_on_the_path():
     """After `make demo` it lies in .venv/bin."""
-    assert any('export PATH="$PWD/.venv/bin:$PATH"' in s.text for s in next_steps("$PWD/.venv/bin"))
-    assert not any("export" in step.text for step in next_steps(""))
-
-
-def test_what_was_kept_can_be_looked_at():
-    """The line can be pasted."""
-    told = [line.text for line in kept(Sandbox(Path("/t")))]
-    assert any("FLEET_HOME=/t/home fleet bd list" in text for text in told)
+    assert any(
+        'export PATH="$PWD/.venv/bin:$PATH"' in s.plain for s in next_steps("$PWD/.venv/bin")
+    )
+    assert not any("export" in step.plain for step in next_steps(""))
 
 
 @pytest.mark.parametrize("width", [60, 80, 120])
 def test_the_table_and_the_text_fit_the_terminal(width):
     """A line a task, and words that wrap where there is a space."""
     console = Console(width=width, file=io.StringIO(), force_terminal=True, color_system=None)
-    console.print(table(AS_STAGED.rows))
+    console.print(demo_table(AS_STAGED.rows))
     drawn = console.file.getvalue().splitlines()
-    assert len([line for line in drawn if "fleet-" in line]) == len(SCENES)
-    Plain(console).tell([*summary(AS_STAGED), *next_steps("")])
+    assert len([line for line in drawn if "fleet-" in line]) == len(TASKS)
+    Screen(console).print([*summary(AS_STAGED), *next_steps("")])
     assert max(len(line) for line in console.file.getvalue().splitlines()) <= width
 
 
-def test_a_picture_on_a_terminal_and_lines_elsewhere():
-    """A log file full of cursor movements helps nobody."""
-    assert isinstance(screen_for(Console(file=io.StringIO(), force_terminal=True)), Picture)
+def test_without_a_terminal_the_demo_prints_plain_lines():
+    """A log file holds no cursor movements."""
     out = io.StringIO()
-    screen = screen_for(Console(file=out, width=100, highlight=False))
-    assert isinstance(screen, Plain)
-    with screen:
+    with Screen(Console(file=out, width=100, highlight=False)) as screen:
         screen.show(AS_STAGED.rows)
         screen.say("fleet-1: closed: by its agent", 3.21, title="Keep the books")
-        screen.tell([Line("x" * 30, "bold red", 2)])
+        screen.print([Text("  " + "x" * 30, "bold red")])
     assert "\x1b" not in out.getvalue()
     assert "  3.2 s  fleet-1 Keep the books: closed: by its agent\n" in out.getvalue()
 
 
-def test_a_picture_shows_the_tasks_and_the_last_lines_of_the_log():
+def test_a_terminal_shows_the_tasks_and_the_last_lines_of_the_log():
     """The newest line is on the screen however small that is."""
     out = io.StringIO()
     console = Console(file=out, width=80, height=14, force_terminal=True, color_system=None)
-    with Picture(console) as picture:
-        picture.show(AS_STAGED.rows)
+    with Screen(console) as screen:
+        screen.show(AS_STAGED.rows)
         for number in range(20):
-            picture.say(f"line {number}", float(number))
+            screen.say(f"line {number}", float(number))
     last = out.getvalue().rpartition("fleet demo:")[2]
     assert "Lay out the project" in last
     assert "line 19" in last

@@ -1,12 +1,12 @@
-"""What the demo shows of a task, and when it takes the play for over."""
+"""What the demo shows of a task, and when it ends."""
 
 from datetime import timedelta
 
 import msgspec
 import pytest
 
-from fleet.demo.progress import STARTS, Journal, is_over, row_of
-from fleet.demo.script import SCENES
+from fleet.demo.run_demo import STARTS, JournalTail, is_over, row_of
+from fleet.demo.script import TASKS
 from fleet.home import Home
 from fleet.runs.outcome_history import Ending
 from fleet.schemas import Blocked, Failed, Finished, RateLimit, RateLimited, Released
@@ -31,44 +31,46 @@ ASKED = msgspec.structs.replace(
 )
 
 
-def seen(task, *endings, needs=(), words=""):
-    row = row_of(SCENES[0], task, endings, needs, words=words, now=NOW)
+def state_of(task, *endings, needs=(), doing=""):
+    row = row_of(TASKS[0], task, endings, needs, doing=doing, now=NOW)
     return row.state, row.what
 
 
 @pytest.mark.parametrize(
     ("given", "expected"),
     [
-        (seen(a_task()), ("ready", "")),
+        (state_of(a_task()), ("ready", "")),
         (
-            seen(a_task(), needs=[a_task(title="Lay out"), a_task(status="closed")]),
+            state_of(a_task(), needs=[a_task(title="Lay out"), a_task(status="closed")]),
             ("waiting", "for: Lay out"),
         ),
-        (seen(a_task(status="in_progress")), ("running", STARTS)),
-        (seen(a_task(status="in_progress"), CRASHED, words="Write x"), ("running", "Write x")),
+        (state_of(a_task(status="in_progress")), ("running", STARTS)),
+        (state_of(a_task(status="in_progress"), CRASHED, doing="Write x"), ("running", "Write x")),
         (
-            seen(a_task(not_before=SOON), CRASHED),
+            state_of(a_task(not_before=SOON), CRASHED),
             ("pausing", "3 s, then again: killed: Out of memory"),
         ),
-        (seen(a_task(not_before=SOON), LIMITED), ("pausing", "3 s until the limit resets")),
-        (seen(a_task(not_before=SOON)), ("pausing", "3 s: its coder has reached a limit")),
-        (seen(a_task(not_before=NOW), CRASHED), ("ready", "killed: Out of memory")),
-        (seen(a_task(status="blocked"), ASKED), ("asking", "Both?")),
-        (seen(a_task(status="blocked"), CRASHED), ("blocked", "killed: Out of memory")),
-        (seen(a_task(status="blocked", notes="by hand")), ("blocked", "by hand")),
+        (state_of(a_task(not_before=SOON), LIMITED), ("pausing", "3 s until the limit resets")),
+        (state_of(a_task(not_before=SOON)), ("pausing", "3 s: its coder has reached a limit")),
+        (state_of(a_task(not_before=NOW), CRASHED), ("ready", "killed: Out of memory")),
+        (state_of(a_task(status="blocked"), ASKED), ("asking", "Both?")),
+        (state_of(a_task(status="blocked"), CRASHED), ("blocked", "killed: Out of memory")),
+        (state_of(a_task(status="blocked", notes="by hand")), ("blocked", "by hand")),
         (
-            seen(a_task(status="closed", closed_at=NOW, close_reason="Wrote x [run 2]"), CRASHED),
+            state_of(
+                a_task(status="closed", closed_at=NOW, close_reason="Wrote x [run 2]"), CRASHED
+            ),
             ("closed", "Wrote x"),
         ),
     ],
 )
 def test_a_row_says_what_goes_on(given, expected):
-    """From the queue's status, the past runs and the agent's last words."""
+    """From the queue's status, the past runs and the agent's last step."""
     assert given == expected
 
 
 def rows(**states):
-    """Rows of the play's own scenes, as far as named; the rest is left out."""
+    """Rows of the named tasks of the demo."""
     tasks = {
         "ready": a_task(),
         "running": a_task(status="in_progress"),
@@ -76,13 +78,13 @@ def rows(**states):
         "asking": a_task(status="blocked"),
         "closed": a_task(status="closed", closed_at=NOW),
     }
-    scenes = {scene.key: scene for scene in SCENES}
+    demo_tasks = {task.key: task for task in TASKS}
     made = {}
     for key, state in states.items():
         task = tasks[state]
-        needs = [made[need].task for need in scenes[key].needs if need in made]
+        needs = [made[need].task for need in demo_tasks[key].needs if need in made]
         endings = [ASKED] if state == "asking" else []
-        made[key] = row_of(scenes[key], task, endings, needs, words="", now=NOW)
+        made[key] = row_of(demo_tasks[key], task, endings, needs, doing="", now=NOW)
     return list(made.values())
 
 
@@ -107,12 +109,12 @@ def test_the_journal_tells_each_line_once(tmp_path):
     """Also across days, and when a line is half written."""
     home = Home(tmp_path)
     home.logging.mkdir()
-    journal = Journal(home)
+    journal = JournalTail(home)
     first = home.logging / "fleet-2026-11-15.jsonl"
     first.write_text('{"action":"started","text":"a"}\n{"action":"cl')
-    assert journal.news() == [("started", "a")]
+    assert journal.read() == [("started", "a")]
     with first.open("a") as file:
         file.write('osed","text":"b"}\n')
     (home.logging / "fleet-2026-11-16.jsonl").write_text('{"action":"ended","text":"c"}\n')
-    assert journal.news() == [("closed", "b"), ("ended", "c")]
-    assert journal.news() == []
+    assert journal.read() == [("closed", "b"), ("ended", "c")]
+    assert journal.read() == []

@@ -1,0 +1,264 @@
+"""Runs the demo: makes the tasks, starts the supervisor, plays the person, and watches the end."""
+
+import shlex
+import time
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+
+from fleet import control
+from fleet.control import Control
+from fleet.control.tasks.questions import answer
+from fleet.demo.sandbox import SETTINGS, Sandbox
+from fleet.demo.screen import DemoRow, RowState, Screen
+from fleet.demo.script import ANSWER, KILLED_DURING, TASKS, DemoTask
+from fleet.demo.summary import DemoReport
+from fleet.files.tail import Follower
+from fleet.home import Home
+from fleet.queue.protocol import Filter
+from fleet.runs.event_log import FILE
+from fleet.runs.outcome_history import Ending, read_ending
+from fleet.runs.run_directory import all_runs
+from fleet.schemas import RateLimited, Task, ToolCall
+
+#: What a task in progress does until its agent prints something.
+STARTS = "starts"
+#: Seconds between two looks at the queue.
+_PAUSE = 0.2
+#: Seconds for which a question stays on the screen before it is answered.
+_READING_S = 1.5
+#: Seconds after which a demo is broken; it takes a quarter of a minute.
+_LONGEST = 120.0
+
+
+class Demo:
+    """One demo in one sandbox."""
+
+    def __init__(self, sandbox: Sandbox, screen: Screen) -> None:
+        self._sandbox = sandbox
+        self._screen = screen
+        self._began = time.monotonic()
+        #: The demo's tasks by the id that the queue gave them, in the order of creation.
+        self._tasks: dict[str, DemoTask] = {}
+        self._journal = JournalTail(sandbox.home)
+        #: The supervisor's log: action and sentence.
+        self._log: list[tuple[str, str]] = []
+        self._asked_at: float | None = None
+        self._killed = False
+        self._pid = 0
+
+    def run(self) -> DemoReport:
+        self._say("$ git init; fleet init --queue embedded", "bold")
+        self._say(f"$ fleet config set {' '.join(SETTINGS)}", "bold")
+        self._sandbox.set_up()
+        fleet = control.opened(self._sandbox.env)
+        try:
+            for task in TASKS:
+                if not task.late:
+                    self._create(task)
+                    self._show(fleet)
+            self._say("$ fleet run", "bold")
+            self._pid = self._sandbox.start_supervisor()
+            rows, trouble = self._watch(fleet)
+        finally:
+            fleet.close()
+        self._sandbox.stop()
+        self._show_log()
+        return DemoReport(
+            rows=tuple(rows),
+            log=tuple(self._log),
+            commits=self._commits(),
+            seconds=self._seconds,
+            killed=self._killed,
+            trouble=trouble,
+        )
+
+    @property
+    def _seconds(self) -> float:
+        return time.monotonic() - self._began
+
+    def _watch(self, fleet: Control) -> tuple[list[DemoRow], str]:
+        """Wait for the end; returns the last rows, and what went wrong with the demo itself."""
+        while True:
+            rows = self._show(fleet)
+            self._act(fleet, rows)
+            if is_over(rows) and len(self._tasks) == len(rows) == len(TASKS):
+                return rows, ""
+            failure = self._sandbox.supervisor_failure()
+            if failure is not None:
+                return rows, f"the supervisor ended: {failure}"
+            if self._seconds > _LONGEST:
+                return rows, f"not over after {_LONGEST:.0f} s"
+            time.sleep(_PAUSE)
+
+    def _show(self, fleet: Control) -> list[DemoRow]:
+        rows = read_rows(fleet, self._tasks, datetime.now(UTC))
+        self._screen.show(rows)
+        self._show_log()
+        return rows
+
+    def _act(self, fleet: Control, rows: list[DemoRow]) -> None:
+        """Do what people do in this demo: kill the supervisor, add a task, answer a question."""
+        if not self._killed and any(_may_kill(row) for row in rows):
+            self._kill()
+        limited = any(isinstance(e.outcome, RateLimited) for row in rows for e in row.endings)
+        if (self._killed and limited) or is_over(rows):
+            for task in TASKS:
+                if task not in self._tasks.values():
+                    self._create(task)
+        asking = [row for row in rows if row.state == "asking"]
+        if not asking:
+            self._asked_at = None
+        elif self._asked_at is None:
+            self._asked_at = time.monotonic()
+        elif time.monotonic() > self._asked_at + _READING_S:
+            task_id = asking[0].task.id
+            answer(fleet, fleet.get(task_id), ANSWER, at=datetime.now().astimezone())
+            self._say(f"$ fleet answer {task_id} {shlex.quote(ANSWER)}", "bold magenta")
+
+    def _create(self, task: DemoTask) -> None:
+        """Create a task as a person does: on the command line, in the project's directory."""
+        ids = {made.key: task_id for task_id, made in self._tasks.items()}
+        words = ["bd", "create", task.title, "-p", str(task.priority)]
+        words += ["--coder", task.coder, "--model", task.behaviour]
+        if task.needs:
+            words += ["--deps", ",".join(ids[key] for key in task.needs)]
+        task_id = self._sandbox.fleet(*words, "--silent")
+        self._tasks[task_id] = task
+        self._say(f"$ fleet {shlex.join(words)}  → {task_id}", "bold")
+
+    def _kill(self) -> None:
+        self._killed = True
+        self._sandbox.kill_supervisor()
+        self._say(f"$ kill -9 {self._pid}  (the supervisor); fleet run", "bold red")
+        self._pid = self._sandbox.start_supervisor()
+
+    def _show_log(self) -> None:
+        for action, text in self._journal.read():
+            self._log.append((action, text))
+            task = self._tasks.get(text.partition(":")[0])
+            short = text.removesuffix(f" in {self._sandbox.project}")
+            self._say(short, title=task.title if task else "")
+
+    def _say(self, text: str, style: str = "", title: str = "") -> None:
+        self._screen.say(text, self._seconds, style=style, title=title)
+
+    def _commits(self) -> tuple[str, ...]:
+        if not any((self._sandbox.project / ".git" / "refs" / "heads").iterdir()):
+            return ()
+        return tuple(self._sandbox.git("log", "--reverse", "--format=%h %s").splitlines())
+
+
+def _may_kill(row: DemoRow) -> bool:
+    """The agent is at work, and has enough to do to outlive a supervisor."""
+    working = row.state == "running" and row.what != STARTS
+    return row.demo_task.key == KILLED_DURING and working and not row.endings
+
+
+def is_over(rows: Sequence[DemoRow]) -> bool:
+    """No task can go on without a person, and none asks a question."""
+    return all(row.state in ("closed", "blocked", "waiting") for row in rows)
+
+
+def read_rows(fleet: Control, made: Mapping[str, DemoTask], now: datetime) -> list[DemoRow]:
+    """One row for each task that was made, from the queue and the task directories."""
+    tasks = {task.id: task for task in fleet.queue.find(Filter(include_closed=True))}
+    ids = {demo_task.key: task_id for task_id, demo_task in made.items()}
+    rows: list[DemoRow] = []
+    for task_id, demo_task in made.items():
+        task_dir = fleet.home.task(task_id)
+        endings = [e for run in all_runs(task_dir) if (e := read_ending(run)) is not None]
+        needs = [tasks[ids[key]] for key in demo_task.needs]
+        doing = _last_event(task_dir) if tasks[task_id].status == "in_progress" else ""
+        rows.append(row_of(demo_task, tasks[task_id], endings, needs, doing=doing, now=now))
+    return rows
+
+
+def row_of(
+    demo_task: DemoTask,
+    task: Task,
+    endings: Sequence[Ending],
+    needs: Sequence[Task],
+    *,
+    doing: str,
+    now: datetime,
+) -> DemoRow:
+    """Pure: `needs` have to be closed first, `doing` is the agent's last step."""
+    state, what = _state(task, endings, needs, doing, now)
+    return DemoRow(demo_task=demo_task, task=task, state=state, what=what, endings=tuple(endings))
+
+
+def _state(
+    task: Task, endings: Sequence[Ending], needs: Sequence[Task], doing: str, now: datetime
+) -> tuple[RowState, str]:
+    last = endings[-1] if endings else None
+    missing = [need.title for need in needs if need.status != "closed"]
+    match task.status:
+        case "closed":
+            return "closed", task.close_reason.partition(" [run")[0]
+        case "in_progress":
+            return "running", doing or STARTS
+        case "blocked" if last is not None and last.why.startswith("QUESTION:"):
+            return "asking", last.why.removeprefix("QUESTION:").strip()
+        case "blocked":
+            return "blocked", last.why if last else task.notes
+        case _ if task.not_before and task.not_before > now:
+            return "pausing", _pause(last, (task.not_before - now).total_seconds())
+        case _ if missing:
+            return "waiting", f"for: {', '.join(missing)}"
+        case _:
+            return "ready", last.why if last else ""
+
+
+def _pause(last: Ending | None, seconds: float) -> str:
+    if last is None:  # claimed, and released before a run was started
+        return f"{seconds:.0f} s: its coder has reached a limit"
+    if isinstance(last.outcome, RateLimited):
+        return f"{seconds:.0f} s until the limit resets"
+    return f"{seconds:.0f} s, then again: {last.why}"
+
+
+class _ShownEvent(Struct):
+    """The parts of an event that the demo shows."""
+
+    kind: str = ""
+    text: str = ""
+    calls: tuple[ToolCall, ...] = ()
+
+
+def _last_event(task_dir: Path) -> str:
+    """What the agent of the latest run last said or did."""
+    shown = ""
+    for line in Follower(task_dir / FILE).read():
+        event = msgspec.json.decode(line.data, type=_ShownEvent)
+        if event.kind == "fleet_started":
+            shown = ""
+        shown = event.text or " ".join(_call_text(call) for call in event.calls) or shown
+    return shown
+
+
+def _call_text(call: ToolCall) -> str:
+    if "command" in call.input:
+        return f"$ {call.input['command']}"
+    return f"{call.name} {Path(str(call.input.get('file_path', ''))).name}"
+
+
+class JournalTail:
+    """New lines of the supervisor's log, across days and supervisors."""
+
+    def __init__(self, home: Home) -> None:
+        self._folder = home.logging
+        self._followers: dict[str, Follower] = {}
+
+    def read(self) -> list[tuple[str, str]]:
+        """The action and the sentence of each line since the last call."""
+        new: list[tuple[str, str]] = []
+        for path in sorted(self._folder.glob("fleet-*.jsonl")):
+            follower = self._followers.setdefault(path.name, Follower(path))
+            for line in follower.read():
+                record = msgspec.json.decode(line.data, type=dict[str, object])
+                new.append((str(record.get("action")), str(record.get("text"))))
+        return new

@@ -1,0 +1,83 @@
+"""What a simulated agent prints, and how fleet reads it."""
+
+import io
+import json
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from fleet import coders
+from fleet.coders.stream.run_totals import Reading
+from fleet.demo.script import CODER, CONTEXT, OTHER_CODER
+from fleet.demo.simulated_agent import Session, SimulatedCoder, add_coders
+from fleet.schemas import Finished, RateLimited
+
+NOW = datetime(2026, 11, 15, 12, 0, tzinfo=UTC)
+
+
+def read(printed: str) -> Reading:
+    """What fleet makes of an agent's lines."""
+    coder, reading = SimulatedCoder(), Reading()
+    for line in printed.splitlines():
+        event = coder.read(line, NOW)
+        assert event is not None
+        assert event.kind not in ("unknown", "bad"), line
+        reading.add(event)
+    return reading
+
+
+def test_a_simulated_agent_that_ends_well_is_read_as_finished():
+    """The stream is one that fleet's own reader knows, line by line."""
+    out = io.StringIO()
+    session = Session("steady", out)
+    session.text("I begin.")
+    session.result(session.call("Write", file_path="a.py"), "written")
+    session.end("Done.")
+    reading = read(out.getvalue())
+    assert (reading.tool_calls, reading.tool_results, reading.model) == (1, 1, "steady")
+    assert reading.session_id == session.id
+    assert SimulatedCoder().outcome(reading, 0, None) == Finished(text="Done.")
+
+
+def test_a_simulated_limit_is_read_with_its_reset():
+    """Fleet waits for the moment that the stream names."""
+    out = io.StringIO()
+    reset = NOW + timedelta(seconds=4)
+    session = Session("throttled", out)
+    session.rate_limit(reset.timestamp())
+    session.end("You've hit your limit", refused=429)
+    outcome = SimulatedCoder().outcome(read(out.getvalue()), 1, None)
+    assert isinstance(outcome, RateLimited)
+    assert outcome.limit.resets_at == reset
+
+
+def test_a_simulated_context_grows_with_every_answer():
+    """It is what fleet ends a session for."""
+    out = io.StringIO()
+    session = Session("wordy", out)
+    session.text("a little")
+    before = read(out.getvalue()).context_tokens
+    session.context += CONTEXT
+    session.text("a lot")
+    assert before is not None
+    assert before < CONTEXT < read(out.getvalue()).context_tokens
+
+
+def test_every_line_names_its_session():
+    """As the original's do."""
+    out = io.StringIO()
+    session = Session("steady", out)
+    session.text("x")
+    session.end("y")
+    assert {json.loads(line)["session_id"] for line in out.getvalue().splitlines()} == {session.id}
+
+
+@pytest.mark.parametrize("name", [CODER, OTHER_CODER])
+def test_the_simulated_coders_are_found_in_the_demos_home_only(tmp_path, name):
+    """No user can choose one by mistake."""
+    assert name not in coders.names(tmp_path)
+    add_coders(tmp_path)
+    coder = coders.make(name, "curious", home=tmp_path)
+    assert (coder.name, coder.model) == (name, "curious")
+    assert coders.problems(tmp_path) == {}
+    assert name not in coders.names()
