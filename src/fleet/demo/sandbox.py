@@ -11,12 +11,11 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
 
-from fleet.control.tasks.in_progress import known_owner
 from fleet.control.tasks.kill_runs import brake
 from fleet.demo.script import CODER
 from fleet.demo.simulated_agent import add_coders
 from fleet.errors import FleetError
-from fleet.home import Home
+from fleet.home import Home, owner_file
 
 #: Three slots for eight tasks, and short waits.
 SETTINGS = (
@@ -164,7 +163,7 @@ class Sandbox:
                 with suppress(subprocess.TimeoutExpired):
                     self._supervisor.wait(_WAIT_S)
                     self._supervisor = None
-        if owner := known_owner(self.home):
+        if owner := owner_file.read(self.home):
             brake(self.home, owner, by="fleet demo", now=True)
 
     def remove(self) -> None:
