@@ -66,8 +66,8 @@ def test_the_readme_shows_what_the_demo_says():
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     sample = readme.partition("```\nWhat happened\n")[2].partition("```")[0]
     remedies = [line.strip() for line in sample.splitlines() if "→" in line]
-    said = AS_STAGED.said + AS_STAGED.said[:1]
-    printed = text(structs.replace(AS_STAGED, said=said))
+    log = AS_STAGED.log + AS_STAGED.log[:1]
+    printed = text(structs.replace(AS_STAGED, log=log))
     assert len(remedies) >= 5
     assert [line for line in remedies if line not in printed] == []
 
