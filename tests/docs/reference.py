@@ -35,7 +35,7 @@ def _command(path: tuple[str, ...]) -> Iterator[str]:
         found, context = child, click.Context(child, info_name=name, parent=context)
     yield f"## `{' '.join(path)}`"
     if path == ("fleet", "bd"):
-        yield "The commands of bd: see `fleet bd --help` and [the reference](reference.md#fleet-bd)."
+        yield "The commands of bd: `fleet bd --help`, and [the reference](reference.md#fleet-bd)."
         return
     with context:
         yield f"```\n{found.get_help(context).rstrip()}\n```"

@@ -1,9 +1,8 @@
-"""`events.jsonl`: all events of a task's runs, each written once, also across supervisors.
+"""`events.jsonl`: all events of a task's runs, each written once, whoever reads the streams.
 
 A line is `{"run":N,"at":[S,T],…}`: S and T tell how far the run's stdout and its coder's second
-stream were read when the line was written. So a supervisor that takes the run over knows what is
-written already, even if its coder sees other events in the same bytes. Lines of fleet's own have
-no `at`.
+stream were read when it was written. So whoever takes the run over knows what is written already,
+even if its coder sees other events in the same bytes. Lines of fleet's own have no `at`.
 """
 
 import os
@@ -13,7 +12,6 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct, structs
 
-from fleet.files.append_file import append
 from fleet.runs.run_directory import Run
 from fleet.schemas import Event
 
@@ -31,44 +29,54 @@ class _At(Struct, frozen=True):
 
 
 def line_of(event: Event, run: int, at: tuple[int, int]) -> bytes:
-    """The line of an event, without the raw line of the stream, which is in the run's stdout."""
+    """One line: without the raw line of the stream, which is in the run's stdout."""
     head = b'{"run":%d,"at":[%d,%d],' % (run, *at)
     short = structs.replace(event, raw=None, text=event.text[:_TEXT_CAP])
     try:
         return head + _encode(short)[1:] + b"\n"
     except (TypeError, ValueError, OverflowError, RecursionError) as error:
-        # A custom coder may put anything into an event; a bad one shall not end the run.
+        # Anybody's coder may put anything into an event; one line is not the run.
         text = f"an event of kind {event.kind!r} cannot be written: {error}"
         plain = Event(kind="bad", ts=event.ts, text=text.encode(errors="replace").decode())
         return head + _encode(plain)[1:] + b"\n"
 
 
 def note_of(kind: str, run: int, facts: Mapping[str, object]) -> bytes:
-    """The line of a note of fleet's own among the agent's events."""
+    """A line of fleet's own among those of the agent."""
     return b'{"run":%d,"kind":"%s",' % (run, kind.encode()) + _encode(facts)[1:] + b"\n"
 
 
-def add(task_dir: Path, lines: bytes) -> bool:
+def append(path: Path, data: bytes) -> bool:
     """Add whole lines at the end. False: the file is as large as it may get."""
-    return append(task_dir / FILE, lines, limit=LARGEST)
+    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    try:
+        size = os.fstat(fd).st_size
+        if size >= LARGEST:
+            return False
+        if os.write(fd, data) != len(data):
+            os.ftruncate(fd, size)  # a full disk took half of it: the rest of a line is no line
+            raise OSError(28, "the disk is full")
+    finally:
+        os.close(fd)
+    return True
 
 
 def written(run: Run) -> tuple[int, int]:
-    """How far the run's two streams are in the file. Cuts off half a line that a crash left."""
+    """How far the run's streams are written down. What a crash left of a line is cut off."""
     own, mark = b'{"run":%d,' % run.number, b'{"run":%d,"at":[' % run.number
     for line in _backwards(run.task_dir / FILE):
         if line.startswith(mark):
             try:
                 return msgspec.json.decode(line, type=_At).at
             except msgspec.DecodeError:
-                break  # another program wrote here
+                break  # not ours: somebody else wrote here
         if not line.startswith(own):
             break  # an earlier run's: this one has written nothing
     return (0, 0)
 
 
 def ends_with(run: Run, kind: str) -> bool:
-    """The last line of the file is fleet's own note of this kind, on this run."""
+    """The last line of all is this note of fleet's own, on this run."""
     last = next(_backwards(run.task_dir / FILE), b"")
     return last.startswith(b'{"run":%d,"kind":"%s",' % (run.number, kind.encode()))
 
@@ -94,7 +102,7 @@ def _backwards(path: Path) -> Generator[bytes]:
 
 
 def _cut_to_whole_lines(fd: int) -> int:
-    """Truncate the file behind its last whole line; returns where that ends."""
+    """Where the last whole line ends; nothing is behind it any more."""
     size = at = os.fstat(fd).st_size
     end = 0
     while at > 0 and not end:

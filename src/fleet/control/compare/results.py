@@ -10,7 +10,7 @@ from msgspec import Struct, structs
 
 from fleet.control import Control
 from fleet.control.tasks.in_progress import InProgress, in_progress
-from fleet.control.usage import ENOUGH
+from fleet.control.usage import ENOUGH, is_verified
 from fleet.errors import FleetError
 from fleet.git.task_branch import leavings_of
 from fleet.home import Home
@@ -18,7 +18,7 @@ from fleet.queue.protocol import Filter
 from fleet.runs import receipt_json
 from fleet.runs.outcome_history import Ending, read_ending
 from fleet.runs.run_directory import Run, all_runs
-from fleet.schemas import Closed, NeedsHuman, Receipt, Stopped, Task, Usage
+from fleet.schemas import NeedsHuman, Receipt, Stopped, Task, Usage
 from fleet.schemas.comparison import Comparison, Entry, Result, Size, Standing
 
 _NO_RUNS: Mapping[str, InProgress] = MappingProxyType({})
@@ -130,7 +130,7 @@ def _standing(seen: Seen) -> tuple[Standing, str]:
     if task is None:
         return "gone", "it is not in the queue any more"
     match task.status:
-        case "closed" if ending is not None and isinstance(ending.settlement, Closed):
+        case "closed" if last is not None and is_verified(last):
             return "verified", ""
         case "closed" if ending is not None and isinstance(ending.outcome, Stopped):
             return "stopped", why
