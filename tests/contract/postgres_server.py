@@ -33,8 +33,10 @@ def binaries() -> Path | None:
 class PostgresServer:
     """One cluster in a directory of its own. PostgreSQL refuses to run as root, so we step down."""
 
-    def __init__(self, programs: Path, home: Path) -> None:
+    def __init__(self, programs: Path, home: Path, *, durable: bool = False) -> None:
         self.programs = programs
+        #: Tests need no disk; a comparison of speed needs commits that are on one.
+        self.durable = durable
         self.home = home
         self.port = 0
         self._server: subprocess.Popen[bytes] | None = None
@@ -65,11 +67,12 @@ class PostgresServer:
     def start(self) -> None:
         """Returns once the server takes connections. A restart keeps its port."""
         self.port = self.port or free_port()
+        fsync = "on" if self.durable else "off"
         with (self.home / "log").open("ab") as log:
             self._server = subprocess.Popen(
                 self._as_user("postgres", "-D", self.data, "-p", self.port, "-k", self.home,
                               "-c", "listen_addresses=127.0.0.1", "-c", "max_connections=60",
-                              "-c", "shared_buffers=32MB", "-c", "fsync=off"),
+                              "-c", "shared_buffers=32MB", "-c", f"fsync={fsync}"),
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                 cwd=self.home, start_new_session=True,
             )  # fmt: skip
@@ -130,9 +133,9 @@ def free_port() -> int:
 
 
 @contextmanager
-def running_server(programs: Path) -> Generator[PostgresServer]:
+def running_server(programs: Path, *, durable: bool = False) -> Generator[PostgresServer]:
     home = Path(tempfile.mkdtemp(prefix="fleet-postgres-"))
-    server = PostgresServer(programs, home)
+    server = PostgresServer(programs, home, durable=durable)
     try:
         server.create()
         server.start()

@@ -78,3 +78,14 @@ def test_postgres_claims_by_the_waiting_index(new_postgres_dsn, count):
     assert not [line for line in lines if "Sort" in line or "Seq Scan on tasks" in line]
     assert not [line for line in lines if "hashed" in line or "Seq Scan on dep" in line]
     assert not [line for line in lines if "JIT" in line]
+
+
+def test_postgres_follows_dependencies_by_their_index(new_postgres_dsn):
+    """What a task waits for is looked up by its own dependencies, however many others there are."""
+    with closing(open_postgres(new_postgres_dsn)) as queue:
+        with_history(queue)
+        unmet = f"SELECT {queue.sql['unmet_dependency']} FROM tasks WHERE tasks.id = :id"
+        plan = queue.db.rows(f"EXPLAIN {unmet}", {"now": 10**15, "id": "old-10"})
+    lines = [row[0].strip() for row in plan]
+    assert [line for line in lines if "dependencies_pkey on dependencies d" in line]
+    assert not [line for line in lines if "hashed" in line or "Seq Scan" in line]

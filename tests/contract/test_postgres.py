@@ -290,6 +290,15 @@ class TestMigration:
         with closing(open_postgres(new_postgres_dsn)) as queue:
             assert queue.request(task_id, "stop").wish == "stop"
 
+    def test_a_queue_without_the_claims_function_gets_it(self, new_postgres_dsn):
+        """A queue that an earlier fleet made is claimed from after the next start."""
+        with closing(open_postgres(new_postgres_dsn)) as queue:
+            first = queue.add(Draft(title="first")).id
+            queue.add(Draft(title="second", priority=0, depends_on=(("blocks", first),)))
+            queue.db.rows("DROP FUNCTION fleet.waits_for_others")
+        with closing(open_postgres(new_postgres_dsn)) as queue:
+            assert [lease.task.id for lease in queue.claim("a", count=5, ttl=TTL)] == [first]
+
     def test_many_first_openers_make_one_schema(self, new_postgres_dsn):
         """Handles that open an empty database at once all succeed."""
         opened, failed = [], []

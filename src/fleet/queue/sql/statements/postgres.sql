@@ -1,4 +1,5 @@
--- What only PostgreSQL needs. `:name` is a value, `{name}` another entry of this file.
+-- What only PostgreSQL needs. `:name` is a value, `{name}` another entry of this file or of
+-- queue.sql.
 
 -- name: session
 -- Durable commits and bounded waits. Our statements are short look-ups by an index: planning one
@@ -21,8 +22,9 @@ SELECT set_config('search_path', 'fleet', false),
 -- name: measure
 SELECT {server_time}
 
--- name: has_meta
+-- name: is_made
 SELECT 1 WHERE to_regclass('fleet.meta') IS NOT NULL
+           AND to_regprocedure('fleet.waits_for_others(bigint, text)') IS NOT NULL
 
 -- name: has_schema
 SELECT 1 WHERE to_regnamespace('fleet') IS NOT NULL
@@ -43,6 +45,15 @@ CREATE TABLE IF NOT EXISTS fleet.meta (key TEXT PRIMARY KEY, value TEXT NOT NULL
 
 -- name: insert_prefix
 INSERT INTO meta (key, value) VALUES ('prefix', :prefix) ON CONFLICT DO NOTHING
+
+-- name: create_waits_for_others
+-- The number of `:now` is $1. The cost keeps the planner from sorting tasks instead of walking
+-- `tasks_waiting`. A change of the text needs another name, or queues keep the function they have.
+CREATE OR REPLACE FUNCTION fleet.waits_for_others(bigint, text) RETURNS boolean
+LANGUAGE plpgsql STABLE COST 10000 SET search_path = fleet AS $waits$
+BEGIN
+    RETURN (SELECT {unmet_dependency} FROM tasks WHERE tasks.id = $2);
+END $waits$
 
 -- name: tables
 SELECT tablename FROM pg_tables WHERE schemaname = 'fleet' ORDER BY tablename

@@ -12,8 +12,13 @@ tasks.heartbeat_at,
 -- name: held_up
 -- True while the task, or any of its ancestors, waits for another task or is put off. Most tasks
 -- depend on nothing, so that is looked at first; its OFFSET keeps PostgreSQL from hashing every
--- dependency there ever was. CROSS JOIN makes SQLite join in the written order.
-(EXISTS (SELECT 1 FROM dependencies own WHERE own.task_id = tasks.id LIMIT 1 OFFSET 0) AND EXISTS (
+-- dependency there ever was.
+(EXISTS (SELECT 1 FROM dependencies own WHERE own.task_id = tasks.id LIMIT 1 OFFSET 0)
+ AND {waits_for_others})
+
+-- name: unmet_dependency
+-- CROSS JOIN makes SQLite join in the written order.
+EXISTS (
     WITH RECURSIVE line (id) AS (
         SELECT tasks.id
         UNION
@@ -27,7 +32,7 @@ tasks.heartbeat_at,
           (d.type IN ('blocks', 'conditional-blocks') AND target.status NOT IN ('closed', 'pinned'))
        OR (d.type = 'parent-child' AND target.defer_until > :now)
        OR (d.type = 'waits-for' AND {children_outstanding}))
-))
+)
 
 -- name: children_outstanding
 -- `any-children` opens with the first closed child, the default gate with the last.
@@ -72,7 +77,7 @@ UPDATE tasks
 SET status = 'in_progress', assignee = :owner, lease_owner = :owner, lease_until = :until,
     heartbeat_at = :now, fence = fence + 1, started_at = coalesce(started_at, :now),
     updated_at = :now, not_before = NULL, defer_until = NULL
-WHERE id IN (SELECT id FROM picked)
+WHERE {is_picked}
 RETURNING {task_columns}
 
 -- name: renew
