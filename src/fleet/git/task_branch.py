@@ -1,7 +1,6 @@
-"""What a task with a worktree of its own left in its repository: as one commit, by how it differs
-from another, and put away once nobody wants it.
+"""The work of a task with a worktree of its own: as one commit, as a diff, and its removal.
 
-What is put away stays held by `refs/fleet/<task>/branch`, as long as the task's snapshots.
+What is removed stays reachable by `refs/fleet/<task>/branch`, as long as the task's snapshots.
 """
 
 import io
@@ -26,18 +25,18 @@ from fleet.runs.run_directory import Run, all_runs, newest_first
 from fleet.schemas import FileChange
 
 _LIMIT = 120.0
-#: Seconds that a task's lock is waited for.
+#: Seconds to wait for the lock of a task's runs.
 _PATIENCE = 5.0
 _CUT = b"\n[the rest is cut]\n"
 
 
 class Tip(Struct, frozen=True, kw_only=True):
-    """Where a task's work stands."""
+    """The latest state of a task's work."""
 
     #: The latest commit, and the tree with what is not committed.
     head: str
     tree: str
-    #: What lies in the worktree and not in the tree; empty if nothing does.
+    #: What the worktree holds that the tree does not; empty if nothing.
     beyond: str = ""
 
 
@@ -51,26 +50,26 @@ class PutAway(Struct, frozen=True, kw_only=True):
     stays: str = ""
 
 
-class Leavings:
-    """What one task left, in the repository that its worktree belongs to."""
+class TaskBranch:
+    """The branch and worktree of one task, in the repository that they belong to."""
 
     def __init__(self, home: Home, task_id: str, tree: Worktree, git: Git) -> None:
         self._home, self._id = home, task_id
         self.tree, self._git = tree, git
 
     def tip(self) -> Tip | None:
-        """Where its work stands: in its worktree, on its branch, or where fleet kept it."""
+        """The latest state: from the worktree, the branch, or the refs that fleet keeps."""
         if self._is_there():
             return _tip_in(self.tree)
         commit = standing(self._git, self.tree.ref) or standing(self._git, retired(self.tree.ref))
         on_branch = Tip(head=commit, tree=self._tree_of(commit)) if commit else None
         if commit and commit != self.tree.commit:
             return on_branch
-        # An agent may have worked on a branch of its own making: what it left is held as well.
-        return self._after() or on_branch
+        # The agent may have committed to a branch of its own: the last run's snapshot has that.
+        return self._last_snapshot() or on_branch
 
     def hold(self, tip: Tip) -> tuple[str, str]:
-        """A commit with all of it, and the ref that holds it from now on. No branch is moved."""
+        """Make a commit of all the work and a ref to it; returns both. No branch is moved."""
         commit, ref = tip.head, retired(self.tree.ref)
         if tip.tree != self._tree_of(commit):
             message = f"What {self._id} left uncommitted"
@@ -81,24 +80,25 @@ class Leavings:
         return commit, ref
 
     def changes(self, tip: Tip, since: str) -> list[FileChange]:
-        """The files that are different from a commit."""
+        """The files that differ from the commit `since`."""
         return list(file_changes(self._git, self._tree_of(since), tip.tree))
 
     def patch(self, tip: Tip, since: str) -> bytes:
-        """The same as text, no longer than any difference that fleet keeps."""
+        """The diff from the commit `since`, cut at MOST_DIFF."""
         out = io.BytesIO()
         ask = ("diff-tree", "-r", "-p", "--no-renames", "--no-ext-diff", "--no-textconv")
         whole = self._git.write(out, MOST_DIFF, *ask, "--no-color", since, tip.tree)
         return out.getvalue() if whole else out.getvalue() + _CUT
 
     def put_away(self, *, force: bool = False) -> PutAway:
-        """Remove its worktree and its branches. Nothing goes that is nowhere else, unless that is
-        insisted on; what git ignores goes.
+        """Remove the worktree and the branches of the task, files that git ignores included.
+
+        Work that is nowhere else stays, unless `force`.
         """
-        # The lock of the task's runs: none begins meanwhile.
+        # No run of the task begins while its lock is held.
         with _locked(self._home, self._id) as lock:
             if lock is None:
-                return PutAway(task_id=self._id, stays="its agent is not gone yet")
+                return PutAway(task_id=self._id, stays="its agent is still running")
             tip = self.tip()
             if tip is None:
                 return PutAway(task_id=self._id)
@@ -110,7 +110,7 @@ class Leavings:
             return PutAway(task_id=self._id, ref=ref, stays=self._drop_branches(kept))
 
     def _remove(self) -> None:
-        """Said before it is done, so that nobody takes it for an agent's doing."""
+        """Remove the worktree. `removing` is recorded first, so that no agent is blamed for it."""
         if not os.path.lexists(self.tree.path):
             return
         going = structs.replace(self.tree, removing=True)
@@ -120,7 +120,7 @@ class Leavings:
         self.tree = worktree_json.write(self._home, self._id, gone)
 
     def _drop_branches(self, kept: str) -> str:
-        """Delete its branch, and those that its agents made. Why one stays, if one does."""
+        """Delete the task's branch and those its agents made; returns why some stay, or nothing."""
         stay: list[str] = []
         ask = "--format=%(objectname) %(refname)%00%(worktreepath)"
         own = _commits(self._home, self._id)
@@ -131,16 +131,15 @@ class Leavings:
                 continue
             if elsewhere:
                 stay.append(f"{name} is checked out in {elsewhere}")
-            elif name != self.tree.ref and not self.holds(kept, commit):
+            elif name != self.tree.ref and not self._contains(kept, commit):
                 stay.append(f"{name} holds commits that are not in {kept[:12]}")
             else:
                 self._git.ask("update-ref", "-d", name, commit)
         return "; ".join(stay)
 
-    def holds(self, commit: str, other: str) -> bool:
-        """A commit has another behind it."""
+    def _contains(self, commit: str, ancestor: str) -> bool:
         try:
-            self._git.ask("merge-base", "--is-ancestor", other, commit)
+            self._git.ask("merge-base", "--is-ancestor", ancestor, commit)
         except GitFailed:
             return False
         return True
@@ -148,8 +147,8 @@ class Leavings:
     def _is_there(self) -> bool:
         return self.tree.made and not self.tree.removing and worktree.exists(self.tree)
 
-    def _after(self) -> Tip | None:
-        """What its last run left, as it was held when that ended."""
+    def _last_snapshot(self) -> Tip | None:
+        """The snapshot that fleet took when the last run ended."""
         for run in newest_first(self._home.task(self._id)):
             receipt = receipt_json.read(run)
             after = standing(self._git, f"{ref_of(f'{self._id}/{run.number}')}.after")
@@ -164,19 +163,20 @@ class Leavings:
         return self._git.line("rev-parse", "--verify", f"{commit}^{{tree}}")
 
 
-def leavings_of(home: Home, task_id: str) -> Leavings | None:
+def task_branch_of(home: Home, task_id: str) -> TaskBranch | None:
     """None: the task never had a worktree, or its repository is gone."""
     tree = worktree_json.read(home, task_id)
     origin = repository.find(tree.repository) if tree is not None else None
     if tree is None or origin is None:
         return None
-    return Leavings(home, task_id, tree, Git(origin, time.monotonic() + _LIMIT))
+    return TaskBranch(home, task_id, tree, Git(origin, time.monotonic() + _LIMIT))
 
 
 @contextmanager
 def _locked(home: Home, task_id: str) -> Generator[Lock | None]:
-    """The lock of a task's runs. A run that was just stopped, or a supervisor that tidies up, lets
-    go of it in a moment.
+    """The lock of a task's runs; None if it is still taken after _PATIENCE.
+
+    A run that was just stopped, or a supervisor that cleans up, holds the lock for a moment.
     """
     end = time.monotonic() + _PATIENCE
     while True:
@@ -203,13 +203,13 @@ def _beyond(git: Git, now: Tree) -> str:
         return "files that are too large to be kept"
     if os.path.isdir(f"{git.repo.git_dir}/modules"):  # noqa: PTH112
         return "submodules"
-    # Git names a repository inside of this one by its directory, and looks no further.
+    # Git lists a repository inside of this one as its directory, without its files.
     new = git.ask("ls-files", "-z", "--others", "--exclude-standard").split(b"\0")
     return "another repository" if any(name.endswith(b"/") for name in new) else ""
 
 
 def _commits(home: Home, task_id: str) -> dict[str, set[str]]:
-    """The commits of a task's runs, each with the refs that there were before the first run."""
+    """The commits of a task's runs, each with the refs that existed before the first run."""
     runs = all_runs(home.task(task_id))
     before: set[str] = set()
     found: list[str] = []
@@ -227,7 +227,7 @@ def _commits(home: Home, task_id: str) -> dict[str, set[str]]:
 
 
 def _head(run: Run) -> str:
-    """The commit that a run found."""
+    """The commit that was checked out when the run began."""
     try:
         base = run.spec().base
     except InvalidTask:

@@ -6,19 +6,18 @@ import pytest
 from click import unstyle
 from click.testing import CliRunner
 from msgspec import structs
-from rich.cells import cell_len
 
 from fleet import config
-from fleet.cli.compare.side_by_side import beside, pieces
-from fleet.cli.compare.table import shown_cost, summary, table
+from fleet.cli.compare.output import diff_lines, entry_table, shown_cost, summary_table
 from fleet.cli.cost.stats import command as stats
+from fleet.control.compare.diffs import EntryDiff
 from fleet.control.compare.finish import find_entry
-from fleet.control.compare.results import Seen, result_of, summaries
+from fleet.control.compare.results import EntryFacts, result_of, summaries
 from fleet.control.usage import records
 from fleet.errors import BadInput
 from fleet.home import Home, make_home
 from fleet.runs.outcome_history import Ending
-from fleet.schemas import Blocked, Failed, Finished, NeedsHuman, Stopped, Usage
+from fleet.schemas import Blocked, Failed, FileChange, Finished, NeedsHuman, Stopped, Usage
 from fleet.schemas.comparison import Comparison, Entry, Result, Size
 from tests.tasks import a_task
 from tests.unit.control.test_usage import receipt
@@ -34,10 +33,10 @@ def ending(outcome, why="because", *, counts=True):
 
 
 def standing(status, *receipts, end=None, **more):
-    seen = Seen(
+    facts = EntryFacts(
         task=a_task(status=status), receipts=receipts, ending=end, runs=len(receipts), **more
     )
-    return result_of(seen).standing
+    return result_of(facts).standing
 
 
 def test_a_try_stands_where_its_evidence_puts_it():
@@ -54,23 +53,27 @@ def test_a_try_stands_where_its_evidence_puts_it():
     assert standing("blocked", receipt(claim=None), end=ending(Failed(reason="auth"))) == "failed"
     assert standing("blocked", bad, end=ending(NeedsHuman(question="?"))) == "asks"
     assert standing("blocked", end=ending(Stopped(by="ann"))) == "stopped"
-    assert result_of(Seen(task=None)).standing == "gone"
+    assert result_of(EntryFacts(task=None)).standing == "gone"
     assert standing("blocked") == "failed"
 
 
 def test_figures_are_of_all_its_runs_and_what_no_run_told_stays_unknown():
     """A run without a receipt told nothing."""
-    two = result_of(Seen(task=a_task(), receipts=(receipt(cost=0.5), receipt(cost=1.0)), runs=2))
+    two = result_of(
+        EntryFacts(task=a_task(), receipts=(receipt(cost=0.5), receipt(cost=1.0)), runs=2)
+    )
     assert (two.cost, two.tokens, two.attempts) == (1.5, 600, 2)
-    unpriced = result_of(Seen(task=a_task(), receipts=(receipt(cost=None), receipt()), runs=2))
+    unpriced = result_of(
+        EntryFacts(task=a_task(), receipts=(receipt(cost=None), receipt()), runs=2)
+    )
     assert (unpriced.cost, unpriced.cost_usd, unpriced.unpriced) == (None, 0.5, 1)
     guessed = structs.replace(receipt(cost=None), estimated_usd=0.25)
-    estimate = result_of(Seen(task=a_task(), receipts=(guessed,), runs=1))
+    estimate = result_of(EntryFacts(task=a_task(), receipts=(guessed,), runs=1))
     assert (estimate.cost, estimate.estimated_usd, shown_cost(estimate)) == (0.25, 0.25, "~$0.25")
-    lost = result_of(Seen(task=a_task(), receipts=(receipt(),), runs=2))
+    lost = result_of(EntryFacts(task=a_task(), receipts=(receipt(),), runs=2))
     assert lost.cost is None
     silent = structs.replace(receipt(cost=None), usage=Usage())
-    assert result_of(Seen(task=a_task(), receipts=(silent,), runs=1)).tokens is None
+    assert result_of(EntryFacts(task=a_task(), receipts=(silent,), runs=1)).tokens is None
 
 
 def entry(number, coder="claude", *, model="sonnet", turn=1, **result):
@@ -101,7 +104,7 @@ def test_the_tables_say_what_is_not_known():
         entry(2, "codex", attempts=2, unpriced=1, cost_usd=0.5, usage=Usage(output=1500)),
         entry(3, "agy", standing="waiting", attempts=0, why="its turn\ncomes"),
     ]
-    head, one, two, three, why = table(rows, 80)
+    head, one, two, three, why = entry_table(rows, 80)
     assert "attempts" in head
     assert [word in one for word in ("unknown", "2 files +3 -1", "verified")] == [True] * 3
     assert "$0.50+?" in two
@@ -109,7 +112,7 @@ def test_the_tables_say_what_is_not_known():
     assert "waiting" in three
     assert "$" not in three
     assert "its turn" in why
-    assert "So few rank nobody" in list(summary(summaries(rows)))[-1]
+    assert "Too few to rank" in list(summary_table(summaries(rows)))[-1]
 
 
 def test_an_entry_is_named_by_its_id_or_its_coder():
@@ -125,62 +128,41 @@ def test_an_entry_is_named_by_its_id_or_its_coder():
         find_entry(found, "4")
 
 
-LEFT = """\
-diff --git a/a b b/a b
-index 1..2 100644
---- a/a b
-+++ b/a b
-@@ -1,3 +1,3 @@
- one
--two
-+2
- three
-@@ -20 +20,2 @@ def f
- twenty
-+more
-diff --git a/new b/new
-new file mode 100644
---- /dev/null
-+++ b/new
-@@ -0,0 +1 @@
-+fresh\x1b[31m
-"""
-RIGHT = """\
+PATCH = """\
 diff --git a/a b b/a b
 --- a/a b
 +++ b/a b
-@@ -1,3 +1,2 @@
+@@ -1,2 +1,2 @@
  one
 -two
- three
-diff --git a/x.bin b/x.bin
-Binary files /dev/null and b/x.bin differ
++2\x1b[31m
 """
 
 
-def test_lines_that_two_differences_share_stand_on_one_row():
-    """By where they were before; what only one has, has a gap beside it."""
-    assert list(pieces(LEFT)) == ["a b", "new"]
-    shown = map(unstyle, beside(LEFT, RIGHT, 80, ("l", "r")))
-    rows = [row.split("│") for row in shown if "│" in row]
-    cells = [[cell.strip() for cell in row] for row in rows]
-    assert ["-two", "-two"] in cells
-    assert ["+2", ""] in cells
-    assert ["three", "three"] in cells
-    assert cells.index(["+2", ""]) < cells.index(["three", "three"]) < cells.index(["twenty", ""])
-    assert ["", "(binary)"] in cells
-    text = "\n".join(beside(LEFT, RIGHT, 80, ("l", "r")))
-    assert "\x1b[31mfresh" not in text
-    assert "fresh\\x1b[31m" in text
-    assert "⋯" in text
-    assert "(r did not change it)" in text
+def test_diffs_are_printed_one_after_the_other():
+    """First the files of every entry, then the diffs; control characters are escaped."""
+    file = FileChange(path="a b", kind="modified", added=1, removed=1)
+    lines = [
+        unstyle(line)
+        for line in diff_lines(
+            [
+                EntryDiff(entry=entry(1), files=(file,), patch=PATCH),
+                EntryDiff(entry=entry(2, "codex"), trouble="it is gone"),
+            ]
+        )
+    ]
+    assert lines[:2] == ["fleet-a.1 claude:sonnet: verified, -", "  modified" + "a b  +1 -1"]
+    assert "  it is gone" in lines
+    assert lines.index("  it is gone") < lines.index("── fleet-a.1 claude:sonnet ──")
+    assert "+2\\x1b[31m" in lines
 
 
-def test_no_row_is_wider_than_the_terminal():
-    """However wide its letters are."""
-    wide = LEFT.replace("twenty", "二十" * 60)
-    rows = beside(wide, RIGHT, 81, ("l" * 100, "r"))
-    assert max(cell_len(unstyle(row)) for row in rows) <= 81
+def test_the_size_of_a_change_is_known_only_where_the_change_is():
+    """An entry whose branch is gone has no size."""
+    file = FileChange(path="a", kind="modified", added=2, removed=1)
+    diff = EntryDiff(entry=entry(1), files=(file, file))
+    assert diff.size == Size(files=2, added=4, removed=2)
+    assert EntryDiff(entry=entry(1), trouble="gone").size is None
 
 
 def test_a_run_that_failed_and_was_followed_by_another_is_a_retry():

@@ -12,7 +12,7 @@ from fleet.git import run_baseline
 from fleet.git.git_command import Git
 from fleet.git.merge_onto_branch import land
 from fleet.git.refs import ELSEWHERE
-from fleet.git.task_branch import leavings_of
+from fleet.git.task_branch import task_branch_of
 from fleet.home import Home, make_home, worktree_json
 from fleet.schemas import Policy
 from fleet.supervisor.start.workspace import Unprepared, order_of, prepare
@@ -52,7 +52,7 @@ class Tree:
 
     @property
     def left(self):
-        return leavings_of(self.home, self.id)
+        return task_branch_of(self.home, self.id)
 
 
 def names(left, since):
@@ -121,7 +121,7 @@ def test_nothing_is_put_away_under_an_agent(home, repo, monkeypatch):
     monkeypatch.setattr("fleet.git.task_branch._PATIENCE", 0.0)
     tree = Tree(home, repo)
     with locked(home.task(TASK) / "run.lock"):
-        assert "not gone yet" in tree.left.put_away().stays
+        assert "still running" in tree.left.put_away().stays
     assert tree.repo.root.exists()
 
 

@@ -1,6 +1,7 @@
 """`fleet compare`: the same task by several coders, and one of the entries to keep."""
 
 import os
+import shutil
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -8,28 +9,27 @@ from collections.abc import Callable, Sequence
 import click
 
 from fleet import control
-from fleet.cli.compare.diff import show_diff
-from fleet.cli.compare.json import comparison_json
-from fleet.cli.compare.table import summary, table, word
+from fleet.cli.compare.output import comparison_json, diff_lines, entry_table, summary_table, word
 from fleet.cli.task_ids import task_id
 from fleet.cli.terminal_text import first_line, one_line, terminal_width
 from fleet.control import Control
-from fleet.control.compare.begin import begin, comparison_of, complete, uncommitted, wanted_from
-from fleet.control.compare.finish import Ended, discard, pick
+from fleet.control.compare.begin import begin, comparison_of, complete, parse_wanted, uncommitted
+from fleet.control.compare.diffs import diff_of
+from fleet.control.compare.finish import ComparisonEnd, discard, find_entry, pick
 from fleet.control.compare.results import results, summaries
 from fleet.control.supervisor_status import is_supervised, paused_since
 from fleet.errors import BadInput, FleetError, QueueError
 from fleet.schemas import Task
 from fleet.schemas.comparison import Comparison, Entry
 
-#: Seconds from one look to the next, and how many times longer a pause is than the look before it.
+#: Seconds between two reads of the results, and how much longer than one read the pause is.
 PAUSE, REST = 0.5, 4
-#: How long a supervisor may be missing before nobody waits for it any more: a restart takes less.
+#: Seconds that a supervisor may be missing, as it is during a restart, before the wait ends.
 PATIENCE = 15.0
 
 
 class Unfinished(FleetError):
-    """Not all entries are over, and nobody is there to run them."""
+    """Not all entries are over, and no supervisor runs them."""
 
 
 @click.command("compare")
@@ -43,7 +43,7 @@ class Unfinished(FleetError):
     "--repeat", type=click.IntRange(1, 50), default=1, show_default=True, metavar="N",
     help="How often each tries it.",
 )  # fmt: skip
-@click.option("--diff", "as_diff", is_flag=True, help="Show what each changed; two side by side.")
+@click.option("--diff", "as_diff", is_flag=True, help="Show what each entry changed.")
 @click.option("--json", "as_json", is_flag=True, help="All that is known, as JSON.")
 @click.option("--pick", "picked", metavar="ENTRY", help="Land this one, and put the others away.")
 @click.option("--discard", "drop", is_flag=True, help="Put all away, and the task back.")
@@ -63,7 +63,7 @@ def command(
     runs: bool,
     no_wait: bool,
 ) -> None:
-    """Have several coders try the same task, and see who does it best.
+    """Have several coders try the same task, and see which does it best.
 
     \b
     fleet compare x4f --with claude:sonnet --with codex:gpt-5
@@ -72,38 +72,38 @@ def command(
     fleet compare x4f --pick codex     its commits onto your branch, the rest away
     fleet compare x4f --discard        all of it away, the task back
 
-    All begin at the commit that the task's directory stands at, each in a worktree of its own: what
-    is not committed, nobody sees. The task itself waits meanwhile. An ENTRY is named by its id
-    (fleet-x4f.1, or 1) or by its coder. To keep a new task from a supervisor that runs, make it
-    with --assignee and your name.
+    All entries begin at the commit that the task's directory stands at, each in a worktree of its
+    own; no entry sees what is not committed. The task itself waits meanwhile. An ENTRY is named by
+    its id (fleet-x4f.1, or 1) or by its coder. To keep a new task from a running supervisor, create
+    it with --assignee and your name.
     """  # noqa: D301 - the \\b is click's mark for lines that stay as they are
     _check(wanted, repeat, entries, as_diff=as_diff, picked=picked, drop=drop)
     fleet = control.opened()
     task = fleet.get(task_id)
     if picked is not None:
-        _tell_end(fleet, pick(fleet, task, picked, force=force), as_json=as_json)
+        _print_end(fleet, pick(fleet, task, picked, force=force), as_json=as_json)
         return
     if drop:
-        _tell_end(fleet, discard(fleet, task, force=force), as_json=as_json)
+        _print_end(fleet, discard(fleet, task, force=force), as_json=as_json)
         return
     if wanted:
-        coders = wanted_from(fleet, wanted, repeat)
+        coders = parse_wanted(fleet, wanted, repeat)
         comparison = begin(fleet, task, coders, repeat=repeat)
         if not as_json:
-            _tell_begin(fleet, task, comparison)
+            _print_beginning(fleet, task, comparison)
     else:
         comparison = complete(fleet, comparison_of(fleet, task))
     if as_diff:
-        show_diff(fleet, comparison, entries)
+        _print_diffs(fleet, comparison, entries)
         return
     if runs and comparison.is_open:
         _run(fleet, comparison.task_id, quiet=as_json)
     waits = not no_wait and (bool(wanted) or not as_json)
     over = _wait(fleet, comparison, quiet=as_json) if waits else True
-    _show(fleet, comparison, as_json=as_json)
+    _print_results(fleet, comparison, as_json=as_json)
     if not over:
         why = "not all entries are over, and no supervisor is running"
-        raise Unfinished(why, hint=_way(task.id))
+        raise Unfinished(why, hint=_start_hint(task.id))
 
 
 def _check(
@@ -115,7 +115,7 @@ def _check(
     picked: str | None,
     drop: bool,
 ) -> None:
-    """Refuse what does not go together."""
+    """Refuse flags that exclude each other."""
     if (picked is not None) + drop + bool(wanted) + as_diff > 1:
         raise BadInput(
             "--with, --diff, --pick and --discard do not go together", hint="One at a time."
@@ -129,25 +129,8 @@ def _check(
         )
 
 
-def _tell_begin(fleet: Control, task: Task, comparison: Comparison) -> None:
-    number = len(comparison.entries)
-    click.echo(f"{task.id} is tried {number} times, each from {comparison.commit[:12]}.")
-    changed = uncommitted(comparison)
-    if changed:
-        files = "1 file is" if changed == 1 else f"{changed} files are"
-        click.echo(
-            f"{files} not as committed in {one_line(comparison.repository)}:"
-            " no entry sees that, and --pick wants it committed or put aside."
-        )
-    if not fleet.place(task).ruled.policy.verify:
-        click.echo(
-            "It has no verify command: an entry is verified if nothing about it looks made up."
-            " Better: --verify when the task is made, or in its project."
-        )
-
-
 def _run(fleet: Control, task_id: str, *, quiet: bool) -> None:
-    """Supervise here, if nobody does."""
+    """Supervise in this process until the queue is idle, unless a supervisor runs already."""
     if is_supervised(fleet):
         return
     from fleet.supervisor.loop import supervise
@@ -162,37 +145,38 @@ def _run(fleet: Control, task_id: str, *, quiet: bool) -> None:
 
 
 def _wait(fleet: Control, comparison: Comparison, *, quiet: bool) -> bool:
-    """Until all entries are over. False: they are not, and nobody is there to run them."""
+    """Wait until all entries are over. False: they are not, and no supervisor runs them."""
     try:
         if _all_over(results(fleet, comparison, sizes=False)):
             return True
         if quiet:
             return _follow(fleet, comparison, lambda _: None)
         if sys.stdout.isatty():
-            return _watch(fleet, comparison)
-        return _follow(fleet, comparison, _teller())
+            return _follow_in_table(fleet, comparison)
+        return _follow(fleet, comparison, _standing_printer())
     except KeyboardInterrupt:
-        click.echo(f"\nIt goes on. To see it again: fleet compare {comparison.task_id}", err=True)
+        again = f"The entries run on. To see them again: fleet compare {comparison.task_id}"
+        click.echo(f"\n{again}", err=True)
         raise click.exceptions.Exit(130) from None
 
 
 def _follow(
     fleet: Control, comparison: Comparison, show: Callable[[Sequence[Entry]], None]
 ) -> bool:
-    seen = time.monotonic()
+    supervised_at = time.monotonic()
     while True:
         began = time.monotonic()
         try:
             found = results(fleet, comparison, sizes=False)
-        except QueueError as error:  # it may heal: the next look tells
+        except QueueError as error:  # the queue may be back at the next read
             click.echo(error.message, err=True)
         else:
             show(found)
             if _all_over(found):
                 return True
             if is_supervised(fleet):
-                seen = began
-            elif began - seen >= PATIENCE or not _had_supervisor(found):
+                supervised_at = began
+            elif began - supervised_at >= PATIENCE or not _any_attempt(found):
                 return False
         time.sleep(max(PAUSE, REST * (time.monotonic() - began)))
 
@@ -201,16 +185,16 @@ def _all_over(found: Sequence[Entry]) -> bool:
     return all(entry.result is not None and entry.result.is_over for entry in found)
 
 
-def _had_supervisor(found: Sequence[Entry]) -> bool:
-    """Something was begun: whoever began it may only be about to be replaced."""
+def _any_attempt(found: Sequence[Entry]) -> bool:
+    """A supervisor began an entry: it may be restarting right now."""
     return any(entry.result is not None and entry.result.attempts for entry in found)
 
 
-def _teller() -> Callable[[Sequence[Entry]], None]:
-    """Says a line whenever an entry stands elsewhere than before."""
+def _standing_printer() -> Callable[[Sequence[Entry]], None]:
+    """A function that prints a line for each entry whose standing changed since its last call."""
     before: dict[int, str] = {}
 
-    def tell(found: Sequence[Entry]) -> None:
+    def print_changes(found: Sequence[Entry]) -> None:
         for entry in found:
             if entry.result is None or before.get(entry.number) == entry.result.standing:
                 continue
@@ -219,10 +203,10 @@ def _teller() -> Callable[[Sequence[Entry]], None]:
             name = f"{entry.task_id} {one_line(entry.label)}"
             click.echo(f"{name}: {word(entry.result.standing)}{why}")
 
-    return tell
+    return print_changes
 
 
-def _watch(fleet: Control, comparison: Comparison) -> bool:
+def _follow_in_table(fleet: Control, comparison: Comparison) -> bool:
     from rich.console import Console
     from rich.live import Live
     from rich.text import Text
@@ -230,36 +214,68 @@ def _watch(fleet: Control, comparison: Comparison) -> bool:
     console = Console(highlight=False, markup=False, emoji=False)
     with Live(console=console, auto_refresh=False, transient=True) as live:
 
-        def show(found: Sequence[Entry]) -> None:
-            lines = "\n".join(table(found, console.width))
+        def draw(found: Sequence[Entry]) -> None:
+            lines = "\n".join(entry_table(found, console.width))
             live.update(Text.from_ansi(lines), refresh=True)
 
-        return _follow(fleet, comparison, show)
+        return _follow(fleet, comparison, draw)
 
 
-def _show(fleet: Control, comparison: Comparison, *, as_json: bool) -> None:
+def _print_beginning(fleet: Control, task: Task, comparison: Comparison) -> None:
+    number = len(comparison.entries)
+    click.echo(f"{task.id} is tried {number} times, each from {comparison.commit[:12]}.")
+    changed = uncommitted(comparison)
+    if changed:
+        files = "1 file is" if changed == 1 else f"{changed} files are"
+        click.echo(
+            f"{files} not as committed in {one_line(comparison.repository)}:"
+            " no entry sees that, and --pick wants it committed or put aside."
+        )
+    if not fleet.place(task).ruled.policy.verify:
+        click.echo(
+            "The task has no verify command: an entry counts as verified if no rule speaks against"
+            " it. Better: --verify when the task is created, or in its project."
+        )
+
+
+def _print_diffs(fleet: Control, comparison: Comparison, words: Sequence[str]) -> None:
+    """Print the diffs, through a pager where they are longer than the terminal."""
+    wanted = {find_entry(comparison, each).number for each in words}
+    found = [
+        diff_of(fleet, comparison, entry)
+        for entry in results(fleet, comparison)
+        if not wanted or entry.number in wanted
+    ]
+    lines = list(diff_lines(found))
+    if sys.stdout.isatty() and len(lines) >= shutil.get_terminal_size().lines:
+        click.echo_via_pager("\n".join(lines) + "\n")
+    else:
+        for line in lines:
+            click.echo(line)
+
+
+def _print_results(fleet: Control, comparison: Comparison, *, as_json: bool) -> None:
     found = results(fleet, comparison)
     if as_json:
         click.echo(comparison_json(comparison, found))
         return
-    width = terminal_width()
-    for line in table(found, width):
+    for line in entry_table(found, terminal_width()):
         click.echo(line)
     if comparison.turns > 1:
         click.echo()
-        for line in summary(summaries(found)):
+        for line in summary_table(summaries(found)):
             click.echo(line)
-    _tell_way(fleet, comparison, found)
+    _print_next_step(fleet, comparison, found)
 
 
-def _tell_way(fleet: Control, comparison: Comparison, found: Sequence[Entry]) -> None:
+def _print_next_step(fleet: Control, comparison: Comparison, found: Sequence[Entry]) -> None:
     task_id = comparison.task_id
     if comparison.state in ("picked", "landing"):
         landed = f"{comparison.picked} is on {comparison.branch} as {comparison.landed[:12]}."
         left = f" To finish: fleet compare {task_id} --pick {comparison.picked}"
         click.echo(landed + (left if comparison.is_open else ""))
     elif comparison.state == "discarded":
-        click.echo("It was discarded.")
+        click.echo("The comparison was discarded.")
     elif _all_over(found):
         click.echo(
             f"Changes: fleet compare {task_id} --diff.  Take one: --pick ENTRY.  None: --discard."
@@ -267,15 +283,15 @@ def _tell_way(fleet: Control, comparison: Comparison, found: Sequence[Entry]) ->
     elif paused_since(fleet.home) is not None:
         click.echo("fleet is paused, so nothing begins. To go on: fleet resume")
     elif not is_supervised(fleet):
-        click.echo(f"No supervisor is running. {_way(task_id)}")
+        click.echo(f"No supervisor is running. {_start_hint(task_id)}")
 
 
-def _way(task_id: str) -> str:
+def _start_hint(task_id: str) -> str:
     return f"Start one: fleet run. Or run it here: fleet compare {task_id} --run"
 
 
-def _tell_end(fleet: Control, ended: Ended, *, as_json: bool) -> None:
-    comparison, landed = ended.comparison, ended.landed
+def _print_end(fleet: Control, end: ComparisonEnd, *, as_json: bool) -> None:
+    comparison, landed = end.comparison, end.landed
     if as_json:
         click.echo(comparison_json(comparison, results(fleet, comparison)))
     elif landed is not None:
@@ -288,13 +304,13 @@ def _tell_end(fleet: Control, ended: Ended, *, as_json: bool) -> None:
         blocked = f"blocked. To have it worked on: fleet retry {task.id}"
         is_now = blocked if task.status == "blocked" else f"{task.status} again."
         click.echo(f"Discarded. {task.id} is {is_now}")
-    away = [each for each in ended.put_away if not each.stays and each.ref]
+    away = [each for each in end.put_away if not each.stays and each.ref]
     if away and not as_json:
         ids = ", ".join(each.task_id for each in away)
         refs = away[0].ref if len(away) == 1 else f"refs/fleet/{comparison.task_id}.*/branch"
         stays = "so does" if len(away) == 1 else "so do"
         click.echo(f"Put away: {ids}. Receipts stay; for a week {stays} {refs}")
-    for each in ended.put_away:
+    for each in end.put_away:
         if each.stays:
             click.echo(
                 f"{each.task_id}: not all is put away: {one_line(each.stays)}"

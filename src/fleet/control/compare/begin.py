@@ -1,9 +1,9 @@
-"""`fleet compare`: one task given to several coders at once, each entry a task of its own.
+"""`fleet compare --with`: one task given to several coders at once, each entry a task of its own.
 
 The entries are children of the task, with its text and its settings, in worktrees made from one
-commit; the ordinary supervisor runs them like any others. The task itself is blocked meanwhile.
-What was asked is written to its `compare.json` before an entry is made, and each entry bears a
-mark, so that whoever dies half-way leaves nothing that cannot be finished.
+commit; the supervisor runs them like any other task. The compared task is blocked meanwhile.
+`compare.json` is written before an entry is made, and each entry bears a mark, so that the next
+`fleet compare` completes what a command that died half-way began.
 """
 
 import os
@@ -33,14 +33,14 @@ from fleet.schemas.comparison import Comparison, Entry
 
 #: In an entry's metadata: which comparison it belongs to.
 MARK = "fleet_compare"
-#: More entries than this were hardly meant.
+#: More entries than this are taken for a mistake.
 MOST = 50
 _LIMIT = 30.0
 
 Wanted = tuple[str, str | None]
 
 
-def wanted_from(fleet: Control, words: Sequence[str], repeat: int) -> list[Wanted]:
+def parse_wanted(fleet: Control, words: Sequence[str], repeat: int) -> list[Wanted]:
     """The coders and models that `--with` names, checked."""
     found: list[Wanted] = []
     for word in words:
@@ -86,8 +86,8 @@ def begin(
     repeat: int = 1,
     env: Mapping[str, str] = os.environ,
 ) -> Comparison:
-    """Give the task to each of these coders, from the commit that its directory stands at."""
-    with alone(fleet, task.id):
+    """Make an entry for each coder, from the commit that the task's directory stands at."""
+    with comparison_lock(fleet, task.id):
         _check(fleet, task)
         git = _git(fleet.place(task).cwd)
         comparison = Comparison(
@@ -96,20 +96,20 @@ def begin(
             commit=_head(git),
             at=datetime.now(UTC),
             by=actor(env),
-            # One that a person kept to themselves is not anybody's once it is put back.
+            # A task with an assignee comes back blocked: `reopen` drops the assignee.
             was="blocked" if task.status == "blocked" or task.assignee else "open",
             entries=_entries(wanted, repeat),
         )
-        # First, so that no supervisor takes it: from here on nobody works on the task itself.
+        # Blocked first, so that no supervisor claims the task itself.
         fleet.queue.reopen_task(task, by=comparison.by, note=_note(comparison), blocked=True)
         if compare_json.read(fleet.home, task.id) is not None:
             compare_json.put_aside(fleet.home, task.id)
-        return _completed(fleet, compare_json.write(fleet.home, comparison), {})
+        return _add_entries(fleet, compare_json.write(fleet.home, comparison), {})
 
 
 @contextmanager
-def alone(fleet: Control, task_id: str) -> Generator[None]:
-    """Nobody else begins or ends a comparison of this task meanwhile."""
+def comparison_lock(fleet: Control, task_id: str) -> Generator[None]:
+    """Hold while a comparison of this task is begun or ended. Raises Refused if it is taken."""
     folder = fleet.home.task(task_id)
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     with locked(folder / "compare.lock") as lock:
@@ -125,7 +125,7 @@ def _note(comparison: Comparison) -> str:
 
 
 def _entries(wanted: Sequence[Wanted], repeat: int) -> tuple[Entry, ...]:
-    """Each once a turn, in a new order every time: who is first in the queue starts first."""
+    """Each coder once a turn, in random order, so that no coder always starts first."""
     order: list[tuple[int, Wanted]] = []
     for turn in range(1, repeat + 1):
         order += [(turn, each) for each in random.sample(list(wanted), len(wanted))]
@@ -136,21 +136,22 @@ def _entries(wanted: Sequence[Wanted], repeat: int) -> tuple[Entry, ...]:
 
 
 def complete(fleet: Control, comparison: Comparison) -> Comparison:
-    """Put into the queue what is not there of a comparison whose beginner died."""
+    """Make the missing entries of a comparison whose command died half-way."""
     if comparison.state != "making":
         return comparison
-    with alone(fleet, comparison.task_id):
+    with comparison_lock(fleet, comparison.task_id):
         comparison = compare_json.read(fleet.home, comparison.task_id) or comparison
-        return _completed(fleet, comparison, _made(fleet, comparison))
+        return _add_entries(fleet, comparison, _existing(fleet, comparison))
 
 
-def _completed(fleet: Control, comparison: Comparison, there: Mapping[int, str]) -> Comparison:
+def _add_entries(fleet: Control, comparison: Comparison, existing: Mapping[int, str]) -> Comparison:
+    """Make each entry that has no task yet; `existing` are tasks by the number of their entry."""
     task = fleet.get(comparison.task_id)
     settings = settings_of(fleet.home, task)
     for entry in comparison.entries:
         if entry.task_id:
             continue
-        task_id = there.get(entry.number) or _add(fleet, comparison, entry, task, settings)
+        task_id = existing.get(entry.number) or _add(fleet, comparison, entry, task, settings)
         entries = tuple(
             structs.replace(each, task_id=task_id) if each.number == entry.number else each
             for each in comparison.entries
@@ -169,7 +170,7 @@ def _add(
         model=entry.model,
         isolation="worktree",
         commit=comparison.commit,
-        # Nobody stands in for whom it is compared with; another login of the same coder may.
+        # No other coder may take over an entry; another login of the same coder may.
         account=settings.account if entry.coder == fleet.place(task).coder else None,
         fallback=NO_CHAIN,
     )
@@ -195,16 +196,15 @@ def _mark(comparison: Comparison, entry: Entry) -> dict[str, Any]:
     return {"of": comparison.task_id, "at": comparison.at.isoformat(), "number": entry.number}
 
 
-def _made(fleet: Control, comparison: Comparison) -> dict[int, str]:
-    """Entries that are in the queue, whether or not that was written down."""
+def _existing(fleet: Control, comparison: Comparison) -> dict[int, str]:
+    """Tasks in the queue that bear the mark of an entry, by the entry's number."""
     marks = {entry.number: _mark(comparison, entry) for entry in comparison.entries}
-    found: dict[int, str] = {}
-    for task in fleet.queue.find(Filter(include_closed=True)):
-        mark = task.metadata.get(MARK)
-        for number, wanted in marks.items():
-            if mark == wanted:
-                found[number] = task.id
-    return found
+    return {
+        number: task.id
+        for task in fleet.queue.find(Filter(include_closed=True))
+        for number, mark in marks.items()
+        if task.metadata.get(MARK) == mark
+    }
 
 
 def _check(fleet: Control, task: Task) -> None:
@@ -227,7 +227,7 @@ def _git(cwd: str) -> Git:
     repo = repository.find(cwd)
     if repo is None:
         raise BadInput(
-            f"{cwd} is in no git repository, so two entries could not be kept apart",
+            f"{cwd} is in no git repository, so entries cannot have worktrees",
             hint="Make one of it: git init && git add -A && git commit",
         )
     return Git(repo, time.monotonic() + _LIMIT)
@@ -238,12 +238,12 @@ def _head(git: Git) -> str:
         return git.line("rev-parse", "--quiet", "--verify", "HEAD^{commit}")
     except GitFailed:
         raise BadInput(
-            f"{git.repo.root} has no commit yet that all could begin at",
+            f"{git.repo.root} has no commit yet for the entries to begin at",
             hint="Commit what there is: git add -A && git commit",
         ) from None
 
 
 def uncommitted(comparison: Comparison) -> int:
-    """How many files are not as they were committed: nobody who is compared sees that."""
+    """How many files differ from the commit: no entry sees those changes."""
     listed = _git(comparison.repository).ask("status", "--porcelain", "-z", "--no-renames")
     return sum(bool(entry) for entry in listed.split(b"\0"))

@@ -1,39 +1,52 @@
-"""What each entry of a comparison changed, against the commit that all began at."""
+"""What each entry of a comparison changed, against the commit that all entries began at."""
 
 from msgspec import Struct
 
 from fleet.control import Control
 from fleet.errors import FleetError
-from fleet.git.task_branch import leavings_of
+from fleet.git.task_branch import task_branch_of
 from fleet.schemas import FileChange
-from fleet.schemas.comparison import Comparison, Entry
+from fleet.schemas.comparison import Comparison, Entry, Size
 
 
-class Difference(Struct, frozen=True, kw_only=True):
+class EntryDiff(Struct, frozen=True, kw_only=True):
     """What one entry changed."""
 
     entry: Entry
     files: tuple[FileChange, ...] = ()
     patch: str = ""
-    #: Why it cannot be told.
+    #: Why the changes are not known; empty if they are.
     trouble: str = ""
 
     @property
     def name(self) -> str:
         return f"{self.entry.task_id} {self.entry.label}"
 
+    @property
+    def size(self) -> Size | None:
+        if self.trouble:
+            return None
+        return Size(
+            files=len(self.files),
+            added=sum(file.added for file in self.files),
+            removed=sum(file.removed for file in self.files),
+        )
 
-def difference_of(fleet: Control, comparison: Comparison, entry: Entry) -> Difference:
-    """The difference that one entry made; what cannot be told is said in it."""
+
+def diff_of(
+    fleet: Control, comparison: Comparison, entry: Entry, *, patch: bool = True
+) -> EntryDiff:
+    """The changed files of one entry, and their text unless `patch` is False."""
     try:
-        left = leavings_of(fleet.home, entry.task_id) if entry.task_id else None
-        tip = left.tip() if left is not None else None
-        if left is None or tip is None:
-            return Difference(entry=entry, trouble="nothing of it is there (any more)")
-        return Difference(
+        branch = task_branch_of(fleet.home, entry.task_id) if entry.task_id else None
+        tip = branch.tip() if branch is not None else None
+        if branch is None or tip is None:
+            return EntryDiff(entry=entry, trouble="its worktree and its branch are gone")
+        text = branch.patch(tip, comparison.commit) if patch else b""
+        return EntryDiff(
             entry=entry,
-            files=tuple(left.changes(tip, comparison.commit)),
-            patch=left.patch(tip, comparison.commit).decode(errors="replace"),
+            files=tuple(branch.changes(tip, comparison.commit)),
+            patch=text.decode(errors="replace"),
         )
     except FleetError as error:
-        return Difference(entry=entry, trouble=error.message)
+        return EntryDiff(entry=entry, trouble=error.message)

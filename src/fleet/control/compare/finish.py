@@ -1,36 +1,36 @@
-"""The end of a comparison: one entry lands on the user's branch, or none does; the others are put
-away. Each step can be done again, so that a command that dies half-way is only given once more.
+"""The end of a comparison: one entry lands on the user's branch, or none does; worktrees go.
 
-The order: it lands, that is written down, the entries end, the task is closed or put back, and
-only then anything is removed.
+The order: the entry lands, compare.json says so, the entries are closed, the task is closed or
+put back, and only then worktrees are removed. Each step can be repeated, so that a command that
+died half-way is simply given again.
 """
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from msgspec import Struct, structs
 
 from fleet.bd.actor import actor
 from fleet.control import Control
-from fleet.control.compare.begin import alone, comparison_of
+from fleet.control.compare.begin import comparison_lock, comparison_of
 from fleet.control.compare.results import results
 from fleet.control.tasks.retry import lives
 from fleet.control.tasks.stop import stop
 from fleet.errors import BadInput, FleetError, NotFound, Refused
 from fleet.git.merge_onto_branch import Landed, land
-from fleet.git.task_branch import PutAway, leavings_of
+from fleet.git.task_branch import PutAway, task_branch_of
 from fleet.home import closed_by_hand, compare_json
 from fleet.runs import receipt_json
 from fleet.runs.run_directory import newest_first
 from fleet.schemas import Task
 from fleet.schemas.comparison import Comparison, Entry
 
-#: How often an entry is ended that changes while it is.
+#: How often a task is closed anew that changes meanwhile.
 _TRIES = 5
 _LONGEST_CLAIM = 2000
 
 
-class Ended(Struct, frozen=True, kw_only=True):
+class ComparisonEnd(Struct, frozen=True, kw_only=True):
     """How a comparison ended."""
 
     comparison: Comparison
@@ -40,7 +40,7 @@ class Ended(Struct, frozen=True, kw_only=True):
 
 
 def find_entry(comparison: Comparison, word: str) -> Entry:
-    """The entry that a person means: by its task's id or the end of that, or by its coder."""
+    """The entry that a word names: by its task's id or the end of that, or by its coder."""
     of = comparison.task_id
     for entry in comparison.entries:
         short = entry.task_id.removeprefix(of)
@@ -64,19 +64,19 @@ def pick(
     *,
     force: bool = False,
     env: Mapping[str, str] = os.environ,
-) -> Ended:
+) -> ComparisonEnd:
     """Land one entry, close the task with it, and put the others away."""
-    with alone(fleet, task.id):
+    with comparison_lock(fleet, task.id):
         comparison = comparison_of(fleet, task)
         if comparison.state == "discarded":
             raise Refused(
                 f"the comparison of {task.id} was discarded",
-                hint="What was there is held for a week: git for-each-ref 'refs/fleet/*/branch'",
+                hint="The entries are kept for a week: git for-each-ref 'refs/fleet/*/branch'",
             )
         entry = find_entry(comparison, word)
         _check_pick(fleet, comparison, entry, force=force)
         if comparison.state == "picked":
-            return _concluded(fleet, comparison, force)
+            return _conclude(fleet, comparison, force)
         landed = _land(fleet, task, comparison, entry)
         comparison = _with_results(fleet, comparison)
         comparison = compare_json.write(
@@ -93,17 +93,17 @@ def pick(
         _end_entries(fleet, comparison, by, f"{entry.task_id} was picked instead", entry)
         comparison = _with_results(fleet, comparison)
         _close_task(fleet, task.id, by, _evidence(fleet, entry, landed))
-        return _concluded(fleet, structs.replace(comparison, state="picked"), force, landed)
+        return _conclude(fleet, structs.replace(comparison, state="picked"), force, landed)
 
 
 def discard(
     fleet: Control, task: Task, *, force: bool = False, env: Mapping[str, str] = os.environ
-) -> Ended:
+) -> ComparisonEnd:
     """Put all entries away and the task back into the queue."""
-    with alone(fleet, task.id):
+    with comparison_lock(fleet, task.id):
         comparison = comparison_of(fleet, task)
         if not comparison.is_open:
-            return _concluded(fleet, comparison, force)
+            return _conclude(fleet, comparison, force)
         if comparison.state == "landing":
             raise Refused(
                 f"{comparison.picked} has landed on {comparison.branch}, so not all can be dropped",
@@ -114,7 +114,7 @@ def discard(
         _end_entries(fleet, comparison, by, "the comparison was discarded")
         comparison = _with_results(fleet, comparison)
         _put_back(fleet, comparison, by)
-        return _concluded(fleet, structs.replace(comparison, state="discarded"), force)
+        return _conclude(fleet, structs.replace(comparison, state="discarded"), force)
 
 
 def _check_pick(fleet: Control, comparison: Comparison, entry: Entry, *, force: bool) -> None:
@@ -143,19 +143,19 @@ def _check_pick(fleet: Control, comparison: Comparison, entry: Entry, *, force: 
 
 
 def _land(fleet: Control, task: Task, comparison: Comparison, entry: Entry) -> Landed:
-    left = leavings_of(fleet.home, entry.task_id)
-    tip = left.tip() if left is not None else None
-    if left is None or tip is None:
+    branch = task_branch_of(fleet.home, entry.task_id)
+    tip = branch.tip() if branch is not None else None
+    if branch is None or tip is None:
         raise Refused(
-            f"{entry.task_id} left nothing that could be landed",
-            hint=f"What is known of it: fleet task {entry.task_id} receipt",
+            f"{entry.task_id} has no worktree and no branch that could be landed",
+            hint=f"See what is left: fleet task {entry.task_id} receipt",
         )
     if tip.beyond:
         raise Refused(
             f"the worktree of {entry.task_id} holds {tip.beyond}, which cannot be landed",
-            hint=f"See for yourself: {left.tree.path}",
+            hint=f"See for yourself: {branch.tree.path}",
         )
-    commit, ref = left.hold(tip)
+    commit, ref = branch.hold(tip)
     return land(
         comparison.repository,
         commit,
@@ -166,7 +166,7 @@ def _land(fleet: Control, task: Task, comparison: Comparison, entry: Entry) -> L
 
 
 def _evidence(fleet: Control, entry: Entry, landed: Landed) -> str:
-    """The reason that the task is closed for, with where its evidence is."""
+    """The reason for closing the task: the entry's claim, and where its receipt is."""
     claim, run = "", 0
     for each in newest_first(fleet.home.task(entry.task_id)):
         receipt = receipt_json.read(each)
@@ -180,7 +180,7 @@ def _evidence(fleet: Control, entry: Entry, landed: Landed) -> str:
 def _end_entries(
     fleet: Control, comparison: Comparison, by: str, why: str, winner: Entry | None = None
 ) -> None:
-    """Stop what still runs and close what is not closed: nothing of it is tried again."""
+    """Stop the entries that run, and close those that are not closed."""
     for entry in comparison.entries:
         if not entry.task_id:
             continue
@@ -194,7 +194,7 @@ def _close_task(fleet: Control, task_id: str, by: str, reason: str) -> None:
         try:
             task = fleet.queue.get(task_id)
         except NotFound:
-            return  # a person deleted it
+            return  # deleted by a person
         if task.status == "closed":
             return
         if task.status == "in_progress" or lives(fleet, task):
@@ -204,7 +204,7 @@ def _close_task(fleet: Control, task_id: str, by: str, reason: str) -> None:
         closed_by_hand.note(fleet.home.task(task_id), by)
         try:
             fleet.queue.close_task(task, by=by, reason=reason)
-        except Refused as error:  # it changed meanwhile, or the tracker has its reasons
+        except Refused as error:  # the task changed meanwhile, or the tracker refuses
             refusal = error
             continue
         return
@@ -213,12 +213,12 @@ def _close_task(fleet: Control, task_id: str, by: str, reason: str) -> None:
 
 
 def _stopped(fleet: Control, task: Task) -> Task:
-    """The task once nothing of it runs any more."""
+    """Stop the task's run; returns the task after that."""
     if lives(fleet, task) or task.lease_owner is not None:
         try:
             end = stop(fleet, task, now=False)
         except Refused:
-            end = None  # nothing of it lives, and nobody is there who would settle it
+            end = None  # no process is alive, and no supervisor settles the run
         if end is not None and not end.ended:
             raise Refused(
                 f"{task.id} was told to stop and has not yet",
@@ -228,7 +228,7 @@ def _stopped(fleet: Control, task: Task) -> Task:
 
 
 def _put_back(fleet: Control, comparison: Comparison, by: str) -> None:
-    """The task as it was before, unless somebody changed it meanwhile."""
+    """Give the task its former status, unless its status was changed meanwhile."""
     task = fleet.queue.get(comparison.task_id)
     if task.status != "blocked":
         return
@@ -237,7 +237,7 @@ def _put_back(fleet: Control, comparison: Comparison, by: str) -> None:
 
 
 def _with_results(fleet: Control, comparison: Comparison) -> Comparison:
-    """What is over is written down, before it is ended and put away."""
+    """Write the results of the entries that are over to compare.json."""
     found = {
         entry.number: entry
         for entry in results(fleet, comparison)
@@ -247,25 +247,18 @@ def _with_results(fleet: Control, comparison: Comparison) -> Comparison:
     return compare_json.write(fleet.home, structs.replace(comparison, entries=entries))
 
 
-def _concluded(
+def _conclude(
     fleet: Control, comparison: Comparison, force: bool, landed: Landed | None = None
-) -> Ended:
+) -> ComparisonEnd:
     compare_json.write(fleet.home, comparison)
-    away = [put_away(fleet, entry, force=force) for entry in comparison.entries if entry.task_id]
-    return Ended(comparison=comparison, landed=landed, put_away=tuple(away))
+    away = [_put_away(fleet, entry, force=force) for entry in comparison.entries if entry.task_id]
+    return ComparisonEnd(comparison=comparison, landed=landed, put_away=tuple(away))
 
 
-def put_away(fleet: Control, entry: Entry, *, force: bool) -> PutAway:
-    """Remove what an entry left in the repository; its receipts stay."""
+def _put_away(fleet: Control, entry: Entry, *, force: bool) -> PutAway:
+    """Remove the worktree and the branches of an entry; its receipts stay."""
     try:
-        left = leavings_of(fleet.home, entry.task_id)
-        if left is None:
-            return PutAway(task_id=entry.task_id)
-        return left.put_away(force=force)
+        branch = task_branch_of(fleet.home, entry.task_id)
+        return branch.put_away(force=force) if branch else PutAway(task_id=entry.task_id)
     except (FleetError, OSError) as error:
         return PutAway(task_id=entry.task_id, stays=str(error))
-
-
-def stay(ended: Sequence[PutAway]) -> list[PutAway]:
-    """Those that could not be put away whole."""
-    return [each for each in ended if each.stays]

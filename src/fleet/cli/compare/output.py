@@ -1,15 +1,19 @@
-"""The tables of `fleet compare`: every entry, and by coder and model."""
+"""What `fleet compare` prints: the table of entries, figures by coder and model, diffs, JSON."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any
 
 import click
+import msgspec
 from rich.cells import cell_len
 
 from fleet.cli.inspect.tasks_table import cut
+from fleet.cli.json_output import pretty
 from fleet.cli.terminal_text import count, duration, first_line, one_line
-from fleet.control.compare.results import Range, Summary
+from fleet.control.compare.diffs import EntryDiff
+from fleet.control.compare.results import Range, Summary, summaries
 from fleet.control.usage import ENOUGH
-from fleet.schemas.comparison import Entry, Result, Standing
+from fleet.schemas.comparison import Comparison, Entry, Result, Standing
 
 _COLOURS: Mapping[Standing, str] = {
     "verified": "green",
@@ -25,10 +29,11 @@ _COLOURS: Mapping[Standing, str] = {
 }
 _HEAD = ("entry", "coder", "result", "time", "tokens", "cost", "change", "attempts")
 _RIGHT = frozenset({"time", "tokens", "cost", "attempts"})
+_DIFF_COLOURS: Mapping[str, str] = {"+": "green", "-": "red"}
 
 
-def table(entries: Sequence[Entry], width: int) -> Iterator[str]:
-    """A line for each entry, and below it why it is not verified."""
+def entry_table(entries: Sequence[Entry], width: int) -> Iterator[str]:
+    """A line for each entry, followed by the reason if the entry is not verified."""
     rows = [_cells(entry, entry.result) for entry in entries if entry.result is not None]
     yield from _aligned(_HEAD, rows, _RIGHT, lambda number: _below(entries[number], width))
 
@@ -71,9 +76,9 @@ def _below(entry: Entry, width: int) -> str:
     return click.style(f"    {cut(first_line(why), width - 4)}", dim=True) if why else ""
 
 
-def summary(found: Sequence[Summary]) -> Iterator[str]:
-    """A line for each coder and model: the least, the middle and the most of each figure, with the
-    number of entries that it is of.
+def summary_table(found: Sequence[Summary]) -> Iterator[str]:
+    """A line for each coder and model: the least, the median and the most of each figure, and in
+    parentheses the number of entries behind it.
     """
     rows = [
         (
@@ -91,7 +96,7 @@ def summary(found: Sequence[Summary]) -> Iterator[str]:
     yield from _aligned(head, rows, frozenset({"rate"}))
     few = min((row.over for row in found), default=0)
     if few < ENOUGH:
-        text = f"(n): of so many entries. So few rank nobody; rates are shown from {ENOUGH} on."
+        text = f"(n): number of entries. Too few to rank; rates are shown from {ENOUGH} on."
         yield click.style(text, dim=True)
 
 
@@ -101,6 +106,71 @@ def _range(found: Range | None, show: Callable[[float], str], none: str = "-") -
     least, middle, most = show(found.least), show(found.middle), show(found.most)
     text = middle if least == most else f"{least} / {middle} / {most}"
     return f"{text} ({found.of})"
+
+
+def diff_lines(diffs: Sequence[EntryDiff]) -> Iterator[str]:
+    """The changed files of each entry, then the diffs one after the other."""
+    for diff in diffs:
+        result = diff.entry.result
+        state = f": {word(result.standing)}, {shown_size(result)}" if result is not None else ""
+        yield click.style(one_line(diff.name), bold=True) + state
+        if diff.trouble:
+            yield f"  {one_line(diff.trouble)}"
+        for file in diff.files:
+            yield f"  {file.kind:<8}{one_line(file.path)}  +{file.added} -{file.removed}"
+        yield ""
+    for diff in diffs:
+        if diff.patch:
+            yield click.style(f"── {one_line(diff.name)} ──", bold=True)
+            yield from map(_coloured, diff.patch.splitlines())
+            yield ""
+
+
+def _coloured(line: str) -> str:
+    text = one_line(line.expandtabs(4))
+    if line.startswith("diff --git "):
+        return click.style(text, bold=True, fg="cyan")
+    if line.startswith(("+++", "---")) or line[:1] not in _DIFF_COLOURS:
+        return text
+    return click.style(text, fg=_DIFF_COLOURS[line[:1]])
+
+
+def comparison_json(comparison: Comparison, found: Sequence[Entry]) -> str:
+    shape: dict[str, Any] = msgspec.to_builtins(comparison, builtin_types=())
+    shape["entries"] = [_entry_shape(entry) for entry in found]
+    shape["summary"] = [
+        {**msgspec.to_builtins(row), "verified_rate": row.verified_rate} for row in summaries(found)
+    ]
+    return pretty(shape)
+
+
+def _entry_shape(entry: Entry) -> dict[str, Any]:
+    """An entry with its result; an unknown cost is null, never 0."""
+    shape: dict[str, Any] = {
+        "task_id": entry.task_id,
+        "coder": entry.coder,
+        "model": entry.model,
+        "turn": entry.turn,
+    }
+    result = entry.result
+    if result is None:
+        return shape
+    return {
+        **shape,
+        "standing": result.standing,
+        "verified": result.standing == "verified",
+        "over": result.is_over,
+        "why": result.why,
+        "attempts": result.attempts,
+        "seconds": result.seconds,
+        "tokens": result.tokens,
+        "usage": msgspec.to_builtins(result.usage),
+        "cost_usd": result.cost,
+        "known_cost_usd": result.cost_usd,
+        "estimated_usd": result.estimated_usd,
+        "unpriced_runs": result.unpriced,
+        "size": msgspec.to_builtins(result.size),
+    }
 
 
 def _aligned(
