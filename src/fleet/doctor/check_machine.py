@@ -11,7 +11,7 @@ from pathlib import Path
 from fleet import __version__
 from fleet.coders.agent_environment import plain_env
 from fleet.doctor.finding import Finding, Patient
-from fleet.processes.bounded_call import hear
+from fleet.processes.bounded_call import call
 from fleet.schemas.units import shown_size
 
 _OLDEST_PYTHON = (3, 11)
@@ -44,10 +44,10 @@ def git(patient: Patient) -> Iterator[Finding]:
         yield Finding("git", "warning", "git is not on PATH", "Install git: agents expect it.")
         return
     env = plain_env(patient.env)
-    heard = hear([path, "--version"], env=env, patience=_PATIENCE)
-    found = re.search(r"(\d+)\.(\d+)[\w.]*", heard.out)
-    if heard.problem or found is None:
-        what = f"{path} {heard.problem or 'does not tell its version'}"
+    answer = call([path, "--version"], env=env, timeout=_PATIENCE)
+    found = re.search(r"(\d+)\.(\d+)[\w.]*", answer.text)
+    if answer.problem or found is None:
+        what = f"{path} {answer.problem or 'does not tell its version'}"
         yield Finding("git", "warning", what, "Run git --version, and mend what it says.")
         return
     if (int(found[1]), int(found[2])) < _OLDEST_GIT:
@@ -59,9 +59,9 @@ def git(patient: Patient) -> Iterator[Finding]:
     missing = [
         name
         for name in ("user.name", "user.email")
-        if not hear(
-            [path, "config", "--get", name], env=env, cwd=Path("/"), patience=_PATIENCE
-        ).out.strip()
+        if not call(
+            [path, "config", "--get", name], env=env, cwd=Path("/"), timeout=_PATIENCE
+        ).text.strip()
     ]
     if missing:
         fix = "; ".join(f"git config --global {name} …" for name in missing)

@@ -8,7 +8,7 @@ from typing import Any
 from fleet.coders.claude import home
 from fleet.coders.claude.home import read_json, table
 from fleet.doctor.finding import Finding, readable_by_others
-from fleet.processes.bounded_call import hear
+from fleet.processes.bounded_call import call
 
 _PATIENCE = 10.0
 #: They come before a subscription's login, and are billed by the token.
@@ -38,9 +38,9 @@ def look(program: str, env: Mapping[str, str]) -> Iterator[Finding]:
 
 def _asked(program: str, env: Mapping[str, str]) -> dict[str, Any]:
     """What the CLI itself says; nothing, from one that does not know the question."""
-    heard = hear([program, "auth", "status", "--json"], env=env, cwd=Path("/"), patience=_PATIENCE)
+    status = call([program, "auth", "status", "--json"], env=env, cwd=Path("/"), timeout=_PATIENCE)
     try:
-        said = json.loads(heard.out)
+        said = json.loads(status.text)
     except (ValueError, RecursionError):
         return {}
     return table(said) if isinstance(table(said).get("loggedIn"), bool) else {}

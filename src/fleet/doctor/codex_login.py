@@ -9,7 +9,7 @@ from fleet.coders import cli_files
 from fleet.coders.claude.home import LARGEST, read_json, table
 from fleet.coders.codex import home as codex_home
 from fleet.doctor.finding import Finding, readable_by_others
-from fleet.processes.bounded_call import hear
+from fleet.processes.bounded_call import call
 
 _PATIENCE = 10.0
 _KEY = "CODEX_API_KEY"
@@ -55,12 +55,12 @@ def _provided(config: Mapping[str, Any], env: Mapping[str, str]) -> Finding | No
 def _standing(program: str, env: Mapping[str, str], *, stored: bool) -> Finding:
     if env.get(_KEY):
         return Finding("login", "ok", f"codex: logged in, {_KEY}, billed by the token")
-    heard = hear([program, "login", "status"], env=env, cwd=Path("/"), patience=_PATIENCE)
-    lines = [line.strip() for line in f"{heard.out}\n{heard.err}".splitlines()]
+    status = call([program, "login", "status"], env=env, cwd=Path("/"), timeout=_PATIENCE)
+    lines = [line.strip() for line in f"{status.text}\n{status.err}".splitlines()]
     words = next((line for line in lines if "ogged in" in line or "API key" in line), "")[:100]
-    if heard.code == 0 and words:
+    if status.code == 0 and words:
         return Finding("login", "ok", f"codex: {_masked(words)} (it says)")
-    if heard.code is not None and "Not logged in" in words:
+    if status.code is not None and "Not logged in" in words:
         beside = " OPENAI_API_KEY is set, but codex does not read it." if _has_other(env) else ""
         return Finding("login", "warning", f"codex: not logged in (it says).{beside}", _LOG_IN)
     if stored:

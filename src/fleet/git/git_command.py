@@ -12,26 +12,20 @@ as the user anyway.
 
 import io
 import os
-import selectors
 import shutil
-import signal
-import subprocess
-import tempfile
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from typing import IO
 
 from fleet.errors import FleetError
 from fleet.git.repository import Repository, read_bounded
+from fleet.processes.bounded_call import DEVNULL, CallFailed, Exited, call
 
 #: More than any answer that is kept in memory. What goes beyond is a failure.
 ANSWER = 64 << 20
-_ERRORS = 64 << 10
 #: How git names another worktree that it fails to read, and how long that is waited for.
 _WORKTREES = "worktrees/"
 _PAUSES = (0.02, 0.05, 0.1, 0.2, 0.4)
-_CHUNK = 1 << 18
 
 #: From the outside world git needs programs, the user's own configuration, and nothing else.
 _PASSES = ("PATH", "HOME", "USER", "LOGNAME", "TMPDIR", "XDG_CONFIG_HOME", "XDG_CACHE_HOME")
@@ -122,35 +116,27 @@ class Git:
         cap: int,
         settings: Sequence[tuple[str, str]],
     ) -> bool:
-        argv = [self._program, "--no-pager", *args]
-        env = {**self._env, **_as_variables(settings)}
-        with tempfile.TemporaryFile() as given:
-            given.write(feed)
-            given.seek(0)
-            try:
-                process = subprocess.Popen(
-                    argv, cwd=self.repo.root, env=env, stdin=given,
-                    stdout=subprocess.PIPE, stderr=subprocess.PIPE, bufsize=0,
-                    start_new_session=True,
-                )  # fmt: skip
-            except (OSError, ValueError) as error:
-                raise GitFailed(f"git cannot be started: {error}") from error
-        with process:
-            try:
-                whole, errors = _listen(process, out, cap, self._until)
-                if not whole:
-                    _kill(process)
-                    return False
-                code = process.wait(max(0.01, self._until - time.monotonic()))
-            except subprocess.TimeoutExpired:
-                _kill(process)
-                raise GitFailed(f"git {args[0]} took too long and was stopped") from None
-            except BaseException:
-                _kill(process)
-                raise
-        if code != 0:
-            raise GitFailed(f"git {args[0]}: {_reason(errors) or f'ended with {code}'}")
-        return True
+        result = call(
+            [self._program, "--no-pager", *args],
+            cwd=self.repo.root,
+            env={**self._env, **_as_variables(settings)},
+            stdin=feed or DEVNULL,
+            timeout=self._until - time.monotonic(),
+            limit=cap,
+            sink=out.write,
+        )
+        match result:
+            case Exited(code=0):
+                return True
+            case Exited():
+                why = _reason(result.err) or f"ended with {result.code}"
+                raise GitFailed(f"git {args[0]}: {why}")
+            case CallFailed(fault="flood"):
+                return False
+            case CallFailed(fault="timeout"):
+                raise GitFailed(f"git {args[0]} took too long and was stopped")
+            case CallFailed():
+                raise GitFailed(f"git {result.problem}")
 
     def _filters(self) -> list[tuple[str, str]]:
         """Settings that undo the filters which the repository itself brings."""
@@ -211,42 +197,8 @@ def _as_variables(settings: Sequence[tuple[str, str]]) -> dict[str, str]:
     return env
 
 
-def _listen(
-    process: subprocess.Popen[bytes], out: IO[bytes], cap: int, until: float
-) -> tuple[bool, bytes]:
-    """Take in both streams to their ends. False: there was more than `cap`."""
-    assert process.stdout is not None
-    assert process.stderr is not None
-    errors, taken = b"", 0
-    with selectors.DefaultSelector() as streams:
-        streams.register(process.stdout, selectors.EVENT_READ, data=True)
-        streams.register(process.stderr, selectors.EVENT_READ, data=False)
-        while streams.get_map():
-            left = until - time.monotonic()
-            if left <= 0:
-                raise subprocess.TimeoutExpired("git", 0)
-            for key, _ in streams.select(left):
-                chunk = os.read(key.fd, _CHUNK)
-                if not chunk:
-                    streams.unregister(key.fileobj)
-                elif key.data:
-                    out.write(chunk[: cap - taken])
-                    taken += len(chunk)
-                else:
-                    errors = (errors + chunk)[-_ERRORS:]
-            if taken > cap:
-                return False, errors
-    return True, errors
-
-
-def _kill(process: subprocess.Popen[bytes]) -> None:
-    with suppress(ProcessLookupError):
-        os.killpg(process.pid, signal.SIGKILL)
-    process.wait()
-
-
-def _reason(errors: bytes) -> str:
+def _reason(errors: str) -> str:
     """The line of git's that says why: the fatal one, or the last."""
-    lines = errors.decode(errors="replace").strip().splitlines()
+    lines = errors.strip().splitlines()
     fatal = [line for line in lines if line.startswith(("fatal:", "error:"))]
     return (fatal or lines or [""])[-1 if not fatal else 0][:500]

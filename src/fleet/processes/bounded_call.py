@@ -1,6 +1,6 @@
-"""Starts a program for what it says: bounded in time and size, in a group that dies with it.
+"""Runs a program to its end, bounded in time and output, in a process group that dies with it.
 
-It starts processes, as few modules may. What it starts may hang, flood or leave others behind.
+The program may hang, flood or leave processes behind. How the call went is a value.
 """
 
 import os
@@ -8,68 +8,116 @@ import selectors
 import signal
 import subprocess
 import time
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO
+from typing import IO, Any, Literal
 
 from msgspec import Struct
 
-#: Nothing that we ask for is longer.
-_MOST = 8 << 20
-_CHUNK = 1 << 16
-#: How often we look whether it is gone while somebody else holds its pipes, in seconds.
+_LIMIT = 8 << 20
+#: Of the error stream the end is kept: programs say there why they failed.
+_ERROR_TAIL = 64 << 10
+_CHUNK = 1 << 18
+#: Seconds between two looks whether the program has ended while another process holds its pipes.
 _LOOK = 0.05
 
+#: A descriptor or file for a program's stream; None: that of this process.
+Stream = int | IO[Any] | None
+DEVNULL = subprocess.DEVNULL
 
-class Heard(Struct, frozen=True, kw_only=True):
-    """What a program said."""
+Fault = Literal["not started", "timeout", "flood"]
 
-    #: None: it was not waited for, or a signal ended it.
-    code: int | None = None
-    out: str = ""
+
+class Exited(Struct, frozen=True, kw_only=True):
+    """The program ended by itself, well or not."""
+
+    #: The exit code, or the negative number of the signal that ended the program.
+    code: int
+    out: bytes
+    #: The end of the error stream.
+    err: str
+
+    @property
+    def text(self) -> str:
+        return self.out.decode(errors="replace")
+
+    @property
+    def problem(self) -> str:
+        """Empty, as opposed to `CallFailed.problem`."""
+        return ""
+
+
+class CallFailed(Struct, frozen=True, kw_only=True):
+    """The program could not be started, or was killed at a bound."""
+
+    fault: Fault
+    #: The fault in words that follow the program's name.
+    problem: str
+    out: bytes = b""
     err: str = ""
-    #: Why there is nothing to be had from it; empty if there is.
-    problem: str = ""
+    #: Why the program could not be started.
+    error: OSError | ValueError | None = None
+
+    @property
+    def text(self) -> str:
+        return self.out.decode(errors="replace")
+
+    @property
+    def code(self) -> None:
+        """None: there is no exit code."""
 
 
-def hear(
+def call(
     argv: Sequence[str],
     *,
+    timeout: float,
     env: Mapping[str, str] | None = None,
-    cwd: Path | None = None,
-    patience: float,
-    most: int = _MOST,
-) -> Heard:
-    """All that a program says until it ends, or why that could not be had."""
-    until = time.monotonic() + patience
+    cwd: Path | str | None = None,
+    stdin: Stream | bytes = DEVNULL,
+    limit: int = _LIMIT,
+    sink: Callable[[bytes], object] | None = None,
+    leave_children: bool = False,
+) -> Exited | CallFailed:
+    """Run a program until it ends, `timeout` seconds are over or it has printed over `limit` bytes.
+
+    Output goes to `sink` in pieces if there is one, and into the result otherwise. A process that
+    the program leaves behind with its pipes is not waited for. Such processes are killed, unless
+    `leave_children` is given and the program ended by itself.
+    """
+    until = time.monotonic() + timeout
     try:
-        with _started(argv, env, cwd, stdin=subprocess.DEVNULL) as process:
-            assert process.stdout is not None
-            assert process.stderr is not None
-            said, ended = _collect(process, (process.stdout, process.stderr), until, most)
+        process = _start(argv, env, cwd, stdin)
     except (OSError, ValueError) as error:
-        return Heard(problem=f"cannot be started: {getattr(error, 'strerror', None) or error}")
-    out, err = (data.decode(errors="replace") for data in said)
-    if not ended and sum(map(len, said)) > most:
-        return Heard(problem="does not stop printing", out=out, err=err)
-    if not ended:
-        return Heard(problem=f"did not answer within {patience:g} s", out=out, err=err)
-    return Heard(code=process.returncode if process.returncode >= 0 else None, out=out, err=err)
+        problem = f"cannot be started: {getattr(error, 'strerror', None) or error}"
+        return CallFailed(fault="not started", problem=problem, error=error)
+    out = bytearray()
+    ended = False
+    try:
+        fault, errors = _collect(process, until, limit, sink or out.extend)
+        ended = not fault
+    finally:
+        _clean_up(process, kill=not (ended and leave_children))
+    err = errors.decode(errors="replace")
+    if not fault:
+        return Exited(code=process.returncode, out=bytes(out), err=err)
+    late = f"did not answer within {timeout:g} s"
+    problem = late if fault == "timeout" else "does not stop printing"
+    return CallFailed(fault=fault, problem=problem, out=bytes(out), err=err)
 
 
-class Talk:
-    """A program that answers lines with lines."""
+class Dialogue:
+    """A program that answers lines with lines, until a moment of the monotonic clock."""
 
-    def __init__(self, process: "subprocess.Popen[bytes]", until: float, most: int) -> None:
+    def __init__(self, process: "subprocess.Popen[bytes]", until: float, limit: int) -> None:
         assert process.stdin is not None
         assert process.stdout is not None
         self._in, self._out = process.stdin, process.stdout
-        self._until, self._left = until, most
+        self._until, self._left = until, limit
         self._rest = b""
 
-    def say(self, line: bytes) -> bool:
-        """False if nobody listens any more."""
+    def send(self, line: bytes) -> bool:
+        """False if the program does not read any more."""
         try:
             self._in.write(line + b"\n")
             self._in.flush()
@@ -77,8 +125,8 @@ class Talk:
             return False
         return True
 
-    def line(self) -> bytes | None:
-        """The next line; None if there is none in time."""
+    def receive(self) -> bytes | None:
+        """The program's next line; None if none comes in time, or the program has ended."""
         with selectors.DefaultSelector() as ready:
             ready.register(self._out, selectors.EVENT_READ)
             while b"\n" not in self._rest:
@@ -95,69 +143,86 @@ class Talk:
 
 
 @contextmanager
-def talking(
+def dialogue(
     argv: Sequence[str],
     *,
+    timeout: float,
     env: Mapping[str, str] | None = None,
     cwd: Path | None = None,
-    patience: float,
-    most: int = _MOST,
-) -> Generator[Talk]:
-    """Talk with a program; it is gone at the end. Raises OSError where it cannot be started."""
-    until = time.monotonic() + patience
-    with _started(argv, env, cwd, stdin=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
-        yield Talk(process, until, most)
+    limit: int = _LIMIT,
+) -> Generator[Dialogue]:
+    """Start a program to exchange lines with; it is killed in the end. Raises OSError."""
+    until = time.monotonic() + timeout
+    process = _start(argv, env, cwd, subprocess.PIPE, stderr=DEVNULL)
+    try:
+        yield Dialogue(process, until, limit)
+    finally:
+        _clean_up(process, kill=True)
 
 
-@contextmanager
-def _started(
+def _start(
     argv: Sequence[str],
     env: Mapping[str, str] | None,
-    cwd: Path | None,
-    *,
-    stdin: int,
+    cwd: Path | str | None,
+    stdin: Stream | bytes,
     stderr: int = subprocess.PIPE,
-) -> "Generator[subprocess.Popen[bytes]]":
-    process = subprocess.Popen(
-        argv, stdin=stdin, stdout=subprocess.PIPE, stderr=stderr, env=env, cwd=cwd,
-        start_new_session=True,
+) -> "subprocess.Popen[bytes]":
+    if isinstance(stdin, bytes):
+        import tempfile
+
+        with tempfile.TemporaryFile() as file:  # a pipe would have to be fed while output is read
+            file.write(stdin)
+            file.seek(0)
+            return _start(argv, env, cwd, file, stderr)
+    return subprocess.Popen(
+        argv, cwd=cwd, env=env, stdin=stdin, stdout=subprocess.PIPE, stderr=stderr,
+        start_new_session=True, bufsize=0,
     )  # fmt: skip
-    try:
-        yield process
-    finally:
+
+
+def _clean_up(process: "subprocess.Popen[bytes]", *, kill: bool) -> None:
+    if kill:
         with suppress(ProcessLookupError, PermissionError):
             os.killpg(process.pid, signal.SIGKILL)
-        for pipe in (process.stdin, process.stdout, process.stderr):
-            with suppress(OSError):  # what was to be written, to one who is gone
-                if pipe is not None:
-                    pipe.close()
-        process.wait()
+    for pipe in (process.stdin, process.stdout, process.stderr):
+        with suppress(OSError):  # unwritten input of a program that has ended
+            if pipe is not None:
+                pipe.close()
+    process.wait()
 
 
 def _collect(
-    process: "subprocess.Popen[bytes]", pipes: tuple[IO[bytes], IO[bytes]], until: float, most: int
-) -> tuple[tuple[bytes, bytes], bool]:
-    """What came from both pipes, and whether the program ended in time and measure."""
-    said = (bytearray(), bytearray())
-    with selectors.DefaultSelector() as ready:
-        for pipe, data in zip(pipes, said, strict=True):
-            ready.register(pipe, selectors.EVENT_READ, data)
-        ended = False
-        while sum(map(len, said)) <= most:
+    process: "subprocess.Popen[bytes]", until: float, limit: int, take: Callable[[bytes], object]
+) -> tuple[Fault | Literal[""], bytearray]:
+    """Read both pipes until the program has ended; the fault, and the end of the error stream."""
+    assert process.stdout is not None
+    assert process.stderr is not None
+    taken, errors = 0, bytearray()
+    with selectors.DefaultSelector() as pipes:
+        pipes.register(process.stdout, selectors.EVENT_READ)
+        pipes.register(process.stderr, selectors.EVENT_READ, errors)
+        while pipes.get_map():
+            ended = process.poll() is not None
             left = until - time.monotonic()
-            found = ready.select(max(0.0, min(left, _LOOK)))
-            for key, _ in found:
-                data = os.read(key.fd, _CHUNK)
-                if data:
-                    key.data.extend(data)
+            if left <= 0:
+                return "timeout", errors
+            ready = pipes.select(0 if ended else min(left, _LOOK))
+            for key, _ in ready:
+                chunk = os.read(key.fd, _CHUNK)
+                if not chunk:
+                    pipes.unregister(key.fileobj)
+                elif key.data is errors:
+                    errors += chunk
+                    del errors[:-_ERROR_TAIL]
                 else:
-                    ready.unregister(key.fileobj)
-            # Whoever else holds the pipes is not waited for.
-            ended = (not found and process.poll() is not None) or not ready.get_map()
-            if ended or left <= 0:
+                    take(chunk[: limit - taken])
+                    taken += len(chunk)
+            if taken > limit:
+                return "flood", errors
+            if ended and not ready:  # another process holds the pipes, perhaps for ever
                 break
-    if ended and process.poll() is None:
-        with suppress(subprocess.TimeoutExpired):
-            process.wait(max(0.0, until - time.monotonic()))
-        ended = process.returncode is not None
-    return (bytes(said[0]), bytes(said[1])), ended
+    try:
+        process.wait(max(0.01, until - time.monotonic()))
+    except subprocess.TimeoutExpired:
+        return "timeout", errors
+    return "", errors

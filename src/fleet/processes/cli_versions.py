@@ -1,4 +1,4 @@
-"""Asks programs for their version: side by side, and in a few seconds at most."""
+"""Asks programs for their version, in parallel and in a few seconds at most."""
 
 import os
 from collections.abc import Mapping, Sequence
@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from msgspec import Struct
 
-from fleet.processes.bounded_call import hear
+from fleet.processes.bounded_call import CallFailed, call
 
 #: No CLI takes longer to say its version, unless it hangs.
 PATIENCE = 5.0
@@ -16,11 +16,11 @@ _MUCH = 1 << 16
 
 
 class Answer(Struct, frozen=True):
-    """What a program said: its version, or why there is none."""
+    """A program's version, or why there is none."""
 
     version: str = ""
     problem: str = ""
-    #: What it printed, line by line.
+    #: What the program printed, line by line.
     lines: tuple[str, ...] = ()
 
 
@@ -41,15 +41,14 @@ def asked(
 
 
 def _ask(argv: Sequence[str], env: Mapping[str, str], patience: float) -> Answer:
-    heard = hear(argv, env=env, patience=patience, most=_MUCH)
-    if heard.problem.startswith("did not answer"):
-        return Answer(problem=f"did not tell its version within {patience:g} s")
-    if heard.problem:
-        return Answer(problem=heard.problem)
-    said = [line for line in f"{heard.out}\n{heard.err}".splitlines() if line.strip()]
-    first = next((line for line in said if not line.startswith("WARNING")), "")[:_LONGEST]
-    if heard.code != 0:
-        ending = f"ended with {heard.code} when asked for its version"
+    result = call(argv, env=env, timeout=patience, limit=_MUCH)
+    if isinstance(result, CallFailed):
+        late = f"did not tell its version within {patience:g} s"
+        return Answer(problem=late if result.fault == "timeout" else result.problem)
+    lines = [line for line in f"{result.text}\n{result.err}".splitlines() if line.strip()]
+    first = next((line for line in lines if not line.startswith("WARNING")), "")[:_LONGEST]
+    if result.code != 0:
+        ending = f"ended with {result.code} when asked for its version"
         problem = f"{ending}: {first}" if first else ending
-        return Answer(problem=problem, lines=tuple(said[:_LINES]))
-    return Answer(version=first, lines=tuple(said[:_LINES]))
+        return Answer(problem=problem, lines=tuple(lines[:_LINES]))
+    return Answer(version=first, lines=tuple(lines[:_LINES]))

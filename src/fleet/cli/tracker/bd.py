@@ -116,7 +116,7 @@ def _record_edits(fleet: Control) -> None:
 
 def _quietly(fleet: Control, args: Sequence[str]) -> None:
     if fleet.config.queue == "beads":
-        from fleet.queue.beads.bd_cli.bd_process import DEVNULL
+        from fleet.processes.bounded_call import DEVNULL
         from fleet.queue.beads.bd_cli.forward import forward
 
         code = forward(fleet.home.path, args, stdin=DEVNULL, stdout=DEVNULL)

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from fleet.coders.claude.home import table
 from fleet.doctor.context.load import Load, Origin, Piece
-from fleet.processes.bounded_call import Talk, talking
+from fleet.processes.bounded_call import Dialogue, dialogue
 
 #: Seconds for one conversation. A start takes half of one, and eight where much is going on.
 PATIENCE = 25.0
@@ -48,7 +48,7 @@ def ask(
         "--settings", '{"disableAllHooks": true}', *flags,
     ]  # fmt: skip
     try:
-        with talking(argv, env=env, cwd=cwd, patience=PATIENCE) as talk:
+        with dialogue(argv, env=env, cwd=cwd, timeout=PATIENCE) as talk:
             _servers_up(talk)
             usage = _request(talk, "get_context_usage", 0)
     except OSError as error:
@@ -170,7 +170,7 @@ def _full_name(skill: Mapping[str, Any]) -> str:
     return f"{plugin}:{name}" if plugin and ":" not in name else name
 
 
-def _servers_up(talk: Talk) -> None:
+def _servers_up(talk: Dialogue) -> None:
     """Wait until every server has come up or failed, if that does not take too long."""
     until = time.monotonic() + _SERVERS
     number = 1
@@ -183,12 +183,12 @@ def _servers_up(talk: Talk) -> None:
         time.sleep(_LOOK)
 
 
-def _request(talk: Talk, what: str, number: int) -> dict[str, Any] | None:
+def _request(talk: Dialogue, what: str, number: int) -> dict[str, Any] | None:
     name = f"fleet-{number}"
     request = {"type": "control_request", "request_id": name, "request": {"subtype": what}}
-    if not talk.say(json.dumps(request).encode()):
+    if not talk.send(json.dumps(request).encode()):
         return None
-    while (line := talk.line()) is not None:
+    while (line := talk.receive()) is not None:
         try:
             answer = table(table(json.loads(line)).get("response"))
         except (ValueError, RecursionError):

@@ -11,7 +11,7 @@ from fleet.doctor.context.load import Load, Origin, Piece, estimate
 from fleet.doctor.context.rule_files import Rules, above
 from fleet.doctor.context.skills import skills
 from fleet.doctor.finding import Finding
-from fleet.processes.bounded_call import hear
+from fleet.processes.bounded_call import call
 
 PATIENCE = 20.0
 #: What it reads of a project's AGENTS.md files by default, all together.
@@ -75,11 +75,11 @@ def ask(
     """
     settings = ("-c", f"model={json.dumps(model)}") if model else ()
     argv = [program, "debug", "prompt-input", "--disable", "plugins", *settings, *flags]
-    heard = hear(argv, env=env, cwd=cwd, patience=PATIENCE)
-    if heard.problem or heard.code != 0:
-        return f"codex {heard.problem or 'did not tell its prompt'}"
+    answer = call(argv, env=env, cwd=cwd, timeout=PATIENCE)
+    if answer.problem or answer.code != 0:
+        return f"codex {answer.problem or 'did not tell its prompt'}"
     try:
-        messages = json.loads(heard.out)
+        messages = json.loads(answer.text)
     except (ValueError, RecursionError):
         return "codex answered with something else than its prompt"
     size = sum(len(text.encode()) for text in _texts(messages))

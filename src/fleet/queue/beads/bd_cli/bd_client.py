@@ -13,8 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from fleet.errors import QueueBusy, QueueUnavailable
+from fleet.processes.bounded_call import DEVNULL, Exited, Stream
 from fleet.queue.beads.bd_cli import bd_output
-from fleet.queue.beads.bd_cli.bd_process import DEVNULL, LIMIT, Ended, Stream, capture
+from fleet.queue.beads.bd_cli.bd_process import LIMIT, capture
 from fleet.queue.beads.bd_cli.bd_version import GUARDED_UPDATES, Version, parse
 
 FOLDER = ".beads"
@@ -102,7 +103,7 @@ class Client:
         actor: str | None = FLEET,
         variables: Mapping[str, str] | None = None,
         stdin: Stream = DEVNULL,
-    ) -> Ended:
+    ) -> Exited:
         """One call, however it ends. Without an actor bd decides who asks."""
         seconds = self.timeout.total_seconds()
         if not _AT_ONCE.acquire(timeout=2 * seconds):

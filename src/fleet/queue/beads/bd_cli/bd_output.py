@@ -20,7 +20,7 @@ from fleet.errors import (
     QueueUnavailable,
     Refused,
 )
-from fleet.queue.beads.bd_cli.bd_process import Ended
+from fleet.processes.bounded_call import Exited
 
 #: What bd says on its error stream beside the point.
 _NOISE = re.compile(
@@ -50,7 +50,7 @@ _MEANINGS: tuple[tuple[re.Pattern[str], type[FleetError]], ...] = tuple(
 )
 
 
-def payload(ended: Ended, call: str) -> Any:
+def payload(ended: Exited, call: str) -> Any:
     """What a call that went well answers with, out of whichever envelope it came in."""
     try:
         return unwrapped(_decoded(ended.out))
@@ -74,7 +74,7 @@ def unwrapped(document: Any) -> Any:
     return document
 
 
-def failure(ended: Ended, call: str) -> FleetError:
+def failure(ended: Exited, call: str) -> FleetError:
     """The error that a failed call stands for, in bd's own words."""
     if ended.code < 0:
         name = signal.Signals(-ended.code).name
@@ -88,7 +88,7 @@ def failure(ended: Ended, call: str) -> FleetError:
     return QueueError(text, hint=f"bd {call} failed with exit code {ended.code}.")
 
 
-def complaint(ended: Ended) -> str:
+def complaint(ended: Exited) -> str:
     """Why a call failed: the error object wherever it was printed, else the plain text."""
     reasons = _reasons(_tolerantly(ended.out))
     if not reasons:

@@ -14,12 +14,12 @@ import msgspec
 from msgspec import Struct
 
 from fleet.errors import BadInput, QueueError
+from fleet.processes.bounded_call import DEVNULL, Exited, Stream
 from fleet.queue.beads.bd_cli import bd_output
 from fleet.queue.beads.bd_cli.bd_calls import Tracker
 from fleet.queue.beads.bd_cli.bd_client import Client, creators_environment
 from fleet.queue.beads.bd_cli.bd_flags import Part, scan, typed
 from fleet.queue.beads.bd_cli.bd_issue import Issue, issues_of
-from fleet.queue.beads.bd_cli.bd_process import DEVNULL, Ended, Stream
 from fleet.queue.beads.lease_ledger import Ledger
 from fleet.queue.beads.write_lock import WriteLock
 from fleet.queue.doorbell import Doorbell
@@ -122,7 +122,7 @@ class _Wish:
             added.append(f"--metadata={msgspec.json.encode(self.metadata).decode()}")
         return ["create", *added, *typed(kept)]
 
-    def answer(self, ended: Ended, issues: Sequence[Issue]) -> Made:
+    def answer(self, ended: Exited, issues: Sequence[Issue]) -> Made:
         style: Literal["line", "json", "id"] = "line"
         if "--json" in self._flags:
             style = "json"
@@ -170,7 +170,7 @@ class _Wish:
         return cast("dict[str, Any]", metadata)
 
 
-def _made_issues(ended: Ended, tracker: Tracker) -> list[Issue]:
+def _made_issues(ended: Exited, tracker: Tracker) -> list[Issue]:
     """What was made: one object, the array of `--file`, or the ids of `--graph`."""
     answer: Any = bd_output.payload(ended, "create")
     if isinstance(answer, dict) and "ids" in answer:

@@ -7,9 +7,10 @@ from datetime import timedelta
 from pathlib import Path
 
 from fleet.errors import QueueBusy
+from fleet.processes.bounded_call import Stream
 from fleet.queue.beads.bd_cli.bd_client import TIMEOUT, users_environment
 from fleet.queue.beads.bd_cli.bd_flags import split_verb
-from fleet.queue.beads.bd_cli.bd_process import Stream, attach
+from fleet.queue.beads.bd_cli.bd_process import attach
 from fleet.queue.beads.write_lock import WriteLock
 from fleet.queue.doorbell import Doorbell
 from fleet.queue.sql.sqlite import BELL
