@@ -12,9 +12,18 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from itertools import count
 
-from fleet.accounts import account_state as rules
-from fleet.accounts.account_state import EMPTY, AccountState
-from fleet.accounts.choose_account import Go, Seat, Standing, choose, patience, retry_at
+from fleet.accounts.account_state import (
+    EMPTY,
+    AccountEvent,
+    AccountState,
+    LimitRefused,
+    LimitSeen,
+    ModelAnswered,
+    RunEnded,
+    RunStarted,
+    after,
+)
+from fleet.accounts.choose_account import Go, Seat, Standing, busy_pause, choose, retry_at
 from fleet.schemas import Account, RateLimit
 
 START = datetime(2026, 11, 16, tzinfo=UTC)
@@ -72,7 +81,7 @@ class Fleet:
     works: list[Work]
     seed: int = 0
     now: datetime = START
-    gauges: dict[str, AccountState] = field(default_factory=dict)
+    states: dict[str, AccountState] = field(default_factory=dict)
     running: dict[str, Work] = field(default_factory=dict)
     #: How full an account really was when a run was started on it, at most.
     fullest_start: dict[str, float] = field(default_factory=dict)
@@ -109,8 +118,8 @@ class Fleet:
             _, work = heapq.heappop(self._ready)  # the oldest first, as the queue has it
             stages = [[Seat(account=account, model="sonnet") for account in self.accounts]]
             found = choose(
-                stages, self.gauges, self._standings(work), self.now,
-                at_home=work.account, pause=patience(self._typical),
+                stages, self.states, self._standings(work), self.now,
+                session_on=work.account, pause=busy_pause(self._typical),
             )  # fmt: skip
             if isinstance(found, Go):
                 self._begin(work, found)
@@ -124,7 +133,7 @@ class Fleet:
         running = Counter(each.account for each in self.running.values())
         found = {}
         for account in self.accounts:
-            probe = self.gauges.get(account.name, EMPTY).pace.probe
+            probe = self.states.get(account.name, EMPTY).pace.probe
             probing = probe in self.running and probe != work.name
             found[account.name] = Standing(running=running[account.name], probing=probing)
         return found
@@ -138,7 +147,7 @@ class Fleet:
         vendor = self.vendors[name]
         full = 100 * vendor.used / vendor.units if self.now < vendor.ends else 0.0
         self.fullest_start[name] = max(self.fullest_start.get(name, 0.0), full)
-        self._change(name, rules.begun, work.name, proving=go.proving)
+        self._apply(name, RunStarted(work.name, go.proving))
         self._later(
             self.now + timedelta(seconds=self._dice.uniform(1, 5)), lambda: self._turn(work)
         )
@@ -152,11 +161,11 @@ class Fleet:
         if limit.status == "rejected":
             self.refusals += 1
             del self.running[work.name]
-            self._change(name, rules.refused, limit, inflight, self.now)
+            self._apply(name, LimitRefused(limit, inflight))
             self._queue(work)  # not an attempt: it goes on where it was
             return
-        self._change(name, rules.told, limit, inflight, self.now)
-        self._change(name, rules.answered, work.name, self.slots, None, self.now)
+        self._apply(name, LimitSeen(limit, inflight))
+        self._apply(name, ModelAnswered(work.name, self.slots))
         if (limit.used_percent or 0) > account.stop_at:
             beyond = vendor.used - vendor.units * account.stop_at / 100
             self.over[name] = max(self.over[name], round(beyond / work.units))
@@ -166,13 +175,11 @@ class Fleet:
             return
         work.ended = self.now
         del self.running[work.name]
-        self._change(name, rules.ended, work.name)
+        self._apply(name, RunEnded(work.name))
         self._typical += (work.turns * TURN.total_seconds() - self._typical) / 8
 
-    def _change(
-        self, name: str, rule: Callable[..., AccountState], *args: object, **kw: object
-    ) -> None:
-        self.gauges[name] = rule(self.gauges.get(name, EMPTY), *args, **kw)
+    def _apply(self, name: str, event: AccountEvent) -> None:
+        self.states[name] = after(self.states.get(name, EMPTY), event, self.now)
 
 
 def a_fleet(

@@ -13,8 +13,8 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from fleet import config
-from fleet.accounts.account_store import Ledger
-from fleet.accounts.resting import resting
+from fleet.accounts.account_store import open_accounts
+from fleet.accounts.resting import all_resting
 from fleet.processes import process_identity
 from fleet.runs.run_directory import ProcessId, Run, all_runs
 from tests import warm
@@ -122,8 +122,8 @@ class House:
 
     def cooling(self) -> dict[str, datetime]:
         """Which accounts wait for a limit, and until when."""
-        gauges, now = Ledger(self.home).gauges, datetime.now(UTC)
-        return resting(gauges, config.load(self.home / "runtime.toml"), now)
+        states, now = open_accounts(self.home).states, datetime.now(UTC)
+        return all_resting(states, config.load(self.home / "runtime.toml"), now)
 
     def marked(self) -> list[ProcessId]:
         """Every process that bears the mark of a run of this house."""

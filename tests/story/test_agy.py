@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from fleet.accounts.account_store import Ledger
+from fleet.accounts.account_store import open_accounts
 from fleet.runs.outcome_history import read_ending
 from fleet.schemas import Failed, Finished, RateLimited
 from tests.story.scene import FAKES, Scene, processes_of
@@ -92,7 +92,7 @@ def test_a_used_up_quota_cools_the_coder_until_it_resets(agency):
     assert (ending.counts, ending.attempts) == (False, 0)
     wait = ending.settlement.not_before - ending.at
     assert timedelta(minutes=34) < wait < timedelta(minutes=36)
-    (window,) = Ledger(agency.home.path).gauge("agy").windows.values()
+    (window,) = open_accounts(agency.home.path).state("agy").windows.values()
     assert ending.at < window.resets_at <= ending.settlement.not_before
     other = agency.add(coder="agy", script="gemini-3-pro")
     agency.until_logged("released", 2)

@@ -3,7 +3,7 @@
 import json
 import time
 
-from fleet.accounts.account_store import Ledger
+from fleet.accounts.account_store import open_accounts
 from fleet.queue.sql.edit_task import Change, edit
 from fleet.runs.outcome_history import read_ending
 from tests.story.scene import WORK
@@ -100,9 +100,9 @@ def test_a_limit_cools_one_coder_and_costs_no_attempt(scene):
     assert scene.runs(waiting) == []
     assert failures(scene, refused) == "0"
     # Nothing says how long, so one of them asks again soon, and the account's pace decides.
-    (gauge,) = Ledger(scene.home.path).gauges.values()
-    assert gauge.pace.unproven
-    assert scene.task(waiting).not_before >= gauge.pace.until
+    (state,) = open_accounts(scene.home.path).states.values()
+    assert state.pace.unproven
+    assert scene.task(waiting).not_before >= state.pace.until
 
 
 def test_a_restart_does_not_forget_a_limit(scene):

@@ -1,16 +1,16 @@
-"""What is known of one account, and what each piece of news makes of it. Pure."""
+"""What is known of one account, and what each event makes of it. Pure."""
 
 from datetime import datetime, timedelta
 
 from msgspec import Struct, field, structs
 
-from fleet.accounts import concurrency as pace
-from fleet.accounts import rate_windows as windows
+from fleet.accounts import concurrency, rate_windows
 from fleet.accounts.concurrency import FREE, Pace
 from fleet.schemas.account import Moment, Window
 from fleet.schemas.event import RateLimit
 
-#: A login or a bill that was refused is tried again after this long, if nobody opens it before.
+#: An account whose login or bill was refused is tried again after this long, unless a person
+#: resumes it before.
 _REFUSED = timedelta(minutes=5)
 
 
@@ -19,66 +19,117 @@ class AccountState(Struct, frozen=True, kw_only=True):
 
     windows: dict[str, Window] = field(default_factory=dict[str, Window])
     pace: Pace = FREE
-    #: The end of the login that is known to work all the same.
+    #: The end of a login's tokens that a run has shown to be renewed in time.
     proven_login: Moment | None = None
 
 
 EMPTY = AccountState()
 
 
-def told(gauge: AccountState, limit: RateLimit, running: int, now: datetime) -> AccountState:
-    """The stream of a run that goes on told of a limit."""
-    if limit.kind in windows.PASSING:
+class LimitSeen(Struct, frozen=True):
+    """The stream of a run that goes on told of a limit; `running` agents were at work."""
+
+    limit: RateLimit
+    running: int
+
+
+class LimitRefused(Struct, frozen=True):
+    """A run ended at a limit of the vendor; it had asked for `model`."""
+
+    limit: RateLimit
+    running: int
+    model: str = ""
+
+
+class LoginRefused(Struct, frozen=True):
+    """A run ended as the account's login or bill was refused."""
+
+
+class RunStarted(Struct, frozen=True):
+    """A run was started; `proving`: on an account of which it is not known whether it works."""
+
+    task_id: str
+    proving: bool = False
+
+
+class ModelAnswered(Struct, frozen=True):
+    """A run has the first answer of its model.
+
+    `slots` is how many agents the account may have by configuration, `login_ends` the end of the
+    login's tokens if that is near.
+    """
+
+    task_id: str
+    slots: int
+    login_ends: datetime | None = None
+
+
+class RunEnded(Struct, frozen=True):
+    """A run ended, and neither at a limit nor for its login."""
+
+    task_id: str
+
+
+class AccountReset(Struct, frozen=True):
+    """A person opened the account, removed it or added another of its name."""
+
+
+AccountEvent = (
+    LimitSeen | LimitRefused | LoginRefused | RunStarted | ModelAnswered | RunEnded | AccountReset
+)
+
+
+def after(state: AccountState, event: AccountEvent, now: datetime) -> AccountState:
+    """The state of an account once `event` has happened."""
+    pace = state.pace
+    match event:
+        case LimitSeen():
+            return _after_limit_seen(state, event, now)
+        case LimitRefused():
+            return _after_limit_refused(state, event, now)
+        case LoginRefused():
+            rest = concurrency.one_task_tries(pace, now)
+            return _paced(state, structs.replace(rest, until=now + _REFUSED, refused_at=now))
+        case RunStarted(task_id=task_id, proving=proving):
+            tries = pace.unproven or proving
+            return _paced(state, structs.replace(pace, probe=task_id)) if tries else state
+        case ModelAnswered(task_id=task_id, slots=slots, login_ends=login_ends):
+            if pace.probe == task_id and login_ends is not None:
+                state = structs.replace(state, proven_login=login_ends)
+            return _paced(state, concurrency.after_answer(pace, task_id, slots, now))
+        case RunEnded(task_id=task_id):
+            # A probe that showed nothing leaves the trial to another task.
+            tried = pace.probe == task_id
+            return _paced(state, structs.replace(pace, probe="")) if tried else state
+        case AccountReset():
+            return EMPTY
+
+
+def _paced(state: AccountState, pace: Pace) -> AccountState:
+    return structs.replace(state, pace=pace)
+
+
+def _after_limit_seen(state: AccountState, event: LimitSeen, now: datetime) -> AccountState:
+    limit = event.limit
+    if limit.kind in rate_windows.PASSING:
         if limit.status == "allowed":
-            return gauge
-        return structs.replace(gauge, pace=pace.pressed(gauge.pace, running, now))
+            return state
+        return _paced(state, concurrency.after_pressure(state.pace, event.running, now))
     if limit.status == "rejected" and limit.resets_at is None:
-        return gauge  # another window may tell until when: how the run ends says which
-    return structs.replace(gauge, windows=dict(windows.noted(gauge.windows, limit, now)))
+        return state  # another window may name the end; the outcome of the run says which
+    windows = dict(rate_windows.with_limit(state.windows, limit, now))
+    return structs.replace(state, windows=windows)
 
 
-def refused(
-    gauge: AccountState, limit: RateLimit, running: int, now: datetime, *, model: str = ""
-) -> AccountState:
-    """A run ended since the vendor would not go on; it had asked for this model."""
-    if limit.kind in windows.PASSING:
-        wait = _wait(limit.resets_at, now)
-        return structs.replace(gauge, pace=pace.refused(gauge.pace, running, wait, now))
+def _after_limit_refused(state: AccountState, event: LimitRefused, now: datetime) -> AccountState:
+    limit = event.limit
+    if limit.kind in rate_windows.PASSING:
+        until = limit.resets_at
+        wait = until - now if until and rate_windows.believable(until, now) else None
+        return _paced(state, concurrency.after_refusal(state.pace, event.running, wait, now))
     rejected = structs.replace(limit, status="rejected")
-    known = dict(windows.noted(gauge.windows, rejected, now, model))
-    ends = windows.end_of(known[limit.kind])
-    return structs.replace(gauge, windows=known, pace=pace.shut(gauge.pace, ends))
-
-
-def barred(gauge: AccountState, now: datetime) -> AccountState:
-    """Its login or its bill was refused: nobody else need find out right now."""
-    shut = pace.shut(gauge.pace, now)
-    shut = structs.replace(shut, until=now + _REFUSED, refused_at=now)
-    return structs.replace(gauge, pace=shut)
-
-
-def begun(gauge: AccountState, task_id: str, *, proving: bool) -> AccountState:
-    """A run was started on it."""
-    return structs.replace(gauge, pace=pace.begun(gauge.pace, task_id, proving=proving))
-
-
-def answered(
-    gauge: AccountState, task_id: str, slots: int, login_ends: datetime | None, now: datetime
-) -> AccountState:
-    """A run has an answer of its model; `login_ends` is that of the login it had it with."""
-    proved = gauge.pace.probe == task_id and login_ends is not None
+    windows = dict(rate_windows.with_limit(state.windows, rejected, now, event.model))
+    ends = rate_windows.end_of(windows[limit.kind])
     return structs.replace(
-        gauge,
-        pace=pace.answered(gauge.pace, task_id, slots, now),
-        proven_login=login_ends if proved else gauge.proven_login,
+        state, windows=windows, pace=concurrency.one_task_tries(state.pace, ends)
     )
-
-
-def ended(gauge: AccountState, task_id: str) -> AccountState:
-    """A run is over, and not for a limit."""
-    return structs.replace(gauge, pace=pace.ended(gauge.pace, task_id))
-
-
-def _wait(until: datetime | None, now: datetime) -> timedelta | None:
-    """How long a refusal lasts, if it says and if that can be."""
-    return until - now if until is not None and windows.believable(until, now) else None

@@ -11,8 +11,8 @@ from datetime import datetime, timedelta
 from msgspec import Struct
 
 from fleet.accounts.account_state import EMPTY, AccountState
-from fleet.accounts.concurrency import STEP, bound, rests_until
-from fleet.accounts.rate_windows import end_of, headroom, shut_by
+from fleet.accounts.concurrency import STEP, agents_allowed, rests_until
+from fleet.accounts.rate_windows import end_of, full_window, headroom
 from fleet.schemas.account import Account
 
 #: A task waits so long for another that tries the account for all.
@@ -26,7 +26,7 @@ _SPREAD, _WIDEST = timedelta(seconds=1), timedelta(minutes=5)
 #: A task that waits for a busy account looks again after a share of what a run takes, in seconds.
 _SHARE, _SOONEST, _LATEST = 1 / 8, 1.0, 120.0
 #: Where one runs is preferred: as if it had so much more room.
-_AT_HOME = 4.0
+_SESSION_STAYS = 4.0
 #: No account is so full that its weight says nothing.
 _LEAST_ROOM = 0.01
 
@@ -43,7 +43,7 @@ class Seat(Struct, frozen=True, kw_only=True):
 
 
 class Standing(Struct, frozen=True, kw_only=True):
-    """How things stand with an account at this moment, beside what its gauge says."""
+    """How things stand with an account at this moment, beside what its state says."""
 
     running: int = 0
     #: The task that was to try it still does.
@@ -90,29 +90,29 @@ class Wait(Struct, frozen=True, kw_only=True):
 
 def choose(
     stages: Sequence[Sequence[Seat]],
-    gauges: Mapping[str, AccountState],
+    states: Mapping[str, AccountState],
     standings: Mapping[str, Standing],
     now: datetime,
     *,
-    at_home: str = "",
+    session_on: str = "",
     pause: timedelta = _PROBING,
 ) -> Go | Wait:
-    """The seat for a task. `at_home` is the account that holds its session."""
+    """The seat for a task. `session_on` is the account that holds its session."""
     shut: list[Unavailable] = []
     for stage in stages:
         free: list[Seat] = []
         for seat in stage:
             name = seat.account.name
             found = unavailable(
-                seat, gauges.get(name, EMPTY), standings.get(name, Standing()), now, pause
+                seat, states.get(name, EMPTY), standings.get(name, Standing()), now, pause
             )
             if found is None:
                 free.append(seat)
             else:
                 shut.append(found)
         if free:
-            best = max(free, key=lambda seat: _merit(seat, gauges, standings, now, at_home))
-            return Go(seat=best, proving=_proving(best, gauges, standings))
+            best = max(free, key=lambda seat: _merit(seat, states, standings, now, session_on))
+            return Go(seat=best, proving=_proving(best, states, standings))
     if not shut:
         text = "no account has a weight"
         return Wait(until=now + _FOR_A_PERSON, why=text, person=True)
@@ -123,7 +123,7 @@ def choose(
     )
 
 
-def patience(typical: float) -> timedelta:
+def busy_pause(typical: float) -> timedelta:
     """How long a task waits for a busy account, by the seconds that a run takes."""
     return timedelta(seconds=min(max(typical * _SHARE, _SOONEST), _LATEST))
 
@@ -143,10 +143,10 @@ def retry_at(wait: Wait, waiting: int, dice: float, now: datetime) -> datetime:
 
 
 def unavailable(
-    seat: Seat, gauge: AccountState, standing: Standing, now: datetime, pause: timedelta = _PROBING
+    seat: Seat, state: AccountState, standing: Standing, now: datetime, pause: timedelta = _PROBING
 ) -> Unavailable | None:
     """Why a seat is not free; None: it is."""
-    account, pace = seat.account, gauge.pace
+    account, pace = seat.account, state.pace
     name = account.name
     if not account.enabled:
         text = f"{name} is paused (fleet account resume {name})"
@@ -157,15 +157,15 @@ def unavailable(
     if standing.fetching:
         text = f"the secret of {name} is being fetched"
         return Unavailable(account=name, until=now + _FETCHING, why=text)
-    if (full := shut_by(gauge.windows, seat.model, account.stop_at, now)) is not None:
+    if (full := full_window(state.windows, seat.model, account.stop_at, now)) is not None:
         text = f"{name} waits for its limit to reset ({full.kind})"
         return Unavailable(account=name, until=end_of(full), why=text)
     if (until := rests_until(pace, now)) is not None:
         return Unavailable(account=name, until=until, why=f"{name} was refused and rests")
-    if _unproven(gauge, standing) and standing.probing:
+    if _unproven(state, standing) and standing.probing:
         text = f"{name} is being tried by {pace.probe}"
         return Unavailable(account=name, until=now + _PROBING, why=text)
-    raised = None if pace.unproven else bound(pace, now)
+    raised = None if pace.unproven else agents_allowed(pace, now)
     if raised is not None and standing.running >= raised:
         text = f"{name} may have {raised} at work for now"
         return Unavailable(account=name, until=now + STEP, why=text)
@@ -176,27 +176,27 @@ def unavailable(
     return None
 
 
-def _unproven(gauge: AccountState, standing: Standing) -> bool:
-    return gauge.pace.unproven or standing.login_ends is not None
+def _unproven(state: AccountState, standing: Standing) -> bool:
+    return state.pace.unproven or standing.login_ends is not None
 
 
 def _proving(
-    seat: Seat, gauges: Mapping[str, AccountState], standings: Mapping[str, Standing]
+    seat: Seat, states: Mapping[str, AccountState], standings: Mapping[str, Standing]
 ) -> bool:
     name = seat.account.name
-    return _unproven(gauges.get(name, EMPTY), standings.get(name, Standing()))
+    return _unproven(states.get(name, EMPTY), standings.get(name, Standing()))
 
 
 def _merit(
     seat: Seat,
-    gauges: Mapping[str, AccountState],
+    states: Mapping[str, AccountState],
     standings: Mapping[str, Standing],
     now: datetime,
-    at_home: str,
+    session_on: str,
 ) -> float:
     account = seat.account
-    gauge = gauges.get(account.name, EMPTY)
-    room = max(headroom(gauge.windows, seat.model, account.stop_at, now), _LEAST_ROOM)
+    state = states.get(account.name, EMPTY)
+    room = max(headroom(state.windows, seat.model, account.stop_at, now), _LEAST_ROOM)
     running = standings.get(account.name, Standing()).running
-    home = _AT_HOME if account.name == at_home else 1.0
+    home = _SESSION_STAYS if account.name == session_on else 1.0
     return home * max(account.weight, 1) * room / (running + 1)

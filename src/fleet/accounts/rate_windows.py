@@ -33,7 +33,7 @@ _UNBOUNDED: frozenset[LimitKind] = frozenset({"overage"})
 Windows = Mapping[str, Window]
 
 
-def noted(windows: Windows, limit: RateLimit, now: datetime, model: str = "") -> Windows:
+def with_limit(windows: Windows, limit: RateLimit, now: datetime, model: str = "") -> Windows:
     """The windows once a CLI has told of one. What makes no sense in it is left out. `model` is
     what was refused by it, whatever its name.
     """
@@ -41,7 +41,7 @@ def noted(windows: Windows, limit: RateLimit, now: datetime, model: str = "") ->
     if limit.kind in PASSING or over:
         return windows
     before = windows.get(limit.kind)
-    known = before is not None and open_window(before, now)
+    known = before is not None and is_current(before, now)
     window = Window(
         kind=limit.kind,
         model=model or (before.model if before is not None and known else ""),
@@ -52,7 +52,7 @@ def noted(windows: Windows, limit: RateLimit, now: datetime, model: str = "") ->
     )
     if known and _silent(window):
         return windows  # "allowed", and no more: it takes back nothing that is known
-    kept = {kind: each for kind, each in windows.items() if open_window(each, now)}
+    kept = {kind: each for kind, each in windows.items() if is_current(each, now)}
     return {**kept, limit.kind: window}
 
 
@@ -61,7 +61,7 @@ def _silent(window: Window) -> bool:
     return window.status == "allowed" and not told
 
 
-def open_window(window: Window, now: datetime) -> bool:
+def is_current(window: Window, now: datetime) -> bool:
     """It still says something: its end has not come."""
     if now < window.seen_at - _SET_BACK:
         return False
@@ -84,7 +84,7 @@ def binds(window: Window, model: str) -> bool:
     return family is None or family in model.lower() or bool(model and model == window.model)
 
 
-def shut_by(windows: Windows, model: str, stop_at: int, now: datetime) -> Window | None:
+def full_window(windows: Windows, model: str, stop_at: int, now: datetime) -> Window | None:
     """The window that gives a model no new work for the longest time; None: it may go on."""
     full = [each for each in windows.values() if _is_full(each, model, stop_at, now)]
     return max(full, key=end_of, default=None)
@@ -96,7 +96,7 @@ def end_of(window: Window) -> datetime:
 
 
 def _is_full(window: Window, model: str, stop_at: int, now: datetime) -> bool:
-    if not open_window(window, now) or not binds(window, model):
+    if not is_current(window, now) or not binds(window, model):
         return False
     if window.status == "rejected":
         return True
@@ -111,7 +111,7 @@ def headroom(windows: Windows, model: str, stop_at: int, now: datetime) -> float
         for each in windows.values()
         if each.used_percent is not None
         and each.kind not in _UNBOUNDED
-        and open_window(each, now)
+        and is_current(each, now)
         and binds(each, model)
     ]
     return max(0.0, 1 - max(used, default=0.0) / stop_at)

@@ -1,4 +1,4 @@
-"""Accounts at a glance: who rests until when, and what is known of each. Pure."""
+"""Which accounts rest, and until when. Pure."""
 
 from collections.abc import Mapping
 from datetime import datetime
@@ -10,26 +10,20 @@ from fleet.config import Config
 from fleet.schemas import Account
 
 
-def account_named(name: str, config: Config) -> Account:
-    """The account that a gauge is of: a declared one, or a coder's own login."""
-    return config.accounts.get(name) or candidates.own_login(name, config)
+def resting(account: Account, state: AccountState, now: datetime) -> Unavailable | None:
+    """Why an account gets no new work, however few agents run on it; None: it gets work."""
+    return unavailable(Seat(account=account, model=""), state, Standing(), now)
 
 
-def rest(
-    account: Account, gauge: AccountState, now: datetime, model: str = ""
-) -> Unavailable | None:
-    """Why an account gets no new work whatever it has at work; None: it may."""
-    return unavailable(Seat(account=account, model=model), gauge, Standing(), now)
-
-
-def resting(
-    gauges: Mapping[str, AccountState], config: Config, now: datetime
+def all_resting(
+    states: Mapping[str, AccountState], config: Config, now: datetime
 ) -> dict[str, datetime]:
     """Accounts that wait for a limit, and until when."""
     found: dict[str, datetime] = {}
-    for name, gauge in gauges.items():
-        account = account_named(name, config)
-        shut = rest(account, gauge, now)
-        if shut is not None and not shut.person:
-            found[name] = shut.until
+    for name, state in states.items():
+        # A name without a declared account is that of a coder whose own login is used.
+        account = config.accounts.get(name) or candidates.own_login(name, config)
+        rest = resting(account, state, now)
+        if rest is not None and not rest.person:
+            found[name] = rest.until
     return found

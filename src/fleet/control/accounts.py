@@ -4,19 +4,21 @@ import os
 import re
 import shutil
 from collections.abc import Mapping
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 
 from msgspec import Struct
 
 from fleet import coders, config
 from fleet.accounts import candidates, credentials
-from fleet.accounts.account_store import Ledger
-from fleet.accounts.circuit_breaker import Blamed, Breaker
-from fleet.accounts.concurrency import bound
+from fleet.accounts.account_state import EMPTY, AccountReset, AccountState
+from fleet.accounts.account_store import open_accounts
+from fleet.accounts.breaker_store import Breaker
+from fleet.accounts.circuit_breaker import Blamed
+from fleet.accounts.concurrency import agents_allowed
 from fleet.accounts.credentials import AccountTrouble
-from fleet.accounts.rate_windows import open_window
-from fleet.accounts.resting import rest
+from fleet.accounts.rate_windows import is_current
+from fleet.accounts.resting import resting
 from fleet.config.accounts import name_problem, problem
 from fleet.control import Control
 from fleet.control.edit_config import change_settings
@@ -55,33 +57,37 @@ class AccountNow(Struct, frozen=True, kw_only=True):
 
 def accounts_now(fleet: Control, now: datetime) -> list[AccountNow]:
     """Every account, declared ones first, then the logins that have been used."""
-    gauges = Ledger(fleet.home.path).gauges
+    states = open_accounts(fleet.home.path).states
     tasks = read_snapshot(fleet.home).on_account if supervisor_of(fleet.home) else {}
     declared = fleet.config.accounts
     theirs = {account.coder for account in declared.values()}
-    used = [*gauges, *tasks, fleet.config.coder]
+    used = [*states, *tasks, fleet.config.coder]
     own = [name for name in dict.fromkeys(used) if name not in declared and name not in theirs]
     known = coders.names(fleet.home.path)
     everyone = [
         *declared.values(),
         *(candidates.own_login(name, fleet.config) for name in own if name in known),
     ]
-    ledger = Ledger(fleet.home.path)
-    return [_now(account, ledger, tasks.get(account.name, ()), now) for account in everyone]
+    found: list[AccountNow] = []
+    for account in everyone:
+        wrong = "" if account.is_own else trouble(account, fleet.home.path)
+        state, on_it = states.get(account.name, EMPTY), tasks.get(account.name, ())
+        found.append(_account_now(account, state, wrong, on_it, now))
+    return found
 
 
-def _now(account: Account, ledger: Ledger, tasks: tuple[str, ...], now: datetime) -> AccountNow:
-    gauge = ledger.gauge(account.name)
-    shut = rest(account, gauge, now)
-    wrong = "" if account.is_own else trouble(account, ledger.home)
+def _account_now(
+    account: Account, state: AccountState, wrong: str, tasks: tuple[str, ...], now: datetime
+) -> AccountNow:
+    rest = resting(account, state, now)
     return AccountNow(
         account=account,
         own=account.is_own,
-        windows=tuple(each for each in gauge.windows.values() if open_window(each, now)),
-        shut=wrong or (shut.why if shut else ""),
-        until=shut.until if shut and not shut.person and not wrong else None,
-        pace=bound(gauge.pace, now),
-        unproven=gauge.pace.unproven,
+        windows=tuple(each for each in state.windows.values() if is_current(each, now)),
+        shut=wrong or (rest.why if rest else ""),
+        until=rest.until if rest and not rest.person and not wrong else None,
+        pace=agents_allowed(state.pace, now),
+        unproven=state.pace.unproven,
         tasks=tasks,
     )
 
@@ -122,7 +128,7 @@ def add(fleet: Control, name: str, settings: Mapping[str, str | int | None]) -> 
         if wrong := problem(key, value):
             raise BadInput(f"--{_FLAGS.get(key, key)} {wrong}")
     # What a run on an account that was called so has told since says nothing of this one.
-    Ledger(fleet.home.path).forget(name)
+    _forget(fleet, name)
     fresh = _change(fleet, name, given)
     if "directory" in given:
         Path(str(given["directory"])).mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -146,18 +152,17 @@ def resume(fleet: Control, name: str) -> list[Task] | None:
 
     Whoever opens one by hand knows better than what was told of its limits: that is forgotten.
     """
-    ledger = Ledger(fleet.home.path)
-    known = name in ledger.gauges
+    known = name in open_accounts(fleet.home.path).states
     # The user's own login is an account too, and may have met a limit.
     account = (
         candidates.own_login(name, fleet.config) if _is_own(fleet, name) else fleet.account(name)
     )
     # What its login was refused for is held against it beside its limits.
     blamed = Blamed(coder=account.coder, account=name)
-    held = Breaker(fleet.home.path).reset_login(blamed)
+    held = Breaker(fleet.home.path).reset_login(blamed, datetime.now(UTC))
     if account.enabled and not known and not held:
         return None
-    ledger.forget(name)
+    _forget(fleet, name)
     if not account.enabled:
         _change(fleet, name, {"enabled": True})
     return wake(fleet, account.coder)
@@ -166,10 +171,16 @@ def resume(fleet: Control, name: str) -> list[Task] | None:
 def opened(fleet: Control, name: str) -> None:
     """Somebody has logged in anew: what was held against the login before is forgotten."""
     account = fleet.account(name)
-    if Breaker(fleet.home.path).reset_login(Blamed(coder=account.coder, account=name)):
-        Ledger(fleet.home.path).forget(name)
+    blamed = Blamed(coder=account.coder, account=name)
+    if Breaker(fleet.home.path).reset_login(blamed, datetime.now(UTC)):
+        _forget(fleet, name)
     if account.enabled:
         wake(fleet, account.coder)
+
+
+def _forget(fleet: Control, name: str) -> None:
+    """Drop what is known of the limits of an account."""
+    open_accounts(fleet.home.path).apply({name: AccountReset()}, datetime.now(UTC))
 
 
 def _is_own(fleet: Control, name: str) -> bool:
@@ -194,7 +205,7 @@ def remove(fleet: Control, name: str) -> Account:
                 + (" --project DIR" if where else ""),
             )
     _change(fleet, name, None)
-    Ledger(fleet.home.path).forget(name)
+    _forget(fleet, name)
     return account
 
 

@@ -7,9 +7,10 @@ from signal import SIGHUP
 
 from msgspec import Struct, field
 
-from fleet.accounts.account_store import Ledger
-from fleet.accounts.circuit_breaker import Breaker, HeldCoder
-from fleet.accounts.resting import resting
+from fleet.accounts.account_store import open_accounts
+from fleet.accounts.breaker_store import Breaker
+from fleet.accounts.circuit_breaker import HeldCoder
+from fleet.accounts.resting import all_resting
 from fleet.control import Control
 from fleet.control.accounts import accounts_now
 from fleet.control.budget_status import day_budgets
@@ -79,7 +80,7 @@ def supervision(fleet: Control, now: datetime) -> Supervision:
         slots=fleet.config.max_concurrent,
         paused=since is not None,
         paused_since=since,
-        cooling=resting(Ledger(fleet.home.path).gauges, fleet.config, now),
+        cooling=all_resting(open_accounts(fleet.home.path).states, fleet.config, now),
         shut={
             each.account.name: each.shut
             for each in accounts_now(fleet, now)

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
 
-from fleet.accounts.circuit_breaker import Breaker
+from fleet.accounts.breaker_store import Breaker
 from fleet.control import Control
 from fleet.doctor.finding import Finding, Patient
 from fleet.errors import FleetError, InvalidTask

@@ -8,8 +8,8 @@ from datetime import datetime
 from functools import partial
 from pathlib import Path
 
+from fleet.accounts.breaker_store import Breaker
 from fleet.accounts.candidates import place_of
-from fleet.accounts.circuit_breaker import Breaker
 from fleet.config import Config
 from fleet.errors import BadInput, FleetError
 from fleet.home import Home

@@ -12,7 +12,7 @@ from functools import partial
 from msgspec import structs
 
 from fleet import config as configuration
-from fleet.accounts.resting import resting
+from fleet.accounts.resting import all_resting
 from fleet.config import Config
 from fleet.errors import ConfigError
 from fleet.files.safe_read import stamp_of
@@ -324,7 +324,7 @@ class Supervisor:
             slots=self.config.max_concurrent,
             queue_problem=self.desk.problem,
             shortage=self.work.shortage,
-            cooling=resting(self.work.assigner.ledger.gauges, self.config, utc()),
+            cooling=all_resting(self.work.assigner.accounts.states, self.config, utc()),
             budgets=self.work.meter.statuses,
             on_account=self.work.on_accounts(),
             lost_log_lines=self.log.lost,

@@ -4,8 +4,15 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from fleet.accounts import account_state as rules
-from fleet.accounts.account_state import EMPTY
+from fleet.accounts.account_state import (
+    EMPTY,
+    LimitRefused,
+    LimitSeen,
+    LoginRefused,
+    ModelAnswered,
+    RunStarted,
+    after,
+)
 from fleet.accounts.choose_account import Go, Seat, Standing, Wait, choose, retry_at
 from fleet.errors import BadInput
 from fleet.schemas import Account, RateLimit
@@ -27,17 +34,17 @@ def used(percent, hours=2, status="allowed"):
     limit = RateLimit(
         kind="five_hour", status=status, used_percent=percent, resets_at=NOW + hours * HOUR
     )
-    return rules.told(EMPTY, limit, 1, NOW)
+    return after(EMPTY, LimitSeen(limit, 1), NOW)
 
 
-def chosen(*stages, gauges=None, now=NOW, at_home="", **standings):
-    found = choose(stages, gauges or {}, standings, now, at_home=at_home)
+def chosen(*stages, states=None, now=NOW, session_on="", **standings):
+    found = choose(stages, states or {}, standings, now, session_on=session_on)
     return found.seat.account.name if isinstance(found, Go) else found
 
 
 def test_work_goes_to_the_account_with_room():
     """The emptier of two alike."""
-    assert chosen([seat("a"), seat("b")], gauges={"a": used(60), "b": used(20)}) == "b"
+    assert chosen([seat("a"), seat("b")], states={"a": used(60), "b": used(20)}) == "b"
 
 
 def test_work_is_spread_by_weight():
@@ -52,8 +59,8 @@ def test_work_is_spread_by_weight():
 def test_a_session_stays_where_it_is_unless_that_is_much_fuller():
     """To move it costs a copy, and its cache."""
     seats = [seat("a"), seat("b")]
-    assert chosen(seats, at_home="a", a=Standing(running=2)) == "a"
-    assert chosen(seats, at_home="a", gauges={"a": used(90)}) == "b"
+    assert chosen(seats, session_on="a", a=Standing(running=2)) == "a"
+    assert chosen(seats, session_on="a", states={"a": used(90)}) == "b"
 
 
 def test_the_first_stage_with_a_free_seat_has_it():
@@ -61,13 +68,13 @@ def test_the_first_stage_with_a_free_seat_has_it():
     full = used(100)
     stages = ([seat("a")], [seat("b")], [seat("c")])
     assert chosen(*stages) == "a"
-    assert chosen(*stages, gauges={"a": full}) == "b"
-    assert chosen(*stages, gauges={"a": full, "b": full}) == "c"
+    assert chosen(*stages, states={"a": full}) == "b"
+    assert chosen(*stages, states={"a": full, "b": full}) == "c"
 
 
 def test_a_task_that_has_no_seat_waits_for_the_first_that_opens():
     """And is told which, and why."""
-    wait = chosen([seat("a"), seat("b")], gauges={"a": used(100, 3), "b": used(100, 2)})
+    wait = chosen([seat("a"), seat("b")], states={"a": used(100, 3), "b": used(100, 2)})
     assert wait.until == NOW + 2 * HOUR
     assert wait.why == "b waits for its limit to reset (five_hour)"
     assert (wait.busy, wait.person) == (False, False)
@@ -83,18 +90,18 @@ def test_an_account_serves_no_more_than_it_may():
 def test_one_task_tries_an_account_after_its_wait():
     """The others wait for it, not for an hour."""
     limit = RateLimit(kind="five_hour", resets_at=NOW + HOUR)
-    gauge = rules.refused(EMPTY, limit, 5, NOW)
+    state = after(EMPTY, LimitRefused(limit, 5), NOW)
     later = NOW + HOUR
-    found = choose([[seat("a")]], {"a": gauge}, {}, later)
+    found = choose([[seat("a")]], {"a": state}, {}, later)
     assert isinstance(found, Go)
     assert found.proving
-    gauge = rules.begun(gauge, "t1", proving=True)
-    wait = choose([[seat("a")]], {"a": gauge}, {"a": Standing(running=1, probing=True)}, later)
+    state = after(state, RunStarted("t1", proving=True), NOW)
+    wait = choose([[seat("a")]], {"a": state}, {"a": Standing(running=1, probing=True)}, later)
     assert wait.until < later + timedelta(minutes=1)
-    gauge = rules.answered(gauge, "t1", 50, None, later)
-    found = choose([[seat("a")]], {"a": gauge}, {"a": Standing(running=1)}, later)
+    state = after(state, ModelAnswered("t1", 50), later)
+    found = choose([[seat("a")]], {"a": state}, {"a": Standing(running=1)}, later)
     assert isinstance(found, Wait)  # one at a time: the next after a step
-    found = choose([[seat("a")]], {"a": gauge}, {"a": Standing(running=1)}, later + HOUR)
+    found = choose([[seat("a")]], {"a": state}, {"a": Standing(running=1)}, later + HOUR)
     assert isinstance(found, Go)
 
 
@@ -114,7 +121,7 @@ def test_what_only_a_person_can_open_is_told_apart():
     assert "fleet account resume a" in paused.why
     broken = Standing(trouble="account b gets no work: its secret is gone")
     assert chosen([seat("a", enabled=False), seat("b")], b=broken).person
-    mixed = chosen([seat("a", enabled=False), seat("b")], gauges={"b": used(100)})
+    mixed = chosen([seat("a", enabled=False), seat("b")], states={"b": used(100)})
     assert not mixed.person
 
 
@@ -139,28 +146,30 @@ def test_a_chain_that_means_nothing_is_refused(text):
 def test_a_clock_that_was_set_back_opens_an_account_that_rests():
     """It was refused at a time that has not come yet: nobody knows how long that is to be."""
     limit = RateLimit(kind="throttle", status="rejected")
-    for rests in (rules.refused(EMPTY, limit, 4, NOW), rules.barred(EMPTY, NOW)):
-        assert isinstance(chosen([seat("a")], gauges={"a": rests}), Wait)
-        assert chosen([seat("a")], gauges={"a": rests}, now=NOW - 300 * 24 * HOUR) == "a"
+    for event in (LimitRefused(limit, 4), LoginRefused()):
+        rests = after(EMPTY, event, NOW)
+        assert isinstance(chosen([seat("a")], states={"a": rests}), Wait)
+        assert chosen([seat("a")], states={"a": rests}, now=NOW - 300 * 24 * HOUR) == "a"
 
 
 def test_a_clock_that_was_set_back_does_not_keep_an_account_slow():
     """Its pace is raised from the next answer on, not from a day next year."""
-    slow = rules.refused(EMPTY, RateLimit(kind="throttle", status="rejected"), 8, NOW)
-    slow = rules.answered(rules.begun(slow, "t1", proving=True), "t1", 8, None, NOW)
+    limit = RateLimit(kind="throttle", status="rejected")
+    slow = after(EMPTY, LimitRefused(limit, 8), NOW)
+    slow = after(after(slow, RunStarted("t1"), NOW), ModelAnswered("t1", 8), NOW)
     before = NOW - 300 * 24 * HOUR
-    slow = rules.answered(slow, "t2", 8, None, before)
+    slow = after(slow, ModelAnswered("t2", 8), before)
     busy = Standing(running=6)
-    assert chosen([seat("a")], gauges={"a": slow}, now=before + HOUR, a=busy) == "a"
+    assert chosen([seat("a")], states={"a": slow}, now=before + HOUR, a=busy) == "a"
 
 
 def test_a_model_that_met_another_models_limit_waits_for_it_too():
     """An alias may lead to any model, and would be refused at once again, for ever."""
     limit = RateLimit(kind="weekly_opus", status="rejected", resets_at=NOW + HOUR)
-    shut = rules.refused(EMPTY, limit, 0, NOW, model="default")
+    shut = after(EMPTY, LimitRefused(limit, 0, "default"), NOW)
     alias = Seat(account=account("a"), model="default")
-    assert isinstance(chosen([alias], gauges={"a": shut}), Wait)
-    assert chosen([Seat(account=account("a"), model="haiku")], gauges={"a": shut}) == "a"
-    again = rules.told(shut, limit, 1, NOW)
-    assert isinstance(chosen([alias], gauges={"a": again}), Wait)
-    assert chosen([alias], gauges={"a": again}, now=NOW + HOUR) == "a"
+    assert isinstance(chosen([alias], states={"a": shut}), Wait)
+    assert chosen([Seat(account=account("a"), model="haiku")], states={"a": shut}) == "a"
+    again = after(shut, LimitSeen(limit, 1), NOW)
+    assert isinstance(chosen([alias], states={"a": again}), Wait)
+    assert chosen([alias], states={"a": again}, now=NOW + HOUR) == "a"

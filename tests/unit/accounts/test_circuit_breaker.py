@@ -1,10 +1,22 @@
 """When a coder gets no more work, who may try it, and what opens and closes the breaker."""
 
+import os
 from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from fleet.accounts.circuit_breaker import Blamed, Breaker, HeldCoder, Note, fault_of, spared
+from fleet.accounts.breaker_store import Breaker
+from fleet.accounts.circuit_breaker import (
+    CLOSED,
+    Blamed,
+    HeldCoder,
+    Note,
+    RunNoted,
+    after,
+    fault_of,
+    held_coder,
+    spare_probe,
+)
 from fleet.runs.outcome_history import Ending
 from fleet.schemas import (
     Blocked,
@@ -54,14 +66,15 @@ class Play:
             self.runs += 1
             missing = each.why.startswith("cannot start")
             note = Note(task or f"t{self.runs}", self.runs, fault_of(each, missing=missing))
-            news += self.breaker.note(Blamed(coder=coder, model=model), version, each, note, now)
+            noted = RunNoted(note=note, version=version, why=each.why)
+            news += self.breaker.note(Blamed(coder=coder, model=model), noted, now)
         return news
 
     def admitted(self, task="next", now=NOW, alive=DEAD, coder="claude", model="sonnet"):
         blamed = Blamed(coder=coder, model=model)
         if self.breaker.admit(blamed, task, now, alive) is not None:
             return False
-        self.breaker.probe(blamed, task)
+        self.breaker.probe(blamed, task, now)
         return True
 
     def held(self):
@@ -115,7 +128,7 @@ def test_failures_that_are_long_past_are_forgotten(play):
     for _ in range(3):
         play.ends(*[ending(CRASH)] * 4, *[GOOD] * 10)
     assert play.held() == []
-    assert (play.home / "breaker.json").read_text() == "{}"
+    assert (play.home / "breaker.json").read_text() == "{}\n"
 
 
 def test_one_bad_task_does_not_speak_for_its_coder(play):
@@ -204,7 +217,7 @@ def test_a_probe_that_shows_nothing_lets_another_try(play):
     later = NOW + timedelta(minutes=5)
     play.admitted("a", now=later)
     assert play.breaker.probed(SONNET, "a")
-    play.breaker.give_up_probe("a")
+    play.breaker.give_up_probe("a", later)
     assert play.admitted("b", now=later, alive=ALIVE)
 
 
@@ -212,7 +225,7 @@ def test_a_failed_probe_costs_its_task_nothing():
     """It goes back, uncounted, until the coder is tried again."""
     held = HeldCoder(name="claude", fault="account", why="no", since=NOW, until=NOW)
     counted = ending(CRASH, Blocked(note="at its limit"), attempts=3)
-    free = spared(counted, held)
+    free = spare_probe(counted, held)
     assert (free.counts, free.attempts) == (False, 2)
     assert free.settlement == Released(not_before=NOW)
 
@@ -221,11 +234,11 @@ def test_a_restart_forgets_nothing_and_counts_nothing_twice(play):
     """Another supervisor reads the file, and hears of the same run again."""
     play.ends(*[ending(CRASH)] * 4)
     again = Breaker(play.home)
-    same = Note("t4", 4, "crash")
-    assert again.note(SONNET, "1", ending(CRASH), same, NOW) == []
+    same = RunNoted(note=Note("t4", 4, "crash"), version="1")
+    assert again.note(SONNET, same, NOW) == []
     assert again.held() == []
-    fifth = Note("t5", 5, "crash")
-    assert len(again.note(SONNET, "1", ending(CRASH), fifth, NOW)) == 1
+    fifth = RunNoted(note=Note("t5", 5, "crash"), version="1")
+    assert len(again.note(SONNET, fifth, NOW)) == 1
     assert [each.name for each in Breaker(play.home).held()] == ["claude/sonnet"]
 
 
@@ -233,9 +246,9 @@ def test_a_person_closes_it_and_the_supervisor_hears_of_it(play):
     """By the file, without a restart."""
     play.ends(ABSENT)
     assert not play.admitted()
-    assert Breaker(play.home).reset("claude")
+    assert Breaker(play.home).reset("claude", NOW)
     assert play.admitted()
-    assert not Breaker(play.home).reset("claude")
+    assert not Breaker(play.home).reset("claude", NOW)
 
 
 def test_a_damaged_file_holds_nobody(play):
@@ -262,3 +275,31 @@ def test_a_pause_that_cannot_be_is_no_circuit(tmp_path, pause):
     assert play.held() == []
     play.ends(ABSENT, task="t1")
     assert play.held() == ["claude"]
+
+
+def test_processes_that_note_at_once_lose_nothing_of_each_other(tmp_path):
+    """A supervisor hears of runs while a person opens another coder."""
+    children = []
+    for coder in ("claude", "codex"):
+        child = os.fork()
+        if child == 0:
+            breaker = Breaker(tmp_path)
+            for number in range(40):
+                noted = RunNoted(note=Note("t1", 1, "missing"))
+                breaker.note(Blamed(coder=f"{coder}{number}"), noted, NOW)
+            os._exit(0)
+        children.append(child)
+    assert [os.waitpid(child, 0)[1] for child in children] == [0, 0]
+    assert len(Breaker(tmp_path).held()) == 80
+
+
+def test_a_file_of_an_earlier_release_is_read(tmp_path):
+    """Its keys are those of today."""
+    old = (
+        '{"claude":{"recent":[{"task_id":"t1","run":1,"fault":"missing"}],"version":"",'
+        '"fault":"missing","why":"no such file","since":"2030-01-01T12:00:00Z",'
+        '"until":"2030-01-01T12:01:00Z","pause":60.0,"probe":""}}'
+    )
+    (tmp_path / "breaker.json").write_text(old)
+    noted = RunNoted(note=Note("t1", 1, "missing"), why="no such file")
+    assert Breaker(tmp_path).held() == [held_coder("claude", after(CLOSED, noted, NOW))]

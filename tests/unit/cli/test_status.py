@@ -4,7 +4,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from fleet.accounts.account_store import Ledger
+from fleet.accounts.account_state import LimitRefused
+from fleet.accounts.account_store import open_accounts
 from fleet.cli.run.status import rows
 from fleet.config import Config
 from fleet.control import Control
@@ -59,11 +60,12 @@ def test_status_reads_well(seen, snapshot):
 def test_a_home_without_a_supervisor_still_tells_what_it_knows(fleet):
     """Tasks, the pause, and coders whose limit a supervisor wrote down before it ended."""
     fleet.queue.add(Draft(title="One"))
-    ledger = Ledger(fleet.home.path)
+    accounts = open_accounts(fleet.home.path)
     for coder, hours in (("claude", 1), ("codex", -1)):
         reset = NOW + timedelta(hours=hours)
         limit = RateLimit(kind="five_hour", resets_at=reset)
-        ledger.refused(coder, limit, 1, min(NOW, reset - timedelta(hours=1)))
+        refused_at = min(NOW, reset - timedelta(hours=1))
+        accounts.apply({coder: LimitRefused(limit, 1)}, refused_at)
     pause(fleet.home)
     seen = supervision(fleet, NOW)
     assert (seen.running, seen.runs, seen.slots, seen.paused) == (False, 0, 4, True)

@@ -6,8 +6,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from fleet import config
-from fleet.accounts.account_state import EMPTY
-from fleet.accounts.account_store import Ledger
+from fleet.accounts.account_state import EMPTY, LimitRefused
+from fleet.accounts.account_store import open_accounts
 from fleet.control import Control
 from fleet.control.accounts import add, pause, remove, resume
 from fleet.home import Home, make_home
@@ -71,7 +71,7 @@ def test_an_account_that_is_opened_wakes_those_who_would_fall_back_to_it(home, f
     here = fleet(work="claude", spare="codex")
     falls = waiting(here, coder="claude", fallback="account:spare")
     waits = waiting(here, coder="claude", fallback="none")
-    Ledger(home.path).refused("spare", FULL, 1, NOW)
+    open_accounts(home.path).apply({"spare": LimitRefused(FULL, 1)}, NOW)
     assert [task.id for task in resume(here, "spare") or []] == [falls.id]
     assert here.queue.get(waits.id).not_before is not None
 
@@ -80,6 +80,6 @@ def test_a_new_account_is_not_held_to_what_one_of_its_name_had_used(home, fleet)
     """A run that was on the old one told of its limit after it was removed."""
     here = fleet(work="claude")
     remove(here, "work")
-    Ledger(home.path).refused("work", FULL, 1, NOW)
+    open_accounts(home.path).apply({"work": LimitRefused(FULL, 1)}, NOW)
     fleet(work="claude")
-    assert Ledger(home.path).gauge("work") == EMPTY
+    assert open_accounts(home.path).state("work") == EMPTY

@@ -8,14 +8,15 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from msgspec import structs
 
-from fleet.accounts import account_store as ledgers
-from fleet.accounts.account_state import EMPTY
-from fleet.accounts.account_store import Ledger
+from fleet.accounts.account_state import EMPTY, AccountReset, LoginRefused
+from fleet.accounts.account_store import open_accounts
+from fleet.accounts.breaker_store import Breaker
 from fleet.accounts.candidates import place_of
 from fleet.accounts.choose_account import Go, Wait
-from fleet.accounts.circuit_breaker import Breaker, fault_of
+from fleet.accounts.circuit_breaker import fault_of
 from fleet.coders.claude import ClaudeCoder
 from fleet.config import Config
+from fleet.files import json_record
 from fleet.home import Home, make_home
 from fleet.home.journal import Log
 from fleet.runs.agent_claim import Said
@@ -107,18 +108,18 @@ def test_a_full_disk_costs_the_file_and_not_the_supervisor(home, assigner, said,
     def full(*args, **more):
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(ledgers, "write_atomically", full)
+    monkeypatch.setattr(json_record, "write_atomically", full)
     live = a_live(home)
     for used in (80.0, 95.0):
         tells(live, RateLimit(kind="five_hour", used_percent=used, resets_at=NOW + HOUR))
         assigner.follow(live, config(account(home, "work")), NOW)
-    assert assigner.ledger.gauge("work").windows["five_hour"].used_percent == 95
+    assert assigner.accounts.state("work").windows["five_hour"].used_percent == 95
     assert len([line for line in said if "No space left" in line]) == 1
     with pytest.raises(OSError, match="No space"):
-        Ledger(home.path).barred("work", NOW)
+        open_accounts(home.path).apply({"work": LoginRefused()}, NOW)
     monkeypatch.undo()
-    assigner.ledger.barred("home", NOW)
-    assert set(Ledger(home.path).gauges) == {"work", "home"}
+    assigner.accounts.apply({"home": LoginRefused()}, NOW)
+    assert set(open_accounts(home.path).states) == {"work", "home"}
 
 
 class Keyring:
@@ -222,7 +223,7 @@ def test_a_project_that_sets_a_key_closes_no_account(home, assigner):
     )
     assert fault_of(ending, missing=False) == "unknown"
     assigner.run_ended(live, ending, 1.0, NOW)
-    assert assigner.ledger.gauge("work") == EMPTY
+    assert assigner.accounts.state("work") == EMPTY
 
 
 def test_what_a_supervisor_before_took_in_is_no_news_to_the_next(home, assigner):
@@ -235,21 +236,21 @@ def test_what_a_supervisor_before_took_in_is_no_news_to_the_next(home, assigner)
     first.run.stdout.write_text(json.dumps(line) + "\n")
     first.read(NOW)
     assigner.follow(first, settings, NOW)
-    assert assigner.ledger.gauge("work").windows["five_hour"].used_percent == 95
-    assert assigner.ledger.forget("work")
+    assert assigner.accounts.state("work").windows["five_hour"].used_percent == 95
+    assert assigner.accounts.apply({"work": AccountReset()}, NOW)
     again = Live(first.lease, first.run, ClaudeCoder("sonnet"), env={}, spec=first.run.spec(),
                  adopted=True)  # fmt: skip
     again.read(NOW)
     assert again.reading.limits
     assigner.follow(again, settings, NOW)
-    assert assigner.ledger.gauge("work") == EMPTY
+    assert assigner.accounts.state("work") == EMPTY
     more = json.loads(json.dumps(line))
     more["rate_limit_info"]["utilization"] = 0.5
     with first.run.stdout.open("a") as file:
         file.write(json.dumps(more) + "\n")
     again.read(NOW)
     assigner.follow(again, settings, NOW)
-    assert assigner.ledger.gauge("work").windows["five_hour"].used_percent == 50
+    assert assigner.accounts.state("work").windows["five_hour"].used_percent == 50
 
 
 @pytest.mark.parametrize(
@@ -268,8 +269,8 @@ def test_a_limit_of_anybodys_coder_that_makes_no_sense_is_left_out(home, assigne
     live = a_live(home)
     live._add(Event(kind="rate_limit", limits=(limit,)))
     assigner.follow(live, config(account(home, "work")), NOW)
-    assigner.ledger.barred("home", NOW)
-    assert "home" in Ledger(home.path).gauges
+    assigner.accounts.apply({"home": LoginRefused()}, NOW)
+    assert "home" in open_accounts(home.path).states
     refused = live.reading.refusal()
     assert decide(RateLimited(limit=refused), FACTS, NOW).counts is False
 

@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from msgspec import structs
 
+from fleet.accounts.account_state import LimitRefused
 from fleet.config import Config
 from fleet.errors import FleetError
 from fleet.home import Home, make_home
@@ -197,7 +198,7 @@ def test_what_is_claimed_as_all_ends_goes_back(job, desk):
 def test_a_coder_that_rests_costs_its_tasks_no_directory(job, desk, home):
     """Ten thousand of them may wait for one limit."""
     limit = RateLimit(kind="five_hour", resets_at=NOW + timedelta(hours=1))
-    job.assigner.ledger.refused("none", limit, 1, NOW)
+    job.assigner.accounts.apply({"none": LimitRefused(limit, 1)}, NOW)
     job.take([a_lease()])
     job.start_some()
     settled = desk.settled["fleet-1"]

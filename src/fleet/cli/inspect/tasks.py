@@ -12,7 +12,7 @@ import click
 from msgspec import structs
 
 from fleet import control
-from fleet.accounts.circuit_breaker import Breaker
+from fleet.accounts.breaker_store import Breaker
 from fleet.cli.terminal_text import one_line
 from fleet.control import Control
 from fleet.control.budget_status import day_budgets

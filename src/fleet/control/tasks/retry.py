@@ -2,12 +2,14 @@
 
 import os
 from collections.abc import Mapping
+from datetime import UTC, datetime
 
 from msgspec import structs
 
-from fleet.accounts.account_store import Ledger
+from fleet.accounts.account_state import AccountReset
+from fleet.accounts.account_store import open_accounts
+from fleet.accounts.breaker_store import Breaker
 from fleet.accounts.candidates import stages_of
-from fleet.accounts.circuit_breaker import Breaker
 from fleet.bd.actor import actor
 from fleet.control import Control
 from fleet.errors import FleetError, InvalidTask, Refused
@@ -59,12 +61,13 @@ def _check_budget(fleet: Control, task: Task, budget: Budget | None) -> None:
 def give_work(fleet: Control, coder: str, *, env: Mapping[str, str] = os.environ) -> list[Task]:
     """Close a coder's breaker by hand; the tasks that had to wait for it and do no more."""
     fleet.check_coder(coder.partition("/")[0].partition("@")[0])
-    breaker = Breaker(fleet.home.path)
+    breaker, now = Breaker(fleet.home.path), datetime.now(UTC)
     refused = [held.account for held in breaker.held() if coder in (held.coder, held.name)]
-    if not breaker.reset(coder):
+    if not breaker.reset(coder, now):
         raise Refused(f"{coder} is not held: it gets work", hint="See who is: fleet status")
-    for account in filter(None, refused):
-        Ledger(fleet.home.path).forget(account)  # it rests for the same refusal
+    # An account whose login was refused rests for the same refusal.
+    resets = {account: AccountReset() for account in refused if account}
+    open_accounts(fleet.home.path).apply(resets, now)
     return wake(fleet, coder.partition("/")[0].partition("@")[0], env=env)
 
 

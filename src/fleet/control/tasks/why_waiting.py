@@ -3,9 +3,10 @@
 from datetime import datetime
 
 from fleet.accounts import candidates
-from fleet.accounts.account_store import Ledger
+from fleet.accounts.account_store import open_accounts
+from fleet.accounts.breaker_store import Breaker
 from fleet.accounts.choose_account import Seat, Standing, Wait, choose
-from fleet.accounts.circuit_breaker import Blamed, Breaker
+from fleet.accounts.circuit_breaker import Blamed
 from fleet.control import Control, accounts, budget_status
 from fleet.errors import FleetError
 from fleet.home.status_file import read_snapshot
@@ -26,7 +27,7 @@ def waits_for(fleet: Control, task: Task, now: datetime) -> str:
         standings = _standings(fleet, [seat for stage in stages for seat in stage], task, now)
     except FleetError as error:
         return error.message
-    found = choose(stages, Ledger(fleet.home.path).gauges, standings, now)
+    found = choose(stages, open_accounts(fleet.home.path).states, standings, now)
     return found.why if isinstance(found, Wait) else ""
 
 

@@ -1,4 +1,4 @@
-"""Puts tasks on accounts: asks the scheduler with what is known, and takes in what runs tell."""
+"""Assigns tasks to accounts, and records what runs show of their accounts."""
 
 import random
 from collections import Counter
@@ -10,10 +10,20 @@ from msgspec import structs
 
 from fleet import coders
 from fleet.accounts import candidates, credentials
-from fleet.accounts.account_store import Ledger
+from fleet.accounts.account_state import (
+    AccountEvent,
+    LimitRefused,
+    LimitSeen,
+    LoginRefused,
+    ModelAnswered,
+    RunEnded,
+    RunStarted,
+)
+from fleet.accounts.account_store import open_accounts
+from fleet.accounts.breaker_store import Breaker
 from fleet.accounts.candidates import Place, Stages
-from fleet.accounts.choose_account import Go, Seat, Standing, Wait, choose, patience, retry_at
-from fleet.accounts.circuit_breaker import Blamed, Breaker
+from fleet.accounts.choose_account import Go, Seat, Standing, Wait, busy_pause, choose, retry_at
+from fleet.accounts.circuit_breaker import Blamed
 from fleet.accounts.keyring import Answer, Beside, Keyring
 from fleet.coders.base import Coder
 from fleet.config import Config
@@ -28,7 +38,7 @@ from fleet.supervisor.active.active_run import Live
 
 
 class AccountAssigner:
-    """Which account each run is on, and what that does to it."""
+    """Chooses the seat of each run, and keeps `accounts.json` up to date."""
 
     def __init__(
         self,
@@ -42,28 +52,29 @@ class AccountAssigner:
         at_work: Callable[[str], bool],
         spent: Callable[[str], BudgetStatus | None],
     ) -> None:
-        self.ledger = Ledger(home.path, self._unwritten)
+        self.accounts = open_accounts(home.path, self._say_unwritten)
         self._home, self._breaker, self._log, self._env = home, breaker, log, env
         self._keyring = Keyring(aside)
         self._running, self._at_work, self._spent = running, at_work, spent
-        #: What a run takes, more or less, in seconds.
+        #: The usual length of a run, in seconds.
         self._typical = 60.0
-        #: Tasks that were sent away from an account since it last took one.
+        #: How many tasks were put off for an account since a run last started on it.
         self._turned_away: Counter[str] = Counter()
-        #: Accounts that had as many agents as they may when a task came; and whether one of them
-        #: has one less by now.
+        #: Accounts that were at `max_concurrent` when a task was put off for them.
         self.full_accounts: set[str] = set()
+        #: A run on one of them has ended since the loop last looked.
         self.account_freed = False
-        self._told: dict[str, str] = {}
+        #: The trouble of each account that was last logged.
+        self._logged: dict[str, str] = {}
 
-    def _unwritten(self, error: OSError) -> None:
+    def _say_unwritten(self, error: OSError) -> None:
         text = f"what is known of the accounts cannot be written: {error.strerror or error}"
         self._log.say("disk", text)
 
     # Before a run.
 
     def stages(self, config: Config, place: Place) -> Stages:
-        """Where a task may run, with the models that it would have there. Raises FleetError."""
+        """The seats of a task, with the model of each filled in. Raises FleetError."""
         return candidates.stages_of(place, config, self._home.path)
 
     def choose(
@@ -72,10 +83,10 @@ class AccountAssigner:
         """The seat for a task, or until when it waits. Raises FleetError."""
         stages = self.stages(config, place)
         standings = self._standings(stages, task_id, now)
-        at_home = last.account if last is not None else ""
+        session_on = last.account if last is not None else ""
         found = choose(
-            stages, self.ledger.gauges, standings, now,
-            at_home=at_home, pause=patience(self._typical),
+            stages, self.accounts.states, standings, now,
+            session_on=session_on, pause=busy_pause(self._typical),
         )  # fmt: skip
         if isinstance(found, Go):
             return found
@@ -83,9 +94,8 @@ class AccountAssigner:
         if found.busy:
             self.full_accounts.add(found.account)
         dice = random.random()  # noqa: S311 - not a secret
-        return structs.replace(
-            found, until=retry_at(found, self._turned_away[found.account], dice, now)
-        )
+        waiting = self._turned_away[found.account]
+        return structs.replace(found, until=retry_at(found, waiting, dice, now))
 
     def _standings(self, stages: Stages, task_id: str, now: datetime) -> dict[str, Standing]:
         running = self._running()
@@ -100,22 +110,22 @@ class AccountAssigner:
 
     def _standing(self, seat: Seat, running: int, task_id: str, now: datetime) -> Standing:
         account = seat.account
-        gauge = self.ledger.gauge(account.name)
+        state = self.accounts.state(account.name)
         secret, known = self._secret(account, now)
         trouble, until = self._trouble(seat, task_id, secret, now)
         ends = credentials.login_ends(account, self._kind(account), self._env, now)
-        probe = gauge.pace.probe
+        probe = state.pace.probe
         return Standing(
             running=running,
             probing=bool(probe) and probe != task_id and self._at_work(probe),
-            login_ends=None if ends == gauge.proven_login else ends,
+            login_ends=None if ends == state.proven_login else ends,
             fetching=not known,
             trouble=trouble,
             trouble_until=until,
         )
 
     def _secret(self, account: Account, now: datetime) -> tuple[Answer | None, bool]:
-        """What the keyring said of its secret, if it is there; and whether it has said anything."""
+        """The keyring's answer for an account's secret, and False while there is none yet."""
         place = credentials.in_keyring(account)
         answer = self._keyring.get(place, now) if place and account.enabled else None
         return answer, not place or answer is not None
@@ -134,77 +144,79 @@ class AccountAssigner:
         found = credentials.trouble(account, kind, self._env, told=secret)
         found = found or credentials.no_login(account, kind)
         text = f"account {account.name} gets no work: {found}" if found else ""
-        if text and self._told.get(account.name) != text:
+        if text and self._logged.get(account.name) != text:
             self._log.say("account", text, account=account.name)
-        self._told[account.name] = text
+        self._logged[account.name] = text
         return text, None
 
     def _kind(self, account: Account) -> type[Coder]:
         return coders.find(account.coder, self._home.path)
 
     def variables(self, account: Account) -> dict[str, str]:
-        """What an agent needs to work on it. Raises AccountTrouble."""
+        """The environment that puts an agent on the account. Raises AccountTrouble."""
         told = self._keyring.known(credentials.in_keyring(account))
         return credentials.variables(account, self._kind(account), self._env, told=told)
 
     def outline(self, account: Account) -> dict[str, str]:
-        """The same, with a mark for the secret: where its state is, and what it was given."""
+        """The same environment with a mark in the place of the secret."""
         return credentials.outline(account, self._kind(account), self._env)
 
     def waits_for_person(self, config: Config, place: Place, task_id: str, now: datetime) -> str:
-        """What only a person can open, if nothing else is open to the task; empty otherwise."""
-        found = self._glance(config, place, task_id, now)
+        """What a person has to do before the task can run; empty if it can run without."""
+        found = self._would_choose(config, place, task_id, now)
         return found.why if isinstance(found, Wait) and found.person else ""
 
     def has_room(self, config: Config, place: Place, task_id: str, now: datetime) -> bool:
-        """A task would find a seat at once."""
-        return isinstance(self._glance(config, place, task_id, now), Go)
+        """Whether a seat is free for the task."""
+        return isinstance(self._would_choose(config, place, task_id, now), Go)
 
-    def _glance(
+    def _would_choose(
         self, config: Config, place: Place, task_id: str, now: datetime
     ) -> Go | Wait | None:
-        """What a task would be told if it came now, and nobody remembers; None: it is invalid."""
+        """What `choose` would return, without being counted; None: the task is invalid."""
         try:
             stages = self.stages(config, place)
         except FleetError:
             return None
         standings = self._standings(stages, task_id, now)
-        return choose(stages, self.ledger.gauges, standings, now)
+        return choose(stages, self.accounts.states, standings, now)
 
     def has_other_seat(self, config: Config, place: Place, account: str) -> bool:
-        """There is another seat for a task than this account's."""
+        """Whether the task could run elsewhere than on this account with its first model."""
         with suppress(FleetError):
             stages = self.stages(config, place)
-            seats_of = [seat for stage in stages for seat in stage]
-            return len(stages) > 1 or any(seat.account.name != account for seat in seats_of)
+            seats = [seat for stage in stages for seat in stage]
+            return len(stages) > 1 or any(seat.account.name != account for seat in seats)
         return False
 
     # While it runs, and after.
 
-    def run_started(self, go: Go, task_id: str) -> None:
+    def run_started(self, go: Go, task_id: str, now: datetime) -> None:
+        """Record that a run starts on the seat that was chosen."""
         account = go.seat.account.name
         del self._turned_away[account]
         blamed = Blamed(coder=go.seat.coder, model=go.seat.model, account=account)
-        self._breaker.probe(blamed, task_id)
-        self.ledger.begun(account, task_id, proving=go.proving)
+        self._breaker.probe(blamed, task_id, now)
+        self.accounts.apply({account: RunStarted(task_id, go.proving)}, now)
 
     def follow(self, live: Live, config: Config, now: datetime) -> None:
-        """Take in what a run's stream has told since it was last asked."""
+        """Record the limits and the first answer in a run's stream that are not recorded yet."""
         account = live.account
         for kind, limit in live.reading.limits.items():
             if live.fed.get(kind) is not limit:
                 live.fed[kind] = limit
-                self.ledger.told(account, limit, self._running()[account], now)
+                seen = LimitSeen(limit, self._running()[account])
+                self.accounts.apply({account: seen}, now, durable=False)
         if not live.answered and _has_answer(live):
             live.answered = True
             known = config.accounts.get(account) or candidates.own_login(live.coder.name, config)
             slots = min(config.max_concurrent, known.max_concurrent)
-            # Not by its name: what that stands for may have changed since the run began.
+            # By the run's own coder: the account may have been given another since it began.
             ends = credentials.login_ends(known, type(live.coder), self._env, now)
-            self.ledger.answered(account, live.task_id, slots, ends, now)
+            self.accounts.apply({account: ModelAnswered(live.task_id, slots, ends)}, now)
 
     def wrong_login(self, live: Live, config: Config) -> Failed | None:
-        """The agent works on another login than the one that was meant."""
+        """The outcome of a run whose agent uses another login than its account's."""
         source = live.reading.key_source
         if not source or live.account not in config.accounts:
             return None
@@ -214,23 +226,25 @@ class AccountAssigner:
         return Failed(reason="wrong_account", detail=f"account {live.account}: {what}")
 
     def run_ended(self, live: Live, ending: Ending, seconds: float, now: datetime) -> None:
-        """A run is over: what its end says of its account."""
+        """Record what the end of a run shows of its account."""
         account = live.account
         if seconds > 0:
             self._typical += (seconds - self._typical) / 8
         self.account_freed = self.account_freed or account in self.full_accounts
+        self.accounts.apply({account: self._event(live, ending)}, now)
+
+    def _event(self, live: Live, ending: Ending) -> AccountEvent:
         match ending.outcome:
             case RateLimited(limit=limit):
-                running, model = self._running()[account], live.coder.model
-                self.ledger.refused(account, limit, running, now, model=model)
+                return LimitRefused(limit, self._running()[live.account], live.coder.model)
             case Failed() as failed if failed.is_account:
-                self.ledger.barred(account, now)
+                return LoginRefused()
             case _:
-                self.ledger.ended(account, live.task_id)
+                return RunEnded(live.task_id)
 
 
 def _has_answer(live: Live) -> bool:
-    """The model has spoken; what stands in its place when it was refused does not count."""
+    """Whether the model has answered; a CLI's own words at a refusal are no answer."""
     reading = live.reading
     spoke = reading.tool_calls > 0 or reading.turns > 0 or bool(reading.text)
     return spoke and not reading.reason

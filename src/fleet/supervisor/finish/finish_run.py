@@ -10,7 +10,8 @@ from pathlib import Path
 
 from msgspec import structs
 
-from fleet.accounts.circuit_breaker import Blamed, Breaker, Note, fault_of, spared
+from fleet.accounts.breaker_store import Breaker
+from fleet.accounts.circuit_breaker import Blamed, Note, RunNoted, fault_of, spare_probe
 from fleet.config import Config
 from fleet.evidence.inspect_run import Case, Findings, look
 from fleet.home import closed_by_hand
@@ -121,11 +122,11 @@ class Settling:
         blamed = Blamed(coder=coder.name, model=coder.model, account=live.account)
         probe = self.breaker.probed(blamed, task_id)
         if fault == "unknown":
-            self.breaker.give_up_probe(task_id)
+            self.breaker.give_up_probe(task_id, now)
             return ending
         note = Note(task_id, live.run.number, fault)
-        version = live.reading.version
-        news = self.breaker.note(blamed, version, ending, note, now)
+        noted = RunNoted(note=note, version=live.reading.version, why=ending.why)
+        news = self.breaker.note(blamed, noted, now)
         for name, held in news:
             if held is None:
                 self._log.say("breaker_closed", f"{name} works again and gets work")
@@ -136,7 +137,7 @@ class Settling:
             way = f"Then one task tries it. To go on at once: fleet resume --coder {held.coder}"
             self._log.say("breaker_open", f"{text}. {way}", coder=name)
             if probe:
-                ending = spared(ending, held)
+                ending = spare_probe(ending, held)
         return ending
 
     def settle(

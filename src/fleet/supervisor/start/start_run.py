@@ -108,7 +108,7 @@ class Beginning:
             why = f"account {chosen.seat.account.name}: {error.message}"
             return Wait(until=now + _TROUBLE, why=why)
         if isinstance(ready, Ready):
-            self._assigner.run_started(chosen, task_id)
+            self._assigner.run_started(chosen, task_id, now)
         return ready
 
     def _begin(self, config: Config, lease: Lease, ready: Ready, task_dir: Path) -> None:

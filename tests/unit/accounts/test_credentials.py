@@ -1,4 +1,4 @@
-"""Accounts as they are declared, kept and handed to agents; and all that can be wrong with them."""
+"""How an account reaches an agent's environment, and what can be wrong with it."""
 
 import json
 from base64 import urlsafe_b64encode
@@ -7,97 +7,15 @@ from pathlib import Path
 
 import pytest
 
-from fleet import config
 from fleet.accounts import credentials
-from fleet.accounts.account_state import EMPTY
-from fleet.accounts.account_store import Ledger
 from fleet.accounts.credentials import AccountTrouble
 from fleet.coders import find
 from fleet.coders.claude import ClaudeCoder
 from fleet.coders.codex import CodexCoder
-from fleet.config.accounts import problem
-from fleet.errors import ConfigError
-from fleet.schemas import Account, RateLimit
+from fleet.schemas import Account
 
 NOW = datetime(2026, 11, 16, 12, tzinfo=UTC)
 HOUR = timedelta(hours=1)
-FULL = RateLimit(kind="five_hour", status="rejected", resets_at=NOW + HOUR)
-
-
-class TestDeclared:
-    @pytest.fixture
-    def file(self, tmp_path):
-        path = tmp_path / "runtime.toml"
-        path.write_text(config.default_text())
-        return path
-
-    def test_an_account_is_written_and_read(self, file):
-        """Comments and order of the file are kept; what is not said has its default."""
-        changes = {"coder": "claude", "directory": "/a", "weight": 3}
-        text = config.with_account(file.read_text(), "work", changes, file)
-        assert text.startswith(file.read_text())
-        account = config.checked(text, file).accounts["work"]
-        assert (account.coder, account.weight, account.stop_at) == ("claude", 3, 100)
-        gone = config.with_account(text, "work", None, file)
-        assert config.checked(gone, file).accounts == {}
-
-    def test_a_reserve_of_all_is_that_of_each_without_its_own(self, file):
-        """Unless it says otherwise."""
-        text = 'stop_at = 90\n[accounts.a]\ncoder = "claude"\ndirectory = "/a"\n'
-        text += '[accounts.b]\ncoder = "claude"\ndirectory = "/b"\nstop_at = 50\n'
-        accounts = config.checked(text, file).accounts
-        assert [accounts[name].stop_at for name in "ab"] == [90, 50]
-
-    @pytest.mark.parametrize(
-        ("body", "complaint"),
-        [
-            ('coder = "claude"', "neither a directory nor a secret"),
-            ('directory = "/a"', "has no coder"),
-            ('coder = "claude"\ndirectory = "a"', "directory must be an absolute path"),
-            ('coder = "claude"\ndirectory = "/a"\nweight = -1', "weight must be a whole number"),
-            ('coder = "claude"\ndirectory = "/a"\nstop_at = 0', "stop_at must be a whole number"),
-            ('coder = "claude"\ndirectory = "/a"\nenabled = 1', "must be true or false"),
-            ('coder = "claude"\ndirectory = "/a"\nkey = "x"', "key is not a key of an account"),
-            ('coder = "claude"\nsecret = "sk-ant-4711"', "say where the secret is"),
-            ('coder = "claude"\nsecret = "sk-ant-4711\\n"', "say where the secret is"),
-            ('coder = "claude"\nsecret = 4711', "say where the secret is"),
-            ('coder = "claude"\nvariable = "sk-ant-4711"', "must be the name of a variable"),
-        ],
-    )
-    def test_what_cannot_be_is_refused_with_its_place(self, file, body, complaint):
-        """And a secret that was put in the wrong place is not repeated."""
-        with pytest.raises(ConfigError) as caught:
-            config.checked(f"[accounts.work]\n{body}\n", file)
-        assert complaint in caught.value.message
-        assert "line 1" in caught.value.message
-        assert "4711" not in caught.value.message
-
-    def test_two_accounts_have_two_directories(self, file):
-        """In one they would overwrite each other's login."""
-        body = 'coder = "claude"\ndirectory = "/a/"\n'
-        with pytest.raises(ConfigError, match="a and b have one directory: /a"):
-            config.checked(f"[accounts.a]\n{body}[accounts.b]\n{body}", file)
-
-    def test_a_link_to_a_directory_is_that_directory(self, file, tmp_path):
-        """Two names of one place are one place."""
-        (tmp_path / "real").mkdir()
-        (tmp_path / "link").symlink_to(tmp_path / "real")
-        text = f'[accounts.a]\ncoder = "claude"\ndirectory = "{tmp_path}/real"\n'
-        text += f'[accounts.b]\ncoder = "claude"\ndirectory = "{tmp_path}/link"\n'
-        with pytest.raises(ConfigError, match="a and b have one directory"):
-            config.checked(text, file)
-
-    @pytest.mark.parametrize("name", ["", "A", "a b", "../a", "-a", "a" * 60])
-    def test_a_name_is_one_that_a_directory_can_bear(self, file, name):
-        """Small letters, digits, and two signs."""
-        body = {"coder": "claude", "directory": "/a"}
-        with pytest.raises(ConfigError, match="no name for an account"):
-            config.checked(config.with_account("", name, body, file), file)
-
-    @pytest.mark.parametrize("where", ["env:TOKEN", "file:/a/b", "keyring:fleet/work"])
-    def test_a_secret_has_a_place(self, where):
-        """Three kinds of them."""
-        assert problem("secret", where) == ""
 
 
 class TestLogin:
@@ -240,53 +158,3 @@ class TestLogin:
 def test_a_login_that_was_not_meant_is_told(source, env, wrong):
     """A key that nobody handed over, or a login in the place of the key."""
     assert bool(ClaudeCoder.wrong_login(source, env)) == wrong
-
-
-class TestLedger:
-    def test_a_limit_outlives_the_supervisor(self, tmp_path):
-        """Another reads the file, and closes no other account."""
-        Ledger(tmp_path).refused("work", FULL, 3, NOW)
-        again = Ledger(tmp_path)
-        assert again.gauge("work").windows["five_hour"].resets_at == NOW + HOUR
-        assert again.gauge("work").pace.unproven
-        assert again.gauge("home") == EMPTY
-
-    def test_two_writers_lose_nothing_of_each_other(self, tmp_path):
-        """A person opens one account while the supervisor hears of another."""
-        mine, theirs = Ledger(tmp_path), Ledger(tmp_path)
-        mine.refused("work", FULL, 1, NOW)
-        theirs.refused("home", FULL, 1, NOW)
-        assert theirs.forget("work")
-        mine.told("spare", FULL, 1, NOW)
-        assert set(Ledger(tmp_path).gauges) == {"home", "spare"}
-
-    def test_what_changes_nothing_writes_nothing(self, tmp_path):
-        """Every run would pay for it."""
-        ledger = Ledger(tmp_path)
-        ledger.begun("work", "t1", proving=False)
-        ledger.answered("work", "t1", 3, None, NOW)
-        ledger.ended("work", "t1")
-        assert list(tmp_path.iterdir()) == []
-
-    @pytest.mark.parametrize(
-        "text",
-        [
-            "", "{", "[]", '{"a": 1}', "\udcff",
-            '{"a":{"pace":{"until":"2026-11-15T12:00:00"}}}',
-            '{"a":{"pace":{"allowed":-1000000,"since":"2026-11-15T12:00:00Z"}}}',
-            '{"a":{"windows":{"w":{"kind":"weekly","used_percent":-1,"seen_at":"2026-11-15T12:00:00Z"}}}}',
-        ],
-    )  # fmt: skip
-    def test_a_damaged_file_closes_nobody(self, tmp_path, text):
-        """Not even one whose times lack a zone, or whose numbers cannot be."""
-        (tmp_path / "accounts.json").write_text(text, errors="surrogateescape")
-        ledger = Ledger(tmp_path)
-        assert ledger.gauges == {}
-        ledger.refused("work", FULL, 1, NOW)
-        assert set(Ledger(tmp_path).gauges) == {"work"}
-
-    def test_a_refused_login_rests_for_a_while(self, tmp_path):
-        """So that not every task meets it."""
-        ledger = Ledger(tmp_path)
-        ledger.barred("work", NOW)
-        assert ledger.gauge("work").pace.until == NOW + timedelta(minutes=5)
