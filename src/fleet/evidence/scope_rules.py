@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 
 from msgspec import Struct
 
-from fleet.git.path_patterns import Globs
+from fleet.git.path_patterns import PathPatterns
 from fleet.git.refs import BRANCHES, ELSEWHERE, Now
 from fleet.schemas import Base, Changes, Finding, Policy
 
@@ -75,7 +75,7 @@ def trespasses(
 
 
 def _outside(went: Went) -> str:
-    allowed = Globs(went.policy.scope, went.inside)
+    allowed = PathPatterns(went.policy.scope, went.inside)
     if allowed.everything:
         return ""
     names = [each.path for each in went.changes.files if not allowed.match(each.path)]
@@ -105,7 +105,7 @@ def _guarded(went: Went) -> str:
     names = [name for name in {**before, **after} if before.get(name) != after.get(name)]
     meant = tuple(filter(_is_plain, went.policy.scope))
     if meant:
-        allowed = Globs(meant, went.inside)
+        allowed = PathPatterns(meant, went.inside)
         names = [name for name in names if name.startswith(".git/") or not allowed.match(name)]
     return f"changed what git or an agent runs by: {_some(sorted(names))}" if names else ""
 

@@ -3,74 +3,59 @@
 import posixpath
 import re
 from collections.abc import Sequence
+from functools import lru_cache
+
+from pathspec import PathSpec
+from pathspec.patterns.gitignore.base import GitIgnorePatternError
+from pathspec.patterns.gitignore.spec import GitIgnoreSpecPattern
 
 
-class Globs:
+class PathPatterns:
     """Patterns that were written for one directory of a tree; the last that matches decides.
 
     A pattern without a slash matches a name at any depth, one with a slash from the directory on,
-    and one that begins with a slash from the top of the tree. What matches a directory matches
-    all that is in it. Without any pattern the directory itself is meant.
+    and one that begins with a slash from the top of the tree. A pattern that matches a directory
+    matches all that is in it. Without any pattern the directory itself is meant.
     """
 
     def __init__(self, patterns: Sequence[str], inside: str = ".") -> None:
         wanted = [pattern for pattern in patterns if pattern.strip("! /")]
-        self._rules = [_rule(pattern, inside) for pattern in wanted or ["**"]]
-        #: Nothing is left out.
+        self._spec = PathSpec(
+            [_compiled(each, inside) for each in wanted or ["**"]],
+            backend="simple",  # not whichever engine is installed
+        )
+        #: The patterns match every path.
         self.everything = not wanted and inside == "."
 
     def match(self, path: str) -> bool:
-        found = False
-        for wanted, rule in self._rules:
-            if found is not wanted and rule.fullmatch(path):
-                found = wanted
-        return found
+        return self._spec.match_file(path)
 
 
-def _rule(pattern: str, inside: str) -> tuple[bool, re.Pattern[str]]:
-    wanted = not pattern.startswith("!")
+@lru_cache(maxsize=256)
+def _compiled(pattern: str, inside: str) -> GitIgnoreSpecPattern:
+    sign = "!" if pattern.startswith("!") else ""
     text = pattern.removeprefix("!").removeprefix("./").rstrip("/")
+    place = _from_top(text, inside)
+    try:
+        compiled = GitIgnoreSpecPattern(f"{sign}/{place}")
+    except (GitIgnorePatternError, re.error):
+        compiled = None
+    if compiled is None or compiled.include is None:  # no pattern, like [z-a: taken by the letter
+        return GitIgnoreSpecPattern(f"{sign}/{_escape(place)}")
+    return compiled
+
+
+def _from_top(text: str, inside: str) -> str:
+    """The pattern as seen from the top of the tree."""
     if text.startswith("/"):
         place = text.lstrip("/")
     elif "/" in text or text == "**":
-        place = posixpath.join(inside, text)
+        place = posixpath.join(_escape(inside), text)
     else:
-        place = posixpath.join(inside, "**", text)
+        place = posixpath.join(_escape(inside), "**", text)
     place = posixpath.normpath(place)
-    if place == ".":
-        return wanted, re.compile(r".*", re.DOTALL)
-    try:
-        return wanted, re.compile(_regex(place.split("/")) + r"(?:/.*)?", re.DOTALL)
-    except re.error:  # a choice like [z-a] is none: it is taken by the letter
-        return wanted, re.compile(re.escape(place))
+    return "**" if place == "." else place
 
 
-def _regex(parts: Sequence[str]) -> str:
-    text = ""
-    for number, part in enumerate(parts):
-        last = number == len(parts) - 1
-        if part == "**":
-            text += r".+" if last else r"(?:.+/)?"
-        else:
-            text += _part(part) + ("" if last else "/")
-    return text
-
-
-def _part(part: str) -> str:
-    """One name of a path: * and ? stop at a slash, [] is a choice."""
-    text, at = "", 0
-    while at < len(part):
-        char = part[at]
-        end = part.find("]", at + 2) if char == "[" else -1
-        if char == "*":
-            text += r"[^/]*"
-        elif char == "?":
-            text += r"[^/]"
-        elif end > 0:
-            inner = part[at + 1 : end].replace("\\", r"\\").replace("[", r"\[")
-            text += f"[{'^/' + inner[1:] if inner[0] in '!^' else inner}]"
-            at = end
-        else:
-            text += re.escape(char)
-        at += 1
-    return text
+def _escape(text: str) -> str:
+    return re.sub(r"([\\\[\]*?!# ])", r"\\\1", text)

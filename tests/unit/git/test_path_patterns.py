@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from msgspec import structs
 
 from fleet.config import Config, Project
-from fleet.git.path_patterns import Globs
+from fleet.git.path_patterns import PathPatterns
 from fleet.home.task_policy import policy_of
 from fleet.schemas import Settings
 
@@ -48,17 +48,21 @@ from fleet.schemas import Settings
         (("src/**",), ".", "src/line\nend", True),
         (("src/[unclosed",), ".", "src/[unclosed", True),
         (("src/[z-a]",), ".", "src/[z-a]", True),
+        (("*.md",), "app/[id]", "app/[id]/x.md", True),
+        (("*.md",), "app/[id]", "app/i/x.md", False),
+        ((), "app/[id]", "app/[id]/x", True),
+        (("\\#notes",), ".", "#notes", True),
     ],
 )
 def test_patterns_are_read_as_in_a_gitignore(patterns, inside, path, expected):
     """Each line of the table is one fact."""
-    assert Globs(patterns, inside).match(path) is expected
+    assert PathPatterns(patterns, inside).match(path) is expected
 
 
 @given(st.text(max_size=30), st.text(max_size=30))
 def test_no_pattern_and_no_path_breaks_it(pattern, path):
     """Both come from outside."""
-    Globs((pattern,), "app").match(path)
+    PathPatterns((pattern,), "app").match(path)
 
 
 def test_a_projects_patterns_hold_from_the_projects_directory_on():
@@ -66,7 +70,7 @@ def test_a_projects_patterns_hold_from_the_projects_directory_on():
     project = Project(path="/srv/app", scope=("src/**", "*.md", "/docs", "!src/x"))
     config = structs.replace(Config(), projects={"/srv/app": project})
     scope = policy_of(config, Settings(), "/srv/app/src/deep").policy.scope
-    allowed = Globs(scope, "src/deep")
+    allowed = PathPatterns(scope, "src/deep")
     wanted = ("src/a", "src/deep/b", "README.md", "src/deep/c.md", "docs/d")
     assert [path for path in wanted if not allowed.match(path)] == []
     assert not allowed.match("src/x/y")
