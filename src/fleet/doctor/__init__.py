@@ -1,7 +1,7 @@
 """`fleet doctor`: what makes a first run fail or cost too much, each with the way to mend it.
 
-Every check is a function of the Patient that yields findings. They run side by side, and one that
-hangs or breaks is a finding itself.
+Every check is a function that takes the Installation and yields findings. The checks run side by
+side; a check that hangs or fails is a finding itself.
 """
 
 import os
@@ -14,13 +14,13 @@ from datetime import UTC, datetime
 from fleet import config
 from fleet.config import Config
 from fleet.doctor import check_coders, check_home, check_leftovers, check_machine, check_queue
-from fleet.doctor.finding import Check, Finding, Patient, Severity
+from fleet.doctor.finding import Check, Finding, Installation, Severity
 from fleet.errors import FleetError
 from fleet.home import Home, home_from
 
 __all__ = ["CHECKS", "Finding", "Severity", "examine"]
 
-#: In the order in which they are told. A check for something new is a line here.
+#: In the order in which findings are printed.
 CHECKS: tuple[tuple[str, Check], ...] = (
     ("python", check_machine.python),
     ("git", check_machine.git),
@@ -40,7 +40,7 @@ CHECKS: tuple[tuple[str, Check], ...] = (
     ("worktrees", check_leftovers.worktrees),
 )
 
-#: Seconds for all of them; a CLI that is asked has less.
+#: Seconds for all checks together; a CLI that is asked has less.
 PATIENCE = 20.0
 
 
@@ -55,14 +55,14 @@ def examine(
         home = home_from(env)
     except FleetError as error:
         return [Finding("home", "error", error.message, error.hint)]
-    patient = Patient(home=home, env=env, now=datetime.now(UTC), config=_config(home))
+    installation = Installation(home=home, env=env, now=datetime.now(UTC), config=_config(home))
     answers: queue.SimpleQueue[tuple[int, list[Finding]]] = queue.SimpleQueue()
 
     def answer(number: int, name: str, check: Check) -> None:
-        answers.put((number, _run(name, check, patient)))
+        answers.put((number, _run(name, check, installation)))
 
     for number, (name, check) in enumerate(checks):
-        # Not a pool: one that hangs must not keep the program from ending.
+        # Daemon threads: a check that hangs must not keep the program from ending.
         threading.Thread(target=answer, args=(number, name, check), daemon=True).start()
     found: dict[int, list[Finding]] = {}
     until = time.monotonic() + patience
@@ -80,10 +80,10 @@ def examine(
     return [finding for number in range(len(checks)) for finding in found[number]]
 
 
-def _run(name: str, check: Check, patient: Patient) -> list[Finding]:
+def _run(name: str, check: Check, installation: Installation) -> list[Finding]:
     findings: list[Finding] = []
     try:
-        findings.extend(check(patient))
+        findings.extend(check(installation))
     except FleetError as error:
         findings.append(Finding(name, "error", error.message, error.hint))
     except Exception as error:  # noqa: BLE001 - the machine is examined as it is found

@@ -1,6 +1,6 @@
-"""The coders: whether each CLI is there, which version, and whether it is logged in.
+"""The coders: whether each CLI is installed, which version, and whether it is logged in.
 
-Nothing here asks a model: the CLIs' own words on their login come from their files.
+No model is asked: a CLI reports on its login from its own files.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -18,20 +18,20 @@ from fleet.config import Config
 from fleet.control import Control
 from fleet.control.list_coders import CoderHere, coders_here
 from fleet.doctor import claude_login, codex_login
-from fleet.doctor.finding import Finding, Patient, Severity
+from fleet.doctor.finding import Finding, Installation, Severity
 from fleet.errors import FleetError
 from fleet.schemas import Account, Task
 
-#: How a CLI's login is looked at: its program, and the environment that an agent would have.
-Look = Callable[[str, Mapping[str, str]], Iterator[Finding]]
+#: Checks the login of a CLI: takes the program, and the environment that an agent would have.
+LoginCheck = Callable[[str, Mapping[str, str]], Iterator[Finding]]
 
 
-def coders(patient: Patient) -> Iterator[Finding]:
-    if patient.config is None and patient.home.config.exists():
-        return  # it is broken, which is said already
-    # Somebody who has no home yet wants to know what there is all the same.
-    settings = patient.config or Config()
-    found = coders_here(Control(patient.home, settings))
+def coders(installation: Installation) -> Iterator[Finding]:
+    if installation.config is None and installation.home.config.exists():
+        return  # the configuration is broken, which the check `config` reports
+    # Coders are listed even before there is a home.
+    settings = installation.config or Config()
+    found = coders_here(Control(installation.home, settings))
     if not any(coder.default for coder in found):
         what = f"there is no coder {settings.coder!r}"
         yield Finding("coder", "error", what, "See: fleet coders")
@@ -40,15 +40,15 @@ def coders(patient: Patient) -> Iterator[Finding]:
             yield _program(coder)
     there = {coder.name: coder for coder in found if coder.path and not coder.problem}
     accounts = settings.accounts.values()
-    # With accounts of its own, a coder's runs do not use the user's login.
+    # Runs of a coder with accounts do not use the user's own login.
     alone = set(there) - {account.coder for account in accounts}
     with ThreadPoolExecutor(max_workers=4) as pool:
-        looks = [pool.submit(_login, patient, there[name]) for name in there if name in alone]
-        looks += [
-            pool.submit(_account, patient, account, there.get(account.coder))
+        checks = [pool.submit(_login, installation, there[name]) for name in there if name in alone]
+        checks += [
+            pool.submit(_account, installation, account, there.get(account.coder))
             for account in accounts
         ]
-        for each in looks:
+        for each in checks:
             yield from each.result()
 
 
@@ -60,34 +60,36 @@ def _program(coder: CoderHere) -> Finding:
     return Finding("coder", severity, text, fix if broken else "")
 
 
-def _login(patient: Patient, coder: CoderHere) -> list[Finding]:
+def _login(installation: Installation, coder: CoderHere) -> list[Finding]:
     """The user's own login of a coder, as its agents would have it."""
-    look = _LOOKS.get(coder.name)
-    if look is None or coder.origin != "built in":
+    check = _LOGIN_CHECKS.get(coder.name)
+    if check is None or coder.origin != "built in":
         return []
-    findings = look(coder.path, environment(patient, coder.name))
-    # One that tasks have to ask for need not be logged in; what it would cost is told all the same.
+    findings = check(coder.path, environment(installation, coder.name))
+    # Only the default coder has to be logged in.
     return list(findings) if coder.default else [_mild(each) for each in findings]
 
 
-def _account(patient: Patient, account: Account, coder: CoderHere | None) -> list[Finding]:
-    """One account: the same with variables of its own."""
+def _account(
+    installation: Installation, account: Account, coder: CoderHere | None
+) -> list[Finding]:
+    """The login of one account, with the variables of the account."""
     name = f"account {account.name}"
-    if coder is None:  # its program is not here
+    if coder is None:  # the CLI is not installed
         severity: Severity = "warning" if account.enabled else "ok"
         what = f"{name}: {account.coder} cannot run here"
         return [Finding("account", severity, what, f"Install {account.coder}; see: fleet coders")]
     try:
-        kind = registry.find(account.coder, patient.home.path)
-        if trouble := account_login.trouble(account, kind, patient.env):
+        kind = registry.find(account.coder, installation.home.path)
+        if trouble := account_login.trouble(account, kind, installation.env):
             raise AccountTrouble(trouble, hint=f"Mend it, then: fleet account check {account.name}")
-        given = account_login.variables(account, kind, patient.env)
+        given = account_login.variables(account, kind, installation.env)
     except FleetError as error:
         found = [Finding("login", "warning", error.message, error.hint)]
     else:
-        look = _LOOKS.get(account.coder)
-        env = environment(patient, account.coder, given)
-        found = list(look(coder.path, env)) if look else []
+        check = _LOGIN_CHECKS.get(account.coder)
+        env = environment(installation, account.coder, given)
+        found = list(check(coder.path, env)) if check else []
     told = [
         Finding("account", each.severity, f"{name}: {each.what}", _fix(account, each))
         for each in found
@@ -108,16 +110,16 @@ def _mild(finding: Finding) -> Finding:
 
 
 def environment(
-    patient: Patient,
+    installation: Installation,
     name: str,
     extra: Mapping[str, str] | None = None,
     options: Options | None = None,
 ) -> dict[str, str]:
-    """What an agent of this coder would find; `extra` is what an account sets."""
-    driver = registry.make(name, options=options, home=patient.home.path)
+    """The environment of an agent of this coder; `extra` are the variables of an account."""
+    driver = registry.make(name, options=options, home=installation.home.path)
     now = datetime.now(UTC)
     task = Task(id="fleet-0", title="", created_at=now, updated_at=now, cwd="/")
-    return agent_env(patient.env, driver, task, patient.home.tasks / task.id, extra)
+    return agent_env(installation.env, driver, task, installation.home.tasks / task.id, extra)
 
 
 def _agy(program: str, env: Mapping[str, str]) -> Iterator[Finding]:
@@ -126,8 +128,8 @@ def _agy(program: str, env: Mapping[str, str]) -> Iterator[Finding]:
     yield Finding("login", "ok", what)
 
 
-_LOOKS: Mapping[str, Look] = {
-    "claude": claude_login.look,
-    "codex": codex_login.look,
+_LOGIN_CHECKS: Mapping[str, LoginCheck] = {
+    "claude": claude_login.check_login,
+    "codex": codex_login.check_login,
     "agy": _agy,
 }

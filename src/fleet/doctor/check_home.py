@@ -1,4 +1,4 @@
-"""The home itself: who can look into it, what its settings say, and who looks after it."""
+"""The home: its permissions, its settings, and its supervisor."""
 
 import os
 import stat
@@ -6,13 +6,13 @@ from collections.abc import Iterator
 
 from fleet import coders, config
 from fleet.coders.claude import home as claude_home
-from fleet.doctor.finding import Finding, Patient
+from fleet.doctor.finding import Finding, Installation
 from fleet.errors import BadInput
 from fleet.home import open_home
 
 
-def place(patient: Patient) -> Iterator[Finding]:
-    home = open_home(patient.home)
+def place(installation: Installation) -> Iterator[Finding]:
+    home = open_home(installation.home)
     mode = stat.S_IMODE(home.path.stat().st_mode)
     if not os.access(home.path, os.W_OK):
         yield Finding(
@@ -25,16 +25,18 @@ def place(patient: Patient) -> Iterator[Finding]:
         yield Finding("home", "ok", str(home.path))
 
 
-def settings(patient: Patient) -> Iterator[Finding]:
-    if patient.home.path.is_dir() and patient.home.config.exists():  # else it is said already
-        config.load(patient.home.config)
-        yield Finding("config", "ok", str(patient.home.config))
+def settings(installation: Installation) -> Iterator[Finding]:
+    if (
+        installation.home.path.is_dir() and installation.home.config.exists()
+    ):  # else the check `home` reports it
+        config.load(installation.home.config)
+        yield Finding("config", "ok", str(installation.home.config))
 
 
-def permissions(patient: Patient) -> Iterator[Finding]:
-    if patient.config is None:
+def permissions(installation: Installation) -> Iterator[Finding]:
+    if installation.config is None:
         return
-    chosen = patient.config.permissions
+    chosen = installation.config.permissions
     who = "root" if os.geteuid() == 0 else "you"
     if chosen == "bypass" and who == "root":
         what = "permissions = bypass as root: nothing keeps an agent from anything on this machine"
@@ -44,29 +46,29 @@ def permissions(patient: Patient) -> Iterator[Finding]:
         yield Finding("permissions", "ok", f"{chosen}; agents run as {who}")
 
 
-def context(patient: Patient) -> Iterator[Finding]:
-    """What a smaller context takes from runs besides what it is meant to."""
-    if patient.config is None:
+def context(installation: Installation) -> Iterator[Finding]:
+    """What a `context` below full takes from runs: the user's own settings."""
+    if installation.config is None:
         return
-    chosen = {"": patient.config.context} | {
-        path: project.settings.get("context", patient.config.context)
-        for path, project in patient.config.projects.items()
+    chosen = {"": installation.config.context} | {
+        path: project.settings.get("context", installation.config.context)
+        for path, project in installation.config.projects.items()
     }
     smaller = {str(value) for value in chosen.values()} - {"full"}
     if not smaller:
         return
-    name = patient.config.coder
+    name = installation.config.coder
     try:
-        known = coders.find(name, patient.home.path).contexts
+        known = coders.find(name, installation.home.path).contexts
     except BadInput:
-        return  # said by the check of the coders
+        return  # the check `coder` reports it
     word = "/".join(sorted(smaller))
     if unknown := smaller - set(known):
         what = f"context = {'/'.join(sorted(unknown))}: {name} loads the same as in full"
         yield Finding(
             "context", "warning", what, f"{name} has no setting for it; see docs/coders.md"
         )
-    elif name == "claude" and (lost := claude_home.lost(patient.env)):
+    elif name == "claude" and (lost := claude_home.lost(installation.env)):
         what = f"context = {word}: runs go without {', '.join(lost)} of your own settings.json"
         fix = "Put what runs need into the project's .claude/settings.json, or use context = full."
         yield Finding("context", "warning", what, fix)
@@ -74,12 +76,12 @@ def context(patient: Patient) -> Iterator[Finding]:
         yield Finding("context", "ok", f"{word}; what that saves: fleet doctor --context")
 
 
-def supervisor(patient: Patient) -> Iterator[Finding]:
+def supervisor(installation: Installation) -> Iterator[Finding]:
     from fleet.processes.supervisor_lock import supervisor_of
 
-    holder = supervisor_of(patient.home)
+    holder = supervisor_of(installation.home)
     if holder:
         what = f"process {holder.who.pid}, since {holder.since:%F %H:%M} UTC"
         yield Finding("supervisor", "ok", what)
-    elif patient.config is not None:
+    elif installation.config is not None:
         yield Finding("supervisor", "ok", "none runs; start one with: fleet run")

@@ -1,6 +1,6 @@
-"""What earlier runs left: ends that nobody told, processes, worktrees, and coders without work.
+"""What earlier runs left: runs without an end, processes, worktrees, and held coders.
 
-Processes are known by the mark of their run, as the supervisor knows them, never by name.
+Processes are found by the mark of their run, as the supervisor finds them, never by name.
 """
 
 import os
@@ -10,7 +10,7 @@ from pathlib import Path
 
 from fleet.accounts.breaker_store import Breaker
 from fleet.control import Control
-from fleet.doctor.finding import Finding, Patient
+from fleet.doctor.finding import Finding, Installation
 from fleet.errors import FleetError, InvalidTask
 from fleet.home import Home, owner_file, worktree_json
 from fleet.processes import process_identity
@@ -19,45 +19,45 @@ from fleet.runs.outcome_history import FILE as OUTCOME
 from fleet.runs.run_directory import Run, latest_run
 from fleet.supervisor.cleanup import KEPT_FOR
 
-#: So many are named; the others are counted.
+#: How many are named; the others are counted.
 _NAMED = 5
-#: Seconds from a run's directory to its keeper.
+#: Seconds that may pass between the making of a run's directory and the start of its keeper.
 _STARTING = 60.0
 
 
-def held(patient: Patient) -> Iterator[Finding]:
-    for each in Breaker(patient.home.path).held():
+def held(installation: Installation) -> Iterator[Finding]:
+    for each in Breaker(installation.home.path).held():
         text = f"{each.name} gets no work since {each.since:%F %H:%M} UTC: {each.text}"
         yield Finding("held", "warning", text, f"Mend it, then: fleet resume --coder {each.coder}")
 
 
-def stale_runs(patient: Patient) -> Iterator[Finding]:
-    """Runs without an end whose keeper is dead: a power cut, or somebody killed it."""
+def stale_runs(installation: Installation) -> Iterator[Finding]:
+    """Runs without an end whose keeper is dead, by a power cut or a kill."""
     stale = [
         run
-        for task_dir in _task_dirs(patient.home)
-        if (run := _latest(task_dir)) and _stale(run, patient.now)
+        for task_dir in _task_dirs(installation.home)
+        if (run := _latest(task_dir)) and _stale(run, installation.now)
     ]
     if not stale:
         return
     names = _listed([f"{run.task_dir.name} run {run.number}" for run in stale])
-    if supervisor_of(patient.home):
+    if supervisor_of(installation.home):
         fix = "The supervisor settles them when it looks at their tasks; see: fleet log"
     else:
         fix = "They are settled when a supervisor starts: fleet run"
-    what = f"{len(stale)} without an end, and nobody keeps them: {names}"
+    what = f"{len(stale)} without an end, and their keepers are dead: {names}"
     yield Finding("runs", "warning", what, fix)
 
 
-def orphans(patient: Patient) -> Iterator[Finding]:
-    """Processes that bear the mark of a run of this home which does not live any more."""
-    owner = owner_file.read(patient.home)
+def orphans(installation: Installation) -> Iterator[Finding]:
+    """Processes with the mark of a run of this home that is over."""
+    owner = owner_file.read(installation.home)
     if not owner:
         return
     found = {
         mark: rows
         for mark, rows in process_identity.bearers(f"{owner}.").items()
-        if not _lives(patient.home, mark.removeprefix(f"{owner}.").rpartition(".")[0], mark)
+        if not _lives(installation.home, mark.removeprefix(f"{owner}.").rpartition(".")[0], mark)
     }
     if not found:
         return
@@ -68,29 +68,29 @@ def orphans(patient: Patient) -> Iterator[Finding]:
     yield Finding("orphans", "warning", what, fix)
 
 
-def worktrees(patient: Patient) -> Iterator[Finding]:
-    """Those of tasks that are closed long ago, or that nobody knows."""
+def worktrees(installation: Installation) -> Iterator[Finding]:
+    """Worktrees of tasks that were closed long ago, or are not in the queue."""
     try:
-        names = sorted(os.listdir(patient.home.worktrees))  # noqa: PTH208
+        names = sorted(os.listdir(installation.home.worktrees))  # noqa: PTH208
     except OSError:
         return
-    if not names or patient.config is None:
+    if not names or installation.config is None:
         return
-    done = _done(patient, names)
+    done = _done(installation, names)
     if not done:
         return
     listed = _listed([f"{name} ({why})" for name, why in done.items()])
-    first = patient.home.worktrees / next(iter(done))
+    first = installation.home.worktrees / next(iter(done))
     what = f"{len(done)} left of {len(names)}: {listed}"
-    fix = f"Look whether its work is on its branch, then: {_removal(patient.home, first)}"
+    fix = f"Check that its work is on its branch, then: {_removal(installation.home, first)}"
     yield Finding("worktrees", "warning", what, fix)
 
 
-def _done(patient: Patient, names: list[str]) -> Mapping[str, str]:
+def _done(installation: Installation, names: list[str]) -> Mapping[str, str]:
     from fleet.queue.protocol import Filter
 
-    assert patient.config is not None
-    fleet = Control(patient.home, patient.config)
+    assert installation.config is not None
+    fleet = Control(installation.home, installation.config)
     try:
         found = fleet.queue.find(Filter(ids=tuple(names), include_closed=True))
     finally:
@@ -103,7 +103,7 @@ def _done(patient: Patient, names: list[str]) -> Mapping[str, str]:
             done[name] = "no such task"
         elif task.status == "closed":
             closed = task.closed_at or task.updated_at
-            if patient.now - closed > KEPT_FOR:
+            if installation.now - closed > KEPT_FOR:
                 done[name] = f"closed {closed:%F}"
     return done
 
@@ -140,14 +140,14 @@ def _stale(run: Run, now: datetime) -> bool:
         started = run.started()
         if started is not None:
             return not process_identity.alive(started.keeper)
-        # It may be about to start. Its lock is not ours to try: whoever starts it would find it
-        # taken.
+        # The run may be about to start. Its lock is not tried: the supervisor that starts the
+        # run would find the lock taken.
         prepared = run.path.stat().st_mtime
         return now.timestamp() - prepared > _STARTING and not process_identity.may_be_locked(
             run.lock
         )
     except (FleetError, OSError):
-        return False  # damaged: the task says so
+        return False  # damaged: fleet tasks shows the task as invalid
 
 
 def _lives(home: Home, task_id: str, mark: str) -> bool:

@@ -1,4 +1,4 @@
-"""The machine: Python, git, disk, memory, and what the system lets one user have."""
+"""The machine: Python, git, disk, memory, and the limits of one user."""
 
 import os
 import re
@@ -10,7 +10,7 @@ from pathlib import Path
 
 from fleet import __version__
 from fleet.coders.agent_environment import plain_env
-from fleet.doctor.finding import Finding, Patient
+from fleet.doctor.finding import Finding, Installation
 from fleet.processes.bounded_call import call
 from fleet.schemas.units import shown_size
 
@@ -21,15 +21,15 @@ _PATIENCE = 5.0
 
 _FULL, _NEARLY_FULL = 200 << 20, 2 << 30
 _FEW_INODES = 10_000
-#: What a real agent holds once it works, and the processes and threads that it has.
+#: Memory, and processes and threads, of one agent at work.
 _AGENT_MEMORY = 300 << 20
 _AGENT_THREADS = 60
 _FEW_FILES = 1024
 _INOTIFY: Mapping[str, int] = {"max_user_instances": 64, "max_user_watches": 8192}
 
 
-def python(patient: Patient) -> Iterator[Finding]:
-    del patient
+def python(installation: Installation) -> Iterator[Finding]:
+    del installation
     version = ".".join(map(str, sys.version_info[:3]))
     if sys.version_info < _OLDEST_PYTHON:
         fix = "Install fleet with a newer one: uv tool install --python 3.13 …"
@@ -38,12 +38,12 @@ def python(patient: Patient) -> Iterator[Finding]:
         yield Finding("python", "ok", f"Python {version}, fleet {__version__}")
 
 
-def git(patient: Patient) -> Iterator[Finding]:
-    path = shutil.which("git", path=patient.env.get("PATH"))
+def git(installation: Installation) -> Iterator[Finding]:
+    path = shutil.which("git", path=installation.env.get("PATH"))
     if not path:
         yield Finding("git", "warning", "git is not on PATH", "Install git: agents expect it.")
         return
-    env = plain_env(patient.env)
+    env = plain_env(installation.env)
     answer = call([path, "--version"], env=env, timeout=_PATIENCE)
     found = re.search(r"(\d+)\.(\d+)[\w.]*", answer.text)
     if answer.problem or found is None:
@@ -55,7 +55,7 @@ def git(patient: Patient) -> Iterator[Finding]:
         yield Finding("git", "warning", what, "Upgrade git: scope and worktrees need it.")
     else:
         yield Finding("git", "ok", f"git {found[0]}")
-    # As the agents will have it, and in no repository.
+    # With the environment of agents, and outside of any repository.
     missing = [
         name
         for name in ("user.name", "user.email")
@@ -69,8 +69,10 @@ def git(patient: Patient) -> Iterator[Finding]:
         yield Finding("git", "warning", what, fix)
 
 
-def disk(patient: Patient) -> Iterator[Finding]:
-    place = next(path for path in (patient.home.path, *patient.home.path.parents) if path.exists())
+def disk(installation: Installation) -> Iterator[Finding]:
+    place = next(
+        path for path in (installation.home.path, *installation.home.path.parents) if path.exists()
+    )
     found = os.statvfs(place)
     free = found.f_bavail * found.f_frsize
     text = f"{shown_size(free)} free at {place}"
@@ -83,11 +85,11 @@ def disk(patient: Patient) -> Iterator[Finding]:
         yield Finding("disk", "ok", text)
     if found.f_files and found.f_favail < _FEW_INODES:  # some file systems have no such number
         what = f"only {found.f_favail} files can still be made at {place}"
-        yield Finding("disk", "warning", what, "Delete what nobody needs: node_modules, caches.")
+        yield Finding("disk", "warning", what, "Delete unused files: node_modules, caches.")
 
 
-def limits(patient: Patient) -> Iterator[Finding]:
-    agents = patient.config.max_concurrent if patient.config else 1
+def limits(installation: Installation) -> Iterator[Finding]:
+    agents = installation.config.max_concurrent if installation.config else 1
     found = list(_short(agents))
     yield from found
     if not found:
@@ -110,14 +112,14 @@ def _short(agents: int) -> Iterator[Finding]:
     for name, least in _INOTIFY.items():
         value = _kernel(f"fs/inotify/{name}")
         if value is not None and value < least:
-            what = f"fs.inotify.{name} is {value}: watching files falls back to looking"
+            what = f"fs.inotify.{name} is {value}: watching files falls back to polling"
             yield Finding("limits", "warning", what, f"sudo sysctl fs.inotify.{name}={least * 16}")
 
 
-def memory(patient: Patient) -> Iterator[Finding]:
+def memory(installation: Installation) -> Iterator[Finding]:
     import psutil
 
-    agents = patient.config.max_concurrent if patient.config else 1
+    agents = installation.config.max_concurrent if installation.config else 1
     free, wanted = int(psutil.virtual_memory().available), agents * _AGENT_MEMORY
     text = f"{shown_size(free)} of memory free"
     if free < wanted:

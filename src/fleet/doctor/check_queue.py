@@ -3,13 +3,13 @@
 from collections.abc import Iterator
 
 from fleet.control import Control
-from fleet.doctor.finding import Finding, Patient
+from fleet.doctor.finding import Finding, Installation
 
 
-def queue(patient: Patient) -> Iterator[Finding]:
-    if patient.config is None:
+def queue(installation: Installation) -> Iterator[Finding]:
+    if installation.config is None:
         return
-    fleet = Control(patient.home, patient.config)
+    fleet = Control(installation.home, installation.config)
     try:
         kind = fleet.config.queue.partition(":")[0]
         if kind == "beads":

@@ -11,14 +11,14 @@ from fleet.doctor.finding import Finding, readable_by_others
 from fleet.processes.bounded_call import call
 
 _PATIENCE = 10.0
-#: They come before a subscription's login, and are billed by the token.
+#: claude prefers these to a subscription's login, and they are billed by the token.
 _KEYS = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN")
 _TOKEN = "CLAUDE_CODE_OAUTH_TOKEN"  # noqa: S105 - the name of a variable
 _LOG_IN = f"Log in: claude auth login, or claude setup-token and export {_TOKEN}"
 
 
-def look(program: str, env: Mapping[str, str]) -> Iterator[Finding]:
-    """What can be known of the login without a request."""
+def check_login(program: str, env: Mapping[str, str]) -> Iterator[Finding]:
+    """What is known of the login without a request to the vendor."""
     stored = home.place(env) / ".credentials.json"
     settings, broken = read_json(home.place(env) / "settings.json")
     if broken:
@@ -37,7 +37,7 @@ def look(program: str, env: Mapping[str, str]) -> Iterator[Finding]:
 
 
 def _asked(program: str, env: Mapping[str, str]) -> dict[str, Any]:
-    """What the CLI itself says; nothing, from one that does not know the question."""
+    """What claude reports on its login; empty if this version has no such command."""
     status = call([program, "auth", "status", "--json"], env=env, cwd=Path("/"), timeout=_PATIENCE)
     try:
         said = json.loads(status.text)

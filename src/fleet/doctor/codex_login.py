@@ -16,8 +16,8 @@ _KEY = "CODEX_API_KEY"
 _LOG_IN = f"Log in: codex login, or export {_KEY}"
 
 
-def look(program: str, env: Mapping[str, str]) -> Iterator[Finding]:
-    """What can be known of the login without a request."""
+def check_login(program: str, env: Mapping[str, str]) -> Iterator[Finding]:
+    """What is known of the login without a request to the vendor."""
     home = codex_home.place(env)
     config, broken = _config(home / "config.toml")
     if broken:
@@ -39,7 +39,7 @@ def look(program: str, env: Mapping[str, str]) -> Iterator[Finding]:
 
 
 def _provided(config: Mapping[str, Any], env: Mapping[str, str]) -> Finding | None:
-    """A model provider of the user's own, which logs in by a variable that it names."""
+    """The finding for a model provider of the user's own, which names a variable for its key."""
     name = config.get("model_provider")
     provider = table(table(config.get("model_providers")).get(name)) if name else {}
     variable = provider.get("env_key")
@@ -73,7 +73,7 @@ def _has_other(env: Mapping[str, str]) -> bool:
 
 
 def _masked(words: str) -> str:
-    """Without the piece of a key that it shows."""
+    """Without the part of a key that codex prints."""
     return words.partition(" - ")[0]
 
 

@@ -1,4 +1,4 @@
-"""What a check sees, and what it is given to look at."""
+"""What a check is given, and what a check returns."""
 
 import stat
 from collections.abc import Callable, Iterator, Mapping
@@ -15,7 +15,7 @@ Severity = Literal["ok", "warning", "error"]
 
 
 class Finding(Struct, frozen=True):
-    """What one check saw."""
+    """One result of a check."""
 
     check: str
     severity: Severity
@@ -23,21 +23,21 @@ class Finding(Struct, frozen=True):
     fix: str = ""
 
 
-class Patient(Struct, frozen=True, kw_only=True):
+class Installation(Struct, frozen=True, kw_only=True):
     """A fleet home and the machine around it."""
 
     home: Home
     env: Mapping[str, str]
     now: datetime
-    #: None: there is none, or it is broken; another check says so.
+    #: None: there is no configuration, or it is broken, which the check `config` reports.
     config: Config | None = None
 
 
-Check = Callable[[Patient], Iterator[Finding]]
+Check = Callable[[Installation], Iterator[Finding]]
 
 
 def readable_by_others(whose: str, secret: Path) -> Iterator[Finding]:
-    """A login that anybody on the machine can read."""
+    """A finding if other users of the machine can read a file of secrets."""
     try:
         mode = stat.S_IMODE(secret.stat().st_mode)
     except OSError:

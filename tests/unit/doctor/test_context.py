@@ -36,6 +36,9 @@ USAGE = {
             {"name": "run", "source": "built-in", "tokens": 20},
             {"name": "poetry", "source": "userSettings", "tokens": 86},
             {"name": "ship", "source": "plugin", "pluginName": "plug", "tokens": 6},
+            {"name": "shared-skill", "source": "userSettings", "tokens": 9},
+            {"name": "shared-skill", "source": "projectSettings", "tokens": 9},
+            {"name": "shared-skill", "source": "plugin", "pluginName": "plug", "tokens": 9},
         ]
     },
 }
@@ -181,18 +184,6 @@ def test_answers_of_other_shapes_are_no_crash(home, usage):
     assert found.loads
 
 
-def test_rules_that_claude_does_not_load_for_their_length_are_told_as_such(home):
-    """They cost nothing, and nobody reads them."""
-    rules = home / "project/CLAUDE.md"
-    with rules.open("wb") as file:
-        file.truncate(50_000_000)
-    talker(home)
-    assert "too long for claude: nothing of it is loaded" in survey(home, "claude").findings[0].what
-    loaded = [{"path": str(rules), "type": "Project", "tokens": 12_500_000}]
-    talker(home, {**USAGE, "memoryFiles": loaded})
-    assert "12,500,000 tokens at every turn" in survey(home, "claude").findings[0].what
-
-
 # What codex says.
 
 
@@ -236,7 +227,6 @@ def test_the_table_tells_costs_duplicates_and_contexts(home):
     assert "18,000  tools        its own tools" in out
     assert "loaded more than once" in out
     assert "claude plugin disable plug; rm -r ~/.claude/skills/shared-skill" in out
-    assert "a paragraph of rules, like “Write commit messages" in out
     assert "full 26,200   project 26,200 (1.00)   lean 5,000 (0.19)" in out
     assert "figures: claude's own count" in out
 

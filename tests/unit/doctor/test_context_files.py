@@ -7,7 +7,7 @@ import time
 import pytest
 
 from fleet.doctor.context import claude_files, codex_files
-from fleet.doctor.context.rule_files import Rules
+from fleet.doctor.context.instruction_files import Rules
 from tests import baggage
 
 
@@ -32,14 +32,14 @@ def project(env, tmp_path):
     return tmp_path / "project"
 
 
-def found(pieces, kind):
-    return [(p.load.name, p.load.origin) for p in pieces if p.load.kind == kind]
+def found(loads, kind):
+    return [(load.name, load.origin) for load in loads if load.kind == kind]
 
 
 def rules_of(tmp_path, name, *, imports=True):
     rules = Rules(tmp_path)
     rules.add(tmp_path / name, "project", imports=imports)
-    names = [piece.load.name.removeprefix(f"{tmp_path}/") for piece in rules.pieces]
+    names = [load.name.removeprefix(f"{tmp_path}/") for load in rules.loads]
     return names, [finding.what for finding in rules.findings]
 
 
@@ -48,17 +48,17 @@ def rules_of(tmp_path, name, *, imports=True):
 
 def test_claude_loads_rules_skills_plugins_agents_commands_and_servers(env, project):
     """The user's, the plugin's and the project's, each told apart."""
-    pieces, findings = claude_files.pieces(env, project)
+    loads, findings = claude_files.loads(env, project)
     assert findings == []
-    assert [origin for _, origin in found(pieces, "rules")] == ["user", "project"]
-    assert found(pieces, "skill") == [
+    assert [origin for _, origin in found(loads, "rules")] == ["user", "project"]
+    assert found(loads, "skill") == [
         ("deploying", "user"), ("poetry", "user"), ("shared-skill", "user"),
         ("parsing", "project"), ("shared-skill", "project"), ("plug:shared-skill", "plugin"),
     ]  # fmt: skip
-    assert found(pieces, "command") == [("haiku", "user"), ("plug:ship", "plugin")]
-    assert found(pieces, "agent") == [("critic", "user")]
-    assert found(pieces, "plugin") == [("plug@market", "plugin")]
-    assert found(pieces, "server") == [("lookup", "user"), ("projects", "project")]
+    assert found(loads, "command") == [("haiku", "user"), ("plug:ship", "plugin")]
+    assert found(loads, "agent") == [("critic", "user")]
+    assert found(loads, "plugin") == [("plug@market", "plugin")]
+    assert found(loads, "server") == [("lookup", "user"), ("projects", "project")]
 
 
 def test_what_a_skill_costs_is_what_it_says_of_itself(env, project):
@@ -66,8 +66,8 @@ def test_what_a_skill_costs_is_what_it_says_of_itself(env, project):
     (project / ".claude/skills/parsing/SKILL.md").write_text(
         "---\nname: parsing\ndescription: Parses.\n---\n" + "long " * 10_000
     )
-    pieces, _ = claude_files.pieces(env, project)
-    (tokens,) = [p.load.tokens for p in pieces if p.load.name == "parsing"]
+    loads, _ = claude_files.loads(env, project)
+    (tokens,) = [load.tokens for load in loads if load.name == "parsing"]
     assert tokens == 4
 
 
@@ -75,8 +75,8 @@ def test_a_plugin_that_is_switched_off_is_not_loaded(env, project, tmp_path):
     """The project's word comes after the user's."""
     settings = project / ".claude/settings.json"
     settings.write_text(json.dumps({"enabledPlugins": {"plug@market": False}}))
-    pieces, _ = claude_files.pieces(env, project)
-    assert found(pieces, "plugin") == []
+    loads, _ = claude_files.loads(env, project)
+    assert found(loads, "plugin") == []
 
 
 def test_rules_of_all_directories_above_count(env, project):
@@ -89,8 +89,8 @@ def test_rules_of_all_directories_above_count(env, project):
     (project / ".claude/rules/style.md").write_text("style")
     (inner / "below").mkdir()
     (inner / "below/CLAUDE.md").write_text("no")
-    pieces, _ = claude_files.pieces(env, inner)
-    own = [name for name, origin in found(pieces, "rules") if origin == "project"]
+    loads, _ = claude_files.loads(env, inner)
+    own = [name for name, origin in found(loads, "rules") if origin == "project"]
     names = [name.removeprefix(f"{project}/") for name in own]
     assert names == [
         "CLAUDE.md", ".claude/rules/style.md", "src/CLAUDE.md", "src/deep/CLAUDE.local.md",
@@ -100,9 +100,9 @@ def test_rules_of_all_directories_above_count(env, project):
 def test_a_users_own_directory_is_not_a_projects(tmp_path):
     """When the project lies in the home, or is it."""
     baggage.for_claude(tmp_path / ".claude")
-    pieces, _ = claude_files.pieces({"HOME": str(tmp_path)}, tmp_path)
-    assert {piece.load.origin for piece in pieces} == {"user", "plugin"}
-    assert len(found(pieces, "rules")) == 1
+    loads, _ = claude_files.loads({"HOME": str(tmp_path)}, tmp_path)
+    assert {load.origin for load in loads} == {"user", "plugin"}
+    assert len(found(loads, "rules")) == 1
 
 
 def test_hooks_are_counted(env, project):
@@ -110,16 +110,16 @@ def test_hooks_are_counted(env, project):
     hook = {"hooks": [{"type": "command", "command": "x"}, {"type": "command", "command": "y"}]}
     text = json.dumps({"hooks": {"Stop": [hook], "PostToolUse": [hook, 3], "Odd": "x"}})
     (project / ".claude/settings.local.json").write_text(text)
-    pieces, _ = claude_files.pieces(env, project)
-    assert found(pieces, "hooks") == [("4 hooks", "project")]
+    loads, _ = claude_files.loads(env, project)
+    assert found(loads, "hooks") == [("4 hooks", "project")]
 
 
 def test_servers_of_one_project_of_the_user_count_there(env, project, tmp_path):
     """And nowhere else."""
     state = {"projects": {str(project): {"mcpServers": {"mine": {"command": "x"}}}}}
     (tmp_path / "claude/.claude.json").write_text(json.dumps(state))
-    assert ("mine", "user") in found(claude_files.pieces(env, project)[0], "server")
-    assert ("mine", "user") not in found(claude_files.pieces(env, tmp_path)[0], "server")
+    assert ("mine", "user") in found(claude_files.loads(env, project)[0], "server")
+    assert ("mine", "user") not in found(claude_files.loads(env, tmp_path)[0], "server")
 
 
 @pytest.mark.parametrize("text", ["{", "[]", "\x00\xff", '"x"', "[" * 50_000])
@@ -128,10 +128,10 @@ def test_broken_settings_are_findings(env, project, tmp_path, text):
     for path in (tmp_path / "claude/settings.json", tmp_path / "claude/.claude.json"):
         path.write_text(text)
     (project / ".mcp.json").write_text(text)
-    pieces, findings = claude_files.pieces(env, project)
+    loads, findings = claude_files.loads(env, project)
     assert len(findings) == 3
     assert all("is passed over" in finding.what for finding in findings)
-    assert ("poetry", "user") in found(pieces, "skill")
+    assert ("poetry", "user") in found(loads, "skill")
 
 
 @pytest.mark.parametrize(
@@ -148,8 +148,8 @@ def test_settings_of_other_shapes_are_no_crash(env, project, tmp_path, settings)
     odd = {"plugins": {"plug@market": [3, {"installPath": 4}, {"installPath": "a\0b"}]}}
     (tmp_path / "claude/plugins/installed_plugins.json").write_text(json.dumps(odd))
     (tmp_path / "claude/.claude.json").write_text('{"mcpServers": [1], "projects": 3}')
-    pieces, _ = claude_files.pieces(env, project)
-    assert found(pieces, "plugin") == []
+    loads, _ = claude_files.loads(env, project)
+    assert found(loads, "plugin") == []
 
 
 # Rules and what they import.
@@ -206,9 +206,9 @@ def test_a_file_of_fifty_megabytes_is_weighed_and_not_read(tmp_path):
     rules = Rules(tmp_path)
     rules.add(tmp_path / "big.md", "project", imports=True)
     assert time.monotonic() - begun < 5
-    assert rules.pieces[0].load.tokens == 12_500_000
-    assert len(rules.pieces[0].text) <= 256 << 10
-    assert "12,500,000 tokens at every turn" in rules.findings[0].what
+    assert rules.loads[0].tokens == 12_500_000
+    assert rules.loads[0].digest == ""
+    assert "12,500,000 tokens, which count at every turn" in rules.findings[0].what
 
 
 def test_what_is_no_file_is_a_finding(tmp_path):
@@ -239,18 +239,18 @@ def test_codex_loads_its_chain_of_rules_skills_and_servers(env, project):
     (project / "sub").mkdir()
     (project / "sub/AGENTS.md").write_text("no")
     (project / "sub/AGENTS.override.md").write_text("yes")
-    pieces, findings = codex_files.pieces(env, project / "sub")
+    loads, findings = codex_files.loads(env, project / "sub")
     assert findings == []
-    names = [name.rpartition("/")[2] for name, _ in found(pieces, "rules")]
+    names = [name.rpartition("/")[2] for name, _ in found(loads, "rules")]
     assert names == ["AGENTS.md", "AGENTS.md", "AGENTS.override.md"]
-    assert found(pieces, "skill") == [
+    assert found(loads, "skill") == [
         ("deploying", "user"), ("poetry", "user"), ("shared-skill", "user"), ("parsing", "project"),
     ]  # fmt: skip
-    assert found(pieces, "server") == [("lookup", "user"), ("projects", "project")]
+    assert found(loads, "server") == [("lookup", "user"), ("projects", "project")]
 
 
 def test_codex_does_not_read_more_than_it_says(env, project):
     """The rest of a long AGENTS.md is not seen by anybody."""
     (project / "AGENTS.md").write_text("x" * 40_000)
-    _, findings = codex_files.pieces(env, project)
+    _, findings = codex_files.loads(env, project)
     assert "codex reads the first 8,192" in findings[-1].what

@@ -14,7 +14,7 @@ import pytest
 
 from fleet import config, doctor
 from fleet.doctor import check_home, check_leftovers, check_machine, check_queue
-from fleet.doctor.finding import Finding, Patient
+from fleet.doctor.finding import Finding, Installation
 from fleet.errors import QueueUnavailable
 from fleet.home import Home, make_home, worktree_json
 from fleet.processes import process_identity
@@ -27,23 +27,23 @@ NOW = datetime.now(UTC)
 
 
 @pytest.fixture
-def patient(tmp_path):
+def installation(tmp_path):
     """A sound home in the hands of somebody with git."""
     home = Home(tmp_path / "home")
     make_home(home)
     home.config.write_text("")
     (tmp_path / ".gitconfig").write_text("[user]\nname = Ann\nemail = ann@example.org\n")
     env = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "FLEET_HOME": str(home.path)}
-    return Patient(home=home, env=env, now=NOW, config=config.load(home.config))
+    return Installation(home=home, env=env, now=NOW, config=config.load(home.config))
 
 
-def with_settings(patient, text):
-    patient.home.config.write_text(text)
-    return msgspec.structs.replace(patient, config=config.load(patient.home.config))
+def with_settings(installation, text):
+    installation.home.config.write_text(text)
+    return msgspec.structs.replace(installation, config=config.load(installation.home.config))
 
 
-def with_env(patient, **env):
-    return msgspec.structs.replace(patient, env={**patient.env, **env})
+def with_env(installation, **env):
+    return msgspec.structs.replace(installation, env={**installation.env, **env})
 
 
 def one(findings):
@@ -62,7 +62,7 @@ def program(folder, name, script):
 # The examination itself.
 
 
-def test_findings_come_in_the_order_of_the_checks_whoever_is_done_first(patient):
+def test_findings_come_in_the_order_of_the_checks_whoever_is_done_first(installation):
     """A slow one holds nobody up."""
 
     def slow(_):
@@ -72,11 +72,11 @@ def test_findings_come_in_the_order_of_the_checks_whoever_is_done_first(patient)
     def quick(_):
         yield Finding("quick", "ok", "")
 
-    found = doctor.examine(patient.env, checks=(("slow", slow), ("quick", quick)))
+    found = doctor.examine(installation.env, checks=(("slow", slow), ("quick", quick)))
     assert [finding.check for finding in found] == ["slow", "quick"]
 
 
-def test_a_check_that_hangs_is_a_finding(patient):
+def test_a_check_that_hangs_is_a_finding(installation):
     """After so long, and the others are told."""
 
     def stuck(_):
@@ -87,12 +87,14 @@ def test_a_check_that_hangs_is_a_finding(patient):
         yield Finding("fine", "ok", "")
 
     begun = time.monotonic()
-    found = doctor.examine(patient.env, checks=(("stuck", stuck), ("fine", fine)), patience=0.3)
+    found = doctor.examine(
+        installation.env, checks=(("stuck", stuck), ("fine", fine)), patience=0.3
+    )
     assert time.monotonic() - begun < 10
     assert [(f.check, f.severity) for f in found] == [("stuck", "warning"), ("fine", "ok")]
 
 
-def test_a_check_that_breaks_is_a_finding(patient):
+def test_a_check_that_breaks_is_a_finding(installation):
     """What it had found is kept; fleet's own errors bring their hint."""
 
     def breaks(_):
@@ -103,7 +105,7 @@ def test_a_check_that_breaks_is_a_finding(patient):
         raise QueueUnavailable("no queue", hint="Make one.")
         yield
 
-    found = doctor.examine(patient.env, checks=(("breaks", breaks), ("fails", fails)))
+    found = doctor.examine(installation.env, checks=(("breaks", breaks), ("fails", fails)))
     assert [finding.severity for finding in found] == ["ok", "warning", "error"]
     assert "ZeroDivisionError" in found[1].what
     assert found[2].fix == "Make one."
@@ -114,11 +116,11 @@ def test_no_home_at_all_is_one_finding():
     assert one(doctor.examine({})).check == "home"
 
 
-def test_every_warning_and_error_of_a_broken_home_has_a_fix(patient):
+def test_every_warning_and_error_of_a_broken_home_has_a_fix(installation):
     """Whatever it is."""
-    patient.home.config.write_text("max_concurrent = 'many'")
-    patient.home.path.chmod(0o755)
-    found = doctor.examine({**patient.env, "PATH": ""})
+    installation.home.config.write_text("max_concurrent = 'many'")
+    installation.home.path.chmod(0o755)
+    found = doctor.examine({**installation.env, "PATH": ""})
     assert {f.check for f in found if f.severity == "error"} == {"config"}
     assert {f.check for f in found if f.severity == "warning"} >= {"git", "home"}
     assert all(finding.fix for finding in found if finding.severity != "ok")
@@ -127,22 +129,22 @@ def test_every_warning_and_error_of_a_broken_home_has_a_fix(patient):
 # The machine.
 
 
-def test_python_is_told_and_an_old_one_refused(patient, monkeypatch):
+def test_python_is_told_and_an_old_one_refused(installation, monkeypatch):
     """Fleet needs 3.11."""
-    assert one(check_machine.python(patient)).severity == "ok"
+    assert one(check_machine.python(installation)).severity == "ok"
     monkeypatch.setattr(sys, "version_info", (3, 10, 4))
-    assert one(check_machine.python(patient)).severity == "error"
+    assert one(check_machine.python(installation)).severity == "error"
 
 
-def test_git_with_a_name_is_fine(patient):
+def test_git_with_a_name_is_fine(installation):
     """One line, with its version."""
-    assert one(check_machine.git(patient)).what.startswith("git 2.")
+    assert one(check_machine.git(installation)).what.startswith("git 2.")
 
 
-def test_git_without_a_name_cannot_commit(patient, tmp_path):
+def test_git_without_a_name_cannot_commit(installation, tmp_path):
     """The name of a repository somewhere is not everybody's."""
     (tmp_path / ".gitconfig").write_text("[user]\nname = Ann\n")
-    _, finding = check_machine.git(patient)
+    _, finding = check_machine.git(installation)
     assert finding.what == "git has no user.email: agents cannot commit"
     assert finding.fix == "git config --global user.email …"
 
@@ -155,18 +157,18 @@ def test_git_without_a_name_cannot_commit(patient, tmp_path):
         ("sleep 60", "did not answer"),
     ],
 )
-def test_an_old_or_broken_git_is_told(patient, tmp_path, monkeypatch, script, words):
+def test_an_old_or_broken_git_is_told(installation, tmp_path, monkeypatch, script, words):
     """And one that hangs is not waited for."""
     monkeypatch.setattr(check_machine, "_PATIENCE", 0.5)
     program(tmp_path / "bin", "git", script)
-    patient = with_env(patient, PATH=f"{tmp_path / 'bin'}:{os.environ['PATH']}")
-    first = next(iter(check_machine.git(patient)))
+    installation = with_env(installation, PATH=f"{tmp_path / 'bin'}:{os.environ['PATH']}")
+    first = next(iter(check_machine.git(installation)))
     assert (first.severity, words in first.what) == ("warning", True), first
 
 
-def test_no_git_is_told(patient, tmp_path):
+def test_no_git_is_told(installation, tmp_path):
     """Agents expect it."""
-    assert "not on PATH" in one(check_machine.git(with_env(patient, PATH=str(tmp_path)))).what
+    assert "not on PATH" in one(check_machine.git(with_env(installation, PATH=str(tmp_path)))).what
 
 
 @pytest.mark.parametrize(
@@ -178,25 +180,25 @@ def test_no_git_is_told(patient, tmp_path):
         (100 << 30, 5, ["ok", "warning"]),
     ],
 )
-def test_disk_space_is_judged(patient, monkeypatch, free, inodes, severities):
+def test_disk_space_is_judged(installation, monkeypatch, free, inodes, severities):
     """Bytes, and the number of files."""
     about = SimpleNamespace(f_bavail=free // 4096, f_frsize=4096, f_files=10**7, f_favail=inodes)
     monkeypatch.setattr(os, "statvfs", lambda _: about)
-    assert [finding.severity for finding in check_machine.disk(patient)] == severities
+    assert [finding.severity for finding in check_machine.disk(installation)] == severities
 
 
-def test_enough_of_everything_is_one_line(patient, monkeypatch):
+def test_enough_of_everything_is_one_line(installation, monkeypatch):
     """No news."""
     monkeypatch.setattr(resource, "getrlimit", lambda _: (1 << 20, 1 << 20))
     monkeypatch.setattr(check_machine, "_kernel", lambda _: 1 << 20)
-    assert one(check_machine.limits(patient)).severity == "ok"
+    assert one(check_machine.limits(installation)).severity == "ok"
 
 
-def test_each_limit_of_the_system_that_is_short_is_told(patient, monkeypatch):
+def test_each_limit_of_the_system_that_is_short_is_told(installation, monkeypatch):
     """Files, processes, and both of inotify's."""
     monkeypatch.setattr(resource, "getrlimit", lambda _: (100, 100))
     monkeypatch.setattr(check_machine, "_kernel", lambda _: 1)
-    found = list(check_machine.limits(patient))
+    found = list(check_machine.limits(installation))
     assert [finding.severity for finding in found] == ["warning"] * 4
     assert [finding.fix.split()[-1].split("=")[0] for finding in found[2:]] == [
         "fs.inotify.max_user_instances",
@@ -204,37 +206,40 @@ def test_each_limit_of_the_system_that_is_short_is_told(patient, monkeypatch):
     ]
 
 
-def test_more_agents_than_memory_are_told(patient):
+def test_more_agents_than_memory_are_told(installation):
     """With the number that would fit."""
-    assert one(check_machine.memory(with_settings(patient, "max_concurrent = 1"))).severity == "ok"
-    finding = one(check_machine.memory(with_settings(patient, "max_concurrent = 1000")))
+    assert (
+        one(check_machine.memory(with_settings(installation, "max_concurrent = 1"))).severity
+        == "ok"
+    )
+    finding = one(check_machine.memory(with_settings(installation, "max_concurrent = 1000")))
     assert "fleet config set max_concurrent=" in finding.fix
 
 
 # The home.
 
 
-def test_a_home_that_others_can_look_into_is_told(patient):
+def test_a_home_that_others_can_look_into_is_told(installation):
     """Logs hold what agents saw."""
-    assert one(check_home.place(patient)).severity == "ok"
-    patient.home.path.chmod(0o750)
-    assert "chmod 700" in one(check_home.place(patient)).fix
+    assert one(check_home.place(installation)).severity == "ok"
+    installation.home.path.chmod(0o750)
+    assert "chmod 700" in one(check_home.place(installation)).fix
 
 
-def test_bypass_is_told_of_only_as_root(patient, monkeypatch):
+def test_bypass_is_told_of_only_as_root(installation, monkeypatch):
     """There it is everything."""
     for uid, chosen, severity in [
         (0, "bypass", "warning"), (0, "edit", "ok"), (1000, "bypass", "ok"),
     ]:  # fmt: skip
         monkeypatch.setattr(os, "geteuid", lambda uid=uid: uid)
-        found = with_settings(patient, f'permissions = "{chosen}"')
+        found = with_settings(installation, f'permissions = "{chosen}"')
         assert one(check_home.permissions(found)).severity == severity
 
 
-def test_a_context_that_takes_from_the_users_settings_is_told(patient, tmp_path):
+def test_a_context_that_takes_from_the_users_settings_is_told(installation, tmp_path):
     """A login by a helper, what is forbidden: a run would go without."""
-    lean = with_settings(patient, '[projects."/srv"]\ncontext = "lean"')
-    assert list(check_home.context(patient)) == []
+    lean = with_settings(installation, '[projects."/srv"]\ncontext = "lean"')
+    assert list(check_home.context(installation)) == []
     assert one(check_home.context(lean)).severity == "ok"
     (tmp_path / ".claude").mkdir()
     (tmp_path / ".claude/settings.json").write_text(
@@ -246,19 +251,21 @@ def test_a_context_that_takes_from_the_users_settings_is_told(patient, tmp_path)
     assert one(check_home.context(lean)).severity == "ok"
 
 
-def test_a_context_that_the_coder_does_not_have_is_told(patient):
+def test_a_context_that_the_coder_does_not_have_is_told(installation):
     """It would save nothing."""
-    finding = one(check_home.context(with_settings(patient, 'coder = "agy"\ncontext = "lean"')))
+    finding = one(
+        check_home.context(with_settings(installation, 'coder = "agy"\ncontext = "lean"'))
+    )
     assert (finding.severity, "loads the same" in finding.what) == ("warning", True)
 
 
-def test_a_supervisor_is_told_by_its_process(patient):
+def test_a_supervisor_is_told_by_its_process(installation):
     """And that there is none is no fault."""
     from fleet.processes.supervisor_lock import sole_supervisor
 
-    assert "fleet run" in one(check_home.supervisor(patient)).what
-    with sole_supervisor(patient.home):
-        assert f"process {os.getpid()}" in one(check_home.supervisor(patient)).what
+    assert "fleet run" in one(check_home.supervisor(installation)).what
+    with sole_supervisor(installation.home):
+        assert f"process {os.getpid()}" in one(check_home.supervisor(installation)).what
 
 
 @pytest.mark.parametrize(
@@ -274,9 +281,9 @@ def test_bd_is_judged_by_its_version(monkeypatch, version, severity):
 # What is left.
 
 
-def a_run(patient, task_id, *, keeper=None, mark="fleetabc.x.1"):
+def a_run(installation, task_id, *, keeper=None, mark="fleetabc.x.1"):
     spec = Spec(id=mark, argv=("true",), cwd="/")
-    run = new_run(patient.home.task(task_id), spec, b"")
+    run = new_run(installation.home.task(task_id), spec, b"")
     if keeper is not None:
         started = Started(keeper=keeper, agent=keeper, at=NOW, monotonic=1.0)
         (run.path / "started").write_bytes(msgspec.json.encode(started))
@@ -291,35 +298,35 @@ def dead():
     return msgspec.structs.replace(me(), start_ticks=1)
 
 
-def test_a_run_without_an_end_and_without_a_keeper_is_stale(patient):
+def test_a_run_without_an_end_and_without_a_keeper_is_stale(installation):
     """One that is kept, one that has ended and one that is settled are not."""
-    a_run(patient, "fleet-1", keeper=me())
-    a_run(patient, "fleet-2", keeper=dead())
-    ended = a_run(patient, "fleet-3", keeper=dead())
+    a_run(installation, "fleet-1", keeper=me())
+    a_run(installation, "fleet-2", keeper=dead())
+    ended = a_run(installation, "fleet-3", keeper=dead())
     (ended.path / "exit.json").write_text("{}")
-    settled = a_run(patient, "fleet-4", keeper=dead())
+    settled = a_run(installation, "fleet-4", keeper=dead())
     (settled.path / "outcome.json").write_text("{}")
-    a_run(patient, "fleet-5", keeper=dead()).fence()
-    a_run(patient, "fleet-6")  # about to start
-    finding = one(check_leftovers.stale_runs(patient))
+    a_run(installation, "fleet-5", keeper=dead()).fence()
+    a_run(installation, "fleet-6")  # about to start
+    finding = one(check_leftovers.stale_runs(installation))
     assert finding.what.startswith("1 without an end")
     assert finding.what.endswith(": fleet-2 run 1")
 
 
-def test_a_run_that_was_prepared_long_ago_and_never_began_is_stale(patient):
+def test_a_run_that_was_prepared_long_ago_and_never_began_is_stale(installation):
     """Its supervisor died in between."""
-    run = a_run(patient, "fleet-1")
+    run = a_run(installation, "fleet-1")
     os.utime(run.path, (1, 1))
-    assert "fleet-1 run 1" in one(check_leftovers.stale_runs(patient)).what
+    assert "fleet-1 run 1" in one(check_leftovers.stale_runs(installation)).what
 
 
-def test_no_runs_and_damaged_runs_are_nothing_to_tell(patient):
+def test_no_runs_and_damaged_runs_are_nothing_to_tell(installation):
     """A damaged record is its task's to tell."""
-    assert list(check_leftovers.stale_runs(patient)) == []
-    run = a_run(patient, "fleet-1")
+    assert list(check_leftovers.stale_runs(installation)) == []
+    run = a_run(installation, "fleet-1")
     (run.path / "started").write_text("{")
-    (patient.home.tasks / "stray file").write_text("")
-    assert list(check_leftovers.stale_runs(patient)) == []
+    (installation.home.tasks / "stray file").write_text("")
+    assert list(check_leftovers.stale_runs(installation)) == []
 
 
 @pytest.fixture
@@ -338,52 +345,52 @@ def marked():
         process.wait()
 
 
-def test_a_process_of_a_run_that_is_over_is_an_orphan(patient, marked):
+def test_a_process_of_a_run_that_is_over_is_an_orphan(installation, marked):
     """Known by its mark; those of a run that lives, and of another home, are left alone."""
-    (patient.home.path / "owner").write_text("fleetabc\n")
-    a_run(patient, "fleet-1", keeper=me(), mark="fleetabc.fleet-1.1")
-    a_run(patient, "fleet-2", keeper=dead(), mark="fleetabc.fleet-2.1")
+    (installation.home.path / "owner").write_text("fleetabc\n")
+    a_run(installation, "fleet-1", keeper=me(), mark="fleetabc.fleet-1.1")
+    a_run(installation, "fleet-2", keeper=dead(), mark="fleetabc.fleet-2.1")
     marked("fleetabc.fleet-1.1")
     marked("fleetxyz.fleet-2.1")
-    assert list(check_leftovers.orphans(patient)) == []
+    assert list(check_leftovers.orphans(installation)) == []
     pids = [
         marked("fleetabc.fleet-2.1"),
         marked("fleetabc.deleted.7"),
         marked("fleetabc.fleet-1.0"),
     ]
-    finding = one(check_leftovers.orphans(patient))
+    finding = one(check_leftovers.orphans(installation))
     assert finding.what.startswith("3 processes of runs that are over (deleted, fleet-1, fleet-2)")
     assert all(str(pid) in finding.what for pid in pids)
 
 
-def test_a_home_that_never_ran_anything_has_no_orphans(patient):
+def test_a_home_that_never_ran_anything_has_no_orphans(installation):
     """And looking makes no name for it."""
-    assert list(check_leftovers.orphans(patient)) == []
-    assert not (patient.home.path / "owner").exists()
+    assert list(check_leftovers.orphans(installation)) == []
+    assert not (installation.home.path / "owner").exists()
 
 
-def test_worktrees_of_tasks_that_are_long_closed_or_unknown_are_told(patient):
+def test_worktrees_of_tasks_that_are_long_closed_or_unknown_are_told(installation):
     """Those of open tasks and of tasks just closed are wanted."""
-    queue = open_embedded(patient.home.path)
+    queue = open_embedded(installation.home.path)
     still, done = (queue.add(Draft(title=title, metadata={})).id for title in ("a", "b"))
     leases = queue.claim("o", count=2, ttl=timedelta(hours=1))
     (lease,) = [lease for lease in leases if lease.task.id == done]
     queue.settle(lease, Closed(reason="done"))
     queue.close()
     for name in (still, done, "fleet-gone"):
-        (patient.home.worktrees / name).mkdir(parents=True)
+        (installation.home.worktrees / name).mkdir(parents=True)
     tree = worktree_json.Worktree(path="/w", repository="/my/repo", commit="c", branch="b")
-    worktree_json.write(patient.home, done, tree)
-    assert "fleet-gone (no such task)" in one(check_leftovers.worktrees(patient)).what
-    later = msgspec.structs.replace(patient, now=NOW + timedelta(days=4))
-    (patient.home.worktrees / "fleet-gone").rmdir()
+    worktree_json.write(installation.home, done, tree)
+    assert "fleet-gone (no such task)" in one(check_leftovers.worktrees(installation)).what
+    later = msgspec.structs.replace(installation, now=NOW + timedelta(days=4))
+    (installation.home.worktrees / "fleet-gone").rmdir()
     finding = one(check_leftovers.worktrees(later))
     assert finding.what.startswith(f"1 left of 2: {done} (closed 2")
     assert "git -C /my/repo worktree remove" in finding.fix
     assert still not in finding.what
 
 
-def test_no_worktrees_are_nothing_to_tell(patient):
+def test_no_worktrees_are_nothing_to_tell(installation):
     """Not even the directory is there."""
-    assert list(check_leftovers.worktrees(patient)) == []
-    assert not Path(patient.home.worktrees).exists()
+    assert list(check_leftovers.worktrees(installation)) == []
+    assert not Path(installation.home.worktrees).exists()

@@ -7,9 +7,9 @@ import msgspec
 import pytest
 
 from fleet.doctor import check_coders, claude_login, codex_login
-from tests.unit.doctor.test_doctor import patient, program, with_env, with_settings
+from tests.unit.doctor.test_doctor import installation, program, with_env, with_settings
 
-__all__ = ["patient"]
+__all__ = ["installation"]
 
 CREDENTIALS = {"claudeAiOauth": {"accessToken": "a", "subscriptionType": "max"}}
 SAYS_IN = 'echo \'{"loggedIn": true, "authMethod": "claude.ai", "subscriptionType": "max"}\''
@@ -30,7 +30,9 @@ def claude(tmp_path):
             (folder / "settings.json").write_text(settings)
         path = program(tmp_path / "bin", "claude", script)
         base = {"PATH": os.environ["PATH"], "CLAUDE_CONFIG_DIR": str(folder)}
-        return [(f.check, f.severity, f.what) for f in claude_login.look(str(path), base | env)]
+        return [
+            (f.check, f.severity, f.what) for f in claude_login.check_login(str(path), base | env)
+        ]
 
     look.folder = folder
     return look
@@ -117,7 +119,9 @@ def codex(tmp_path):
             (folder / "config.toml").write_text(config)
         path = program(tmp_path / "bin", "codex", script)
         base = {"PATH": os.environ["PATH"], "CODEX_HOME": str(folder)}
-        return [(f.check, f.severity, f.what) for f in codex_login.look(str(path), base | env)]
+        return [
+            (f.check, f.severity, f.what) for f in codex_login.check_login(str(path), base | env)
+        ]
 
     look.folder = folder
     return look
@@ -177,17 +181,17 @@ def test_broken_files_of_codex_are_told(codex, auth, config):
     assert (severity, "codex: " in what) == ("warning", True)
 
 
-def test_the_default_coder_must_be_logged_in_and_others_need_not(patient, tmp_path):
+def test_the_default_coder_must_be_logged_in_and_others_need_not(installation, tmp_path):
     """One line for each CLI that is there, and one for its login."""
     program(tmp_path / "bin", "claude", SAYS_OUT)
     program(tmp_path / "bin", "codex", f'[ "$1" = --version ] && echo 1.0 && exit; {OUT}')
     program(tmp_path / "bin", "agy", "echo 3")
-    patient = with_env(patient, PATH=f"{tmp_path / 'bin'}:{os.environ['PATH']}")
-    os.environ["PATH"], before = patient.env["PATH"], os.environ["PATH"]
+    installation = with_env(installation, PATH=f"{tmp_path / 'bin'}:{os.environ['PATH']}")
+    os.environ["PATH"], before = installation.env["PATH"], os.environ["PATH"]
     try:
-        found = list(check_coders.coders(patient))
-        other = list(check_coders.coders(with_settings(patient, 'coder = "codex"')))
-        nobody = list(check_coders.coders(with_settings(patient, 'coder = "nobody"')))
+        found = list(check_coders.coders(installation))
+        other = list(check_coders.coders(with_settings(installation, 'coder = "codex"')))
+        nobody = list(check_coders.coders(with_settings(installation, 'coder = "nobody"')))
     finally:
         os.environ["PATH"] = before
     by_name = {f.what.split(":")[0]: f.severity for f in found if f.check == "login"}
@@ -197,30 +201,30 @@ def test_the_default_coder_must_be_logged_in_and_others_need_not(patient, tmp_pa
     assert [f.severity for f in nobody if "nobody" in f.what] == ["error"]
 
 
-def test_somebody_without_a_home_is_told_of_the_coders(patient, tmp_path, monkeypatch):
+def test_somebody_without_a_home_is_told_of_the_coders(installation, tmp_path, monkeypatch):
     """The doctor is what one runs first; a broken home is told of by itself."""
     program(tmp_path / "bin", "claude", SAYS_IN)
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
-    nobody = with_env(patient, PATH=os.environ["PATH"])
+    nobody = with_env(installation, PATH=os.environ["PATH"])
     broken = msgspec.structs.replace(nobody, config=None)
     assert list(check_coders.coders(broken)) == []
-    patient.home.config.unlink()
+    installation.home.config.unlink()
     told = [finding.what for finding in check_coders.coders(broken)]
     assert "claude: logged in, max (it says)" in told
 
 
-def test_the_environment_of_a_login_is_the_agents(patient):
+def test_the_environment_of_a_login_is_the_agents(installation):
     """What the supervisor does not pass on cannot log an agent in."""
-    patient = with_env(patient, ANTHROPIC_API_KEY="a", SECRET="b", CODEX_API_KEY="c")
-    found = check_coders.environment(patient, "claude")
+    installation = with_env(installation, ANTHROPIC_API_KEY="a", SECRET="b", CODEX_API_KEY="c")
+    found = check_coders.environment(installation, "claude")
     assert found["ANTHROPIC_API_KEY"] == "a"
     assert not {"SECRET", "CODEX_API_KEY"} & set(found)
-    account = check_coders.environment(patient, "claude", {"CLAUDE_CONFIG_DIR": "/else"})
+    account = check_coders.environment(installation, "claude", {"CLAUDE_CONFIG_DIR": "/else"})
     assert "ANTHROPIC_API_KEY" not in account
 
 
 @pytest.fixture
-def with_accounts(patient, tmp_path, monkeypatch):
+def with_accounts(installation, tmp_path, monkeypatch):
     """A home with two accounts, and a claude that says of each directory whether it is known."""
     script = f'[ -e "$CLAUDE_CONFIG_DIR/in" ] && {SAYS_IN} || {SAYS_OUT}'
     program(tmp_path / "bin", "claude", script)
@@ -233,7 +237,7 @@ def with_accounts(patient, tmp_path, monkeypatch):
             f'[accounts.{name}]\ncoder = "claude"\ndirectory = "{tmp_path / name}"\n{extra}\n'
             for name in ("first", "second")
         )
-        found = with_env(with_settings(patient, tables), PATH=os.environ["PATH"], **env)
+        found = with_env(with_settings(installation, tables), PATH=os.environ["PATH"], **env)
         told = list(check_coders.coders(found))
         return [(f.severity, f.what, f.fix) for f in told if f.check in ("account", "login")]
 

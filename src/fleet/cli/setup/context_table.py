@@ -1,4 +1,4 @@
-"""`fleet doctor --context`: what a CLI loads, as a table that reads at a glance."""
+"""The table of `fleet doctor --context`: what a CLI loads, with tokens and duplicates."""
 
 from collections.abc import Iterable, Sequence
 
@@ -8,7 +8,7 @@ from fleet.cli.terminal_text import one_line
 from fleet.doctor.context import MEASURED
 from fleet.doctor.context.load import Duplicate, Load, Survey, total
 
-#: So many lines of one kind are shown; the cheaper ones are added up.
+#: How many lines of one kind are shown; the cheaper loads are added up in one line.
 _LINES = 8
 _WIDTH = 44
 _TITLES = {
@@ -19,7 +19,7 @@ _TITLES = {
 
 
 def show(survey: Survey, home: str) -> None:
-    """Print one CLI's survey; `home` is the user's, for shorter paths."""
+    """Print the survey of one CLI; `home` is the user's home, shown as ~."""
     on = f" on {one_line(survey.account)}" if survey.account else ""
     click.secho(f"{survey.coder}{on} in {_short(survey.cwd, home)}", bold=True)
     for kind, title in _TITLES.items():
@@ -68,7 +68,7 @@ def _contexts(survey: Survey) -> None:
     full = survey.totals.get("full")
     parts: list[str] = []
     for context, tokens in survey.totals.items():
-        # A share of what was not counted whole would promise too much.
+        # A share is shown only where the CLI counted everything.
         known = survey.counted and tokens is not None and full and context != "full"
         share = f" ({tokens / full:.2f})" if known and tokens is not None and full else ""
         parts.append(f"{context} {_tokens(tokens)}{share}")
@@ -89,5 +89,5 @@ def _short(text: str, home: str) -> str:
 
 
 def _cut(text: str) -> str:
-    """Its end: of a path, that is the name."""
+    """The end of a text that is too long: of a path, the end is the name."""
     return text if len(text) <= _WIDTH else f"…{text[1 - _WIDTH :]}"

@@ -1,4 +1,4 @@
-"""`fleet doctor`: check what a run needs, and what it loads."""
+"""`fleet doctor`: check what a run needs, and what a CLI loads."""
 
 from pathlib import Path
 

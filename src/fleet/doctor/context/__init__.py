@@ -1,11 +1,11 @@
-"""`fleet doctor --context`: what each CLI loads before it reads a task, what is there twice, and
-what each of the three contexts would load.
+"""`fleet doctor --context`: what each CLI loads before it reads a task, which content is loaded
+twice, and how much each of the three contexts loads.
 """
 
 import os
 import shutil
 from collections.abc import Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -21,10 +21,10 @@ from fleet.coders.codex import home as codex_home
 from fleet.config import Config
 from fleet.control import Control
 from fleet.doctor.check_coders import environment
-from fleet.doctor.context import claude_files, claude_reported, codex_files, duplicates
-from fleet.doctor.context.load import Load, Piece, Survey, estimate, total
-from fleet.doctor.context.rule_files import HEAVY_WORDS
-from fleet.doctor.finding import Finding, Patient
+from fleet.doctor.context import claude_files, claude_reported, codex_files
+from fleet.doctor.context.claude_reported import ClaudeReport
+from fleet.doctor.context.load import Load, Survey, duplicates, estimate, total
+from fleet.doctor.finding import Finding, Installation
 from fleet.home import home_from
 from fleet.schemas import Account, Context
 from fleet.schemas.policy import CONTEXTS
@@ -34,7 +34,7 @@ __all__ = ["MEASURED", "survey", "surveys"]
 #: The first request of a lean run against a full one's, as `make bench` measures it.
 MEASURED: Mapping[str, float] = {"claude": 0.26, "codex": 0.48}
 
-#: The CLIs whose files and words fleet understands.
+#: The CLIs whose files and reports fleet can read.
 _KNOWN = ("claude", "codex")
 _ESTIMATE = "an estimate from the files: bytes / 4"
 
@@ -42,18 +42,18 @@ _ESTIMATE = "an estimate from the files: bytes / 4"
 def surveys(
     cwd: Path, only: str | None, env: Mapping[str, str] = os.environ, *, account: str | None = None
 ) -> list[Survey]:
-    """What the CLIs load that are installed, or the one that is named, installed or not.
+    """What the installed CLIs load, or the one that `only` or `account` names, installed or not.
 
-    An account has a directory of its own, so what is loaded is the account's and not the user's.
+    A CLI on an account loads from the directory of the account, not of the user.
     """
     home = home_from(env)
     settings = config.load(home.config) if home.config.exists() else Config()
-    patient = Patient(home=home, env=env, now=datetime.now(UTC), config=settings)
+    installation = Installation(home=home, env=env, now=datetime.now(UTC), config=settings)
     if account is not None:
         only = Control(home, settings).account(account).coder
     if only is not None:
         names = [only]
-        registry.find(only, home.path)  # says what is wrong with a name that nobody has
+        registry.find(only, home.path)  # raises for an unknown name
     else:
         names = [name for name in _KNOWN if shutil.which(name, path=env.get("PATH"))]
 
@@ -62,7 +62,7 @@ def surveys(
         program = shutil.which(driver.program or name, path=env.get("PATH"))
         chosen = _account(name, account, settings)
         given = _variables(chosen, type(driver), env) if chosen else {}
-        found = survey(patient, name, program, cwd, driver.model, given)
+        found = survey(installation, name, program, cwd, driver.model, given)
         return structs.replace(found, account=chosen.name if chosen else "")
 
     with ThreadPoolExecutor(max_workers=2) as pool:
@@ -70,7 +70,7 @@ def surveys(
 
 
 def _variables(account: Account, kind: type[Coder], env: Mapping[str, str]) -> dict[str, str]:
-    """Where the account has its state; and its secret, without which nothing is counted."""
+    """The variables for the account's directory and its secret; claude needs both to count."""
     try:
         return credentials.variables(account, kind, env)
     except AccountTrouble:
@@ -78,7 +78,7 @@ def _variables(account: Account, kind: type[Coder], env: Mapping[str, str]) -> d
 
 
 def _account(coder: str, wanted: str | None, settings: Config) -> Account | None:
-    """The account that is asked for, or the first that gets work; None: the user's own login."""
+    """The wanted account, or the first that gets work; None: the user's own login."""
     if wanted is not None:
         return settings.accounts[wanted]
     own = [each for each in settings.accounts.values() if each.coder == coder]
@@ -86,18 +86,18 @@ def _account(coder: str, wanted: str | None, settings: Config) -> Account | None
 
 
 def survey(
-    patient: Patient,
+    installation: Installation,
     coder: str,
     program: str | None,
     cwd: Path,
     model: str,
     given: Mapping[str, str] | None = None,
 ) -> Survey:
-    """What one coder's CLI loads in a directory. `program` is None where it is not installed;
-    `given` is what an account sets.
+    """What one coder's CLI loads in a directory. `program` is None if the CLI is not installed;
+    `given` are the variables of an account.
     """
     envs: dict[Context, Mapping[str, str]] = {
-        context: environment(patient, coder, given, options=Options(context=context))
+        context: environment(installation, coder, given, options=Options(context=context))
         for context in CONTEXTS
     }
     if coder == "claude":
@@ -112,74 +112,36 @@ def survey(
 def _claude(
     program: str | None, envs: Mapping[Context, Mapping[str, str]], cwd: Path, model: str
 ) -> Survey:
-    pieces, findings = claude_files.pieces(envs["full"], cwd)
-    answers: dict[Context, claude_reported.Said | str] = dict.fromkeys(
-        CONTEXTS, "claude is not installed"
-    )
-    if program is not None:
-        with ThreadPoolExecutor(max_workers=3) as pool:
-            asked: dict[Context, Future[claude_reported.Said | str]] = {
-                context: pool.submit(
-                    claude_reported.ask,
-                    program,
-                    claude.context_flags(Options(context=context)),
-                    envs[context],
-                    cwd,
-                    model,
-                )
-                for context in CONTEXTS
-            }
-            answers = {context: answer.result() for context, answer in asked.items()}
-    full = answers["full"]
+    files, findings = claude_files.loads(envs["full"], cwd)
+
+    def ask(context: Context) -> ClaudeReport | str:
+        if program is None:
+            return "claude is not installed"
+        flags = claude.context_flags(Options(context=context))
+        return claude_reported.ask_claude(program, flags, envs[context], cwd, model)
+
+    with ThreadPoolExecutor(max_workers=3) as pool:
+        reports = dict(zip(CONTEXTS, pool.map(ask, CONTEXTS), strict=True))
+    full = reports["full"]
     if isinstance(full, str):
-        return _from_files("claude", cwd, pieces, findings, f"{_ESTIMATE} ({full})")
-    findings = _as_loaded(findings, pieces, full)
-    loads = claude_reported.placed(full, pieces)
+        return _from_files("claude", cwd, files, findings, f"{_ESTIMATE} ({full})")
+    loads = claude_reported.with_files(full, files)
     if not full.counted:
         source = "names by claude's own account; it could not count (no login, or no network):"
-        source = f"{source} sizes are {_ESTIMATE}"
-        return _from_files("claude", cwd, pieces, findings, source, loads)
-    totals: dict[Context, int | None] = {
-        context: None if isinstance(said, str) or not said.counted else said.total
-        for context, said in answers.items()
-    }
-    known = [Piece(load=load, text=p.text, same=p.same) for p, load in _matched(pieces, loads)]
+        return _from_files("claude", cwd, loads, findings, f"{source} sizes are {_ESTIMATE}")
     return Survey(
         coder="claude",
         cwd=str(cwd),
         source="claude's own count, for which no model was asked",
         counted=True,
         loads=loads,
-        duplicates=tuple(duplicates.found(known, claude_files.fix)),
-        totals=totals,
+        duplicates=duplicates(loads, claude_files.fix),
+        totals={
+            context: None if isinstance(report, str) or not report.counted else report.total
+            for context, report in reports.items()
+        },
         findings=tuple(findings),
     )
-
-
-def _as_loaded(
-    findings: Sequence[Finding], pieces: Sequence[Piece], said: claude_reported.Said
-) -> list[Finding]:
-    """A file of rules that weighs too much may not be loaded at all: claude knows."""
-    named = {load.name for load in said.loads if load.kind == "rules"}
-    unread = {p.load.name for p in pieces if p.load.kind == "rules"} - named
-    found: list[Finding] = []
-    for each in findings:
-        path = each.what.partition(HEAVY_WORDS)[0]
-        if HEAVY_WORDS in each.what and path in unread:
-            what = f"{path} is too long for claude: nothing of it is loaded"
-            found.append(Finding("context", "warning", what, each.fix))
-        else:
-            found.append(each)
-    return found
-
-
-def _matched(pieces: Sequence[Piece], loads: Sequence[Load]) -> list[tuple[Piece, Load]]:
-    """The pieces with the CLI's own figures, where it has one."""
-    by_place = {(load.kind, load.where.partition(", ")[0], load.name): load for load in loads}
-    return [
-        (piece, by_place.get((piece.load.kind, piece.load.where, piece.load.name), piece.load))
-        for piece in pieces
-    ]
 
 
 def _codex(
@@ -187,71 +149,61 @@ def _codex(
 ) -> Survey:
     sizes: dict[Context, int | str] = dict.fromkeys(CONTEXTS, "codex is not installed")
     if program is not None:
-        # A new home gets the CLI's own skills with its first start: that one is not weighed. And
-        # one after the other, as they share the home.
+        # The first start in a new home adds codex's own skills, so that size does not count. The
+        # questions follow one another because they share the home.
         fresh = not (codex_home.place(envs["full"]) / "skills/.system").exists()
         asked: tuple[Context, ...] = ("full", *CONTEXTS) if fresh else CONTEXTS
         for context in asked:
-            words = codex_home.left_out(envs[context], str(cwd), context, ())
-            sizes[context] = codex_files.ask(program, words, envs[context], cwd, model)
+            flags = codex_home.left_out(envs[context], str(cwd), context, ())
+            sizes[context] = codex_files.prompt_size(program, flags, envs[context], cwd, model)
             if isinstance(sizes["full"], str):
                 break
-    pieces, findings = codex_files.pieces(envs["full"], cwd)
+    files, findings = codex_files.loads(envs["full"], cwd)
     full = sizes["full"]
     if isinstance(full, str):
-        return _from_files("codex", cwd, pieces, findings, f"{_ESTIMATE} ({full})")
-    known = [piece.load for piece in pieces]
-    rest = max(0, estimate(full) - total(known))
+        return _from_files("codex", cwd, files, findings, f"{_ESTIMATE} ({full})")
+    rest = max(0, estimate(full) - total(files))
     own = Load(kind="prompt", name="its own prompt", origin="cli", tokens=rest)
     tools = Load(kind="tools", name="its own tools", origin="cli")
-    totals: dict[Context, int | None] = {
-        context: None if isinstance(size, str) else estimate(size)
-        for context, size in sizes.items()
-    }
     return Survey(
         coder="codex",
         cwd=str(cwd),
         source="the prompt that codex itself shows, bytes / 4: without its tools, and for some"
         " models without its instructions",
-        loads=(own, tools, *known),
-        duplicates=tuple(duplicates.found(pieces, codex_files.fix)),
-        totals=totals,
+        loads=(own, tools, *files),
+        duplicates=duplicates(files, codex_files.fix),
+        totals={
+            context: None if isinstance(size, str) else estimate(size)
+            for context, size in sizes.items()
+        },
         beyond="and its tools",
         findings=tuple(findings),
     )
 
 
 def _from_files(
-    coder: str,
-    cwd: Path,
-    pieces: Sequence[Piece],
-    findings: Sequence[Finding],
-    source: str,
-    loads: tuple[Load, ...] = (),
+    coder: str, cwd: Path, loads: Sequence[Load], findings: Sequence[Finding], source: str
 ) -> Survey:
-    """A survey where nobody counted."""
-    loads = loads or tuple(piece.load for piece in pieces)
+    """A survey by the sizes of the files, where the CLI did not count."""
     fix = claude_files.fix if coder == "claude" else codex_files.fix
     return Survey(
         coder=coder,
         cwd=str(cwd),
         source=source,
-        loads=loads,
-        duplicates=tuple(duplicates.found(pieces, fix)),
-        totals={context: total(_kept(coder, context, loads)) for context in CONTEXTS},
+        loads=tuple(loads),
+        duplicates=duplicates(loads, fix),
+        totals={
+            context: total(load for load in loads if _is_loaded(coder, context, load))
+            for context in CONTEXTS
+        },
         beyond="and the CLI's own prompt and tools",
         findings=tuple(findings),
     )
 
 
-def _kept(coder: str, context: Context, loads: Sequence[Load]) -> list[Load]:
-    """What of these a context still loads."""
-
-    def stays(load: Load) -> bool:
-        if context == "full" or (coder == "codex" and load.kind == "rules"):
-            return True
-        if context == "project":
-            return load.origin in ("cli", "project")
-        return load.origin == "project" and load.kind == "rules"
-
-    return [load for load in loads if stays(load)]
+def _is_loaded(coder: str, context: Context, load: Load) -> bool:
+    if context == "full" or (coder == "codex" and load.kind == "rules"):
+        return True
+    if context == "project":
+        return load.origin in ("cli", "project")
+    return load.origin == "project" and load.kind == "rules"

@@ -1,5 +1,6 @@
-"""What claude itself says that it has loaded. No model is asked; tokens are counted by a request
-that costs nothing, and are noughts without a login or a network.
+"""What claude itself reports to have loaded, by its control protocol. No model is asked.
+
+Claude counts tokens by a request that is free; without a login or a network the counts are 0.
 """
 
 import json
@@ -9,17 +10,17 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from fleet.coders.claude.home import table
-from fleet.doctor.context.load import Load, Origin, Piece
+from fleet.doctor.context.load import Kind, Load, Origin, total
 from fleet.processes.bounded_call import Dialogue, dialogue
 
-#: Seconds for one conversation. A start takes half of one, and eight where much is going on.
+#: Seconds for one conversation. A start takes half a second, and eight on a busy machine.
 PATIENCE = 25.0
-#: How long servers may take to come up before they are left out, in seconds.
+#: Seconds for MCP servers to come up, and between two questions for that.
 _SERVERS = 8.0
-_LOOK = 0.1
+_PAUSE = 0.1
 
 _SOURCES: Mapping[str, Origin] = {
     "built-in": "cli", "userSettings": "user", "projectSettings": "project",
@@ -28,8 +29,8 @@ _SOURCES: Mapping[str, Origin] = {
 }  # fmt: skip
 
 
-class Said(Struct, frozen=True, kw_only=True):
-    """Its account."""
+class ClaudeReport(Struct, frozen=True, kw_only=True):
+    """What claude loads, by its own account."""
 
     loads: tuple[Load, ...]
     #: The tokens were counted.
@@ -37,14 +38,14 @@ class Said(Struct, frozen=True, kw_only=True):
     total: int
 
 
-def ask(
+def ask_claude(
     program: str, flags: Sequence[str], env: Mapping[str, str], cwd: Path, model: str
-) -> Said | str:
-    """Its account of a run with these flags; a sentence if there is none to be had."""
+) -> ClaudeReport | str:
+    """Claude's report on a run with these flags; a sentence if claude gives none."""
     argv = [
         program, "-p", "--input-format", "stream-json", "--output-format", "stream-json",
         "--verbose", "--no-session-persistence", *(("--model", model) if model else ()),
-        # Nobody's hooks are run for a question.
+        # No hook of the user or the project runs for a question.
         "--settings", '{"disableAllHooks": true}', *flags,
     ]  # fmt: skip
     try:
@@ -55,26 +56,27 @@ def ask(
         return f"claude cannot be started: {error.strerror}"
     if usage is None:
         return f"claude did not tell within {PATIENCE:g} s"
-    return understood(usage)
+    return read_report(usage)
 
 
-def understood(usage: Mapping[str, Any]) -> Said | str:
-    """Its answer in our words."""
+def read_report(usage: Mapping[str, Any]) -> ClaudeReport | str:
+    """The report in an answer to `get_context_usage`."""
     own = {str(c.get("name")): _count(c) for c in _objects(usage.get("categories"))}
     counted = bool(own.get("System prompt"))
     loads: list[Load] = []
-    if counted:
-        loads.append(_own("prompt", "its own prompt", own["System prompt"]))
-        loads.append(_own("tools", "its own tools", own.get("System tools", 0)))
-    else:
-        loads += [_own("prompt", "its own prompt", None), _own("tools", "its own tools", None)]
+    kinds: tuple[tuple[Kind, str], ...] = (("prompt", "System prompt"), ("tools", "System tools"))
+    for kind, category in kinds:
+        tokens = own.get(category, 0) if counted else None
+        name = f"its own {kind}"
+        loads.append(Load(kind=kind, name=name, origin="cli", tokens=tokens, counted=counted))
     for file in _objects(usage.get("memoryFiles")):
         path = str(file.get("path", ""))
         loads.append(_load("rules", path, str(file.get("type")), file, path, counted=counted))
-    skills = _objects(table(usage.get("skills")).get("skillFrontmatter"))
-    for skill in skills:
-        # It counts these without a request.
-        loads.append(_load("skill", _full_name(skill), str(skill.get("source")), skill, ""))
+    # Claude counts skills without a request.
+    loads += [
+        _load("skill", _full_name(skill), str(skill.get("source")), skill, "")
+        for skill in _objects(table(usage.get("skills")).get("skillFrontmatter"))
+    ]
     for agent in _objects(usage.get("agents")):
         name, source = str(agent.get("agentType")), str(agent.get("source"))
         loads.append(_load("agent", name, source, agent, "", counted=counted))
@@ -93,63 +95,46 @@ def understood(usage: Mapping[str, Any]) -> Said | str:
     kept = [
         tokens for name, tokens in own.items() if name not in ("Free space", "Autocompact buffer")
     ]
-    return Said(loads=tuple(loads), counted=counted, total=sum(kept))
+    return ClaudeReport(loads=tuple(loads), counted=counted, total=sum(kept))
 
 
-def placed(said: Said, pieces: Sequence[Piece]) -> tuple[Load, ...]:
-    """Its account with what the files know better: where things are, and estimates for noughts."""
-    by_name: dict[tuple[str, str, Origin], Load] = {}
-    servers: dict[str, Load] = {}
-    for piece in pieces:
-        load = piece.load
-        if load.kind == "server":
-            servers[load.name] = load
-        by_name[load.kind, load.name, load.origin] = load
-        if load.kind == "command":  # it calls them skills
-            by_name.setdefault(("skill", load.name, load.origin), load)
+def with_files(report: ClaudeReport, files: Sequence[Load]) -> tuple[Load, ...]:
+    """The reported loads with what the files know: their place, their content, and an estimate
+    where claude did not count. Hooks, plugins and servers that did not come up are added.
+    """
+    by_name: dict[tuple[Kind, str, Origin | None], Load] = {}
+    for load in files:
+        # Claude calls commands skills, and does not say whose a server is.
+        kind = "skill" if load.kind == "command" else load.kind
+        by_name.setdefault((kind, load.name, None if kind == "server" else load.origin), load)
     found: list[Load] = []
-    for load in said.loads:
-        known = by_name.get((load.kind, load.name, load.origin))
-        if load.kind == "server" and (server := servers.get(load.name)):
-            found.append(_with(load, server.origin, f"{server.where}, {load.where}", load.tokens))
-        elif known is not None:
-            tokens = load.tokens if load.counted or load.tokens else known.tokens
-            found.append(_with(load, load.origin, known.where, tokens))
-        else:
+    own_skills: list[Load] = []
+    for load in report.loads:
+        server = load.kind == "server"
+        known = by_name.get((load.kind, load.name, None if server else load.origin))
+        if load.kind == "skill" and load.origin == "cli":
+            own_skills.append(load)
+        elif known is None:
             found.append(load)
-    extra = [p.load for p in pieces if p.load.kind in ("hooks", "plugin")]
-    # A server that did not come up costs nothing, and is worth knowing of.
-    named = {load.name for load in said.loads if load.kind == "server"}
-    silent = [load for name, load in servers.items() if name not in named]
-    return (*_folded(found), *extra, *silent)
-
-
-def _folded(loads: Sequence[Load]) -> list[Load]:
-    """The CLI's own skills in one line: nobody can choose among them."""
-    own = [load for load in loads if load.origin == "cli" and load.kind == "skill"]
-    rest = [load for load in loads if load not in own]
-    if not own:
-        return rest
-    tokens = sum(load.tokens or 0 for load in own)
-    return [
-        *rest,
-        Load(kind="skill", name=f"its own {len(own)} skills", origin="cli", tokens=tokens),
-    ]
-
-
-def _with(load: Load, origin: Origin, where: str, tokens: int | None) -> Load:
-    return Load(
-        kind=load.kind, name=load.name, origin=origin, where=where, tokens=tokens,
-        counted=load.counted,
-    )  # fmt: skip
-
-
-def _own(kind: Any, name: str, tokens: int | None) -> Load:
-    return Load(kind=kind, name=name, origin="cli", tokens=tokens, counted=tokens is not None)
+        else:
+            where = f"{known.where}, {load.where}" if server else known.where
+            tokens = load.tokens if load.counted or load.tokens else known.tokens
+            found.append(
+                structs.replace(
+                    load, origin=known.origin, where=where, tokens=tokens, digest=known.digest
+                )
+            )
+    if own_skills:
+        name = f"its own {len(own_skills)} skills"
+        found.append(Load(kind="skill", name=name, origin="cli", tokens=total(own_skills)))
+    up = {load.name for load in report.loads if load.kind == "server"}
+    found += [load for load in files if load.kind in ("hooks", "plugin")]
+    found += [load for load in files if load.kind == "server" and load.name not in up]
+    return tuple(found)
 
 
 def _load(
-    kind: Any,
+    kind: Kind,
     name: str,
     source: str,
     about: Mapping[str, Any],
@@ -165,13 +150,13 @@ def _load(
 
 
 def _full_name(skill: Mapping[str, Any]) -> str:
-    """With the plugin that it comes with, which it sometimes leaves out."""
+    """The name of a skill with its plugin, which claude sometimes leaves out."""
     name, plugin = str(skill.get("name")), skill.get("pluginName")
     return f"{plugin}:{name}" if plugin and ":" not in name else name
 
 
 def _servers_up(talk: Dialogue) -> None:
-    """Wait until every server has come up or failed, if that does not take too long."""
+    """Wait until every server has come up or failed, for _SERVERS seconds at most."""
     until = time.monotonic() + _SERVERS
     number = 1
     while time.monotonic() < until:
@@ -180,7 +165,7 @@ def _servers_up(talk: Dialogue) -> None:
         if not any(server.get("status") == "pending" for server in servers):
             return
         number += 1
-        time.sleep(_LOOK)
+        time.sleep(_PAUSE)
 
 
 def _request(talk: Dialogue, what: str, number: int) -> dict[str, Any] | None:

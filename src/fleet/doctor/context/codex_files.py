@@ -1,4 +1,4 @@
-"""What codex will load, by the files that it reads, and what it says of that itself."""
+"""What codex loads, by the files that it reads, and how large it says that its prompt is."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -7,30 +7,30 @@ from typing import Any, cast
 
 from fleet.coders.claude.home import table
 from fleet.coders.codex import home as codex_home
-from fleet.doctor.context.load import Load, Origin, Piece, estimate
-from fleet.doctor.context.rule_files import Rules, above
-from fleet.doctor.context.skills import skills
+from fleet.doctor.context.claude_files import server_load
+from fleet.doctor.context.instruction_files import Rules, parents, skills
+from fleet.doctor.context.load import Load, Origin, estimate, total
 from fleet.doctor.finding import Finding
 from fleet.processes.bounded_call import call
 
+#: Seconds for one answer.
 PATIENCE = 20.0
-#: What it reads of a project's AGENTS.md files by default, all together.
+#: How many bytes of a project's AGENTS.md files codex reads by default, all together.
 _READ = 32 << 10
-#: One of the two in each directory; the first wins.
+#: codex reads one of the two in each directory, the first that exists.
 _NAMES = ("AGENTS.override.md", "AGENTS.md")
 
 
-def pieces(env: Mapping[str, str], cwd: Path) -> tuple[list[Piece], list[Finding]]:
-    """All of it, and what is wrong with the files."""
+def loads(env: Mapping[str, str], cwd: Path) -> tuple[list[Load], list[Finding]]:
+    """All loads, and what is wrong with the files."""
     home = codex_home.place(env)
     rules = Rules(Path(env.get("HOME", "/")))
-    _first(rules, home, "user")
-    before = len(rules.pieces)
-    own = above(cwd, stop_at_top=True)
+    _add_first(rules, home, "user")
+    own = parents(cwd, in_repository=True)
     for path in own:
-        _first(rules, path, "project")
-    found, findings = list(rules.pieces), list(rules.findings)
-    long = sum(piece.load.tokens or 0 for piece in found[before:])
+        _add_first(rules, path, "project")
+    found, findings = list(rules.loads), list(rules.findings)
+    long = total(load for load in found if load.origin == "project")
     if long > estimate(_READ):
         what = (
             f"the project's AGENTS.md files hold about {long:,} tokens; codex reads the first 8,192"
@@ -49,30 +49,22 @@ def pieces(env: Mapping[str, str], cwd: Path) -> tuple[list[Piece], list[Finding
     return found, findings
 
 
-def _first(rules: Rules, folder: Path, origin: Origin) -> None:
-    for name in _NAMES:
-        if rules.add(folder / name, origin, imports=False):
-            return
+def _add_first(rules: Rules, folder: Path, origin: Origin) -> None:
+    any(rules.add(folder / name, origin, imports=False) for name in _NAMES)
 
 
-def _servers(config: Path, origin: Origin) -> list[Piece]:
-    found: list[Piece] = []
-    for name, body in codex_home.servers_of(config).items():
-        if body.get("enabled") is not False:
-            what = {key: body[key] for key in ("command", "args", "url") if body.get(key)}
-            same = json.dumps(what, sort_keys=True, default=str) if what else ""
-            load = Load(kind="server", name=name, origin=origin, where=str(config))
-            found.append(Piece(load=load, same=same))
-    return found
+def _servers(config: Path, origin: Origin) -> list[Load]:
+    return [
+        server_load(name, body, origin, config)
+        for name, body in codex_home.servers_of(config).items()
+        if body.get("enabled") is not False
+    ]
 
 
-def ask(
+def prompt_size(
     program: str, flags: Sequence[str], env: Mapping[str, str], cwd: Path, model: str
 ) -> int | str:
-    """The bytes of all that it would tell the model besides the task; a sentence if unknown.
-
-    Its tools are not in this account.
-    """
+    """The bytes of codex's prompt without its tools and the task; a sentence if unknown."""
     settings = ("-c", f"model={json.dumps(model)}") if model else ()
     argv = [program, "debug", "prompt-input", "--disable", "plugins", *settings, *flags]
     answer = call(argv, env=env, cwd=cwd, timeout=PATIENCE)
@@ -98,7 +90,7 @@ def _texts(messages: object) -> list[str]:
 
 
 def fix(load: Load) -> str:
-    """How one of these goes away."""
+    """How to remove a load."""
     if load.kind == "server" and load.origin == "user":
         return f"codex mcp remove {load.name}"
     if load.kind == "server":

@@ -1,12 +1,13 @@
-"""What a CLI loads before it reads its task, as values."""
+"""What a CLI loads before it reads its task, as values, and what of that is loaded twice. Pure."""
 
-import re
-from collections.abc import Mapping
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from hashlib import sha256
 from typing import Literal
 
 from msgspec import Struct
 
+from fleet.coders.cli_files import Content
 from fleet.doctor.finding import Finding
 from fleet.schemas import Context
 
@@ -14,8 +15,10 @@ Kind = Literal["prompt", "tools", "rules", "skill", "command", "agent", "server"
 #: Whose it is: the CLI's own, the user's, the project's, or a plugin's (which is the user's).
 Origin = Literal["cli", "user", "project", "plugin"]
 
-#: Bytes of text for one token, where nobody counts: a rule of thumb for English and code.
+#: Bytes of text for one token, where no CLI counts: a rule of thumb for English and code.
 BYTES_A_TOKEN = 4
+#: Which copy of a duplicate to remove first; the last one stays.
+_REMOVED_FIRST: tuple[Origin, ...] = ("plugin", "user", "project", "cli")
 
 
 class Load(Struct, frozen=True, kw_only=True):
@@ -28,22 +31,14 @@ class Load(Struct, frozen=True, kw_only=True):
     where: str = ""
     #: None: not known.
     tokens: int | None = None
-    #: The CLI had them counted; otherwise they are an estimate.
+    #: The CLI counted the tokens; otherwise they are an estimate.
     counted: bool = False
-
-
-class Piece(Struct, frozen=True, kw_only=True):
-    """A load with what tells whether it is there twice."""
-
-    load: Load
-    #: Its words, as far as they were read.
-    text: str = ""
-    #: The same for things that are the same whatever they are called; empty if nothing tells.
-    same: str = ""
+    #: Equal for equal content; empty if the content is not known.
+    digest: str = ""
 
 
 class Duplicate(Struct, frozen=True, kw_only=True):
-    """Something that is loaded more than once."""
+    """The same content loaded more than once."""
 
     what: str
     places: tuple[str, ...]
@@ -57,17 +52,17 @@ class Survey(Struct, frozen=True, kw_only=True):
 
     coder: str
     cwd: str
-    #: The account whose directory was looked at; empty: the user's own login.
+    #: The account whose directory was read; empty: the user's own login.
     account: str = ""
     #: Where the figures come from, in a sentence.
     source: str
-    #: The CLI had everything counted.
+    #: The CLI counted everything.
     counted: bool = False
     loads: tuple[Load, ...] = ()
     duplicates: tuple[Duplicate, ...] = ()
     #: Tokens by context, as far as they are known.
     totals: Mapping[Context, int | None]
-    #: What the totals leave out, for people; empty if nothing.
+    #: What the totals leave out, in words; empty if nothing.
     beyond: str = ""
     findings: tuple[Finding, ...] = ()
 
@@ -77,12 +72,34 @@ def estimate(size: int) -> int:
     return -(-size // BYTES_A_TOKEN)
 
 
-def digest(text: str) -> str:
-    """The same for texts that differ in white space only; empty for none at all."""
-    words = re.sub(r"\s+", " ", text).strip()
-    return sha256(words.encode()).hexdigest() if words else ""
-
-
-def total(loads: "list[Load] | tuple[Load, ...]") -> int:
-    """What is known of their tokens."""
+def total(loads: Iterable[Load]) -> int:
+    """The sum of the known tokens."""
     return sum(load.tokens or 0 for load in loads)
+
+
+def digest(content: Content) -> str:
+    """A digest of a file's content; empty for a file that is blank or was not read whole."""
+    text = content.data.strip()
+    return sha256(text).hexdigest() if text and content.whole else ""
+
+
+def duplicates(loads: Iterable[Load], fix: Callable[[Load], str]) -> tuple[Duplicate, ...]:
+    """Loads of one kind with the same content, the most expensive first; `fix` removes a copy."""
+    groups: defaultdict[tuple[Kind, str], list[Load]] = defaultdict(list)
+    for load in loads:
+        if load.digest:
+            groups[load.kind, load.digest].append(load)
+    found = [_duplicate(kind, group, fix) for (kind, _), group in groups.items() if len(group) > 1]
+    return tuple(sorted(found, key=lambda each: -(each.tokens or 0)))
+
+
+def _duplicate(kind: Kind, group: Sequence[Load], fix: Callable[[Load], str]) -> Duplicate:
+    copies = sorted(group, key=lambda load: _REMOVED_FIRST.index(load.origin))
+    names = dict.fromkeys(load.name.rpartition(":")[2].partition("@")[0] for load in group)
+    known = [load.tokens for load in copies[:-1] if load.tokens is not None]
+    return Duplicate(
+        what=f"the same {kind}" if kind == "rules" else f"{kind} {' and '.join(names)}",
+        places=tuple(load.where or load.origin for load in copies),
+        tokens=sum(known) if known else None,
+        fix="; ".join(dict.fromkeys(fix(load) for load in copies[:-1])),
+    )
