@@ -30,7 +30,7 @@ class Answer(Struct, frozen=True):
 class Beside(Protocol):
     """Does things elsewhere, and answers where it was asked."""
 
-    def do(self, what: Callable[[], Answer], then: Callable[[Answer], None]) -> None: ...
+    def submit(self, job: Callable[[], Answer], done: Callable[[Answer], None]) -> None: ...
 
 
 def ask(place: str) -> Answer:
@@ -67,7 +67,7 @@ class Keyring:
         fresh = at is not None and timedelta() <= now - at < _FRESH
         if not fresh and place not in self._asked:
             self._asked.add(place)
-            self._beside.do(partial(ask, place), partial(self._heard, place, now))
+            self._beside.submit(partial(ask, place), partial(self._heard, place, now))
         return self.known(place)
 
     def known(self, place: str) -> Answer | None:

@@ -21,7 +21,7 @@ from fleet.home import Home, worktree_json
 from fleet.home.journal import Log
 from fleet.home.worktree_json import Worktree
 from fleet.schemas import Task
-from fleet.supervisor.host.worker_pool import Aside
+from fleet.supervisor.host.worker_pool import WorkerPool
 from fleet.supervisor.queue_io.queue_requests import Desk
 
 #: How often all of it is looked through, in seconds, and how many tasks at one time.
@@ -39,7 +39,7 @@ class Tidying:
     """Looks after what is left of tasks that are done."""
 
     def __init__(
-        self, home: Home, desk: Desk, aside: Aside, log: Log, clock: Callable[[], datetime]
+        self, home: Home, desk: Desk, aside: WorkerPool, log: Log, clock: Callable[[], datetime]
     ) -> None:
         self._home, self._desk, self._aside, self._log = home, desk, aside, log
         self._now = clock
@@ -60,7 +60,7 @@ class Tidying:
 
     def _look_at(self, ids: Sequence[str], tasks: list[Task]) -> None:
         order = partial(tidy, self._home, ids, tasks, self._now())
-        self._aside.do(order, self._done)
+        self._aside.submit(order, self._done)
 
     def _done(self, said: list[str]) -> None:
         self.busy -= 1

@@ -30,7 +30,7 @@ from fleet.supervisor.adopt_runs import Adoption
 from fleet.supervisor.cleanup import Tidying
 from fleet.supervisor.finish.finish_run import Settling
 from fleet.supervisor.host.resource_backoff import Shortage
-from fleet.supervisor.host.worker_pool import Aside
+from fleet.supervisor.host.worker_pool import WorkerPool
 from fleet.supervisor.queue_io.queue_requests import Desk
 from fleet.supervisor.start.agent_bin import make_shims
 from fleet.supervisor.start.launch import SHORT, own_env
@@ -56,7 +56,7 @@ class Work:
         *,
         coder: str | None,
         desk: Desk,
-        aside: Aside,
+        aside: WorkerPool,
         log: Log,
         clock: Callable[[], datetime],
         selector: selectors.BaseSelector,
@@ -73,7 +73,7 @@ class Work:
         self.meter = BudgetMeter(home, config, log, clock)
         self._telling = Telling(log, clock)
         # Hands of their own: what verifies may take its time, and nobody else shall wait for it.
-        checking = Aside(_CHECKS)
+        checking = WorkerPool(_CHECKS)
         selector.register(checking, selectors.EVENT_READ, checking.deliver)
         self.assigner = AccountAssigner(
             home, breaker=self.breaker, aside=checking, log=log, env=own_env(),

@@ -26,7 +26,7 @@ from fleet.schemas import Lease, Request, Stopped, Task
 from fleet.schemas.decision import LEASE_LOST, SHUTDOWN, TOLD
 from fleet.supervisor.active.active_run import Live
 from fleet.supervisor.dispatcher import Work
-from fleet.supervisor.host.worker_pool import Aside
+from fleet.supervisor.host.worker_pool import WorkerPool
 from fleet.supervisor.queue_io.queue_requests import LEASE, Desk
 from fleet.supervisor.queue_io.queue_thread import Clerk
 from fleet.supervisor.queue_io.wake_waiting import wake, wake_next
@@ -70,7 +70,7 @@ class Supervisor:
             owner_file.read_or_make(home),
             self.log.say,
         )
-        self.aside = Aside()
+        self.aside = WorkerPool()
         self.work = Work(
             home, config,
             coder=coder, desk=self.desk, aside=self.aside, log=self.log, clock=utc,

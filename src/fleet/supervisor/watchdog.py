@@ -20,7 +20,7 @@ from fleet.schemas import LimitExceeded, RateLimit, Stalled
 from fleet.supervisor.active.active_run import Live
 from fleet.supervisor.active.active_runs import Runs
 from fleet.supervisor.finish.decide_outcome import by_stream
-from fleet.supervisor.host.worker_pool import Aside
+from fleet.supervisor.host.worker_pool import WorkerPool
 from fleet.watchdog import liveness_sample, run_limits, stall_rules
 from fleet.watchdog.liveness_sample import Sample, Subject
 from fleet.watchdog.run_limits import AT_ONCE, Used
@@ -65,7 +65,7 @@ class Watchdog:
     def __init__(
         self,
         runs: Runs,
-        aside: Aside,
+        aside: WorkerPool,
         log: Log,
         clock: Callable[[], datetime],
         *,
@@ -250,7 +250,7 @@ class Watchdog:
             streams=(live.run.stdout, live.run.stderr),
             transcript=transcript if live.reading.session_id else None,
         )
-        self._aside.do(
+        self._aside.submit(
             partial(self._sample, subject), partial(self._sampled, watched, watched.since)
         )
 
@@ -316,7 +316,7 @@ class Watchdog:
         """Processes that share memory seem to hold more than they do: count it to the page."""
         if not watched.weighing:
             watched.weighing = True
-            self._aside.do(
+            self._aside.submit(
                 partial(process_usage.held, watched.pids), partial(self._weighed, watched)
             )
 

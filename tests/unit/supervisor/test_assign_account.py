@@ -57,7 +57,7 @@ class Aside:
     def __init__(self):
         self.asked = []
 
-    def do(self, what, then):
+    def submit(self, what, then):
         self.asked.append((what, then))
 
     def finish(self):

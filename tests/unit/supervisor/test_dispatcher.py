@@ -20,7 +20,7 @@ from fleet.settlement.settle_table import NEVER_STARTED
 from fleet.supervisor import adopt_runs
 from fleet.supervisor.dispatcher import Work
 from fleet.supervisor.host.resource_backoff import PAUSE
-from fleet.supervisor.host.worker_pool import Aside
+from fleet.supervisor.host.worker_pool import WorkerPool
 from fleet.supervisor.start import launch
 
 NOW = datetime(2026, 11, 15, 12, 0, tzinfo=UTC)
@@ -65,7 +65,14 @@ def job(home, desk, said):
     config = Config(coder="none", model="none")
     clock = lambda: NOW  # noqa: E731
     made = Work(
-        home, config, coder=None, desk=desk, aside=Aside(), log=log, clock=clock, selector=selector
+        home,
+        config,
+        coder=None,
+        desk=desk,
+        aside=WorkerPool(),
+        log=log,
+        clock=clock,
+        selector=selector,
     )
     yield made
     made.runs.close()

@@ -15,7 +15,7 @@ from fleet.runs.run_directory import latest_run
 from fleet.schemas import Blocked, Lease, Policy, Released, Stopped, Task
 from fleet.schemas.decision import LEASE_LOST, SHUTDOWN
 from fleet.supervisor.dispatcher import Work
-from fleet.supervisor.host.worker_pool import Aside
+from fleet.supervisor.host.worker_pool import WorkerPool
 from fleet.supervisor.start import pending_workspaces
 from fleet.supervisor.start.workspace import Abandoned, Broken, Unprepared, order_of, prepare
 from tests.conftest import need
@@ -86,7 +86,7 @@ def job(home, desk):
     selector = selectors.DefaultSelector()
     made = Work(
         home, Config(coder="none", model="none"),
-        coder=None, desk=desk, aside=Aside(), selector=selector, clock=lambda: NOW,
+        coder=None, desk=desk, aside=WorkerPool(), selector=selector, clock=lambda: NOW,
         log=Log(home.logging, lambda: NOW, lambda text: None),
     )  # fmt: skip
     yield made

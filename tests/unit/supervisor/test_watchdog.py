@@ -63,7 +63,7 @@ class FakeRuns:
 class AtOnce:
     """Does at once what is done beside the loop."""
 
-    def do(self, what, then):
+    def submit(self, what, then):
         then(what())
 
 

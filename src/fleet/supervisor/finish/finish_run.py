@@ -27,7 +27,7 @@ from fleet.supervisor.active.active_run import Live, Over
 from fleet.supervisor.active.assign_account import AccountAssigner
 from fleet.supervisor.active.budget_meter import BudgetMeter
 from fleet.supervisor.finish.decide_outcome import End, case_of, end_of, program_missing
-from fleet.supervisor.host.worker_pool import Aside
+from fleet.supervisor.host.worker_pool import WorkerPool
 from fleet.supervisor.queue_io.queue_requests import Desk
 
 #: Why a task was opened again.
@@ -47,7 +47,7 @@ class Settling:
         breaker: Breaker,
         meter: BudgetMeter,
         desk: Desk,
-        aside: Aside,
+        aside: WorkerPool,
         log: Log,
         clock: Callable[[], datetime],
     ) -> None:
@@ -106,7 +106,7 @@ class Settling:
     def _look_at(self, live: Live, case: Case) -> None:
         live.looking = threading.Event()
         live.note("fleet_verifying", self._now(), commands=case.policy.verify)
-        self._aside.do(partial(look, case, live.looking), partial(setattr, live, "found"))
+        self._aside.submit(partial(look, case, live.looking), partial(setattr, live, "found"))
 
     def _tell(self, live: Live, ending: Ending, evidence: Callable[[], None]) -> None:
         now = self._now()

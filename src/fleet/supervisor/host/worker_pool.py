@@ -1,7 +1,10 @@
-"""Threads beside the loop for what takes its time: git, verify commands, a worktree's set-up.
+"""Threads beside the loop for slow jobs: git, verify commands, a worktree's set-up.
 
-The loop never waits for them. What is done is answered by a callback in the loop's own thread.
-Nothing here is remembered: what a supervisor had begun when it died is begun again by the next.
+The loop never waits for a job; the result goes to a callback in the loop's own thread. Jobs are
+not remembered: what a supervisor had begun when it died is begun again by the next one.
+
+Not a `concurrent.futures.ThreadPoolExecutor`: the interpreter waits for its threads before it
+ends, and a supervisor that is told to end must not wait minutes for a verify command.
 """
 
 import os
@@ -14,53 +17,56 @@ from typing import Any, TypeVar
 
 T = TypeVar("T")
 
-#: How many things are done at once. Most of them wait for other processes.
-HANDS = 8
+#: Threads in one pool. Most jobs wait for other processes.
+SIZE = 8
 
 
-class Aside:
-    """Does things in the order in which they were asked for, a few at a time."""
+class WorkerPool:
+    """Runs jobs in the order in which they were submitted, `size` at a time."""
 
-    def __init__(self, hands: int = HANDS) -> None:
-        self._asked: SimpleQueue[tuple[Callable[[], Any], Callable[[Any], None]]] = SimpleQueue()
-        self._done: deque[tuple[Callable[[Any], None], Any]] = deque()
-        self._ear, self._mouth = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
-        self._hands = hands
+    def __init__(self, size: int = SIZE) -> None:
+        self._jobs: SimpleQueue[tuple[Callable[[], Any], Callable[[Any], None]]] = SimpleQueue()
+        self._results: deque[tuple[Callable[[Any], None], Any]] = deque()
+        self._ready, self._wake = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+        self._size = size
         self._threads = 0
-        #: How many answers are still to come.
-        self.waiting = 0
+        #: Jobs whose result was not delivered yet.
+        self.pending = 0
 
     def fileno(self) -> int:
-        """Readable when there are answers to deliver."""
-        return self._ear
+        """Readable when there are results to deliver."""
+        return self._ready
 
-    def do(self, what: Callable[[], T], then: Callable[[T], None]) -> None:
-        """Have `what` done; `then` gets its result. It must not raise what is to be expected."""
-        if self._threads <= self.waiting and self._threads < self._hands:
+    def submit(self, job: Callable[[], T], done: Callable[[T], None]) -> None:
+        """Run `job` in a thread; `deliver` passes its result to `done`.
+
+        An exception of `job` is a defect: `deliver` raises it in the loop's thread.
+        """
+        if self._threads <= self.pending and self._threads < self._size:
             self._threads += 1
-            threading.Thread(target=self._work, name="aside", daemon=True).start()
-        self.waiting += 1
-        self._asked.put((what, then))
+            threading.Thread(target=self._work, name="worker", daemon=True).start()
+        self.pending += 1
+        self._jobs.put((job, done))
 
     def deliver(self) -> None:
-        """Hand out what is done. In the loop's thread; a failure is raised here."""
+        """Pass all results to their callbacks. For the loop's thread only."""
         with suppress(BlockingIOError):
-            while os.read(self._ear, 4096):
+            while os.read(self._ready, 4096):
                 pass
-        while self._done:
-            then, answer = self._done.popleft()
-            self.waiting -= 1
-            if isinstance(answer, BaseException):
-                raise answer
-            then(answer)
+        while self._results:
+            done, result = self._results.popleft()
+            self.pending -= 1
+            if isinstance(result, BaseException):
+                raise result
+            done(result)
 
     def _work(self) -> None:
         while True:
-            what, then = self._asked.get()
+            job, done = self._jobs.get()
             try:
-                answer = what()
-            except BaseException as error:  # noqa: BLE001 - it is raised again in the loop's thread
-                answer = error
-            self._done.append((then, answer))
+                result = job()
+            except BaseException as error:  # noqa: BLE001 - `deliver` raises it again
+                result = error
+            self._results.append((done, result))
             with suppress(BlockingIOError):  # a full pipe wakes the loop just as well
-                os.write(self._mouth, b"!")
+                os.write(self._wake, b"!")

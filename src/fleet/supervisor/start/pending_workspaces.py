@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 
 from fleet.schemas import Lease, Stopped
-from fleet.supervisor.host.worker_pool import Aside
+from fleet.supervisor.host.worker_pool import WorkerPool
 from fleet.supervisor.start.launch import Ready
 from fleet.supervisor.start.workspace import Order, Prepared, prepare
 
@@ -34,7 +34,7 @@ class InPreparation:
 class Preparing:
     """All of them, by task id."""
 
-    def __init__(self, aside: Aside, done: Callable[[InPreparation, Prepared], None]) -> None:
+    def __init__(self, aside: WorkerPool, done: Callable[[InPreparation, Prepared], None]) -> None:
         self._aside = aside
         #: Called in the loop's thread.
         self._done = done
@@ -51,7 +51,7 @@ class Preparing:
 
     def begin(self, lease: Lease, ready: Ready, order: Order) -> None:
         task = self._tasks[lease.task.id] = InPreparation(lease, ready)
-        self._aside.do(partial(prepare, order, task.abandon), partial(self._finish, task))
+        self._aside.submit(partial(prepare, order, task.abandon), partial(self._finish, task))
 
     def stop(self, task: InPreparation, why: Stopped) -> None:
         """Do not let it begin. It is settled once nothing of its preparation runs any more."""
