@@ -1,7 +1,8 @@
-"""Where tokens and money went: every run's receipt, added up by what one asks for.
+"""Where tokens and money went: the receipts of all runs, added up by coder, model, day and so on.
 
-A cost comes from the CLI, or from tokens and prices where it tells none. One that nobody knows
-stays unknown in every sum: it is never nought.
+What a run came to (closed its task, counted as an attempt) is what the settle table recorded in
+the run's outcome.json. A cost comes from the CLI, or from tokens and prices where the CLI tells
+none; a cost that is not known stays unknown in every sum and is never 0.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -13,17 +14,33 @@ from msgspec import Struct
 
 from fleet.home import Home
 from fleet.runs import receipt_json
+from fleet.runs.outcome_history import Ending, read_ending
 from fleet.runs.run_directory import all_runs
-from fleet.schemas import Receipt, Usage
+from fleet.schemas import Closed, Receipt, Usage
 
 By = Literal["coder", "model", "account", "project", "day", "task"]
 BYS: tuple[By, ...] = get_args(By)
 
-#: Outcomes of a run that count as an attempt.
-_ATTEMPTS = frozenset({"Finished", "Failed", "Stalled", "LimitExceeded", "Lost"})
-
-#: A rate of fewer runs than this says nothing.
+#: A rate is shown from this many tasks on.
 ENOUGH = 5
+
+
+class EndedRun(Struct, frozen=True, kw_only=True):
+    """A run that is over: what fleet saw of the run, and how the run was settled."""
+
+    receipt: Receipt
+    #: None: not settled yet, or the record is damaged.
+    ending: Ending | None
+
+    @property
+    def closed(self) -> bool:
+        """The run closed its task."""
+        return self.ending is not None and isinstance(self.ending.settlement, Closed)
+
+    @property
+    def failed_attempt(self) -> bool:
+        """The run counted as an attempt and did not close its task."""
+        return self.ending is not None and self.ending.counts and not self.closed
 
 
 class Spent(Struct, frozen=True, kw_only=True):
@@ -32,13 +49,13 @@ class Spent(Struct, frozen=True, kw_only=True):
     name: str
     runs: int = 0
     usage: Usage = Usage()
-    #: What CLIs told of the cost, what fleet worked out by tokens and prices where they did not,
-    #: and how many runs have a cost that nobody knows.
+    #: The cost that CLIs told, the cost that fleet worked out by tokens and prices where CLIs told
+    #: none, the number of runs with such an estimate, and of runs whose cost is not known.
     cost_usd: float = 0.0
     estimated_usd: float = 0.0
     estimated: int = 0
     unpriced: int = 0
-    #: Of all that, what went into runs that closed nothing.
+    #: The part that went into runs that closed no task.
     wasted_runs: int = 0
     wasted_tokens: int = 0
     wasted_usd: float = 0.0
@@ -47,8 +64,8 @@ class Spent(Struct, frozen=True, kw_only=True):
     def known_usd(self) -> float:
         return self.cost_usd + self.estimated_usd
 
-    def plus(self, receipt: Receipt) -> "Spent":
-        wasted = not is_verified(receipt)
+    def plus(self, run: EndedRun) -> "Spent":
+        receipt, wasted = run.receipt, not run.closed
         spend = receipt.spend
         return self.with_(
             Spent(
@@ -87,23 +104,23 @@ class Record(Struct, frozen=True, kw_only=True):
     model: str
     runs: int = 0
     tasks: int = 0
-    #: Tasks that ended verified, and runs by how else they ended.
+    #: Tasks that were closed as verified, and runs by how else they ended.
     verified: int = 0
     unverified: int = 0
     stalled: int = 0
     limited: int = 0
     failed: int = 0
-    #: Runs that failed and were followed by another of the same task.
+    #: Failed attempts that were followed by another run of the same task.
     retries: int = 0
     tokens: int = 0
-    #: What is known of the cost, how much of that is an estimate, and of how many runs it is not.
+    #: The known cost, the part of that which is an estimate, and the runs of unknown cost.
     cost_usd: float = 0.0
     estimated_usd: float = 0.0
     unpriced: int = 0
 
     @property
     def enough(self) -> bool:
-        """There are tasks enough for a rate to mean something."""
+        """There are enough tasks for a rate to mean something."""
         return self.tasks >= ENOUGH
 
     @property
@@ -116,86 +133,77 @@ class Record(Struct, frozen=True, kw_only=True):
 
     @property
     def cost_per_verified(self) -> float | None:
-        """In dollars; None where it is not known, or of too few."""
+        """Dollars a verified task; None where a cost is not known, or tasks are too few."""
         known = self.enough and self.verified and not self.unpriced
         return self.cost_usd / self.verified if known else None
 
 
-def receipts(home: Home, since: datetime | None = None) -> list[Receipt]:
-    """Every receipt of this home, or those of runs that began since a moment."""
+def ended_runs(home: Home, since: datetime | None = None) -> list[EndedRun]:
+    """Every run of this home that has a receipt; with `since` only those that began since then."""
     try:
         folders = sorted(path for path in home.tasks.iterdir() if path.is_dir())
     except FileNotFoundError:
         return []
-    found = (receipt_json.read(run) for folder in folders for run in all_runs(folder))
     return [
-        receipt
-        for receipt in found
-        if receipt is not None
+        EndedRun(receipt=receipt, ending=read_ending(run))
+        for folder in folders
+        for run in all_runs(folder)
+        if (receipt := receipt_json.read(run)) is not None
         and (since is None or (receipt.started_at is not None and receipt.started_at >= since))
     ]
 
 
-def spent(found: Iterable[Receipt], by: By) -> list[Spent]:
-    """What the runs used, by what is asked for: the most first, days in their order."""
+def spent(runs: Iterable[EndedRun], by: By) -> list[Spent]:
+    """What the runs used, in groups: most tokens first, days in their order."""
     groups: dict[str, Spent] = {}
-    for receipt in found:
-        name = _NAME[by](receipt) or "unknown"
-        groups[name] = groups.get(name, Spent(name=name)).plus(receipt)
+    for run in runs:
+        name = _NAME[by](run.receipt) or "unknown"
+        groups[name] = groups.get(name, Spent(name=name)).plus(run)
     if by == "day":
         return [groups[name] for name in sorted(groups)]
     return sorted(groups.values(), key=lambda group: (-group.usage.total, group.name))
 
 
 def total_of(rows: Iterable[Spent]) -> Spent:
-    """All of them together."""
+    """The sum of some groups."""
     total = Spent(name="all")
     for row in rows:
         total = total.with_(row)
     return total
 
 
-def records(found: Iterable[Receipt]) -> list[Record]:
-    """How each coder and model did, by name: so few runs make no ranking."""
-    groups: dict[tuple[str, str], list[Receipt]] = {}
+def records(runs: Iterable[EndedRun]) -> list[Record]:
+    """How each coder and model did, in the order of their names."""
+    groups: dict[tuple[str, str], list[EndedRun]] = {}
     last: dict[str, int] = {}
-    for receipt in found:
-        groups.setdefault((receipt.coder, receipt.model), []).append(receipt)
+    for run in runs:
+        receipt = run.receipt
+        groups.setdefault((receipt.coder, receipt.model), []).append(run)
         last[receipt.task_id] = max(receipt.run, last.get(receipt.task_id, 0))
     return [_record(coder, model, group, last) for (coder, model), group in sorted(groups.items())]
 
 
-def is_verified(receipt: Receipt) -> bool:
-    """The run's claim was made and believed."""
-    judged = receipt.verdict is not None and receipt.verdict.state == "verified"
-    return judged and receipt.claim is not None and receipt.outcome == "Finished"
-
-
-def _is_failure(receipt: Receipt) -> bool:
-    """The run counted as an attempt, and not for good: limits, questions and stops do not."""
-    return receipt.outcome in _ATTEMPTS and not is_verified(receipt)
-
-
-def _record(coder: str, model: str, group: list[Receipt], last: Mapping[str, int]) -> Record:
-    """`last` is the number of each task's latest run, whoever made it."""
-    again = [receipt for receipt in group if receipt.run < last[receipt.task_id]]
-    outcomes = [receipt.outcome for receipt in group]
-    broken = [receipt for receipt in group if receipt.verdict and receipt.verdict.findings]
+def _record(coder: str, model: str, group: list[EndedRun], last: Mapping[str, int]) -> Record:
+    """`last` is the number of each task's latest run, of any coder."""
+    receipts = [run.receipt for run in group]
+    outcomes = [receipt.outcome for receipt in receipts]
     return Record(
         coder=coder,
         model=model,
         runs=len(group),
-        tasks=len({receipt.task_id for receipt in group}),
-        verified=len({receipt.task_id for receipt in group if is_verified(receipt)}),
-        unverified=len(broken),
+        tasks=len({receipt.task_id for receipt in receipts}),
+        verified=len({run.receipt.task_id for run in group if run.closed}),
+        unverified=sum(bool(receipt.verdict and receipt.verdict.findings) for receipt in receipts),
         stalled=outcomes.count("Stalled"),
         limited=outcomes.count("LimitExceeded"),
         failed=outcomes.count("Failed") + outcomes.count("Lost"),
-        retries=sum(map(_is_failure, again)),
-        tokens=sum(receipt.usage.total for receipt in group),
-        cost_usd=sum(receipt.spend.usd for receipt in group),
-        estimated_usd=sum(receipt.spend.estimated_usd for receipt in group),
-        unpriced=sum(receipt.spend.unpriced for receipt in group),
+        retries=sum(
+            run.failed_attempt and run.receipt.run < last[run.receipt.task_id] for run in group
+        ),
+        tokens=sum(receipt.usage.total for receipt in receipts),
+        cost_usd=sum(receipt.spend.usd for receipt in receipts),
+        estimated_usd=sum(receipt.spend.estimated_usd for receipt in receipts),
+        unpriced=sum(receipt.spend.unpriced for receipt in receipts),
     )
 
 

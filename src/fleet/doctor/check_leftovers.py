@@ -17,6 +17,7 @@ from fleet.processes import process_identity
 from fleet.processes.supervisor_lock import supervisor_of
 from fleet.runs.outcome_history import FILE as OUTCOME
 from fleet.runs.run_directory import Run, latest_run
+from fleet.runs.run_id import RunId
 from fleet.supervisor.cleanup import KEPT_FOR
 
 #: How many are named; the others are counted.
@@ -55,14 +56,14 @@ def orphans(installation: Installation) -> Iterator[Finding]:
     if not owner:
         return
     found = {
-        mark: rows
+        run_id: rows
         for mark, rows in process_identity.bearers(f"{owner}.").items()
-        if not _lives(installation.home, mark.removeprefix(f"{owner}.").rpartition(".")[0], mark)
+        if (run_id := RunId.parse(mark)) and not _lives(installation.home, run_id)
     }
     if not found:
         return
     pids = sorted(row.who.pid for rows in found.values() for row in rows)
-    tasks = _listed(sorted({mark.split(".", 1)[1].rpartition(".")[0] for mark in found}))
+    tasks = _listed(sorted({run_id.task for run_id in found}))
     what = f"{len(pids)} processes of runs that are over ({tasks}): {_listed(list(map(str, pids)))}"
     fix = "A supervisor ends them when it starts: fleet restart, or fleet run"
     yield Finding("orphans", "warning", what, fix)
@@ -150,10 +151,10 @@ def _stale(run: Run, now: datetime) -> bool:
         return False  # damaged: fleet tasks shows the task as invalid
 
 
-def _lives(home: Home, task_id: str, mark: str) -> bool:
+def _lives(home: Home, run_id: RunId) -> bool:
     try:
-        run = latest_run(home.task(task_id))
-        if run is None or run.spec().id != mark:
+        run = latest_run(home.task(run_id.task))
+        if run is None or run.spec().id != str(run_id):
             return False
         started = run.started()
         return started is None or process_identity.alive(started.keeper)

@@ -4,7 +4,6 @@ Each line has a stable `action` for machines and a sentence for people. Files ar
 kept for a while, and bounded in size.
 """
 
-import os
 from collections.abc import Callable
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -12,14 +11,15 @@ from typing import Any
 
 import msgspec
 
+from fleet.files.append_file import append
+
 KEPT = timedelta(days=30)
 #: A day's log, or a task's, that grew to this size takes no more lines.
 LARGEST = 64 << 20
-_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
 
 
 class Log:
-    """Where the supervisor says what it does. A full disk costs lines, never the supervisor."""
+    """The supervisor's log. A full disk costs lines and never ends the supervisor."""
 
     def __init__(
         self, folder: Path, clock: Callable[[], datetime], echo: Callable[[str], None]
@@ -47,12 +47,7 @@ class Log:
 
     def _append(self, path: str, line: bytes) -> None:
         try:
-            fd = os.open(path, _FLAGS, 0o600)
-            try:
-                if os.fstat(fd).st_size < LARGEST and os.write(fd, line) != len(line):
-                    self.lost += 1
-            finally:
-                os.close(fd)
+            append(path, line, limit=LARGEST)
         except OSError:
             self.lost += 1  # shown by `fleet status`; the work itself goes on
 

@@ -1,8 +1,9 @@
-"""`events.jsonl`: all events of a task's runs, each written once, whoever reads the streams.
+"""`events.jsonl`: all events of a task's runs, each written once, also across supervisors.
 
 A line is `{"run":N,"at":[S,T],…}`: S and T tell how far the run's stdout and its coder's second
-stream were read when it was written. So whoever takes the run over knows what is written already,
-even if its coder sees other events in the same bytes. Lines of fleet's own have no `at`.
+stream were read when the line was written. So a supervisor that takes the run over knows what is
+written already, even if its coder sees other events in the same bytes. Lines of fleet's own have
+no `at`.
 """
 
 import os
@@ -12,6 +13,7 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct, structs
 
+from fleet.files.append_file import append
 from fleet.runs.run_directory import Run
 from fleet.schemas import Event
 
@@ -29,54 +31,44 @@ class _At(Struct, frozen=True):
 
 
 def line_of(event: Event, run: int, at: tuple[int, int]) -> bytes:
-    """One line: without the raw line of the stream, which is in the run's stdout."""
+    """The line of an event, without the raw line of the stream, which is in the run's stdout."""
     head = b'{"run":%d,"at":[%d,%d],' % (run, *at)
     short = structs.replace(event, raw=None, text=event.text[:_TEXT_CAP])
     try:
         return head + _encode(short)[1:] + b"\n"
     except (TypeError, ValueError, OverflowError, RecursionError) as error:
-        # Anybody's coder may put anything into an event; one line is not the run.
+        # A custom coder may put anything into an event; a bad one shall not end the run.
         text = f"an event of kind {event.kind!r} cannot be written: {error}"
         plain = Event(kind="bad", ts=event.ts, text=text.encode(errors="replace").decode())
         return head + _encode(plain)[1:] + b"\n"
 
 
 def note_of(kind: str, run: int, facts: Mapping[str, object]) -> bytes:
-    """A line of fleet's own among those of the agent."""
+    """The line of a note of fleet's own among the agent's events."""
     return b'{"run":%d,"kind":"%s",' % (run, kind.encode()) + _encode(facts)[1:] + b"\n"
 
 
-def append(path: Path, data: bytes) -> bool:
+def add(task_dir: Path, lines: bytes) -> bool:
     """Add whole lines at the end. False: the file is as large as it may get."""
-    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-    try:
-        size = os.fstat(fd).st_size
-        if size >= LARGEST:
-            return False
-        if os.write(fd, data) != len(data):
-            os.ftruncate(fd, size)  # a full disk took half of it: the rest of a line is no line
-            raise OSError(28, "the disk is full")
-    finally:
-        os.close(fd)
-    return True
+    return append(task_dir / FILE, lines, limit=LARGEST)
 
 
 def written(run: Run) -> tuple[int, int]:
-    """How far the run's streams are written down. What a crash left of a line is cut off."""
+    """How far the run's two streams are in the file. Cuts off half a line that a crash left."""
     own, mark = b'{"run":%d,' % run.number, b'{"run":%d,"at":[' % run.number
     for line in _backwards(run.task_dir / FILE):
         if line.startswith(mark):
             try:
                 return msgspec.json.decode(line, type=_At).at
             except msgspec.DecodeError:
-                break  # not ours: somebody else wrote here
+                break  # another program wrote here
         if not line.startswith(own):
             break  # an earlier run's: this one has written nothing
     return (0, 0)
 
 
 def ends_with(run: Run, kind: str) -> bool:
-    """The last line of all is this note of fleet's own, on this run."""
+    """The last line of the file is fleet's own note of this kind, on this run."""
     last = next(_backwards(run.task_dir / FILE), b"")
     return last.startswith(b'{"run":%d,"kind":"%s",' % (run.number, kind.encode()))
 
@@ -102,7 +94,7 @@ def _backwards(path: Path) -> Generator[bytes]:
 
 
 def _cut_to_whole_lines(fd: int) -> int:
-    """Where the last whole line ends; nothing is behind it any more."""
+    """Truncate the file behind its last whole line; returns where that ends."""
     size = at = os.fstat(fd).st_size
     end = 0
     while at > 0 and not end:

@@ -1,8 +1,52 @@
-"""The mark of a run: its owner, its task and its fence."""
+"""`RunId`: the name of a run, which every process of the run bears in `FLEET_RUN_ID`."""
 
+from typing import Self
+
+from msgspec import Struct
+
+from fleet.errors import FleetError
+from fleet.home import Home
+from fleet.runs.run_directory import Run, newest_first
 from fleet.schemas import Lease
 
 
-def run_id(lease: Lease) -> str:
-    """The mark of a run: whose it is, and under which lease it began."""
-    return f"{lease.owner}.{lease.task.id}.{lease.fence}"
+class RunId(Struct, frozen=True):
+    """The lease that a run began under; as text `<owner>.<task>.<fence>`."""
+
+    #: The home that runs the task: letters and digits only.
+    owner: str
+    #: May contain dots itself.
+    task: str
+    fence: int
+
+    def __str__(self) -> str:
+        return f"{self.owner}.{self.task}.{self.fence}"
+
+    @classmethod
+    def of(cls, lease: Lease) -> Self:
+        return cls(lease.owner, lease.task.id, lease.fence)
+
+    @classmethod
+    def parse(cls, text: str) -> Self | None:
+        """The run id that `text` is; None if `text` is none."""
+        owner, _, rest = text.partition(".")
+        task, _, fence = rest.rpartition(".")
+        if not (owner and task and fence.isascii() and fence.isdecimal()):
+            return None
+        return cls(owner, task, int(fence))
+
+
+def find_run(home: Home, run_id: RunId) -> Run | None:
+    """The run of that id, if its directory is there and its record can be read."""
+    try:
+        runs = newest_first(home.task(run_id.task))
+        return next((run for run in runs if _is(run, run_id)), None)
+    except (FleetError, OSError):
+        return None
+
+
+def _is(run: Run, run_id: RunId) -> bool:
+    try:
+        return run.spec().id == str(run_id)
+    except FleetError:
+        return False

@@ -15,6 +15,7 @@ import msgspec
 from msgspec import Struct
 
 from fleet.errors import InvalidTask
+from fleet.files.append_file import append
 from fleet.files.atomic_write import write_atomically
 from fleet.files.safe_read import read_bounded
 from fleet.home import Home
@@ -31,7 +32,6 @@ KEPT = 40
 _LARGEST = 64 << 20
 #: Files of a day's runs may bear times of before it began, if the clock was set.
 _SLACK = timedelta(hours=36)
-_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
 
 
 class Entry(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -116,14 +116,7 @@ class Spending:
         data = msgspec.json.encode(entry) + b"\n"
         path = self._path(name)
         path.parent.mkdir(mode=0o700, exist_ok=True)
-        fd = os.open(path, _FLAGS, 0o600)
-        try:
-            size = os.fstat(fd).st_size
-            if os.write(fd, data) != len(data):
-                os.ftruncate(fd, size)
-                raise OSError(28, "the disk is full", str(path))
-        finally:
-            os.close(fd)
+        append(path, data)
         day.add(entry)
 
     def _path(self, name: str) -> Path:

@@ -17,7 +17,7 @@ from fleet.home.journal import Log
 from fleet.home.status_file import paused
 from fleet.runs.outcome_history import Ending, read_ending, was_put_off
 from fleet.runs.run_directory import Run, latest_run
-from fleet.runs.run_id import run_id
+from fleet.runs.run_id import RunId
 from fleet.schemas import Lease, Stopped, Task
 from fleet.schemas.decision import blocked, released
 from fleet.settlement.settle_table import stopped
@@ -385,4 +385,4 @@ def _is_of(ending: Ending, run: Run, lease: Lease) -> bool:
     """The ending was decided under this very lease."""
     if ending.fence is not None:
         return ending.fence == lease.fence
-    return run.spec().id == run_id(lease)
+    return run.spec().id == str(RunId.of(lease))

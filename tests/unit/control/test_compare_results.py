@@ -4,20 +4,15 @@ from datetime import UTC, datetime
 
 import pytest
 from click import unstyle
-from click.testing import CliRunner
 from msgspec import structs
 
-from fleet import config
 from fleet.cli.compare.output import diff_lines, entry_table, shown_cost, summary_table
-from fleet.cli.cost.stats import command as stats
 from fleet.control.compare.diffs import EntryDiff
 from fleet.control.compare.finish import find_entry
 from fleet.control.compare.results import EntryFacts, result_of, summaries
-from fleet.control.usage import records
 from fleet.errors import BadInput
-from fleet.home import Home, make_home
 from fleet.runs.outcome_history import Ending
-from fleet.schemas import Blocked, Failed, FileChange, Finished, NeedsHuman, Stopped, Usage
+from fleet.schemas import Blocked, Closed, Failed, FileChange, Finished, NeedsHuman, Stopped, Usage
 from fleet.schemas.comparison import Comparison, Entry, Result, Size
 from tests.tasks import a_task
 from tests.unit.control.test_usage import receipt
@@ -30,6 +25,10 @@ def ending(outcome, why="because", *, counts=True):
         outcome=outcome, settlement=Blocked(note=why), counts=counts, why=why, progress=False,
         at=NOW,
     )  # fmt: skip
+
+
+def closed():
+    return structs.replace(ending(Finished(), "verified"), settlement=Closed(reason="did it"))
 
 
 def standing(status, *receipts, end=None, **more):
@@ -46,7 +45,7 @@ def test_a_try_stands_where_its_evidence_puts_it():
     assert standing("open", bad, end=ending(Finished())) == "again"
     assert standing("in_progress", doing="running") == "running"
     assert standing("in_progress", doing="verifying") == "verifying"
-    assert standing("closed", receipt()) == "verified"
+    assert standing("closed", receipt(), end=closed()) == "verified"
     assert standing("closed", bad) == "closed"
     assert standing("closed", end=ending(Stopped(by="ann"))) == "stopped"
     assert standing("blocked", bad, end=ending(Finished())) == "unverified"
@@ -163,30 +162,3 @@ def test_the_size_of_a_change_is_known_only_where_the_change_is():
     diff = EntryDiff(entry=entry(1), files=(file, file))
     assert diff.size == Size(files=2, added=4, removed=2)
     assert EntryDiff(entry=entry(1), trouble="gone").size is None
-
-
-def test_a_run_that_failed_and_was_followed_by_another_is_a_retry():
-    """Not one that met a limit, not the last one; it is told of whoever failed."""
-    found = [
-        receipt("a", run=1, good=False),
-        receipt("a", run=2, outcome="RateLimited", claim=None),
-        receipt("a", run=3, coder="codex", model="gpt"),
-        receipt("b", run=1, outcome="Stalled", claim=None),
-    ]
-    claude, codex = records(found)
-    assert (claude.retries, claude.runs, claude.stalled) == (1, 3, 1)
-    assert codex.retries == 0
-
-
-def test_stats_show_the_number_behind_each_rate(tmp_path, monkeypatch):
-    """As words and as JSON."""
-    home = Home(tmp_path / "home")
-    make_home(home)
-    home.config.write_text(config.default_text())
-    monkeypatch.setenv("FLEET_HOME", str(home.path))
-    found = [receipt(str(number), good=number > 0) for number in range(5)]
-    monkeypatch.setattr("fleet.cli.cost.stats.receipts", lambda *_: found)
-    said = CliRunner().invoke(stats, []).output
-    assert "4 of 5" in said
-    assert "80%" in said
-    assert '"retries": 0' in CliRunner().invoke(stats, ["--json"]).output

@@ -22,7 +22,7 @@ from fleet.queue.protocol import Draft
 from fleet.runs import agent_claim
 from fleet.runs.outcome_history import Ending, write_ending
 from fleet.runs.run_directory import Spec, new_run
-from fleet.runs.run_id import run_id
+from fleet.runs.run_id import RunId
 from fleet.schemas import Blocked, Failed, Finished
 
 NOW = datetime(2026, 11, 15, 12, 34, tzinfo=UTC)
@@ -44,7 +44,7 @@ def blocked(fleet, note, *, asked=True, outcome=FINISHED, in_file=""):
     fleet.queue.add(Draft(title="Choose"))
     (lease,) = fleet.queue.claim("us", ttl=timedelta(minutes=5))
     task_dir = fleet.home.task(lease.task.id)
-    run = new_run(task_dir, Spec(id=run_id(lease), argv=("x",), cwd="/"))
+    run = new_run(task_dir, Spec(id=str(RunId.of(lease)), argv=("x",), cwd="/"))
     if asked:
         agent_claim.record(run.path, agent_claim.Said(blocked=note))
     settlement = Blocked(note=note)

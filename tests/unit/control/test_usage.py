@@ -13,11 +13,12 @@ from fleet.cli.cost.usage import command as usage
 from fleet.cli.cost.usage import show as show_usage
 from fleet.cli.run.status import rows
 from fleet.control.supervisor_status import supervision
-from fleet.control.usage import is_verified, receipts, records, spent
+from fleet.control.usage import EndedRun, ended_runs, records, spent
 from fleet.home import Home, make_home
 from fleet.runs import receipt_json
+from fleet.runs.outcome_history import Ending, write_ending
 from fleet.runs.run_directory import Spec, new_run
-from fleet.schemas import Finding, Receipt, Usage, Verdict
+from fleet.schemas import Closed, Finding, Finished, Receipt, Released, Usage, Verdict
 
 NOW = datetime.now(UTC)
 
@@ -33,6 +34,19 @@ def receipt(task="a", *, coder="claude", model="sonnet", tokens=100, cost=0.5, g
     return Receipt(**(settled | more))
 
 
+def run(*about, good=True, counts=True, **more):
+    """A run that closed its task, or one that failed and counted as an attempt."""
+    found = receipt(*about, good=good, **more)
+    return EndedRun(receipt=found, ending=ending(closed=good, counts=counts))
+
+
+def ending(*, closed=True, counts=True):
+    settlement = Closed(reason="did it") if closed else Released()
+    return Ending(
+        outcome=Finished(), settlement=settlement, counts=counts, why="", progress=True, at=NOW
+    )
+
+
 @pytest.fixture
 def home(tmp_path, monkeypatch):
     """A home with some runs behind it."""
@@ -44,23 +58,41 @@ def home(tmp_path, monkeypatch):
     def add(found):
         folder = home.task(found.task_id)
         folder.mkdir(parents=True, exist_ok=True)
-        receipt_json.write(new_run(folder, Spec(argv=("x",), cwd="/")), found)
+        made = new_run(folder, Spec(argv=("x",), cwd="/"))
+        receipt_json.write(made, found)
+        write_ending(made, ending(closed=not found.verdict.findings))
 
     return home, add
 
 
 def test_a_cost_that_nobody_told_is_not_nought():
     """It is counted as unknown, and what is known is not hidden by it."""
-    (row,) = spent([receipt(cost=None), receipt(cost=2.0)], "coder")
+    (row,) = spent([run(cost=None), run(cost=2.0)], "coder")
     assert (row.cost_usd, row.unpriced, row.runs) == (2.0, 1, 2)
 
 
 def test_what_closed_nothing_is_told_apart():
-    """A claim that was not believed, and a run that made none."""
-    found = [receipt(), receipt(good=False), receipt(claim=None), receipt(outcome="Stalled")]
-    (row,) = spent(found, "project")
-    assert [is_verified(each) for each in found] == [True, False, False, False]
+    """By the settlement: a verified claim that could not be checked closed nothing either."""
+    unverifiable = EndedRun(receipt=receipt(), ending=ending(closed=False, counts=False))
+    unsettled = EndedRun(receipt=receipt(), ending=None)
+    (row,) = spent([run(), run(good=False), unverifiable, unsettled], "project")
     assert (row.usage.total, row.wasted_tokens, row.wasted_usd) == (1200, 900, 1.5)
+    assert row.wasted_runs == 3
+
+
+def test_a_retry_is_a_failed_attempt_by_the_settle_table():
+    """A budget of the day or a refused login counts as no attempt; the last run is no retry."""
+    found = [
+        run("a", run=1, good=False),
+        run("a", run=2, good=False, counts=False, outcome="LimitExceeded"),
+        run("a", run=3, good=False, counts=False, outcome="Failed"),
+        run("a", run=4, good=False, outcome="ContextFull"),
+        run("a", run=5, coder="codex", model="gpt"),
+        run("b", run=1, good=False, outcome="Stalled"),
+    ]
+    claude, codex = records(found)
+    assert (claude.retries, claude.runs, claude.stalled) == (2, 5, 1)
+    assert codex.retries == 0
 
 
 @pytest.mark.parametrize(
@@ -74,13 +106,13 @@ def test_what_closed_nothing_is_told_apart():
 )
 def test_runs_are_added_up_by_what_is_asked_for(by, names):
     """The most first."""
-    found = [receipt(), receipt("b", coder="codex", model="gpt", tokens=500)]
+    found = [run(), run("b", coder="codex", model="gpt", tokens=500)]
     assert [row.name for row in spent(found, by)] == names
 
 
 def test_days_come_in_their_order():
     """However much was used on each."""
-    days = [receipt(started_at=NOW - timedelta(days=back), tokens=back * 10) for back in (0, 3, 1)]
+    days = [run(started_at=NOW - timedelta(days=back), tokens=back * 10) for back in (0, 3, 1)]
     names = [row.name for row in spent(days, "day")]
     assert names == sorted(names)
     assert len(names) == 3
@@ -88,17 +120,17 @@ def test_days_come_in_their_order():
 
 def test_a_handful_makes_no_rate():
     """Four tasks say nothing; five are told with their number."""
-    few = [receipt(str(number)) for number in range(4)]
+    few = [run(str(number)) for number in range(4)]
     (row,) = records(few)
     assert (row.tasks, row.verified, row.verified_rate, row.cost_per_verified) == (4, 4, None, None)
-    (row,) = records([*few, receipt("5", good=False)])
+    (row,) = records([*few, run("5", good=False)])
     assert (row.verified_rate, row.cost_per_verified, row.unverified) == (0.8, 2.5 / 4, 1)
 
 
 def test_a_retried_task_is_one_task():
     """The runs that it took are told beside it."""
-    tasks = [receipt(str(number)) for number in range(5)]
-    (row,) = records([*tasks, receipt("0", good=False)])
+    tasks = [run(str(number)) for number in range(5)]
+    (row,) = records([*tasks, run("0", good=False)])
     assert (row.tasks, row.runs, row.verified, row.runs_per_task) == (5, 6, 5, 1.2)
 
 
@@ -119,7 +151,7 @@ def test_only_what_began_since_is_counted(home):
     place, add = home
     add(receipt(started_at=NOW - timedelta(days=10)))
     add(receipt("b"))
-    assert len(receipts(place, NOW - timedelta(days=1))) == 1
+    assert len(ended_runs(place, NOW - timedelta(days=1))) == 1
     assert "fleet-a" not in CliRunner().invoke(usage, ["--by", "task", "--since", "7d"]).output
     assert "fleet-a" in CliRunner().invoke(usage, ["--by", "task", "--since", "2020-01-01"]).output
     assert "neither a span" in str(CliRunner().invoke(usage, ["--since", "soon"]).exception)
@@ -152,7 +184,7 @@ def test_an_estimate_is_marked_and_never_taken_for_the_clis_word(home):
 
 def test_runs_are_added_up_by_account():
     """Without one it was the coder's own login."""
-    found = [receipt(account="work"), receipt("b", tokens=1)]
+    found = [run(account="work"), run("b", tokens=1)]
     assert [row.name for row in spent(found, "account")] == ["work", "claude"]
 
 
@@ -192,7 +224,7 @@ def test_prices_are_listed_with_a_persons_own_first(home):
 @pytest.mark.parametrize("by", ["coder", "project", "day"])
 def test_the_tables_fit_the_terminal(columns, by, capsys):
     """No line is broken by its edge, and what matters most stays: tokens and cost."""
-    found = [receipt(), receipt("b", project="/srv/a/very/long/way/to/another/project/of/ours")]
+    found = [run(), run("b", project="/srv/a/very/long/way/to/another/project/of/ours")]
     show_usage(spent(found, by), by, columns)
     lines = capsys.readouterr().out.splitlines()
     table = lines[: 1 + len(spent(found, by))]
@@ -213,3 +245,14 @@ def test_tokens_that_nobody_told_are_not_nought(home):
     assert told.splitlines()[1].split()[2:6] == ["?"] * 4
     assert "an unknown number of tokens in 1 run, $0.50" in told
     assert CliRunner().invoke(stats).output.splitlines()[1].endswith(" ?")
+
+
+def test_stats_show_the_number_behind_each_rate(home):
+    """As words and as JSON."""
+    _, add = home
+    for number in range(5):
+        add(receipt(str(number), good=number > 0))
+    said = CliRunner().invoke(stats, []).output
+    assert "4 of 5" in said
+    assert "80%" in said
+    assert '"retries": 0' in CliRunner().invoke(stats, ["--json"]).output

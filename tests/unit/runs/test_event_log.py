@@ -21,7 +21,7 @@ def run(tmp_path):
 
 def write(run, *lines):
     for line in lines:
-        assert event_log.append(run.task_dir / event_log.FILE, line)
+        assert event_log.add(run.task_dir, line)
 
 
 def line(run, at, text=""):
@@ -86,20 +86,8 @@ def test_the_last_note_is_known(run):
 
 
 def test_a_file_of_its_full_size_takes_no_more(run, monkeypatch):
-    """An agent cannot fill the disk through us."""
+    """An agent cannot fill the disk through fleet."""
     monkeypatch.setattr(event_log, "LARGEST", 10)
-    path = run.task_dir / event_log.FILE
-    assert event_log.append(path, b"x" * 10)
-    assert not event_log.append(path, b"y")
-    assert path.read_bytes() == b"x" * 10
-
-
-def test_half_a_write_leaves_no_half_line(run, monkeypatch):
-    """A disk that fills up in mid-line: an error, and the file as it was."""
-    path = run.task_dir / event_log.FILE
-    write(run, b"whole\n")
-    real = event_log.os.write
-    monkeypatch.setattr(event_log.os, "write", lambda fd, data: real(fd, data[:3]))
-    with pytest.raises(OSError, match="full"):
-        event_log.append(path, b"another\n")
-    assert path.read_bytes() == b"whole\n"
+    assert event_log.add(run.task_dir, b"x" * 10)
+    assert not event_log.add(run.task_dir, b"y")
+    assert (run.task_dir / event_log.FILE).read_bytes() == b"x" * 10

@@ -115,7 +115,7 @@ def test_a_full_disk_costs_events_and_no_more(tmp_path, monkeypatch):
     def full(path, data):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(lives.events, "append", full)
+    monkeypatch.setattr(lives.events, "add", full)
     live = a_live(run)
     live.read(NOW)
     assert (live.unwritten, live.reading.events) == (2, 2)

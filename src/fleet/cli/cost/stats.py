@@ -10,7 +10,7 @@ from fleet import control
 from fleet.cli.cost.usage import NOTHING, moment
 from fleet.cli.json_output import pretty
 from fleet.cli.terminal_text import count, one_line, terminal_width
-from fleet.control.usage import ENOUGH, Record, receipts, records
+from fleet.control.usage import ENOUGH, Record, ended_runs, records
 
 
 @click.command("stats")
@@ -24,7 +24,7 @@ def command(since: str | None, as_json: bool) -> None:
     fleet compare.
     """
     fleet = control.opened()
-    found = records(receipts(fleet.home, moment(since)))
+    found = records(ended_runs(fleet.home, moment(since)))
     if as_json:
         click.echo(pretty([_shape(row) for row in found]))
         return

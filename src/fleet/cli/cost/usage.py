@@ -12,7 +12,7 @@ from fleet.cli.json_output import pretty
 from fleet.cli.terminal_text import count, one_line, terminal_width
 from fleet.control import Control
 from fleet.control.budget_status import day_budgets
-from fleet.control.usage import BYS, By, Spent, receipts, spent, total_of
+from fleet.control.usage import BYS, By, Spent, ended_runs, spent, total_of
 from fleet.errors import BadInput
 from fleet.schemas.budget import shown_runs, shown_usd
 from fleet.schemas.budget_status import BudgetStatus
@@ -42,7 +42,7 @@ def command(by: By, since: str | None, prices: bool, as_json: bool) -> None:
     if prices:
         _show_prices(fleet, as_json=as_json)
         return
-    found = spent(receipts(fleet.home, moment(since)), by)
+    found = spent(ended_runs(fleet.home, moment(since)), by)
     days = day_budgets(fleet, datetime.now().astimezone())
     if as_json:
         click.echo(pretty(_shape(found, by, days)))

@@ -22,7 +22,7 @@ from fleet.home import Home, closed_by_hand, home_from, owner_file
 from fleet.processes import process_identity
 from fleet.queue import PREFIX
 from fleet.runs.agent_claim import Said, record
-from fleet.runs.run_directory import newest_first
+from fleet.runs.run_id import RunId, find_run
 
 #: The name under which this home's supervisors claim.
 _LARGEST = 1 << 20
@@ -60,11 +60,10 @@ def own_task(env: Mapping[str, str]) -> Own | None:
     except FleetError:
         return None
     owner = owner_file.read(home)
-    marks = [
-        mark for mark in process_identity.marks_above(os.getppid()) if mark.startswith(f"{owner}.")
-    ]
-    if owner and marks and (own := _run_of(home, owner, marks[-1])) is not None:
-        return own
+    above = [RunId.parse(mark) for mark in process_identity.marks_above(os.getppid())]
+    ours = [run_id for run_id in above if run_id is not None and run_id.owner == owner]
+    if ours and (run := find_run(home, ours[-1])) is not None:
+        return Own(task_id=ours[-1].task, run_dir=run.path, mark=str(ours[-1]))
     task_id, run_dir = env.get("FLEET_TASK_ID"), env.get("FLEET_RUN_DIR")
     if not task_id or not run_dir:
         return None
@@ -76,18 +75,6 @@ def own_task(env: Mapping[str, str]) -> Own | None:
     if folder.parent != expected or not folder.is_dir():
         return None
     return Own(task_id=task_id, run_dir=folder, mark=env.get(process_identity.MARK, ""))
-
-
-def _run_of(home: Home, owner: str, mark: str) -> Own | None:
-    """The run that bears a mark."""
-    task_id = mark.removeprefix(f"{owner}.").rpartition(".")[0]
-    try:
-        for run in newest_first(home.task(task_id)):
-            if run.spec().id == mark:
-                return Own(task_id=task_id, run_dir=run.path, mark=mark)
-    except FleetError:
-        pass  # its directory was damaged: nothing can be recorded there
-    return None
 
 
 def refuse_others(fleet: Control, args: Sequence[str], env: Mapping[str, str]) -> None:

@@ -11,13 +11,13 @@ from msgspec import Struct, structs
 from fleet.control import Control
 from fleet.control.compare.diffs import diff_of
 from fleet.control.tasks.in_progress import InProgress, in_progress
-from fleet.control.usage import ENOUGH, is_verified
+from fleet.control.usage import ENOUGH
 from fleet.home import Home
 from fleet.queue.protocol import Filter
 from fleet.runs import receipt_json
 from fleet.runs.outcome_history import Ending, read_ending
 from fleet.runs.run_directory import all_runs
-from fleet.schemas import NeedsHuman, Receipt, Stopped, Task, Usage
+from fleet.schemas import Closed, NeedsHuman, Receipt, Stopped, Task, Usage
 from fleet.schemas.comparison import Comparison, Entry, Result, Standing
 
 _NO_RUNS: Mapping[str, InProgress] = MappingProxyType({})
@@ -125,7 +125,7 @@ def _standing(facts: EntryFacts) -> tuple[Standing, str]:
     if task is None:
         return "gone", "the task was deleted"
     match task.status:
-        case "closed" if last is not None and is_verified(last):
+        case "closed" if ending is not None and isinstance(ending.settlement, Closed):
             return "verified", ""
         case "closed" if ending is not None and isinstance(ending.outcome, Stopped):
             return "stopped", why

@@ -21,7 +21,7 @@ from fleet.queue.protocol import Filter
 from fleet.runs import progress_json
 from fleet.runs.progress_json import Progress
 from fleet.runs.run_directory import Run, Started, latest_run
-from fleet.runs.run_id import run_id
+from fleet.runs.run_id import RunId
 from fleet.schemas import Lease, Task
 from fleet.watchdog.run_limits import OVER
 
@@ -267,4 +267,4 @@ def is_of_lease(run: Run, task: Task) -> bool:
     if task.lease_owner is None or task.lease_until is None:
         return False
     lease = Lease(task=task, owner=task.lease_owner, fence=task.fence, until=task.lease_until)
-    return run.spec().id == run_id(lease)
+    return run.spec().id == str(RunId.of(lease))

@@ -24,7 +24,8 @@ from fleet.processes import process_identity
 from fleet.processes.process_identity import Row
 from fleet.processes.supervisor_lock import supervisor_of
 from fleet.runs import stop_reason
-from fleet.runs.run_directory import ProcessId, Run, newest_first
+from fleet.runs.run_directory import ProcessId, Run
+from fleet.runs.run_id import RunId, find_run
 from fleet.schemas import Stopped
 
 #: How long a keeper may take beyond the grace before its work is done for it.
@@ -55,11 +56,11 @@ class Braked(Struct, frozen=True, kw_only=True):
 class _Target:
     """One run that is to end."""
 
-    def __init__(self, home: Home, owner: str, mark: str) -> None:
+    def __init__(self, home: Home, mark: str) -> None:
         self.home = home
         self.mark = mark
-        self.task_id = mark.removeprefix(f"{owner}.").rpartition(".")[0]
-        self.run = _run_of(home, self.task_id, mark)
+        self.task_id = _task_of(mark)
+        self.run = _run_of(home, mark)
         self.told: set[ProcessId] = set()
         self.by_hand = False
         self.seconds: float | None = None
@@ -132,7 +133,7 @@ def brake(
         found = {mark: _others(rows) for mark, rows in process_identity.bearers(prefix).items()}
         found = {mark: rows for mark, rows in found.items() if rows}
         for mark in found.keys() - targets.keys():
-            target = _Target(home, owner, mark)
+            target = _Target(home, mark)
             if only in (None, target.task_id):
                 targets[mark] = target
                 _leave_word(target.run, by)
@@ -162,8 +163,8 @@ def _end_commands(
     while found := _commands(owner, only):
         spent = time.monotonic() - began
         for of_run, rows in found.items():
-            task_id = _task_of(of_run, owner)
-            run = _run_of(home, task_id, of_run)
+            task_id = _task_of(of_run)
+            run = _run_of(home, of_run)
             left = tuple(row.who.pid for row in rows)
             if of_run not in ended:
                 _leave_word(run, by)
@@ -184,13 +185,15 @@ def _commands(owner: str, only: str | None) -> dict[str, list[Row]]:
     found: dict[str, list[Row]] = {}
     for mark, rows in process_identity.bearers(f"{VERIFY}.{owner}.").items():
         of_run = mark.removeprefix(f"{VERIFY}.").rpartition(".")[0]
-        if only in (None, _task_of(of_run, owner)) and (others := _others(rows)):
+        if only in (None, _task_of(of_run)) and (others := _others(rows)):
             found.setdefault(of_run, []).extend(others)
     return found
 
 
-def _task_of(mark: str, owner: str) -> str:
-    return mark.removeprefix(f"{owner}.").rpartition(".")[0]
+def _task_of(mark: str) -> str:
+    """The task of a run's mark; empty for a mark that an agent made up."""
+    run_id = RunId.parse(mark)
+    return run_id.task if run_id else ""
 
 
 def _end_tops(rows: list[Row], *, kill: bool) -> None:
@@ -274,11 +277,7 @@ def _told_of(target: _Target, seconds: float) -> Braked:
     return done
 
 
-def _run_of(home: Home, task_id: str, mark: str) -> Run | None:
+def _run_of(home: Home, mark: str) -> Run | None:
     """The run that bears the mark; None if its directory is gone or damaged."""
-    with suppress(FleetError, OSError):
-        for run in newest_first(home.task(task_id)):
-            with suppress(FleetError):
-                if run.spec().id == mark:
-                    return run
-    return None
+    run_id = RunId.parse(mark)
+    return find_run(home, run_id) if run_id else None

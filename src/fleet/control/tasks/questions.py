@@ -13,6 +13,7 @@ from fleet.bd.actor import actor
 from fleet.control import Control
 from fleet.control.tasks.retry import check_reopenable, reopen_task
 from fleet.errors import BadInput, InvalidTask, Refused
+from fleet.files.append_file import append
 from fleet.files.safe_read import read_bounded
 from fleet.queue.protocol import Filter
 from fleet.runs import agent_claim
@@ -133,10 +134,4 @@ def _append(path: Path, block: str) -> None:
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     before = read_bounded(path, _LARGEST) or b""
     gap = "" if not before else "\n" if before.endswith(b"\n") else "\n\n"
-    flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
-    fd = os.open(path, flags, 0o600)
-    try:
-        os.write(fd, f"{gap}{block}".encode(errors="replace"))
-        os.fsync(fd)
-    finally:
-        os.close(fd)
+    append(path, f"{gap}{block}".encode(errors="replace"), durable=True)

@@ -15,7 +15,6 @@ from fleet.files.tail import Follower, Line
 from fleet.processes.keeper_client import Ended, Keeper, NeverStarted, Vanished
 from fleet.runs import event_log as events
 from fleet.runs import progress_json, stop_reason
-from fleet.runs.event_log import FILE as EVENTS
 from fleet.runs.progress_json import Progress
 from fleet.runs.run_directory import Run, Spec
 from fleet.schemas import Event, Lease, Outcome, Policy, RateLimit, Spend, Usage
@@ -301,7 +300,7 @@ class Live:
 
     def _write(self, lines: bytes, count: int) -> None:
         try:
-            events.append(self.run.task_dir / EVENTS, lines)
+            events.add(self.run.task_dir, lines)
         except OSError:
             self.unwritten += count  # a full disk costs events; the raw stream has them
 

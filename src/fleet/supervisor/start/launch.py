@@ -24,7 +24,7 @@ from fleet.processes.keeper_client import Busy, start_keeper
 from fleet.runs.artifacts_digest import fingerprint
 from fleet.runs.outcome_history import Ending, history
 from fleet.runs.run_directory import Run, Spec, latest_run, new_run
-from fleet.runs.run_id import run_id
+from fleet.runs.run_id import RunId
 from fleet.schemas import Account, Base, Event, Failed, Lease, Outcome, Policy, Task, Usage
 from fleet.settlement import resume_policy
 from fleet.supervisor.active.active_run import Live
@@ -242,7 +242,7 @@ def launch(
     except FileNotFoundError:
         return Gone()
     spec = Spec(
-        id=run_id(lease),
+        id=str(RunId.of(lease)),
         argv=argv,
         cwd=str(task.cwd),
         stdin="prompt.md" if coder.prompt_on_stdin else None,
