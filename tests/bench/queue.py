@@ -48,7 +48,7 @@ def figures() -> Generator[Figure]:
         yield from embedded(Path(folder))
     yield from postgres("PostgreSQL claim+settle : bare psycopg", 0.6, durable=True)
     # Without the disk: what is left is the CPU of both, which a durable commit hides.
-    yield from postgres("PostgreSQL, fsync=off : bare psycopg", 0.3, durable=False)
+    yield from postgres("PostgreSQL, fsync=off : bare psycopg", 0.6, durable=False)
 
 
 def embedded(folder: Path) -> Generator[Figure]:

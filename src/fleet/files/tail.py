@@ -42,9 +42,14 @@ class Framer:
         *ends, rest = chunk.split(b"\n")
         lines: list[Line] = []
         for end in ends:
-            self._take(end)
+            if self._head or self._dropped or len(end) > self.max_line:
+                self._take(end)
+                line = self._give(whole=True)
+            else:  # most lines lie whole in one chunk
+                line = Line(end)
+                self.framed += len(end)
             self.framed += 1
-            lines.append(self._give(whole=True))
+            lines.append(line)
         self._take(rest)
         return lines
 

@@ -81,22 +81,31 @@ class Reading(Struct, kw_only=True):
         if self._is_forged(event):
             self.bad_lines += 1
             return
-        self.unknown_lines += event.kind == "unknown"
-        self.bad_lines += event.kind == "bad"
-        self.retries += event.kind == "retry"
-        self.compactions += event.kind == "compaction"
+        match event.kind:
+            case "unknown":
+                self.unknown_lines += 1
+            case "bad":
+                self.bad_lines += 1
+            case "retry":
+                self.retries += 1
+            case "compaction":
+                self.compactions += 1
+            case _:
+                pass
         self._identity(event)
-        self._tools(event)
+        # Most lines tell of one thing only.
+        if event.calls or event.results or event.denied:
+            self._tools(event)
         self._tokens(event)
-        self._limits(event)
+        if event.limits:
+            self._limits(event)
         self._ending(event)
 
     def _is_forged(self, event: Event) -> bool:
         """An ending of another session: something below the agent printed it into its stream."""
-        ends = bool(event.terminal) or event.kind == "session_ended"
-        return (
-            ends and bool(self.session_id) and (event.session_id or "") not in ("", self.session_id)
-        )
+        if not event.session_id or not self.session_id or event.session_id == self.session_id:
+            return False
+        return bool(event.terminal) or event.kind == "session_ended"
 
     def _identity(self, event: Event) -> None:
         self.session_id = event.session_id or self.session_id
@@ -125,7 +134,7 @@ class Reading(Struct, kw_only=True):
             self.context_tokens = event.context_tokens
             self.context_peak = max(self.context_peak, event.context_tokens)
         self.context_window = event.context_window or self.context_window
-        if (cost := _sane_cost(event.cost_usd)) is not None:
+        if event.cost_usd is not None and (cost := _sane_cost(event.cost_usd)) is not None:
             self.cost_usd = cost
         if event.turns is not None:
             self.turns = event.turns

@@ -148,8 +148,10 @@ class DeclaredCoder(Coder):
         line = json_line.decode(raw_line)
         if line is None:
             return json_line.bad(raw_line)
-        reader = next((reader for reader in self._readers if reader.fits(line)), None)
-        return reader.event(line) if reader else None
+        for reader in self._readers:
+            if reader.fits(line):
+                return reader.event(line)
+        return None
 
 
 def _filled(word: str, places: Mapping[str, str]) -> str:

@@ -259,7 +259,7 @@ class Live:
             if at > written:
                 self._at = (self._at[0], at) if second else (at, self._at[1])
                 encoded.append(events.line_of(event, run, self._at))
-                encoded += self._trip(event, now) if sound else []
+                encoded += self._trip(event, now) if sound and event.calls else []
             else:
                 self.fed |= self.reading.limits  # whoever wrote it down took it in, too
         if encoded:
