@@ -1,0 +1,41 @@
+"""The keys that `--json` prints are those of the reference: programs rely on them."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from fleet.control.accounts import AccountNow
+from fleet.control.list_coders import CoderHere
+from fleet.control.supervisor_status import Supervision
+from fleet.control.tasks.in_progress import InProgress
+from fleet.control.tasks.kill_runs import Braked
+from fleet.control.tasks.questions import Question
+from fleet.control.tasks.stop import StopEnd
+from fleet.control.tasks.stop_all import StopAllEnd
+from fleet.control.usage import Record, Spent
+from fleet.doctor.finding import Finding
+
+PAGE = (Path(__file__).parents[2] / "docs/reference.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    ("command", "types", "besides"),
+    [
+        ("fleet status", [Supervision], []),
+        ("fleet tasks", [InProgress], ["context_percent"]),
+        ("fleet questions", [Question], []),
+        ("fleet stop ID", [StopEnd], []),
+        ("fleet stop --all", [StopAllEnd, Braked], []),
+        ("fleet usage", [Spent], ["by", "rows", "total", "budgets"]),
+        ("fleet stats", [Record], ["verified_rate", "runs_per_task", "cost_per_verified"]),
+        ("fleet accounts", [AccountNow], []),
+        ("fleet coders", [CoderHere], []),
+        ("fleet doctor", [Finding], []),
+    ],
+)
+def test_the_reference_names_every_key(command, types, besides):
+    """No key is renamed without its row, and none is printed that is not there."""
+    row = re.search(rf"^\| `{re.escape(command)}` \| .*? \| (.*) \|$", PAGE, re.MULTILINE)
+    fields = {name for each in types for name in each.__struct_fields__}
+    assert set(re.findall(r"`(\w+)`", row[1])) == fields | set(besides)
