@@ -1,6 +1,8 @@
-"""Which process is which: identities, trees, marks, and signals that reach nobody else.
+"""Which process is which: identities, trees, run ids in environments, and signals that cannot reach
+another process.
 
-It reads /proc on Linux and asks psutil elsewhere, and starts nothing.
+Linux: /proc, since agents ask this on every `bd` call and psutil takes longer to import than all of
+that. Elsewhere: psutil. Starts no process.
 """
 
 import contextlib
@@ -17,12 +19,12 @@ from msgspec import Struct
 from fleet.runs.run_directory import ProcessId
 
 LINUX = sys.platform == "linux"
-#: The environment variable that every process of a run bears, with the run's id as its value.
+#: The environment variable that every process of a run bears; its value is the run id.
 MARK = "FLEET_RUN_ID"
 
 _PROC = Path("/proc")
-#: Two system calls that not every Python was built to know. Their numbers are the same on every
-#: architecture that we meet.
+#: Two system calls that some builds of Python do not know. Their numbers are the same on all
+#: architectures since Linux 5.3.
 _PIDFD_SEND_SIGNAL, _PIDFD_OPEN = 424, 434
 
 
@@ -39,7 +41,7 @@ def boot_id() -> str:
 
 
 def identify(pid: int) -> ProcessId | None:
-    """The process that bears this number now; None if there is none, or only its corpse."""
+    """The process that has this number now; None if there is none, or only a zombie."""
     row = _row(pid)
     return row.who if row else None
 
@@ -53,35 +55,35 @@ def alive(who: ProcessId) -> bool:
 
 
 def table() -> list[Row]:
-    """All living processes that we may see."""
+    """All living processes that this user may see."""
     rows = (_row(pid) for pid in _pids())
     return [row for row in rows if row is not None]
 
 
 def tree(*roots: ProcessId) -> list[ProcessId]:
-    """The roots that live, and all that descends from them, parents first."""
+    """The living roots and all of their descendants, parents first."""
     rows = table()
     found = [row.who for row in rows if row.who in roots]
-    for who in found:  # it grows while we walk it
+    for who in found:  # the list grows during the loop
         found += [row.who for row in rows if row.parent == who.pid and row.who not in found]
     return found
 
 
 def marked(run_id: str) -> list[ProcessId]:
-    """Every process that bears a run's mark in the environment it was started with."""
-    return [who for pid in _pids() if (who := identify(pid)) and _has_mark(pid, run_id)]
+    """Every process whose environment at its start had this run id."""
+    return [who for pid in _pids() if (who := identify(pid)) and _mark(pid) == run_id]
 
 
 def marks(prefix: str) -> set[str]:
-    """The marks that begin so, of all processes that we may see."""
+    """The run ids that begin with `prefix`, of all processes that this user may see."""
     found = (_mark(pid) for pid in _pids())
     return {mark for mark in found if mark.startswith(prefix)}
 
 
 def marks_above(pid: int) -> list[str]:
-    """The marks that a process and those above it were started with, its own first.
+    """The run ids of a process and of its ancestors, its own first.
 
-    An agent can give a child any environment; what it was itself started with stays on record.
+    An agent can give a child any environment, but cannot change the one that it was started with.
     """
     found: list[str] = []
     seen: set[int] = set()
@@ -95,7 +97,7 @@ def marks_above(pid: int) -> list[str]:
 
 
 def bearers(prefix: str) -> dict[str, list[Row]]:
-    """The living processes that bear a mark that begins so, by that mark. One look at all."""
+    """The living processes whose run id begins with `prefix`, by run id. One pass over all."""
     found: dict[str, list[Row]] = {}
     for pid in _pids():
         mark = _mark(pid)
@@ -105,29 +107,30 @@ def bearers(prefix: str) -> dict[str, list[Row]]:
 
 
 def holders(lock: Path) -> list[ProcessId]:
-    """Every process through which the lock at this path is held. Empty where we cannot know."""
+    """Every process that holds the lock at this path. Empty where the system does not tell."""
     if not LINUX:
         return []
     return [who for pid in _pids() if (who := identify(pid)) and _holds(pid, lock)]
 
 
 def may_be_locked(lock: Path) -> bool:
-    """Whether it is worth looking for holders, which takes a look at every open file."""
+    """False if the lock at this path is surely free; asking for `holders` is slow."""
     if not LINUX:
         return False
     try:
         inode = lock.stat().st_ino
-        return f":{inode} ".encode() in _read("/proc/locks")
     except FileNotFoundError:
         return False
     except OSError:
         return True
+    locks = read_proc("/proc/locks")
+    return not locks or f":{inode} ".encode() in locks
 
 
 def pidfd(who: ProcessId) -> int | None:
     """A descriptor that becomes readable when this very process ends.
 
-    None if it has ended already, and where the system has no such thing.
+    None if the process has ended already, and on systems without pidfd.
     """
     fd = open_pidfd(who.pid)
     if fd is not None and not alive(who):
@@ -137,13 +140,13 @@ def pidfd(who: ProcessId) -> int | None:
 
 
 def open_pidfd(pid: int) -> int | None:
-    """The same by number. Only for a child that is not reaped: its number cannot change hands."""
+    """The same by number. Only for a child that is not reaped: its number is not used again."""
     fd = _syscall(_PIDFD_OPEN, pid, 0)
     return fd if fd >= 0 else None
 
 
 def send(who: ProcessId, number: signal.Signals) -> bool:
-    """Signal this very process. False, and nothing done, if it is gone or not ours to signal."""
+    """Signal this very process. False if it has ended or is another user's."""
     fd = pidfd(who)
     if fd is not None:
         try:
@@ -153,7 +156,9 @@ def send(who: ProcessId, number: signal.Signals) -> bool:
     if not alive(who):
         return False
     try:
-        os.kill(who.pid, number)  # no pidfd here: a reuse since the line above is beyond us
+        os.kill(
+            who.pid, number
+        )  # no pidfd here: a number that is used again at this moment cannot be told
     except (ProcessLookupError, PermissionError):
         return False
     return True
@@ -174,27 +179,32 @@ def _pids() -> Iterable[int]:
 def _row(pid: int) -> Row | None:
     if not LINUX:
         return _psutil_row(pid)
-    try:
-        # The name may hold spaces and brackets, so the fields are counted from behind it.
-        fields = _read(f"/proc/{pid}/stat").rpartition(b")")[2].split()
-    except OSError:
-        return None
+    # The name may hold spaces and brackets, so the fields are counted from behind it.
+    fields = read_proc(f"/proc/{pid}/stat").rpartition(b")")[2].split()
     if not fields or fields[0] in (b"Z", b"X"):
         return None
     who = ProcessId(pid=pid, start_ticks=int(fields[19]), boot_id=boot_id())
     return Row(who, int(fields[1]))
 
 
-def _read(path: str) -> bytes:
-    """A file of /proc. Not through a file object: whole process tables are read with this."""
-    fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+def read_proc(path: str) -> bytes:
+    """A file of /proc; empty if its process has ended or is another user's.
+
+    Not through a file object: whole process tables are read with this.
+    """
     try:
-        data = b""
+        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError:
+        return b""
+    data = b""
+    try:
         while more := os.read(fd, 1 << 14):
             data += more
-        return data
+    except OSError:
+        return b""
     finally:
         os.close(fd)
+    return data
 
 
 def _psutil_row(pid: int) -> Row | None:
@@ -210,17 +220,10 @@ def _psutil_row(pid: int) -> Row | None:
         return None
 
 
-def _has_mark(pid: int, run_id: str) -> bool:
-    return _mark(pid) == run_id
-
-
 def _mark(pid: int) -> str:
-    """A process's mark; empty if it bears none, is gone or another user's."""
+    """A process's run id; empty if it has none, has ended or is another user's."""
     if LINUX:
-        try:
-            environment = _read(f"/proc/{pid}/environ")
-        except OSError:
-            return ""
+        environment = read_proc(f"/proc/{pid}/environ")
         own = f"{MARK}=".encode()
         found = [pair for pair in environment.split(b"\0") if pair.startswith(own)]
         return found[0].removeprefix(own).decode(errors="replace") if found else ""
@@ -233,7 +236,7 @@ def _mark(pid: int) -> str:
 
 
 def _holds(pid: int, lock: Path) -> bool:
-    """It has the file open, and through that descriptor the file is locked."""
+    """The process has the file open and locked through that descriptor."""
     folder = _PROC / str(pid)
     with contextlib.suppress(OSError):
         wanted = lock.stat()

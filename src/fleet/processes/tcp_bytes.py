@@ -1,7 +1,8 @@
-"""Bytes that have come in over TCP for some processes, from the kernel's own count (sock_diag).
+"""Bytes that processes have received over TCP, from the kernel's own count (sock_diag).
 
 An agent that reads a long answer of its model prints nothing, writes nothing and needs hardly any
-CPU: what arrives is then the one sign of life. Empty wherever the kernel does not tell.
+CPU: received bytes are then the one sign of life. 0 wherever the kernel does not tell; psutil does
+not.
 """
 
 import os
@@ -59,13 +60,13 @@ def _received_by_inode(family: int) -> dict[int, int]:
             kernel.send(head + body)
             while _take(kernel.recv(1 << 16), found):
                 pass
-    except OSError:  # a sandbox, or a kernel without it: the other witnesses have to do
+    except OSError:  # a sandbox, or a kernel without sock_diag: the other signs of life have to do
         return {}
     return found
 
 
 def _take(data: bytes, found: dict[int, int]) -> bool:
-    """Read one answer of the kernel; False once it was the last."""
+    """Read one answer of the kernel into `found`; False if it was the last."""
     at = 0
     while at + _HEADER.size <= len(data):
         length, kind, *_ = _HEADER.unpack_from(data, at)

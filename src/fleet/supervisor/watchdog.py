@@ -272,13 +272,13 @@ class Watchdog:
             if watched.live.keeper is not None
         }
         began = time.thread_time()
-        found = process_usage.households(roots) if roots else {}
+        found = process_usage.process_trees(roots) if roots else {}
         took = time.thread_time() - began
         self._next_census = now + max(self._patience.census, took / _CENSUS_SHARE)
-        for root, household in found.items():
+        for root, tree in found.items():
             watched = roots[root]
-            watched.memory, watched.processes = household.memory, household.processes
-            watched.pids = tuple(person.pid for person in household.people)
+            watched.memory, watched.processes = tree.memory, tree.count
+            watched.pids = tuple(process.pid for process in tree.processes)
             self._mind(watched, now)
 
     def _mind(self, watched: Watched, now: float) -> None:
@@ -317,7 +317,8 @@ class Watchdog:
         if not watched.weighing:
             watched.weighing = True
             self._aside.submit(
-                partial(process_usage.held, watched.pids), partial(self._weighed, watched)
+                partial(process_usage.unshared_memory, watched.pids),
+                partial(self._weighed, watched),
             )
 
     def _weighed(self, watched: Watched, held: int | None) -> None:

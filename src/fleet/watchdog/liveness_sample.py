@@ -80,12 +80,12 @@ def compare(before: Sample, after: Sample) -> Look:
 
 def sample(subject: Subject, clock: Callable[[], float] = time.monotonic) -> Sample:
     """Look now."""
-    tree = process_usage.households([subject.root])[subject.root]
-    pids = [person.pid for person in tree.people]
+    tree = process_usage.process_trees([subject.root])[subject.root]
+    pids = [process.pid for process in tree.processes]
     return Sample(
         at=clock(),
         cpu=tree.cpu,
-        io=process_usage.io(pids),
+        io=process_usage.io_bytes(pids),
         received=tcp_bytes.received(pids),
         pids=frozenset(pids),
         youngest=tree.youngest,

@@ -83,7 +83,7 @@ class Scene:
             FakeRuns(self.live), AtOnce(), log, lambda: self.utc,
             patience=Patience(window=10.0), sample=self.sample,
         )  # fmt: skip
-        monkeypatch.setattr(process_usage, "households", lambda roots: {})
+        monkeypatch.setattr(process_usage, "process_trees", lambda roots: {})
 
     @property
     def utc(self):

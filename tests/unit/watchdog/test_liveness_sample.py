@@ -94,11 +94,11 @@ def test_a_busy_child_shows_in_the_whole_tree():
         [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     ) as parent:
         parent.stdout.readline()
-        tree = process_usage.households([parent.pid])[parent.pid]
+        tree = process_usage.process_trees([parent.pid])[parent.pid]
         assert tree.cpu > 0.3
-        assert (tree.processes, tree.people[0].pid) == (0, parent.pid)
+        assert (tree.count, tree.processes[0].pid) == (0, parent.pid)
         assert tree.memory > 1 << 20
-        assert process_usage.held([parent.pid]) <= tree.memory
+        assert process_usage.unshared_memory([parent.pid]) <= tree.memory
         parent.stdin.close()
 
 
@@ -113,9 +113,9 @@ def test_trees_are_told_apart(tmp_path):
     try:
         for one in two:
             one.stdout.readline()
-        found = process_usage.households([two[0].pid, two[1].pid, 1 << 22])
-        assert [found[one.pid].processes for one in two] == [2, 2]
-        assert found[1 << 22].people == ()
+        found = process_usage.process_trees([two[0].pid, two[1].pid, 1 << 22])
+        assert [found[one.pid].count for one in two] == [2, 2]
+        assert found[1 << 22].processes == ()
         look = sample(Subject(root=two[0].pid, cwd=str(tmp_path), streams=()))
         assert len(look.pids) == 3
         assert look.youngest > 0
