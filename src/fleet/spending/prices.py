@@ -1,90 +1,56 @@
-"""What tokens cost, where a CLI does not say it: list prices by the model's name.
+"""What tokens cost where a CLI does not tell it: a person's own prices, else list prices.
 
-A starting point, and no promise: these are the vendors' public list prices as they were known at
-the date below, for prompts of ordinary length, without batches, discounts or a plan. Vendors change
-them; `[prices."pattern"]` in runtime.toml has the last word.
+List prices come with the `genai-prices` package: the vendors' public prices as of that package's
+release, here for prompts of ordinary length, without batches, discounts or a plan. They are a
+starting point; `[prices."pattern"]` in runtime.toml goes first. The network is never asked.
 """
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from datetime import UTC, datetime
+from decimal import Decimal
 from fnmatch import fnmatchcase
+from typing import TYPE_CHECKING
 
 from fleet.schemas import Price, Usage
 
-AS_OF = "2025-12"
+if TYPE_CHECKING:
+    from genai_prices.data_snapshot import DataSnapshot
+    from genai_prices.types import ModelInfo, TieredPrices
+
+#: Where the list prices come from, for people.
+SOURCE = "genai-prices"
 
 _MILLION = 1_000_000
-
-
-def _anthropic(input: float, output: float) -> Price:  # noqa: A002 - what a price calls it
-    """Written to the cache (for five minutes) for a quarter more, read from it for a tenth."""
-    return Price(input=input, output=output, cache_read=input / 10, cache_write=input * 1.25)
-
-
-def _plain(input: float, output: float, cache_read: float) -> Price:  # noqa: A002
-    """Nothing is charged for writing to the cache beyond the tokens themselves."""
-    return Price(input=input, output=output, cache_read=cache_read, cache_write=input)
-
-
-#: The first pattern that fits counts, so what is more special comes first.
-TABLE: tuple[tuple[str, Price], ...] = (
-    ("claude-3-haiku*", Price(input=0.25, output=1.25, cache_read=0.03, cache_write=0.30)),
-    ("claude-3-5-haiku*", _anthropic(0.80, 4.0)),
-    ("claude-haiku*", _anthropic(1.0, 5.0)),
-    ("haiku*", _anthropic(1.0, 5.0)),
-    ("claude-3-opus*", _anthropic(15.0, 75.0)),
-    ("claude-opus-4", _anthropic(15.0, 75.0)),
-    ("claude-opus-4[.-][01]*", _anthropic(15.0, 75.0)),
-    ("claude-opus-4-2025*", _anthropic(15.0, 75.0)),
-    ("claude-opus*", _anthropic(5.0, 25.0)),
-    ("opus*", _anthropic(5.0, 25.0)),
-    ("claude-3-[57]-sonnet*", _anthropic(3.0, 15.0)),
-    ("claude-sonnet*", _anthropic(3.0, 15.0)),
-    ("sonnet*", _anthropic(3.0, 15.0)),
-    ("gpt-5.2-pro*", _plain(21.0, 168.0, 21.0)),
-    ("gpt-5-pro*", _plain(15.0, 120.0, 15.0)),
-    ("gpt-5*-nano*", _plain(0.05, 0.40, 0.005)),
-    ("gpt-5*-mini*", _plain(0.25, 2.0, 0.025)),
-    ("gpt-5.2*", _plain(1.75, 14.0, 0.175)),
-    ("gpt-5*", _plain(1.25, 10.0, 0.125)),
-    ("gpt-4.1-nano*", _plain(0.10, 0.40, 0.025)),
-    ("gpt-4.1-mini*", _plain(0.40, 1.60, 0.10)),
-    ("gpt-4.1*", _plain(2.0, 8.0, 0.50)),
-    ("gpt-4o-mini*", _plain(0.15, 0.60, 0.075)),
-    ("gpt-4o*", _plain(2.50, 10.0, 1.25)),
-    ("codex-mini*", _plain(1.50, 6.0, 0.375)),
-    ("o4-mini*", _plain(1.10, 4.40, 0.275)),
-    ("o3-mini*", _plain(1.10, 4.40, 0.55)),
-    ("o3-pro*", _plain(20.0, 80.0, 20.0)),
-    ("o3*", _plain(2.0, 8.0, 0.50)),
-    ("gemini-3*-flash*", _plain(0.50, 3.0, 0.05)),
-    ("gemini-3*-pro*", _plain(2.0, 12.0, 0.20)),
-    ("gemini-2.5-flash-lite*", _plain(0.10, 0.40, 0.01)),
-    ("gemini-2.5-flash*", _plain(0.30, 2.50, 0.03)),
-    ("gemini-2.5-pro*", _plain(1.25, 10.0, 0.125)),
-)
+#: The vendors of the coders that come with fleet, as the library calls them.
+_VENDORS = ("anthropic", "openai", "google")
+#: What a CLI writes behind a model's name: `gemini-3-pro-(high)`.
+_EFFORT = re.compile(r"-\([^()]*\)$")
+#: A claude CLI's alias: `sonnet`, `opus[1m]`.
+_ALIAS = re.compile(r"([a-z]+)(\[\w+\])?")
 
 
 class Prices:
-    """The table, with a person's own prices before it."""
+    """List prices, with a person's own prices before them."""
 
     def __init__(self, own: Mapping[str, Price] | None = None) -> None:
-        # Of several that fit, the longest pattern says most of the model.
+        # Of several patterns that fit, the longest says most of the model.
         mine = sorted((own or {}).items(), key=lambda pair: (-len(pair[0]), pair[0]))
-        self._table = (*((_plainly(pattern), price) for pattern, price in mine), *TABLE)
+        self._own = tuple((_written(pattern), price) for pattern, price in mine)
         self._known: dict[str, Price | None] = {}
 
     def of(self, model: str) -> Price | None:
-        """What a model's tokens cost; None if nobody said."""
+        """What a model's tokens cost; None if that is not known."""
         if model not in self._known:
-            name = _plainly(model)
-            fits = (price for pattern, price in self._table if fnmatchcase(name, pattern))
-            self._known[model] = next(fits, None) if name else None
+            name = _written(model)
+            fits = (price for pattern, price in self._own if fnmatchcase(name, pattern))
+            self._known[model] = (next(fits, None) or list_price(name)) if name else None
         return self._known[model]
 
     def estimate(self, usage: Usage, model: str) -> float | None:
-        """What these tokens cost in dollars; None if there are none, or no price."""
-        price = self.of(model)
-        if price is None or not usage.total:
+        """What these tokens cost in dollars; None if there are no tokens, or no price."""
+        if not usage.total or (price := self.of(model)) is None:
             return None
         return (
             usage.input * price.input
@@ -94,8 +60,78 @@ class Prices:
         ) / _MILLION
 
 
-def _plainly(name: str) -> str:
-    """A model's name as the patterns write it: `Gemini 3 Pro (High)` is `gemini-3-pro-(high)`.
+def list_price(name: str) -> Price | None:
+    """The list price of a model; None if the library does not know the model or its price.
+
+    The first call loads the library: about 0.2 seconds and 20 MB, so that it is not done before a
+    run has used tokens that its CLI gave no cost for.
+    """
+    snapshot = _snapshot()
+    for each in _spellings(name, snapshot):
+        for vendor in (None, *_VENDORS):  # None: the vendor that the name itself tells
+            with suppress(LookupError):
+                return _price(snapshot.find_provider_model(each, None, vendor, None)[1])
+    return None
+
+
+def list_prices() -> dict[str, Price]:
+    """The list prices of the models that the vendors of fleet's own coders offer, by name."""
+    names = [model.id for model in _models(_snapshot()) if not model.deprecated]
+    found = {name: list_price(name) for name in names}
+    return {name: price for name, price in found.items() if price is not None}
+
+
+def _snapshot() -> "DataSnapshot":
+    from genai_prices.data_snapshot import get_snapshot
+
+    return get_snapshot()
+
+
+def _models(snapshot: "DataSnapshot") -> Iterator["ModelInfo"]:
+    for provider in snapshot.providers:
+        if provider.id in _VENDORS:
+            yield from provider.models
+
+
+def _spellings(name: str, snapshot: "DataSnapshot") -> Iterator[str]:
+    """The names under which the library may know a model, likeliest first."""
+    yield name
+    plain = _EFFORT.sub("", name)
+    yield plain
+    yield f"{plain}-preview"  # a CLI leaves out that a model is one
+    if alias := _ALIAS.fullmatch(name):
+        # A claude CLI means the newest model of the family.
+        family = re.compile(rf"claude-{alias[1]}-(\d+)(?:-(\d+))?")
+        versions = filter(None, (family.fullmatch(model.id) for model in _models(snapshot)))
+        newest = max(versions, key=lambda each: (int(each[1]), int(each[2] or 0)), default=None)
+        if newest is not None:
+            yield newest[0]
+
+
+def _price(model: "ModelInfo") -> Price | None:
+    prices = model.get_prices(datetime.now(UTC))
+    fresh, output = _dollars(prices.input_mtok), _dollars(prices.output_mtok)
+    if not fresh or not output:
+        return None  # neither unknown nor free of charge is a price to count with
+    cache_read, cache_write = _dollars(prices.cache_read_mtok), _dollars(prices.cache_write_mtok)
+    return Price(
+        input=fresh,
+        output=output,
+        # A vendor without a price of its own for cached tokens charges them as any other.
+        cache_read=fresh if cache_read is None else cache_read,
+        cache_write=fresh if cache_write is None else cache_write,
+    )
+
+
+def _dollars(price: "Decimal | TieredPrices | None") -> float | None:
+    """A price for a million tokens; of one with tiers, that for prompts of ordinary length."""
+    if price is None:
+        return None
+    return float(price if isinstance(price, Decimal) else price.base)
+
+
+def _written(name: str) -> str:
+    """A model's name as patterns write it: `Gemini 3 Pro (High)` is `gemini-3-pro-(high)`.
 
     A vendor's name before it (`anthropic/…`) says nothing about the price.
     """

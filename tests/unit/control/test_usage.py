@@ -217,7 +217,7 @@ def test_prices_are_listed_with_a_persons_own_first(home):
     shown = CliRunner().invoke(usage, ["--prices"]).output.splitlines()
     assert shown[1].split() == ["my-*", "2", "4", "2", "2", "(yours)"]
     assert "a starting point" in shown[-1]
-    assert json.loads(CliRunner().invoke(usage, ["--prices", "--json"]).output)["sonnet*"]
+    assert json.loads(CliRunner().invoke(usage, ["--prices", "--json"]).output)["claude-sonnet-4-5"]
 
 
 @pytest.mark.parametrize("columns", [40, 60, 80, 100, 10_000])

@@ -197,7 +197,10 @@ def _show_prices(fleet: Control, *, as_json: bool) -> None:
     from fleet.spending import prices
 
     own = fleet.config.prices
-    listed = {**own, **{name: price for name, price in prices.TABLE if name not in own}}
+    listed = {
+        **own,
+        **{name: price for name, price in prices.list_prices().items() if name not in own},
+    }
     if as_json:
         click.echo(pretty({name: msgspec.to_builtins(price) for name, price in listed.items()}))
         return
@@ -210,7 +213,7 @@ def _show_prices(fleet: Control, *, as_json: bool) -> None:
         line = " ".join(f"{figure:>9.4g}" for figure in figures)
         click.echo(f"{one_line(name):<{width}} {line}{tag}")
     text = (
-        f"Dollars for a million tokens. List prices as known in {prices.AS_OF}: a starting point."
+        f"Dollars for a million tokens. List prices of {prices.SOURCE}: a starting point."
         ' Yours go before them: [prices."pattern"] in runtime.toml.'
     )
     click.secho(text, dim=True)
