@@ -7,7 +7,7 @@ import pytest
 
 from fleet.coders import make
 from fleet.coders.base import Options
-from fleet.coders.stream.run_totals import Reading
+from fleet.coders.stream.run_totals import RunTotals
 from fleet.schemas import Failed, Finished, RateLimit, RateLimited, Usage
 from tests.fakes import run_agy
 from tests.streams import READ_AT
@@ -19,7 +19,7 @@ TASK_DIR = Path("/h/tasks/fleet-abc")
 def run(scenario, *, permissions="bypass", **env):
     coder = make("agy", options=Options(permissions=permissions))
     done = run_agy(scenario, *coder.build_argv(a_task(), TASK_DIR)[1:], **env)
-    reading = Reading()
+    reading = RunTotals()
     # Lines end in "\n" and in nothing else: other line breaks stand inside its strings.
     for line in done.stdout.split("\n"):
         reading.add(coder.read(line, READ_AT))
@@ -31,7 +31,7 @@ def test_a_run_that_worked_is_finished():
     """Its tools, tokens and conversation are known."""
     outcome, reading = run("success", FAKE_AGY_RUN="echo hello")
     assert outcome == Finished(text="All done.")
-    assert (reading.tool_calls, reading.tool_results, reading.tool_errors) == (1, 1, 0)
+    assert (reading.tools.count, reading.tools.open, reading.tools.failed) == (1, {}, 0)
     assert reading.usage == Usage(input=5000, cache_read=9000, output=80)
     assert reading.session_id == "6f1f5c52-6a55-4a5e-9d3b-0d5a6f1c2b3a"
     assert reading.model == "gemini-3-pro"
@@ -42,7 +42,7 @@ def test_a_failed_tool_is_an_error_of_the_tool_alone():
     """The run goes on and ends well."""
     outcome, reading = run("success", FAKE_AGY_RUN="exit 3")
     assert isinstance(outcome, Finished)
-    assert reading.tool_errors == 1
+    assert reading.tools.failed == 1
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ def test_a_used_up_quota_ends_when_it_says():
 
 def test_a_quota_told_by_the_exit_code_alone_is_a_limit_too():
     """The stream may be lost with a full disk; the code is not."""
-    assert isinstance(make("agy").outcome(Reading(), 3, None), RateLimited)
+    assert isinstance(make("agy").outcome(RunTotals(), 3, None), RateLimited)
 
 
 def test_the_stand_in_takes_the_next_word_for_the_prompt():

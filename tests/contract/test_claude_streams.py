@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 import pytest
 
 from fleet.coders.claude import ClaudeCoder, stream
-from fleet.coders.stream.run_totals import Reading
+from fleet.coders.stream.run_totals import RunTotals
 from fleet.schemas import ContextFull, Failed, Finished, LimitExceeded, RateLimit, RateLimited
 from tests.streams import lines, recorded, replay
 
@@ -163,8 +163,8 @@ def test_a_recorded_run_ends_as_it_did(name):
             assert outcome.detail.startswith("Reached maximum")
         case _:
             assert outcome == expected
-    assert reading.tool_calls == facts.get("calls", 0)
-    assert reading.tool_errors == facts.get("errors", 0)
+    assert reading.tools.count == facts.get("calls", 0)
+    assert reading.tools.failed == facts.get("errors", 0)
     assert (reading.unknown_lines, reading.bad_lines) == (0, 0)
     if facts.get("started", True):
         assert len(reading.session_id) == 36
@@ -187,7 +187,7 @@ def test_a_killed_run_still_has_the_tokens_that_its_answers_told():
     """Without a result the answers seen so far are what is known."""
     reading = replay(ClaudeCoder(), "claude", "sigkill_during_tool")
     assert reading.usage.total == 6501
-    assert reading.open_calls.popitem()[1] == "Bash"
+    assert [call.name for call in reading.tools.open.values()] == ["Bash"]
 
 
 def test_compaction_lowers_the_context_and_keeps_the_peak():
@@ -245,7 +245,7 @@ def test_servers_that_were_not_reached_are_told_from_those_that_were():
 
 def test_a_result_without_a_count_takes_nothing_away():
     """What its answers told stays known: noughts in their place are no count."""
-    reading = Reading()
+    reading = RunTotals()
     usage = {"input_tokens": 100, "output_tokens": 10}
     answer = {"id": "m1", "model": "sonnet", "usage": usage, "content": []}
     for line in (

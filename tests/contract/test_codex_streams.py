@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from fleet.coders.codex import CodexCoder
-from fleet.coders.stream.run_totals import Reading
+from fleet.coders.stream.run_totals import RunTotals
 from fleet.schemas import ContextFull, Failed, Finished, RateLimit, RateLimited, Usage
 from tests.streams import READ_AT, lines, recorded, replay
 
@@ -101,7 +101,7 @@ def test_a_recorded_run_ends_as_it_did(name):
         assert outcome.reason == expected.reason
     else:
         assert outcome == expected
-    assert reading.tool_calls == facts.get("calls", 0)
+    assert reading.tools.count == facts.get("calls", 0)
     assert (reading.unknown_lines, reading.bad_lines) == (0, 0)
     assert len(reading.session_id) == (36 if facts.get("started", True) else 0)
 
@@ -114,7 +114,7 @@ def test_cached_input_is_not_counted_twice():
 
 def test_a_resumed_run_has_its_own_tokens():
     """The CLI counts a session on; what was used before belongs to the run before."""
-    reading = Reading(before=Usage(input=2400, cache_read=10_000, output=84))
+    reading = RunTotals(before=Usage(input=2400, cache_read=10_000, output=84))
     for line in lines("codex", "resume_last"):
         reading.add(CodexCoder().read(line, READ_AT))
     assert reading.usage == Usage(input=1200, cache_read=5000, output=42)
@@ -132,7 +132,7 @@ def test_the_rollout_tells_of_context_and_of_both_windows():
 
 def test_without_the_rollout_a_full_window_is_still_a_limit():
     """The rollout may lie where fleet cannot read; the end of the window is then unknown."""
-    reading = Reading()
+    reading = RunTotals()
     for line in lines("codex", "429_usage_limit_reached"):
         reading.add(CodexCoder().read(line, READ_AT))
     limit = RateLimit(kind="usage", status="rejected")
@@ -141,7 +141,7 @@ def test_without_the_rollout_a_full_window_is_still_a_limit():
 
 def test_reconnecting_is_no_error():
     """Five tries to reconnect are five retries; only the end is an end."""
-    reading = Reading()
+    reading = RunTotals()
     for line in lines("codex", "401")[:-2]:
         reading.add(CodexCoder().read(line, READ_AT))
     assert (reading.retries, reading.terminal, reading.reason) == (5, None, "")

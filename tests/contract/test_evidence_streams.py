@@ -4,12 +4,11 @@ import pytest
 
 from fleet.coders.claude import ClaudeCoder
 from fleet.coders.codex import CodexCoder
-from fleet.coders.stream.tool_calls import Trail
 from fleet.evidence.claim_rules import Seen, findings
 from fleet.schemas import Finished, Policy, Receipt
 from tests.contract.test_claude_streams import CASES as CLAUDE
 from tests.contract.test_codex_streams import CASES as CODEX
-from tests.streams import READ_AT, lines, replay
+from tests.streams import replay
 
 CODERS = {"claude": (ClaudeCoder(), CLAUDE), "codex": (CodexCoder(), CODEX)}
 WORKED = [
@@ -23,26 +22,23 @@ WORKED = [
 def judged(cli, name):
     """The recording as a run that claims to be done, with nothing known but its stream."""
     coder = CODERS[cli][0]
-    reading, trail = replay(coder, cli, name), Trail()
-    for line in lines(cli, name):
-        if (event := coder.read(line, READ_AT)) is not None:
-            trail.add(event)
+    reading = replay(coder, cli, name)
     receipt = Receipt(
         task_id="fleet-a",
         run=1,
         coder=cli,
         claim="did it",
         text=reading.text,
-        tools=dict(trail.tools),
-        commands=tuple(trail.commands),
+        tools=dict(reading.tools.tools),
+        commands=tuple(reading.tools.commands),
         denied=reading.denied,
-        subagents=trail.subagents,
+        subagents=reading.tools.subagents,
         turns=reading.turns,
         usage=reading.usage,
         # Most of the recordings are a model that only answers; they claim no more than that.
-        policy=Policy(expect="any" if reading.tool_calls else "answer"),
+        policy=Policy(expect="any" if reading.tools.count else "answer"),
     )
-    return findings(Seen(receipt=receipt, edits=trail.edits, commands_after_edits=0))
+    return findings(Seen(receipt=receipt, edits=reading.tools.edits, commands_after_edits=0))
 
 
 @pytest.mark.parametrize(("cli", "name"), WORKED)

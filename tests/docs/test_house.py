@@ -59,7 +59,7 @@ RECORDS = {
     "Task": "an issue as beads has it",
     "_Issue": "a line of bd export",
 }
-WIDE_NOT_YET = {"Facts", "Live", "Reading", "Supervisor", "Work"}
+WIDE_NOT_YET = {"Facts", "Live", "RunTotals", "Supervisor", "Work"}
 
 
 def classes():

@@ -14,7 +14,7 @@ from msgspec import structs
 
 from fleet.coders.agent_environment import agent_env
 from fleet.coders.base import Coder
-from fleet.coders.stream.run_totals import Reading
+from fleet.coders.stream.run_totals import RunTotals
 from fleet.schemas import Outcome, Task
 from tests.conftest import missing
 from tests.streams import READ_AT
@@ -69,7 +69,7 @@ class Desk:
 
     def work(
         self, coder: Coder, *, interrupt: threading.Event | None = None, **login: str
-    ) -> tuple[Outcome, Reading]:
+    ) -> tuple[Outcome, RunTotals]:
         """Run the CLI on this task to its end, or until an event, and read what it told."""
         parent = {"PATH": self._path, "HOME": str(self._user), "FLEET_HOME": str(self.home)}
         env = agent_env(parent, coder, self.task, self.task_dir, login)
@@ -97,8 +97,8 @@ class Desk:
         code = None if died_of else agent.returncode
         return coder.outcome(reading, code, died_of, stderr=stderr), reading
 
-    def _read(self, coder: Coder, stdout: str, env: dict[str, str]) -> Reading:
-        reading = Reading()
+    def _read(self, coder: Coder, stdout: str, env: dict[str, str]) -> RunTotals:
+        reading = RunTotals()
         for line in stdout.split("\n"):
             reading.add(coder.read(line, READ_AT))
         second = coder.second_stream(reading.session_id, env)

@@ -1,7 +1,6 @@
 """What a real CLI has loaded by its first request, with a user who has baggage."""
 
 import json
-import uuid
 
 from fleet.coders import make
 from fleet.coders.base import Options
@@ -36,7 +35,6 @@ def asked(cli, context, needs=()):
         if cli == "claude":
             baggage.for_claude(account)
             login = LOGIN | {"ANTHROPIC_BASE_URL": model.url, "CLAUDE_CONFIG_DIR": str(account)}
-            options = Options(context=context, needs=needs, session_id=str(uuid.uuid4()))
         else:
             config = account / "config.toml"
             config.write_text(SETTINGS.format(url=model.url), encoding="utf-8")

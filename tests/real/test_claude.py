@@ -24,7 +24,7 @@ def desk():
 
 def work(desk, model, interrupt=None, **options):
     config = str(desk.home / "claude")
-    coder = make("claude", "sonnet", Options(**{"session_id": str(uuid.uuid4())} | options))
+    coder = make("claude", "sonnet", Options(**options))
     login = LOGIN | {"ANTHROPIC_BASE_URL": model.url, "CLAUDE_CONFIG_DIR": config}
     return desk.work(coder, interrupt=interrupt, **login)
 
@@ -47,22 +47,22 @@ def windows(status, used, resets):
 def test_a_task_is_worked_on_noted_and_closed_under_edit(desk):
     """Files in the project, notes in the artifacts, and the word that it is done."""
     plan = desk.artifacts / "PLAN_AND_STATUS.md"
-    session = str(uuid.uuid4())
     with ScriptedModel(
         Call(tool="Write", input={"file_path": str(desk.project / "a.txt"), "content": "hi"}),
         Call(tool="Write", input={"file_path": str(plan), "content": "1. done"}),
         Shell(command='bd close fleet-abc --reason "wrote it; checked it"'),
         Say(text="All done."),
     ) as model:
-        outcome, reading = work(desk, model, session_id=session)
+        outcome, reading = work(desk, model)
 
     assert outcome == Finished(text="All done.")
     assert (desk.project / "a.txt").read_text() == "hi"
     assert plan.read_text() == "1. done"
     assert desk.said_to_bd == ["close fleet-abc --reason wrote it; checked it"]
     assert [path.name for path in desk.project.iterdir()] == ["a.txt"]
-    assert (reading.session_id, reading.version) == (session, "2.1.197")
-    assert (reading.tool_calls, reading.tool_errors, reading.turns) == (3, 0, 4)
+    assert uuid.UUID(reading.session_id)
+    assert reading.version == "2.1.197"
+    assert (reading.tools.count, reading.tools.failed, reading.turns) == (3, 0, 4)
     assert reading.usage.output == 4 * 42
     assert reading.context_tokens == 6200
     assert reading.context_window == 200_000
@@ -74,7 +74,7 @@ def test_a_tool_that_is_not_allowed_is_denied_and_named(desk):
     with ScriptedModel(Shell(command="curl http://localhost:1"), Say(text="Gave up.")) as model:
         outcome, reading = work(desk, model)
     assert outcome == Finished(text="Gave up.", denied=("Bash",))
-    assert reading.tool_errors == 1
+    assert reading.tools.failed == 1
 
 
 def test_bypass_allows_what_edit_denies(desk):
@@ -83,7 +83,7 @@ def test_bypass_allows_what_edit_denies(desk):
     with ScriptedModel(Shell(command=command), Say()) as model:
         outcome, reading = work(desk, model, permissions="bypass")
     assert outcome == Finished(text="Done.")
-    assert reading.tool_errors == 0
+    assert reading.tools.failed == 0
 
 
 def test_what_auto_declines_is_a_denial(desk):
@@ -159,9 +159,8 @@ def test_an_interrupted_run_is_no_success_although_it_exits_0(desk):
 
 def test_a_session_is_carried_on(desk):
     """The same session, its memory, and the note on how the last run ended."""
-    first = str(uuid.uuid4())
     with ScriptedModel(Say(text="The word is plum.")) as model:
-        work(desk, model, session_id=first)
+        first = work(desk, model)[1].session_id
         outcome, reading = work(desk, model, resume=first, last_ending="It was stopped.")
     assert isinstance(outcome, Finished)
     assert reading.session_id == first

@@ -65,7 +65,7 @@ def test_a_task_is_worked_on_noted_and_closed_under_edit(desk):
     assert (desk.project / "a.txt").read_text() == "hi\n"
     assert (desk.artifacts / "PLAN_AND_STATUS.md").read_text() == "1. done\n"
     assert desk.said_to_bd == ["close fleet-abc --reason wrote it"]
-    assert reading.tool_calls == 4
+    assert reading.tools.count == 4
     assert reading.turns == 5
     assert reading.usage == Usage(input=6000, cache_read=25_000, output=210)
     assert reading.context_tokens == 6242
@@ -96,7 +96,7 @@ def test_the_real_bd_works_inside_the_sandbox(desk, pristine_home):
     with ScriptedModel(Shell(command=close), Say()) as model:
         outcome, reading = work(desk, model)
     assert outcome == Finished(text="Done.")
-    assert reading.tool_errors == 0
+    assert reading.tools.failed == 0
     assert '"closed"' in beads("show", task, "--json")
 
 

@@ -131,7 +131,7 @@ def test_without_a_message_nothing_is_said(cli):
     assert outcome.text == "Done."
     assert len(model.requests) == 3
     assert "A message from" not in said(model.requests[2])
-    assert reading.tool_calls == 2
+    assert reading.tools.count == 2
 
 
 def test_the_users_own_hooks_go_on_and_the_project_is_left_alone(cli):

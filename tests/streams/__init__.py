@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from fleet.coders.base import Coder
-from fleet.coders.stream.run_totals import Reading
+from fleet.coders.stream.run_totals import RunTotals
 
 _HERE = Path(__file__).parent
 READ_AT = datetime(2026, 11, 15, 18, 0, tzinfo=UTC)
@@ -20,9 +20,9 @@ def lines(cli: str, name: str) -> list[str]:
     return (_HERE / cli / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()
 
 
-def replay(coder: Coder, cli: str, name: str) -> Reading:
+def replay(coder: Coder, cli: str, name: str) -> RunTotals:
     """What a coder makes of a recording, the second stream after the first."""
-    reading = Reading()
+    reading = RunTotals()
     for line in lines(cli, name):
         reading.add(coder.read(line, READ_AT))
     if (_HERE / cli / f"{name}.rollout.jsonl").exists():

@@ -17,7 +17,7 @@ from msgspec import Struct
 from fleet.coders import prompts
 from fleet.coders.model_names import is_one_of
 from fleet.coders.stream import json_line, run_outcome
-from fleet.coders.stream.run_totals import Reading
+from fleet.coders.stream.run_totals import RunTotals
 from fleet.schemas import Context, Event, Outcome, Reason, Task
 
 Permissions = Literal["edit", "auto", "bypass"]
@@ -29,8 +29,6 @@ class Options(Struct, frozen=True, kw_only=True):
     #: edit: write in the project and talk to fleet. auto: the CLI judges each step by itself.
     #: bypass: everything, for machines that are a sandbox themselves.
     permissions: Permissions = "edit"
-    #: The id that a new session shall have, for a CLI that lets us choose: a UUID.
-    session_id: str | None = None
     #: The session to carry on instead of starting a new one.
     resume: str | None = None
     #: How the run before this one ended, in a sentence that goes into the prompt.
@@ -100,8 +98,6 @@ class Coder(ABC):
     can_refuse: bool = False
     #: The contexts that its CLI can be held to (`Options.context`).
     contexts: tuple[Context, ...] = ("full",)
-    #: The session id is ours to choose (`Options.session_id`).
-    takes_session_id: bool = False
     #: What an exit code means, where the CLI has codes of its own.
     exit_reasons: Mapping[int, Reason] = MappingProxyType({})
 
@@ -225,11 +221,11 @@ class Coder(ABC):
         return msgspec.structs.replace(event, ts=now)
 
     def outcome(
-        self, reading: Reading, exit_code: int | None, signal: int | None, *, stderr: str = ""
+        self, totals: RunTotals, exit_code: int | None, signal: int | None, *, stderr: str = ""
     ) -> Outcome:
         """How the run ended, by what its stream and its process say."""
         return run_outcome.outcome(
-            reading,
+            totals,
             exit_code,
             signal,
             prints_ending=self.prints_ending,

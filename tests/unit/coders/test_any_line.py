@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from fleet.coders import make, toml
 from fleet.coders.base import Coder
-from fleet.coders.stream.run_totals import Reading
+from fleet.coders.stream.run_totals import RunTotals
 from fleet.schemas import Event
 from tests.conftest import often
 from tests.fakes import run_agy
@@ -40,8 +40,8 @@ def known_lines(reader: str) -> list[str]:
     return sorted({line for name in recorded(reader) for line in lines(reader, name)})
 
 
-def reads(reader: str, *raw: str) -> Reading:
-    reading = Reading()
+def reads(reader: str, *raw: str) -> RunTotals:
+    reading = RunTotals()
     for line in raw:
         event = coder(reader).read(line, READ_AT, second=reader == "rollout")
         reading.add(event)

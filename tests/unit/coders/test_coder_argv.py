@@ -23,20 +23,19 @@ def after(words, flag):
 
 def test_claude_streams_json_and_takes_its_prompt_from_stdin():
     """No argument holds the prompt: arguments are public, and have a limit."""
-    assert argv("claude", "opus", session_id="1234") == [
+    assert argv("claude", "opus") == [
         "claude", "-p", "--output-format", "stream-json", "--verbose",
-        "--model", "opus", "--session-id", "1234",
+        "--model", "opus",
         "--permission-mode", "acceptEdits", "--add-dir", "/h/tasks/fleet-abc",
         "--allowedTools", "Bash(bd:*),Bash(fleet:*)",
     ]  # fmt: skip
     assert make("claude").prompt_on_stdin
 
 
-def test_claude_carries_a_session_on_instead_of_naming_a_new_one():
-    """A session id that was used is refused, so a resumed run never sends one."""
-    words = argv("claude", session_id="1234", resume="5678")
-    assert after(words, "--resume") == "5678"
-    assert "--session-id" not in words
+def test_claude_carries_a_session_on():
+    """A resumed run names the session that it goes on with; a new run names none."""
+    assert after(argv("claude", resume="5678"), "--resume") == "5678"
+    assert "--resume" not in argv("claude")
 
 
 @pytest.mark.parametrize(

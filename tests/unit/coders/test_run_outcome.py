@@ -3,7 +3,7 @@
 import pytest
 
 from fleet.coders.stream.run_outcome import outcome
-from fleet.coders.stream.run_totals import Reading
+from fleet.coders.stream.run_totals import RunTotals
 from fleet.schemas import (
     ContextFull,
     Event,
@@ -25,7 +25,7 @@ def bad(reason=None, text="it said"):
 
 
 def ended(*events, exit=0, signal=None, **facts):  # noqa: A002
-    reading = Reading()
+    reading = RunTotals()
     for event in events:
         reading.add(event)
     return outcome(reading, exit, signal, **facts)

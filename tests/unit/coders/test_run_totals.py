@@ -2,17 +2,16 @@
 
 from datetime import UTC, datetime, timedelta
 
-import msgspec
 import pytest
 
-from fleet.coders.stream.run_totals import Reading
+from fleet.coders.stream.run_totals import RunTotals
 from fleet.schemas import Event, RateLimit, ToolCall, ToolResult, Usage
 
 NOW = datetime(2026, 11, 15, 12, 0, tzinfo=UTC)
 
 
 def read(*events):
-    reading = Reading()
+    reading = RunTotals()
     for event in events:
         reading.add(event)
     return reading
@@ -24,7 +23,7 @@ def call(n):
 
 def test_a_line_of_no_interest_changes_nothing():
     """None is what a coder says to a line it has no use for."""
-    assert read(None) == Reading()
+    assert read(None) == RunTotals()
 
 
 def test_an_answer_in_several_lines_counts_once():
@@ -56,7 +55,7 @@ def test_a_count_of_the_run_beats_one_of_the_session():
 
 def test_a_session_that_counts_from_zero_again_counts_whole():
     """What was before can only be taken off a count that holds it."""
-    reading = Reading(before=Usage(input=900))
+    reading = RunTotals(before=Usage(input=900))
     reading.add(Event(kind="session_ended", tokens=Usage(input=100), tokens_of="session"))
     assert reading.usage == Usage(input=100)
 
@@ -67,15 +66,15 @@ def test_an_open_call_is_one_without_a_result():
         Event(kind="tool_use", calls=(call(1), call(2))),
         Event(kind="tool_result", results=(ToolResult(id="1", is_error=True),)),
     )
-    assert reading.open_calls == {"2": "shell"}
-    assert (reading.tool_calls, reading.tool_results, reading.tool_errors) == (2, 1, 1)
+    assert list(reading.tools.open) == ["2"]
+    assert (reading.tools.count, reading.tools.failed) == (2, 1)
 
 
 def test_an_end_that_names_its_call_again_is_one_call():
     """Some CLIs tell the call only with its result, some both times."""
     told_twice = Event(kind="tool_result", calls=(call(1),), results=(ToolResult(id="1"),))
-    assert read(Event(kind="tool_use", calls=(call(1),)), told_twice).tool_calls == 1
-    assert read(told_twice).tool_calls == 1
+    assert read(Event(kind="tool_use", calls=(call(1),)), told_twice).tools.count == 1
+    assert read(told_twice).tools.count == 1
 
 
 def test_an_error_that_was_got_over_is_no_reason():
@@ -159,20 +158,18 @@ def test_a_limit_that_is_allowed_again_is_no_refusal():
     assert reading.refusal().kind == "throttle"
 
 
-def test_a_reading_can_be_written_down_and_read_again():
-    """A receipt holds it as JSON."""
-    reading = read(
-        Event(kind="tool_use", message_id="m", calls=(call(1),), tokens=Usage(input=1)),
-        Event(kind="usage", limits=(RateLimit(kind="weekly", resets_at=LATER),)),
-    )
-    assert msgspec.json.decode(msgspec.json.encode(reading), type=Reading) == reading
+def test_the_end_of_a_run_leaves_no_call_open():
+    """Neither by its word of success nor by an ending without one."""
+    began = Event(kind="tool_use", calls=(call(1),))
+    assert not read(began, Event(kind="result", terminal="success")).tools.open
+    assert not read(began, Event(kind="session_ended")).tools.open
 
 
 def test_the_ending_of_another_session_ends_nothing():
     """A tool that prints into the agent's own stream cannot say that the agent is done."""
     begun = Event(kind="session_started", session_id="own")
     forged = Event(kind="session_ended", session_id="other", terminal="success", text="Done.")
-    reading = Reading()
+    reading = RunTotals()
     for event in (begun, forged):
         reading.add(event)
     assert (reading.terminal, reading.text, reading.bad_lines) == (None, "", 1)

@@ -10,7 +10,7 @@ import pytest
 import fleet.coders
 from fleet.coders.agent_environment import agent_env
 from fleet.coders.base import Coder, Options
-from fleet.coders.stream.run_totals import Reading
+from fleet.coders.stream.run_totals import RunTotals
 from fleet.schemas import Failed, Finished
 from tests.streams import READ_AT
 from tests.tasks import a_task
@@ -140,7 +140,7 @@ def test_the_example_runs_with_every_optional_member_at_its_default(my_coder):
 
 def test_the_examples_own_end_is_an_end(my_coder):
     """`session_ended` needs no further word, and its time is the coder's own."""
-    coder, reading = my_coder(), Reading()
+    coder, reading = my_coder(), RunTotals()
     event = coder.read('{"type": "finished", "usage": {"n": 1}}', READ_AT)
     reading.add(event)
     assert event.usage == {"n": 1}
@@ -151,13 +151,13 @@ def test_the_examples_own_end_is_an_end(my_coder):
 
 def test_a_coder_that_never_tells_an_end_is_believed_on_its_exit(my_coder):
     """A CLI without a word of success still ends; the verdict is another's task."""
-    assert my_coder().outcome(Reading(), 0, None) == Finished()
-    assert my_coder().outcome(Reading(), 2, None).reason == "never_started"
+    assert my_coder().outcome(RunTotals(), 0, None) == Finished()
+    assert my_coder().outcome(RunTotals(), 2, None).reason == "never_started"
 
 
 def test_a_line_that_breaks_a_coder_is_one_bad_line(my_coder):
     """The example takes every line for an object; a list must cost the line, not the run."""
-    reading = Reading()
+    reading = RunTotals()
     reading.add(my_coder().read("[1, 2]", READ_AT))
     reading.add(my_coder().read("plain text", READ_AT))
     assert (reading.bad_lines, reading.events) == (1, 1)

@@ -1,6 +1,6 @@
 """What an agent did, folded from its events."""
 
-from fleet.coders.stream.tool_calls import Trail
+from fleet.coders.stream.tool_calls import ToolCalls
 from fleet.schemas import Command, Event, ToolCall, ToolResult
 
 
@@ -15,7 +15,7 @@ def result(number, text="", *, error=False):
 
 
 def trail(*events):
-    found = Trail()
+    found = ToolCalls()
     for event in events:
         found.add(event)
     return found

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from fleet import coders
-from fleet.coders.stream.run_totals import Reading
+from fleet.coders.stream.run_totals import RunTotals
 from fleet.demo.script import CODER, CONTEXT, OTHER_CODER
 from fleet.demo.simulated_agent import Session, SimulatedCoder, add_coders
 from fleet.schemas import Finished, RateLimited
@@ -15,9 +15,9 @@ from fleet.schemas import Finished, RateLimited
 NOW = datetime(2026, 11, 15, 12, 0, tzinfo=UTC)
 
 
-def read(printed: str) -> Reading:
+def read(printed: str) -> RunTotals:
     """What fleet makes of an agent's lines."""
-    coder, reading = SimulatedCoder(), Reading()
+    coder, reading = SimulatedCoder(), RunTotals()
     for line in printed.splitlines():
         event = coder.read(line, NOW)
         assert event is not None
@@ -34,7 +34,7 @@ def test_a_simulated_agent_that_ends_well_is_read_as_finished():
     session.result(session.call("Write", file_path="a.py"), "written")
     session.end("Done.")
     reading = read(out.getvalue())
-    assert (reading.tool_calls, reading.tool_results, reading.model) == (1, 1, "steady")
+    assert (reading.tools.count, reading.tools.open, reading.model) == (1, {}, "steady")
     assert reading.session_id == session.id
     assert SimulatedCoder().outcome(reading, 0, None) == Finished(text="Done.")
 

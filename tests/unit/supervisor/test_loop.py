@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from fleet.coders.stream.tool_calls import Trail
+from fleet.coders.stream.tool_calls import ToolCalls
 from fleet.config import Config
 from fleet.home import Home, make_home
 from fleet.queue.protocol import LeaseLost
@@ -28,7 +28,7 @@ class FakeLive:
     def __init__(self, home):
         self.task_id = "fleet-1"
         self.lease = LEASE
-        self.trail = Trail()
+        self.trail = ToolCalls()
         self.held_until = self.verdict = self.over = self.keeper = self.looking = None
         self.renewing = False
         self.run = type("FakeRun", (), {"task_dir": home.task("fleet-1"), "path": home.path})()

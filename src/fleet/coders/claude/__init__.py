@@ -56,7 +56,6 @@ class ClaudeCoder(Coder):
     can_resume = True
     can_refuse = True
     contexts = CONTEXTS
-    takes_session_id = True
 
     def __init__(self, model: str | None = None) -> None:
         super().__init__(model)
@@ -69,8 +68,6 @@ class ClaudeCoder(Coder):
         argv += ["--model", self.model] if self.model else []
         if self.options.resume:
             argv += ["--resume", self.options.resume]
-        elif self.options.session_id:
-            argv += ["--session-id", self.options.session_id]
         if self.options.max_cost is not None:
             # It tells what it cost only when all is over, so it has to mind this itself.
             argv += ["--max-budget-usd", f"{self.options.max_cost:.2f}"]

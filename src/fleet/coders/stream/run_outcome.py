@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import cast, get_args
 
 from fleet.coders.stream import startup_failure
-from fleet.coders.stream.run_totals import Reading
+from fleet.coders.stream.run_totals import RunTotals
 from fleet.schemas import (
     ContextFull,
     Failed,
@@ -29,7 +29,7 @@ _DETAIL_CAP = 500
 
 
 def outcome(
-    reading: Reading,
+    totals: RunTotals,
     exit_code: int | None,
     signal: int | None = None,
     *,
@@ -40,54 +40,57 @@ def outcome(
     """The outcome of a run, by its stream, its exit code, and the signal that ended it."""
     if exit_code is None and signal is None:
         return Lost(why="no record of how its process ended")
-    if _is_success(reading, exit_code, signal, prints_ending=prints_ending):
-        return Finished(text=reading.text, denied=reading.denied)
-    reason = _reason(reading, exit_code, signal, exit_reasons)
+    if _is_success(totals, exit_code, signal, prints_ending=prints_ending):
+        return Finished(text=totals.text, denied=totals.denied)
+    reason = _reason(totals, exit_code, signal, exit_reasons)
     if reason == "never_started":
         reason = startup_failure.cause(stderr) or reason
-    detail = reading.error or _tail(stderr)
+    detail = totals.error or _tail(stderr)
     match reason:
         case "rate_limit" | "overloaded":
-            return RateLimited(limit=reading.refusal())
+            return RateLimited(limit=totals.refusal())
         case "prompt_too_long":
-            return ContextFull(tokens=reading.context_tokens, window=reading.context_window)
+            return ContextFull(tokens=totals.context_tokens, window=totals.context_window)
         case "max_turns":
             return LimitExceeded(limit="turns", detail=detail)
         case "budget":
             return LimitExceeded(limit="cost", detail=detail)
         case "denied":  # what was denied says more than a CLI's word for it
-            return Failed(reason=reason, detail=", ".join(sorted(set(reading.denied))) or detail)
+            return Failed(reason=reason, detail=", ".join(sorted(set(totals.denied))) or detail)
         case _:
             return Failed(reason=reason, detail=detail)
 
 
 def _is_success(
-    reading: Reading, exit_code: int | None, signal: int | None, *, prints_ending: bool
+    totals: RunTotals, exit_code: int | None, signal: int | None, *, prints_ending: bool
 ) -> bool:
     if exit_code != 0 or signal is not None:
         return False
     if prints_ending:
-        return reading.terminal == "success"
-    return reading.terminal == "success" or (reading.terminal is None and not reading.reason)
+        return totals.terminal == "success"
+    return totals.terminal == "success" or (totals.terminal is None and not totals.reason)
 
 
 def _reason(
-    reading: Reading, exit_code: int | None, signal: int | None, exit_reasons: Mapping[int, Reason]
+    totals: RunTotals,
+    exit_code: int | None,
+    signal: int | None,
+    exit_reasons: Mapping[int, Reason],
 ) -> Reason:
     by_code = exit_reasons.get(exit_code) if exit_code is not None else None
-    told = cast("Reason", reading.reason if reading.reason in _REASONS else "")
-    if reading.terminal == "error":
+    told = cast("Reason", totals.reason if totals.reason in _REASONS else "")
+    if totals.terminal == "error":
         return told or by_code or "unknown"
-    if reading.terminal is None and told in ("rate_limit", "overloaded"):
+    if totals.terminal is None and told in ("rate_limit", "overloaded"):
         # Refused, and ended before it could say so: a retry at once would meet the same wall.
         return told
     if signal is not None or (exit_code is not None and exit_code > 128 and not by_code):
         return "killed"
-    if reading.terminal == "success":
+    if totals.terminal == "success":
         return by_code or "exit_code"
-    if not reading.events:
+    if not totals.events:
         return by_code or "never_started"
-    return by_code or told or ("denied" if reading.denied else "no_ending")
+    return by_code or told or ("denied" if totals.denied else "no_ending")
 
 
 def _tail(stderr: str) -> str:

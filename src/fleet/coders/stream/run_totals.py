@@ -6,6 +6,7 @@ import msgspec
 from msgspec import Struct, field, structs
 
 from fleet.coders.stream.json_line import MOST_DOLLARS
+from fleet.coders.stream.tool_calls import ToolCalls
 from fleet.schemas import Event, RateLimit, Usage
 from fleet.schemas.budget import MOST_TOKENS
 
@@ -21,8 +22,8 @@ _LONGEST_WAIT = 31 * 86_400.0
 _LARGEST_CONTEXT = 10**9
 
 
-class Reading(Struct, kw_only=True):
-    """What is known of a run after the events so far. Grows by `add`, and by nothing else."""
+class RunTotals(Struct, kw_only=True):
+    """What is known of a run after the events so far. Only `add` changes it."""
 
     #: What the session had used before this run: for a CLI that counts on when it is resumed.
     before: Usage = _NO_USAGE
@@ -35,14 +36,10 @@ class Reading(Struct, kw_only=True):
     events: int = 0
     unknown_lines: int = 0
     bad_lines: int = 0
-    tool_calls: int = 0
-    tool_results: int = 0
-    tool_errors: int = 0
     retries: int = 0
     compactions: int = 0
     turns: int = 0
-    #: Tools that are at work now: id and name.
-    open_calls: dict[str, str] = field(default_factory=dict[str, str])
+    tools: ToolCalls = field(default_factory=ToolCalls)
 
     context_tokens: int | None = None
     context_peak: int = 0
@@ -94,8 +91,10 @@ class Reading(Struct, kw_only=True):
                 pass
         self._identity(event)
         # Most lines tell of one thing only.
-        if event.calls or event.results or event.denied:
-            self._tools(event)
+        if event.calls or event.results:
+            self.tools.add(event)
+        if event.denied:
+            self.denied = event.denied if event.terminal else self.denied + event.denied
         self._tokens(event)
         if event.limits:
             self._limits(event)
@@ -114,20 +113,6 @@ class Reading(Struct, kw_only=True):
         self.key_source = event.key_source or self.key_source
         if event.offers is not None:
             self.offers, self.missing = event.offers, event.missing
-
-    def _tools(self, event: Event) -> None:
-        for call in event.calls:
-            if call.id not in self.open_calls:
-                self.tool_calls += 1
-                self.open_calls[call.id] = call.name
-        for result in event.results:
-            self.tool_results += 1
-            self.tool_errors += result.is_error
-            self.open_calls.pop(result.id, None)
-        if event.terminal:
-            self.denied = event.denied or self.denied
-        else:
-            self.denied += event.denied
 
     def _tokens(self, event: Event) -> None:
         if event.context_tokens is not None and 0 <= event.context_tokens <= _LARGEST_CONTEXT:
@@ -169,7 +154,7 @@ class Reading(Struct, kw_only=True):
             self.reason = event.reason or ("" if self.terminal == "success" else self.reason)
             self.error = event.text if self.terminal == "error" else ""
             self.text = event.text or self.text
-            self.open_calls.clear()
+            self.tools.open.clear()
         elif event.reason:
             self.reason, self.error = event.reason, event.text
         elif event.kind in ("assistant_text", "tool_use", "tool_result", "thinking"):

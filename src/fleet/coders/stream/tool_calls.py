@@ -1,7 +1,6 @@
 """What an agent did, as its stream tells it: tools, commands, edits, and calls that go round.
 
-One fold beside `Reading`, which tells how the run stands. It grows by `add`, holds little however
-long the run is, and is the same for a live stream and for a file read again.
+A part of `RunTotals`. Its size has a bound, however long the run is.
 """
 
 from collections import Counter
@@ -49,9 +48,10 @@ class OpenCall(Struct, frozen=True, kw_only=True):
     command: int | None = None
 
 
-class Trail(Struct, kw_only=True):
-    """What was done so far."""
+class ToolCalls(Struct, kw_only=True):
+    """The calls of a run so far. Only `add` and the end of the run change it."""
 
+    #: Calls by the name of their tool.
     tools: Counter[str] = field(default_factory=Counter[str])
     commands: list[Command] = field(default_factory=list[Command])
     more_commands: int = 0
@@ -59,14 +59,22 @@ class Trail(Struct, kw_only=True):
     #: Commands that had been run when the last file was edited: what comes behind checks it.
     commands_at_last_edit: int = 0
     edits: int = 0
+    #: Calls without a result, by id.
     open: dict[str, OpenCall] = field(default_factory=dict[str, OpenCall])
-    #: The same call with the same error, so often in a row up to now.
+    #: Results that were errors.
+    failed: int = 0
+    #: How often in a row the last call failed with the same input and the same error.
     repeated_errors: int = 0
-    #: What it was that was repeated, for people.
+    #: That call and its error, for people.
     repeated: str = ""
-    #: Errors in a row at the end.
+    #: Errors since the last result that was none.
     errors_in_a_row: int = 0
     _last_error: bytes = b""
+
+    @property
+    def count(self) -> int:
+        """Calls in all; a call that two lines name counts once."""
+        return self.tools.total()
 
     @property
     def asks(self) -> str:
@@ -84,14 +92,12 @@ class Trail(Struct, kw_only=True):
         return f"{call.name}: {self.commands[call.command].text}"
 
     def add(self, event: Event) -> None:
-        """Take in one event."""
+        """Take in the calls and results of one event."""
         for call in event.calls:
             if call.id not in self.open:
                 self._begin(call, event.ts)
         for result in event.results:
             self._end(result)
-        if event.terminal:
-            self.open.clear()
 
     def _begin(self, call: ToolCall, at: datetime | None) -> None:
         known = call.name in self.tools or len(self.tools) < _MOST_TOOLS
@@ -125,6 +131,7 @@ class Trail(Struct, kw_only=True):
             self.repeated_errors = self.errors_in_a_row = 0
             self._last_error = b""
             return
+        self.failed += 1
         self.errors_in_a_row += 1
         if call is None:
             return

@@ -17,7 +17,8 @@ from fleet.errors import BadInput
 from fleet.schemas import Context, Event, Reason, Task
 from fleet.schemas.policy import CONTEXTS
 
-#: What may stand in braces in `argv` and `[env]`.
+#: What may stand in braces in `argv` and `[env]`. `session_id` is always empty: no run chooses an
+#: id, but files that were made from earlier examples ask for one.
 PLACES = (
     "model", "prompt", "prompt_file", "cwd", "task_id", "task_dir", "artifacts_dir",
     "session_id", "resume", "permissions", "context",
@@ -68,7 +69,6 @@ def load(path: Path) -> type[Coder]:
         "prints_ending": any(rule.terminal == "success" for rule in spec.event),
         "can_resume": "{resume}" in str(spec.argv),
         "shows_tools": any(rule.call is not None for rule in spec.event),
-        "takes_session_id": "{session_id}" in str(spec.argv),
         "exit_reasons": MappingProxyType(exits),
     }
     return type(f"Declared_{path.stem}", (DeclaredCoder,), members)
@@ -129,7 +129,7 @@ class DeclaredCoder(Coder):
             "task_id": task.id,
             "task_dir": str(task_dir),
             "artifacts_dir": str(task_dir / "artifacts"),
-            "session_id": "" if self.options.resume else self.options.session_id or "",
+            "session_id": "",
             "resume": self.options.resume or "",
             "permissions": self.options.permissions,
             "context": self.options.context,

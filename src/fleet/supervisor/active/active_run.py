@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from fleet.coders.base import Coder
-from fleet.coders.stream.run_totals import Reading
-from fleet.coders.stream.tool_calls import Trail, command_of
+from fleet.coders.stream.run_totals import RunTotals
+from fleet.coders.stream.tool_calls import command_of
 from fleet.errors import InvalidTask
 from fleet.files.tail import Follower, Line
 from fleet.processes.keeper_client import Ended, Keeper, NeverStarted, Vanished
@@ -69,9 +69,9 @@ class Live:
         self.keeper: Keeper | None = None
         #: The session that it carries on; empty if it began its own.
         self._resumes = spec.resumes if spec else ""
-        self.reading = Reading(before=spec.before if spec else Usage())
+        self.reading = RunTotals(before=spec.before if spec else Usage())
         #: What the agent did so far.
-        self.trail = Trail()
+        self.trail = self.reading.tools
         #: The rules that it is held to.
         self.policy = policy
         #: What its tokens cost, where its CLI does not say it.
@@ -203,7 +203,7 @@ class Live:
             coder=self.coder.name,
             model=reading.model or self.coder.model,
             events=reading.events,
-            tool_calls=reading.tool_calls,
+            tool_calls=reading.tools.count,
             context_tokens=reading.context_tokens or 0,
             context_peak=reading.context_peak,
             context_window=reading.context_window or self.coder.context_limit,
@@ -291,7 +291,6 @@ class Live:
         """Take an event in. False: it is none that can be worked with."""
         try:
             self.reading.add(event)
-            self.trail.add(event)
         except (TypeError, AttributeError, ValueError) as error:
             # Anybody's coder may fill in anything; what it says of one line is not the run.
             self.reading.add(Event(kind="bad", text=f"{type(error).__name__}: {error}"))

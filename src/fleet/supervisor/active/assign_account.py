@@ -246,5 +246,5 @@ class AccountAssigner:
 def _has_answer(live: Live) -> bool:
     """Whether the model has answered; a CLI's own words at a refusal are no answer."""
     reading = live.reading
-    spoke = reading.tool_calls > 0 or reading.turns > 0 or bool(reading.text)
+    spoke = reading.tools.count > 0 or reading.turns > 0 or bool(reading.text)
     return spoke and not reading.reason

@@ -42,7 +42,7 @@ def receipt_of(live: Live, state: Over, outcome: Outcome, words: Said, found: Fi
         claim=words.done,
         text=reading.text[-_TEXT_CAP:],
         tools=dict(trail.tools),
-        tool_errors=reading.tool_errors,
+        tool_errors=trail.failed,
         commands=tuple(trail.commands),
         more_commands=trail.more_commands,
         denied=reading.denied,

@@ -136,7 +136,7 @@ def end_of(
         cost_usd=live.reading.cost_usd,
         estimated_usd=live.estimated_usd,
         spent=spent_before(live.run.task_dir, before=live.run.number) + receipt.spend,
-        tool_calls=live.reading.tool_calls,
+        tool_calls=live.reading.tools.count,
         session_id=live.reading.session_id,
         broke=tuple(finding.rule for finding in (*judged.findings, *judged.trespasses)),
         coder=live.coder.name,

@@ -16,7 +16,7 @@ from fleet.accounts.credentials import AccountTrouble
 from fleet.accounts.move_session import move, moving
 from fleet.coders.agent_environment import agent_env
 from fleet.coders.base import Coder, Options
-from fleet.coders.stream.run_totals import Reading
+from fleet.coders.stream.run_totals import RunTotals
 from fleet.config import Config
 from fleet.errors import FleetError
 from fleet.home import HOOK, Home, compare_json, messages
@@ -332,9 +332,9 @@ class Unread(Coder):
         return None
 
     def outcome(
-        self, reading: Reading, exit_code: int | None, signal: int | None, *, stderr: str = ""
+        self, totals: RunTotals, exit_code: int | None, signal: int | None, *, stderr: str = ""
     ) -> Outcome:
-        del reading, exit_code, signal, stderr
+        del totals, exit_code, signal, stderr
         return Failed(reason="unknown", detail=self._why)
 
 
