@@ -4,7 +4,7 @@ import pytest
 
 from fleet.coders.claude import ClaudeCoder
 from fleet.coders.codex import CodexCoder
-from fleet.evidence.claim_rules import Seen, findings
+from fleet.evidence.claim_rules import ClaimFacts, findings
 from fleet.schemas import Finished, Policy, Receipt
 from tests.contract.test_claude_streams import CASES as CLAUDE
 from tests.contract.test_codex_streams import CASES as CODEX
@@ -38,7 +38,7 @@ def judged(cli, name):
         # Most of the recordings are a model that only answers; they claim no more than that.
         policy=Policy(expect="any" if reading.tools.count else "answer"),
     )
-    return findings(Seen(receipt=receipt, edits=reading.tools.edits, commands_after_edits=0))
+    return findings(ClaimFacts(receipt=receipt, edits=reading.tools.edits, commands_after_edits=0))
 
 
 @pytest.mark.parametrize(("cli", "name"), WORKED)

@@ -14,7 +14,7 @@ from fleet.control.tasks.questions import Question
 from fleet.control.tasks.stop import StopEnd
 from fleet.control.tasks.stop_all import StopAllEnd
 from fleet.control.usage import Record, Spent
-from fleet.doctor.finding import Finding
+from fleet.doctor.check_result import CheckResult
 
 PAGE = (Path(__file__).parents[2] / "docs/reference.md").read_text(encoding="utf-8")
 
@@ -31,7 +31,7 @@ PAGE = (Path(__file__).parents[2] / "docs/reference.md").read_text(encoding="utf
         ("fleet stats", [Record], ["verified_rate", "runs_per_task", "cost_per_verified"]),
         ("fleet accounts", [AccountNow], []),
         ("fleet coders", [CoderHere], []),
-        ("fleet doctor", [Finding], []),
+        ("fleet doctor", [CheckResult], []),
     ],
 )
 def test_the_reference_names_every_key(command, types, besides):

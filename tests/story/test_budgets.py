@@ -219,7 +219,9 @@ def test_a_run_that_lives_through_a_restart_is_counted_once(scene):
 
 def test_the_receipt_tells_where_a_cost_comes_from(scene):
     """The CLI's own, an estimate, or nothing; never a nought that nobody counted."""
-    told = scene.add(f'say:{{"type":"spend","model":"claude-sonnet-4-5","input":9,"cost":0.5}} {WORK}')
+    told = scene.add(
+        f'say:{{"type":"spend","model":"claude-sonnet-4-5","input":9,"cost":0.5}} {WORK}'
+    )
     worked_out = scene.add(f"{spends(3)} {WORK}")
     unknown = scene.add(f"{spends(3, model='nobody-knows')} {WORK}")
     absurd = scene.add(f'say:{{"type":"spend","input":-5,"output":1e30,"cost":"NaN"}} {WORK}')

@@ -14,11 +14,11 @@ from datetime import UTC, datetime
 from fleet import config
 from fleet.config import Config
 from fleet.doctor import check_coders, check_home, check_leftovers, check_machine, check_queue
-from fleet.doctor.finding import Check, Finding, Installation, Severity
+from fleet.doctor.check_result import Check, CheckResult, Installation, Severity
 from fleet.errors import FleetError
 from fleet.home import Home, home_from
 
-__all__ = ["CHECKS", "Finding", "Severity", "examine"]
+__all__ = ["CHECKS", "CheckResult", "Severity", "examine"]
 
 #: In the order in which findings are printed.
 CHECKS: tuple[tuple[str, Check], ...] = (
@@ -49,14 +49,14 @@ def examine(
     *,
     checks: Sequence[tuple[str, Check]] = CHECKS,
     patience: float = PATIENCE,
-) -> list[Finding]:
+) -> list[CheckResult]:
     """Run every check. A check that cannot run is a finding, not a crash."""
     try:
         home = home_from(env)
     except FleetError as error:
-        return [Finding("home", "error", error.message, error.hint)]
+        return [CheckResult("home", "error", error.message, error.hint)]
     installation = Installation(home=home, env=env, now=datetime.now(UTC), config=_config(home))
-    answers: queue.SimpleQueue[tuple[int, list[Finding]]] = queue.SimpleQueue()
+    answers: queue.SimpleQueue[tuple[int, list[CheckResult]]] = queue.SimpleQueue()
 
     def answer(number: int, name: str, check: Check) -> None:
         answers.put((number, _run(name, check, installation)))
@@ -64,7 +64,7 @@ def examine(
     for number, (name, check) in enumerate(checks):
         # Daemon threads: a check that hangs must not keep the program from ending.
         threading.Thread(target=answer, args=(number, name, check), daemon=True).start()
-    found: dict[int, list[Finding]] = {}
+    found: dict[int, list[CheckResult]] = {}
     until = time.monotonic() + patience
     while len(found) < len(checks):
         try:
@@ -75,20 +75,22 @@ def examine(
     late = f"this check did not end within {patience:g} s"
     for number, (name, _) in enumerate(checks):
         found.setdefault(
-            number, [Finding(name, "warning", late, "Try again when less is going on.")]
+            number, [CheckResult(name, "warning", late, "Try again when less is going on.")]
         )
     return [finding for number in range(len(checks)) for finding in found[number]]
 
 
-def _run(name: str, check: Check, installation: Installation) -> list[Finding]:
-    findings: list[Finding] = []
+def _run(name: str, check: Check, installation: Installation) -> list[CheckResult]:
+    findings: list[CheckResult] = []
     try:
         findings.extend(check(installation))
     except FleetError as error:
-        findings.append(Finding(name, "error", error.message, error.hint))
+        findings.append(CheckResult(name, "error", error.message, error.hint))
     except Exception as error:  # noqa: BLE001 - the machine is examined as it is found
         what = f"this check failed: {type(error).__name__}: {error}"
-        findings.append(Finding(name, "warning", what, "This is a fault of fleet's: report it."))
+        findings.append(
+            CheckResult(name, "warning", what, "This is a fault of fleet's: report it.")
+        )
     return findings
 
 

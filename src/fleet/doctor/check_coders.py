@@ -18,15 +18,15 @@ from fleet.config import Config
 from fleet.control import Control
 from fleet.control.list_coders import CoderHere, coders_here
 from fleet.doctor import claude_login, codex_login
-from fleet.doctor.finding import Finding, Installation, Severity
+from fleet.doctor.check_result import CheckResult, Installation, Severity
 from fleet.errors import FleetError
 from fleet.schemas import Account, Task
 
 #: Checks the login of a CLI: takes the program, and the environment that an agent would have.
-LoginCheck = Callable[[str, Mapping[str, str]], Iterator[Finding]]
+LoginCheck = Callable[[str, Mapping[str, str]], Iterator[CheckResult]]
 
 
-def coders(installation: Installation) -> Iterator[Finding]:
+def coders(installation: Installation) -> Iterator[CheckResult]:
     if installation.config is None and installation.home.config.exists():
         return  # the configuration is broken, which the check `config` reports
     # Coders are listed even before there is a home.
@@ -34,7 +34,7 @@ def coders(installation: Installation) -> Iterator[Finding]:
     found = coders_here(Control(installation.home, settings))
     if not any(coder.default for coder in found):
         what = f"there is no coder {settings.coder!r}"
-        yield Finding("coder", "error", what, "See: fleet coders")
+        yield CheckResult("coder", "error", what, "See: fleet coders")
     for coder in found:
         if coder.default or (coder.path and not coder.problem):
             yield _program(coder)
@@ -52,15 +52,15 @@ def coders(installation: Installation) -> Iterator[Finding]:
             yield from each.result()
 
 
-def _program(coder: CoderHere) -> Finding:
+def _program(coder: CoderHere) -> CheckResult:
     text = f"{coder.name}: {coder.problem or coder.version or coder.remark}"
     broken = coder.problem or (coder.remark and not coder.version)
     severity: Severity = "warning" if broken else "ok"
     fix = f"Install {coder.name}, or choose another (fleet coders): fleet config set coder=…"
-    return Finding("coder", severity, text, fix if broken else "")
+    return CheckResult("coder", severity, text, fix if broken else "")
 
 
-def _login(installation: Installation, coder: CoderHere) -> list[Finding]:
+def _login(installation: Installation, coder: CoderHere) -> list[CheckResult]:
     """The user's own login of a coder, as its agents would have it."""
     check = _LOGIN_CHECKS.get(coder.name)
     if check is None or coder.origin != "built in":
@@ -72,37 +72,39 @@ def _login(installation: Installation, coder: CoderHere) -> list[Finding]:
 
 def _account(
     installation: Installation, account: Account, coder: CoderHere | None
-) -> list[Finding]:
+) -> list[CheckResult]:
     """The login of one account, with the variables of the account."""
     name = f"account {account.name}"
     if coder is None:  # the CLI is not installed
         severity: Severity = "warning" if account.enabled else "ok"
         what = f"{name}: {account.coder} cannot run here"
-        return [Finding("account", severity, what, f"Install {account.coder}; see: fleet coders")]
+        return [
+            CheckResult("account", severity, what, f"Install {account.coder}; see: fleet coders")
+        ]
     try:
         kind = registry.find(account.coder, installation.home.path)
         if trouble := account_login.trouble(account, kind, installation.env):
             raise AccountTrouble(trouble, hint=f"Mend it, then: fleet account check {account.name}")
         given = account_login.variables(account, kind, installation.env)
     except FleetError as error:
-        found = [Finding("login", "warning", error.message, error.hint)]
+        found = [CheckResult("login", "warning", error.message, error.hint)]
     else:
         check = _LOGIN_CHECKS.get(account.coder)
         env = environment(installation, account.coder, given)
         found = list(check(coder.path, env)) if check else []
     told = [
-        Finding("account", each.severity, f"{name}: {each.what}", _fix(account, each))
+        CheckResult("account", each.severity, f"{name}: {each.what}", _fix(account, each))
         for each in found
-    ] or [Finding("account", "ok", f"{name}: nothing speaks against it")]
+    ] or [CheckResult("account", "ok", f"{name}: nothing speaks against it")]
     return told if account.enabled else [structs.replace(each, severity="ok") for each in told]
 
 
-def _fix(account: Account, finding: Finding) -> str:
+def _fix(account: Account, finding: CheckResult) -> str:
     out = finding.check == "login" and finding.fix.startswith("Log in")
     return f"Log in: fleet account login {account.name}" if out else finding.fix
 
 
-def _mild(finding: Finding) -> Finding:
+def _mild(finding: CheckResult) -> CheckResult:
     if finding.check != "login" or finding.severity == "ok":
         return finding
     what = f"{finding.what.rstrip('.')}; only tasks that ask for it need that"
@@ -122,10 +124,10 @@ def environment(
     return agent_env(installation.env, driver, task, installation.home.tasks / task.id, extra)
 
 
-def _agy(program: str, env: Mapping[str, str]) -> Iterator[Finding]:
+def _agy(program: str, env: Mapping[str, str]) -> Iterator[CheckResult]:
     del program, env
     what = "agy: its login is in the keyring; only a run shows whether it is good"
-    yield Finding("login", "ok", what)
+    yield CheckResult("login", "ok", what)
 
 
 _LOGIN_CHECKS: Mapping[str, LoginCheck] = {

@@ -6,34 +6,34 @@ from collections.abc import Iterator
 
 from fleet import coders, config
 from fleet.coders.claude import home as claude_home
-from fleet.doctor.finding import Finding, Installation
+from fleet.doctor.check_result import CheckResult, Installation
 from fleet.errors import BadInput
 from fleet.home import open_home
 
 
-def place(installation: Installation) -> Iterator[Finding]:
+def place(installation: Installation) -> Iterator[CheckResult]:
     home = open_home(installation.home)
     mode = stat.S_IMODE(home.path.stat().st_mode)
     if not os.access(home.path, os.W_OK):
-        yield Finding(
+        yield CheckResult(
             "home", "error", f"{home.path} cannot be written", "Set FLEET_HOME elsewhere."
         )
     elif mode & 0o077:
         text = f"others can look into {home.path} (mode {mode:04o})"
-        yield Finding("home", "warning", text, f"Close it: chmod 700 {home.path}")
+        yield CheckResult("home", "warning", text, f"Close it: chmod 700 {home.path}")
     else:
-        yield Finding("home", "ok", str(home.path))
+        yield CheckResult("home", "ok", str(home.path))
 
 
-def settings(installation: Installation) -> Iterator[Finding]:
+def settings(installation: Installation) -> Iterator[CheckResult]:
     if (
         installation.home.path.is_dir() and installation.home.config.exists()
     ):  # else the check `home` reports it
         config.load(installation.home.config)
-        yield Finding("config", "ok", str(installation.home.config))
+        yield CheckResult("config", "ok", str(installation.home.config))
 
 
-def permissions(installation: Installation) -> Iterator[Finding]:
+def permissions(installation: Installation) -> Iterator[CheckResult]:
     if installation.config is None:
         return
     chosen = installation.config.permissions
@@ -41,12 +41,12 @@ def permissions(installation: Installation) -> Iterator[Finding]:
     if chosen == "bypass" and who == "root":
         what = "permissions = bypass as root: nothing keeps an agent from anything on this machine"
         fix = "Only where the machine is a sandbox. Else: fleet config set permissions=edit"
-        yield Finding("permissions", "warning", what, fix)
+        yield CheckResult("permissions", "warning", what, fix)
     else:
-        yield Finding("permissions", "ok", f"{chosen}; agents run as {who}")
+        yield CheckResult("permissions", "ok", f"{chosen}; agents run as {who}")
 
 
-def context(installation: Installation) -> Iterator[Finding]:
+def context(installation: Installation) -> Iterator[CheckResult]:
     """What a `context` below full takes from runs: the user's own settings."""
     if installation.config is None:
         return
@@ -65,23 +65,23 @@ def context(installation: Installation) -> Iterator[Finding]:
     word = "/".join(sorted(smaller))
     if unknown := smaller - set(known):
         what = f"context = {'/'.join(sorted(unknown))}: {name} loads the same as in full"
-        yield Finding(
+        yield CheckResult(
             "context", "warning", what, f"{name} has no setting for it; see docs/coders.md"
         )
     elif name == "claude" and (lost := claude_home.lost(installation.env)):
         what = f"context = {word}: runs go without {', '.join(lost)} of your own settings.json"
         fix = "Put what runs need into the project's .claude/settings.json, or use context = full."
-        yield Finding("context", "warning", what, fix)
+        yield CheckResult("context", "warning", what, fix)
     else:
-        yield Finding("context", "ok", f"{word}; what that saves: fleet doctor --context")
+        yield CheckResult("context", "ok", f"{word}; what that saves: fleet doctor --context")
 
 
-def supervisor(installation: Installation) -> Iterator[Finding]:
+def supervisor(installation: Installation) -> Iterator[CheckResult]:
     from fleet.processes.supervisor_lock import supervisor_of
 
     holder = supervisor_of(installation.home)
     if holder:
         what = f"process {holder.who.pid}, since {holder.since:%F %H:%M} UTC"
-        yield Finding("supervisor", "ok", what)
+        yield CheckResult("supervisor", "ok", what)
     elif installation.config is not None:
-        yield Finding("supervisor", "ok", "none runs; start one with: fleet run")
+        yield CheckResult("supervisor", "ok", "none runs; start one with: fleet run")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from fleet.accounts.breaker_store import Breaker
 from fleet.control import Control
-from fleet.doctor.finding import Finding, Installation
+from fleet.doctor.check_result import CheckResult, Installation
 from fleet.errors import FleetError, InvalidTask
 from fleet.home import Home, owner_file, worktree_json
 from fleet.processes import process_identity
@@ -26,13 +26,15 @@ _NAMED = 5
 _STARTING = 60.0
 
 
-def held(installation: Installation) -> Iterator[Finding]:
+def held(installation: Installation) -> Iterator[CheckResult]:
     for each in Breaker(installation.home.path).held():
         text = f"{each.name} gets no work since {each.since:%F %H:%M} UTC: {each.text}"
-        yield Finding("held", "warning", text, f"Mend it, then: fleet resume --coder {each.coder}")
+        yield CheckResult(
+            "held", "warning", text, f"Mend it, then: fleet resume --coder {each.coder}"
+        )
 
 
-def stale_runs(installation: Installation) -> Iterator[Finding]:
+def stale_runs(installation: Installation) -> Iterator[CheckResult]:
     """Runs without an end whose keeper is dead, by a power cut or a kill."""
     stale = [
         run
@@ -47,10 +49,10 @@ def stale_runs(installation: Installation) -> Iterator[Finding]:
     else:
         fix = "They are settled when a supervisor starts: fleet run"
     what = f"{len(stale)} without an end, and their keepers are dead: {names}"
-    yield Finding("runs", "warning", what, fix)
+    yield CheckResult("runs", "warning", what, fix)
 
 
-def orphans(installation: Installation) -> Iterator[Finding]:
+def orphans(installation: Installation) -> Iterator[CheckResult]:
     """Processes with the mark of a run of this home that is over."""
     owner = owner_file.read(installation.home)
     if not owner:
@@ -66,10 +68,10 @@ def orphans(installation: Installation) -> Iterator[Finding]:
     tasks = _listed(sorted({run_id.task for run_id in found}))
     what = f"{len(pids)} processes of runs that are over ({tasks}): {_listed(list(map(str, pids)))}"
     fix = "A supervisor ends them when it starts: fleet restart, or fleet run"
-    yield Finding("orphans", "warning", what, fix)
+    yield CheckResult("orphans", "warning", what, fix)
 
 
-def worktrees(installation: Installation) -> Iterator[Finding]:
+def worktrees(installation: Installation) -> Iterator[CheckResult]:
     """Worktrees of tasks that were closed long ago, or are not in the queue."""
     try:
         names = sorted(os.listdir(installation.home.worktrees))  # noqa: PTH208
@@ -84,7 +86,7 @@ def worktrees(installation: Installation) -> Iterator[Finding]:
     first = installation.home.worktrees / next(iter(done))
     what = f"{len(done)} left of {len(names)}: {listed}"
     fix = f"Check that its work is on its branch, then: {_removal(installation.home, first)}"
-    yield Finding("worktrees", "warning", what, fix)
+    yield CheckResult("worktrees", "warning", what, fix)
 
 
 def _done(installation: Installation, names: list[str]) -> Mapping[str, str]:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from fleet import __version__
 from fleet.coders.agent_environment import plain_env
-from fleet.doctor.finding import Finding, Installation
+from fleet.doctor.check_result import CheckResult, Installation
 from fleet.processes.bounded_call import call
 from fleet.schemas.units import shown_size
 
@@ -28,33 +28,33 @@ _FEW_FILES = 1024
 _INOTIFY: Mapping[str, int] = {"max_user_instances": 64, "max_user_watches": 8192}
 
 
-def python(installation: Installation) -> Iterator[Finding]:
+def python(installation: Installation) -> Iterator[CheckResult]:
     del installation
     version = ".".join(map(str, sys.version_info[:3]))
     if sys.version_info < _OLDEST_PYTHON:
         fix = "Install fleet with a newer one: uv tool install --python 3.13 …"
-        yield Finding("python", "error", f"Python {version} is older than 3.11", fix)
+        yield CheckResult("python", "error", f"Python {version} is older than 3.11", fix)
     else:
-        yield Finding("python", "ok", f"Python {version}, fleet {__version__}")
+        yield CheckResult("python", "ok", f"Python {version}, fleet {__version__}")
 
 
-def git(installation: Installation) -> Iterator[Finding]:
+def git(installation: Installation) -> Iterator[CheckResult]:
     path = shutil.which("git", path=installation.env.get("PATH"))
     if not path:
-        yield Finding("git", "warning", "git is not on PATH", "Install git: agents expect it.")
+        yield CheckResult("git", "warning", "git is not on PATH", "Install git: agents expect it.")
         return
     env = plain_env(installation.env)
     answer = call([path, "--version"], env=env, timeout=_PATIENCE)
     found = re.search(r"(\d+)\.(\d+)[\w.]*", answer.text)
     if answer.problem or found is None:
         what = f"{path} {answer.problem or 'does not tell its version'}"
-        yield Finding("git", "warning", what, "Run git --version, and mend what it says.")
+        yield CheckResult("git", "warning", what, "Run git --version, and mend what it says.")
         return
     if (int(found[1]), int(found[2])) < _OLDEST_GIT:
         what = f"git {found[0]} is older than {'.'.join(map(str, _OLDEST_GIT))}"
-        yield Finding("git", "warning", what, "Upgrade git: scope and worktrees need it.")
+        yield CheckResult("git", "warning", what, "Upgrade git: scope and worktrees need it.")
     else:
-        yield Finding("git", "ok", f"git {found[0]}")
+        yield CheckResult("git", "ok", f"git {found[0]}")
     # With the environment of agents, and outside of any repository.
     missing = [
         name
@@ -66,10 +66,10 @@ def git(installation: Installation) -> Iterator[Finding]:
     if missing:
         fix = "; ".join(f"git config --global {name} …" for name in missing)
         what = f"git has no {' and no '.join(missing)}: agents cannot commit"
-        yield Finding("git", "warning", what, fix)
+        yield CheckResult("git", "warning", what, fix)
 
 
-def disk(installation: Installation) -> Iterator[Finding]:
+def disk(installation: Installation) -> Iterator[CheckResult]:
     place = next(
         path for path in (installation.home.path, *installation.home.path.parents) if path.exists()
     )
@@ -78,45 +78,49 @@ def disk(installation: Installation) -> Iterator[Finding]:
     text = f"{shown_size(free)} free at {place}"
     fix = "Make room: runs keep what agents print, and git keeps snapshots."
     if free < _FULL:
-        yield Finding("disk", "error", f"only {text}", fix)
+        yield CheckResult("disk", "error", f"only {text}", fix)
     elif free < _NEARLY_FULL:
-        yield Finding("disk", "warning", f"only {text}", fix)
+        yield CheckResult("disk", "warning", f"only {text}", fix)
     else:
-        yield Finding("disk", "ok", text)
+        yield CheckResult("disk", "ok", text)
     if found.f_files and found.f_favail < _FEW_INODES:  # some file systems have no such number
         what = f"only {found.f_favail} files can still be made at {place}"
-        yield Finding("disk", "warning", what, "Delete unused files: node_modules, caches.")
+        yield CheckResult("disk", "warning", what, "Delete unused files: node_modules, caches.")
 
 
-def limits(installation: Installation) -> Iterator[Finding]:
+def limits(installation: Installation) -> Iterator[CheckResult]:
     agents = installation.config.max_concurrent if installation.config else 1
     found = list(_short(agents))
     yield from found
     if not found:
         files = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
-        yield Finding(
+        yield CheckResult(
             "limits", "ok", f"{_number(files)} open files are enough for max_concurrent={agents}"
         )
 
 
-def _short(agents: int) -> Iterator[Finding]:
+def _short(agents: int) -> Iterator[CheckResult]:
     files = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
     if 0 <= files < max(_FEW_FILES, 256 + 16 * agents):
         what = f"a process may open only {files} files"
-        yield Finding("limits", "warning", what, "Raise it: ulimit -n 4096")
+        yield CheckResult("limits", "warning", what, "Raise it: ulimit -n 4096")
     processes = resource.getrlimit(resource.RLIMIT_NPROC)[0]
     wanted = 200 + _AGENT_THREADS * agents
     if 0 <= processes < wanted:
         what = f"a user may have only {processes} processes; {agents} agents may take {wanted}"
-        yield Finding("limits", "warning", what, "Raise it: ulimit -u, or lower max_concurrent.")
+        yield CheckResult(
+            "limits", "warning", what, "Raise it: ulimit -u, or lower max_concurrent."
+        )
     for name, least in _INOTIFY.items():
         value = _kernel(f"fs/inotify/{name}")
         if value is not None and value < least:
             what = f"fs.inotify.{name} is {value}: watching files falls back to polling"
-            yield Finding("limits", "warning", what, f"sudo sysctl fs.inotify.{name}={least * 16}")
+            yield CheckResult(
+                "limits", "warning", what, f"sudo sysctl fs.inotify.{name}={least * 16}"
+            )
 
 
-def memory(installation: Installation) -> Iterator[Finding]:
+def memory(installation: Installation) -> Iterator[CheckResult]:
     import psutil
 
     agents = installation.config.max_concurrent if installation.config else 1
@@ -125,9 +129,9 @@ def memory(installation: Installation) -> Iterator[Finding]:
     if free < wanted:
         what = f"{text}; {agents} agents take about {shown_size(wanted)}"
         fix = f"Lower it: fleet config set max_concurrent={max(1, free // _AGENT_MEMORY)}"
-        yield Finding("memory", "warning", what, fix)
+        yield CheckResult("memory", "warning", what, fix)
     else:
-        yield Finding("memory", "ok", text)
+        yield CheckResult("memory", "ok", text)
 
 
 def _kernel(name: str) -> int | None:

@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 
 from fleet.control import Control
-from fleet.doctor.finding import Finding, Installation
+from fleet.doctor.check_result import CheckResult, Installation
 
 
-def queue(installation: Installation) -> Iterator[Finding]:
+def queue(installation: Installation) -> Iterator[CheckResult]:
     if installation.config is None:
         return
     fleet = Control(installation.home, installation.config)
@@ -20,23 +20,23 @@ def queue(installation: Installation) -> Iterator[Finding]:
 
             damage = integrity(fleet.tracker)
             if damage != "ok":
-                yield Finding("queue", "error", damage, "Copy queue.db away, then .recover it.")
+                yield CheckResult("queue", "error", damage, "Copy queue.db away, then .recover it.")
                 return
-        yield Finding("queue", "ok", kind)
+        yield CheckResult("queue", "ok", kind)
     finally:
         fleet.close()
 
 
-def _bd() -> Iterator[Finding]:
+def _bd() -> Iterator[CheckResult]:
     from fleet.queue.beads.bd_cli.bd_version import GUARDED_UPDATES, bd_version, warning
 
     version = bd_version()
     caution = warning(version)
     name = ".".join(map(str, version or ()))
     if caution:
-        yield Finding("bd", "warning", caution, "Upgrade bd.")
+        yield CheckResult("bd", "warning", caution, "Upgrade bd.")
     elif version is not None and version < GUARDED_UPDATES:
         what = f"bd {name} cannot guard a claim against another's: fleet re-reads each one instead"
-        yield Finding("bd", "warning", what, "Upgrade to 1.3 or later.")
+        yield CheckResult("bd", "warning", what, "Upgrade to 1.3 or later.")
     else:
-        yield Finding("bd", "ok", f"bd {name}")
+        yield CheckResult("bd", "ok", f"bd {name}")

@@ -8,7 +8,7 @@ from typing import Any
 from fleet.coders import cli_files
 from fleet.coders.claude.home import LARGEST, read_json, table
 from fleet.coders.codex import home as codex_home
-from fleet.doctor.finding import Finding, readable_by_others
+from fleet.doctor.check_result import CheckResult, readable_by_others
 from fleet.processes.bounded_call import call
 
 _PATIENCE = 10.0
@@ -16,29 +16,33 @@ _KEY = "CODEX_API_KEY"
 _LOG_IN = f"Log in: codex login, or export {_KEY}"
 
 
-def check_login(program: str, env: Mapping[str, str]) -> Iterator[Finding]:
+def check_login(program: str, env: Mapping[str, str]) -> Iterator[CheckResult]:
     """What is known of the login without a request to the vendor."""
     home = codex_home.place(env)
     config, broken = _config(home / "config.toml")
     if broken:
         what = f"codex: {home / 'config.toml'}: {broken}"
-        yield Finding("settings", "warning", what, "Mend the file: codex does not start with it.")
+        yield CheckResult(
+            "settings", "warning", what, "Mend the file: codex does not start with it."
+        )
         return
     stored = home / "auth.json"
     own, damaged = read_json(stored)
     if damaged:
         what = f"codex: {stored}: {damaged}"
-        yield Finding("login", "warning", what, "Log in anew: codex login")
+        yield CheckResult("login", "warning", what, "Log in anew: codex login")
         return
     subscribed = bool(table(own.get("tokens")))
     if env.get(_KEY) and subscribed:
         what = f"codex: {_KEY} beside a ChatGPT login: it comes first, and is billed by the token"
-        yield Finding("billing", "warning", what, f"Take one away: unset {_KEY}, or codex logout.")
+        yield CheckResult(
+            "billing", "warning", what, f"Take one away: unset {_KEY}, or codex logout."
+        )
     yield _provided(config, env) or _standing(program, env, stored=bool(own))
     yield from readable_by_others("codex", stored)
 
 
-def _provided(config: Mapping[str, Any], env: Mapping[str, str]) -> Finding | None:
+def _provided(config: Mapping[str, Any], env: Mapping[str, str]) -> CheckResult | None:
     """The finding for a model provider of the user's own, which names a variable for its key."""
     name = config.get("model_provider")
     provider = table(table(config.get("model_providers")).get(name)) if name else {}
@@ -46,26 +50,26 @@ def _provided(config: Mapping[str, Any], env: Mapping[str, str]) -> Finding | No
     if not isinstance(variable, str) or not variable:
         return None
     if env.get(variable):
-        return Finding("login", "ok", f"codex: provider {name}, by {variable}")
+        return CheckResult("login", "ok", f"codex: provider {name}, by {variable}")
     what = f"codex: its provider {name} logs in by {variable}, which agents do not get"
     fix = f"Set env_key to {_KEY} in config.toml, and export that: fleet passes no other."
-    return Finding("login", "warning", what, fix)
+    return CheckResult("login", "warning", what, fix)
 
 
-def _standing(program: str, env: Mapping[str, str], *, stored: bool) -> Finding:
+def _standing(program: str, env: Mapping[str, str], *, stored: bool) -> CheckResult:
     if env.get(_KEY):
-        return Finding("login", "ok", f"codex: logged in, {_KEY}, billed by the token")
+        return CheckResult("login", "ok", f"codex: logged in, {_KEY}, billed by the token")
     status = call([program, "login", "status"], env=env, cwd=Path("/"), timeout=_PATIENCE)
     lines = [line.strip() for line in f"{status.text}\n{status.err}".splitlines()]
     words = next((line for line in lines if "ogged in" in line or "API key" in line), "")[:100]
     if status.code == 0 and words:
-        return Finding("login", "ok", f"codex: {_masked(words)} (it says)")
+        return CheckResult("login", "ok", f"codex: {_masked(words)} (it says)")
     if status.code is not None and "Not logged in" in words:
         beside = " OPENAI_API_KEY is set, but codex does not read it." if _has_other(env) else ""
-        return Finding("login", "warning", f"codex: not logged in (it says).{beside}", _LOG_IN)
+        return CheckResult("login", "warning", f"codex: not logged in (it says).{beside}", _LOG_IN)
     if stored:
-        return Finding("login", "ok", "codex: has a login in auth.json; it does not say which")
-    return Finding("login", "warning", "codex: no login was found (by its files)", _LOG_IN)
+        return CheckResult("login", "ok", "codex: has a login in auth.json; it does not say which")
+    return CheckResult("login", "warning", "codex: no login was found (by its files)", _LOG_IN)
 
 
 def _has_other(env: Mapping[str, str]) -> bool:

@@ -1,9 +1,8 @@
-"""The rules by which a claim is believed: each with an id, a sentence, and what it looks at. Pure.
+"""The rules that a claim of completion is held against, each with an id and a sentence. Pure.
 
-An agent's words are evidence of nothing but themselves. A rule compares them with what fleet saw:
-the stream's own record of tools and commands, the repository before and after, the operator's
-verify commands. Those commands have the last word: once they pass, rules that only suspect are
-silent, and rules about what had to be there still bind.
+A rule compares the agent's words with what fleet saw: tools and commands in the stream, the
+repository before and after, the operator's verify commands. Once the verify commands pass, rules
+that only suspect do not apply; rules about what the task had to produce still do.
 """
 
 import re
@@ -15,8 +14,8 @@ from fleet.schemas import Finding, Receipt
 from fleet.schemas.policy import ARTIFACT
 from fleet.tripwire import shell_parser
 
-#: Commands of the protocol: with these an agent talks of its work, and does none.
-_TALK = ("bd", "fleet")
+#: Programs that report on a task and do no work on it.
+_REPORTING = ("bd", "fleet")
 _PSEUDO = re.compile(
     r"<function_calls>|<invoke\b|<tool_use>|<tool_call>|\"type\"\s*:\s*\"tool_use\"|"
     r"^\s*\{\s*\"(?:tool|name)\"\s*:\s*\"\w+\"\s*,\s*\"(?:input|arguments|parameters)\"\s*:",
@@ -40,25 +39,25 @@ _DISPATCHED = re.compile(
     r"(?:completed|finished|reported|returned)\b",
     re.IGNORECASE,
 )
-#: A success with fewer words of the model's own than this said nothing.
+#: Output tokens below which a success without text counts as empty.
 _FEWEST_TOKENS = 20
 
 
-class Seen(Struct, frozen=True, kw_only=True):
-    """What the rules look at."""
+class ClaimFacts(Struct, frozen=True, kw_only=True):
+    """What the rules of a claim are given."""
 
     receipt: Receipt
-    #: The coder tells of every tool, so that none told of is none used.
+    #: The coder reports every tool call, so that no report means no call.
     shows_tools: bool = True
-    #: Commands that were run behind the last edit.
+    #: Commands that were run after the last edit.
     commands_after_edits: int = 0
     edits: int = 0
     errors_in_a_row: int = 0
-    #: An earlier run of the task did work that this one only had to report.
+    #: An earlier run of the task used tools, so that this run may only report.
     worked_before: bool = False
-    #: And changed something.
+    #: An earlier run of the task changed files.
     changed_before: bool = False
-    #: The file that was asked for is there, and is not as it was before the task; None if none was.
+    #: The expected file exists and differs from before the task; None if no file is expected.
     artifact: bool | None = None
 
     @property
@@ -67,32 +66,32 @@ class Seen(Struct, frozen=True, kw_only=True):
 
     @property
     def deeds(self) -> int:
-        """Tools that were used for anything but talking of the task."""
-        talk = sum(is_talk(command.text) for command in self.receipt.commands)
-        return sum(self.receipt.tools.values()) - talk
+        """The number of tool calls, without those that only report on the task."""
+        reports = sum(only_reports(command.text) for command in self.receipt.commands)
+        return sum(self.receipt.tools.values()) - reports
 
     @property
     def changed(self) -> bool | None:
-        """Something is different from before; None if nobody can tell."""
+        """Whether files or commits differ from before; None if that is not known."""
         changes = self.receipt.changes
         if changes is None or changes.trouble:
             return None
         return bool(changes.count or changes.commits or self.changed_before)
 
 
-class Rule(Struct, frozen=True):
-    """One rule."""
+class ClaimRule(Struct, frozen=True):
+    """One rule for claims."""
 
     id: str
     sentence: str
-    #: Why a run breaks it; empty if it does not.
-    broken_by: Callable[[Seen], str]
-    #: What must be expected of the task for it to bind; none: whatever is.
+    #: How a run breaks the rule; empty if it does not.
+    broken_by: Callable[[ClaimFacts], str]
+    #: The kinds of `expect` that the rule applies to; empty: all.
     expects: tuple[str, ...] = ()
-    #: It only suspects: the operator's own commands, once they pass, know better.
+    #: The rule only suspects: it does not apply once the verify commands passed.
     suspects: bool = True
 
-    def binds(self, receipt: Receipt) -> bool:
+    def applies(self, receipt: Receipt) -> bool:
         expect = "artifact" if receipt.policy.artifact else receipt.policy.expect
         if self.expects and expect not in self.expects:
             return False
@@ -100,14 +99,14 @@ class Rule(Struct, frozen=True):
         return not (self.suspects and passed)
 
 
-def _no_tools(seen: Seen) -> str:
-    if not seen.shows_tools or seen.worked_before or seen.deeds > 0:
+def _no_tools(facts: ClaimFacts) -> str:
+    if not facts.shows_tools or facts.worked_before or facts.deeds > 0:
         return ""
     return "it used no tool except to talk of the task"
 
 
-def _hollow(seen: Seen) -> str:
-    receipt = seen.receipt
+def _hollow(facts: ClaimFacts) -> str:
+    receipt = facts.receipt
     if receipt.text.strip() or not receipt.usage.total:
         return ""
     if receipt.usage.output < _FEWEST_TOKENS:
@@ -115,45 +114,45 @@ def _hollow(seen: Seen) -> str:
     return ""
 
 
-def _denied(seen: Seen) -> str:
-    missing = seen.artifact is False or seen.changed is False
+def _denied(facts: ClaimFacts) -> str:
+    missing = facts.artifact is False or facts.changed is False
     if not missing:
         return ""
-    if seen.receipt.denied:
-        names = ", ".join(sorted(set(seen.receipt.denied)))
+    if facts.receipt.denied:
+        names = ", ".join(sorted(set(facts.receipt.denied)))
         return f"it was denied {names} (see the permissions setting), and nothing is there to show"
-    if seen.errors_in_a_row >= 2:
-        return f"its last {seen.errors_in_a_row} tools failed, and nothing is there to show"
+    if facts.errors_in_a_row >= 2:
+        return f"its last {facts.errors_in_a_row} tools failed, and nothing is there to show"
     return ""
 
 
-def _no_effect(seen: Seen) -> str:
-    if seen.changed is False:
+def _no_effect(facts: ClaimFacts) -> str:
+    if facts.changed is False:
         return "nothing in its directory is different from before"
-    if seen.changed is None and seen.shows_tools and not seen.edits and not seen.deeds:
+    if facts.changed is None and facts.shows_tools and not facts.edits and not facts.deeds:
         return "it edited no file and ran no command"
     return ""
 
 
-def _no_artifact(seen: Seen) -> str:
-    path = seen.receipt.policy.expect.removeprefix(ARTIFACT)
-    return f"{path} is not there, or is as it was" if seen.artifact is False else ""
+def _no_artifact(facts: ClaimFacts) -> str:
+    path = facts.receipt.policy.expect.removeprefix(ARTIFACT)
+    return f"{path} is not there, or is as it was" if facts.artifact is False else ""
 
 
-def _pseudo_calls(seen: Seen) -> str:
-    found = _PSEUDO.search(seen.words)
-    if not found or (seen.shows_tools and seen.deeds > 0):
+def _pseudo_calls(facts: ClaimFacts) -> str:
+    found = _PSEUDO.search(facts.words)
+    if not found or (facts.shows_tools and facts.deeds > 0):
         return ""
     return f"it wrote tool calls as text ({found[0].strip()[:40]!r}) and made none"
 
 
-def _unrun_checks(seen: Seen) -> str:
-    if not seen.shows_tools or seen.worked_before:
+def _unrun_checks(facts: ClaimFacts) -> str:
+    if not facts.shows_tools or facts.worked_before:
         return ""
-    claimed = next(_claims_of_checks(seen.words), "")
-    if not claimed or seen.commands_after_edits > 0:
+    claimed = next(_claims_of_checks(facts.words), "")
+    if not claimed or facts.commands_after_edits > 0:
         return ""
-    when = "after its last edit" if seen.edits else "at all"
+    when = "after its last edit" if facts.edits else "at all"
     return f"it says {claimed!r}, and ran no command {when}"
 
 
@@ -164,19 +163,19 @@ def _claims_of_checks(text: str) -> Iterator[str]:
             yield found[0].strip()
 
 
-def _phantom_agents(seen: Seen) -> str:
-    if not seen.shows_tools or seen.worked_before:
+def _phantom_agents(facts: ClaimFacts) -> str:
+    if not facts.shows_tools or facts.worked_before:
         return ""
-    for found in _DISPATCHED.finditer(seen.words):
+    for found in _DISPATCHED.finditer(facts.words):
         word = (found[1] or found[2] or "a").lower()
         named = int(word) if word.isdecimal() else _NUMBERS.get(word, 1)
-        if named > seen.receipt.subagents:
-            return f"it says {found[0].strip()!r}, and started {seen.receipt.subagents}"
+        if named > facts.receipt.subagents:
+            return f"it says {found[0].strip()!r}, and started {facts.receipt.subagents}"
     return ""
 
 
-def _verify(seen: Seen) -> str:
-    failed = [check for check in seen.receipt.checks if not check.passed]
+def _verify(facts: ClaimFacts) -> str:
+    failed = [check for check in facts.receipt.checks if not check.passed]
     if not failed:
         return ""
     check = failed[0]
@@ -190,58 +189,60 @@ def _verify(seen: Seen) -> str:
     return f"`{check.command}` {how}" + (f":\n{tail}" if tail else "")
 
 
-RULES: tuple[Rule, ...] = (
-    Rule(
+RULES: tuple[ClaimRule, ...] = (
+    ClaimRule(
         "verify_failed",
         "A verify command of the operator's failed.",
         _verify,
         suspects=False,
     ),
-    Rule(
+    ClaimRule(
         "artifact_missing",
-        "The file that was asked for is not there, or nobody touched it.",
+        "The file that was asked for is not there, or is as it was.",
         _no_artifact,
         expects=("artifact",),
         suspects=False,
     ),
-    Rule(
+    ClaimRule(
         "no_effect",
         "A change was asked for, and nothing changed.",
         _no_effect,
         expects=("change",),
         suspects=False,
     ),
-    Rule(
+    ClaimRule(
         "denied_and_missing",
         "It was refused the tools that it needed, and there is nothing to show.",
         _denied,
         expects=("any", "change", "artifact"),
     ),
-    Rule(
+    ClaimRule(
         "no_tools",
         "It says that it is done, and used no tool to do it.",
         _no_tools,
         expects=("any", "change", "artifact"),
     ),
-    Rule("hollow_result", "It ended in success and said nothing.", _hollow),
-    Rule("pseudo_calls", "It wrote its tool calls as text instead of making them.", _pseudo_calls),
-    Rule("claimed_checks", "It speaks of checks that it never ran.", _unrun_checks),
-    Rule("phantom_agents", "It speaks of sub-agents that it never started.", _phantom_agents),
+    ClaimRule("hollow_result", "It ended in success and said nothing.", _hollow),
+    ClaimRule(
+        "pseudo_calls", "It wrote its tool calls as text instead of making them.", _pseudo_calls
+    ),
+    ClaimRule("claimed_checks", "It speaks of checks that it never ran.", _unrun_checks),
+    ClaimRule("phantom_agents", "It speaks of sub-agents that it never started.", _phantom_agents),
 )
 
 
-def findings(seen: Seen) -> tuple[Finding, ...]:
-    """The rules that a claim breaks, the weightiest first."""
+def findings(facts: ClaimFacts) -> tuple[Finding, ...]:
+    """The rules that a claim breaks, in the order of RULES."""
     return tuple(
         Finding(rule=rule.id, what=what)
         for rule in RULES
-        if rule.binds(seen.receipt) and (what := rule.broken_by(seen))
+        if rule.applies(facts.receipt) and (what := rule.broken_by(facts))
     )
 
 
-def is_talk(command: str) -> bool:
-    """The command does nothing but talk to the tracker, however many shells are around it."""
+def only_reports(command: str) -> bool:
+    """Whether every simple command in a shell command only reports to the tracker."""
     simple = list(shell_parser.commands(command))
     return bool(simple) and all(
-        each.words and each.words[0] in _TALK and not each.writes for each in simple
+        each.words and each.words[0] in _REPORTING and not each.writes for each in simple
     )

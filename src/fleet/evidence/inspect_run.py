@@ -1,5 +1,6 @@
-"""What fleet looks at once a run is over, before it decides: the repository, and the operator's
-verify commands. It may take minutes, so it is done beside the loop.
+"""The inspection of a run that is over: its changes, its scope, and the verify commands.
+
+The inspection may take minutes, so the supervisor does it outside of its loop.
 """
 
 import os
@@ -10,7 +11,7 @@ from msgspec import Struct, structs
 from fleet.coders.agent_environment import plain_env
 from fleet.errors import FleetError
 from fleet.evidence.pinned_files import originals
-from fleet.evidence.scope_check import trespasses_of
+from fleet.evidence.scope_check import check_scope
 from fleet.evidence.verify_commands import check_all
 from fleet.git.run_baseline import changes_since
 from fleet.runs import stop_reason
@@ -19,79 +20,87 @@ from fleet.schemas import Base, Changes, Check, Finding, Policy, Stopped
 from fleet.schemas.decision import OURS
 
 
-class Findings(Struct, frozen=True, kw_only=True):
-    """What was found."""
+class Inspection(Struct, frozen=True, kw_only=True):
+    """The result of an inspection."""
 
     changes: Changes | None = None
     checks: tuple[Check, ...] = ()
     trespasses: tuple[Finding, ...] = ()
-    #: Why the claim cannot be checked at all, whatever the agent did: for a person to mend.
+    #: Why the claim cannot be checked at all, which a person has to mend; empty if it can.
     trouble: str = ""
-    #: We were told to leave it: nothing may be decided on this.
+    #: The inspection was broken off: nothing may be decided on its result.
     abandoned: bool = False
 
 
-class Case(Struct, frozen=True, kw_only=True):
-    """A run that is over and has to be looked at. Holds nothing that the loop changes."""
+class InspectedRun(Struct, frozen=True, kw_only=True):
+    """A run to inspect. Holds nothing that the loop changes."""
 
     run: Run
     cwd: str
     policy: Policy
     base: Base | None
-    #: The repository as the first run of this series found it: what was set then is the exam.
+    #: The repository as the first attempt found it; pinned files are taken from there.
     first: Base | None = None
-    #: The agent says that it is done, and ended as one that is.
+    #: The agent claims completion, and its process ended well.
     claimed: bool
 
     @property
     def is_short(self) -> bool:
-        """There is nothing to look at that takes time."""
+        """Nothing in the inspection takes time."""
         return self.base is None and not (self.claimed and self.policy.verify)
 
 
-def look(case: Case, abandon: threading.Event) -> Findings:
-    """Look at everything. Blocks; not for the loop's thread."""
+def inspect_run(inspected: InspectedRun, abandon: threading.Event) -> Inspection:
+    """Inspect a run until `abandon` is set. Blocks; not for the loop's thread."""
     try:
-        return _look(case, abandon)
+        return _inspect(inspected, abandon)
     except (FleetError, OSError, ValueError) as error:
-        # What an agent leaves behind can be anything; what cannot be looked at is not believed.
-        trouble = f"it could not be looked at: {type(error).__name__}: {error}"
-        return Findings(changes=Changes(base="", trouble=trouble), trouble=trouble)
+        # An agent may leave anything behind; a claim that cannot be inspected is not believed.
+        trouble = f"the run could not be inspected: {type(error).__name__}: {error}"
+        return Inspection(changes=Changes(base="", trouble=trouble), trouble=trouble)
 
 
-def _look(case: Case, abandon: threading.Event) -> Findings:
-    if case.is_short:
-        return Findings()
-    # Before the commands: what they leave behind is not the agent's.
-    changes = changes_since(case.base, case.run.path) if case.base is not None else None
+def _inspect(inspected: InspectedRun, abandon: threading.Event) -> Inspection:
+    if inspected.is_short:
+        return Inspection()
+    # Before the verify commands, whose own changes are not the agent's.
+    changes = (
+        changes_since(inspected.base, inspected.run.path) if inspected.base is not None else None
+    )
     trespasses: tuple[Finding, ...] = ()
-    if case.base is not None and changes is not None:
-        trespasses = trespasses_of(case.run, case.base, changes, case.policy, case.cwd)
+    if inspected.base is not None and changes is not None:
+        trespasses = check_scope(
+            inspected.run, inspected.base, changes, inspected.policy, inspected.cwd
+        )
     try:
-        checks = _checks(case, abandon) if case.claimed and case.policy.verify else ()
+        checks = (
+            _checks(inspected, abandon) if inspected.claimed and inspected.policy.verify else ()
+        )
     except (FleetError, OSError) as error:
-        return Findings(changes=changes, trespasses=trespasses, trouble=str(error))
+        return Inspection(changes=changes, trespasses=trespasses, trouble=str(error))
     if checks is None:
-        return Findings(changes=changes, trespasses=trespasses, abandoned=True)
-    return Findings(checks=checks, changes=changes, trespasses=trespasses)
+        return Inspection(changes=changes, trespasses=trespasses, abandoned=True)
+    return Inspection(checks=checks, changes=changes, trespasses=trespasses)
 
 
 def _was_stopped(run: Run) -> bool:
-    """A person ended it while it was verified, and nobody was there to hear."""
-    told = stop_reason.read(run)
-    return isinstance(told, Stopped) and told.by not in OURS
+    """A person stopped the run while no supervisor was there to break off the inspection."""
+    reason = stop_reason.read(run)
+    return isinstance(reason, Stopped) and reason.by not in OURS
 
 
-def _checks(case: Case, abandon: threading.Event) -> tuple[Check, ...] | None:
-    """The operator's commands, with the files that they need as they were."""
-    policy = case.policy
-    if _was_stopped(case.run):
+def _checks(inspected: InspectedRun, abandon: threading.Event) -> tuple[Check, ...] | None:
+    """Run the verify commands, with pinned files as they were; None: broken off."""
+    policy = inspected.policy
+    if _was_stopped(inspected.run):
         return None
-    with originals(case.first or case.base, policy.pins, case.cwd, case.run.path) as restored:
+    with originals(
+        inspected.first or inspected.base, policy.pins, inspected.cwd, inspected.run.path
+    ) as restored:
         checks = check_all(
-            case.run,
+            inspected.run,
             policy.verify,
-            case.cwd,
+            inspected.cwd,
             limit=policy.verify_time,
             env=plain_env(os.environ),
             abandon=abandon,

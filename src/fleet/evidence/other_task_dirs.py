@@ -1,7 +1,7 @@
-"""Other tasks' directories: counted when a run begins, and looked at again when it is over.
+"""Other tasks' directories: their files are counted when a run begins, and again when it is over.
 
-Counting is shallow and bounded. It is there to see that a directory was removed or emptied, not to
-see every change: whoever works there has a record of his own.
+Counting is shallow and bounded: it finds a directory that was removed or emptied, and no smaller
+change. Directories of tasks that are at work are left to the runs of those tasks.
 """
 
 import os
@@ -15,7 +15,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from fleet.errors import FleetError, InvalidTask
-from fleet.evidence.scope_rules import Loss, Siblings
+from fleet.evidence.scope_rules import LostDirectory, OtherTasks
 from fleet.files.json_record import JsonRecord
 from fleet.files.safe_read import open_regular
 from fleet.git import snapshot_index
@@ -23,17 +23,17 @@ from fleet.home import Home, task_json, worktree_json
 from fleet.runs.run_directory import Run, latest_run
 
 FILE = "siblings.json"
-#: How many directories are counted, how many files in each, and for how long in all.
+#: How many directories are counted, how many files in each, and for how many seconds in all.
 MOST_PLACES = 50
 _MOST_FILES = 2000
 _SECONDS = 1.0
-#: As much of a stream as is searched for the name of a place.
+#: How much of a stream is searched for the name of a directory, and how much at a time.
 _MOST_STREAM, _CHUNK = 64 << 20, 1 << 20
-#: Fewer lost files are nothing to speak of, unless they were all.
+#: Fewer lost files are no loss, unless the directory is empty.
 _FEW = 20
 
 
-class Counted(Struct, frozen=True, kw_only=True):
+class CountedDirectory(Struct, frozen=True, kw_only=True):
     """A directory of another task, as a run found it."""
 
     task_id: str
@@ -41,16 +41,17 @@ class Counted(Struct, frozen=True, kw_only=True):
     files: int
 
 
-_RECORD = JsonRecord(list[Counted])
+_RECORD = JsonRecord(list[CountedDirectory])
 
 
 def record(home: Home, task_id: str, tree: str, others: Iterable[tuple[str, str]]) -> None:
-    """Count the directories of other tasks, as (task, directory). What lies in the run's own tree,
-    or holds it, is none of them: its changes are seen file by file.
+    """Count the files of other tasks' directories, given as (task, directory), and keep the counts.
+
+    A directory that overlaps with the run's own tree is left out: git sees the changes there.
     """
     end = time.monotonic() + _SECONDS
     own, ours = os.path.realpath(tree), os.path.realpath(home.path)
-    found: dict[str, Counted] = {}
+    found: dict[str, CountedDirectory] = {}
     seen = {""}
     for other, cwd in _with_worktrees(home, others):
         if other == task_id or cwd in seen:
@@ -59,44 +60,72 @@ def record(home: Home, task_id: str, tree: str, others: Iterable[tuple[str, str]
         place = os.path.realpath(cwd)
         if place in (*found, ours) or _overlap(own, place) or not (files := count(place)):
             continue
-        found[place] = Counted(task_id=other, place=place, files=files)
+        found[place] = CountedDirectory(task_id=other, place=place, files=files)
         if len(found) >= MOST_PLACES or time.monotonic() >= end:
             break
     _RECORD.write(home.task(task_id) / FILE, list(found.values()), durable=False)
 
 
 def _with_worktrees(home: Home, others: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
-    """Fleet's own worktrees, and then the directories that tasks name."""
+    """The worktrees of the home, then the given directories."""
     with suppress(OSError):
         for name in sorted(os.listdir(home.worktrees)):  # noqa: PTH208
             yield name, f"{home.worktrees}/{name}"
     for other, cwd in others:
-        with suppress(FleetError):  # a task that cannot be read has no directory
+        with suppress(FleetError):  # a task whose settings cannot be read has no directory
             own = None if cwd else task_json.read(home, other)
             yield other, cwd or (own.cwd if own else None) or ""
 
 
-def compare(home: Home, run: Run, root: str, began: datetime | None) -> Siblings:
-    """What became of them since, and who else worked in the run's own tree."""
+def compare(home: Home, run: Run, root: str, began: datetime | None) -> OtherTasks:
+    """The directories that lost files since, and the tasks that worked in the run's own tree."""
     task_id = run.task_dir.name
-    together = [
+    in_same_tree = [
         other
         for other in snapshot_index.tasks_in(home, root)
         if other != task_id and _worked(home, other, root, began)
     ]
-    losses = [
-        Loss(task_id=each.task_id, place=each.place, before=each.files, after=now)
+    lost = [
+        directory
         for each in _RECORD.read_or_none(run.task_dir / FILE) or ()
-        if _is_loss(each.files, now := count(each.place))
-        and not _worked(home, each.task_id, "", began)
-        and not _put_away(home, each)
-        and _may_be_by(home, run, each.place, began)
+        if (directory := _lost(home, run, each, began)) is not None
     ]
-    return Siblings(losses=tuple(losses), together=tuple(together))
+    return OtherTasks(lost=tuple(lost), in_same_tree=tuple(in_same_tree))
 
 
-def _put_away(home: Home, each: Counted) -> bool:
-    """It was a worktree, and fleet itself removed it."""
+def _lost(
+    home: Home, run: Run, each: CountedDirectory, began: datetime | None
+) -> LostDirectory | None:
+    """The loss of a directory that this run answers for; None if there is none.
+
+    This run answers for the loss if its stream names the directory, or if no stream of a run that
+    was at work meanwhile does: then the loss names those runs too.
+    """
+    now = count(each.place)
+    if not _is_loss(each.files, now) or _worked(home, each.task_id, "", began):
+        return None
+    if _removed_by_fleet(home, each):
+        return None
+    others: list[str] = []
+    if not _names(run, each.place):
+        meanwhile = _at_work(home, run.task_dir.name, began)
+        if any(_names(other, each.place) for other in meanwhile):
+            return None
+        others = sorted(other.task_dir.name for other in meanwhile)
+    return LostDirectory(
+        task_id=each.task_id, place=each.place, before=each.files, after=now, or_by=tuple(others)
+    )
+
+
+def _at_work(home: Home, task_id: str, began: datetime | None) -> list[Run]:
+    """The runs of other tasks that lived at some time since `began`."""
+    tasks = {each.task_id for each in snapshot_index.all_held(home)} - {task_id}
+    worked = [latest_run(home.task(task)) for task in tasks if _worked(home, task, "", began)]
+    return [run for run in worked if run is not None]
+
+
+def _removed_by_fleet(home: Home, each: CountedDirectory) -> bool:
+    """The directory was a worktree, and fleet itself removed it."""
     try:
         tree = worktree_json.read(home, each.task_id)
     except FleetError:
@@ -106,20 +135,8 @@ def _put_away(home: Home, each: Counted) -> bool:
     return tree.removing or not tree.set_up
 
 
-def _may_be_by(home: Home, run: Run, place: str, began: datetime | None) -> bool:
-    """Whose hand it was nobody saw. A run that speaks of the place is asked; where only others do
-    that lived meanwhile, this one is not; and where nobody does, everybody is.
-    """
-    if speaks_of(run, place):
-        return True
-    others = {each.task_id for each in snapshot_index.all_held(home)} - {run.task_dir.name}
-    meanwhile = [other for other in others if _worked(home, other, "", began)]
-    runs = (latest_run(home.task(other)) for other in meanwhile)
-    return not any(speaks_of(other, place) for other in runs if other is not None)
-
-
-def speaks_of(run: Run, place: str) -> bool:
-    """The run's stream names the directory: whole, or from a neighbouring one."""
+def _names(run: Run, place: str) -> bool:
+    """The run's stream names the directory, by its full path or as `../<name>`."""
     names = (os.fsencode(place), os.fsencode(f"../{Path(place).name}"))
     longest = max(map(len, names))
     fd = None
@@ -141,7 +158,7 @@ def speaks_of(run: Run, place: str) -> bool:
 
 
 def count(place: str) -> int | None:
-    """How many files and directories a directory holds, two levels deep; None: it is gone."""
+    """The number of entries in a directory, two levels deep; None: the directory is gone."""
     found = 0
     try:
         with os.scandir(place) as entries:
@@ -173,7 +190,7 @@ def _is_loss(before: int, after: int | None) -> bool:
 
 
 def _worked(home: Home, task_id: str, root: str, began: datetime | None) -> bool:
-    """A run of that task lived at some time since; in that tree, if one is given."""
+    """The task's latest run lived at some time since `began`, in the tree `root` if given."""
     try:
         run = latest_run(home.task(task_id))
         if run is None or run.started() is None:

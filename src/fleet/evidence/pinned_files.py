@@ -1,8 +1,8 @@
-"""Pinned files: an agent may edit its own exam, and is still examined with the one that was set.
+"""Pinned files: verify commands use them as they were when the run began.
 
-While the verify commands run, the files are as they were when the run began; afterwards they are
-as the agent left them. What is moved meanwhile is kept in the run's directory with a journal, so
-that a supervisor that dies in between costs nobody his file.
+While the verify commands run, pinned files have their original content; afterwards they are as the
+agent left them. The agent's copies are kept in the run's directory with a journal meanwhile, so
+that no file is lost when the supervisor dies in between.
 """
 
 import os
@@ -27,19 +27,19 @@ _LIMIT = 30.0
 _LINK = "120000"
 
 
-class Moved(Struct, frozen=True, kw_only=True):
-    """One file that was put away for the exam."""
+class SetAside(Struct, frozen=True, kw_only=True):
+    """One file of the agent's that is replaced while the verify commands run."""
 
     path: str
-    #: Its name among the files that are kept; None: the agent had deleted it.
+    #: The name of its copy in the folder; None: the agent had deleted the file.
     kept: str | None = None
 
 
-_RECORD = JsonRecord(tuple[Moved, ...], limit=4 << 20)
+_RECORD = JsonRecord(tuple[SetAside, ...], limit=4 << 20)
 
 
 class Original(Struct, frozen=True, kw_only=True):
-    """A pinned file as it was."""
+    """A pinned file as it was when the run began."""
 
     path: str
     mode: str
@@ -50,7 +50,7 @@ class Original(Struct, frozen=True, kw_only=True):
 def originals(
     base: Base | None, pins: Sequence[str], cwd: str, run_dir: Path
 ) -> Generator[tuple[str, ...]]:
-    """Have the pinned files as they were; gives those that are not so by themselves."""
+    """Give pinned files their original content inside the block; yields those that differed."""
     folder = run_dir / FOLDER
     put_back(folder)
     if not pins:
@@ -64,7 +64,7 @@ def originals(
 
 
 def put_back(folder: Path) -> None:
-    """Undo what was begun and not undone."""
+    """Put the agent's files back, if a journal says that some are set aside."""
     moved = _RECORD.read(folder / _JOURNAL)
     if moved is None:
         return
@@ -78,7 +78,7 @@ def put_back(folder: Path) -> None:
     (folder / _JOURNAL).unlink()
 
 
-def _swap(base: Base | None, pins: Sequence[str], cwd: str, folder: Path) -> tuple[Moved, ...]:
+def _swap(base: Base | None, pins: Sequence[str], cwd: str, folder: Path) -> tuple[SetAside, ...]:
     repo = repository.find(cwd)
     if base is None or repo is None or not base.snapshot:
         why = base.trouble if base is not None and base.trouble else "there is no repository"
@@ -95,14 +95,14 @@ def _swap(base: Base | None, pins: Sequence[str], cwd: str, folder: Path) -> tup
     new = [name for name in _listed(git, names) if name not in known]
     paths = [root / name for name in (*(each.path for each in changed), *new)]
     moved = tuple(
-        Moved(path=str(path), kept=str(number) if os.path.lexists(path) else None)
+        SetAside(path=str(path), kept=str(number) if os.path.lexists(path) else None)
         for number, path in enumerate(paths)
     )
     if not moved:
         return ()
     folder.mkdir(mode=0o700, exist_ok=True)
     for each in moved:
-        if each.kept is not None:  # a copy: until the journal is written nothing has moved
+        if each.kept is not None:  # a copy, so that nothing changes before the journal is written
             _copy(Path(each.path), folder / each.kept)
     _RECORD.write(folder / _JOURNAL, moved)
     for each in changed:
@@ -123,7 +123,7 @@ def _were(git: Git, commit: str, names: Sequence[str]) -> list[Original]:
 
 
 def _listed(git: Git, names: Sequence[str]) -> list[str]:
-    """The files that stand there now, those that git ignores aside."""
+    """The files that exist now, without those that git ignores."""
     ask = ("ls-files", "-z", "--cached", "--others", "--exclude-standard", "--", *names)
     listed = {os.fsdecode(name) for name in git.ask(*ask).split(b"\0") if name}
     return sorted(name for name in listed if Path(git.repo.root, name).exists())

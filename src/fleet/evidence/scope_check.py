@@ -1,4 +1,4 @@
-"""Looks at where a run went, for the rules of `scope`. Asks git; not for the loop's thread."""
+"""Collects what the rules of scope need. Asks git; not for the loop's thread."""
 
 import os
 
@@ -10,16 +10,16 @@ from fleet.runs.run_directory import Run
 from fleet.schemas import Base, Changes, Finding, Policy
 
 
-def trespasses_of(
+def check_scope(
     run: Run, base: Base, changes: Changes, policy: Policy, cwd: str
 ) -> tuple[Finding, ...]:
-    """Where the run went that it had no business to be."""
+    """The rules of scope that the run broke."""
     try:
         started = run.started()
     except InvalidTask:
         started = None
     home = Home(run.path.parents[3])
     others = other_task_dirs.compare(home, run, base.root, started.at if started else None)
-    return scope_rules.trespasses(
+    return scope_rules.scope_findings(
         base, base_now(base), changes, policy, os.path.realpath(cwd), others
     )

@@ -1,8 +1,8 @@
-"""The rules about where a run went: each with an id, a sentence, and what it looks at. Pure.
+"""The rules about what a run may change, each with an id and a sentence. Pure.
 
-They look at what is different afterwards, not at commands: a command can be written in a hundred
-ways. So they find what happened, once it has; they keep nothing from happening. And they cannot
-know whose hand it was: whoever else worked there meanwhile is named, and a person judges.
+The rules compare the repository before and after a run; they do not read commands, and prevent
+nothing. Which process changed a file cannot be known: a finding names the other tasks whose runs
+worked there meanwhile, and a person judges.
 """
 
 import posixpath
@@ -14,84 +14,86 @@ from fleet.git.path_patterns import PathPatterns
 from fleet.git.refs import BRANCHES, ELSEWHERE, Now
 from fleet.schemas import Base, Changes, Finding, Policy
 
-#: More lost files than this, or than this part of all, are a deletion in bulk; so are more bytes.
+#: A deletion in bulk: more lost files than this and than this share of all, or more bytes.
 FEW_FILES = 20
 PART_OF_FILES = 0.1
 FEW_BYTES = 1 << 20
-#: How many names a finding tells.
+#: How many names a finding lists.
 _NAMES = 5
 
 
-class Loss(Struct, frozen=True, kw_only=True):
-    """Another task's directory that is not what it was."""
+class LostDirectory(Struct, frozen=True, kw_only=True):
+    """Another task's directory that is gone, or lost files, while a run was at work."""
 
     task_id: str
     place: str
-    #: How many of its files were there, and are.
+    #: How many files the directory had, and has; None: the directory is gone.
     before: int
     after: int | None = None
+    #: Tasks whose runs may have done it as well; empty if the run's own stream names the place.
+    or_by: tuple[str, ...] = ()
 
 
-class Siblings(Struct, frozen=True, kw_only=True):
-    """Other tasks, as far as they matter to a run."""
+class OtherTasks(Struct, frozen=True, kw_only=True):
+    """What a run has to do with other tasks."""
 
-    losses: tuple[Loss, ...] = ()
-    #: Those whose runs worked in the same tree meanwhile.
-    together: tuple[str, ...] = ()
+    lost: tuple[LostDirectory, ...] = ()
+    #: Tasks whose runs worked in the same tree meanwhile.
+    in_same_tree: tuple[str, ...] = ()
 
 
-class Went(Struct, frozen=True, kw_only=True):
-    """What the rules look at."""
+class ScopeFacts(Struct, frozen=True, kw_only=True):
+    """What the rules of scope are given."""
 
     base: Base
     now: Now
     changes: Changes
     policy: Policy
-    #: The run's directory as seen from the top of the tree; `.` is the top.
+    #: The run's directory relative to the top of the tree; `.` is the top.
     inside: str
-    siblings: Siblings
+    others: OtherTasks
 
 
-class Rule(Struct, frozen=True):
-    """One rule."""
+class ScopeRule(Struct, frozen=True):
+    """One rule of scope."""
 
     id: str
     sentence: str
-    #: How a run broke it; empty if it did not.
-    broken_by: Callable[[Went], str]
+    #: How a run broke the rule; empty if it did not.
+    broken_by: Callable[[ScopeFacts], str]
 
 
-def trespasses(
-    base: Base, now: Now, changes: Changes, policy: Policy, cwd: str, siblings: Siblings
+def scope_findings(
+    base: Base, now: Now, changes: Changes, policy: Policy, cwd: str, others: OtherTasks
 ) -> tuple[Finding, ...]:
-    """Where a run went that it had no business to be. `cwd` without links, as the base's root."""
-    went = Went(
+    """The rules of scope that a run broke. `cwd` has its links resolved, as the base's root has."""
+    facts = ScopeFacts(
         base=base, now=now, changes=changes, policy=policy,
-        inside=posixpath.relpath(cwd, base.root), siblings=siblings,
+        inside=posixpath.relpath(cwd, base.root), others=others,
     )  # fmt: skip
-    found = [(rule.id, rule.broken_by(went)) for rule in RULES]
-    doubt = _doubt(siblings)
+    found = [(rule.id, rule.broken_by(facts)) for rule in RULES]
+    doubt = _doubt(others)
     return tuple(Finding(rule=rule, what=f"{what}{doubt}") for rule, what in found if what)
 
 
-def _outside(went: Went) -> str:
-    allowed = PathPatterns(went.policy.scope, went.inside)
+def _outside(facts: ScopeFacts) -> str:
+    allowed = PathPatterns(facts.policy.scope, facts.inside)
     if allowed.everything:
         return ""
-    names = [each.path for each in went.changes.files if not allowed.match(each.path)]
-    where = ", ".join(went.policy.scope) or f"{went.inside}/**"
+    names = [each.path for each in facts.changes.files if not allowed.match(each.path)]
+    where = ", ".join(facts.policy.scope) or f"{facts.inside}/**"
     if names:
         return f"changed outside of its scope ({where}): {_some(names)}"
-    if went.changes.more:
+    if facts.changes.more:
         return (
-            f"{went.changes.count} files changed, too many to say that all are in its"
+            f"{facts.changes.count} files changed, too many to say that all are in its"
             f" scope ({where})"
         )
     return ""
 
 
-def _bulk(went: Went) -> str:
-    changes = went.changes
+def _bulk(facts: ScopeFacts) -> str:
+    changes = facts.changes
     files, size = changes.lost_files, changes.lost_bytes
     if files <= max(FEW_FILES, changes.tracked * PART_OF_FILES) and size <= FEW_BYTES:
         return ""
@@ -100,23 +102,23 @@ def _bulk(went: Went) -> str:
     return f"{what}: {_some(names, more=changes.more)}" if names else what
 
 
-def _guarded(went: Went) -> str:
-    before, after = went.base.guarded, went.now.guarded
+def _guarded(facts: ScopeFacts) -> str:
+    before, after = facts.base.guarded, facts.now.guarded
     names = [name for name in {**before, **after} if before.get(name) != after.get(name)]
-    meant = tuple(filter(_is_plain, went.policy.scope))
+    meant = tuple(filter(_is_plain, facts.policy.scope))
     if meant:
-        allowed = PathPatterns(meant, went.inside)
+        allowed = PathPatterns(meant, facts.inside)
         names = [name for name in names if name.startswith(".git/") or not allowed.match(name)]
     return f"changed what git or an agent runs by: {_some(sorted(names))}" if names else ""
 
 
 def _is_plain(pattern: str) -> bool:
-    """The pattern names a file or a directory by its name, so it was meant."""
+    """The pattern begins with the name of a file or a directory, so the user chose it."""
     return "*" not in pattern.partition("/")[0] and bool(pattern.strip("/"))
 
 
-def _moved(went: Went) -> str:
-    base, now = went.base, went.now
+def _moved(facts: ScopeFacts) -> str:
+    base, now = facts.base, facts.now
     if not now.head and now.trouble:
         return f"the repository cannot be read any more: {now.trouble}"
     stand = {**now.refs, **({now.branch: now.head} if now.branch and now.head else {})}
@@ -131,7 +133,7 @@ def _moved(went: Went) -> str:
     ]
     if base.branch and base.head and base.branch not in stand:
         gone.append(base.branch)
-    own = base.branch.startswith(BRANCHES) and went.policy.isolation == "worktree"
+    own = base.branch.startswith(BRANCHES) and facts.policy.isolation == "worktree"
     rewound = [base.branch or "HEAD"] if now.rewound and base.branch not in gone else []
     parts = (
         f"deleted {_some(sorted(gone))}" if gone else "",
@@ -143,26 +145,33 @@ def _moved(went: Went) -> str:
     return "; ".join(filter(None, parts))
 
 
-def _siblings(went: Went) -> str:
-    losses = [
-        f"{loss.place} of {loss.task_id} is gone"
-        if loss.after is None
-        else f"{loss.place} of {loss.task_id} has {loss.after} files where {loss.before} were"
-        for loss in went.siblings.losses
-    ]
-    return _some(losses)
+def _other_directories(facts: ScopeFacts) -> str:
+    return _some([_lost_text(lost) for lost in facts.others.lost])
+
+
+def _lost_text(lost: LostDirectory) -> str:
+    name = f"{lost.place} of {lost.task_id}"
+    gone = f"has {lost.after} files where {lost.before} were"
+    text = f"{name} is gone" if lost.after is None else f"{name} {gone}"
+    if not lost.or_by:
+        return text
+    return f"{text} (by this run or by {_some(lost.or_by)}: fleet cannot tell)"
 
 
 RULES = (
-    Rule("outside_scope", "Files outside of the task's scope changed.", _outside),
-    Rule("bulk_deletion", "A good part of the project is gone.", _bulk),
-    Rule(
+    ScopeRule("outside_scope", "Files outside of the task's scope changed.", _outside),
+    ScopeRule("bulk_deletion", "A good part of the project is gone.", _bulk),
+    ScopeRule(
         "guarded_files",
         "Hooks, git's own configuration or an agent's settings changed.",
         _guarded,
     ),
-    Rule("moved_refs", "Branches or tags were moved or deleted that are not the run's.", _moved),
-    Rule("sibling_touched", "Another task's directory is gone, or was emptied.", _siblings),
+    ScopeRule(
+        "moved_refs", "Branches or tags were moved or deleted that are not the run's.", _moved
+    ),
+    ScopeRule(
+        "sibling_touched", "Another task's directory is gone, or was emptied.", _other_directories
+    ),
 )
 
 
@@ -176,10 +185,10 @@ def _size(size: int) -> str:
     return f"{size / (1 << 20):.1f} MiB" if size >= 1 << 20 else f"{size} bytes"
 
 
-def _doubt(siblings: Siblings) -> str:
-    if not siblings.together:
+def _doubt(others: OtherTasks) -> str:
+    if not others.in_same_tree:
         return ""
     return (
-        f" ({_some(siblings.together)} worked in the same tree meanwhile, and fleet cannot tell"
+        f" ({_some(others.in_same_tree)} worked in the same tree meanwhile, and fleet cannot tell"
         " the two apart; --isolation worktree keeps them apart)"
     )

@@ -1,8 +1,7 @@
-"""The operator's verify commands: run by fleet itself once an agent claims to be done.
+"""The operator's verify commands, which fleet runs once an agent claims to be done.
 
-Each runs under a keeper of its own in `runs/<n>/verify/<k>/`, so that it is swept like an agent,
-its output is kept, and a supervisor that dies meanwhile costs nothing: the next one finds it at
-work, or finds how it ended.
+Each command runs under a keeper of its own in `runs/<n>/verify/<k>/`, so that its whole process
+tree ends, its output is kept, and a new supervisor finds the command at work, or how it ended.
 """
 
 import os
@@ -19,15 +18,15 @@ from fleet.runs.run_directory import Run, Spec, new_run, newest_first
 from fleet.schemas import Check
 
 FOLDER = "verify"
-#: How much of what a command printed goes into the receipt and to the next agent.
+#: How many characters of a command's output go into the receipt and to the next agent.
 TAIL = 2000
-#: What is stopped may end by itself for so long, in seconds.
+#: Seconds for a stopped command to end by itself.
 _GRACE = 2.0
-#: How often a waiting thread looks whether it shall go on, in seconds.
-_LOOK = 0.25
-#: A command whose keeper was killed is run again, so often in all.
+#: Seconds between two questions whether to go on waiting.
+_PAUSE = 0.25
+#: How often a command is run whose keeper is killed each time.
 _TRIES = 3
-#: Variables of a run that a verify command must not take itself for.
+#: Variables of a run; with these a verify command would pass for the agent.
 _NOT_PASSED = ("FLEET_RUN_DIR", "FLEET_TASK_ID", process_identity.MARK)
 
 
@@ -41,9 +40,9 @@ def check_all(
     abandon: threading.Event,
     folder: str = FOLDER,
 ) -> tuple[Check, ...] | None:
-    """Run the commands in order until one fails. None: we were told to leave it.
+    """Run the commands in order until one fails. None: `abandon` was set, or a person stopped them.
 
-    Blocks for as long as they take; not for the loop's thread.
+    Blocks until the commands have ended; not for the loop's thread.
     """
     clean = {name: value for name, value in env.items() if name not in _NOT_PASSED}
     done: list[Check] = []
@@ -85,13 +84,13 @@ def _check(
         timed_out = keeper is not None and _see_out(keeper, limit, abandon)
         if abandon.is_set() or (not timed_out and _was_stopped(attempt)):
             return None
-        if (check := _told(attempt, command, timed_out=timed_out)) is not None:
+        if (check := _result(attempt, command, timed_out=timed_out)) is not None:
             return check
     return Check(command=command, trouble=f"was lost {_TRIES} times")
 
 
 def _was_stopped(attempt: Run) -> bool:
-    """Somebody else ended it: the brake. It says nothing of the work."""
+    """The command was stopped from outside, so its end says nothing about the work."""
     try:
         ended = attempt.exit()
     except InvalidTask:
@@ -100,7 +99,7 @@ def _was_stopped(attempt: Run) -> bool:
 
 
 def _see_out(keeper: Keeper, limit: float, abandon: threading.Event) -> bool:
-    """Wait until the command has ended, or is to be ended. True: it took too long."""
+    """Wait for the end of the command; at `limit` or `abandon` end it. True: it took too long."""
     began = time.monotonic()
     try:
         if _wait(keeper, lambda: abandon.is_set() or time.monotonic() - began >= limit):
@@ -115,19 +114,19 @@ def _see_out(keeper: Keeper, limit: float, abandon: threading.Event) -> bool:
 
 
 def _at_work(attempt: Run) -> Keeper | None:
-    """The keeper of a command that a supervisor before us began; None: it has ended."""
+    """The keeper of a command that an earlier supervisor started; None: the command has ended."""
     state = keeper_client.glance(attempt)
     started = state.started if isinstance(state, Running) else None
     return keeper_client.adopt(started) if started is not None else None
 
 
 def _begun(run: Run, command: str, folder: str) -> Run | None:
-    """The command's last try, if that is at work, or came to an end of its own."""
+    """The last try of the command, if it is at work or ended by itself; else None."""
     for attempt in newest_first(run.path, folder):
         if attempt.spec().argv[-1] == command:
             state = keeper_client.state_of(attempt)
             if isinstance(state, Orphaned):
-                raise FleetError("what is left of an earlier try withstands killing")
+                raise FleetError("processes of an earlier try cannot be killed")
             lives = isinstance(state, Running)
             return attempt if lives or (isinstance(state, Ended) and not state.exit.stop) else None
     return None
@@ -135,7 +134,8 @@ def _begun(run: Run, command: str, folder: str) -> Run | None:
 
 def _prepare(run: Run, number: int, command: str, cwd: str, folder: str) -> Run:
     spec = Spec(
-        id=f"{folder}.{run.spec().id}.{number}",  # not like a run's own: it is nobody's agent
+        # Unlike the id of a run, so that no command is taken for an agent.
+        id=f"{folder}.{run.spec().id}.{number}",
         argv=("/bin/sh", "-c", command),
         cwd=cwd,
         grace=_GRACE,
@@ -144,14 +144,14 @@ def _prepare(run: Run, number: int, command: str, cwd: str, folder: str) -> Run:
 
 
 def _wait(keeper: Keeper, enough: Callable[[], bool]) -> bool:
-    while not keeper.wait(_LOOK):
+    while not keeper.wait(_PAUSE):
         if enough():
             return False
     return True
 
 
-def _told(attempt: Run, command: str, *, timed_out: bool) -> Check | None:
-    """How the command ended, by its keeper's record; None if there is none."""
+def _result(attempt: Run, command: str, *, timed_out: bool) -> Check | None:
+    """How the command ended, by the record of its keeper; None if there is no record."""
     try:
         ended = attempt.exit()
     except InvalidTask as error:
@@ -171,7 +171,7 @@ def _told(attempt: Run, command: str, *, timed_out: bool) -> Check | None:
 
 
 def _tail(attempt: Run) -> str:
-    """The end of what it printed: of stderr where there is something, else of stdout."""
+    """The end of what the command printed on stdout and stderr."""
     texts: list[str] = []
     for path in (attempt.stdout, attempt.stderr):
         try:

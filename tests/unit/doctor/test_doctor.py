@@ -14,7 +14,7 @@ import pytest
 
 from fleet import config, doctor
 from fleet.doctor import check_home, check_leftovers, check_machine, check_queue
-from fleet.doctor.finding import Finding, Installation
+from fleet.doctor.check_result import CheckResult, Installation
 from fleet.errors import QueueUnavailable
 from fleet.home import Home, make_home, worktree_json
 from fleet.processes import process_identity
@@ -67,10 +67,10 @@ def test_findings_come_in_the_order_of_the_checks_whoever_is_done_first(installa
 
     def slow(_):
         time.sleep(0.2)
-        yield Finding("slow", "ok", "")
+        yield CheckResult("slow", "ok", "")
 
     def quick(_):
-        yield Finding("quick", "ok", "")
+        yield CheckResult("quick", "ok", "")
 
     found = doctor.examine(installation.env, checks=(("slow", slow), ("quick", quick)))
     assert [finding.check for finding in found] == ["slow", "quick"]
@@ -81,10 +81,10 @@ def test_a_check_that_hangs_is_a_finding(installation):
 
     def stuck(_):
         time.sleep(30)
-        yield Finding("stuck", "ok", "")
+        yield CheckResult("stuck", "ok", "")
 
     def fine(_):
-        yield Finding("fine", "ok", "")
+        yield CheckResult("fine", "ok", "")
 
     begun = time.monotonic()
     found = doctor.examine(
@@ -98,7 +98,7 @@ def test_a_check_that_breaks_is_a_finding(installation):
     """What it had found is kept; fleet's own errors bring their hint."""
 
     def breaks(_):
-        yield Finding("breaks", "ok", "so far")
+        yield CheckResult("breaks", "ok", "so far")
         raise ZeroDivisionError
 
     def fails(_):

@@ -3,7 +3,7 @@
 import pytest
 from msgspec import structs
 
-from fleet.evidence.claim_rules import RULES, Seen, findings, is_talk
+from fleet.evidence.claim_rules import RULES, ClaimFacts, findings, only_reports
 from fleet.schemas import Changes, Check, Command, FileChange, Policy, Receipt, Usage
 
 CHANGED = Changes(base="b", files=(FileChange(path="a.py", kind="changed", added=1),))
@@ -30,7 +30,7 @@ IDLE = structs.replace(HONEST, tools={"Bash": 1}, commands=(CLOSE,), changes=NOT
 
 
 def seen(receipt=HONEST, *, edits=2, after=1, **rest):
-    return Seen(receipt=receipt, edits=edits, commands_after_edits=after, **rest)
+    return ClaimFacts(receipt=receipt, edits=edits, commands_after_edits=after, **rest)
 
 
 def expecting(expect, receipt=HONEST, **policy):
@@ -195,4 +195,4 @@ def test_what_failed_comes_first_with_what_it_printed():
 )
 def test_talking_of_the_task_is_no_work(command, talk):
     """A doubt counts as work."""
-    assert is_talk(command) is talk
+    assert only_reports(command) is talk

@@ -2,13 +2,16 @@
 
 import shutil
 import subprocess
+from datetime import UTC, datetime
 
+import msgspec
 import pytest
 
 from fleet.evidence import other_task_dirs
-from fleet.evidence.scope_check import trespasses_of
+from fleet.evidence.scope_check import check_scope
+from fleet.git import snapshot_index
 from fleet.home import Home
-from fleet.runs.run_directory import Run
+from fleet.runs.run_directory import ProcessId, Run, Spec, Started, new_run
 from fleet.schemas import Policy
 from tests.conftest import need
 from tests.repos import ENV, Repo, RunIn
@@ -31,7 +34,7 @@ def repo(tmp_path):
 def broken(run, repo, cwd="", **policy):
     changes = run.changes()
     where = str(repo.root / cwd)
-    found = trespasses_of(_run(run), run.base, changes, Policy(**policy), where)
+    found = check_scope(_run(run), run.base, changes, Policy(**policy), where)
     return {finding.rule for finding in found}
 
 
@@ -154,7 +157,40 @@ def test_a_directory_of_another_task_that_is_emptied_is_found(repo, tmp_path):
     (tmp_path / "emptied/file").unlink()
     shutil.rmtree(tmp_path / "gone")
     found = other_task_dirs.compare(home, _run(run), str(repo.root), None)
-    assert {loss.task_id: loss.after for loss in found.losses} == {
+    assert {loss.task_id: loss.after for loss in found.lost} == {
         "fleet-emptied": 0, "fleet-gone": None,
     }  # fmt: skip
     assert broken(run, repo) == {"sibling_touched"}
+
+
+def test_a_lost_directory_is_put_down_to_the_run_that_names_it(repo, tmp_path):
+    """Where no stream names the directory, the finding says which other runs were at work."""
+    run = RunIn(tmp_path, repo)
+    home = Home(run.home)
+    place = tmp_path / "theirs"
+    place.mkdir()
+    (place / "file").write_text("x")
+    other_task_dirs.record(home, "fleet-1", str(repo.root), [("fleet-2", str(place))])
+    other = a_run_at_work(home, "fleet-3")
+    shutil.rmtree(place)
+
+    def lost():
+        found = other_task_dirs.compare(home, _run(run), str(repo.root), None)
+        return [(each.task_id, each.or_by) for each in found.lost]
+
+    assert lost() == [("fleet-2", ("fleet-3",))]
+    other.stdout.write_text(f"rm -rf {place}\n")
+    assert lost() == []
+    _run(run).stdout.write_text("rm -rf ../theirs\n")
+    assert lost() == [("fleet-2", ())]
+
+
+def a_run_at_work(home, task_id):
+    """A run of another task that has begun and not ended."""
+    (home.task(task_id)).mkdir(parents=True)
+    snapshot_index.note(home, task_id, "/elsewhere")
+    run = new_run(home.task(task_id), Spec(argv=("agent",), cwd="/elsewhere"))
+    who = ProcessId(pid=1, start_ticks=1, boot_id="b")
+    started = Started(keeper=who, agent=who, at=datetime.now(UTC), monotonic=0.0)
+    (run.path / "started").write_bytes(msgspec.json.encode(started))
+    return run

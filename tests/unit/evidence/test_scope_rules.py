@@ -3,7 +3,7 @@
 import pytest
 from msgspec import structs
 
-from fleet.evidence.scope_rules import RULES, Loss, Siblings, trespasses
+from fleet.evidence.scope_rules import RULES, LostDirectory, OtherTasks, scope_findings
 from fleet.git.refs import ELSEWHERE, Now
 from fleet.schemas import Base, Changes, FileChange, Policy
 
@@ -16,11 +16,11 @@ BASE = Base(
 NOW = Now(**{name: getattr(BASE, name) for name in BASE.__struct_fields__ if name != "snapshot"})
 
 
-def broken(*files, base=BASE, policy=None, cwd=ROOT, siblings=None, changes=None, **now):
+def broken(*files, base=BASE, policy=None, cwd=ROOT, others=None, changes=None, **now):
     """The rules that are broken, with what is said of each."""
     changes = changes or Changes(base="b2", files=tuple(files))
     state = structs.replace(NOW, **now)
-    found = trespasses(base, state, changes, policy or Policy(), cwd, siblings or Siblings())
+    found = scope_findings(base, state, changes, policy or Policy(), cwd, others or OtherTasks())
     return {finding.rule: finding.what for finding in found}
 
 
@@ -147,17 +147,20 @@ def test_a_repository_that_cannot_be_read_any_more_is_a_trespass():
 def test_a_sibling_that_lost_its_files_is_named():
     """With its task."""
     losses = (
-        Loss(task_id="fleet-2", place="/srv/two", before=40, after=0),
-        Loss(task_id="fleet-3", place="/srv/three", before=9),
+        LostDirectory(task_id="fleet-2", place="/srv/two", before=40, after=0),
+        LostDirectory(task_id="fleet-3", place="/srv/three", before=9),
     )
-    found = broken(siblings=Siblings(losses=losses))
+    found = broken(others=OtherTasks(lost=losses))
     assert "/srv/two of fleet-2 has 0 files where 40 were" in found["sibling_touched"]
     assert "/srv/three of fleet-3 is gone" in found["sibling_touched"]
+    doubtful = LostDirectory(task_id="fleet-3", place="/srv/three", before=9, or_by=("fleet-4",))
+    found = broken(others=OtherTasks(lost=(doubtful,)))
+    assert "by this run or by fleet-4: fleet cannot tell" in found["sibling_touched"]
 
 
 def test_who_else_was_there_is_said_with_every_finding():
     """Two runs in one tree cannot be told apart, and no finding pretends to."""
-    siblings = Siblings(together=("fleet-2",))
-    found = broken(changed("README"), cwd=f"{ROOT}/web", siblings=siblings)
+    others = OtherTasks(in_same_tree=("fleet-2",))
+    found = broken(changed("README"), cwd=f"{ROOT}/web", others=others)
     assert "fleet-2 worked in the same tree" in found["outside_scope"]
-    assert broken(siblings=siblings) == {}
+    assert broken(others=others) == {}

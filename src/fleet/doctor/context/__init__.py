@@ -21,10 +21,10 @@ from fleet.coders.codex import home as codex_home
 from fleet.config import Config
 from fleet.control import Control
 from fleet.doctor.check_coders import environment
+from fleet.doctor.check_result import CheckResult, Installation
 from fleet.doctor.context import claude_files, claude_reported, codex_files
 from fleet.doctor.context.claude_reported import ClaudeReport
 from fleet.doctor.context.load import Load, Survey, duplicates, estimate, total
-from fleet.doctor.finding import Finding, Installation
 from fleet.home import home_from
 from fleet.schemas import Account, Context
 from fleet.schemas.policy import CONTEXTS
@@ -182,7 +182,7 @@ def _codex(
 
 
 def _from_files(
-    coder: str, cwd: Path, loads: Sequence[Load], findings: Sequence[Finding], source: str
+    coder: str, cwd: Path, loads: Sequence[Load], findings: Sequence[CheckResult], source: str
 ) -> Survey:
     """A survey by the sizes of the files, where the CLI did not count."""
     fix = claude_files.fix if coder == "claude" else codex_files.fix

@@ -7,14 +7,14 @@ from typing import Any, cast
 
 from fleet.coders.claude import home as claude_home
 from fleet.coders.claude.home import read_json, table
+from fleet.doctor.check_result import CheckResult
 from fleet.doctor.context.instruction_files import Rules, pages, parents, skills
 from fleet.doctor.context.load import Load, Origin
-from fleet.doctor.finding import Finding
 
 _MANAGED = Path("/etc/claude-code")
 
 
-def loads(env: Mapping[str, str], cwd: Path) -> tuple[list[Load], list[Finding]]:
+def loads(env: Mapping[str, str], cwd: Path) -> tuple[list[Load], list[CheckResult]]:
     """All loads, and what is wrong with the files."""
     home = claude_home.place(env)
     rules = Rules(Path(env.get("HOME", "/")))
@@ -59,7 +59,7 @@ def _extras(folder: Path, origin: Origin, prefix: str = "") -> Iterator[Load]:
 
 
 def _settings(
-    home: Path, own: Sequence[Path], findings: list[Finding]
+    home: Path, own: Sequence[Path], findings: list[CheckResult]
 ) -> list[tuple[Path, Origin, dict[str, Any]]]:
     places: list[tuple[Path, Origin]] = [(home / "settings.json", "user")]
     for path in own:
@@ -69,7 +69,7 @@ def _settings(
 
 
 def _plugins(
-    home: Path, settings: Sequence[tuple[Path, Origin, dict[str, Any]]], findings: list[Finding]
+    home: Path, settings: Sequence[tuple[Path, Origin, dict[str, Any]]], findings: list[CheckResult]
 ) -> Iterator[Load]:
     enabled: dict[str, bool] = {}
     for _, _, setting in settings:
@@ -83,7 +83,7 @@ def _plugins(
                 yield from _plugin(name, Path(place), findings)
 
 
-def _plugin(name: str, place: Path, findings: list[Finding]) -> Iterator[Load]:
+def _plugin(name: str, place: Path, findings: list[CheckResult]) -> Iterator[Load]:
     prefix, file = f"{name.partition('@')[0]}:", place / ".mcp.json"
     yield Load(kind="plugin", name=name, origin="plugin", where=str(place), tokens=0)
     yield from _extras(place, "plugin", prefix)
@@ -92,7 +92,7 @@ def _plugin(name: str, place: Path, findings: list[Finding]) -> Iterator[Load]:
 
 
 def _servers(
-    env: Mapping[str, str], cwd: Path, own: Sequence[Path], findings: list[Finding]
+    env: Mapping[str, str], cwd: Path, own: Sequence[Path], findings: list[CheckResult]
 ) -> Iterator[Load]:
     state = claude_home.state_file(env)
     known = _read(state, findings)
@@ -123,11 +123,11 @@ def _list(value: object) -> list[Any]:
     return cast("list[Any]", value) if isinstance(value, list) else []
 
 
-def _read(path: Path, findings: list[Finding]) -> dict[str, Any]:
+def _read(path: Path, findings: list[CheckResult]) -> dict[str, Any]:
     content, problem = read_json(path)
     if problem:
         what = f"{path} is passed over: {problem}"
-        findings.append(Finding("context", "warning", what, "Mend the file."))
+        findings.append(CheckResult("context", "warning", what, "Mend the file."))
     return content
 
 

@@ -7,10 +7,10 @@ from typing import Any, cast
 
 from fleet.coders.claude.home import table
 from fleet.coders.codex import home as codex_home
+from fleet.doctor.check_result import CheckResult
 from fleet.doctor.context.claude_files import server_load
 from fleet.doctor.context.instruction_files import Rules, parents, skills
 from fleet.doctor.context.load import Load, Origin, estimate, total
-from fleet.doctor.finding import Finding
 from fleet.processes.bounded_call import call
 
 #: Seconds for one answer.
@@ -21,7 +21,7 @@ _READ = 32 << 10
 _NAMES = ("AGENTS.override.md", "AGENTS.md")
 
 
-def loads(env: Mapping[str, str], cwd: Path) -> tuple[list[Load], list[Finding]]:
+def loads(env: Mapping[str, str], cwd: Path) -> tuple[list[Load], list[CheckResult]]:
     """All loads, and what is wrong with the files."""
     home = codex_home.place(env)
     rules = Rules(Path(env.get("HOME", "/")))
@@ -36,7 +36,7 @@ def loads(env: Mapping[str, str], cwd: Path) -> tuple[list[Load], list[Finding]]
             f"the project's AGENTS.md files hold about {long:,} tokens; codex reads the first 8,192"
         )
         fix = "Shorten them, or raise project_doc_max_bytes in config.toml."
-        findings.append(Finding("context", "warning", what, fix))
+        findings.append(CheckResult("context", "warning", what, fix))
     found += skills(home / "skills/.system", "cli")
     for folder in (home / "skills", Path(env.get("HOME", "/")) / ".agents/skills"):
         found += skills(folder, "user")

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from fleet.coders import cli_files
+from fleet.doctor.check_result import CheckResult
 from fleet.doctor.context.load import Kind, Load, Origin, digest, estimate
-from fleet.doctor.finding import Finding
 
 #: How many bytes of a file are read.
 READ = 256 << 10
@@ -32,7 +32,7 @@ class Rules:
 
     def __init__(self, user_home: Path) -> None:
         self.loads: list[Load] = []
-        self.findings: list[Finding] = []
+        self.findings: list[CheckResult] = []
         self._home = user_home
         self._read: set[Path] = set()
 
@@ -68,7 +68,7 @@ class Rules:
         return True
 
     def _warn(self, what: str, fix: str) -> None:
-        self.findings.append(Finding("context", "warning", what, fix))
+        self.findings.append(CheckResult("context", "warning", what, fix))
 
     def _imports(self, path: Path, text: str) -> Iterator[Path]:
         for word in _IMPORT.findall(_CODE.sub(" ", text)):

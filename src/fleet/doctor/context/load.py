@@ -8,7 +8,7 @@ from typing import Literal
 from msgspec import Struct
 
 from fleet.coders.cli_files import Content
-from fleet.doctor.finding import Finding
+from fleet.doctor.check_result import CheckResult
 from fleet.schemas import Context
 
 Kind = Literal["prompt", "tools", "rules", "skill", "command", "agent", "server", "plugin", "hooks"]
@@ -64,7 +64,7 @@ class Survey(Struct, frozen=True, kw_only=True):
     totals: Mapping[Context, int | None]
     #: What the totals leave out, in words; empty if nothing.
     beyond: str = ""
-    findings: tuple[Finding, ...] = ()
+    findings: tuple[CheckResult, ...] = ()
 
 
 def estimate(size: int) -> int:

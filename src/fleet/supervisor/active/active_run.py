@@ -26,7 +26,7 @@ from fleet.watchdog.stall_rules import FINE
 if TYPE_CHECKING:
     import threading
 
-    from fleet.evidence.inspect_run import Findings
+    from fleet.evidence.inspect_run import Inspection
 
 _NO_WISHES = Policy()
 _LIST_PRICES = Prices()
@@ -100,7 +100,7 @@ class Live:
         #: Set to have it left: somebody beside the loop looks at what it left behind.
         self.looking: threading.Event | None = None
         #: What they found.
-        self.found: Findings | None = None
+        self.found: Inspection | None = None
         #: Why it could not even be tried; for the words.
         self.trouble = ""
         #: The queue was asked to renew the lease, and has not answered yet.

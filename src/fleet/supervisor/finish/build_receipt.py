@@ -7,8 +7,8 @@ from itertools import islice
 from pathlib import Path
 
 from fleet.errors import InvalidTask
-from fleet.evidence.claim_rules import Seen, is_talk
-from fleet.evidence.inspect_run import Findings
+from fleet.evidence.claim_rules import ClaimFacts, only_reports
+from fleet.evidence.inspect_run import Inspection
 from fleet.processes.keeper_client import Ended
 from fleet.runs import receipt_json
 from fleet.runs.agent_claim import Said
@@ -23,7 +23,9 @@ _MOST_ARTIFACTS = 200
 _RUNS_BEFORE = 5
 
 
-def receipt_of(live: Live, state: Over, outcome: Outcome, words: Said, found: Findings) -> Receipt:
+def receipt_of(
+    live: Live, state: Over, outcome: Outcome, words: Said, found: Inspection
+) -> Receipt:
     """All that is known of the run, before anybody judges it."""
     reading, trail = live.reading, live.trail
     ended = state.exit if isinstance(state, Ended) else None
@@ -72,19 +74,19 @@ def _project(live: Live) -> str:
         return ""
 
 
-def seen_of(live: Live, receipt: Receipt, cwd: Path) -> Seen:
+def seen_of(live: Live, receipt: Receipt, cwd: Path) -> ClaimFacts:
     """What the rules look at."""
     trail, before = live.trail, _before(live)
     behind = trail.commands[trail.commands_at_last_edit :]
-    return Seen(
+    return ClaimFacts(
         receipt=receipt,
         shows_tools=live.coder.shows_tools,
-        commands_after_edits=sum(not is_talk(command.text) for command in behind)
+        commands_after_edits=sum(not only_reports(command.text) for command in behind)
         + trail.more_commands,
         edits=trail.edits,
         errors_in_a_row=trail.errors_in_a_row,
-        worked_before=any(Seen(receipt=each).deeds > 0 for each in before),
-        changed_before=any(Seen(receipt=each).changed for each in before),
+        worked_before=any(ClaimFacts(receipt=each).deeds > 0 for each in before),
+        changed_before=any(ClaimFacts(receipt=each).changed for each in before),
         artifact=_artifact(receipt, live.lease.task, live.run.task_dir, cwd),
     )
 

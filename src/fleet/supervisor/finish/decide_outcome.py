@@ -10,7 +10,7 @@ from fleet.coders.stream.run_totals import sane_limit
 from fleet.config import Config
 from fleet.errors import InvalidTask
 from fleet.evidence.claim_rules import findings
-from fleet.evidence.inspect_run import Case, Findings
+from fleet.evidence.inspect_run import InspectedRun, Inspection
 from fleet.files.safe_read import tail
 from fleet.processes.keeper_client import Ended, NeverStarted, Vanished
 from fleet.runs import agent_claim
@@ -45,7 +45,7 @@ class End(Struct, frozen=True):
     receipt: Receipt
 
 
-def case_of(live: Live, state: Over) -> Case:
+def case_of(live: Live, state: Over) -> InspectedRun:
     """What has to be looked at before the run can be judged. All that it printed must be read."""
     words = _words(live)
     outcome = outcome_of(live, state, words)
@@ -57,7 +57,7 @@ def case_of(live: Live, state: Over) -> Case:
     if isinstance(state, NeverStarted):
         base = None  # it has done nothing
     claimed = isinstance(outcome, Finished) and words.done is not None
-    return Case(
+    return InspectedRun(
         run=live.run,
         cwd=cwd,
         policy=live.policy,
@@ -85,7 +85,7 @@ def end_of(
     live: Live,
     state: Over,
     config: Config,
-    found: Findings,
+    found: Inspection,
     now: datetime,
     jitter: float,
     *,
@@ -156,7 +156,7 @@ def _words(live: Live) -> agent_claim.Said:
         return agent_claim.Said()
 
 
-def _judged(live: Live, state: Over, receipt: Receipt, found: Findings) -> Verdict | None:
+def _judged(live: Live, state: Over, receipt: Receipt, found: Inspection) -> Verdict | None:
     """What fleet makes of it. Without a claim there is nothing to believe, only where it went;
     None: nothing was judged at all.
     """

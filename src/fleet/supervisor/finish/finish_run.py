@@ -13,7 +13,7 @@ from msgspec import structs
 from fleet.accounts.breaker_store import Breaker
 from fleet.accounts.circuit_breaker import Blamed, Note, RunNoted, fault_of, spare_probe
 from fleet.config import Config
-from fleet.evidence.inspect_run import Case, Findings, look
+from fleet.evidence.inspect_run import InspectedRun, Inspection, inspect_run
 from fleet.home import closed_by_hand
 from fleet.home.journal import Log
 from fleet.queue.protocol import LeaseLost
@@ -81,7 +81,7 @@ class Settling:
             if not case.is_short:
                 self._look_at(live, case)
                 return False
-        found = live.found or Findings()
+        found = live.found or Inspection()
         if found.abandoned and live.verdict is None:
             live.verdict = stop_reason.read(live.run) or Stopped(
                 by="whoever ended its verify command"
@@ -103,10 +103,11 @@ class Settling:
         self._tell(live, ending, partial(_write, live.run, structs.replace(end, ending=ending)))
         return True
 
-    def _look_at(self, live: Live, case: Case) -> None:
+    def _look_at(self, live: Live, case: InspectedRun) -> None:
         live.looking = threading.Event()
         live.note("fleet_verifying", self._now(), commands=case.policy.verify)
-        self._aside.submit(partial(look, case, live.looking), partial(setattr, live, "found"))
+        inspection = partial(inspect_run, case, live.looking)
+        self._aside.submit(inspection, partial(setattr, live, "found"))
 
     def _tell(self, live: Live, ending: Ending, evidence: Callable[[], None]) -> None:
         now = self._now()

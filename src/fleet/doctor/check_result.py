@@ -14,7 +14,7 @@ from fleet.home import Home
 Severity = Literal["ok", "warning", "error"]
 
 
-class Finding(Struct, frozen=True):
+class CheckResult(Struct, frozen=True):
     """One result of a check."""
 
     check: str
@@ -33,10 +33,10 @@ class Installation(Struct, frozen=True, kw_only=True):
     config: Config | None = None
 
 
-Check = Callable[[Installation], Iterator[Finding]]
+Check = Callable[[Installation], Iterator[CheckResult]]
 
 
-def readable_by_others(whose: str, secret: Path) -> Iterator[Finding]:
+def readable_by_others(whose: str, secret: Path) -> Iterator[CheckResult]:
     """A finding if other users of the machine can read a file of secrets."""
     try:
         mode = stat.S_IMODE(secret.stat().st_mode)
@@ -44,4 +44,4 @@ def readable_by_others(whose: str, secret: Path) -> Iterator[Finding]:
         return
     if mode & 0o077:
         what = f"{whose}: others can read {secret} (mode {mode:04o})"
-        yield Finding("secrets", "warning", what, f"Close it: chmod 600 {secret}")
+        yield CheckResult("secrets", "warning", what, f"Close it: chmod 600 {secret}")
