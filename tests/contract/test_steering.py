@@ -7,7 +7,7 @@ import pytest
 
 from fleet.config import Config
 from fleet.control import Control
-from fleet.control.tasks.retry import reopen_task, retry
+from fleet.control.tasks.retry import retry
 from fleet.errors import Refused
 from fleet.home import Home, make_home
 from fleet.queue.protocol import Draft
@@ -56,7 +56,7 @@ def test_a_blocked_task_goes_back_into_the_queue(fleet):
     """Open, nobody's, and the next to be claimed."""
     lease = claimed(fleet)
     task = fleet.queue.settle(lease, Blocked(note="QUESTION: which?"))
-    done = reopen_task(fleet, task, by="ada")
+    done = fleet.queue.reopen_task(task, by="ada")
     assert (done.status, done.assignee) == ("open", "")
     assert [lease.task.id for lease in fleet.queue.claim("us", ttl=TTL)] == [task.id]
 
@@ -76,10 +76,10 @@ def test_nobodys_claim_is_undone_by_an_old_look(fleet):
     """The task was claimed again after it was read."""
     lease = claimed(fleet)
     task = fleet.queue.settle(lease, Blocked(note="why"))
-    reopen_task(fleet, task, by="ada")
+    fleet.queue.reopen_task(task, by="ada")
     (lease,) = fleet.queue.claim("them", ttl=TTL)
     with pytest.raises(Refused):
-        reopen_task(fleet, task, by="ada")
+        fleet.queue.reopen_task(task, by="ada")
     assert fleet.queue.get(task.id).lease_owner == "them"
 
 

@@ -21,7 +21,10 @@ ATTRIBUTES = 15
 #: Module names that occur in several rooms on purpose, with the reason.
 MIRRORS = {
     **dict.fromkeys(
-        ("stop", "retry", "tell", "questions", "usage", "accounts"),
+        (
+            *("accounts", "init", "pause", "questions", "restart", "restore", "resume", "retry"),
+            *("status", "stop", "tell", "usage"),
+        ),
         "one verb, one stem: the command in cli, what it does in control",
     ),
     **dict.fromkeys(
@@ -48,6 +51,7 @@ RECORDS = {
     "Draft": "the flags of bd create",
     "Ending": "outcome.json",
     "Event": "one normalised line of any CLI's stream",
+    "FleetStatus": "fleet status --json",
     "InProgress": "a row of fleet tasks --json",
     "Issue": "an issue as bd prints it",
     "Progress": "progress.json",
@@ -55,7 +59,6 @@ RECORDS = {
     "Rule": "the keys of an [[event]] in a coder's TOML file",
     "Search": "the flags of bd list",
     "Spec": "run.json",
-    "Supervision": "fleet status --json",
     "Task": "an issue as beads has it",
     "_Issue": "a line of bd export",
 }

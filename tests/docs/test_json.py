@@ -7,7 +7,7 @@ import pytest
 
 from fleet.control.accounts import AccountNow
 from fleet.control.list_coders import CoderHere
-from fleet.control.supervisor_status import Supervision
+from fleet.control.status import FleetStatus
 from fleet.control.tasks.in_progress import InProgress
 from fleet.control.tasks.kill_runs import Braked
 from fleet.control.tasks.questions import Question
@@ -22,7 +22,7 @@ PAGE = (Path(__file__).parents[2] / "docs/reference.md").read_text(encoding="utf
 @pytest.mark.parametrize(
     ("command", "types", "besides"),
     [
-        ("fleet status", [Supervision], []),
+        ("fleet status", [FleetStatus], []),
         ("fleet tasks", [InProgress], ["context_percent"]),
         ("fleet questions", [Question], []),
         ("fleet stop ID", [StopEnd], []),

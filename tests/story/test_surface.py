@@ -10,7 +10,7 @@ from subprocess import PIPE
 import msgspec
 import pytest
 
-from fleet.control.supervisor_status import NotRunning, restart
+from fleet.control.restart import NotRunning, restart
 from fleet.control.tasks.questions import FILE
 from fleet.control.tasks.stop import stop
 from fleet.errors import FleetError

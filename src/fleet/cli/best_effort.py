@@ -1,4 +1,4 @@
-"""A look at the queue for convenience only: in a bounded time, and without a word if it fails."""
+"""A look at the queue for convenience only: in a bounded time, and empty if the look fails."""
 
 import os
 import threading
@@ -12,24 +12,24 @@ from fleet.control import Control
 
 T = TypeVar("T")
 
-#: What nobody asked for must not keep anybody waiting.
+#: Seconds that a shell's completion or a help page may wait for the queue.
 PATIENCE = 1.5
 
 
-def quietly(look: Callable[[Control], Sequence[T]], patience: float = PATIENCE) -> Sequence[T]:
-    """What the look found, or nothing: no home, a broken file, a slow queue are all the same."""
-    found: list[Sequence[T]] = []
+def best_effort(look: Callable[[Control], Sequence[T]], patience: float = PATIENCE) -> Sequence[T]:
+    """What `look` returns; nothing without a home, with a broken file, or from a slow queue."""
+    answers: list[Sequence[T]] = []
 
     def work() -> None:
         try:
             fleet = control.opened(os.environ)
             fleet.config = structs.replace(fleet.config, busy_timeout_s=1, bd_timeout_s=1)
-            found.append(look(fleet))
-        except Exception:  # noqa: BLE001, S110 - a traceback in somebody's prompt helps nobody
+            answers.append(look(fleet))
+        except Exception:  # noqa: BLE001, S110 - a traceback has no place in a shell's prompt
             pass
 
-    # A thread that we leave behind: not every queue can be told to hurry.
+    # The thread is left behind: not every queue has a time limit.
     thread = threading.Thread(target=work, daemon=True)
     thread.start()
     thread.join(patience)
-    return found[0] if found else ()
+    return answers[0] if answers else ()

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     import click
 
 #: The commands that are declared with `Quick`, by module of `fleet.cli`.
-QUICK = ("ready", "show")
+QUICK = ("ready", "show", "status", "tasks")
 
 
 class Quick(Struct, frozen=True, kw_only=True):

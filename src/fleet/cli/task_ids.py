@@ -1,23 +1,20 @@
 """The argument that names a task, and what a shell offers when Tab is pressed on it."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import click
 from click.shell_completion import CompletionItem
 
-from fleet.cli.best_effort import quietly
+from fleet.cli.best_effort import best_effort
 from fleet.cli.terminal_text import one_line
-from fleet.control import Control
-from fleet.queue import PREFIX
-from fleet.queue.protocol import Filter
-from fleet.schemas import Status, Task
+from fleet.schemas import Status
 
 _MOST = 200
 
 
 def task_id(*statuses: Status) -> Callable[[Any], Any]:
-    """`ID`, completed with tasks of these statuses; of all that are not closed if none is named."""
+    """`ID`, completed with tasks of these statuses; with all open tasks if none is named."""
     return click.argument("task_id", metavar="ID", shell_complete=completer(*statuses))
 
 
@@ -30,15 +27,9 @@ def completer(
         ctx: click.Context, param: click.Parameter, incomplete: str
     ) -> list[CompletionItem]:
         del ctx, param
-
-        def look(fleet: Control) -> Sequence[Task]:
-            return fleet.queue.find(Filter(statuses=statuses, limit=_MOST))
-
-        starts = (incomplete, f"{PREFIX}-{incomplete}")
         return [
             CompletionItem(task.id, help=one_line(task.title)[:60])
-            for task in quietly(look)
-            if task.id.startswith(starts)
+            for task in best_effort(lambda fleet: fleet.beginning(incomplete, statuses, _MOST))
         ]
 
     return complete

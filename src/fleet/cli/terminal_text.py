@@ -1,13 +1,20 @@
-"""Text from tasks and agents on a person's terminal: shown as it is, never obeyed. And how long
-and when, in few characters.
+"""Text on a terminal: text of tasks and agents is shown as it is and never obeyed, cut to a width,
+coloured; times, spans and counts take few characters.
 """
 
-import shutil
+import os
 import sys
+from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
+from types import MappingProxyType
+from unicodedata import category, east_asian_width
 
-#: As wide as anything: a pipe has no edge.
+#: The width of output that goes to a file or a program: nothing is cut.
 ENDLESS = 10_000
+
+_SGR: Mapping[str, str] = MappingProxyType(
+    {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
+)
 
 
 def one_line(text: str) -> str:
@@ -16,7 +23,7 @@ def one_line(text: str) -> str:
 
 
 def first_line(text: str) -> str:
-    """The first of some lines, where there is room for one."""
+    """The first line of a text, where there is room for one."""
     return one_line(text.strip().partition("\n")[0])
 
 
@@ -45,7 +52,7 @@ def duration(seconds: float) -> str:
 
 
 def moment(at: datetime, now: datetime) -> str:
-    """A moment on the reader's clock, whose zone is that of `now`; with its day if not today."""
+    """A time in the zone of `now`; with its day if that is not the day of `now`."""
     local = at.astimezone(now.tzinfo)
     return f"{local:%H:%M:%S}" if local.date() == now.date() else f"{local:%b %d %H:%M}"
 
@@ -60,5 +67,67 @@ def count(number: int) -> str:
 
 
 def terminal_width() -> int:
-    """How many characters a line may have."""
-    return shutil.get_terminal_size().columns if sys.stdout.isatty() else ENDLESS
+    """How many characters a line may have: $COLUMNS, the terminal's width, or no limit."""
+    columns = os.environ.get("COLUMNS", "")
+    if columns.isdecimal() and int(columns):
+        return int(columns)
+    if not sys.stdout.isatty():
+        return ENDLESS
+    try:
+        return os.get_terminal_size(sys.stdout.fileno()).columns or 80
+    except OSError:
+        return 80
+
+
+def wants_colour() -> bool:
+    """Stdout is a terminal that shows colours, and the user has not switched them off."""
+    plain = os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"
+    return sys.stdout.isatty() and not plain
+
+
+def painted(text: str, style: str) -> str:
+    """Text in a colour, bold or dim; as it is without a style."""
+    return f"\x1b[{_SGR[style]}m{text}\x1b[0m" if style and text else text
+
+
+def cells(text: str) -> int:
+    """How many columns of a terminal a text takes: wide letters take two, marks none."""
+    if text.isascii():
+        return len(text)
+    return sum(_cells_of(letter) for letter in text)
+
+
+def _cells_of(letter: str) -> int:
+    if category(letter) in ("Mn", "Me", "Cf"):
+        return 0
+    return 2 if east_asian_width(letter) in "WF" else 1
+
+
+def cut(text: str, width: int) -> str:
+    """The beginning of a text, as much of it as fits."""
+    return _shortened(text, width, lambda rest: rest[:-1], "{}…")
+
+
+def cut_front(text: str, width: int) -> str:
+    """The end of a text: of a path it tells most."""
+    return _shortened(text, width, lambda rest: rest[1:], "…{}")
+
+
+def _shortened(text: str, width: int, less: Callable[[str], str], mark: str) -> str:
+    if cells(text) <= width:
+        return text
+    while text and cells(text) > width - 1:
+        text = less(text)
+    return mark.format(text) if width > 0 else ""
+
+
+def wrapped(text: str, width: int) -> Iterator[str]:
+    """A line broken between words; a word that is too long is cut."""
+    line = ""
+    for word in text.split(" "):
+        longer = f"{line} {word}" if line else word
+        if line and cells(longer) > width:
+            yield cut(line, width)
+            longer = word
+        line = longer
+    yield cut(line, width)

@@ -1,5 +1,5 @@
-"""The one door for every surface: what the command line, the page and the table ask for is asked
-of these functions, which know the home, its configuration and its queue.
+"""What every surface (command line, page, terminal view) asks of fleet: functions that take an open
+home and return values. Surfaces import this room and none below it.
 """
 
 import os
@@ -16,7 +16,7 @@ from fleet.home import Home, home_from, open_home, task_json
 from fleet.home.task_settings import recorded_settings
 from fleet.queue import PREFIX, check_address, open_queue
 from fleet.queue.protocol import Filter, Queue
-from fleet.schemas import Account, Settings, Task, check_id
+from fleet.schemas import Account, Settings, Status, Task, check_id
 from fleet.schemas.account import read_chain
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class Control:
 
     @property
     def tracker(self) -> "SqlQueue":
-        """The queue as the bd commands need it; only for queues where fleet answers them."""
+        """The queue for the bd commands that fleet answers itself: any queue but beads."""
         from fleet.queue.sql.sql_queue import SqlQueue
 
         queue = self.queue
@@ -48,6 +48,11 @@ class Control:
 
     def ready(self, limit: int) -> Sequence[Task]:
         return self.queue.find(Filter(ready=True, limit=limit))
+
+    def beginning(self, start: str, statuses: tuple[Status, ...], limit: int) -> list[Task]:
+        """Tasks whose id begins so, with or without the prefix; no status: all that are open."""
+        found = self.queue.find(Filter(statuses=statuses, limit=limit))
+        return [task for task in found if task.id.startswith((start, f"{PREFIX}-{start}"))]
 
     def get(self, word: str) -> Task:
         """A task by its id, or by its id without the prefix."""
@@ -67,8 +72,8 @@ class Control:
         return place_of(self.home, self.config, task, coder=holder.coder if holder else None)
 
     def edited_settings(self) -> Iterator[tuple[Task, Settings | InvalidTask]]:
-        """Tasks whose task.json says something else than was recorded when they were made, or
-        cannot be read.
+        """Tasks whose task.json differs from the settings that the queue recorded for them, each
+        with its settings, or with the error if the file cannot be read.
         """
         for task in self.queue.find(Filter(include_closed=True)):
             try:
@@ -81,7 +86,7 @@ class Control:
                 yield task, own
 
     def check_coder(self, name: str) -> None:
-        """Refuse a coder that nobody registered."""
+        """Refuse a coder that is not registered."""
         known = coder_names(self.home.path)
         if name not in known:
             raise BadInput(
@@ -98,7 +103,7 @@ class Control:
         return account
 
     def check(self, changes: Mapping[str, config.Setting]) -> None:
-        """Refuse settings that are well-formed and still mean nothing."""
+        """Refuse an unknown coder, an unknown kind of queue, and an unknown step of a chain."""
         if "coder" in changes:
             self.check_coder(str(changes["coder"]))
         if "queue" in changes:
@@ -107,7 +112,7 @@ class Control:
             self.check_chain(str(changes["fallback"]))
 
     def check_chain(self, chain: str) -> None:
-        """Refuse a chain with a step that leads nowhere: each task would be blocked for it."""
+        """Refuse a chain with an unknown account or coder: tasks would be blocked for that."""
         for step in read_chain(chain):
             if step.kind == "account" and step.name not in coder_names(self.home.path):
                 self.account(step.name)
@@ -121,7 +126,7 @@ class Control:
 
 
 def opened(env: Mapping[str, str] = os.environ) -> Control:
-    """The home that the environment names, with a configuration that was read and is sound."""
+    """The home that the environment names, with its configuration read and checked."""
     home = open_home(home_from(env))
     return Control(home, config.load(home.config))
 

@@ -22,7 +22,7 @@ from fleet.accounts.resting import resting
 from fleet.config.accounts import name_problem, problem
 from fleet.control import Control
 from fleet.control.edit_config import change_settings
-from fleet.control.tasks.retry import wake
+from fleet.control.resume import wake
 from fleet.errors import BadInput
 from fleet.home.status_file import read_snapshot
 from fleet.processes.cli_versions import Answer, asked

@@ -12,11 +12,13 @@ from typing import Literal, get_args
 
 from msgspec import Struct
 
+from fleet.config import Config
 from fleet.home import Home
 from fleet.runs import receipt_json
 from fleet.runs.outcome_history import Ending, read_ending
 from fleet.runs.run_directory import all_runs
-from fleet.schemas import Closed, Receipt, Usage
+from fleet.schemas import Closed, Price, Receipt, Usage
+from fleet.spending import prices
 
 By = Literal["coder", "model", "account", "project", "day", "task"]
 BYS: tuple[By, ...] = get_args(By)
@@ -162,6 +164,23 @@ def spent(runs: Iterable[EndedRun], by: By) -> list[Spent]:
     if by == "day":
         return [groups[name] for name in sorted(groups)]
     return sorted(groups.values(), key=lambda group: (-group.usage.total, group.name))
+
+
+class PriceList(Struct, frozen=True, kw_only=True):
+    """The price of a million tokens by pattern of model names."""
+
+    prices: Mapping[str, Price]
+    #: The patterns that runtime.toml sets; they go before the list prices.
+    own: frozenset[str]
+    #: Where the other prices come from.
+    source: str
+
+
+def price_list(settings: Config) -> PriceList:
+    """The prices in force: those of runtime.toml first, then the list prices."""
+    own = settings.prices
+    listed = {name: price for name, price in prices.list_prices().items() if name not in own}
+    return PriceList(prices={**own, **listed}, own=frozenset(own), source=prices.SOURCE)
 
 
 def total_of(rows: Iterable[Spent]) -> Spent:

@@ -9,7 +9,8 @@ from fleet.accounts.account_store import open_accounts
 from fleet.cli.run.status import rows
 from fleet.config import Config
 from fleet.control import Control
-from fleet.control.supervisor_status import Supervision, pause, resume, supervision
+from fleet.control.pause import pause, unpause
+from fleet.control.status import FleetStatus, fleet_status
 from fleet.home import Home, make_home
 from fleet.queue.protocol import Draft
 from fleet.schemas import RateLimit
@@ -29,9 +30,9 @@ def fleet(tmp_path):
 @pytest.mark.parametrize(
     "seen",
     [
-        Supervision(home="/h", queue="embedded", running=False),
-        Supervision(home="/h", queue="embedded", running=False, runs=2, slots=3),
-        Supervision(
+        FleetStatus(home="/h", queue="embedded", running=False),
+        FleetStatus(home="/h", queue="embedded", running=False, runs=2, slots=3),
+        FleetStatus(
             home="/h",
             queue="beads",
             running=True,
@@ -45,7 +46,7 @@ def fleet(tmp_path):
             tasks={"closed": 10, "open": 3, "in_progress": 2, "on_ice": 1},
             lost_log_lines=7,
         ),
-        Supervision(
+        FleetStatus(
             home="/h", queue="postgresql", running=True, pid=1, since=NOW,
             queue_problem="the server is gone",
         ),
@@ -67,7 +68,7 @@ def test_a_home_without_a_supervisor_still_tells_what_it_knows(fleet):
         refused_at = min(NOW, reset - timedelta(hours=1))
         accounts.apply({coder: LimitRefused(limit, 1)}, refused_at)
     pause(fleet.home)
-    seen = supervision(fleet, NOW)
+    seen = fleet_status(fleet, NOW)
     assert (seen.running, seen.runs, seen.slots, seen.paused) == (False, 0, 4, True)
     assert dict(seen.cooling) == {"claude": NOW + timedelta(hours=1)}
     assert dict(seen.tasks) == {"open": 1}
@@ -75,7 +76,7 @@ def test_a_home_without_a_supervisor_still_tells_what_it_knows(fleet):
 
 def test_pause_and_resume_say_whether_they_changed_anything(fleet):
     """Twice the same is no error."""
-    assert [pause(fleet.home), pause(fleet.home), resume(fleet), resume(fleet)] == [
+    assert [pause(fleet.home), pause(fleet.home), unpause(fleet.home), unpause(fleet.home)] == [
         True,
         False,
         True,

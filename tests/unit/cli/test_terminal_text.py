@@ -4,7 +4,18 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from fleet.cli.terminal_text import count, duration, first_line, harmless, moment, one_line
+from fleet.cli.terminal_text import (
+    cells,
+    count,
+    cut,
+    cut_front,
+    duration,
+    first_line,
+    harmless,
+    moment,
+    one_line,
+    wrapped,
+)
 
 NOON = datetime(2026, 11, 15, 12, 0, tzinfo=UTC)
 
@@ -78,3 +89,24 @@ def test_where_there_is_room_for_one_line_the_first_is_shown():
     """Without a trace of the others."""
     assert first_line("out of scope: x\x1b\nSee: the receipt") == "out of scope: x\\x1b"
     assert first_line("") == ""
+
+
+def test_a_path_keeps_its_end_and_a_title_its_beginning():
+    """Those tell most. Wide characters count for two."""
+    assert cut_front("/srv/code/web", 8) == "…ode/web"
+    assert cut("Fix the login", 8) == "Fix the…"
+    assert cut("任务修复", 6) == "任务…"
+    assert cut("abc", 3) == "abc"
+    assert cut("abc", 0) == ""
+
+
+def test_a_line_is_broken_between_words():
+    """A word that is longer than a line is cut."""
+    assert list(wrapped("its context is full", 11)) == ["its context", "is full"]
+    assert list(wrapped("/a/very/long/path goes", 8)) == ["/a/very…", "goes"]
+    assert list(wrapped("", 8)) == [""]
+
+
+def test_wide_letters_take_two_columns_and_marks_none():
+    """As terminals show them."""
+    assert [cells("abc"), cells("任务"), cells("e\u0301"), cells("é")] == [3, 4, 1, 1]

@@ -134,7 +134,7 @@ def test_a_name_that_stands_for_nothing_is_refused(ran):
 @pytest.mark.parametrize("flag", ["--json", "--follow"])
 def test_restore_takes_no_flag_that_it_would_not_heed(ran, flag):
     """Nothing is restored either."""
-    assert f"{flag} goes with" in str(ran.end().cli("restore", flag).exception)
+    assert f"{flag} works with" in str(ran.end().cli("restore", flag).exception)
     assert ran.read("a") == "changed\n"
 
 
@@ -215,4 +215,4 @@ def test_the_difference_is_printed_whole_or_by_its_figures(ran):
     ]  # fmt: skip
     assert '"path": "dir/b"' in ran.cli("diff", "--json").output
     assert "only restore takes paths" in str(ran.cli("diff", "a").exception)
-    assert "goes with diff" in str(ran.cli("log", "--stat").exception)
+    assert "works with diff only" in str(ran.cli("log", "--stat").exception)

@@ -12,7 +12,7 @@ from fleet.cli.cost.stats import show as show_stats
 from fleet.cli.cost.usage import command as usage
 from fleet.cli.cost.usage import show as show_usage
 from fleet.cli.run.status import rows
-from fleet.control.supervisor_status import supervision
+from fleet.control.status import fleet_status
 from fleet.control.usage import EndedRun, ended_runs, records, spent
 from fleet.home import Home, make_home
 from fleet.runs import receipt_json
@@ -54,6 +54,7 @@ def home(tmp_path, monkeypatch):
     make_home(home)
     home.config.write_text(config.default_text())
     monkeypatch.setenv("FLEET_HOME", str(home.path))
+    monkeypatch.delenv("COLUMNS", raising=False)  # pytest sets it
 
     def add(found):
         folder = home.task(found.task_id)
@@ -203,7 +204,7 @@ def test_budgets_are_shown_against_use(home):
         ("day", 25, False),
         ("project", 150, True),
     ]
-    seen = supervision(control.opened(), datetime.now().astimezone())
+    seen = fleet_status(control.opened(), datetime.now().astimezone())
     lines = [value for name, value in rows(seen, datetime.now().astimezone()) if name == "budget"]
     assert lines[0] == "the day's budget: $5.00 of $20 (25 %)"
     assert "spent, nothing starts until tomorrow" in lines[1]

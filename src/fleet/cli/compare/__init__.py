@@ -17,7 +17,8 @@ from fleet.control.compare.begin import begin, comparison_of, complete, parse_wa
 from fleet.control.compare.diffs import diff_of
 from fleet.control.compare.finish import ComparisonEnd, discard, find_entry, pick
 from fleet.control.compare.results import results, summaries
-from fleet.control.supervisor_status import is_supervised, paused_since
+from fleet.control.pause import paused_since
+from fleet.control.status import is_supervised
 from fleet.errors import BadInput, FleetError, QueueError
 from fleet.schemas import Task
 from fleet.schemas.comparison import Comparison, Entry

@@ -7,9 +7,8 @@ import click
 import msgspec
 from rich.cells import cell_len
 
-from fleet.cli.inspect.tasks_table import cut
 from fleet.cli.json_output import pretty
-from fleet.cli.terminal_text import count, duration, first_line, one_line
+from fleet.cli.terminal_text import count, cut, duration, first_line, one_line
 from fleet.control.compare.diffs import EntryDiff
 from fleet.control.compare.results import Range, Summary, summaries
 from fleet.control.usage import ENOUGH

@@ -12,7 +12,7 @@ from fleet.cli.json_output import pretty
 from fleet.cli.terminal_text import count, one_line, terminal_width
 from fleet.control import Control
 from fleet.control.budget_status import day_budgets
-from fleet.control.usage import BYS, By, Spent, ended_runs, spent, total_of
+from fleet.control.usage import BYS, By, Spent, ended_runs, price_list, spent, total_of
 from fleet.errors import BadInput
 from fleet.schemas.budget import shown_runs, shown_usd
 from fleet.schemas.budget_status import BudgetStatus
@@ -194,26 +194,20 @@ def _shape(found: list[Spent], by: By, days: Sequence[BudgetStatus]) -> dict[str
 
 
 def _show_prices(fleet: Control, *, as_json: bool) -> None:
-    from fleet.spending import prices
-
-    own = fleet.config.prices
-    listed = {
-        **own,
-        **{name: price for name, price in prices.list_prices().items() if name not in own},
-    }
+    listed = price_list(fleet.config)
     if as_json:
-        click.echo(pretty({name: msgspec.to_builtins(price) for name, price in listed.items()}))
+        click.echo(pretty(listed.prices))
         return
-    width = max(map(len, listed))
+    width = max(map(len, listed.prices))
     head = f"{'input':>9} {'output':>9} {'cached':>9} {'to cache':>9}"
     click.secho(f"{'model':<{width}} {head}", bold=True)
-    for name, price in listed.items():
+    for name, price in listed.prices.items():
         figures = (price.input, price.output, price.cache_read, price.cache_write)
-        tag = "  (yours)" if name in own else ""
+        tag = "  (yours)" if name in listed.own else ""
         line = " ".join(f"{figure:>9.4g}" for figure in figures)
         click.echo(f"{one_line(name):<{width}} {line}{tag}")
     text = (
-        f"Dollars for a million tokens. List prices of {prices.SOURCE}: a starting point."
+        f"Dollars for a million tokens. List prices of {listed.source}: a starting point."
         ' Yours go before them: [prices."pattern"] in runtime.toml.'
     )
     click.secho(text, dim=True)

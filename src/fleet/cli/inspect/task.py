@@ -5,14 +5,15 @@ from typing import Literal
 import click
 
 from fleet import control
-from fleet.cli.best_effort import quietly
-from fleet.cli.inspect.diff_restore import restore, show_diff
+from fleet.cli.best_effort import best_effort
+from fleet.cli.inspect.diff import show_diff
 from fleet.cli.inspect.receipt import show_receipt
+from fleet.cli.inspect.restore import restore
 from fleet.cli.print_file import put
 from fleet.cli.task_ids import task_id
 from fleet.cli.terminal_text import one_line
 from fleet.control.tasks.in_progress import in_progress
-from fleet.control.tasks.receipts import receipt_of
+from fleet.control.tasks.receipt import receipt_of
 from fleet.control.tasks.task_files import WHATS, What, document, followed, whole
 from fleet.errors import BadInput
 
@@ -32,7 +33,7 @@ def _help(ctx: click.Context, param: click.Parameter, value: bool) -> None:
     if not value or ctx.resilient_parsing:
         return
     click.echo(ctx.get_help(), color=ctx.color)
-    tasks = [task for task in quietly(in_progress) if task.lives]
+    tasks = [task for task in best_effort(in_progress) if task.lives]
     if tasks:
         click.echo("\nRunning tasks:")
     for task in tasks:
@@ -85,13 +86,15 @@ def command(
     if paths and what != "restore":
         raise BadInput(f"{paths[0]!r} is one word too many: only restore takes paths")
     if (dry_run or force) and what != "restore":
-        raise BadInput("--dry-run and --force go with restore")
+        raise BadInput("--dry-run and --force work with restore only")
     if stat and what != "diff":
-        raise BadInput("--stat goes with diff")
+        raise BadInput("--stat works with diff only")
     if follow and what in ("receipt", "diff", "restore"):
-        raise BadInput(f"--follow goes with files that grow, not with {what}")
+        raise BadInput(
+            f"--follow works with log, plan, knowledge, events and stderr, not with {what}"
+        )
     if as_json and what not in ("receipt", "diff"):
-        raise BadInput("--json goes with receipt and diff; the other files are what they are")
+        raise BadInput("--json works with receipt and diff only")
     if what == "diff":
         show_diff(fleet, task_id, number, stat=stat, as_json=as_json)
         return

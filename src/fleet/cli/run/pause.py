@@ -3,7 +3,7 @@
 import click
 
 from fleet import control
-from fleet.control.supervisor_status import pause
+from fleet.control.pause import pause
 
 
 @click.command("pause")

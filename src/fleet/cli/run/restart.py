@@ -3,7 +3,7 @@
 import click
 
 from fleet import control
-from fleet.control.supervisor_status import restart
+from fleet.control.restart import restart
 
 
 @click.command("restart")

@@ -1,9 +1,11 @@
-"""`fleet resume`: the end of `fleet pause`, and of a coder's hold."""
+"""`fleet resume`: let runs begin again, or give a held coder work again."""
 
 import click
 
 from fleet import control
-from fleet.control.supervisor_status import is_supervised, resume
+from fleet.control import Control
+from fleet.control.pause import unpause
+from fleet.control.status import is_supervised
 
 
 @click.command("resume")
@@ -18,29 +20,34 @@ def command(retry_stopped: bool, coder: str | None) -> int:
 
     With --coder: give work to a coder that fleet holds (see `fleet status`), and nothing else.
     """
-    from fleet.control.tasks import stop_all
-
     fleet = control.opened()
     if coder is not None:
-        from fleet.control.tasks.retry import give_work
+        from fleet.control.resume import resume_coder
 
-        tasks = give_work(fleet, coder)
+        tasks = resume_coder(fleet, coder)
         click.echo(f"{coder} gets work again; {len(tasks)} tasks waited for it.")
         return 0
-    click.echo("Resumed." if resume(fleet) else "Nothing was paused.")
-    code = 0
-    if retry_stopped:
-        done = stop_all.retry_stopped(fleet)
-        if done.again:
-            click.echo(f"Tried again: {', '.join(done.again)}")
-        for task_id, why in done.not_yet.items():
-            click.echo(f"Not yet: {task_id}: {why}", err=True)
-        if done.not_yet:
-            click.echo("A supervisor has to settle it first: fleet run. Then once more.", err=True)
-        code = 1 if done.not_yet else 0
-    elif left := stop_all.stopped_tasks(fleet.home):
-        click.echo(f"Stopped before and still blocked: {', '.join(left)}")
-        click.echo("To go on with them: fleet resume --retry-stopped, or fleet retry ID")
+    click.echo("Resumed." if unpause(fleet.home) else "Nothing was paused.")
+    code = _stopped(fleet, retry=retry_stopped)
     if not is_supervised(fleet):
         click.echo("No supervisor is running. Start one: fleet run", err=True)
     return code
+
+
+def _stopped(fleet: Control, *, retry: bool) -> int:
+    """Try the tasks again that `fleet stop --all` stopped, or name them."""
+    from fleet.control.tasks import stop_all
+
+    if not retry:
+        if left := stop_all.stopped_tasks(fleet.home):
+            click.echo(f"Stopped before and still blocked: {', '.join(left)}")
+            click.echo("To go on with them: fleet resume --retry-stopped, or fleet retry ID")
+        return 0
+    done = stop_all.retry_stopped(fleet)
+    if done.again:
+        click.echo(f"Tried again: {', '.join(done.again)}")
+    for task_id, why in done.not_yet.items():
+        click.echo(f"Not yet: {task_id}: {why}", err=True)
+    if done.not_yet:
+        click.echo("A supervisor has to settle it first: fleet run. Then once more.", err=True)
+    return 1 if done.not_yet else 0

@@ -1,64 +1,61 @@
-"""`fleet status`: is anybody looking after the queue?"""
+"""`fleet status`: whether a supervisor is running, and what keeps tasks from being started."""
 
 from datetime import datetime
 
-import click
-
 from fleet import control
-from fleet.accounts.circuit_breaker import HeldCoder
+from fleet.bd.pflag import Flag, Parsed
+from fleet.cli.fast_path import Quick
 from fleet.cli.terminal_text import duration, moment, one_line
-from fleet.control.supervisor_status import Supervision, supervision
+from fleet.control.status import FleetStatus, fleet_status
 from fleet.schemas import STATUSES
 from fleet.schemas.budget_status import BudgetStatus
 
 
-@click.command("status")
-@click.option("--json", "as_json", is_flag=True, help="The same as a JSON object.")
-def command(as_json: bool) -> int:
-    """Say whether a supervisor is running, and how it does.
-
-    Exit code: 0 it is running, 1 it is not.
-    """
+def status(line: Parsed) -> int:
     now = datetime.now().astimezone()
-    seen = supervision(control.opened(), now)
-    if as_json:
+    found = fleet_status(control.opened(), now)
+    if line.switch("json"):
         from fleet.cli.json_output import pretty
 
-        click.echo(pretty(seen))
+        print(pretty(found))
     else:
-        for name, value in rows(seen, now):
-            click.echo(f"{name + ':':<12}{one_line(value)}")
-    return 0 if seen.running else 1
+        for name, value in rows(found, now):
+            print(f"{name + ':':<12}{one_line(value)}")
+    return 0 if found.running else 1
 
 
-def rows(seen: Supervision, now: datetime) -> list[tuple[str, str]]:
-    rows = [("supervisor", _supervisor(seen, now))]
-    if seen.running or seen.runs:
-        adopted = "" if seen.running else ", unsupervised; a new supervisor adopts them"
-        rows.append(("runs", f"{seen.runs} of {seen.slots}{adopted}"))
-    if seen.paused_since is not None:
-        when = moment(seen.paused_since, now)
+def rows(found: FleetStatus, now: datetime) -> list[tuple[str, str]]:
+    rows = [("supervisor", _supervisor(found, now))]
+    if found.running or found.runs:
+        adopted = "" if found.running else ", unsupervised; a new supervisor adopts them"
+        rows.append(("runs", f"{found.runs} of {found.slots}{adopted}"))
+    if found.paused_since is not None:
+        when = moment(found.paused_since, now)
         rows.append(("paused", f"since {when}: no new runs. To go on: fleet resume"))
-    if seen.shortage:
-        rows.append(("short", f"no new runs for now: {seen.shortage}"))
+    if found.shortage:
+        rows.append(("short", f"no new runs for now: {found.shortage}"))
     rows += [
-        ("cooling", f"{coder} until {moment(until, now)} (in {_in(until, now)})")
-        for coder, until in sorted(seen.cooling.items())
+        ("cooling", f"{account} until {moment(until, now)} (in {_in(until, now)})")
+        for account, until in sorted(found.cooling.items())
     ]
-    rows += [("account", _shut(name, why)) for name, why in sorted(seen.shut.items())]
-    rows += [("held", _held(held, now)) for held in seen.held]
-    rows += [("budget", _budget(each)) for each in seen.budgets]
-    rows.append(("queue", seen.queue_problem or f"{seen.queue}, {_tasks(seen)}"))
-    if seen.lost_log_lines:
-        rows.append(("log", f"{seen.lost_log_lines} lines could not be written: is the disk full?"))
+    rows += [("account", _shut(name, why)) for name, why in sorted(found.shut.items())]
+    for held in found.held:
+        tried = f"tried again at {moment(held.until, now)}" if held.until > now else "tried next"
+        way_on = f"To go on: fleet resume --coder {held.coder}"
+        rows.append(("held", f"{held.name}, {tried}: {held.text}. {way_on}"))
+    rows += [("budget", _budget(each)) for each in found.budgets]
+    rows.append(("queue", found.queue_problem or f"{found.queue}, {_tasks(found)}"))
+    if found.lost_log_lines:
+        lost = f"{found.lost_log_lines} lines could not be written: is the disk full?"
+        rows.append(("log", lost))
     return rows
 
 
-def _supervisor(seen: Supervision, now: datetime) -> str:
-    if seen.since is None:
+def _supervisor(found: FleetStatus, now: datetime) -> str:
+    if found.since is None:
         return "not running. Start one: fleet run"
-    since = f"since {moment(seen.since, now)} ({duration((now - seen.since).total_seconds())})"
-    return f"running {since}, process {seen.pid}"
+    since = f"since {moment(found.since, now)} ({duration((now - found.since).total_seconds())})"
+    return f"running {since}, process {found.pid}"
 
 
 def _in(until: datetime, now: datetime) -> str:
@@ -69,18 +66,22 @@ def _shut(name: str, why: str) -> str:
     return why if why.startswith(f"{name} ") else f"{name} gets no work: {why}"
 
 
-def _held(held: HeldCoder, now: datetime) -> str:
-    tried = f"tried again at {moment(held.until, now)}" if held.until > now else "tried next"
-    return f"{held.name}, {tried}: {held.text}. To go on: fleet resume --coder {held.coder}"
+def _budget(budget: BudgetStatus) -> str:
+    if budget.reached:
+        return f"{budget}: spent, nothing starts until tomorrow; {budget.way_out}"
+    return f"{budget}, nearly spent" if budget.near else str(budget)
 
 
-def _budget(status: BudgetStatus) -> str:
-    if status.reached:
-        return f"{status}: spent, nothing starts until tomorrow; {status.way_out}"
-    return f"{status}, nearly spent" if status.near else str(status)
+def _tasks(found: FleetStatus) -> str:
+    known = [status for status in STATUSES if found.tasks.get(status)]
+    others = sorted(set(found.tasks) - set(STATUSES))  # beads lets people name their own
+    return ", ".join(f"{found.tasks[s]} {s}" for s in (*known, *others)) or "no tasks"
 
 
-def _tasks(seen: Supervision) -> str:
-    known = [status for status in STATUSES if seen.tasks.get(status)]
-    others = sorted(set(seen.tasks) - set(STATUSES))  # beads lets people name their own
-    return ", ".join(f"{seen.tasks[s]} {s}" for s in (*known, *others)) or "no tasks"
+QUICK = Quick(
+    name="status",
+    about="Say whether a supervisor is running, and how it does.\n\n"
+    "Exit code: 0 it is running, 1 it is not.",
+    flags=(Flag("json", "switch", help="The same as a JSON object."),),
+    run=status,
+)

@@ -32,14 +32,14 @@ def command(task_id: str | None, everything: bool, now: bool, as_json: bool) -> 
     if task_id is None and not everything:
         raise BadInput("give a task's id, or --all", hint="See the runs: fleet tasks")
     if task_id is None:
-        # Without the settings: nobody looks for a typing error while agents run wild.
+        # Without the settings: a typing error in runtime.toml must not keep agents running.
         home = open_home(home_from(os.environ))
         return _all(home, now=now, as_json=as_json)
     return _one(control.opened(), task_id, now=now, as_json=as_json)
 
 
 def _one(fleet: Control, task_id: str, *, now: bool, as_json: bool) -> int:
-    from fleet.control.supervisor_status import is_supervised
+    from fleet.control.status import is_supervised
     from fleet.control.tasks.stop import stop, stop_blindly
 
     try:
@@ -69,11 +69,11 @@ def _one(fleet: Control, task_id: str, *, now: bool, as_json: bool) -> int:
 def _all(home: Home, *, now: bool, as_json: bool) -> int:
     from msgspec import structs
 
-    from fleet.control.supervisor_status import paused_since
+    from fleet.control.pause import paused_since
     from fleet.control.tasks.stop_all import stop_all
 
     end = stop_all(home, now=now)
-    # Whoever reads it wants to know how things stand, not who paused first.
+    # The answer says whether the home is paused now, not whether this command paused it.
     end = structs.replace(end, paused=paused_since(home) is not None)
     if as_json:
         from fleet.cli.json_output import pretty
@@ -89,7 +89,7 @@ def _all(home: Home, *, now: bool, as_json: bool) -> int:
     for run in end.runs:
         if not run.gone:
             pids = ", ".join(map(str, run.left))
-            click.echo(f"{run.task_id} withstands: processes {pids} are left.", err=True)
+            click.echo(f"could not kill {run.task_id}: processes {pids} are still alive.", err=True)
     click.echo("Paused: no new runs. To go on: fleet resume")
     if end.runs:
         click.echo(

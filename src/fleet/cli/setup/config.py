@@ -1,18 +1,16 @@
 """`fleet config`: see and change runtime.toml."""
 
-from typing import Any
+import os
+import sys
 
 import click
-import msgspec
 from msgspec import structs
 
 from fleet import config, control
 from fleet.cli.terminal_text import one_line
 from fleet.config import projects
-from fleet.control import Control
-from fleet.control.edit_config import write_settings
+from fleet.control.edit_config import set_project_settings, set_settings, shown_settings
 from fleet.home import home_from, open_home
-from fleet.queue import without_password
 
 
 @click.group("config")
@@ -26,16 +24,11 @@ def command() -> None:
 def show(raw: bool, as_json: bool) -> None:
     """Show each setting, its value and what it does."""
     if raw:
-        import os
-        import sys
-
         home = open_home(home_from(os.environ))
         sys.stdout.buffer.write(home.config.read_bytes())
         return
     fleet = control.opened()
-    values: dict[str, Any] = msgspec.to_builtins(fleet.config) | {
-        "queue": without_password(fleet.config.queue)
-    }
+    values = shown_settings(fleet)
     if as_json:
         from fleet.cli.json_output import pretty
 
@@ -72,32 +65,11 @@ def set_(assignments: tuple[str, ...], project: str | None) -> None:
     KEY= empties the list first. KEY= of any other key leaves it to the settings of all projects.
     """
     fleet = control.opened()
-    if project is not None:
-        directory = control.checked_directory(project, "--project")
-        _set_for_project(fleet, directory, assignments)
+    if project is None:
+        for name, value in set_settings(fleet, assignments).items():
+            click.echo(f"{name} = {value}")
         return
-    changes = dict(config.read_assignment(word) for word in assignments)
-    fleet.check(changes)
-    text = config.read_text(fleet.home.config)
-    write_settings(fleet, config.changed(text, changes, fleet.home.config))
-    for name, value in changes.items():
-        shown = str(value)
-        click.echo(f"{name} = {without_password(shown) if name == 'queue' else shown}")
-
-
-def _set_for_project(fleet: Control, directory: str, assignments: tuple[str, ...]) -> None:
-    known = fleet.config.projects.get(directory)
-    changes: dict[str, config.Setting | list[str] | None] = {}
-    for name, value in map(config.read_project_assignment, assignments):
-        if isinstance(value, list) and value:
-            before = changes[name] if name in changes else list(getattr(known, name, ()))
-            assert isinstance(before, list)
-            changes[name] = [*before, *value]
-        else:
-            changes[name] = value
-    fleet.check({name: value for name, value in changes.items() if isinstance(value, int | str)})
-    path = fleet.home.config
-    write_settings(fleet, config.with_project(config.read_text(path), directory, changes, path))
-    for name, value in changes.items():
+    directory = control.checked_directory(project, "--project")
+    for name, value in set_project_settings(fleet, directory, assignments).items():
         shown = f"= {value}" if value is not None else "is as for all projects"
         click.echo(f"{name} {shown}  [{directory}]")

@@ -1,18 +1,16 @@
-"""`fleet show`: one task as a person wants to see it."""
+"""`fleet show`: one task for people."""
 
-from pathlib import Path
+from datetime import datetime
 
 from fleet import control
-from fleet.accounts.candidates import Place
 from fleet.bd.pflag import Flag, Parsed
 from fleet.cli.fast_path import Quick
-from fleet.cli.terminal_text import first_line, lines, one_line
-from fleet.control import Control
-from fleet.errors import InvalidTask
-from fleet.home import messages, worktree_json
-from fleet.home.task_policy import Ruled
-from fleet.schemas import Task, named
-from fleet.schemas.budget import NONE
+from fleet.cli.terminal_text import duration, first_line, lines, moment, one_line
+from fleet.control.tasks.show import TaskDetails, task_details
+from fleet.schemas import Task
+
+#: A row of the page: its name (empty: it belongs to the row above) and its text.
+Row = tuple[str, str]
 
 
 def show(line: Parsed) -> int:
@@ -21,11 +19,12 @@ def show(line: Parsed) -> int:
         from fleet.cli.tracker.bd import bd
 
         return bd(["show", "--json", "--", task_id])
+    now = datetime.now().astimezone()
     fleet = control.opened()
     task = fleet.get(task_id)
-    place, last = _place(fleet, task), _last_run(fleet, task)
-    rows = [*_head(task), *place, *_budgets(fleet, task), *last, *_tail(task), *_waits(fleet, task)]
-    for name, value in [*rows, *_told(fleet, task)]:
+    details = task_details(fleet, task, now)
+    rows = [*_head(task), *_place(details), *_budgets(details), *_last_run(details), *_tail(task)]
+    for name, value in [*rows, *_waits(details, now), *_messages(details)]:
         print(f"{name + ':' if name else '':<13}{value}")
     for name, text in (("notes", task.notes), ("description", task.description)):
         if text:
@@ -33,7 +32,7 @@ def show(line: Parsed) -> int:
     return 0
 
 
-def _head(task: Task) -> list[tuple[str, str]]:
+def _head(task: Task) -> list[Row]:
     return [
         ("id", task.id),
         ("title", one_line(task.title)),
@@ -42,67 +41,32 @@ def _head(task: Task) -> list[tuple[str, str]]:
     ]
 
 
-def _place(fleet: Control, task: Task) -> list[tuple[str, str]]:
-    try:
-        place = fleet.place(task)
-        tree = worktree_json.read(fleet.home, task.id)
-    except InvalidTask as error:
-        return [("invalid", f"{error.message}\n{'':13}{error.hint}")]
-    rows = [("worktree", _standing(tree))] if tree is not None else []
-    return [
-        (name, value if own else f"{value} (default)")
-        for name, value, own in (
-            ("cwd", place.cwd, place.own_cwd),
-            ("coder", place.coder, place.own_coder),
-            ("model", place.model, place.own_model),
-            *_accounts(place),
-            *_rules(place.ruled),
-        )
-    ] + rows
-
-
-def _budgets(fleet: Control, task: Task) -> list[tuple[str, str]]:
-    """What of its budget is left, and whether it has to wait for one of the day's."""
-    try:
-        place = fleet.place(task)
-    except InvalidTask:
-        return []
-    days = fleet.config.day_budget != NONE or fleet.config.projects
-    if not days and not place.ruled.policy.budget:
-        return []
-    from datetime import datetime
-
-    from fleet.control import budget_status
-
-    rows: list[tuple[str, str]] = []
-    if (own := budget_status.of_task(fleet, task, place)) is not None:
-        tag = "" if "budget" in place.ruled.own else " (default)"
-        rows.append(("budget", f"{own.figures}{tag}"))
-        if own.reached and task.status != "closed":
-            rows.append(("spent", f"nothing runs for it; {own.way_out}"))
-    spent = budget_status.spent_for(fleet, place, datetime.now().astimezone())
-    if spent is not None and task.status == "open":
-        rows.append(("waits", f"until tomorrow: {spent.title} is spent ({spent.figures});"))
-        rows.append(("", spent.way_out))
+def _place(details: TaskDetails) -> list[Row]:
+    place, tree = details.place, details.worktree
+    if place is None:
+        return [("invalid", details.invalid), ("", details.hint)]
+    chain = ", ".join(map(str, place.fallback))
+    asked = [
+        ("cwd", place.cwd, place.own_cwd),
+        ("coder", place.coder, place.own_coder),
+        ("model", place.model or "as its CLI chooses", place.own_model),
+        *([("account", place.account, True)] if place.account else []),
+        *([("fallback", chain, place.own_fallback)] if chain else []),
+        *_rules(details),
+    ]
+    rows = [(name, value if own else f"{value} (default)") for name, value, own in asked]
+    if tree is not None and details.worktree_is_gone:
+        gone = f"gone; the work is on the branch {tree.branch} of {tree.repository}"
+        rows.append(("worktree", gone))
+    elif tree is not None:
+        rows.append(("worktree", f"{tree.path} on {tree.branch}"))
     return rows
 
 
-def _accounts(place: Place) -> list[tuple[str, str, bool]]:
-    """What it runs on, where it asks for something of its own."""
-    rows = [("account", place.account, True)] if place.account else []
-    chain = ", ".join(map(str, place.fallback))
-    return rows + ([("fallback", chain, place.own_fallback)] if chain else [])
-
-
-def _standing(tree: worktree_json.Worktree) -> str:
-    if not tree.made or Path(tree.path).exists():
-        return f"{tree.path} on {tree.branch}"
-    return f"gone; the work is on the branch {tree.branch} of {tree.repository}"
-
-
-def _rules(ruled: Ruled) -> list[tuple[str, str, bool]]:
-    """What its runs are held to."""
-    policy, own = ruled.policy, ruled.own
+def _rules(details: TaskDetails) -> list[tuple[str, str, bool]]:
+    """The policy of the task's runs, each with whether the task itself asked for that."""
+    assert details.place is not None
+    policy, own = details.place.ruled.policy, details.place.ruled.own
     rows = [("expect", policy.expect, "expect" in own)]
     rows += [("verify", one_line(line), "verify" in own) for line in policy.verify]
     rows += [("pinned", one_line(line), "pins" in own) for line in policy.pins]
@@ -117,50 +81,54 @@ def _rules(ruled: Ruled) -> list[tuple[str, str, bool]]:
     return [*rows, ("limits", rest, False)] if rest else rows
 
 
-def _told(fleet: Control, task: Task) -> list[tuple[str, str]]:
-    """What people told its agents, and whether that was read."""
-    return [
-        ("told", f"{one_line(tell.line)} ({f'run {tell.run}' if tell.run else 'waits'})")
-        for tell in messages.read(fleet.home.task(task.id))
-    ]
+def _budgets(details: TaskDetails) -> list[Row]:
+    """What is left of the task's budget, and a budget of the day that the task waits for."""
+    rows: list[Row] = []
+    budget, day = details.budget, details.day_budget
+    if budget is not None and details.place is not None:
+        tag = "" if "budget" in details.place.ruled.own else " (default)"
+        rows.append(("budget", f"{budget.figures}{tag}"))
+        if budget.reached and details.task.status != "closed":
+            rows.append(("spent", f"nothing runs for it; {budget.way_out}"))
+    if day is not None:
+        rows.append(("waits", f"until tomorrow: {day.title} is spent ({day.figures});"))
+        rows.append(("", day.way_out))
+    return rows
 
 
-def _last_run(fleet: Control, task: Task) -> list[tuple[str, str]]:
-    """How the last run that is over ended, by its typed reason."""
-    from fleet.runs.outcome_history import read_ending
-    from fleet.runs.run_directory import newest_first
-
-    for run in newest_first(fleet.home.task(task.id)):
-        if (ending := read_ending(run)) is not None:
-            return [
-                ("last run", f"{run.number}: {named(ending.outcome)}: {first_line(ending.why)}")
-            ]
-    return []
+def _last_run(details: TaskDetails) -> list[Row]:
+    if details.last_run is None:
+        return []
+    number, outcome, why = details.last_run
+    return [("last run", f"{number}: {outcome}: {first_line(why)}")]
 
 
-def _tail(task: Task) -> list[tuple[str, str]]:
-    rows: list[tuple[str, str]] = []
+def _tail(task: Task) -> list[Row]:
+    rows: list[Row] = []
     if task.labels:
-        rows.append(("labels", ", ".join(task.labels)))
+        rows.append(("labels", one_line(", ".join(task.labels))))
     if task.close_reason:
         rows.append(("closed", one_line(task.close_reason)))
     return rows
 
 
-def _waits(fleet: Control, task: Task) -> list[tuple[str, str]]:
-    """Until when it is put off, and for what."""
-    if task.not_before is None:
+def _waits(details: TaskDetails, now: datetime) -> list[Row]:
+    """Until when the task is put off, and for what."""
+    at = details.task.not_before
+    if at is None:
         return []
-    from datetime import datetime
+    left = (at - now).total_seconds()
+    when = moment(at, now) + (f" (in {duration(left)})" if left > 0 else "")
+    why = one_line(details.waits_for)
+    return [("not before", f"{when}: {why}" if why else when)]
 
-    from fleet.cli.terminal_text import duration, moment
-    from fleet.control.tasks.why_waiting import waits_for
 
-    now = datetime.now().astimezone()
-    left = (task.not_before - now).total_seconds()
-    when = moment(task.not_before, now) + (f" (in {duration(left)})" if left > 0 else "")
-    why = waits_for(fleet, task, now)
-    return [("not before", f"{when}: {one_line(why)}" if why else when)]
+def _messages(details: TaskDetails) -> list[Row]:
+    """The messages of people to the task's agents, and the run that read each."""
+    return [
+        ("told", f"{one_line(tell.line)} ({f'run {tell.run}' if tell.run else 'waits'})")
+        for tell in details.messages
+    ]
 
 
 QUICK = Quick(

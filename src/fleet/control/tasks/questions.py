@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from fleet.bd.actor import actor
 from fleet.control import Control
-from fleet.control.tasks.retry import check_reopenable, reopen_task
+from fleet.control.tasks.retry import check_reopenable
 from fleet.errors import BadInput, InvalidTask, Refused
 from fleet.files.append_file import append
 from fleet.files.safe_read import read_bounded
@@ -126,7 +126,7 @@ def answer(
             hint="See what does: fleet questions. To tell it something anyway: --force",
         )
     _append(fleet.home.task(task.id) / FILE, f"## A: {at:%Y-%m-%d %H:%M}\n\n{text.strip()}\n")
-    return reopen_task(fleet, task, by=actor(env))
+    return fleet.queue.reopen_task(task, by=actor(env))
 
 
 def _append(path: Path, block: str) -> None:

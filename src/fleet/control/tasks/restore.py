@@ -1,7 +1,7 @@
-"""Taking back what a run did to files, from the snapshot that was made when it began.
+"""`fleet task ID restore`: take back what a run did to files, from the snapshot of its start.
 
-Only files of the working tree are touched: no branch, no index. What changed since the run ended
-is somebody's later work, and is left alone unless that is insisted on.
+Only files of the working tree are touched: no branch, no index. A file that changed since the run
+ended is later work and is kept, unless `force` is given.
 """
 
 import os
@@ -31,22 +31,22 @@ _LIMIT = 120.0
 Act = Literal["restore", "remove", "keep", "leave", "same"]
 
 
-class Step(Struct, frozen=True, kw_only=True):
+class FileStep(Struct, frozen=True, kw_only=True):
     """What is to be done with one file."""
 
     path: str
-    #: Bring it back; remove it, as the run added it; keep it, as it changed since; leave it, as
-    #: the run added it and nobody asked for it to go; it already is the same as it was.
+    #: Restore the file; remove a file that the run added; keep a file that changed since the run
+    #: ended; leave a file that the run added and that was not named; the file is the same already.
     act: Act
 
 
-class Plan(Struct, frozen=True, kw_only=True):
-    """What is to be done, and where."""
+class RestorePlan(Struct, frozen=True, kw_only=True):
+    """What is to be done with each file that a run changed, and where."""
 
     task_id: str
     run: Run
     base: Base
-    steps: tuple[Step, ...]
+    steps: tuple[FileStep, ...]
     #: Commands that put back refs which are not where they were.
     refs: tuple[str, ...] = ()
 
@@ -61,7 +61,7 @@ def plan(
     *,
     paths: Sequence[str] = (),
     force: bool = False,
-) -> Plan:
+) -> RestorePlan:
     """See what a run did to the files below these paths, all by default, and what of it can be
     taken back. Changes nothing.
     """
@@ -87,13 +87,13 @@ def plan(
     wanted = _below(base, paths)
     _refuse_unknown(base, wanted, ran)
     steps = [
-        Step(path=path, act="same")
+        FileStep(path=path, act="same")
         if path not in unlike
-        else Step(path=path, act=_act(path, kind, since, named=bool(paths), force=force))
+        else FileStep(path=path, act=_act(path, kind, since, named=bool(paths), force=force))
         for path, kind in sorted(ran.items())
         if not wanted or any(_is_at(path, each) for each in wanted)
     ]
-    return Plan(task_id=task_id, run=run, base=base, steps=tuple(steps), refs=_moved(base))
+    return RestorePlan(task_id=task_id, run=run, base=base, steps=tuple(steps), refs=_moved(base))
 
 
 def _is_at(path: str, place: str) -> bool:
@@ -101,7 +101,7 @@ def _is_at(path: str, place: str) -> bool:
 
 
 def _refuse_unknown(base: Base, wanted: Sequence[str], ran: Iterable[str]) -> None:
-    """A name that stands for nothing is a mistake, most likely about where it counts from."""
+    """Refuse a path that does not exist and that the run did not change."""
     known = tuple(ran)
     for place in wanted:
         if not os.path.lexists(Path(base.root, place)) and not any(
@@ -123,14 +123,14 @@ def _differences(
     receipt = receipt_json.read(run)
     changes = receipt.changes if receipt is not None else None
     if changes is not None and not changes.trouble:
-        return {}, {}  # it changed nothing, or the end of it would be held
-    # It was never looked at: nobody knows what of this is the run's.
+        return {}, {}  # the run changed nothing, or there would be a ref of its end
+    # The end of the run was never looked at: all changes since its start may be later work.
     found = _between(git, base.snapshot, now)
     return found, found
 
 
-def carry_out(found: Plan) -> None:
-    """Do what was planned. Raises GitFailed."""
+def carry_out(found: RestorePlan) -> None:
+    """Restore and remove files as planned. Raises GitFailed."""
     git = _git(found.base)
     back = found.of("restore")
     if back:
@@ -189,7 +189,7 @@ def _commit(git: Git, ref: str) -> str:
 
 
 def _below(base: Base, paths: Sequence[str]) -> list[str]:
-    """Paths as people write them, from where they are, as paths in the repository."""
+    """Paths from the current directory or the top of the tree, as paths in the repository."""
     found: list[str] = []
     for path in paths:
         place = os.path.relpath(os.path.normpath(Path(path).absolute()), base.root)

@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from fleet.bd.actor import actor
 from fleet.control import Control
-from fleet.control.supervisor_status import pause
+from fleet.control.pause import pause
 from fleet.control.tasks.kill_runs import Braked, brake
 from fleet.control.tasks.retry import retry
 from fleet.errors import FleetError

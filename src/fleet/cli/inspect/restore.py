@@ -1,0 +1,56 @@
+"""`fleet task ID restore`: bring files back as they were when a run began."""
+
+from collections.abc import Sequence
+
+import click
+
+from fleet.cli.terminal_text import one_line
+from fleet.control import Control
+from fleet.control.tasks.restore import RestorePlan, carry_out, plan
+from fleet.errors import FleetError
+
+
+class NotRestored(FleetError):
+    """Some files were kept as they are."""
+
+
+def restore(
+    fleet: Control,
+    word: str,
+    number: int | None,
+    *,
+    paths: Sequence[str],
+    dry_run: bool,
+    force: bool,
+) -> None:
+    """Restore the files, or with `dry_run` say what would be done with each."""
+    steps = plan(fleet, word, number, paths=paths, force=force)
+    if not dry_run:
+        carry_out(steps)
+    would = "would be " if dry_run else ""
+    for path in steps.of("restore"):
+        click.echo(f"{would}restored: {one_line(path)}")
+    for path in steps.of("remove"):
+        click.echo(f"{would}removed, the run had added it: {one_line(path)}")
+    for path in steps.of("same"):
+        click.echo(f"already as it was: {one_line(path)}")
+    kept = steps.of("keep")
+    for path in kept:
+        click.echo(f"kept, it changed since the run ended: {one_line(path)}")
+    _tell_rest(steps)
+    if kept:
+        raise NotRestored(
+            f"{len(kept)} of {len(steps.steps)} files were kept as they are",
+            hint="To write over them: --force",
+        )
+
+
+def _tell_rest(steps: RestorePlan) -> None:
+    left = steps.of("leave")
+    if left:
+        some = ", ".join(map(one_line, left[:5])) + (" …" if len(left) > 5 else "")
+        click.echo(f"{len(left)} files that the run added are left; name them to remove: {some}")
+    if not steps.steps:
+        click.echo(f"run {steps.run.number} of {steps.task_id} changed no such file")
+    for line in steps.refs:
+        click.echo(f"a ref stood elsewhere; to put it back: {line}  (in {steps.base.root})")

@@ -1,0 +1,82 @@
+"""`fleet init`: make the home's directories, set up its queue, and write runtime.toml."""
+
+import shutil
+from collections.abc import Callable, Mapping
+
+from msgspec import Struct, structs
+
+from fleet import config
+from fleet.config import Config
+from fleet.control import Control
+from fleet.files.atomic_write import write_atomically
+from fleet.home import Home, make_home
+from fleet.queue import PREFIX, check_address, without_password
+
+PERMISSIONS = config.KEYS["permissions"]
+
+
+class InitializedHome(Struct, frozen=True, kw_only=True):
+    """What `fleet init` made or found."""
+
+    #: The queue's address without its password.
+    queue: str
+    permissions: str
+    #: What a person should know of the installed `bd`; empty if nothing.
+    warning: str = ""
+
+
+def init(
+    home: Home,
+    *,
+    queue: str | None,
+    permissions: str | None,
+    force: bool,
+    ask: Callable[[], str],
+) -> InitializedHome:
+    """Make a home, or complete the one that is there.
+
+    A home keeps its queue and its permissions unless others are given; `ask` returns the
+    permissions of a new home. `force` sets up a queue of beads again.
+    """
+    # A broken runtime.toml is refused before anything is made.
+    before = config.load(home.config) if home.config.exists() else None
+    if queue is not None:
+        check_address(queue)
+    make_home(home)
+    chosen = queue or (before.queue if before else _best_queue())
+    allowed = permissions or (before.permissions if before else ask())
+    warning = _set_up_queue(home, structs.replace(before or Config(), queue=chosen), force=force)
+    # Last, so that no runtime.toml names a queue that could not be opened.
+    _record(home, before, {"queue": chosen, "permissions": allowed})
+    return InitializedHome(
+        queue=without_password(chosen), permissions=allowed, warning=warning or ""
+    )
+
+
+def _best_queue() -> str:
+    return "beads" if shutil.which("bd") else "embedded"
+
+
+def _set_up_queue(home: Home, settings: Config, *, force: bool) -> str | None:
+    warning = None
+    if settings.queue == "beads":
+        from fleet.queue.beads.bd_cli import bd_version
+        from fleet.queue.beads.bd_cli.bd_init import init_beads
+
+        init_beads(home.path, prefix=PREFIX, force=force)
+        warning = bd_version.warning(bd_version.bd_version())
+    fleet = Control(home, settings)
+    assert fleet.queue is not None
+    fleet.close()
+    return warning
+
+
+def _record(home: Home, before: Config | None, chosen: Mapping[str, str]) -> None:
+    """Write runtime.toml, or put what was chosen into the one that is there."""
+    if before is None:
+        write_atomically(home.config, config.default_text(**chosen).encode())
+        return
+    news = {name: value for name, value in chosen.items() if getattr(before, name) != value}
+    if news:
+        text = config.changed(config.read_text(home.config), news, home.config)
+        write_atomically(home.config, text.encode())

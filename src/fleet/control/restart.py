@@ -1,0 +1,62 @@
+"""`fleet restart`: have the running supervisor replace itself by a new one."""
+
+import time
+from signal import SIGHUP
+
+from fleet.control import Control
+from fleet.errors import FleetError
+from fleet.files.inotify import Watch
+from fleet.home import Home
+from fleet.processes import process_identity
+from fleet.processes.supervisor_lock import Holder, supervisor_of
+
+#: Seconds that a supervisor may take to make way for its successor: the supervisor finishes what
+#: it asked of the queue, and only a hanging queue makes that long.
+PATIENCE = 45.0
+
+
+class NotRunning(FleetError):
+    """There is no supervisor to be restarted."""
+
+
+def restart(fleet: Control, patience: float = PATIENCE) -> Holder:
+    """Have the supervisor replace itself; returns its successor. Agents run on.
+
+    The successor has the same process number: only the time at which it took the lock is new.
+    """
+    before = supervisor_of(fleet.home)
+    if before is None:
+        raise NotRunning(
+            f"no supervisor is running on {fleet.home.path}", hint="Start one: fleet run"
+        )
+    watch = Watch()
+    watch.add(fleet.home.path)
+    try:
+        if not process_identity.send(before.who, SIGHUP):
+            raise NotRunning(
+                f"the supervisor (process {before.who.pid}) ended, or is not yours to signal",
+                hint="Start one: fleet run",
+            )
+        return _successor(fleet.home, before, watch, time.monotonic() + patience)
+    finally:
+        watch.close()
+
+
+def _successor(home: Home, before: Holder, watch: Watch, end: float) -> Holder:
+    while True:
+        now = supervisor_of(home)
+        if now is not None and now.since > before.since:
+            return now
+        if now is None and not process_identity.alive(before.who):
+            raise NotRunning(
+                "the supervisor ended and no new one took its place",
+                hint="See why: fleet log 5. Start one: fleet run",
+            )
+        left = end - time.monotonic()
+        if left <= 0:
+            raise FleetError(
+                f"the supervisor (process {before.who.pid}) was told to restart and has not yet",
+                hint="The supervisor goes on working. It may wait for the queue: fleet status,"
+                " fleet log 5",
+            )
+        watch.changed(min(left, 0.5))

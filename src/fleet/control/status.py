@@ -1,0 +1,113 @@
+"""`fleet status`: whether a supervisor runs, and what keeps tasks from being started."""
+
+from collections.abc import Mapping
+from datetime import datetime
+
+from msgspec import Struct, field
+
+from fleet.accounts.account_store import open_accounts
+from fleet.accounts.breaker_store import Breaker
+from fleet.accounts.circuit_breaker import HeldCoder
+from fleet.accounts.resting import all_resting
+from fleet.control import Control
+from fleet.control.budget_status import day_budgets
+from fleet.control.pause import paused_since
+from fleet.errors import FleetError
+from fleet.home.status_file import read_snapshot
+from fleet.processes.supervisor_lock import supervisor_of
+from fleet.schemas.budget_status import BudgetStatus
+from fleet.spending.budgets import spent_words
+
+
+class FleetStatus(Struct, frozen=True, kw_only=True):
+    """The supervisor, the queue and the accounts of a home at a glance."""
+
+    home: str
+    queue: str
+    running: bool
+    pid: int | None = None
+    since: datetime | None = None
+    #: Agents at work, supervised or not, and how many there may be.
+    runs: int = 0
+    slots: int = 0
+    paused: bool = False
+    paused_since: datetime | None = None
+    #: Accounts that wait for a limit, and until when.
+    cooling: Mapping[str, datetime] = field(default_factory=dict[str, datetime])
+    #: Accounts that get no work until a person does something about them, and why.
+    shut: Mapping[str, str] = field(default_factory=dict[str, str])
+    #: Coders that fail again and again and get no work.
+    held: tuple[HeldCoder, ...] = ()
+    #: The budgets of the day, and how much of them is spent.
+    budgets: tuple[BudgetStatus, ...] = ()
+    queue_problem: str = ""
+    #: What the machine is short of, so that nothing new is started.
+    shortage: str = ""
+    lost_log_lines: int = 0
+    #: How many tasks there are by status; empty if the queue did not answer.
+    tasks: Mapping[str, int] = field(default_factory=dict[str, int])
+
+
+def fleet_status(fleet: Control, now: datetime) -> FleetStatus:
+    """The state of the whole home. A failing queue is part of the state, not an error."""
+    holder = supervisor_of(fleet.home)
+    snapshot = read_snapshot(fleet.home)
+    since = paused_since(fleet.home)
+    try:
+        tasks, problem = fleet.queue.counts(), ""
+    except FleetError as error:
+        tasks, problem = {}, error.message
+    # A supervisor counts its runs itself; without one the runs have to be looked at.
+    look = holder is None and tasks.get("in_progress")
+    return FleetStatus(
+        home=str(fleet.home.path),
+        queue=fleet.config.queue.partition(":")[0],
+        running=holder is not None,
+        pid=holder.who.pid if holder else None,
+        since=holder.since if holder else None,
+        runs=_unsupervised(fleet) if look else snapshot.runs if holder or problem else 0,
+        slots=fleet.config.max_concurrent,
+        paused=since is not None,
+        paused_since=since,
+        cooling=all_resting(open_accounts(fleet.home.path).states, fleet.config, now),
+        shut=_shut_accounts(fleet, now),
+        held=tuple(Breaker(fleet.home.path).held()),
+        budgets=tuple(day_budgets(fleet, now)),
+        queue_problem=problem or (snapshot.queue_problem if holder else ""),
+        shortage=snapshot.shortage if holder else "",
+        lost_log_lines=snapshot.lost_log_lines if holder else 0,
+        tasks=tasks,
+    )
+
+
+def is_supervised(fleet: Control) -> bool:
+    """A supervisor of this home is running."""
+    return supervisor_of(fleet.home) is not None
+
+
+def hindrances(fleet: Control, now: datetime) -> list[str]:
+    """Why tasks are not started, a sentence each: coders that are held, budgets that are spent."""
+    held = [
+        f"{each.name} gets no work: {each.text}. To go on: fleet resume --coder {each.coder}"
+        for each in Breaker(fleet.home.path).held()
+    ]
+    spent = [each for each in day_budgets(fleet, now) if each.reached]
+    return held + [f"Nothing starts: {spent_words(each)}" for each in spent]
+
+
+def _unsupervised(fleet: Control) -> int:
+    """How many agents run on without a supervisor."""
+    from fleet.control.tasks.in_progress import in_progress
+
+    return sum(each.lives for each in in_progress(fleet))
+
+
+def _shut_accounts(fleet: Control, now: datetime) -> dict[str, str]:
+    """Accounts that only a person can open, and why they get no work."""
+    from fleet.control.accounts import accounts_now
+
+    return {
+        each.account.name: each.shut
+        for each in accounts_now(fleet, now)
+        if each.shut and each.until is None
+    }

@@ -1,0 +1,92 @@
+"""`fleet show`: what is known of one task beside the fields of the queue."""
+
+from datetime import datetime
+from pathlib import Path
+
+from msgspec import Struct
+
+from fleet.accounts.candidates import Place
+from fleet.control import Control
+from fleet.errors import InvalidTask
+from fleet.home import messages, worktree_json
+from fleet.home.messages import Tell
+from fleet.home.worktree_json import Worktree
+from fleet.runs.outcome_history import read_ending
+from fleet.runs.run_directory import newest_first
+from fleet.schemas import Task, named
+from fleet.schemas.budget import NONE
+from fleet.schemas.budget_status import BudgetStatus
+
+
+class TaskDetails(Struct, frozen=True, kw_only=True):
+    """One task with its place, its budgets and its last run."""
+
+    task: Task
+    #: Where and with what the task would run; None where the task is invalid.
+    place: Place | None = None
+    #: Why the task is invalid, and how to mend it.
+    invalid: str = ""
+    hint: str = ""
+    worktree: Worktree | None = None
+    #: The task's own budget; and the budget of today that is spent and keeps the task waiting.
+    budget: BudgetStatus | None = None
+    day_budget: BudgetStatus | None = None
+    #: The last run that is over: its number, its outcome and why.
+    last_run: tuple[int, str, str] | None = None
+    #: What the task was put off for; empty if for nothing else than its time.
+    waits_for: str = ""
+    messages: tuple[Tell, ...] = ()
+
+    @property
+    def worktree_is_gone(self) -> bool:
+        tree = self.worktree
+        return tree is not None and tree.made and not Path(tree.path).exists()
+
+
+def task_details(fleet: Control, task: Task, now: datetime) -> TaskDetails:
+    """What is known of a task. An invalid task is described, not refused."""
+    told = tuple(messages.read(fleet.home.task(task.id)))
+    last_run, waits_for = _last_run(fleet, task), _waits_for(fleet, task, now)
+    try:
+        place = fleet.place(task)
+        worktree = worktree_json.read(fleet.home, task.id)
+    except InvalidTask as error:
+        return TaskDetails(
+            task=task, invalid=error.message, hint=error.hint,
+            last_run=last_run, waits_for=waits_for, messages=told,
+        )  # fmt: skip
+    budget, day_budget = _budgets(fleet, task, place, now)
+    return TaskDetails(
+        task=task, place=place, worktree=worktree, budget=budget, day_budget=day_budget,
+        last_run=last_run, waits_for=waits_for, messages=told,
+    )  # fmt: skip
+
+
+def _budgets(
+    fleet: Control, task: Task, place: Place, now: datetime
+) -> tuple[BudgetStatus | None, BudgetStatus | None]:
+    configured = fleet.config.day_budget != NONE or fleet.config.projects
+    if not configured and not place.ruled.policy.budget:
+        return None, None
+    from fleet.control import budget_status
+
+    waits = task.status == "open"
+    return (
+        budget_status.of_task(fleet, task, place),
+        budget_status.spent_for(fleet, place, now) if waits else None,
+    )
+
+
+def _last_run(fleet: Control, task: Task) -> tuple[int, str, str] | None:
+    for run in newest_first(fleet.home.task(task.id)):
+        if (ending := read_ending(run)) is not None:
+            return run.number, named(ending.outcome), ending.why
+    return None
+
+
+def _waits_for(fleet: Control, task: Task, now: datetime) -> str:
+    if task.not_before is None:
+        return ""
+    from fleet.control.tasks.why_waiting import waits_for
+
+    return waits_for(fleet, task, now)
