@@ -15,6 +15,7 @@ from tests.contract.postgres_server import (
     postgres_server,
     shared_database,
 )
+from tests.fake_keyring import FakeKeyring
 
 __all__ = ["new_postgres_dsn", "postgres_dsn", "postgres_server", "shared_database"]
 
@@ -90,3 +91,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         share = (len(items) - len(ordered)) // (workers - worker)
         ordered += [*begins, *islice(short, max(0, share - len(begins)))]
     items[:] = [*ordered, *short]
+
+
+@pytest.fixture
+def keyring(tmp_path, monkeypatch):
+    """The keyring of this process and of those that it starts."""
+    env = {}
+    fake = FakeKeyring(tmp_path / "keyring", env)
+    for name, value in env.items():
+        monkeypatch.setenv(name, value)
+    return fake

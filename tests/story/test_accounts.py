@@ -8,6 +8,7 @@ import pytest
 
 from fleet import config
 from fleet.runs.outcome_history import read_ending
+from tests.fake_keyring import FakeKeyring
 from tests.story.scene import FAKES
 from tests.vendor import Login, Vendor
 
@@ -351,9 +352,9 @@ def test_a_keyring_that_takes_its_time_gives_its_secret_and_a_locked_one_holds_n
     place, tmp_path
 ):
     """One account is served by it; the other has nothing there, and its tasks go elsewhere."""
-    tool = tmp_path / "bin/secret-tool"
-    tool.write_text('#!/bin/sh\nsleep 0.5\n[ "$5" = one ] && echo one\n')
-    tool.chmod(0o755)
+    keyring = FakeKeyring(tmp_path / "keyring", place.env)
+    keyring.holds(fleet={"one": "one"})
+    keyring.sleeps(0.5)
     with Vendor({"one": Login(50, HOUR)}) as vendor:
         declare(place, vendor, "locked", "one")
         text = place.home.config.read_text()

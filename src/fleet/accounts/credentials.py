@@ -1,6 +1,6 @@
-"""An account's way into an agent's environment: its directory, its secret, and what is wrong.
+"""The environment that puts an agent on an account: directory and secret, and what is wrong.
 
-A secret goes from where it is kept to its agent, never to the disk.
+A secret goes from where it is kept to the agent, never to the disk.
 """
 
 import os
@@ -10,19 +10,18 @@ from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from fleet.accounts import keyring
-from fleet.accounts.keyring import Answer
+from fleet.accounts.keyring import KeyringAnswer, read_keyring
 from fleet.coders.base import Coder
 from fleet.errors import FleetError, InvalidTask
 from fleet.files.safe_read import read_bounded
 from fleet.schemas import Account
 
 _LARGEST = 64 << 10
-#: Where an account's secret is kept by the system.
+#: The kind of a secret in the system's keyring.
 KEYRING = "keyring"
-#: A CLI fetches new tokens when the old ones end so soon.
+#: A CLI renews its tokens when they end within this time.
 _SOON = timedelta(minutes=5)
-#: What is said of an account that waits for a person to log in.
+#: The trouble of an account that a person has to log in to.
 NO_LOGIN = "it is not logged in"
 
 
@@ -35,18 +34,19 @@ def variables(
     coder: type[Coder],
     parent: Mapping[str, str],
     *,
-    told: Answer | None = None,
+    answer: KeyringAnswer | None = None,
 ) -> dict[str, str]:
-    """What makes an agent work on this account. Raises AccountTrouble.
+    """The variables that put an agent on this account. Raises AccountTrouble.
 
-    `told` is what the keyring said, where it was asked before.
+    `answer` is the keyring's, if it was read before.
     """
-    return _variables(account, coder, parent, lambda: secret(account, parent, told))
+    return _variables(account, coder, parent, lambda: secret(account, parent, answer))
 
 
 def outline(account: Account, coder: type[Coder], parent: Mapping[str, str]) -> dict[str, str]:
-    """The same variables for those who ask which there are and where its state is: its secret is
-    not looked up, and stands there as a mark. Raises AccountTrouble.
+    """The same variables with `?` in the place of the secret, which is not read.
+
+    Raises AccountTrouble.
     """
     return _variables(account, coder, parent, lambda: "?")
 
@@ -65,7 +65,7 @@ def _variables(
             )
         given[coder.state_variable] = account.directory
         if coder.state_variable == "HOME" and parent.get("HOME"):
-            # What git knows of its user shall not be lost with the rest of the home.
+            # The agent's git still needs the name and address of its user.
             given["GIT_CONFIG_GLOBAL"] = _git_settings(parent)
     if account.secret:
         variable = account.variable or coder.secret_variable
@@ -79,10 +79,10 @@ def _variables(
 
 
 def _git_settings(parent: Mapping[str, str]) -> str:
-    """The user's own, at the one of two places where it is."""
+    """The user's own git settings, at the one of two places where they are."""
     usual = f"{parent['HOME']}/.gitconfig"
     other = f"{parent.get('XDG_CONFIG_HOME') or parent['HOME'] + '/.config'}/git/config"
-    there = os.path.exists  # for a directory that lets nobody in, too
+    there = os.path.exists  # False, too, for a directory that may not be read
     return other if there(other) and not there(usual) else usual
 
 
@@ -91,19 +91,19 @@ def trouble(
     coder: type[Coder],
     parent: Mapping[str, str],
     *,
-    told: Answer | None = None,
+    answer: KeyringAnswer | None = None,
 ) -> str:
-    """Why the account cannot be used; empty if it can, as far as files tell, and what the keyring
-    said where it was asked.
+    """Why the account cannot be used; empty if files, and the keyring's `answer` if there is one,
+    say nothing against it.
     """
     try:
         if account.directory:
             _check_directory(Path(account.directory), coder)
             _check_settings(Path(account.directory), coder)
-        if in_keyring(account) and told is None:
+        if in_keyring(account) and answer is None:
             outline(account, coder, parent)
         else:
-            variables(account, coder, parent, told=told)
+            variables(account, coder, parent, answer=answer)
     except AccountTrouble as error:
         return error.message
     return ""
@@ -124,7 +124,7 @@ def _check_directory(directory: Path, coder: type[Coder]) -> None:
 
 
 def _check_settings(directory: Path, coder: type[Coder]) -> None:
-    """Every run would be ended that meets another login than its own."""
+    """Refuse settings with a key of their own: each run on the account would be ended for it."""
     if key := coder.key_in(directory):
         raise AccountTrouble(
             f"the settings.json in {directory} sets {key}, which is used instead of its login"
@@ -132,15 +132,15 @@ def _check_settings(directory: Path, coder: type[Coder]) -> None:
 
 
 def in_keyring(account: Account) -> str:
-    """The place of its secret in the system's keyring; empty if it is elsewhere."""
+    """SERVICE/USER of the account's secret in the keyring; empty if the secret is elsewhere."""
     kind, _, place = account.secret.partition(":")
     return place if kind == KEYRING else ""
 
 
 def no_login(account: Account, coder: type[Coder]) -> str:
-    """That nobody has logged in there yet, as far as files tell; empty if that is not known.
+    """That the account's directory holds no login; empty if that cannot be told from files.
 
-    A Mac keeps logins elsewhere, and settings of its own may name a helper, a key or a keyring.
+    A Mac keeps logins elsewhere, and settings in the directory may name a helper or a key.
     """
     if account.secret or not account.directory or not coder.login_file or sys.platform == "darwin":
         return ""
@@ -150,18 +150,18 @@ def no_login(account: Account, coder: type[Coder]) -> str:
     return f"{NO_LOGIN}: fleet account login {account.name}"
 
 
-def secret(account: Account, parent: Mapping[str, str], told: Answer | None = None) -> str:
+def secret(account: Account, parent: Mapping[str, str], answer: KeyringAnswer | None = None) -> str:
     """An account's token or key, from where it is kept. Raises AccountTrouble."""
     kind, _, place = account.secret.partition(":")
     match kind:
         case "env":
             found = parent.get(place, "")
-            where = f"the variable {place} of whoever started fleet"
+            where = f"the variable {place} of the process that started fleet"
         case "file":
             found = _from_file(Path(place))
             where = place
         case _:
-            answer = told or keyring.ask(place)
+            answer = answer or read_keyring(place)
             if answer.trouble:
                 raise AccountTrouble(answer.trouble)
             found = answer.secret
@@ -176,14 +176,14 @@ def secret(account: Account, parent: Mapping[str, str], told: Answer | None = No
 def _from_file(path: Path) -> str:
     try:
         _check_private(path)
-        data = read_bounded(path.resolve(), _LARGEST)  # a person may well keep it behind a link
+        data = read_bounded(path.resolve(), _LARGEST)  # a person may keep the file behind a link
     except InvalidTask as error:
         raise AccountTrouble(f"its secret cannot be read: {error.message}") from None
     return (data or b"").decode(errors="replace")
 
 
 def _check_private(path: Path, *, needed: bool = True) -> None:
-    """What lets anybody spend money is for one pair of eyes."""
+    """Refuse a secret that other users of the machine can read."""
     try:
         mode = stat.S_IMODE(path.stat().st_mode)
     except FileNotFoundError:
@@ -199,7 +199,7 @@ def _check_private(path: Path, *, needed: bool = True) -> None:
 def login_ends(
     account: Account, coder: type[Coder], parent: Mapping[str, str], now: datetime
 ) -> datetime | None:
-    """When the login's tokens end, if that is so soon that they have to be fetched anew."""
+    """When the login's tokens end, if that is so soon that the CLI has to renew them."""
     if account.secret or not coder.login_file:
         return None
     directory = account.directory or parent.get(coder.state_variable, "")
@@ -209,5 +209,5 @@ def login_ends(
         data = read_bounded(Path(directory, coder.login_file), _LARGEST)
         ends = coder.login_ends(data) if data else None
     except (InvalidTask, OSError):
-        return None  # the CLI itself will say what is wrong
+        return None  # the CLI itself says what is wrong with the file
     return ends if ends is not None and ends <= now + _SOON else None

@@ -111,19 +111,15 @@ class TestLogin:
         (folder / "settings.json").write_text('{"model": "opus", "env": []}')
         assert credentials.trouble(self.account(folder), ClaudeCoder, {}) == ""
 
-    def test_a_keyring_is_asked_with_the_systems_own_tool(self, folder, tmp_path, monkeypatch):
-        """And one that fails or hangs is a clear trouble."""
-        tool = tmp_path / "bin/secret-tool"
-        tool.parent.mkdir()
-        tool.write_text('#!/bin/sh\n[ "$3 $5" = "fleet work" ] && echo tok-9\n')
-        tool.chmod(0o755)
-        monkeypatch.setenv("PATH", f"{tool.parent}:/usr/bin:/bin")
+    def test_a_secret_is_read_from_the_keyring(self, folder, keyring):
+        """A secret that is not there, and a keyring that fails, are each a clear trouble."""
+        keyring.holds(fleet={"work": "tok-9"})
         account = self.account(folder, "keyring:fleet/work")
         assert credentials.secret(account, {}) == "tok-9"
         with pytest.raises(AccountTrouble, match="its secret is gone"):
             credentials.secret(self.account(folder, "keyring:fleet/other"), {})
-        monkeypatch.setenv("PATH", "/nowhere")
-        with pytest.raises(AccountTrouble, match="there is no secret-tool"):
+        keyring.fails("KeyringLocked('Failed to unlock the collection!')")
+        with pytest.raises(AccountTrouble, match="cannot be read: KeyringLocked: Failed to unlock"):
             credentials.secret(account, {})
 
     def test_the_end_of_a_login_is_read_from_where_it_stands(self, folder):

@@ -122,30 +122,6 @@ def test_a_full_disk_costs_the_file_and_not_the_supervisor(home, assigner, said,
     assert set(open_accounts(home.path).states) == {"work", "home"}
 
 
-class Keyring:
-    """The system's, with a tool that answers as it is told."""
-
-    def __init__(self, folder, monkeypatch):
-        self.asked = folder / "asked"
-        self.tool = folder / "bin/secret-tool"
-        self.tool.parent.mkdir()
-        self.says("")
-        monkeypatch.setenv("PATH", f"{self.tool.parent}:/usr/bin:/bin")
-
-    def says(self, secret):
-        self.tool.write_text(f"#!/bin/sh\necho x >> {self.asked}\necho '{secret}'\n")
-        self.tool.chmod(0o755)
-
-    @property
-    def times(self):
-        return len(self.asked.read_text().split()) if self.asked.exists() else 0
-
-
-@pytest.fixture
-def keyring(tmp_path, monkeypatch):
-    return Keyring(tmp_path, monkeypatch)
-
-
 def chosen(assigner, home, settings, now=NOW):
     place = place_of(home, settings, TASK)
     return assigner.choose(settings, place, TASK.id, None, now)
@@ -164,7 +140,7 @@ def test_the_keyring_is_asked_beside_the_loop_and_once_for_all_tasks(
     home, assigner, keyring, aside
 ):
     """Who asks for the first time waits a moment; what it said is known for a while."""
-    keyring.says("tok-1")
+    keyring.holds(fleet={"a": "tok-1"})
     settings = config(account(home, "a", secret="keyring:fleet/a"))
     found = chosen(assigner, home, settings)
     assert isinstance(found, Wait)
@@ -185,7 +161,7 @@ def test_a_secret_that_comes_back_to_the_keyring_opens_its_account(home, assigne
     found = chosen(assigner, home, settings)
     assert found.person
     assert "secret is gone" in found.why
-    keyring.says("tok-2")
+    keyring.holds(fleet={"a": "tok-2"})
     chosen(assigner, home, settings, NOW + HOUR)
     aside.finish()
     assert isinstance(chosen(assigner, home, settings, NOW + HOUR), Go)

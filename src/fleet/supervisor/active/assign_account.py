@@ -24,7 +24,7 @@ from fleet.accounts.breaker_store import Breaker
 from fleet.accounts.candidates import Place, Stages
 from fleet.accounts.choose_account import Go, Seat, Standing, Wait, busy_pause, choose, retry_at
 from fleet.accounts.circuit_breaker import Blamed
-from fleet.accounts.keyring import Answer, Beside, Keyring
+from fleet.accounts.keyring import KeyringAnswer, KeyringCache, Workers
 from fleet.coders.base import Coder
 from fleet.config import Config
 from fleet.errors import FleetError
@@ -45,7 +45,7 @@ class AccountAssigner:
         home: Home,
         *,
         breaker: Breaker,
-        aside: Beside,
+        aside: Workers,
         log: Log,
         env: Mapping[str, str],
         running: Callable[[], Counter[str]],
@@ -54,7 +54,7 @@ class AccountAssigner:
     ) -> None:
         self.accounts = open_accounts(home.path, self._say_unwritten)
         self._home, self._breaker, self._log, self._env = home, breaker, log, env
-        self._keyring = Keyring(aside)
+        self._keyring = KeyringCache(aside)
         self._running, self._at_work, self._spent = running, at_work, spent
         #: The usual length of a run, in seconds.
         self._typical = 60.0
@@ -124,14 +124,14 @@ class AccountAssigner:
             trouble_until=until,
         )
 
-    def _secret(self, account: Account, now: datetime) -> tuple[Answer | None, bool]:
+    def _secret(self, account: Account, now: datetime) -> tuple[KeyringAnswer | None, bool]:
         """The keyring's answer for an account's secret, and False while there is none yet."""
         place = credentials.in_keyring(account)
         answer = self._keyring.get(place, now) if place and account.enabled else None
         return answer, not place or answer is not None
 
     def _trouble(
-        self, seat: Seat, task_id: str, secret: Answer | None, now: datetime
+        self, seat: Seat, task_id: str, secret: KeyringAnswer | None, now: datetime
     ) -> tuple[str, datetime | None]:
         account = seat.account
         if (spent := self._spent(account.name)) is not None:
@@ -141,7 +141,7 @@ class AccountAssigner:
         if held is not None:
             return f"{held.name} gets no work: {held.text}", held.until
         kind = self._kind(account)
-        found = credentials.trouble(account, kind, self._env, told=secret)
+        found = credentials.trouble(account, kind, self._env, answer=secret)
         found = found or credentials.no_login(account, kind)
         text = f"account {account.name} gets no work: {found}" if found else ""
         if text and self._logged.get(account.name) != text:
@@ -154,8 +154,8 @@ class AccountAssigner:
 
     def variables(self, account: Account) -> dict[str, str]:
         """The environment that puts an agent on the account. Raises AccountTrouble."""
-        told = self._keyring.known(credentials.in_keyring(account))
-        return credentials.variables(account, self._kind(account), self._env, told=told)
+        answer = self._keyring.latest(credentials.in_keyring(account))
+        return credentials.variables(account, self._kind(account), self._env, answer=answer)
 
     def outline(self, account: Account) -> dict[str, str]:
         """The same environment with a mark in the place of the secret."""
