@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from fleet.queue.sql.postgres import open_postgres
 from fleet.queue.sql.sqlite import open_embedded
 from tests.conftest import often
-from tests.contract.bd_desk import Clock, Desk
+from tests.contract.bd_answers import Bd, Clock
 from tests.contract.postgres_server import empty
 
 NAMES = "abcdef"
@@ -80,55 +80,55 @@ class Model:
             done |= set(free)
 
 
-def check(open_desk, history):
-    desk = open_desk()
+def check(open_bd, history):
+    bd = open_bd()
     model = Model()
-    desk.tasks(*NAMES)
+    bd.tasks(*NAMES)
     try:
         for action, what, kind in history:
             if action == "close":
-                desk.ok(f"human dismiss fleet-{what}") if what not in model.closed else None
+                bd.ok(f"close fleet-{what} --force")
                 model.closed.add(what)
                 continue
             a, b = what
             if action == "add":
-                said = desk(f"dep add fleet-{a} fleet-{b} -t {kind}")
+                said = bd(f"dep add fleet-{a} fleet-{b} -t {kind}")
                 if said.code == 0:
                     model.edges[a, b] = kind
                 else:
                     assert model.has_reason_to_refuse(a, b, kind)
             else:
-                desk.ok(f"dep remove fleet-{a} fleet-{b}")
+                bd.ok(f"dep remove fleet-{a} fleet-{b}")
                 model.edges.pop((a, b), None)
             assert not model.waits_in_a_circle()
-            assert sorted(row["id"][-1] for row in desk.json("ready")) == model.ready()
-        assert desk.json("dep cycles") == []
+            assert sorted(row["id"][-1] for row in bd.json("ready")) == model.ready()
+        assert bd.json("dep cycles") == []
     finally:
-        desk.queue.close()
+        bd.queue.close()
 
 
 def test_no_history_of_edges_leaves_a_circle(tmp_path):
     """On SQLite, after every step, ready is what the drawing says and everything can end."""
     homes = (tmp_path / str(n) for n in itertools.count())
 
-    def open_desk():
+    def open_bd():
         home = next(homes)
         home.mkdir()
         time = Clock()
-        return Desk(open_embedded(home, clock=time), time)
+        return Bd(open_embedded(home, clock=time), time)
 
-    bounded(often(30, 80))(lambda history: check(open_desk, history))
+    bounded(often(30, 80))(lambda history: check(open_bd, history))
 
 
 def test_no_history_of_edges_leaves_a_circle_on_postgres(postgres_dsn):
     """The same on PostgreSQL."""
 
-    def open_desk():
+    def open_bd():
         empty(postgres_dsn)
         time = Clock()
-        return Desk(open_postgres(postgres_dsn, clock=time), time)
+        return Bd(open_postgres(postgres_dsn, clock=time), time)
 
-    bounded(often(12, 25))(lambda history: check(open_desk, history))
+    bounded(often(12, 25))(lambda history: check(open_bd, history))
 
 
 def bounded(examples):

@@ -9,19 +9,19 @@ import pytest
 from fleet.queue.sql.postgres import open_postgres
 from fleet.queue.sql.sqlite import open_embedded
 from fleet.schemas import Closed
-from tests.contract.bd_desk import Desk
+from tests.contract.bd_answers import Bd
 
 TASKS = 40
 TTL = timedelta(minutes=5)
 
 
 @pytest.fixture
-def another(desk):
-    """Opens the desk's queue once more, as another process would."""
+def another(bd):
+    """Opens the bd's queue once more, as another process would."""
     opened = []
 
     def open_again():
-        db = desk.queue.db
+        db = bd.queue.db
         if hasattr(db, "path"):
             queue = open_embedded(db.path.parent, busy_timeout=timedelta(seconds=30))
         else:
@@ -55,14 +55,14 @@ def _at_once(*jobs):
     assert not any(thread.is_alive() for thread in threads)
 
 
-def test_each_ready_task_is_claimed_once(desk, another):
+def test_each_ready_task_is_claimed_once(bd, another):
     """Agents with `ready --claim` and a supervisor with leases share out the work."""
     for number in range(TASKS):
-        desk.new(f"t{number}")
+        bd.new(f"t{number}")
     got = {name: [] for name in ("a", "b", "c", "supervisor")}
 
     def agent(name):
-        own = Desk(another(), desk.clock)
+        own = Bd(another(), bd.clock)
         while rows := own(f"ready --claim --json --actor {name}").json:
             got[name].append(rows[0]["id"])
 
@@ -75,52 +75,52 @@ def test_each_ready_task_is_claimed_once(desk, another):
     taken = [task for tasks in got.values() for task in tasks]
     assert len(taken) == len(set(taken)) == TASKS
     for name, tasks in got.items():
-        assert {desk.queue.get(task).assignee for task in tasks} <= {name}
-        assert {desk.queue.get(task).fence for task in tasks} <= {1}
+        assert {bd.queue.get(task).assignee for task in tasks} <= {name}
+        assert {bd.queue.get(task).fence for task in tasks} <= {1}
 
 
-def test_one_of_many_claims_of_a_task_wins(desk, another):
+def test_one_of_many_claims_of_a_task_wins(bd, another):
     """The others are told who has it."""
     for _ in range(10):
-        task = desk.new("first")
+        task = bd.new("first")
         codes = {}
 
         def claim(name, task=task, codes=codes):
-            said = Desk(another(), desk.clock)(f"update {task} --claim --json --actor {name}")
+            said = Bd(another(), bd.clock)(f"update {task} --claim --json --actor {name}")
             codes[name] = said.code
             if said.code:
                 assert "already claimed" in said.failed["failed"][0]["error"]
 
         _at_once(*(lambda name=name: claim(name) for name in "abcd"))
         winners = [name for name, code in codes.items() if code == 0]
-        assert winners == [desk.queue.get(task).assignee]
+        assert winners == [bd.queue.get(task).assignee]
 
 
-def test_no_edit_is_lost(desk, another):
+def test_no_edit_is_lost(bd, another):
     """Notes, labels and metadata of several writers all arrive, whatever their order."""
-    task = desk.new("first")
+    task = bd.new("first")
 
     def write(name):
-        own = Desk(another(), desk.clock)
+        own = Bd(another(), bd.clock)
         for number in range(10):
             line = f"update {task} --append-notes {name}{number} --add-label {name}{number}"
             assert own(f"{line} --set-metadata {name}{number}=1").code == 0
 
     _at_once(*(lambda name=name: write(name) for name in "abcd"))
     every = {f"{name}{number}" for name in "abcd" for number in range(10)}
-    row = desk.queue.get(task)
+    row = bd.queue.get(task)
     assert set(row.notes.split("\n")) == set(row.labels) == set(row.metadata) == every
 
 
-def test_a_forced_close_and_a_settle_cannot_both_win(desk, another):
+def test_a_forced_close_and_a_settle_cannot_both_win(bd, another):
     """Either the person closed the task or the supervisor did; never one over the other."""
     for _ in range(10):
-        task = desk.new("first")
-        lease = desk.queue.claim("supervisor", ttl=TTL)[0]
+        task = bd.new("first")
+        lease = bd.queue.claim("supervisor", ttl=TTL)[0]
         ended = []
 
         def close(task=task, ended=ended):
-            said = Desk(another(), desk.clock)(["close", task, "--force", "-r", "person", "--json"])
+            said = Bd(another(), bd.clock)(["close", task, "--force", "-r", "person", "--json"])
             ended.append(json.loads(said.out)[0]["close_reason"])
 
         def settle(lease=lease, ended=ended):
@@ -128,6 +128,6 @@ def test_a_forced_close_and_a_settle_cannot_both_win(desk, another):
             ended.append(getattr(settled, "close_reason", "lost"))
 
         _at_once(close, settle)
-        reason = desk.queue.get(task).close_reason
+        reason = bd.queue.get(task).close_reason
         assert sorted(ended) in (["lost", "person"], ["supervisor", "supervisor"])
         assert reason in ended

@@ -6,10 +6,10 @@ from datetime import UTC, datetime, timedelta
 import msgspec
 import pytest
 
-from fleet.bd import answer
+from fleet.bd.command_line import answer
 from fleet.queue.protocol import Draft
 from fleet.queue.sql.sqlite import open_embedded
-from tests.contract.bd_desk import Clock, Desk
+from tests.contract.bd_answers import Bd, Clock
 
 
 @pytest.fixture
@@ -19,17 +19,17 @@ def other(tmp_path):
     home.mkdir()
     time = Clock()
     queue = open_embedded(home, clock=time)
-    yield Desk(queue, time)
+    yield Bd(queue, time)
     queue.close()
 
 
 SETTINGS = {"cwd": "/src/x", "coder": "claude", "model": "opus"}
 
 
-def fill(desk):
+def fill(bd):
     """Tasks with everything that a task can have."""
-    desk.tasks("a", "b", "c", "e")
-    desk.queue.add(
+    bd.tasks("a", "b", "c", "e")
+    bd.queue.add(
         Draft(
             title='Odd <t> & "q"\\ 🎉',
             id="fleet-rich",
@@ -55,38 +55,40 @@ def fill(desk):
             },
         )
     )
-    desk.queue.add(Draft(title="kid", parent="fleet-e", created_by="ann"))
-    desk.clock.pass_(seconds=1)
-    desk.ok(["comment", "fleet-rich", "said\n<once>"])
-    desk.clock.pass_(seconds=1)
-    desk.ok(["comments", "add", "fleet-rich", "said twice", "-a", "zoe"])
-    desk.ok("human dismiss fleet-c because of reasons")
-    desk.ok(["remember", "a memory of it", "--key", "m"])
-    desk.ok("defer fleet-b")
-    desk.ok("update fleet-a --claim")
+    bd.queue.add(Draft(title="kid", parent="fleet-e", created_by="ann"))
+    bd.clock.pass_(seconds=1)
+    bd.ok(["comment", "fleet-rich", "said\n<once>"])
+    bd.clock.pass_(seconds=1)
+    bd.ok(["comments", "add", "fleet-rich", "said twice", "-a", "zoe"])
+    bd.ok("human dismiss fleet-c because of reasons")
+    bd.ok(["remember", "a memory of it", "--key", "m"])
+    bd.ok("defer fleet-b")
+    bd.ok("update fleet-a --claim")
 
 
-def lines(desk, line="export --all"):
-    return [msgspec.json.decode(row) for row in desk.ok(line).splitlines()]
+def lines(bd, line="export --all"):
+    return [msgspec.json.decode(row) for row in bd.ok(line).splitlines()]
 
 
-def test_embedded_to_embedded_loses_nothing(desk, other, tmp_path):
+def test_embedded_to_embedded_loses_nothing(bd, other, tmp_path):
     """What the second queue exports is byte for byte what the first one did."""
-    fill(desk)
+    fill(bd)
     file = tmp_path / "all.jsonl"
-    said = desk(f"export --all -o {file}")
-    assert said.err == f"Exported 6 issues and 1 memories to {file}\n"
-    assert other(f"import {file}").err == f"Imported 6 issues and 1 memories from {file}\n"
-    assert other.ok("export --all") == desk.ok("export --all") == file.read_text()
+    said = bd(f"export --all -o {file}")
+    assert said.err == f"Exported 7 records to {file}\n"
+    assert other(f"import {file}").err == (
+        f"Imported 6 issues (6 new, 0 updated) and 1 memories from {file}\n"
+    )
+    assert other.ok("export --all") == bd.ok("export --all") == file.read_text()
     rich = other.queue.get("fleet-rich")
     assert (rich.cwd, rich.coder, rich.model) == ("/src/x", "claude", "opus")
     assert other.queue.add(Draft(title="next", parent="fleet-e")).id == "fleet-e.2"
 
 
-def test_an_export_row_has_bds_shape(desk):
+def test_an_export_row_has_bds_shape(bd):
     """One object a line, with its type, labels, edges, comments and counts."""
-    fill(desk)
-    row = lines(desk)[0]
+    fill(bd)
+    row = lines(bd)[0]
     assert row["_type"] == "issue"
     assert row["id"] == "fleet-rich"
     assert row["labels"] == ["with space", "x"]
@@ -94,25 +96,24 @@ def test_an_export_row_has_bds_shape(desk):
     assert [one["author"] for one in row["comments"]] == ["ann", "zoe"]
     assert (row["dependency_count"], row["dependent_count"], row["comment_count"]) == (1, 0, 2)
     assert row["status"] == "deferred"
-    assert lines(desk)[-1] == {"_type": "memory", "key": "m", "value": "a memory of it"}
-    assert len(lines(desk, "export")) == 6
-    assert len(lines(desk, "export --include-memories")) == 7
-    assert lines(desk, "export --exclude-owner ann") == []
+    assert lines(bd)[-1] == {"_type": "memory", "key": "m", "value": "a memory of it"}
+    assert len(lines(bd, "export")) == 6
+    assert len(lines(bd, "export --include-memories")) == 7
 
 
 def row(**fields):
     return msgspec.json.encode({"title": "T", **fields}).decode() + "\n"
 
 
-def imported(desk, text, *flags):
-    return desk(["import", "-", "--json", *flags], stdin=text)
+def imported(bd, text, *flags):
+    return bd(["import", "-", "--json", *flags], stdin=text)
 
 
-def test_unknown_fields_come_back(desk):
+def test_unknown_fields_come_back(bd):
     """Fields of other versions and of machinery are kept whole and exported again."""
     fields = {"id": "x-1", "await_type": "human", "later": {"a": [None, 1]}, "metadata": "odd"}
-    assert imported(desk, row(**fields, revision="9", parent="p")).code == 0
-    [back] = lines(desk)
+    assert imported(bd, row(**fields, revision="9", parent="p")).code == 0
+    [back] = lines(bd)
     assert {name: back[name] for name in fields} == fields
     assert "revision" not in back
     assert back["priority"] == 0
@@ -138,51 +139,51 @@ def test_unknown_fields_come_back(desk):
         (row(id="x", title="t" * 501), "title must be 500 characters or less (got 501)"),
     ],
 )
-def test_a_broken_line_is_named_and_nothing_comes_in(desk, broken, said):
+def test_a_broken_line_is_named_and_nothing_comes_in(bd, broken, said):
     """The whole file is refused by the number of its bad line."""
     text = row(id="x-1") + "\n" + broken
-    refusal = imported(desk, text)
+    refusal = imported(bd, text)
     assert (refusal.code, refusal.err) == (1, "")
     assert said in refusal.json["error"]
-    assert lines(desk) == []
-    desk("import -", stdin=text.replace("\n\n", "\n"))
-    assert lines(desk) == []
+    assert lines(bd) == []
+    bd("import -", stdin=text.replace("\n\n", "\n"))
+    assert lines(bd) == []
 
 
-def test_bytes_that_are_not_utf8_are_refused_by_line(desk):
+def test_bytes_that_are_not_utf8_are_refused_by_line(bd):
     """A file in another encoding is named, not guessed at."""
     raw = io.TextIOWrapper(io.BytesIO(b'{"title":"a"}\n{"title":"caf\xe9"}\n'))
     out = io.StringIO()
-    assert answer(["import", "-", "--json"], desk.queue, env={}, out=out, stdin=raw) == 1
+    assert answer(["import", "-", "--json"], bd.queue, env={}, out=out, stdin=raw) == 1
     assert "failed to parse JSONL line 2" in out.getvalue()
-    assert lines(desk) == []
+    assert lines(bd) == []
 
 
-def test_newer_rows_win_and_older_rows_wait(desk):
+def test_newer_rows_win_and_older_rows_wait(bd):
     """A row replaces a task only when it is newer; the same second keeps what is here."""
-    desk.tasks("a")
+    bd.tasks("a")
     older, newer = "2020-01-01T00:00:00Z", "2027-01-01T00:00:00Z"
-    said = imported(desk, row(id="fleet-a", title="old", updated_at=older)).json
+    said = imported(bd, row(id="fleet-a", title="old", updated_at=older)).json
     assert (said["created"], said["skipped"]) == (0, 1)
     assert said["stale_skipped_ids"] == ["fleet-a"]
-    said = imported(desk, row(id="fleet-a", title="same", updated_at="2026-11-15T12:00:00.5Z")).json
+    said = imported(bd, row(id="fleet-a", title="same", updated_at="2026-11-15T12:00:00.5Z")).json
     assert said["tie_kept_local_ids"] == ["fleet-a"]
-    assert desk.queue.get("fleet-a").title == "Task a"
+    assert bd.queue.get("fleet-a").title == "Task a"
     text = row(id="fleet-a", title="new", status="closed", updated_at=newer, created_by="zoe")
-    said = desk("import -", stdin=text).err
-    assert "Updated 1 existing issue(s):\n  fleet-a: status open → closed, title, priority" in said
-    task = desk.queue.get("fleet-a")
+    said = bd("import -", stdin=text).err
+    assert "Updated: fleet-a (status open → closed, title, priority" in said
+    task = bd.queue.get("fleet-a")
     assert (task.title, task.status, task.created_by) == ("new", "closed", "ann")
     text = row(id="fleet-a", title="back", updated_at=older)
-    assert imported(desk, text, "--allow-stale").json["updated"] == 1
-    assert desk.queue.get("fleet-a").title == "back"
+    assert imported(bd, text, "--allow-stale").json["updated"] == 1
+    assert bd.queue.get("fleet-a").title == "back"
 
 
-def test_labels_comments_and_edges_are_added_never_taken(desk):
+def test_labels_comments_and_edges_are_added_never_taken(bd):
     """A newer row without a label leaves the label; comments come in once."""
-    desk.tasks("a", "b")
-    desk.ok("label add a here")
-    desk.ok("comment a mine")
+    bd.tasks("a", "b")
+    bd.ok("label add a here")
+    bd.ok("comment a mine")
     said = {"author": "q", "text": "theirs", "created_at": "2020-01-01T00:00:00Z"}
     edges = [{"issue_id": "fleet-a", "depends_on_id": "fleet-b", "type": "related"}]
     text = row(
@@ -190,18 +191,18 @@ def test_labels_comments_and_edges_are_added_never_taken(desk):
         comments=[said, {**said, "id": 7, "text": "seven"}], dependencies=edges,
     )  # fmt: skip
     for _ in range(2):
-        assert imported(desk, text).code == 0
-    assert desk.json("label list a") == ["a,b", "here", "there"]
-    assert [one["text"] for one in desk.json("comments a")] in (
+        assert imported(bd, text).code == 0
+    assert bd.json("label list a") == ["a,b", "here", "there"]
+    assert [one["text"] for one in bd.json("comments a")] in (
         ["theirs", "seven", "mine"], ["seven", "theirs", "mine"],
     )  # fmt: skip
     other = row(id="x-2", comments=[{**said, "id": 7, "text": "another seven"}])
-    assert imported(desk, other).code == 0
-    assert [one["text"] for one in desk.json("comments x-2")] == ["another seven"]
-    assert len(desk.json("dep list a")) == 1
+    assert imported(bd, other).code == 0
+    assert [one["text"] for one in bd.json("comments x-2")] == ["another seven"]
+    assert len(bd.json("dep list a")) == 1
 
 
-def test_edges_that_cannot_be_are_reported(desk):
+def test_edges_that_cannot_be_are_reported(bd):
     """Dangling targets, self-dependencies and cycles are left out and named."""
 
     def to(target, kind="blocks"):
@@ -212,53 +213,54 @@ def test_edges_that_cannot_be_are_reported(desk):
         + row(id="x-b", dependencies=[to("x-c"), to("x-b")])
         + row(id="x-c", dependencies=[to("x-a"), to("x-a", "related"), to("external:p:q")])
     )
-    said = imported(desk, text).json
+    said = imported(bd, text).json
     assert sorted(said["skipped_dependencies"]) == [
         "x-a -> x-none: target not found",
         "x-b -> x-b: cannot add self-dependency: x-b cannot depend on itself",
         "x-c -> external:p:q: target not found",
         "x-c -> x-a: adding dependency would create a cycle",
     ]
-    assert desk.json("dep cycles") == []
-    assert [node["id"] for node in desk.json("dep tree x-a")] == ["x-a", "x-b", "x-c"]
+    assert bd.json("dep cycles") == []
+    assert [node["id"] for node in bd.json("dep tree x-a")] == ["x-a", "x-b", "x-c"]
 
 
-def test_a_rehearsal_changes_nothing(desk):
+def test_a_rehearsal_changes_nothing(bd):
     """--dry-run counts exactly and rolls back."""
-    desk.tasks("a")
+    bd.tasks("a")
     text = (
         row(id="x-1")
         + row(id="fleet-a", updated_at="2027-01-01T00:00:00Z")
         + ('{"_type":"memory","key":"k","value":"v"}\n')
     )
-    before = desk("export --all").out
-    assert desk("import - --dry-run", stdin=text).err == (
-        "Would import 2 issues (1 new, 1 updated, 0 unchanged) and 1 memories from stdin\n"
+    before = bd("export --all").out
+    assert bd("import - --dry-run", stdin=text).err == (
+        "Would import 2 issues (1 new, 1 updated) and 1 memories from stdin\n"
+        "Updated: fleet-a (title, priority)\n"
     )
-    said = imported(desk, text, "--dry-run").json
+    said = imported(bd, text, "--dry-run").json
     assert (said["dry_run"], said["ids"]) == (True, ["x-1", "fleet-a"])
-    assert desk("export --all").out == before
+    assert bd("export --all").out == before
 
 
-def test_duplicates_by_title_can_be_left_out(desk):
+def test_duplicates_by_title_can_be_left_out(bd):
     """--dedup skips rows whose title an open task has already."""
-    desk.tasks("a")
+    bd.tasks("a")
     text = row(id="x-1", title="TASK A") + row(id="x-2", title="fresh")
-    said = imported(desk, text, "--dedup").json
+    said = imported(bd, text, "--dedup").json
     assert (said["ids"], said["dedup_skipped"]) == (["x-2"], 1)
 
 
-def test_what_runs_right_now_is_left_alone(desk):
+def test_what_runs_right_now_is_left_alone(bd):
     """An import never pulls a task from under a supervisor."""
-    desk.tasks("a")
-    [lease] = desk.queue.claim("cw01", ttl=timedelta(minutes=1))
-    said = imported(desk, row(id="fleet-a", status="open", updated_at="2027-01-01T00:00:00Z"))
+    bd.tasks("a")
+    [lease] = bd.queue.claim("cw01", ttl=timedelta(minutes=1))
+    said = imported(bd, row(id="fleet-a", status="open", updated_at="2027-01-01T00:00:00Z"))
     assert said.json["running_kept_local_ids"] == ["fleet-a"]
-    assert desk.queue.renew(lease, ttl=timedelta(minutes=1)).until > lease.until - timedelta(1)
-    assert desk.queue.get("fleet-a").title == "Task a"
+    assert bd.queue.renew(lease, ttl=timedelta(minutes=1)).until > lease.until - timedelta(1)
+    assert bd.queue.get("fleet-a").title == "Task a"
 
 
-def test_odds_and_ends_of_files(desk):
+def test_odds_and_ends_of_files(bd):
     """Heads of old files, marks of deleted tasks, templates and wisps are no tasks."""
     text = (
         '{"_schema":"v1"}\n\n'
@@ -268,22 +270,22 @@ def test_odds_and_ends_of_files(desk):
         + row(id="x-4", status="closed")
         + row()
     )
-    said = imported(desk, text).json
+    said = imported(bd, text).json
     assert said["left_out_ids"] == ["x-2", "x-3"]
     assert said["ids"][0] == "x-4"
     assert said["ids"][1].startswith("fleet-")
-    assert desk.queue.get("x-4").closed_at is not None
-    assert desk.misused("import").startswith("no file given")
-    assert desk.refused("import /none").startswith("cannot read /none: ")
-    assert imported(desk, "").json == {
+    assert bd.queue.get("x-4").closed_at is not None
+    assert bd.refused("import").startswith("no file given")
+    assert bd.refused("import /none").startswith("cannot read /none: ")
+    assert imported(bd, "").json == {
         "created": 0, "schema_version": 1, "skipped": 0, "source": "stdin",
     }  # fmt: skip
 
 
-def test_a_failed_export_leaves_no_half_file(desk, tmp_path):
+def test_a_failed_export_leaves_no_half_file(bd, tmp_path):
     """A file is there whole or not at all."""
-    desk.tasks("a")
-    assert "failed to write" in desk(f"export -o {tmp_path / 'none' / 'file'}").err
+    bd.tasks("a")
+    assert "cannot write" in bd(f"export -o {tmp_path / 'none' / 'file'}").err
     (tmp_path / "folder").mkdir()
-    assert "failed to write" in desk(f"export -o {tmp_path / 'folder'}").err
+    assert "cannot write" in bd(f"export -o {tmp_path / 'folder'}").err
     assert [path.name for path in tmp_path.iterdir() if "part" in path.name] == []

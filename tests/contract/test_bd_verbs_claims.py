@@ -1,4 +1,4 @@
-"""bd's commands for who does a task and when: assign, priority, defer, claims and leases."""
+"""bd's commands for who does a task and when: assign, priority, defer, unclaim."""
 
 from datetime import timedelta
 
@@ -6,69 +6,67 @@ import pytest
 
 from fleet.queue.protocol import LeaseLost
 from fleet.schemas import Closed
-from tests.contract.bd_desk import START
+from tests.contract.bd_answers import START
 
 
-class TestTriage:
-    def test_assigning(self, desk):
+class TestEdits:
+    def test_assigning(self, bd):
         """An open task is given away freely, and `""` takes it back."""
-        desk.tasks("a")
-        assert desk.ok("assign a bob") == "✓ Assigned fleet-a — Task a to bob\n"
-        assert desk.json("assign a zoe")["assignee"] == "zoe"
-        assert desk.ok("assign a ''") == "✓ Unassigned fleet-a — Task a\n"
-        assert desk.refused("assign nope bob").startswith("resolving nope: ")
+        bd.tasks("a")
+        assert bd.ok("assign a bob") == "Assigned to bob: fleet-a Task a\n"
+        assert bd.json("assign a zoe")["assignee"] == "zoe"
+        assert bd.ok("assign a ''") == "Unassigned: fleet-a Task a\n"
+        assert bd.refused("assign nope bob") == 'no issue found matching "nope"'
 
-    def test_work_in_progress_is_not_given_away_over_its_holders_head(self, desk):
+    def test_work_in_progress_is_not_given_away_over_its_holders_head(self, bd):
         """Another's claim needs --force; the holder's own does not."""
-        desk.tasks("a")
-        desk.ok("update a --claim --actor bob")
-        said = desk.refused("assign a zoe")
-        assert said.startswith('cannot reassign fleet-a: held by "bob" (in_progress); coordinate')
-        assert desk.queue.get("fleet-a").assignee == "bob"
-        desk.ok("assign a zoe --force")
-        desk.ok("assign a ann --actor zoe")
-        assert desk.queue.get("fleet-a").assignee == "ann"
+        bd.tasks("a")
+        bd.ok("update a --claim --actor bob")
+        said = bd.refused("assign a zoe")
+        assert said.startswith('cannot reassign fleet-a: held by "bob" (in_progress)')
+        assert bd.queue.get("fleet-a").assignee == "bob"
+        bd.ok("assign a zoe --force")
+        bd.ok("assign a ann --actor zoe")
+        assert bd.queue.get("fleet-a").assignee == "ann"
 
-    def test_priorities(self, desk):
+    def test_priorities(self, bd):
         """0 to 4, with or without a P; words are refused."""
-        desk.tasks("a")
-        assert desk.ok("priority a 1") == "✓ Set priority of fleet-a — Task a to P1\n"
-        assert desk.json("priority a P0")["priority"] == 0
-        assert desk.refused("priority a 9").startswith(
-            'invalid priority "9" (expected 0-4 or P0-P4'
-        )
-        assert desk.refused("priority a high").startswith('invalid priority "high"')
+        bd.tasks("a")
+        assert bd.ok("priority a 1") == "Priority P1: fleet-a Task a\n"
+        assert bd.json("priority a P0")["priority"] == 0
+        assert bd.refused("priority a 9") == 'invalid priority "9" (expected 0-4 or P0-P4)'
+        assert bd.refused("priority a high").startswith('invalid priority "high"')
 
-    def test_deferring_until_a_time(self, desk):
+    def test_deferring_until_a_time(self, bd):
         """A dated deferral hides the task until then and wakes by itself."""
-        desk.tasks("a", "b")
-        assert desk.ok("defer a --until +6h --reason 'too early'") == "* Deferred fleet-a\n"
-        task = desk.queue.get("fleet-a")
+        bd.tasks("a", "b")
+        assert bd.ok("defer a --until +6h --reason 'too early'") == "Deferred: fleet-a Task a\n"
+        task = bd.queue.get("fleet-a")
         assert task.status == "deferred"
         assert task.defer_until == START + timedelta(hours=6, seconds=2)
         assert task.notes == "too early"
-        assert [row["id"] for row in desk.json("ready")] == ["fleet-b"]
-        desk.clock.pass_(hours=7)
-        assert [row["id"] for row in desk.json("ready")] == ["fleet-a", "fleet-b"]
+        assert [row["id"] for row in bd.json("ready")] == ["fleet-b"]
+        bd.clock.pass_(hours=7)
+        assert [row["id"] for row in bd.json("ready")] == ["fleet-a", "fleet-b"]
 
-    def test_deferring_for_good(self, desk):
+    def test_deferring_for_good(self, bd):
         """Without a time it stays away until `undefer`, which says when there is nothing to do."""
-        desk.tasks("a", "b")
-        assert [row["status"] for row in desk.json("defer a b")] == ["deferred", "deferred"]
-        desk.clock.pass_(days=400)
-        assert desk.json("ready") == []
-        assert desk.ok("undefer a") == "* Undeferred fleet-a (now open)\n"
-        assert desk.json("undefer b")[0]["status"] == "open"
-        said = desk("undefer a --json")
+        bd.tasks("a", "b")
+        assert [row["status"] for row in bd.json("defer a b")] == ["deferred", "deferred"]
+        bd.clock.pass_(days=400)
+        assert bd.json("ready") == []
+        assert bd.ok("undefer a") == "Open again: fleet-a Task a\n"
+        assert bd.json("undefer b")[0]["status"] == "open"
+        said = bd("undefer a --json")
         assert (said.code, said.out) == (0, "")
-        assert said.err == "fleet-a is not deferred (status: open)\n"
+        assert 'fleet-a has status "open"' in said.err
 
-    def test_a_past_date_is_warned_of(self, desk):
+    def test_a_past_date_is_warned_of(self, bd):
         """It is stored, and the person is told that it has no effect."""
-        desk.tasks("a")
-        said = desk("defer a --until 2020-01-01")
-        assert said.err.startswith('! Defer date "2020-01-01 00:00" is in the past.')
-        assert [row["id"] for row in desk.json("ready")] == ["fleet-a"]
+        bd.tasks("a")
+        said = bd("defer a --until 2020-01-01")
+        assert said.err.startswith("Warning: --until names a moment in the past")
+        assert [row["id"] for row in bd.json("ready")] == ["fleet-a"]
 
     @pytest.mark.parametrize(
         ("line", "said"),
@@ -76,135 +74,76 @@ class TestTriage:
             ("defer nope", 'no issue found matching "nope"'),
             ("defer a nope", 'no issue found matching "nope"'),
             ("undefer nope", 'no issue found matching "nope"'),
-            ("defer a --until whenever", 'invalid --until format "whenever". Examples: +1h,'),
+            ("defer a --until whenever", 'invalid --until "whenever"'),
             ("defer", "requires at least 1 arg(s), only received 0"),
         ],
     )
-    def test_errors_are_plain_text(self, desk, line, said):
-        """Bd writes these to standard error even for JSON, and defers nothing."""
-        desk.tasks("a")
-        assert desk.misused(line).startswith(said)
-        assert desk.queue.get("fleet-a").status == "open"
+    def test_a_refused_line_defers_nothing(self, bd, line, said):
+        """One wrong word, and every task on the line stays as it was."""
+        bd.tasks("a")
+        assert bd.refused(line).startswith(said)
+        assert bd.queue.get("fleet-a").status == "open"
 
 
 class TestClaims:
-    def test_a_heartbeat_keeps_a_claim(self, desk):
-        """Only the holder's, only in progress; it moves the end of the claim on."""
-        desk.tasks("a")
-        said = desk.refused("heartbeat a")
-        assert said == "heartbeat fleet-a: issue not claimable: fleet-a status open"
-        desk.ok("update a --claim")
-        desk.clock.pass_(minutes=4)
-        assert desk.ok("heartbeat a") == "✓ Heartbeat fleet-a — Task a (lease refreshed)\n"
-        assert desk.json("hb a") == {
-            "id": "fleet-a", "owner": "ann", "schema_version": 1, "status": "heartbeat",
-        }  # fmt: skip
-        assert desk.json("show a")[0]["lease_expires_at"] == "2026-11-15T12:09:01Z"
-        said = desk.refused("hb a --actor zed")
-        assert said == "heartbeat fleet-a: issue already claimed by ann"
-
-    def test_unclaim_gives_the_task_back(self, desk):
+    def test_unclaim_gives_the_task_back(self, bd):
         """The holder releases it; a reason becomes a comment."""
-        desk.tasks("a")
-        desk.ok("update a --claim")
-        assert desk.ok("unclaim a --reason 'I stop'") == "✓ Unclaimed fleet-a: I stop\n"
-        task = desk.queue.get("fleet-a")
+        bd.tasks("a")
+        bd.ok("update a --claim")
+        assert bd.ok("unclaim a --reason 'I stop'") == "Unclaimed: fleet-a Task a\n"
+        task = bd.queue.get("fleet-a")
         assert (task.status, task.assignee, task.started_at) == ("open", "", None)
-        assert [one["text"] for one in desk.json("comments a")] == ["I stop"]
-        desk.ok("update a --claim")
-        assert desk.json("unclaim a")[0]["status"] == "open"
+        assert [one["text"] for one in bd.json("comments a")] == ["I stop"]
+        bd.ok("update a --claim")
+        assert bd.json("unclaim a")[0]["status"] == "open"
 
     @pytest.mark.parametrize(
         ("line", "said"),
         [
-            ("unclaim a", "unclaiming fleet-a: issue claimed by a different actor: fleet-a is"),
-            ("unclaim a --if-assignee zed", "unclaiming fleet-a: assignee mismatch: fleet-a is"),
-            ("unclaim b", "unclaiming fleet-b: issue fleet-b is not assigned"),
-            ("unclaim c", "unclaiming fleet-c: cannot unclaim closed issue fleet-c"),
-            ("unclaim nope", 'resolving nope: no issue found matching "nope"'),
+            ("unclaim a", "a: fleet-a is held by bob; use --force only if"),
+            ("unclaim a --if-assignee zed", "a: assignee mismatch: fleet-a is held"),
+            ("unclaim b", "b: fleet-b is open and not claimed"),
+            ("unclaim c", "c: fleet-c is closed and not claimed"),
+            ("unclaim nope", 'nope: no issue found matching "nope"'),
         ],
     )
-    def test_what_unclaim_refuses(self, desk, line, said):
+    def test_what_unclaim_refuses(self, bd, line, said):
         """One line on standard error for each, exit 1, and nothing on standard output."""
-        desk.tasks("a", "b", "c")
-        desk.ok("update a --claim --actor bob")
-        desk.ok("update c --assignee ann")
-        desk.ok("close c")
+        bd.tasks("a", "b", "c")
+        bd.ok("update a --claim --actor bob")
+        bd.ok("update c --assignee ann")
+        bd.ok("close c")
         for more in ("", " --json"):
-            answer = desk(line + more)
+            answer = bd(line + more)
             assert (answer.code, answer.out) == (1, "")
-            assert answer.err.startswith(f"Error {said}")
-        assert desk.queue.get("fleet-a").assignee == "bob"
+            assert answer.err.startswith(said)
+        assert bd.queue.get("fleet-a").assignee == "bob"
 
-    def test_some_released_some_not(self, desk):
+    def test_some_released_some_not(self, bd):
         """The released ones are told on standard output, the exit code is 1."""
-        desk.tasks("a", "b")
-        desk.ok("update a --claim --actor bob")
-        said = desk("unclaim a b --force --json")
+        bd.tasks("a", "b")
+        bd.ok("update a --claim --actor bob")
+        said = bd("unclaim a b --force --json")
         assert [row["id"] for row in said.json] == ["fleet-a"]
-        assert (said.code, said.err) == (
-            1, "Error unclaiming fleet-b: issue fleet-b is not assigned\n",
-        )  # fmt: skip
-        both = desk("unclaim a --force --if-assignee x")
-        assert "none of the others can be" in both.err
-        assert "requires a non-empty assignee" in desk.refused("unclaim a --if-assignee ''")
+        assert (said.code, said.err) == (1, "b: fleet-b is open and not claimed\n")
+        assert "--if-assignee needs a name" in bd.refused("unclaim a --force --if-assignee x")
+        assert "--if-assignee needs a name" in bd.refused("unclaim a --if-assignee ''")
 
-    def test_only_forgotten_claims_are_reclaimed(self, desk):
-        """A claim ends five minutes after its last sign of life, plus the grace that is given."""
-        desk.tasks("a", "b", "c")
-        desk.ok("update a --claim --actor bob")
-        desk.ok("label add b lane")
-        desk.clock.pass_(minutes=12)
-        desk.ok("update b --claim --actor zoe")
-        assert desk.ok("reclaim") == "✓ No stale leases to reclaim\n"
-        desk.clock.pass_(minutes=3)
-        nothing = {"count": 0, "reclaimed": None, "schema_version": 1}
-        assert desk.json("reclaim --assignee zed") == {**nothing, "scoped": True}
-        assert desk.json("reclaim") == {
-            "count": 1,
-            "reclaimed": [{"id": "fleet-a", "previous_owner": "bob"}],
-            "schema_version": 1,
-            "scoped": False,
-        }
-        desk.clock.pass_(minutes=3)
-        assert desk.json("reclaim --older-than 0s --exclude-label lane") == {
-            **nothing, "scoped": True,
-        }  # fmt: skip
-        assert desk.ok("reclaim --older-than 0s --label lane") == (
-            "✓ Reclaimed 1 stale-lease issue(s):\n  fleet-b (was held by zoe)\n"
-        )
-        assert desk.queue.get("fleet-b").status == "open"
-        assert desk.refused("reclaim --older-than -5m") == "--older-than must not be negative"
-        assert 'invalid argument "5x"' in desk("reclaim --older-than 5x").err
-
-    def test_a_supervisors_lease_is_its_own(self, desk):
-        """Neither a heartbeat nor reclaim touches it; another needs --force to take it away."""
-        desk.tasks("a")
-        [lease] = desk.queue.claim("cw01", ttl=timedelta(minutes=1))
-        desk.ok("heartbeat a --actor cw01")
-        assert desk.queue.get("fleet-a").lease_until == lease.until
-        desk.clock.pass_(hours=1)
-        assert desk.json("reclaim --older-than 0s")["count"] == 0
-        assert desk("unclaim a").code == 1
-        assert desk.queue.get("fleet-a").lease_owner == "cw01"
-        desk.ok("unclaim a --force")
-        task = desk.queue.get("fleet-a")
+    def test_a_supervisors_lease_is_its_own(self, bd):
+        """Another actor needs --force to take it away, and the supervisor then settles nothing."""
+        bd.tasks("a")
+        [lease] = bd.queue.claim("cw01", ttl=timedelta(minutes=1))
+        assert bd("unclaim a").code == 1
+        assert bd.queue.get("fleet-a").lease_owner == "cw01"
+        bd.ok("unclaim a --force")
+        task = bd.queue.get("fleet-a")
         assert (task.status, task.lease_owner, task.lease_until) == ("open", None, None)
-        assert isinstance(desk.queue.settle(lease, Closed(reason="late")), LeaseLost)
+        assert isinstance(bd.queue.settle(lease, Closed(reason="late")), LeaseLost)
 
-    def test_force_frees_a_lease_that_ran_out(self, desk):
-        """`reclaim --force` also clears up after a supervisor that is gone."""
-        desk.tasks("a")
-        desk.queue.claim("cw01", ttl=timedelta(minutes=1))
-        assert desk.json("reclaim --older-than 0s --force")["count"] == 0
-        desk.clock.pass_(minutes=2)
-        assert desk.json("reclaim --older-than 0s --force")["count"] == 1
-        assert desk.queue.get("fleet-a").lease_owner is None
-
-    def test_deferring_a_running_task_ends_its_lease(self, desk):
-        """The supervisor learns from its next write that somebody else decided."""
-        desk.tasks("a")
-        [lease] = desk.queue.claim("cw01", ttl=timedelta(minutes=1))
-        desk.ok("defer a")
-        assert isinstance(desk.queue.settle(lease, Closed(reason="late")), LeaseLost)
-        assert desk.queue.get("fleet-a").status == "deferred"
+    def test_deferring_a_running_task_ends_its_lease(self, bd):
+        """The supervisor learns from its next write that another decision was made."""
+        bd.tasks("a")
+        [lease] = bd.queue.claim("cw01", ttl=timedelta(minutes=1))
+        bd.ok("defer a")
+        assert isinstance(bd.queue.settle(lease, Closed(reason="late")), LeaseLost)
+        assert bd.queue.get("fleet-a").status == "deferred"

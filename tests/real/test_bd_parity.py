@@ -24,7 +24,7 @@ def surprises(lines, theirs, own):
 
 @pytest.mark.parametrize("name", SCRIPTS)
 def test_fleet_answers_as_bd_did(name, tmp_path):
-    """Exit codes, channels, JSON and the texts that people and scripts know are those of bd."""
+    """Exit codes and JSON are those of bd."""
     lines = every_line(SCRIPTS[name])
     theirs = kept(name)
     assert [row.line for row in theirs] == lines, "the script is another: record it anew"

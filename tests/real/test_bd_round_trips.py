@@ -8,14 +8,14 @@ import pytest
 
 from fleet.queue.sql.sqlite import open_embedded
 from tests.conftest import SLOW
-from tests.contract.bd_desk import Clock, Desk
+from tests.contract.bd_answers import Bd, Clock
 from tests.contract.test_bd_transfer import fill, lines
 from tests.real.bd_parity import Line, RealBd
 
 
 @pytest.fixture
-def make_desk(tmp_path):
-    """A desk on a new embedded queue, as often as it is called."""
+def make_own(tmp_path):
+    """Bd commands on a new embedded queue, as often as it is called."""
     opened = []
 
     def make():
@@ -23,7 +23,7 @@ def make_desk(tmp_path):
         home.mkdir()
         time = Clock()
         opened.append(open_embedded(home, clock=time))
-        return Desk(opened[-1], time)
+        return Bd(opened[-1], time)
 
     yield make
     for queue in opened:
@@ -43,9 +43,9 @@ class TestRoundTrips:
         assert said.code == 0, said
         return said
 
-    def test_embedded_to_bd_and_back(self, real, make_desk):
+    def test_embedded_to_bd_and_back(self, real, make_own):
         """Ids, edges, comments, labels, notes, metadata, moments and reasons all survive."""
-        one, two = make_desk(), make_desk()
+        one, two = make_own(), make_own()
         fill(one)
         sent = one.ok("export --all")
         self.ask(real, "import", "-", stdin=sent)
@@ -55,7 +55,7 @@ class TestRoundTrips:
         assert two.queue.get("fleet-rich").cwd == one.queue.get("fleet-rich").cwd == "/src/x"
 
     @pytest.mark.skipif(not SLOW, reason="FLEET_SLOW is not set")
-    def test_bd_to_embedded_and_back(self, real, bd, bd_home, tmp_path, make_desk):
+    def test_bd_to_embedded_and_back(self, real, bd, bd_home, tmp_path, make_own):
         """What bd made, gates and all, a second bd has again after fleet had it."""
         made = [
             ["create", "Rich <t> & q", "-d", "two\nlines", "--id", "fleet-a", "-p", "0",
@@ -70,11 +70,11 @@ class TestRoundTrips:
         for argv in made:
             self.ask(real, *argv)
         sent = self.ask(real, "export", "--all").out
-        desk = make_desk()
-        assert desk("import -", stdin=sent).code == 0
+        own = make_own()
+        assert own("import -", stdin=sent).code == 0
         shutil.copytree(bd_home, tmp_path / "second")
         second = RealBd(bd, tmp_path / "second")
-        self.ask(second, "import", "-", stdin=desk.ok("export --all"))
+        self.ask(second, "import", "-", stdin=own.ok("export --all"))
         assert objects(self.ask(second, "export", "--all").out) == objects(sent)
 
 

@@ -209,7 +209,7 @@ def test_create_takes_another_directory_and_keeps_its_own_flags_from_the_tracker
 @pytest.mark.parametrize(
     ("line", "says"),
     [
-        (("create",), "title required"),
+        (("create",), "title is required"),
         (("create", ""), "title"),
         (("create", "--title", "  "), "title"),
         (("create", "t" * 501), "500 characters"),
@@ -231,7 +231,7 @@ def test_create_takes_another_directory_and_keeps_its_own_flags_from_the_tracker
         (("create", "t", "--max-memory", "1"), "--max-memory: '1' is not a size between 1MB"),
         (("create", "t", "--max-tokens", "5 k"), "like 300, 50k or 2M"),
         (("create", b"\xff\xfe"), "not valid UTF-8"),
-        (("show", "../../etc/passwd"), "not found"),
+        (("show", "../../etc/passwd"), "no issue found"),
         (("frobnicate",), 'unknown command "frobnicate" for "bd"'),
     ],
 )

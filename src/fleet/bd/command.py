@@ -1,94 +1,98 @@
-"""One bd command line being answered: who asks, what stood on it, and where the answer goes."""
+"""What a bd command is: the verb, the line that calls it, and the reply that it returns."""
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
-from typing import Any, Literal, TextIO
+from typing import Any, TextIO
 
 import msgspec
+from msgspec import UNSET
 
 from fleet.bd.pflag import Flag, Parsed
 from fleet.errors import BadInput, NotFound
 from fleet.queue.sql.sql_queue import SqlQueue
 from fleet.schemas import Settings, Task
 
-#: Where an error goes under --json: `out` is a JSON object on standard output, `err` is plain
-#: text on standard error as without --json. Scripts rely on which, so each error says it.
-Channel = Literal["out", "err"]
-
 
 class Failure(Exception):
-    """The command ends here, with bd's text on bd's channel."""
+    """The command ends here: an error object on stdout under --json, otherwise text on stderr."""
 
-    def __init__(
-        self, message: str, *, hint: str = "", channel: Channel = "out", code: int = 1
-    ) -> None:
+    def __init__(self, message: str, *, hint: str = "", code: int = 1) -> None:
         super().__init__(message)
         self.message = message
         self.hint = hint
-        self.channel: Channel = channel
         self.code = code
 
 
-class Verb(msgspec.Struct, frozen=True, kw_only=True):
-    """A command: its own flags, and what carries it out. `run` returns the exit code."""
+class Reply(msgspec.Struct, frozen=True, kw_only=True):
+    """What a command came to. Printing the reply is the caller's last step."""
 
-    run: "Callable[[Call], int]"
+    #: Printed under --json.
+    value: Any = UNSET
+    #: Printed otherwise, and under --json by a command that has no value; not if empty.
+    text: str = ""
+    code: int = 0
+    #: The tasks that the command made.
+    created: Sequence[Task] = ()
+    #: Stands beside `value` in the JSON envelope.
+    beside: Mapping[str, Any] = {}
+
+
+class Verb(msgspec.Struct, frozen=True, kw_only=True):
+    """One command with its own flags, and the function that carries it out."""
+
+    run: "Callable[[Call], Reply]"
     usage: str
     about: str
     flags: Sequence[Flag] = ()
-    #: Where the queue's own errors go.
-    channel: Channel = "out"
-    #: Does it always change the queue? Then --readonly forbids it.
+    #: The command always changes the queue, so --readonly forbids it.
     writes: bool = False
 
+
+_ONE_QUEUE = "Accepted for compatibility: fleet has one queue"
+_IGNORED = "Accepted for compatibility"
 
 #: Flags that every command takes.
 GLOBAL = (
     Flag("json", "switch", help="Output in JSON format"),
     Flag("format", help="Alias: --format json is --json"),
     Flag("actor", help="Who acts (default: $BEADS_ACTOR, git user.name, $USER)"),
-    Flag("directory", short="C", help="Accepted for compatibility: fleet has one queue"),
-    Flag("db", help="Accepted for compatibility: fleet has one queue"),
-    Flag("database", help="Accepted for compatibility: fleet has one queue"),
-    Flag("global", "switch", help="Accepted for compatibility: fleet has one queue"),
-    Flag("quiet", "switch", "q", help="Suppress non-essential output"),
-    Flag("verbose", "switch", "v", help="Accepted for compatibility"),
-    Flag("no-color", "switch", help="Accepted for compatibility: answers have no colour"),
-    Flag("sandbox", "switch", help="Accepted for compatibility"),
-    Flag("dolt-auto-commit", help="Accepted for compatibility"),
-    Flag("ignore-schema-skew", "switch", help="Accepted for compatibility"),
+    Flag("directory", short="C", help=_ONE_QUEUE),
+    Flag("db", help=_ONE_QUEUE),
+    Flag("database", help=_ONE_QUEUE),
+    Flag("global", "switch", help=_ONE_QUEUE),
+    Flag("quiet", "switch", "q", help="Leave out confirmations"),
+    Flag("verbose", "switch", "v", help=_IGNORED),
+    Flag("no-color", "switch", help=_IGNORED),
+    Flag("sandbox", "switch", help=_IGNORED),
+    Flag("dolt-auto-commit", help=_IGNORED),
+    Flag("ignore-schema-skew", "switch", help=_IGNORED),
     Flag("readonly", "switch", help="Block write operations"),
     Flag("help", "switch", "h", help="Show help for this command"),
 )
 
 
-class Call:
-    """What a verb works with. Answers go through `say`, `put` and `warn`, never through print."""
+class Call(msgspec.Struct, frozen=True, kw_only=True):
+    """One command line with all that its verb needs."""
 
-    def __init__(
-        self,
-        queue: SqlQueue,
-        line: Parsed,
-        *,
-        verb: str,
-        env: Mapping[str, str],
-        settings: Settings | None,
-        out: TextIO,
-        err: TextIO,
-        stdin: TextIO,
-    ) -> None:
-        self.queue = queue
-        self.line = line
-        self.verb = verb
-        self.env = env
-        self.settings = settings
-        self.stdin = stdin
-        self._out = out
-        self._err = err
+    verb: Verb
+    #: The command's name as it was typed: `close` or `done`.
+    name: str
+    line: Parsed
+    queue: SqlQueue
+    env: Mapping[str, str]
+    #: Fleet's own settings for the tasks that the command makes.
+    settings: Settings | None
+    out: TextIO
+    err: TextIO
+    stdin: TextIO
 
     @property
     def json(self) -> bool:
         return self.line.switch("json") or self.line.text("format") == "json"
+
+    @property
+    def envelope(self) -> bool:
+        return self.env.get("BD_JSON_ENVELOPE") == "1"
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -104,72 +108,27 @@ class Call:
     def now(self) -> datetime:
         return self.queue.db.now()
 
-    @property
-    def for_a_person(self) -> bool:
-        """Does the answer go to a terminal?"""
-        return self._out.isatty()
-
-    @property
-    def _envelope(self) -> bool:
-        return self.env.get("BD_JSON_ENVELOPE") == "1"
-
-    def say(self, text: str = "") -> None:
-        """A line for a person on standard output."""
-        print(text, file=self._out)
-
-    def tell(self, text: str) -> None:
-        """A line that only confirms what was done: --quiet leaves it out."""
-        if not self.line.switch("quiet"):
-            self.say(text)
-
     def warn(self, text: str) -> None:
-        """A line on standard error, whatever the output format."""
-        print(text, file=self._err)
+        """Print a line on standard error, whatever the output format."""
+        print(text, file=self.err)
 
-    def put(self, payload: Any, **beside: Any) -> None:
-        """A JSON answer in the shape that bd gives it: arrays bare, objects with their version.
-        `beside` stands next to the answer where there is an envelope, and nowhere else.
-        """
-        print(encoded(payload, envelope=self._envelope, beside=beside), file=self._out)
+    def confirmed(self, text: str, value: Any = UNSET, **more: Any) -> Reply:
+        """The reply of a command that changed something; --quiet leaves its text out."""
+        return Reply(value=value, text="" if self.line.switch("quiet") else text, **more)
 
-    def put_failed(self, message: str, failed: Sequence[Mapping[str, Any]]) -> None:
-        """The last line of standard error when some of several tasks failed, for machines."""
-        body = {"error": message, "failed": failed}
-        shape = {"data": body} if self._envelope else body
-        print(msgspec.json.encode({**shape, "schema_version": 1}).decode(), file=self._err)
+    def check(self) -> None:
+        """Refuse what the global flags forbid."""
+        if self.line.has("format") and not self.json:
+            raise Failure(f'unknown format "{self.line.text("format")}" (valid: json)')
+        if self.verb.writes:
+            self.refuse_readonly(self.name)
 
-    def fail(self, failure: Failure) -> int:
-        """Print a failure as bd would, and give its exit code."""
-        if self.json and failure.channel == "out":
-            body: dict[str, Any] = {"error": failure.message}
-            if failure.hint:
-                body["hint"] = failure.hint
-            self.put(body)
-        else:
-            self.warn(f"Error: {failure.message}")
-            if failure.hint:
-                self.warn(f"Hint: {failure.hint}")
-        return failure.code
-
-    def writes(self, operation: str) -> None:
-        """Say that something is about to be changed; --readonly forbids it."""
+    def refuse_readonly(self, operation: str) -> None:
         if self.line.switch("readonly"):
-            raise Failure(
-                f"operation '{operation}' is not allowed in read-only mode", channel="err"
-            )
-
-    def lacks(self, *names: str) -> None:
-        """Refuse flags of bd that mean nothing on this queue, rather than ignore them."""
-        for name in names:
-            if self.line.has(name):
-                raise Failure(
-                    f"--{name} needs the real bd: fleet's own queue has nothing of the kind",
-                    hint="The beads queue has it: fleet init --queue beads",
-                    channel="err",
-                )
+            raise Failure(f"operation '{operation}' is not allowed in read-only mode")
 
     def task(self, word: str) -> Task:
-        """The task that a word on the line means: a whole id, one without its prefix, or the
+        """The task that a word on the line means: a whole id, an id without its prefix, or the
         beginning of exactly one id.
         """
         return self.queue.get(self.resolve(word))
@@ -178,13 +137,12 @@ class Call:
         from fleet.queue.sql.tracker.search import ids_like
 
         # A script with an empty variable, or one that printed a null, must not hit some task.
-        found = [] if word in ("", "null", "undefined") else ids_like(self.queue, word)
-        if len(found) == 1:
-            return found[0]
-        if found:
+        ids = [] if word in ("", "null", "undefined") else ids_like(self.queue, word)
+        if len(ids) == 1:
+            return ids[0]
+        if ids:
             raise BadInput(
-                f'ambiguous issue ID: "{word}" matches {len(found)} issues: [{" ".join(found)}]\n'
-                "Use more characters to disambiguate"
+                f'ambiguous issue ID: "{word}" matches {len(ids)} issues: {", ".join(ids)}'
             )
         raise NotFound(f'no issue found matching "{word}"')
 

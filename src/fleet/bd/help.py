@@ -2,9 +2,17 @@
 
 from collections.abc import Sequence
 
-from fleet.bd import VERBS, find_verb, split_command
 from fleet.bd.command import GLOBAL, Verb
+from fleet.bd.command_table import STORAGE, VERBS, find_verb, split_command
 from fleet.bd.pflag import Flag
+
+_VALUE = {
+    "switch": "",
+    "number": " int",
+    "list": " strings",
+    "array": " stringArray",
+    "text": " string",
+}
 
 
 def help_text(args: Sequence[str]) -> str:
@@ -27,7 +35,14 @@ def overview() -> str:
     width = max(map(len, VERBS)) + 3
     rows = [f"  {name:<{width}}{_about(name)}".rstrip() for name in sorted(VERBS)]
     parts = ["fleet's own task tracker, with the commands of bd.", "", "Commands:", *rows]
+    parts += ["", f"Nothing to do here, or only with beads: {', '.join(STORAGE)}"]
     return "\n".join([*parts, "", "Global Flags:", *table(GLOBAL)])
+
+
+def group_help(name: str) -> str:
+    """The commands whose first word this is."""
+    names = [verb for verb in sorted(VERBS) if verb.startswith(f"{name} ")]
+    return "\n".join(["Usage:", *(f"  bd {verb}: {_about(verb)}" for verb in names)])
 
 
 def _about(name: str) -> str:
@@ -39,17 +54,7 @@ def help_for(verb: Verb) -> str:
     parts = [verb.about, "", "Usage:", f"  {verb.usage}"]
     if verb.flags:
         parts += ["", "Flags:", *table(verb.flags)]
-    parts += ["", "Global Flags:", *table(GLOBAL)]
-    return "\n".join(parts)
-
-
-_VALUE = {
-    "switch": "",
-    "number": " int",
-    "list": " strings",
-    "array": " stringArray",
-    "text": " string",
-}
+    return "\n".join([*parts, "", "Global Flags:", *table(GLOBAL)])
 
 
 def table(flags: Sequence[Flag]) -> list[str]:

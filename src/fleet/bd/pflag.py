@@ -188,6 +188,19 @@ def take(
     return values, rest
 
 
+def asks_for_help(known: Sequence[Flag], args: Sequence[str]) -> bool:
+    """--help or -h stands on the line as a flag, not as the value of another flag."""
+    left = iter(args)
+    for word in left:
+        if word == "--":
+            return False
+        if word in ("--help", "-h"):
+            return True
+        if _wants_value(word, known):
+            next(left, None)
+    return False
+
+
 def _wants_value(word: str, known: Sequence[Flag]) -> bool:
     """Is this a flag whose value is the next word?"""
     if word.startswith("--"):

@@ -114,6 +114,10 @@ class Queue(Protocol):
         """
         ...
 
+    def add_metadata(self, task_id: str, metadata: dict[str, Any]) -> None:
+        """Add keys to a task's metadata, or replace those keys."""
+        ...
+
     def counts(self) -> dict[str, int]:
         """How many tasks there are of each status."""
         ...

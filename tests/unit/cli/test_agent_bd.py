@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from fleet.cli.tracker.agent_bd import answer_of
+from fleet.cli.tracker.agent_bd import record_claim
 from fleet.errors import BadInput
 from fleet.home import Home, make_home
 from fleet.runs.agent_claim import Said, read
@@ -45,7 +45,7 @@ def env(run):
 )
 def test_a_word_about_the_own_task_is_recorded(run, env, line, said):
     """It reaches the supervisor as a claim, on every queue and from inside a sandbox."""
-    assert answer_of(line.split(), env)
+    assert record_claim(line.split(), env)
     assert read(run) == said
 
 
@@ -54,8 +54,8 @@ def test_a_word_about_the_own_task_is_recorded(run, env, line, said):
 )
 def test_a_claim_can_be_taken_back(run, env, line):
     """The last word counts."""
-    answer_of(["close", "fleet-abc"], env)
-    assert answer_of(line.split(), env)
+    record_claim(["close", "fleet-abc"], env)
+    assert record_claim(line.split(), env)
     assert read(run) == Said()
 
 
@@ -67,32 +67,38 @@ def test_a_claim_can_be_taken_back(run, env, line):
         "update fleet-abc --add-label x",
         "show fleet-abc",
         "comment fleet-abc hello",
-        "close --nonsense fleet-abc",
         "list",
     ],
 )
 def test_everything_else_is_for_the_queue(run, env, line):
     """Other tasks, and other words about this one."""
-    assert answer_of(line.split(), env) is None
+    assert record_claim(line.split(), env) is None
     assert read(run) == Said()
 
 
-@pytest.mark.parametrize("verb", ["assign", "defer", "delete", "reclaim", "unclaim"])
+@pytest.mark.parametrize("verb", ["assign", "defer", "delete", "unclaim"])
 def test_an_agent_cannot_take_its_task_away_from_its_own_run(run, env, verb):
     """It would lose the lease that it works under."""
-    with pytest.raises(BadInput, match="this run works on it"):
-        answer_of([verb, "fleet-abc"], env)
+    with pytest.raises(BadInput, match="the task of this run"):
+        record_claim([verb, "fleet-abc"], env)
 
 
 def test_the_own_task_is_closed_by_itself(env):
     """A line that names others too is refused whole, so that nothing is half done."""
-    with pytest.raises(BadInput, match="by itself"):
-        answer_of(["close", "fleet-abc", "fleet-xyz"], env)
+    with pytest.raises(BadInput, match="takes only this run's own task"):
+        record_claim(["close", "fleet-abc", "fleet-xyz"], env)
+
+
+@pytest.mark.parametrize("line", ["close --nonsense fleet-abc", "close abc --continue"])
+def test_a_line_about_the_own_task_that_cannot_be_read_is_refused(env, line):
+    """The queue must not carry out what was not understood here."""
+    with pytest.raises(BadInput, match="unknown flag"):
+        record_claim(line.split(), env)
 
 
 def test_json_is_answered_with_json(env):
     """An array, as bd gives it."""
-    (shape,) = json.loads(answer_of(["close", "fleet-abc", "--json"], env))
+    (shape,) = json.loads(record_claim(["close", "fleet-abc", "--json"], env))
     assert (shape["id"], shape["status"]) == ("fleet-abc", "closed")
 
 
@@ -100,18 +106,18 @@ def test_json_is_answered_with_json(env):
 def test_outside_of_a_run_nothing_is_recorded(run, env, missing):
     """A person's close is a close."""
     del env[missing]
-    assert answer_of(["close", "fleet-abc"], env) is None
+    assert record_claim(["close", "fleet-abc"], env) is None
 
 
 def test_another_tasks_run_directory_is_not_believed(run, env, tmp_path):
     """The directory must be the task's own."""
-    assert answer_of(["close", "fleet-abc"], env | {"FLEET_RUN_DIR": str(tmp_path)}) is None
-    assert answer_of(["close", "fleet-x"], env | {"FLEET_TASK_ID": "fleet-x"}) is None
+    assert record_claim(["close", "fleet-abc"], env | {"FLEET_RUN_DIR": str(tmp_path)}) is None
+    assert record_claim(["close", "fleet-x"], env | {"FLEET_TASK_ID": "fleet-x"}) is None
 
 
 def test_the_word_bears_the_mark_of_the_run_that_said_it(run, env):
     """So that nobody else's is taken for it."""
-    answer_of(["close", "fleet-abc"], env | {"FLEET_RUN_ID": "me.fleet-abc.1"})
+    record_claim(["close", "fleet-abc"], env | {"FLEET_RUN_ID": "me.fleet-abc.1"})
     assert read(run).by == "me.fleet-abc.1"
     assert read(run, by="me.fleet-abc.1").done == "Closed"
     assert read(run, by="me.fleet-abc.2") == Said()

@@ -1,1 +1,1 @@
-"""The words and flags of a `bd` command line, as values."""
+"""What the words and flags of a `bd` line mean, as values."""

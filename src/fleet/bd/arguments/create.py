@@ -1,4 +1,4 @@
-"""What a `create` line asks for, as a Draft: every flag read, every name on it resolved."""
+"""What a `create` line asks for, as Drafts: every flag read, every name on it resolved."""
 
 import re
 from typing import Any
@@ -14,21 +14,23 @@ from fleet.schemas import Dependency
 
 _ID = re.compile(r"[A-Za-z0-9_]+(-[A-Za-z0-9_]+)+(\.[0-9]+)*")
 
+#: What a new task depends on, as (type, id), and the tasks that shall wait for the new one.
+Edges = tuple[tuple[tuple[str, str], ...], tuple[str, ...]]
+
 
 def draft_of(call: Call) -> Draft:
-    """What a `create` line asks for; a word on it that means nothing refuses all of it."""
-    title = _title(call)
+    """The task that a `create` line asks for; a word that means nothing refuses the whole line."""
     line = call.line
-    parent = _parent(call)
+    parent = parent_of(call)
     if parent is not None and line.has("id"):
-        raise Failure("cannot specify both --id and --parent flags", channel="err")
-    depends_on, blocks = _edges(call)
+        raise Failure("--id and --parent cannot be given together")
+    depends_on, blocks = edges_of(call, line.list("deps"))
     notes = [text for text in (line.text("notes"), line.text("append-notes")) if text]
     return Draft(
-        title=title,
-        description=_description(call),
-        priority=values.priority(line.text("priority", "2"), channel="err"),
-        issue_type=_type(call, "validation failed: validation failed for issue : "),
+        title=_title(call),
+        description=values.description(call) or "",
+        priority=values.priority(line.text("priority", "2")),
+        issue_type=values.known_type(line.text("type", "task")),
         labels=line.list("labels"),
         depends_on=depends_on,
         blocks=blocks,
@@ -42,78 +44,49 @@ def draft_of(call: Call) -> Draft:
         notes="\n".join(notes),
         spec_id=line.text("spec-id"),
         external_ref=line.text("external-ref") or None,
-        estimated_minutes=values.minutes(call, channel="err"),
-        due_at=values.moment(call, "due", channel="err"),
-        defer_until=values.moment(call, "defer", channel="err"),
-        metadata=_with_settings(call, _metadata(call)),
+        estimated_minutes=values.minutes(call),
+        due_at=values.moment(call, "due"),
+        defer_until=values.moment(call, "defer"),
+        metadata=with_settings(call, _metadata(call)),
         id=_own_id(call),
     )
 
 
 def quick_draft(call: Call) -> Draft:
-    """What a `q` line asks for: bd records no author with these."""
+    """The task that a `q` line asks for: bd records no author with these."""
     return Draft(
-        title=" ".join(call.words),
-        priority=values.priority(call.line.text("priority", "2"), channel="err"),
-        issue_type=_type(call, "validation failed for issue : "),
+        title=" ".join(values.ids(call)),
+        priority=values.priority(call.line.text("priority", "2")),
+        issue_type=values.known_type(call.line.text("type", "task")),
         labels=call.line.list("labels"),
-        parent=_parent(call),
-        metadata=_with_settings(call, {}),
+        parent=parent_of(call),
+        metadata=with_settings(call, {}),
     )
 
 
 def _title(call: Call) -> str:
-    line = call.line
-    word = call.words[0] if call.words else None
-    if word is None and not line.has("title"):
-        raise Failure("title required (or use --file to create from markdown)", channel="err")
-    if word is None:
-        word = line.text("title")
-    elif word.startswith("-"):
-        raise Failure(
-            f"title \"{word}\" looks like a flag (starts with '-').\n"
-            "  Run 'bd create --help' for available options.\n"
-            f'  To use this title anyway, pass it explicitly: bd create --title="{word}"',
-            channel="err",
-        )
-    elif line.has("title") and line.text("title") != word:
-        raise Failure(
-            "cannot specify different titles as both positional argument and --title flag\n"
-            f'  Positional: "{word}"\n  --title:    "{line.text("title")}"',
-            channel="err",
-        )
-    if not word.strip():
-        raise Failure("title cannot be empty or whitespace-only", channel="err")
-    return word
-
-
-def _description(call: Call) -> str:
-    parts = [values.description(call, channel="err") or ""]
-    for flag, heading in (("skills", "Required Skills"), ("context", "Context")):
-        if call.line.text(flag):
-            parts.append(f"## {heading}\n{call.line.text(flag)}")
-    return "\n\n".join(part for part in parts if part)
-
-
-def _type(call: Call, wrong: str) -> str:
-    word = call.line.text("type", "task")
-    kind = values.issue_type(word)
-    if kind not in values.TYPES:
-        raise Failure(f"{wrong}invalid issue type: {word}")
-    return kind
+    line, word = call.line, values.at_most_one(call)
+    if word.startswith("-"):
+        raise Failure(f'the title "{word}" looks like a flag; write --title="{word}" to use it')
+    if word and line.has("title") and line.text("title") != word:
+        raise Failure("the title was given twice, with different texts")
+    title = word or line.text("title")
+    if not title.strip():
+        raise Failure("a title is required (or --file, or --graph)")
+    return title
 
 
 def _metadata(call: Call) -> dict[str, Any]:
     if not call.line.has("metadata"):
         return {}
-    given = values.metadata(call, channel="err")
+    given = values.metadata(call)
     if not isinstance(given, dict):
-        raise Failure("invalid JSON in --metadata: must be a JSON object", channel="err")
+        raise Failure("invalid JSON in --metadata: must be a JSON object")
     return msgspec.convert(given, dict[str, Any])
 
 
-def _with_settings(call: Call, metadata: dict[str, Any]) -> dict[str, Any]:
-    """What the caller gave, and beside it what fleet knows: where to work and with what."""
+def with_settings(call: Call, metadata: dict[str, Any]) -> dict[str, Any]:
+    """A task's metadata with fleet's own settings in it: where the task runs, and with what."""
     if call.settings is None:
         return metadata
     given = metadata.get("fleet")
@@ -122,68 +95,47 @@ def _with_settings(call: Call, metadata: dict[str, Any]) -> dict[str, Any]:
     return {**metadata, "fleet": {**beside, **own}} if own or beside else metadata
 
 
-def _parent(call: Call) -> str | None:
+def parent_of(call: Call) -> str | None:
     word = call.line.text("parent")
     if not word:
         return None
     try:
         return call.resolve(word)
     except NotFound:
-        raise Failure(f"parent issue {word} not found", channel="err") from None
+        raise Failure(f"parent issue {word} not found") from None
 
 
 def _own_id(call: Call) -> str | None:
     word = call.line.text("id")
     if not word:
         return None
-    prefix = call.queue.db.rows(call.queue.sql["meta"], {"key": "prefix"})[0][0]
     if not _ID.fullmatch(word):
-        raise Failure(
-            f"invalid ID format '{word}' (expected format: prefix-hash or prefix-hash.number,"
-            " e.g., 'bd-a3f8e9' or 'bd-a3f8e9.1')",
-            channel="err",
-        )
+        raise Failure(f"invalid id '{word}': write it like fleet-a3f or fleet-a3f.1")
+    prefix = call.queue.prefix
     if not word.startswith(f"{prefix}-") and not call.line.switch("force"):
-        raise Failure(
-            f"prefix mismatch: database uses '{prefix}-' but ID '{word}' doesn't match"
-            " (use --force to override)",
-            channel="err",
-        )
-    if call.queue.db.rows(call.queue.sql["exists"], {"id": word}):
-        raise Failure(f"{word} already exists; use bd update, or bd import for upsert semantics")
+        raise Failure(f"the id '{word}' does not start with '{prefix}-' (--force accepts it)")
+    if call.queue.exists(word):
+        raise Failure(f"{word} already exists")
     return word
 
 
-def _edges(call: Call) -> tuple[tuple[tuple[str, str], ...], tuple[str, ...]]:
-    """What the new task depends on, and what shall wait for it: `blocks:x` is the other way."""
+def edges_of(call: Call, words: tuple[str, ...]) -> Edges:
+    """Dependencies like `id` and `type:id`; `blocks:id` is the other way round."""
     depends_on: dict[str, str] = {}
     blocks: dict[str, None] = {}
-    for word in call.line.list("deps"):
+    for word in words:
         kind, colon, target = word.partition(":")
         kind, target = (kind.strip(), target.strip()) if colon else ("blocked-by", word)
-        if kind not in values.EDGE_TYPES:
-            raise Failure(
-                f'unknown dependency type "{kind}"; valid types: {", ".join(values.EDGE_TYPES)}'
-            )
-        task_id = _target(call, target)
+        meant = values.edge_type(kind)
+        try:
+            task_id = call.resolve(target)
+        except FleetError as error:
+            raise Failure(f'dependency "{word}": {error.message}') from None
         if kind == "blocks":
             blocks[task_id] = None
-            continue
-        kind = "blocks" if kind in ("blocked-by", "depends-on") else kind
-        if depends_on.setdefault(task_id, kind) != kind:
-            raise Failure(
-                f'--deps cannot attach both "{depends_on[task_id]}" and "{kind}" to the same'
-                f' target "{task_id}": a target can only carry one dependency type at a time.'
-                " Pick one type, or open a separate issue for the second relationship"
-            )
+        elif depends_on.setdefault(task_id, meant) != meant:
+            raise Failure(f'two types of dependency on "{task_id}": there can be one')
     return tuple((kind, target) for target, kind in depends_on.items()), tuple(blocks)
-
-
-def _target(call: Call, word: str) -> str:
-    try:
-        return call.resolve(word)
-    except FleetError as error:
-        raise Failure(f'resolving --deps target "{word}": {error.message}') from None
 
 
 def gate_of(call: Call) -> Dependency | None:
@@ -193,10 +145,7 @@ def gate_of(call: Call) -> Dependency | None:
         return None
     kind = call.line.text("waits-for-gate", "all-children")
     if kind not in ("all-children", "any-children"):
-        raise Failure(
-            f'invalid --waits-for-gate value "{kind}" (valid: all-children, any-children)',
-            channel="err",
-        )
+        raise Failure(f'invalid --waits-for-gate "{kind}" (valid: all-children, any-children)')
     return Dependency(
         task_id="",
         depends_on_id=call.resolve(word),

@@ -1,6 +1,7 @@
-"""What stands after a flag, as values: priorities, types, statuses, moments, metadata, files."""
+"""Words and flag values of a line as typed values: priorities, types, statuses, moments, texts."""
 
 import re
+from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any, get_args
@@ -8,7 +9,8 @@ from typing import Any, get_args
 import msgspec
 
 from fleet.bd.arguments.natural_time import read_time
-from fleet.bd.command import Call, Channel, Failure
+from fleet.bd.command import Call, Failure
+from fleet.bd.pflag import Flag
 from fleet.schemas import STATUSES, Status
 
 TYPES = (
@@ -21,100 +23,125 @@ _TYPE_ALIASES = {
     "mr": "merge-request", "mol": "molecule",
 }  # fmt: skip
 
-#: What `create --deps` takes before a colon. `blocked-by` and `depends-on` are plain `blocks`.
+#: Types of dependencies that a person can add.
 EDGE_TYPES = (
-    "approved-by", "assigned-to", "attests", "authored-by", "blocked-by", "blocks", "caused-by",
-    "conditional-blocks", "delegated-from", "depends-on", "discovered-from", "duplicates",
-    "parent-child", "related", "relates-to", "replies-to", "supersedes", "tracks", "until",
-    "validates", "waits-for",
+    "approved-by", "assigned-to", "attests", "authored-by", "blocks", "caused-by",
+    "conditional-blocks", "delegated-from", "discovered-from", "duplicates", "parent-child",
+    "related", "relates-to", "replies-to", "supersedes", "tracks", "until", "validates",
+    "waits-for",
 )  # fmt: skip
+_EDGE_ALIASES = {"blocked-by": "blocks", "depends-on": "blocks"}
 
 _PRIORITY = re.compile(r"[Pp]?([0-4])")
 _METADATA_KEY = re.compile(r"[a-zA-Z_][a-zA-Z0-9_./]*")
 
+DESCRIPTION_FLAGS = (
+    Flag("description", short="d", help="Issue description (- reads standard input)"),
+    Flag("body", help="Alias for --description"),
+    Flag("message", short="m", help="Alias for --description"),
+    Flag(
+        "body-file",
+        aliases=("description-file",),
+        help="Read description from a file (- for standard input)",
+    ),
+    Flag("stdin", "switch", help="Read description from standard input"),
+    Flag("allow-empty-description", "switch", help="Allow an empty file as description"),
+    Flag("design", help="Design notes"),
+    Flag("design-file", help="Read design from a file (- for standard input)"),
+)
+TEXT_FLAGS = (
+    Flag("stdin", "switch", help="Read the text from standard input"),
+    Flag("file", short="f", help="Read the text from a file"),
+)
 
-def priority(text: str, *, channel: Channel, flag: str = "") -> int:
+
+def ids(call: Call, least: int = 1) -> Sequence[str]:
+    """The words of a line that needs at least so many."""
+    if len(call.words) < least:
+        raise Failure(f"requires at least {least} arg(s), only received {len(call.words)}")
+    return call.words
+
+
+def exactly(call: Call, count: int) -> Sequence[str]:
+    if len(call.words) != count:
+        raise Failure(f"accepts {count} arg(s), received {len(call.words)}")
+    return call.words
+
+
+def at_most_one(call: Call) -> str:
+    """The only word of the line, or an empty one."""
+    if len(call.words) > 1:
+        raise Failure(f"accepts at most 1 arg(s), received {len(call.words)}")
+    return "".join(call.words)
+
+
+def priority(text: str) -> int:
     found = _PRIORITY.fullmatch(text)
     if not found:
-        where = f"parsing --{flag}: " if flag else ""
-        raise Failure(
-            f'{where}invalid priority "{text}"'
-            " (expected 0-4 or P0-P4, not words like high/medium/low)",
-            channel=channel,
-        )
+        raise Failure(f'invalid priority "{text}" (expected 0-4 or P0-P4)')
     return int(found[1])
 
 
 def issue_type(text: str) -> str:
-    """The type that a word means; perhaps none that bd knows."""
+    """The type that a word means; not necessarily one of `TYPES`."""
     return _TYPE_ALIASES.get(text, text)
 
 
-def status(text: str) -> Status | None:
-    return text if text in get_args(Status) else None  # pyright: ignore[reportReturnType]
+def known_type(text: str) -> str:
+    kind = issue_type(text)
+    if kind not in TYPES:
+        raise Failure(f'invalid issue type "{text}" (valid: {", ".join(TYPES)})')
+    return kind
 
 
-def new_status(text: str, flag: str = "status") -> Status:
-    """A status to put a task in."""
-    found = status(text)
-    if found is None:
-        what = "status" if flag == "status" else f"--{flag}"
-        raise Failure(
-            f'invalid {what} "{text}" (built-in: {", ".join(STATUSES)};'
-            " or configure custom statuses via 'bd config set status.custom')"
-        )
-    return found
+def status(text: str) -> Status:
+    if text not in get_args(Status):
+        raise Failure(f'invalid status "{text}" (valid: {", ".join(STATUSES)})')
+    return text  # pyright: ignore[reportReturnType] - checked above
 
 
-def moment(call: Call, flag: str, *, channel: Channel) -> datetime | None:
-    """What --due or --defer says; None for an empty word, which clears."""
+def edge_type(text: str) -> str:
+    """The type of dependency that a word means; `blocked-by` and `depends-on` are `blocks`."""
+    kind = _EDGE_ALIASES.get(text, text)
+    if kind not in EDGE_TYPES:
+        raise Failure(f'unknown dependency type "{text}"; valid types: {", ".join(EDGE_TYPES)}')
+    return kind
+
+
+def moment(call: Call, flag: str) -> datetime | None:
+    """The moment that a flag names; None without the flag, or with an empty value that clears."""
     text = call.line.text(flag)
     if not text:
         return None
     found = read_time(text, call.now)
     if found is None:
-        first = "+1h" if flag == "defer" else "+6h"
-        raise Failure(
-            f'invalid --{flag} format "{text}".'
-            f" Examples: {first}, tomorrow, next monday, 2025-01-15",
-            channel=channel,
-        )
+        raise Failure(f'invalid --{flag} "{text}": write it like +6h, tomorrow or 2027-01-15')
     return found.replace(microsecond=0)
 
 
-def minutes(call: Call, *, channel: Channel) -> int | None:
+def minutes(call: Call) -> int | None:
     if not call.line.has("estimate"):
         return None
     estimate = call.line.number("estimate", 0)
     if estimate < 0:
-        raise Failure("estimate must be a non-negative number of minutes", channel=channel)
+        raise Failure("estimate must be a non-negative number of minutes")
     return estimate
 
 
-def metadata(call: Call, *, channel: Channel) -> Any:
+def metadata(call: Call) -> Any:
     """The JSON after --metadata, or in the file that it names after an @."""
     text = call.line.text("metadata")
     if text.startswith("@"):
-        place = text[1:]
-        try:
-            text = Path(place).read_text(encoding="utf-8")
-        except OSError as error:
-            done = "read" if isinstance(error, IsADirectoryError) else "open"
-            why = f"{done} {place}: {_go(error)}"
-            raise Failure(f"failed to read metadata file {place}: {why}", channel=channel) from None
-        except UnicodeDecodeError:
-            raise Failure(f"{place} is not valid UTF-8", channel=channel) from None
+        text = read_text(call, text[1:])
     try:
         return msgspec.json.decode(text)
     except msgspec.DecodeError:
-        raise Failure("invalid JSON in --metadata: must be valid JSON", channel=channel) from None
+        raise Failure("invalid JSON in --metadata: must be valid JSON") from None
 
 
-def bad_key(key: str) -> str:
-    """Why a metadata key cannot be one; empty if it can."""
-    if _METADATA_KEY.fullmatch(key):
-        return ""
-    return f'invalid metadata key "{key}": must match ^[a-zA-Z_][a-zA-Z0-9_./]*$'
+def check_metadata_key(key: str) -> None:
+    if not _METADATA_KEY.fullmatch(key):
+        raise Failure(f'invalid metadata key "{key}": must match {_METADATA_KEY.pattern}')
 
 
 def scalar(text: str) -> Any:
@@ -126,81 +153,67 @@ def scalar(text: str) -> Any:
     return text if isinstance(found, (str, list, dict)) else found
 
 
-def text_of(call: Call, place: str, what: str, *, channel: Channel) -> str:
+def read_text(call: Call, place: str) -> str:
     """A text in a file, or on standard input for `-`."""
+    source = "standard input" if place == "-" else place
     try:
-        text = call.stdin.read() if place == "-" else Path(place).read_text(encoding="utf-8")
+        text = call.stdin.read() if place == "-" else Path(place).read_bytes().decode()
         text.encode()
     except OSError as error:
-        done = "read" if isinstance(error, IsADirectoryError) else "open"
-        why = f"failed to {done} file: {done} {place}: {_go(error)}"
-        raise Failure(f"reading {what} file: {why}", channel=channel) from None
+        raise Failure(f"cannot read {source}: {error.strerror or error}") from None
     except UnicodeError:
-        source = "standard input" if place == "-" else place
-        raise Failure(
-            f"reading {what} file: {source} is not valid UTF-8", channel=channel
-        ) from None
+        raise Failure(f"{source} is not valid UTF-8") from None
     if "\0" in text:
-        raise Failure(f"reading {what} file: there is a NUL character in it", channel=channel)
+        raise Failure(f"{source} holds a zero byte: that is not text")
     return text
 
 
-def _go(error: OSError) -> str:
-    """An error of the system as bd's language words it."""
-    return (error.strerror or str(error)).lower()
-
-
-def description(call: Call, *, channel: Channel) -> str | None:
-    """The description from whichever flag gave it; None if none did."""
+def description(call: Call) -> str | None:
+    """The description from the one flag that gave it; None if none did."""
     line = call.line
-    names = [name for name in ("description", "body", "message") if line.has(name)]
-    given = [(name, line.text(name)) for name in names]
-    place = "-" if line.switch("stdin") else line.text("body-file")
-    if place and given:
-        raise Failure(
-            "cannot specify both --body-file and --description/--body/--message", channel="err"
-        )
-    for name, text in given[1:]:
-        if text != given[0][1]:
-            raise Failure(
-                f"cannot specify both --{given[0][0]} and --{name} with different values\n"
-                f'  --{given[0][0]}: "{given[0][1]}"\n'
-                f'  --{name + ":":<{len(given[0][0]) + 1}} "{text}"',
-                channel="err",
-            )
-    if given and given[0][1] != "-":
-        return given[0][1]
-    if not given and not place:
-        return None
-    text = text_of(call, place or "-", "body", channel="err")
+    texts = {line.text(name) for name in ("description", "body", "message") if line.has(name)}
+    place = "-" if line.switch("stdin") or texts == {"-"} else line.text("body-file")
+    if len(texts) > 1 or (texts and texts != {"-"} and place):
+        raise Failure("the description was given twice, with different texts")
+    if not place:
+        return texts.pop() if texts else None
+    text = read_text(call, place)
     if not text and not line.switch("allow-empty-description"):
-        raise Failure(
-            "empty description from stdin/file requires --allow-empty-description"
-            ' (or use an explicit inline empty value like --description "")',
-            channel=channel,
-        )
+        raise Failure("an empty description needs --allow-empty-description")
     return text
 
 
 def design(call: Call) -> str | None:
     line = call.line
     if line.has("design") and line.has("design-file"):
-        raise Failure(
-            "if any flags in the group [design design-file] are set none of the others can be;"
-            " [design design-file] were all set",
-            channel="err",
-        )
+        raise Failure("--design and --design-file cannot be given together")
     if line.has("design-file"):
-        return text_of(call, line.text("design-file"), "design", channel="err")
+        return read_text(call, line.text("design-file"))
     return line.text("design") if line.has("design") else None
 
 
-def warn_of_spaces(call: Call, labels: tuple[str, ...]) -> None:
-    """Somebody who separates labels by spaces gets one label, and should know."""
+def spoken_text(call: Call, words: Sequence[str]) -> str:
+    """The text of a comment or note: the words of the line, a file, or standard input."""
+    place = "-" if call.line.switch("stdin") else call.line.text("file")
+    if words and place:
+        raise Failure("the text was given twice: as words, and as a file or standard input")
+    text = read_text(call, place) if place else " ".join(words)
+    if not text.strip():
+        raise Failure("no text was given: write it behind the id, or use --file or --stdin")
+    return text
+
+
+def labels_of(call: Call, text: str) -> list[str]:
+    """Labels by comma."""
+    labels = [label.strip() for label in text.split(",") if label.strip()]
+    if not labels:
+        raise Failure("label cannot be empty")
+    warn_of_spaces(call, labels)
+    return labels
+
+
+def warn_of_spaces(call: Call, labels: Sequence[str]) -> None:
+    """Labels that were separated by spaces are one label, which the caller should know."""
     for label in labels:
         if " " in label:
-            call.warn(
-                f'⚠ Stored "{label}" as ONE label — it contains a space.\n'
-                "  If you meant several labels, separate them with commas (a,b)"
-                " or repeat the flag."
-            )
+            call.warn(f'Warning: "{label}" is one label; separate several by commas')

@@ -1,1 +1,1 @@
-"""One module for each family of bd commands; each exports `Verb` values for `bd.VERBS`."""
+"""One module for each family of bd commands; `fleet.bd.command_table` names them all."""

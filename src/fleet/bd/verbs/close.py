@@ -1,49 +1,43 @@
-"""`bd close` and `bd reopen`: the end of a task, and its second beginning."""
+"""`bd close`, `bd reopen` and `bd delete`."""
 
 from collections.abc import Sequence
+from typing import Any
+
+from msgspec import UNSET
 
 from fleet.bd.arguments import values
-from fleet.bd.command import Call, Failure, Verb
+from fleet.bd.command import Call, Failure, Reply, Verb
 from fleet.bd.output.json_shapes import Shape, issue
 from fleet.bd.pflag import Flag
-from fleet.errors import FleetError, Refused
+from fleet.errors import FleetError, NotFound, Refused
 from fleet.queue.sql import edit_task
 from fleet.queue.sql.actor_claims import claim_next
+from fleet.queue.sql.tracker import delete_tasks
+from fleet.queue.sql.tracker.delete_tasks import Removal
 from fleet.queue.sql.tracker.related import freed_by
 from fleet.queue.sql.tracker.search import Search
 from fleet.schemas import Task
 
-NO_ID = (
-    "no issue ID provided (the last-touched fallback only applies in interactive sessions;"
-    " pass an explicit issue ID or set BD_LAST_TOUCHED_FALLBACK=1)"
-)
 _REASONS = ("reason", "resolution", "message", "comment")
 
 
-def _close(call: Call) -> int:
-    call.writes("close")
-    call.lacks("continue", "no-auto")
+def _close(call: Call) -> Reply:
     words, reasons = _words(call)
     if not words:
-        raise Failure(NO_ID)
+        raise Failure("no issue ID provided")
     if len(reasons) not in (1, len(words)):
-        raise Failure(
-            f"got {len(reasons)} close reasons for {len(words)} issue IDs;"
-            " provide exactly one shared reason or one reason per issue"
-        )
-    ids = [_resolved(call, word) for word in words]
+        raise Failure(f"{len(reasons)} reasons for {len(words)} issues: give one, or one for each")
+    ids = [call.resolve(word) for word in words]
     closed: list[Task] = []
     for number, task_id in enumerate(ids):
         reason = reasons[number if len(reasons) > 1 else 0] or "Closed"
-        task = _closed(call, task_id, reason)
-        if task is not None:
-            closed.append(task)
-            if not call.json:
-                call.tell(f"✓ Closed {task.id} — {task.title}: {reason}")
+        try:
+            closed.append(_closed(call, task_id, reason))
+        except Refused as refused:
+            call.warn(refused.message)
     if not closed:
-        return 1
-    _follow(call, closed)
-    return 0
+        return Reply(code=1)
+    return _reply(call, closed)
 
 
 def _words(call: Call) -> tuple[Sequence[str], Sequence[str]]:
@@ -52,96 +46,135 @@ def _words(call: Call) -> tuple[Sequence[str], Sequence[str]]:
     given = [reason for name in _REASONS for reason in line.list(name)]
     if line.has("reason-file"):
         if given:
-            raise Failure(
-                "cannot specify both --reason-file and --reason/--resolution/--message/--comment"
-            )
-        given = [values.text_of(call, line.text("reason-file"), "reason", channel="out")]
-    if call.verb == "done" and len(words) > 1 and not given:
+            raise Failure("--reason and --reason-file cannot be given together")
+        given = [values.read_text(call, line.text("reason-file"))]
+    if call.name == "done" and len(words) > 1 and not given:
         return words[:-1], [words[-1]]
     return words, given or ["Closed"]
 
 
-def _resolved(call: Call, word: str) -> str:
-    try:
-        return call.resolve(word)
-    except FleetError as error:
-        raise Failure(f"resolving ID {word}: {error.message}") from None
+def _closed(call: Call, task_id: str, reason: str) -> Task:
+    return edit_task.close(
+        call.queue,
+        task_id,
+        reason=reason,
+        actor=call.actor,
+        force=call.line.switch("force"),
+        session=call.line.text("session") or call.env.get("CLAUDE_SESSION_ID", ""),
+    )
 
 
-def _closed(call: Call, task_id: str, reason: str) -> Task | None:
-    """The task, closed; or None after saying why it stays open."""
-    try:
-        return edit_task.close(
-            call.queue,
-            task_id,
-            reason=reason,
-            actor=call.actor,
-            force=call.line.switch("force"),
-            session=call.line.text("session") or call.env.get("CLAUDE_SESSION_ID", ""),
-        )
-    except Refused as refused:
-        call.warn(f"{refused.message} ({refused.hint})" if refused.hint else refused.message)
-        return None
-
-
-def _follow(call: Call, closed: Sequence[Task]) -> None:
-    """What --suggest-next and --claim-next do once something was closed."""
-    answer: Shape = {}
+def _reply(call: Call, closed: Sequence[Task]) -> Reply:
+    """The closed tasks, with what --suggest-next and --claim-next find."""
+    texts = [f"Closed {task.id}: {task.title} ({task.close_reason})" for task in closed]
+    more: dict[str, Any] = {}
     if call.line.switch("suggest-next"):
         freed = freed_by(call.queue, [task.id for task in closed])
-        if freed and not call.json:
-            call.tell("\nNewly unblocked:")
-            for task in freed:
-                call.tell(f"  • {task.id} — {task.title} (P{task.priority})")
-        elif freed:
-            answer["unblocked"] = [issue(task) for task in freed]
+        texts += [f"Unblocked {task.id}: {task.title}" for task in freed]
+        more |= {"unblocked": [issue(task) for task in freed]} if freed else {}
     if call.line.switch("claim-next"):
         task = claim_next(call.queue, Search(ready=True, order="fifo"), actor=call.actor)
-        if task is not None and call.json:
-            answer["claimed"] = issue(task)
-        elif task is not None:
-            call.tell(
-                f"✓ Auto-claimed next ready issue: {task.id} — {task.title} (P{task.priority})"
-            )
-        elif not call.json:
-            call.tell("\n✨ No ready issues available to claim.")
-    if call.json:
-        rows = [issue(task) for task in closed]
-        call.put({"closed": rows, **answer} if answer else rows)
+        texts.append(f"Claimed {task.id}: {task.title}" if task else "No ready issue to claim")
+        more |= {"claimed": issue(task)} if task else {}
+    rows = [issue(task) for task in closed]
+    return call.confirmed("\n".join(texts), {"closed": rows, **more} if more else rows)
 
 
-def _reopen(call: Call) -> int:
-    call.writes("reopen")
-    if not call.words:
-        raise Failure("requires at least 1 arg(s), only received 0", channel="err")
+def _reopen(call: Call) -> Reply:
     opened: list[Task] = []
     failed = False
-    for word in call.words:
+    for word in values.ids(call):
         try:
             task_id = call.resolve(word)
         except FleetError as error:
-            call.warn(f"Error resolving {word}: {error.message}")
+            call.warn(f"{word}: {error.message}")
             failed = True
             continue
         reason = call.line.text("reason")
         edit = edit_task.reopen(call.queue, task_id, reason=reason, actor=call.actor)
-        if edit.before.status == "open":
-            call.warn(f"{task_id} is already open")
-        elif edit.before.status != "closed":
-            call.warn(f"{task_id} is not closed (status: {edit.before.status}); nothing to do")
-        else:
+        if edit.before.status == "closed":
             opened.append(edit.after)
-            if not call.json:
-                call.tell(f"↻ Reopened {task_id}{f': {reason}' if reason else ''}")
-    if opened and call.json:
-        call.put([issue(task) for task in opened])
-    return 1 if failed else 0
+        else:
+            call.warn(f"{task_id} is not closed: it is {edit.before.status}")
+    return call.confirmed(
+        "\n".join(f"Reopened {task.id}: {task.title}" for task in opened),
+        [issue(task) for task in opened] if opened else UNSET,
+        code=int(failed),
+    )
+
+
+def _delete(call: Call) -> Reply:
+    line, ids = call.line, _whole_ids(call)
+    cascade = line.switch("cascade")
+    if not line.switch("force") or line.switch("dry-run"):
+        orphan = line.switch("force")
+        return _preview(
+            call, ids, delete_tasks.plan(call.queue, ids, cascade=cascade, orphan=orphan)
+        )
+    done = delete_tasks.remove(call.queue, ids, cascade=cascade, orphan=True)
+    return call.confirmed(f"Deleted {_listed(done)}", _shape(ids, done, cascade=cascade))
+
+
+def _whole_ids(call: Call) -> list[str]:
+    """The ids that the words mean; if one means none, nothing is deleted."""
+    ids: dict[str, None] = {}
+    missing: list[str] = []
+    for word in values.ids(call):
+        try:
+            ids[call.resolve(word)] = None
+        except NotFound:
+            missing.append(word)
+    if missing:
+        raise Failure(f"issues not found: {', '.join(missing)}")
+    return list(ids)
+
+
+def _shape(ids: Sequence[str], done: Removal, *, cascade: bool) -> Shape:
+    single = len(ids) == 1 and not cascade
+    body: Shape = {
+        "deleted": ids[0] if single else list(ids),
+        "dependencies_removed": len(done.links),
+        "references_updated": len(done.mentions),
+    }
+    if single:
+        return body
+    return body | {
+        "deleted_count": len(done.tasks),
+        "labels_removed": done.labels,
+        "events_removed": 0,
+        "orphaned_issues": list(done.orphans) or None,
+    }
+
+
+def _preview(call: Call, ids: Sequence[str], would: Removal) -> Reply:
+    line = call.line
+    return Reply(
+        value={
+            "cascade": line.switch("cascade"),
+            "dry_run": line.switch("dry-run"),
+            "issue_ids": list(ids),
+            "preview": True,
+            "would_delete": len(would.tasks),
+            "would_orphan": len(would.orphans),
+            "would_remove_dependencies": len(would.links),
+            "would_remove_events": 0,
+            "would_remove_labels": would.labels,
+        },
+        text=f"Would delete {_listed(would)}\nNothing was deleted: --force deletes for good.",
+    )
+
+
+def _listed(removal: Removal) -> str:
+    tasks = "\n".join(f"  {task.id}: {task.title}" for task in removal.tasks)
+    links = f"  with {len(removal.links)} dependencies" if removal.links else ""
+    return f"{len(removal.tasks)} issue(s):\n{tasks}" + (f"\n{links}" if links else "")
 
 
 CLOSE = Verb(
     run=_close,
     usage="bd close [id...] [flags]",
     about="Close one or more issues",
+    writes=True,
     flags=(
         Flag("reason", "array", "r", help="Reason for closing; one for all ids, or one for each"),
         Flag("resolution", "array", help="Alias for --reason"),
@@ -152,14 +185,23 @@ CLOSE = Verb(
         Flag("suggest-next", "switch", help="Show newly unblocked issues after closing"),
         Flag("claim-next", "switch", help="Claim the next ready issue after closing"),
         Flag("session", help="Agent session id to record"),
-        Flag("continue", "switch", help="Not on this queue"),
-        Flag("no-auto", "switch", help="Not on this queue"),
     ),
 )
-
 REOPEN = Verb(
     run=_reopen,
     usage="bd reopen [id...] [flags]",
     about="Reopen one or more closed issues",
     flags=(Flag("reason", short="r", help="Reason for reopening, kept as a comment"),),
+    writes=True,
+)
+DELETE = Verb(
+    run=_delete,
+    usage="bd delete <issue-id> [issue-id...] [flags]",
+    about="Delete one or more issues and clean up references",
+    flags=(
+        Flag("force", "switch", "f", help="Actually delete (without it: a preview)"),
+        Flag("cascade", "switch", help="Recursively delete all dependent issues"),
+        Flag("dry-run", "switch", help="Preview what would be deleted"),
+    ),
+    writes=True,
 )

@@ -1,121 +1,137 @@
-"""bd comment, bd comments, bd note: what people and agents say about a task."""
+"""`bd comment` and `comments` on a task; `remember`, `memories`, `recall`, `forget` beside them."""
 
-from fleet.bd.arguments.positional import TEXT_FLAGS, at_least, found, text_of
-from fleet.bd.command import Call, Failure, Verb
+import re
+
+from fleet.bd.arguments import values
+from fleet.bd.command import Call, Failure, Reply, Verb
 from fleet.bd.output import json_shapes
 from fleet.bd.pflag import Flag
-from fleet.queue.sql import edit_task
 from fleet.queue.sql.tracker import comments
 
-_WAYS = "positional args, --stdin, or --file"
+_KEY_LIKE = re.compile(r"[A-Za-z0-9][\w.-]*")
 
 
-def _comment(call: Call) -> int:
-    word, *rest = at_least(call, 1)
-    text = text_of(call, rest, "comment", ways=_WAYS)
-    task = found(call, word)
-    added = comments.comment(call.queue, task.id, author=call.actor, text=text)
-    if call.json:
-        call.put(json_shapes.comment(added))
-    else:
-        call.say(f"✓ Comment added to {task.id} — {task.title}")
-    return 0
-
-
-def _comments_add(call: Call) -> int:
-    word, *rest = at_least(call, 1)
-    text = text_of(call, rest, "comment", ways="positional args or -f to read from file")
-    task = found(call, word)
+def _comment(call: Call) -> Reply:
+    word, *rest = values.ids(call)
+    text = values.spoken_text(call, rest)
+    task = call.task(word)
     author = call.line.text("author") or call.actor
     added = comments.comment(call.queue, task.id, author=author, text=text)
-    if call.json:
-        call.put(json_shapes.comment(added))
-    else:
-        call.say(f"Comment added to {task.id}")
-    return 0
+    return call.confirmed(f"Comment added: {task.id} {task.title}", json_shapes.comment(added))
 
 
-def _comments(call: Call) -> int:
-    if len(at_least(call, 1)) > 1:
-        raise Failure(
-            '"bd comments" takes a single issue id and lists its comments.\n\n'
-            "To list comments:\n  bd comments <issue-id>\n\n"
-            "To add a comment:\n  bd comments add <issue-id> <text>\n\n"
-            "See: bd comments --help",
-            channel="err",
-        )
-    task = found(call, call.words[0])
+def _comments(call: Call) -> Reply:
+    (word,) = values.exactly(call, 1)
+    task = call.task(word)
     listed = comments.comments(call.queue, task.id)
-    if call.json:
-        call.put([json_shapes.comment(one) for one in listed])
-    elif not listed:
-        call.say(f"No comments on {task.id}")
-    else:
-        local = call.line.switch("local-time")
-        call.say(f"\nComments on {task.id}:\n")
-        for one in listed:
-            at = one.created_at.astimezone() if local else one.created_at
-            call.say(f"[{one.author}] at {at:%Y-%m-%d %H:%M}")
-            call.say("\n".join(f"  {line}".rstrip() for line in one.text.splitlines()))
-            call.say()
-    return 0
-
-
-def _comments_list(call: Call) -> int:
-    call.warn(
-        'Error: "bd comments list" is not valid.\n\n'
-        "To list comments on an issue, run:\n  bd comments <issue-id>\n\n"
-        "Example:\n  bd comments bd-123\n\n"
-        "See: bd comments --help"
+    texts = [f"{one.created_at:%Y-%m-%d %H:%M} {one.author}\n{one.text}\n" for one in listed]
+    return Reply(
+        value=[json_shapes.comment(one) for one in listed],
+        text="\n".join(texts).rstrip() or f"No comments on {task.id}",
     )
-    return 1
 
 
-def _note(call: Call) -> int:
-    word, *rest = at_least(call, 1)
-    text = text_of(call, rest, "note", ways=_WAYS)
-    task = found(call, word)
-    change = edit_task.Change(append_notes=text)
-    after = edit_task.edit(call.queue, task.id, change, actor=call.actor).after
-    if call.json:
-        call.put(json_shapes.issue(after))
-    else:
-        call.say(f"✓ Note added to {task.id} — {task.title}")
-    return 0
+def key_for(content: str) -> str:
+    """The name of a memory that was given none: its first words."""
+    words = re.sub(r"[^a-z0-9]+", "-", content.lower()).strip("-").split("-")
+    return "-".join(words[:8])[:60].strip("-")
+
+
+def _remember(call: Call) -> Reply:
+    (content,) = values.exactly(call, 1)
+    if not content.strip():
+        raise Failure("memory content cannot be empty")
+    key = call.line.text("key")
+    if not key and _KEY_LIKE.fullmatch(content):
+        return _recall_instead(call, content)
+    key = key or key_for(content)
+    if not key:
+        raise Failure("no key can be made of that content; use --key")
+    known = comments.remember(call.queue, key, content)
+    action = "updated" if known else "remembered"
+    text = f"{action.capitalize()} [{key}]: {_cut(content)}"
+    return call.confirmed(text, {"action": action, "key": key, "value": content})
+
+
+def _recall_instead(call: Call, key: str) -> Reply:
+    """A bare word that names a memory reads that memory."""
+    value = comments.recall(call.queue, key)
+    if value is None:
+        raise Failure(
+            f'no memory named "{key}", and a bare word is not stored as content',
+            hint=f'To store it anyway: bd remember "{key}" --key {key}',
+        )
+    recalled = {"action": "recalled", "found": True, "key": key, "value": value}
+    return Reply(value=recalled, text=value)
+
+
+def _memories(call: Call) -> Reply:
+    sought = values.at_most_one(call)
+    kept = {
+        key: value
+        for key, value in comments.memories(call.queue).items()
+        if sought.lower() in f"{key}\n{value}".lower()
+    }
+    texts = [f"{key}: {_cut(value)}" for key, value in kept.items()]
+    return Reply(value=kept, text="\n".join(texts) or "No memories found.")
+
+
+def _recall(call: Call) -> Reply:
+    (key,) = values.exactly(call, 1)
+    value = comments.recall(call.queue, key)
+    if value is None:
+        return _unknown(call, key, {"key": key, "value": "", "found": False})
+    return Reply(value={"key": key, "value": value, "found": True}, text=value)
+
+
+def _forget(call: Call) -> Reply:
+    (key,) = values.exactly(call, 1)
+    value = comments.forget(call.queue, key)
+    if value is None:
+        return _unknown(call, key, {"key": key, "found": "false"})
+    return call.confirmed(f"Forgot [{key}]: {_cut(value)}", {"key": key, "deleted": "true"})
+
+
+def _unknown(call: Call, key: str, value: object) -> Reply:
+    if not call.json:
+        call.warn(f'No memory with key "{key}"')
+    return Reply(value=value, code=1)
+
+
+def _cut(text: str) -> str:
+    line = " ".join(text.splitlines())
+    return line if len(line) <= 100 else f"{line[:97]}..."
 
 
 COMMENT = Verb(
     run=_comment,
     usage="bd comment <id> [text...] [flags]",
     about="Add a comment to an issue",
-    flags=TEXT_FLAGS,
+    flags=values.TEXT_FLAGS,
     writes=True,
 )
 COMMENTS = Verb(
     run=_comments,
-    usage="bd comments [issue-id], or bd comments add [issue-id] [text...]",
-    about="View or manage comments on an issue",
-    flags=(Flag("local-time", "switch", help="Show timestamps in local time instead of UTC"),),
+    usage="bd comments <issue-id>, or bd comments add <issue-id> [text...]",
+    about="List the comments on an issue, oldest first",
+    flags=(Flag("local-time", "switch", help="Accepted for compatibility"),),
 )
 COMMENTS_ADD = Verb(
-    run=_comments_add,
-    usage="bd comments add [issue-id] [text...] [flags]",
+    run=_comment,
+    usage="bd comments add <issue-id> [text...] [flags]",
     about="Add a comment to an issue",
-    flags=(
-        Flag("author", short="a", help="Add author to comment"),
-        Flag("file", short="f", help="Read comment text from file"),
-    ),
+    flags=(*values.TEXT_FLAGS, Flag("author", short="a", help="Who wrote the comment")),
     writes=True,
 )
-COMMENTS_LIST = Verb(
-    run=_comments_list,
-    usage="bd comments <issue-id>",
-    about="Invalid: use bd comments <issue-id> to list comments",
-)
-NOTE = Verb(
-    run=_note,
-    usage="bd note <id> [text...] [flags]",
-    about="Append a note to an issue",
-    flags=TEXT_FLAGS,
+REMEMBER = Verb(
+    run=_remember,
+    usage='bd remember "<insight>" [flags]',
+    about="Store a persistent memory",
+    flags=(Flag("key", help="Name of the memory; one of that name is replaced"),),
     writes=True,
 )
+MEMORIES = Verb(
+    run=_memories, usage="bd memories [search]", about="List or search persistent memories"
+)
+RECALL = Verb(run=_recall, usage="bd recall <key>", about="Retrieve a specific memory")
+FORGET = Verb(run=_forget, usage="bd forget <key>", about="Remove a persistent memory", writes=True)

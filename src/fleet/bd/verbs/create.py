@@ -1,101 +1,146 @@
-"""`bd create` and `bd q`: a new task, or nothing at all."""
+"""`bd create` and `bd q`: new tasks, all that the line asks for or none."""
 
-from datetime import UTC, datetime
-from typing import Any
+from collections.abc import Sequence
+from contextlib import suppress
 
-import msgspec
+from msgspec.structs import replace
 
 from fleet.bd.arguments import values
 from fleet.bd.arguments.create import draft_of, gate_of, quick_draft
-from fleet.bd.command import Call, Failure, Verb
+from fleet.bd.command import Call, Failure, Reply, Verb
 from fleet.bd.output.json_shapes import issue
 from fleet.bd.pflag import Flag
-from fleet.errors import BadInput, Refused
 from fleet.queue.protocol import Draft
 from fleet.queue.sql.edit_task import Change, edit
-from fleet.schemas import Task
+from fleet.schemas import Dependency, Status, Task
+
+#: What a plan in a file says of each task itself, or what makes no sense for several tasks.
+_SINGLE = (
+    "title", "description", "body", "message", "body-file", "stdin", "labels", "parent",
+    "priority", "type", "assignee", "design", "design-file", "acceptance", "notes",
+    "append-notes", "external-ref", "spec-id", "id", "deps", "waits-for", "estimate", "due",
+    "defer", "metadata", "status",
+)  # fmt: skip
 
 
-def _create(call: Call) -> int:
-    call.writes("create")
-    call.lacks(
-        "file", "graph", "validate", "repo", "ephemeral", "no-history", "storage-class",
-        "mol-type", "wisp-type", "event-actor", "event-category", "event-payload", "event-target",
-    )  # fmt: skip
-    if len(call.words) > 1:
-        raise Failure(f"accepts at most 1 arg(s), received {len(call.words)}", channel="err")
+class _DryRun(Exception):
+    """Leaves the transaction, which is undone."""
+
+
+def _create(call: Call) -> Reply:
+    plans = [name for name in ("file", "graph") if call.line.has(name)]
+    if not plans:
+        return _create_one(call)
+    given = [f"--{name}" for name in _SINGLE if call.line.has(name)]
+    if len(plans) > 1 or call.words or given:
+        beside = " ".join([*call.words, *given]) or "--graph"
+        raise Failure(f"--{plans[0]} cannot be combined with {beside}")
+    text = values.read_text(call, call.line.text(plans[0]))
+    return _create_from_file(call, text) if plans == ["file"] else _create_graph(call, text)
+
+
+def _create_one(call: Call) -> Reply:
     draft = draft_of(call)
-    status = values.new_status(call.line.text("status")) if call.line.has("status") else None
-    if call.line.switch("dry-run"):
-        return _preview(call, draft)
+    status = values.status(call.line.text("status")) if call.line.has("status") else None
     gate = gate_of(call)
-    with call.queue.db.writing():
-        task = _add(call, draft)
+    tasks: list[Task] = []
+    with suppress(_DryRun), call.queue.db.writing():
+        task = call.queue.add(draft)
         if gate is not None:
-            call.queue.depend(msgspec.structs.replace(gate, task_id=task.id))
-        if status is not None:
-            change = Change(status=status, force=True)
-            task = edit(call.queue, task.id, change, actor=call.actor).after
+            call.queue.depend(replace(gate, task_id=task.id))
+        tasks = [_in_status(call, task, status)]
+        _end_of_dry_run(call)
     values.warn_of_spaces(call, draft.labels)
-    if not call.line.switch("silent"):
-        _warn_of_the_past(call, draft.defer_until)
-    _tell(call, task)
-    return 0
+    if draft.defer_until is not None and draft.defer_until <= call.now:
+        call.warn("Warning: --defer names a moment in the past; the task is ready now")
+    (task,) = tasks
+    if call.line.switch("dry-run"):
+        return Reply(
+            value={**issue(task), "id": draft.id or ""}, text=f"Would create: {task.title}"
+        )
+    return _made(call, tasks, value=issue(task))
 
 
-def _tell(call: Call, task: Task) -> None:
-    if call.json:
-        call.put(issue(task))
-    elif call.line.switch("silent"):
-        call.say(task.id)
-    else:
-        call.tell(f"✓ Created issue: {task.id} — {task.title}")
-        call.tell(f"  Priority: P{task.priority}\n  Status: {task.status}")
+def _in_status(call: Call, task: Task, status: Status | None) -> Task:
+    if status is None:
+        return task
+    return edit(call.queue, task.id, Change(status=status, force=True), actor=call.actor).after
 
 
-def _quick(call: Call) -> int:
-    call.writes("q")
-    if not call.words:
-        raise Failure("requires at least 1 arg(s), only received 0", channel="err")
-    call.say(_add(call, quick_draft(call)).id)
-    return 0
+def _end_of_dry_run(call: Call) -> None:
+    if call.line.switch("dry-run"):
+        raise _DryRun
+
+
+def _create_from_file(call: Call, text: str) -> Reply:
+    from fleet.bd.arguments.create_many import drafts_of_markdown
+
+    drafts = drafts_of_markdown(call, text)
+    tasks: list[Task] = []
+    with suppress(_DryRun), call.queue.db.writing():
+        tasks = [_add(call, draft) for draft in drafts]
+        _end_of_dry_run(call)
+    if call.line.switch("dry-run"):
+        return _would_create(drafts, edges=sum(len(draft.depends_on) for draft in drafts))
+    return _made(call, tasks, value=[issue(task) for task in tasks])
 
 
 def _add(call: Call, draft: Draft) -> Task:
     try:
         return call.queue.add(draft)
-    except Refused as refused:
-        raise Failure(f"validation failed: {refused.message}") from None
-    except BadInput as error:
-        where = "" if call.verb == "q" else "validation failed: "
-        raise Failure(f"{where}validation failed for issue : {error.message}") from None
+    except Failure as failure:
+        raise Failure(f'"{draft.title}": {failure.message}') from None
 
 
-def _preview(call: Call, draft: Draft) -> int:
-    if call.json:
-        call.put(issue(Task(id="", title=draft.title, **_as_if(draft))))
-        return 0
-    call.say("⚠ [DRY RUN] Would create issue:")
-    call.say(f"  ID: {draft.id or '(will be generated)'}\n  Title: {draft.title}")
-    call.say(f"  Type: {draft.issue_type}\n  Priority: P{draft.priority}\n  Status: open")
-    return 0
+def _create_graph(call: Call, text: str) -> Reply:
+    from fleet.bd.arguments.create_many import graph_of_json
+
+    plan = graph_of_json(call, text)
+    ids: dict[str, str] = {}
+    tasks: list[Task] = []
+    with suppress(_DryRun), call.queue.db.writing():
+        for key, draft in plan.drafts.items():
+            ids[key] = _add(call, draft).id
+        for edge in plan.edges:
+            call.queue.depend(
+                Dependency(
+                    task_id=ids.get(edge.source, edge.source),
+                    depends_on_id=ids.get(edge.target, edge.target),
+                    type=edge.type,
+                    created_at=call.now,
+                    created_by=call.actor,
+                    metadata=edge.metadata,
+                )
+            )
+        for key, named in plan.references.items():
+            references = {name: ids[target] for name, target in named.items()}
+            edit(call.queue, ids[key], Change(merge_metadata=references), actor=call.actor)
+        for key, status in plan.statuses.items():
+            _in_status(call, call.queue.get(ids[key]), values.status(status))
+        tasks = [call.queue.get(task_id) for task_id in ids.values()]
+        _end_of_dry_run(call)
+    if call.line.switch("dry-run"):
+        return _would_create([*plan.drafts.values()], edges=len(plan.edges))
+    return _made(call, tasks, value={"ids": ids})
 
 
-def _as_if(draft: Draft) -> dict[str, Any]:
-    own = ("depends_on", "blocks", "parent", "inherit_labels", "id", "title")
-    fields = {k: v for k, v in msgspec.structs.asdict(draft).items() if k not in own}
-    never = datetime.min.replace(tzinfo=UTC)
-    return {**fields, "created_at": never, "updated_at": never}
+def _would_create(drafts: Sequence[Draft], *, edges: int) -> Reply:
+    return Reply(
+        value={"dry_run": True, "node_count": len(drafts), "edge_count": edges},
+        text="\n".join(f"Would create: {draft.title}" for draft in drafts),
+    )
 
 
-def _warn_of_the_past(call: Call, put_off: datetime | None) -> None:
-    if put_off is not None and put_off <= call.now:
-        local = put_off.astimezone().strftime("%Y-%m-%d %H:%M")
-        call.warn(
-            f'! Defer date "{local}" is in the past.'
-            " Issue will appear in bd ready immediately.\n"
-            "  Did you mean a future date? Use --defer=+1h or --defer=tomorrow"
-        )
+def _made(call: Call, tasks: Sequence[Task], *, value: object) -> Reply:
+    if call.line.switch("silent"):
+        return Reply(text="\n".join(task.id for task in tasks), value=value, created=tasks)
+    text = "\n".join(f"Created {task.id}: {task.title}" for task in tasks)
+    return call.confirmed(text, value, created=tasks)
+
+
+def _quick(call: Call) -> Reply:
+    task = call.queue.add(quick_draft(call))
+    return Reply(text=task.id, created=[task])
 
 
 _SHARED = (
@@ -108,28 +153,16 @@ _SHARED = (
 CREATE = Verb(
     run=_create,
     usage="bd create [title] [flags]",
-    about="Create a new issue",
+    about="Create a new issue, or several from a plan in a file",
+    writes=True,
     flags=(
         Flag("title", help="Issue title (alternative to positional argument)"),
-        Flag("description", short="d", help="Issue description (- reads standard input)"),
-        Flag("body", help="Alias for --description"),
-        Flag("message", short="m", help="Alias for --description"),
-        Flag(
-            "body-file",
-            aliases=("description-file",),
-            help="Read description from a file (- for standard input)",
-        ),
-        Flag("stdin", "switch", help="Read description from standard input"),
-        Flag("allow-empty-description", "switch", help="Allow an empty file as description"),
+        *values.DESCRIPTION_FLAGS,
         *_SHARED,
         Flag("assignee", short="a", help="Assignee"),
-        Flag("design", help="Design notes"),
-        Flag("design-file", help="Read design from a file (- for standard input)"),
         Flag("acceptance", help="Acceptance criteria"),
         Flag("notes", help="Additional notes"),
         Flag("append-notes", help="More notes, on a line of their own"),
-        Flag("skills", help="Required skills, added to the description"),
-        Flag("context", help="Additional context, added to the description"),
         Flag("external-ref", help="External reference (e.g., 'gh-9')"),
         Flag("spec-id", help="Link to specification document"),
         Flag("id", help="Explicit issue id"),
@@ -143,21 +176,10 @@ CREATE = Verb(
         Flag("defer", help="Hide from bd ready until this date"),
         Flag("metadata", help="Custom metadata (JSON object, or @file.json)"),
         Flag("status", short="s", help="Initial status"),
+        Flag("file", short="f", help="Create an issue for each `## Title` of a markdown file"),
+        Flag("graph", help="Create the nodes and edges of a JSON file"),
         Flag("silent", "switch", help="Output only the issue id"),
-        Flag("dry-run", "switch", help="Show what would be created"),
-        Flag("file", short="f", help="Not on this queue"),
-        Flag("graph", help="Not on this queue"),
-        Flag("validate", "switch", help="Not on this queue"),
-        Flag("repo", help="Not on this queue"),
-        Flag("ephemeral", "switch", help="Not on this queue"),
-        Flag("no-history", "switch", help="Not on this queue"),
-        Flag("storage-class", help="Not on this queue"),
-        Flag("mol-type", help="Not on this queue"),
-        Flag("wisp-type", help="Not on this queue"),
-        Flag("event-actor", help="Not on this queue"),
-        Flag("event-category", help="Not on this queue"),
-        Flag("event-payload", help="Not on this queue"),
-        Flag("event-target", help="Not on this queue"),
+        Flag("dry-run", "switch", help="Check everything and create nothing"),
     ),
 )
 
@@ -166,5 +188,5 @@ QUICK = Verb(
     usage="bd q [title] [flags]",
     about="Create an issue and output only its id",
     flags=_SHARED,
-    channel="err",
+    writes=True,
 )

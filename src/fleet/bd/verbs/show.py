@@ -1,9 +1,12 @@
 """`bd show`: one task or several, whole."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
-from fleet.bd.command import Call, Failure, Verb
+from msgspec import Struct
+
+from fleet.bd.command import Call, Failure, Reply, Verb
 from fleet.bd.output import lines
+from fleet.bd.output.issue_page import Neighbours, page
 from fleet.bd.output.json_shapes import (
     Shape,
     bare_neighbour,
@@ -13,83 +16,87 @@ from fleet.bd.output.json_shapes import (
     parent_of,
     revision,
 )
-from fleet.bd.output.neighbours import Around, Neighbours, around
 from fleet.bd.pflag import Flag
-from fleet.errors import BadInput, FleetError, NotFound
+from fleet.errors import FleetError
+from fleet.queue.sql.sql_queue import SqlQueue
+from fleet.queue.sql.tracker.related import comments_of, edges_from, edges_to, tasks_of
 from fleet.queue.sql.tracker.search import Search, search
-from fleet.schemas import Task
+from fleet.schemas import Comment, Dependency, Task
 
 
-def _show(call: Call) -> int:
-    call.lacks("as-of", "thread", "watch")
-    words = _words(call)
-    if call.line.switch("refs") or call.line.switch("children"):
-        return _show_dependents(call, words)
-    tasks = _found(call, words)
+class _Whole(Struct, frozen=True, kw_only=True):
+    """A task with the tasks and comments around it."""
+
+    task: Task
+    edges: Sequence[Dependency]
+    dependencies: Neighbours
+    dependents: Neighbours
+    comments: Sequence[Comment]
+
+
+def _show(call: Call) -> Reply:
+    tasks = _found(call)
     if not tasks:
-        if not call.json:
-            return 1
-        raise Failure(
-            "no issues found matching the provided IDs",
-            hint="see what there is with 'bd list --all'",
-        )
+        raise Failure("no issues found matching the provided IDs", hint="See: bd list --all")
+    if call.line.switch("short"):
+        return Reply(text="\n".join(map(lines.row, tasks)), value=[issue(task) for task in tasks])
+    whole = _with_surroundings(call.queue, tasks)
     if call.json:
-        call.put([_details(call, each) for each in around(call.queue, tasks)])
-    elif call.line.switch("short"):
-        for task in tasks:
-            call.say(lines.short(task))
-    else:
-        from fleet.bd.output.issue_page import page
-
-        divider = f"\n{'─' * 60}\n"
-        for number, each in enumerate(around(call.queue, tasks)):
-            if number:
-                call.say(divider)
-            call.say(page(each, call.now, long=call.line.switch("long")))
-    return 0
+        return Reply(value=[_details(call, each) for each in whole])
+    pages = [page(each.task, each.dependencies, each.dependents, each.comments) for each in whole]
+    return Reply(text="\n\n---\n\n".join(pages))
 
 
-def _words(call: Call) -> Sequence[str]:
+def _found(call: Call) -> list[Task]:
+    """The tasks that the line names; an id that means none is told on standard error."""
     words = (*call.words, *call.line.list("id"))
     if call.line.switch("current"):
-        if words:
-            raise Failure("--current cannot be combined with explicit issue IDs", channel="err")
         want = Search(statuses=("in_progress", "hooked"), assignee=call.actor, order="updated")
-        found = search(call.queue, want)
-        if not found:
-            raise Failure(f"no issue in progress for {call.actor}", channel="err")
-        return [found[0].id]
+        tasks = search(call.queue, want)
+        if words or not tasks:
+            raise Failure("--current shows your issue in progress, and takes no ids")
+        return tasks[:1]
     if not words:
-        raise Failure(
-            "at least one issue ID is required (use positional args, --id flag, or --current)"
-        )
-    return words
-
-
-def _found(call: Call, words: Sequence[str]) -> list[Task]:
-    """The tasks that there are; what is not found is said on standard error."""
+        raise Failure("at least one issue ID is required")
     tasks: list[Task] = []
     for word in words:
         try:
             tasks.append(call.task(word))
-        except NotFound:
-            call.warn(f"Issue {word} not found\nHint: see what there is with 'bd list --all'")
-        except BadInput as error:
-            call.warn(f"Error fetching {word}: {error.message}")
+        except FleetError as error:
+            call.warn(error.message)
     return tasks
 
 
-def _details(call: Call, of: Around) -> Shape:
+def _with_surroundings(queue: SqlQueue, tasks: Sequence[Task]) -> list[_Whole]:
+    """Four queries, however many tasks there are."""
+    ids = [task.id for task in tasks]
+    below, above = edges_from(queue, ids), edges_to(queue, ids)
+    comments = comments_of(queue, ids)
+    others = {edge.depends_on_id for edges in below.values() for edge in edges}
+    others |= {edge.task_id for edges in above.values() for edge in edges}
+    near = tasks_of(queue, sorted(others))
+    return [
+        _Whole(
+            task=task,
+            edges=below.get(task.id, ()),
+            dependencies=[(near[e.depends_on_id], e.type) for e in below.get(task.id, ())],
+            dependents=[(near[e.task_id], e.type) for e in above.get(task.id, ())],
+            comments=comments.get(task.id, ()),
+        )
+        for task in tasks
+    ]
+
+
+def _details(call: Call, of: _Whole) -> Shape:
     """Bd's IssueDetails."""
     line, task = call.line, of.task
-    near = bare_neighbour if line.switch("brief-deps") else neighbour
     shape = issue(task)
     if of.dependencies:
-        shape["dependencies"] = _shapes(of.dependencies, near)
+        shape["dependencies"] = [neighbour(*pair) for pair in of.dependencies]
     if line.switch("include-dependents") and of.dependents:
-        shape["dependents"] = _shapes(of.dependents, bare_neighbour)
+        shape["dependents"] = [bare_neighbour(*pair) for pair in of.dependents]
     if line.switch("include-comments") and of.comments:
-        shape["comments"] = [comment(said) for said in of.comments]
+        shape["comments"] = [comment(each) for each in of.comments]
     if parent := parent_of(of.edges):
         shape["parent"] = parent
     shape |= {
@@ -104,11 +111,7 @@ def _details(call: Call, of: Around) -> Shape:
     return {**shape, "revision": revision(task)}
 
 
-def _shapes(neighbours: Neighbours, shape: Callable[[Task, str], Shape]) -> list[Shape]:
-    return [shape(task, kind) for task, kind in neighbours]
-
-
-def _epic(of: Around) -> Shape:
+def _epic(of: _Whole) -> Shape:
     children = [task for task, kind in of.dependents if kind == "parent-child"]
     closed = sum(child.status == "closed" for child in children)
     return {
@@ -116,31 +119,6 @@ def _epic(of: Around) -> Shape:
         "epic_closed_children": closed,
         "epic_closeable": bool(children) and closed == len(children),
     }
-
-
-def _show_dependents(call: Call, words: Sequence[str]) -> int:
-    """What refers to a task (--refs), or only its children."""
-    answer: Shape = {}
-    for word in words:
-        try:
-            task = call.task(word)
-        except FleetError as error:
-            call.warn(f"Error resolving {word}: {error.message}")
-            continue
-        dependents = around(call.queue, [task])[0].dependents
-        if call.line.switch("children"):
-            dependents = [pair for pair in dependents if pair[1] == "parent-child"]
-        if call.json:
-            shapes = _shapes(dependents, neighbour)
-            answer[task.id] = shapes if shapes or call.line.switch("children") else None
-        else:
-            from fleet.bd.output.issue_page import children_text, references_text
-
-            render = children_text if call.line.switch("children") else references_text
-            call.say(render(task, dependents))
-    if call.json:
-        call.put(answer)
-    return 0
 
 
 SHOW = Verb(
@@ -151,15 +129,9 @@ SHOW = Verb(
         Flag("id", "array", help="Issue id (for ids that look like flags)"),
         Flag("current", "switch", help="Show the issue that you have in progress"),
         Flag("short", "switch", help="One line for each issue"),
-        Flag("long", "switch", help="Show all available fields"),
-        Flag("refs", "switch", help="Show issues that refer to this issue"),
-        Flag("children", "switch", help="Show only the children of this issue"),
         Flag("include-dependents", "switch", help="With --json: the dependents too"),
         Flag("include-comments", "switch", help="With --json: the comments too"),
-        Flag("brief-deps", "switch", help="With --json: dependencies by identity only"),
+        Flag("long", "switch", help="Accepted for compatibility: all fields are shown"),
         Flag("local-time", "switch", help="Accepted for compatibility"),
-        Flag("as-of", help="Not on this queue"),
-        Flag("thread", "switch", help="Not on this queue"),
-        Flag("watch", "switch", "w", help="Not on this queue"),
     ),
 )

@@ -1,7 +1,7 @@
 """`bd` from inside a run: what an agent says of its own task is recorded, not carried out.
 
 `close`, and `update` of the status, become the run's claim (`said.json`); the supervisor decides
-once the run has ended. Everything else goes to the queue like anybody's command. Recording needs
+once the run has ended. Everything else goes to the queue like any other command. Recording needs
 no queue, so it works from inside a coder's sandbox, on every queue alike.
 """
 
@@ -13,9 +13,11 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct, structs
 
-from fleet import bd as tracker
 from fleet.bd.actor import actor
+from fleet.bd.command import GLOBAL
+from fleet.bd.command_table import find_verb, split_command
 from fleet.bd.pflag import FlagError, Parsed, parse
+from fleet.cli.tracker.task_flags import OWN
 from fleet.control import Control
 from fleet.errors import BadInput, FleetError, Refused
 from fleet.home import Home, closed_by_hand, home_from, owner_file
@@ -24,36 +26,42 @@ from fleet.queue import PREFIX
 from fleet.runs.agent_claim import Said, record
 from fleet.runs.run_id import RunId, find_run
 
-#: The name under which this home's supervisors claim.
-_LARGEST = 1 << 20
 #: Commands that say how the task stands.
 _SPEAKING = ("close", "done", "update", "reopen")
 #: Commands that would take the task away from the run that works on it.
-_TAKING = ("assign", "defer", "delete", "reclaim", "unclaim")
+_TAKING = ("assign", "defer", "delete", "unclaim")
 
 
-class Heard(Struct, frozen=True, kw_only=True):
-    """What an agent said of its task: what to keep, and what to answer."""
+class OwnRun(Struct, frozen=True, kw_only=True):
+    """The run that this process is a part of."""
+
+    task_id: str
+    run_dir: Path
+    #: The mark of the run's processes.
+    mark: str = ""
+
+
+class _TaskLine(Struct, frozen=True, kw_only=True):
+    """A command line about tasks: its name, its flags, and the ids on it."""
+
+    name: str
+    line: Parsed
+    ids: Sequence[str]
+
+
+class _Claim(Struct, frozen=True, kw_only=True):
+    """An agent's word about its task: what to record, and what to answer."""
 
     said: Said
     status: str
     answer: str
 
 
-class Own(Struct, frozen=True, kw_only=True):
-    """The run that this process is a part of."""
-
-    task_id: str
-    run_dir: Path
-    #: The mark that its processes bear.
-    mark: str = ""
-
-
-def own_task(env: Mapping[str, str]) -> Own | None:
+def own_run(env: Mapping[str, str]) -> OwnRun | None:
     """The task and run that this process belongs to, if it is part of a run.
 
-    Those above it tell, since they were started by fleet; the environment is only asked where
-    nobody above can be seen: an agent can put anything there, or nothing.
+    The marks of the processes above decide, since fleet started them; the environment is only
+    asked where no process above can be seen: an agent can put anything there, or nothing.
     """
     try:
         home = home_from(env)
@@ -63,7 +71,7 @@ def own_task(env: Mapping[str, str]) -> Own | None:
     above = [RunId.parse(mark) for mark in process_identity.marks_above(os.getppid())]
     ours = [run_id for run_id in above if run_id is not None and run_id.owner == owner]
     if ours and (run := find_run(home, ours[-1])) is not None:
-        return Own(task_id=ours[-1].task, run_dir=run.path, mark=str(ours[-1]))
+        return OwnRun(task_id=ours[-1].task, run_dir=run.path, mark=str(ours[-1]))
     task_id, run_dir = env.get("FLEET_TASK_ID"), env.get("FLEET_RUN_DIR")
     if not task_id or not run_dir:
         return None
@@ -74,78 +82,82 @@ def own_task(env: Mapping[str, str]) -> Own | None:
         return None
     if folder.parent != expected or not folder.is_dir():
         return None
-    return Own(task_id=task_id, run_dir=folder, mark=env.get(process_identity.MARK, ""))
+    return OwnRun(task_id=task_id, run_dir=folder, mark=env.get(process_identity.MARK, ""))
 
 
-def refuse_others(fleet: Control, args: Sequence[str], env: Mapping[str, str]) -> None:
+def _task_line(args: Sequence[str], names: Sequence[str]) -> _TaskLine | None:
+    """The line, if it is one of these commands. Raises FlagError where it cannot be read."""
+    name, rest = split_command(args)
+    verb = find_verb(name) if name in names else None
+    if verb is None:
+        return None
+    own = OWN if name == "update" else ()
+    line = parse((*verb.flags, *own, *GLOBAL), rest)
+    return _TaskLine(name=name, line=line, ids=line.words[:1] if name == "done" else line.words)
+
+
+def refuse_other_runs_tasks(fleet: Control, args: Sequence[str], env: Mapping[str, str]) -> None:
     """Keep an agent from closing or taking a task that another agent works on."""
-    name, rest = tracker.split_command(args)
-    own = own_task(env) if name in (*_SPEAKING, *_TAKING) else None
-    verb = tracker.find_verb(name) if own is not None else None
-    if own is None or verb is None:
-        return
     try:
-        line = parse((*verb.flags, *tracker.GLOBAL), rest)
+        asked = _task_line(args, (*_SPEAKING, *_TAKING))
     except FlagError:
+        return  # the tracker says what is wrong with the line
+    if asked is None or (own := own_run(env)) is None:
         return
-    if name == "update" and not (
-        line.has("status") or line.switch("claim") or line.has("assignee")
-    ):
+    line = asked.line
+    changes_holder = line.has("status") or line.switch("claim") or line.has("assignee")
+    if asked.name == "update" and not changes_holder:
         return
-    for word in line.words[:1] if name == "done" else line.words:
+    for word in asked.ids:
         try:
             task = fleet.get(word)
         except FleetError:
-            continue  # the tracker says what is wrong with it
+            continue  # the tracker says what is wrong with the id
         if task.lease_owner is not None and task.id != own.task_id:
             raise Refused(
-                f"{task.id} is worked on by another agent; {own.task_id} is the task of this run",
-                hint="Leave it to that agent, or leave it a word: bd comment",
+                f"another agent works on {task.id}; the task of this run is {own.task_id}",
+                hint=f'Leave {task.id} to that agent, or write to it: bd comment {task.id} "…"',
             )
 
 
-def answer_of(args: Sequence[str], env: Mapping[str, str]) -> str | None:
-    """Record what the line says of the agent's own task, and answer it as bd would.
+def record_claim(args: Sequence[str], env: Mapping[str, str]) -> str | None:
+    """Record what the line says of the run's own task; returns the answer to print.
 
-    None: the line says nothing of that, and is for the queue.
+    None: the line says nothing of that task, and is for the queue.
     """
-    name, rest = tracker.split_command(args)
-    own = own_task(env) if name in (*_SPEAKING, *_TAKING) else None
-    verb = tracker.find_verb(name) if own is not None else None
-    if own is None or verb is None:
+    if split_command(args)[0] not in (*_SPEAKING, *_TAKING) or (own := own_run(env)) is None:
         return None
     task_id = own.task_id
     try:
-        line = parse((*verb.flags, *tracker.GLOBAL), rest)
-    except FlagError:
-        return None  # the tracker explains what is wrong with the line
-    words = line.words[:1] if name == "done" else line.words
-    if not _means(words, task_id):
+        asked = _task_line(args, (*_SPEAKING, *_TAKING))
+    except FlagError as error:
+        if _means(args, task_id):  # the queue must not carry out what was not understood here
+            raise BadInput(str(error)) from None
         return None
-    _refuse_others(name, words, task_id)
-    heard = _understood(name, line, task_id)
-    if heard is None:
+    if asked is None or not _means(asked.ids, task_id):
         return None
-    record(own.run_dir, structs.replace(heard.said, by=own.mark))
-    if not line.switch("json"):
-        return heard.answer
-    shape = [{"id": task_id, "status": heard.status, "note": heard.answer}]
+    _check_alone(asked, task_id)
+    claim = _claim_of(asked, task_id)
+    if claim is None:
+        return None
+    record(own.run_dir, structs.replace(claim.said, by=own.mark))
+    if not asked.line.switch("json"):
+        return claim.answer
+    shape = [{"id": task_id, "status": claim.status, "note": claim.answer}]
     return msgspec.json.format(msgspec.json.encode(shape), indent=2).decode()
 
 
 def note_closing(home: Home, args: Sequence[str], env: Mapping[str, str]) -> None:
-    """Leave word that a person closes a task, for the supervisor that may find it closed."""
-    name, rest = tracker.split_command(args)
-    verb = tracker.find_verb(name) if name in ("close", "done", "update") else None
-    if verb is None or own_task(env) is not None:
-        return
+    """Note that a person closes a task, for the supervisor that may find the task closed."""
     try:
-        line = parse((*verb.flags, *tracker.GLOBAL), rest)
+        asked = _task_line(args, ("close", "done", "update"))
     except FlagError:
         return
-    if name == "update" and line.text("status") != "closed":
+    if asked is None or own_run(env) is not None:
         return
-    for word in line.words[:1] if name == "done" else line.words:
+    if asked.name == "update" and asked.line.text("status") != "closed":
+        return
+    for word in asked.ids:
         for task_id in (word, f"{PREFIX}-{word}"):
             with suppress(FleetError, OSError):  # it may be no id at all, and the disk may be full
                 closed_by_hand.note(home.task(task_id), actor(env))
@@ -155,45 +167,49 @@ def _means(words: Sequence[str], task_id: str) -> bool:
     """Do the words name this task? Without its prefix it is still this task, and its claim."""
     short = task_id.removeprefix(f"{PREFIX}-")
     for word in words:
-        if word not in (task_id, short) and (task_id.startswith(word) or short.startswith(word)):
+        known = word in ("", task_id, short)
+        if not known and (task_id.startswith(word) or short.startswith(word)):
             raise BadInput(
                 f"{word!r} may mean {task_id}, the task of this run", hint="Write the whole id."
             )
     return task_id in words or short in words
 
 
-def _refuse_others(name: str, words: Sequence[str], task_id: str) -> None:
+def _check_alone(asked: _TaskLine, task_id: str) -> None:
+    name = asked.name
     if name in _TAKING:
         raise BadInput(
-            f"{name} is not for {task_id}: this run works on it",
+            f"`bd {name}` cannot be used on the task of this run ({task_id})",
             hint=f"Close it (bd close {task_id} --reason …), or ask a person:"
             f' bd update {task_id} --status blocked --notes "QUESTION: …"',
         )
-    if len(words) > 1:
+    if len(asked.ids) > 1:
         raise BadInput(
-            f"{name} {task_id} by itself: it is the task of this run",
-            hint="Close or change other tasks with a command of their own.",
+            f"`bd {name}` takes only this run's own task ({task_id})",
+            hint=f"{name.capitalize()} other tasks in a separate command.",
         )
 
 
-def _understood(name: str, line: Parsed, task_id: str) -> Heard | None:
-    status = {"close": "closed", "done": "closed", "reopen": "open"}.get(name, line.text("status"))
+def _claim_of(asked: _TaskLine, task_id: str) -> _Claim | None:
+    line = asked.line
+    by_name = {"close": "closed", "done": "closed", "reopen": "open"}
+    status = by_name.get(asked.name, line.text("status"))
     notes = line.text("notes") or line.text("append-notes")
     if status == "closed":
         reasons = (*line.list("reason"), *line.words[1:]) or (notes,)
         said = Said(done=" ".join(filter(None, reasons)) or "Closed")
-        answer = f"✓ Closed {task_id}: recorded. fleet checks the work once this run has ended."
+        answer = f"Closed {task_id}: recorded. fleet checks the work once this run has ended."
     elif status == "blocked":
         said = Said(blocked=notes)
-        answer = f"✓ Updated issue: {task_id}: recorded as blocked. Now end this run."
+        answer = f"Updated {task_id}: recorded as blocked. Now end this run."
     elif status in ("open", "in_progress") or line.switch("claim"):
         if notes:
             raise BadInput(
-                f"{task_id} is yours already; its notes were not changed",
-                hint="Write them by themselves, without --status and --claim.",
+                f"{task_id} is claimed by this run already; its notes were not changed",
+                hint="Write the notes by themselves, without --status and --claim.",
             )
         said = Said()
-        answer = f"✓ Updated issue: {task_id}: it is yours, and nothing is claimed of it."
+        answer = f"Updated {task_id}: this run has it; no completion is claimed."
     else:
         return None
-    return Heard(said=said, status=status or "in_progress", answer=answer)
+    return _Claim(said=said, status=status or "in_progress", answer=answer)

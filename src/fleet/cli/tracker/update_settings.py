@@ -10,10 +10,11 @@ from collections.abc import Callable, Sequence
 import msgspec
 from msgspec import structs
 
-from fleet import bd as tracker
+from fleet.bd.command import GLOBAL
+from fleet.bd.command_table import find_verb
 from fleet.bd.pflag import FlagError, parse, take
 from fleet.cli.terminal_text import one_line
-from fleet.cli.tracker.agent_bd import own_task
+from fleet.cli.tracker.agent_bd import own_run
 from fleet.cli.tracker.task_flags import OWN, Given, settings_from, shown_settings
 from fleet.control import Control
 from fleet.errors import BadInput, Refused
@@ -27,9 +28,9 @@ _FIELDS = {"pin": "pins"}
 
 def update(fleet: Control, args: Sequence[str], forward: Callable[[Sequence[str]], int]) -> int:
     """Carry out one `update`; `forward` has the tracker answer a line."""
-    verb = tracker.find_verb("update")
+    verb = find_verb("update")
     assert verb is not None
-    known = (*verb.flags, *tracker.GLOBAL)
+    known = (*verb.flags, *GLOBAL)
     try:
         given, rest = take(OWN, known, args)
         line = parse(known, rest) if given else None
@@ -40,7 +41,7 @@ def update(fleet: Control, args: Sequence[str], forward: Callable[[Sequence[str]
         return forward(["update", *args])
     if not line.words:
         raise BadInput("no task was named", hint="For example: fleet bd update x4f --budget '$5'")
-    if own_task(os.environ) is not None:
+    if own_run(os.environ) is not None:
         raise Refused(
             "an agent cannot change what tasks run with or are held to",
             hint="Say in a comment what you would change, and why: bd comment",
@@ -48,7 +49,7 @@ def update(fleet: Control, args: Sequence[str], forward: Callable[[Sequence[str]
     tasks = [fleet.get(word) for word in line.words]
     wishes = settings_from(fleet, given)
     changed = [(task, changed_by(settings_of(fleet.home, task), wishes, given)) for task in tasks]
-    for_tracker = line.values.keys() - {flag.name for flag in tracker.GLOBAL}
+    for_tracker = line.values.keys() - {flag.name for flag in GLOBAL}
     if for_tracker and (code := forward(["update", *rest])) != 0:
         return code
     for task, settings in changed:

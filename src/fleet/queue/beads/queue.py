@@ -8,6 +8,7 @@ import time
 from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 from fleet.errors import BadInput, NotFound, QueueUnavailable, Refused
@@ -148,6 +149,10 @@ class BeadsQueue:
                 hint=f"Look at it again: fleet show {task.id}",
             )
         return entry, issue
+
+    def add_metadata(self, task_id: str, metadata: dict[str, Any]) -> None:
+        with self.lock.held():
+            self.tracker.record([task_id], metadata)
 
     def counts(self) -> dict[str, int]:
         answer = self.tracker.client.ask(["count", "--by-status"])

@@ -1,4 +1,4 @@
-"""Who works on a task, when it is a person or an agent by itself and no supervisor's lease."""
+"""Claims of tasks by a person, or by an agent outside a run: an assignee without a lease."""
 
 import re
 from datetime import datetime
@@ -23,15 +23,9 @@ def same_actor(one: str, other: str) -> bool:
 
 
 def claimed(task: Task, actor: str, now: datetime) -> Task:
-    """The task in this actor's hands. A claim of one's own claim changes nothing."""
+    """The task, claimed by this actor. An actor's claim of a task it has changes nothing."""
     if task.assignee and not same_actor(task.assignee, actor):
-        if task.status != "open":
-            raise Refused(f"issue already claimed by {task.assignee}")
-        raise Refused(
-            f'issue already claimed: already assigned to "{task.assignee}" — coordinate with the'
-            " holder; if their claim is abandoned (crashed agent), lease expiry will surface it"
-            " for bd reclaim"
-        )
+        raise Refused(f"issue already claimed by {task.assignee}")
     if task.status == "in_progress" and task.assignee:
         return task
     if task.status != "open":
@@ -43,7 +37,7 @@ def claimed(task: Task, actor: str, now: datetime) -> Task:
 
 
 def claim_next(queue: SqlQueue, want: Search, *, actor: str) -> Task | None:
-    """Give the first ready task that nobody has to this actor."""
+    """Claim the first ready task without an assignee for this actor; None if there is none."""
     free = structs.replace(want, ready=True, unassigned=True, limit=_CANDIDATES)
     with queue.db.writing():
         for candidate in search(queue, free):
@@ -56,7 +50,7 @@ def claim_next(queue: SqlQueue, want: Search, *, actor: str) -> Task | None:
 
 
 def wake(queue: SqlQueue) -> None:
-    """Open what was put off until a moment that is past. Looks first: reading must not lock."""
+    """Open tasks whose deferral has ended. Looks first: reading must not lock."""
     sql, now = queue.more("edit_task.sql"), {"now": to_micros(queue.db.now())}
     if queue.db.rows(sql["sleepers"], now):
         queue.db.rows(sql["wake"], now)

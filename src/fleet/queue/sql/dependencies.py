@@ -108,13 +108,10 @@ def _descends(queue: "SqlQueue", task_id: str, ancestor: str) -> bool:
     return bool(queue.db.rows(queue.more("dependencies.sql")["descends"], ends))
 
 
-def undepend(queue: "SqlQueue", task_id: str, target: str, *, kind: str | None = None) -> bool:
-    """Remove an edge, or only one of this type. False: there was none."""
-    sql = queue.more("dependencies.sql")
-    ends: dict[str, object] = {"id": task_id, "depends_on": target}
-    if kind is None:
-        return bool(queue.db.rows(sql["delete_dependency"], ends))
-    return bool(queue.db.rows(sql["delete_dependency_of_type"], {**ends, "type": kind}))
+def undepend(queue: "SqlQueue", task_id: str, target: str) -> bool:
+    """Remove an edge. False: there was none."""
+    ends = {"id": task_id, "depends_on": target}
+    return bool(queue.db.rows(queue.more("dependencies.sql")["delete_dependency"], ends))
 
 
 def neighbours(queue: "SqlQueue", task_id: str, direction: Direction) -> list[tuple[Task, str]]:

@@ -1,6 +1,6 @@
 """Changes to tasks from outside the supervisor: edit, claim, close, reopen. One transaction each.
 
-A task that a supervisor runs carries its lease. Whoever changes its status or holder from
+A task that a supervisor runs carries its lease. A change of the task's status or holder from
 outside takes the lease away, and the supervisor's own later settle is then refused.
 """
 
@@ -19,10 +19,6 @@ from fleet.queue.sql.tracker.related import blockers_of, open_children
 from fleet.schemas import Dependency, Status, Task
 
 
-class Held(Refused):
-    """Somebody is at work on it, and only they give it away."""
-
-
 class Stale(Refused):
     """The change was for a state that the task is no longer in."""
 
@@ -36,6 +32,7 @@ class Change(Struct, frozen=True, kw_only=True):
     assignee: str | None = None
     defer_until: datetime | UnsetType | None = UNSET
     append_notes: str = ""
+    comment: str = ""
     add_labels: Sequence[str] = ()
     remove_labels: Sequence[str] = ()
     set_labels: Sequence[str] | None = None
@@ -59,7 +56,7 @@ class Edit(Struct, frozen=True):
 
 
 def edit(queue: SqlQueue, task_id: str, change: Change, *, actor: str) -> Edit:
-    """Change one task, or refuse the whole change in bd's words."""
+    """Change one task, or refuse the whole change."""
     with queue.db.writing():
         now = queue.db.now()
         before = take(queue, task_id)
@@ -73,6 +70,8 @@ def edit(queue: SqlQueue, task_id: str, change: Change, *, actor: str) -> Edit:
         if task != before:
             save(queue, structs.replace(task, updated_at=now))
         _relabel(queue, before, change)
+        if change.comment:
+            comments.comment(queue, before.id, author=actor, text=change.comment, at=now)
         if change.parent is not None:
             _adopt(queue, before.id, change.parent, actor, now)
         return Edit(before, queue.get(before.id))
@@ -124,8 +123,8 @@ def check_closable(queue: SqlQueue, task: Task) -> None:
     ]
     if blockers:
         raise Refused(
-            f"cannot close blocked issue: {task.id} is blocked by [{' '.join(blockers)}]",
-            hint="use --force to override",
+            f"cannot close blocked issue: {task.id} is blocked by [{' '.join(blockers)}]"
+            " (use --force to override)"
         )
     children = open_children(queue, task.id)
     if children:
@@ -138,11 +137,11 @@ def check_closable(queue: SqlQueue, task: Task) -> None:
 def _check_may_close(queue: SqlQueue, task: Task, actor: str) -> None:
     if task.assignee and not same_actor(task.assignee, actor):
         raise Refused(
-            f'cannot close {task.id}: assignee is "{task.assignee}", actor is "{actor}";'
-            " reclaim or use --force to override"
+            f'cannot close {task.id}: assignee is "{task.assignee}", actor is "{actor}"'
+            " (use --force to override)"
         )
     if task.status == "pinned":
-        raise Refused(f"cannot modify pinned issue {task.id}", hint="use --force to override")
+        raise Refused(f"cannot close pinned issue {task.id} (use --force to override)")
     check_closable(queue, task)
 
 
@@ -161,25 +160,21 @@ def _check_guards(task: Task, change: Change) -> None:
 
 
 def _check_holder(task: Task, change: Change, actor: str) -> None:
-    """A claim that is being worked on is not given away over its holder's head."""
+    """Work in progress is reassigned only by its holder, or by force."""
     holder = task.assignee
     if change.assignee is None or change.force or task.status != "in_progress" or not holder:
         return
     if not same_actor(holder, actor) and not same_actor(holder, change.assignee):
-        raise Held(
-            f'cannot reassign {task.id}: held by "{holder}" (in_progress); coordinate with the'
-            f" holder (bd mail {holder}) — pass --force only if their claim is abandoned"
-            " (crashed agent, expired lease), or use bd reclaim"
+        raise Refused(
+            f'cannot reassign {task.id}: held by "{holder}" (in_progress);'
+            " use --force only if that claim is abandoned"
         )
 
 
 def _changed(task: Task, change: Change, now: datetime) -> Task:
     title = change.fields.get("title", "")
     if len(title) > TITLE_LIMIT:
-        raise BadInput(
-            f"validation failed: update title: title must be {TITLE_LIMIT} characters or less"
-            f" (got {len(title)})"
-        )
+        raise BadInput(f"title must be {TITLE_LIMIT} characters or less (got {len(title)})")
     if change.status is not None:
         task = in_status(task, change.status, now)
     elif change.defer_until is None and task.status == "deferred":

@@ -4,6 +4,7 @@ import os
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import cached_property
+from typing import Any
 
 from fleet.errors import BadInput, NotFound, QueueError, Refused
 from fleet.queue.protocol import Draft, Filter, LeaseLost
@@ -42,6 +43,11 @@ class SqlQueue:
         if file not in self._files:
             self._files[file] = named_sql.load(file, **self.sql)
         return self._files[file]
+
+    @cached_property
+    def prefix(self) -> str:
+        """What every new id starts with."""
+        return str(self.db.rows(self.sql["meta"], {"key": "prefix"})[0][0])
 
     def add(self, draft: Draft) -> Task:
         check(draft)
@@ -207,6 +213,11 @@ class SqlQueue:
         )
         return edit(self, task.id, change, actor=by).after
 
+    def add_metadata(self, task_id: str, metadata: dict[str, Any]) -> None:
+        from fleet.queue.sql.edit_task import Change, edit
+
+        edit(self, task_id, Change(merge_metadata=metadata), actor="")
+
     def counts(self) -> dict[str, int]:
         return {str(status): int(n) for status, n in self.db.rows(self.sql["by_status"])}
 
@@ -284,7 +295,7 @@ class SqlQueue:
         return self._hash_id(draft, now)
 
     def _child_id(self, parent: str) -> str:
-        """The parent's next number. One that somebody gave away by hand is passed over."""
+        """The parent's next number. A number that was given by hand is passed over."""
         while numbered := self.db.rows(self.sql["next_child"], {"id": parent}):
             child = f"{parent}.{numbered[0][0]}"
             if not self.exists(child):
@@ -295,12 +306,11 @@ class SqlQueue:
         """A free hash id; the first collision at a length shows that ids must grow longer."""
         from fleet.queue import ids
 
-        prefix = self.db.rows(self.sql["meta"], {"key": "prefix"})[0][0]
         known = self.db.rows(self.sql["meta"], {"key": "id_length"})
         length = int(known[0][0]) if known else ids.SHORTEST
         nanos = (to_micros(now) or 0) * 1000
         seed = f"{draft.title}|{draft.description}|{draft.created_by}|{nanos}"
-        for number, candidate in enumerate(ids.candidates(prefix, seed, length)):
+        for number, candidate in enumerate(ids.candidates(self.prefix, seed, length)):
             if not self.exists(candidate):
                 if number and length < ids.LONGEST:
                     longer = {"key": "id_length", "value": str(length + 1)}
@@ -310,7 +320,7 @@ class SqlQueue:
 
 
 def check(draft: Draft) -> None:
-    """Refuse what no queue could hold, in the words that beads uses."""
+    """Refuse what no queue could hold."""
     if not draft.title.strip():
         raise BadInput("title is required", hint='Give one: fleet bd create "Fix the login page"')
     if len(draft.title) > TITLE_LIMIT:

@@ -1,4 +1,4 @@
--- What people and agents write down: comments, memories, and named values.
+-- Comments and memories.
 
 -- name: insert_comment
 INSERT INTO comments (id, task_id, author, text, created_at)
@@ -21,9 +21,3 @@ ON CONFLICT (key) DO UPDATE SET value = excluded.value, updated_at = excluded.up
 
 -- name: delete_memory
 DELETE FROM memories WHERE key = :key RETURNING value
-
--- name: named_values
-SELECT key, value FROM meta WHERE key LIKE 'kv.%' ORDER BY key
-
--- name: delete_named_value
-DELETE FROM meta WHERE key = :key

@@ -11,10 +11,6 @@ VALUES (:id, :depends_on, :type, :now, :actor, :metadata, :thread_id)
 DELETE FROM dependencies WHERE task_id = :id AND depends_on_id = :depends_on
 RETURNING type
 
--- name: delete_dependency_of_type
-DELETE FROM dependencies WHERE task_id = :id AND depends_on_id = :depends_on AND type = :type
-RETURNING type
-
 -- name: reaches
 -- Does a chain of waiting already lead from :from to :to? A child waits for what holds its parent.
 WITH RECURSIVE chain (id) AS (

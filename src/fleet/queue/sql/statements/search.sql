@@ -64,9 +64,6 @@ tasks.due_at < :now AND tasks.status <> 'closed'
 -- name: deferred
 tasks.defer_until IS NOT NULL
 
--- name: undescribed
-tasks.description = ''
-
 -- name: unassigned
 tasks.assignee = ''
 

@@ -1,4 +1,4 @@
-"""What people and agents write down: comments on tasks, memories, and named values."""
+"""Comments on tasks, and memories."""
 
 import os
 from collections.abc import Mapping
@@ -9,9 +9,6 @@ from fleet.queue.sql.sql_queue import SqlQueue
 from fleet.schemas import Comment
 
 _FILE = "comments.sql"
-
-#: Named values stand among the queue's own settings, under names of their own.
-_NAMED = "kv."
 
 
 def comment(
@@ -76,16 +73,3 @@ def forget(queue: SqlQueue, key: str) -> str | None:
     """Drop a memory and give its last content; None if there was none."""
     rows = queue.db.rows(queue.more(_FILE)["delete_memory"], {"key": key})
     return rows[0][0] if rows else None
-
-
-def named_values(queue: SqlQueue) -> Mapping[str, str]:
-    rows = queue.db.rows(queue.more(_FILE)["named_values"])
-    return {row[0].removeprefix(_NAMED): row[1] for row in rows}
-
-
-def set_named_value(queue: SqlQueue, key: str, value: str) -> None:
-    queue.db.rows(queue.sql["set_meta"], {"key": f"{_NAMED}{key}", "value": value})
-
-
-def clear_named_value(queue: SqlQueue, key: str) -> None:
-    queue.db.rows(queue.more(_FILE)["delete_named_value"], {"key": f"{_NAMED}{key}"})

@@ -31,8 +31,8 @@ _ORDERS: Mapping[str, tuple[str, bool]] = {
 }
 _YOUNG = timedelta(hours=48)
 
-MomentColumn = Literal["created_at", "updated_at", "closed_at", "due_at", "defer_until"]
-TextColumn = Literal["title", "description", "notes", "external_ref"]
+MomentColumn = Literal["created_at", "updated_at", "closed_at", "due_at"]
+TextColumn = Literal["title", "description", "notes"]
 #: A column, `<` or `>`, and a moment.
 Span = tuple[MomentColumn, str, datetime]
 
@@ -56,13 +56,10 @@ class Search(Struct, frozen=True, kw_only=True):
     any_label: Sequence[str] = ()
     no_label_of: Sequence[str] = ()
     unlabelled: bool = False
-    label_pattern: str = ""
-    label_regex: str = ""
     #: Columns and what they hold, whatever the case.
     holds: Sequence[tuple[TextColumn, str]] = ()
     spec_prefix: str = ""
     external_ref: str = ""
-    undescribed: bool = False
     #: Its children, or all that descends from it.
     parent: str = ""
     ancestor: str = ""
@@ -82,11 +79,11 @@ class Search(Struct, frozen=True, kw_only=True):
 
 def ids_like(queue: SqlQueue, word: str) -> list[str]:
     """The ids that a word may mean: itself, with the prefix before it, or ids that start so."""
-    prefix = queue.db.rows(queue.sql["meta"], {"key": "prefix"})[0][0]
-    for exact in (word, f"{prefix}-{word}"):
-        if queue.db.rows(queue.sql["exists"], {"id": exact}):
+    prefixed = f"{queue.prefix}-{word}"
+    for exact in (word, prefixed):
+        if queue.exists(exact):
             return [exact]
-    values = {"bare": word, "prefixed": f"{prefix}-{word}"}
+    values = {"bare": word, "prefixed": prefixed}
     return [row[0] for row in queue.db.rows(queue.more("search.sql")["ids_starting"], values)]
 
 

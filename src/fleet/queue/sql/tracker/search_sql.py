@@ -1,13 +1,11 @@
 """From a Search to SQL: its conditions, and those that each engine would word in its own way."""
 
-import fnmatch
 import re
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 
-from fleet.errors import BadInput
 from fleet.queue.sql.row_mapping import to_micros
 from fleet.queue.sql.sql_queue import SqlQueue
 from fleet.schemas import Task
@@ -70,8 +68,6 @@ class Where:
             self._parts.append(" OR ".join(either))
         if want.spec_prefix:
             self.add("starts_with", want.spec_prefix, column="spec_id")
-        if want.undescribed:
-            self.add("undescribed")
 
     def _labels(self, want: "Search") -> None:
         for label in want.labels:
@@ -124,22 +120,14 @@ class Where:
 
 
 def by_hand(want: "Search") -> Callable[[Task], bool] | None:
-    """What the two engines would each say in their own way is looked at here, row by row."""
-    if not (want.metadata or want.metadata_key or want.label_pattern or want.label_regex):
+    """A filter on metadata, in Python: the two engines have no common SQL for JSON."""
+    if not (want.metadata or want.metadata_key):
         return None
-    try:
-        regex = re.compile(want.label_regex) if want.label_regex else None
-    except re.error as error:
-        raise BadInput(f"the given regular expression is invalid: {error}") from None
 
     def fits(task: Task) -> bool:
         if any(_shown(task, key) != value for key, value in want.metadata):
             return False
-        if want.metadata_key and want.metadata_key not in task.metadata:
-            return False
-        if want.label_pattern and not fnmatch.filter(task.labels, want.label_pattern):
-            return False
-        return regex is None or any(regex.search(label) for label in task.labels)
+        return not want.metadata_key or want.metadata_key in task.metadata
 
     return fits
 

@@ -1,38 +1,59 @@
-"""bd prime: what an agent has to know of the commands here, short, since every run pays for it."""
+"""`bd version`, `where`, `help` and `prime`: what answers here, and what an agent has to know."""
 
-from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
 
-from fleet.bd.command import Call, Verb
+from fleet import __version__
+from fleet.bd.command import Call, Reply, Verb
 from fleet.bd.pflag import Flag
 from fleet.queue.sql.tracker import comments
+
+#: The bd whose flags and JSON shapes fleet follows.
+BD_VERSION = "1.3.0"
 
 _HERE = Path(__file__).parent
 _BRIEF = "Tasks are kept with bd: `bd ready`, `bd show <id>`, `bd close <id>`, `bd prime --full`.\n"
 
 
-def _prime(call: Call) -> int:
-    text = prime_text(call)
+def _version(_: Call) -> Reply:
+    return Reply(
+        value={"version": BD_VERSION, "build": f"fleet {__version__}"},
+        text=f"bd version {BD_VERSION} (answered by fleet {__version__})",
+    )
+
+
+def _where(call: Call) -> Reply:
+    address, prefix = call.queue.db.address, call.queue.prefix
+    return Reply(
+        value={"path": address, "database_path": address, "prefix": prefix},
+        text=f"{address}\nprefix: {prefix}",
+    )
+
+
+def _help(call: Call) -> Reply:
+    from fleet.bd.help import help_text
+
+    return Reply(text=help_text(call.words))
+
+
+def _prime(call: Call) -> Reply:
+    text = _text(call)
     if call.line.switch("hook-json"):
         hook = {"hookEventName": "SessionStart", "additionalContext": text}
-        call.say(msgspec.json.encode({"hookSpecificOutput": hook}).decode())
-    else:
-        call.say(text.rstrip("\n"))
-    return 0
+        text = msgspec.json.encode({"hookSpecificOutput": hook}).decode()
+    return Reply(text=text.rstrip("\n"))
 
 
-def prime_text(call: Call) -> str:
+def _text(call: Call) -> str:
     line = call.line
     if line.switch("memories-only"):
         return _memories(call)
-    full = line.switch("full")
-    if line.switch("mcp") and not full:
+    if line.switch("mcp") and not line.switch("full"):
         text = _BRIEF
     else:
         text = (_HERE / "prime.md").read_text(encoding="utf-8")
-    if full:
+    if line.switch("full"):
         text += (_HERE / "prime_full.md").read_text(encoding="utf-8")
     if line.switch("no-memories") or line.switch("export"):
         return text
@@ -41,33 +62,18 @@ def prime_text(call: Call) -> str:
 
 
 def _memories(call: Call) -> str:
-    """What was remembered, up to the caps; the first always stands."""
     memories = comments.memories(call.queue)
-    shown = _capped(
-        memories, call.line.number("max-memories", 0), call.line.number("max-memory-chars", 0)
-    )
-    if not shown:
+    if not memories:
         return ""
     parts = [f"## Memories ({len(memories)})", ""]
-    if len(shown) < len(memories):
-        left = len(memories) - len(shown)
-        parts += [f"{left} more are not shown here; `bd memories` lists all.", ""]
-    for key, value in shown.items():
+    for key, value in memories.items():
         parts += [f"### {key}", value, ""]
     return "\n".join(parts)
 
 
-def _capped(memories: Mapping[str, str], most: int, chars: int) -> dict[str, str]:
-    shown: dict[str, str] = {}
-    size = 0
-    for key, value in memories.items():
-        size += len(f"### {key}\n{value}\n".encode())
-        if shown and ((most and len(shown) >= most) or (chars and size > chars)):
-            break
-        shown[key] = value
-    return shown
-
-
+VERSION = Verb(run=_version, usage="bd version", about="Print version information")
+WHERE = Verb(run=_where, usage="bd where", about="Show where the queue is")
+HELP = Verb(run=_help, usage="bd help [command]", about="Help about any command")
 PRIME = Verb(
     run=_prime,
     usage="bd prime [flags]",
@@ -80,7 +86,5 @@ PRIME = Verb(
         Flag("memories-only", "switch", help="Only the memories"),
         Flag("no-memories", "switch", help="Without the memories"),
         Flag("hook-json", "switch", help="Wrapped for a SessionStart hook"),
-        Flag("max-memories", "number", help="At most this many memories (0: all)"),
-        Flag("max-memory-chars", "number", help="At most this many bytes of memories (0: all)"),
     ),
 )

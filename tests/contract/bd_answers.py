@@ -1,4 +1,4 @@
-"""A desk where tests hand in bd command lines and get back what each channel said."""
+"""Bd command lines for tests: each is answered on a queue, and both channels come back."""
 
 import io
 import shlex
@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 
-from fleet.bd import answer
+from fleet.bd.command_line import answer
 from fleet.queue.protocol import Draft
 from fleet.queue.sql.sql_queue import SqlQueue
 from fleet.schemas import Settings
@@ -47,8 +47,8 @@ class Answer(msgspec.Struct, frozen=True):
         return msgspec.json.decode(self.err.strip().splitlines()[-1])
 
 
-class Desk:
-    """`desk("dep add a b")` as ann; `desk.json(...)` adds --json and expects success."""
+class Bd:
+    """`bd("dep add a b")` as ann; `bd.json(...)` adds --json and expects success."""
 
     def __init__(self, queue: SqlQueue, clock: Clock) -> None:
         self.queue = queue
@@ -107,11 +107,10 @@ class Desk:
         return message
 
     def misused(self, line: str | list[str], **env: str) -> str:
-        """What bd says of a line it cannot take: plain text, with --json as well."""
+        """What bd says of flags that it does not know: plain text, with --json as well."""
         args = shlex.split(line) if isinstance(line, str) else line
         for said in (self(args, **env), self([*args, "--json"], **env)):
-            assert said.code == 1, said
-            assert said.out == ""
+            assert (said.code, said.out) == (1, "")
             assert said.err.startswith("Error: ")
         return said.err.removeprefix("Error: ").rstrip("\n")
 

@@ -1,0 +1,238 @@
+"""Several tasks at once: the markdown of `create --file` and the JSON of `create --graph`.
+
+What bd would drop with a warning (an unknown field, a wrong type or priority) is refused here.
+"""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+import msgspec
+from msgspec import Struct, field
+
+from fleet.bd.actor import owner
+from fleet.bd.arguments import values
+from fleet.bd.arguments.create import edges_of, with_settings
+from fleet.bd.command import Call, Failure
+from fleet.errors import FleetError
+from fleet.queue.protocol import Draft
+
+_SEPARATORS = re.compile(r"[,\s]+")
+
+
+def drafts_of_markdown(call: Call, text: str) -> list[Draft]:
+    """Each `## Title` is a task; its `### Priority`, `### Type`, … sections are the fields."""
+    drafts = [_markdown_draft(call, title, lines) for title, lines in _split(text, "## ")]
+    if not drafts:
+        raise Failure("no tasks in the file: write each as `## Title`")
+    return drafts
+
+
+def _split(text: str, mark: str) -> list[tuple[str, str]]:
+    """The headings of one level with the text below each; what stands before the first is left."""
+    parts: list[tuple[str, list[str]]] = []
+    for line in text.splitlines():
+        if line.startswith(mark):
+            parts.append((line.removeprefix(mark).strip(), []))
+        elif parts:
+            parts[-1][1].append(line)
+    return [(heading, "\n".join(lines).strip()) for heading, lines in parts]
+
+
+def _markdown_draft(call: Call, title: str, body: str) -> Draft:
+    first = body.partition("\n### ")[0] if not body.startswith("### ") else ""
+    sections = {"description": first.strip()}
+    for heading, text in _split(body, "### "):
+        name = heading.lower()
+        if name not in _SECTIONS:
+            raise Failure(f'"{title}": there is no section "{heading}"')
+        sections[_SECTIONS[name]] = text
+    depends_on, blocks = edges_of(call, _words(sections.get("deps", "")))
+    return Draft(
+        title=title,
+        description=sections["description"],
+        priority=values.priority(sections.get("priority", "2")),
+        issue_type=values.known_type(sections.get("type", "task")),
+        labels=_words(sections.get("labels", "")),
+        depends_on=depends_on,
+        blocks=blocks,
+        assignee=sections.get("assignee", ""),
+        design=sections.get("design", ""),
+        acceptance_criteria=sections.get("acceptance", ""),
+        owner=owner(call.env),
+        created_by=call.actor,
+        metadata=with_settings(call, {}),
+    )
+
+
+_SECTIONS = {
+    "description": "description", "design": "design", "priority": "priority", "type": "type",
+    "acceptance criteria": "acceptance", "acceptance": "acceptance", "assignee": "assignee",
+    "labels": "labels", "dependencies": "deps", "deps": "deps",
+}  # fmt: skip
+
+
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(filter(None, _SEPARATORS.split(text)))
+
+
+class _NodeDep(Struct, forbid_unknown_fields=True):
+    target: str
+    type: str = "blocks"
+
+
+class _GraphNode(Struct, forbid_unknown_fields=True):
+    key: str
+    title: str
+    id: str | None = None
+    type: str = "task"
+    status: str = ""
+    description: str = ""
+    design: str = ""
+    acceptance_criteria: str = ""
+    notes: str = ""
+    spec_id: str = ""
+    external_ref: str | None = None
+    assignee: str = ""
+    #: bd assigns in a second step; here the whole plan is one transaction anyway.
+    assign_after_create: bool = False
+    owner: str = ""
+    priority: int = 2
+    estimate: int | None = None
+    estimated_minutes: int | None = None
+    due_at: datetime | None = None
+    defer_until: datetime | None = None
+    labels: tuple[str, ...] = ()
+    metadata: dict[str, Any] = field(default_factory=dict[str, Any])
+    metadata_refs: dict[str, str] = field(default_factory=dict[str, str])
+    parent: str = ""
+    parent_key: str = ""
+    parent_id: str = ""
+    deps: tuple[_NodeDep, ...] = ()
+
+
+class _GraphEdge(Struct, forbid_unknown_fields=True):
+    from_key: str = ""
+    from_id: str = ""
+    to_key: str = ""
+    to_id: str = ""
+    type: str = "blocks"
+    metadata: str = "{}"
+
+
+class _Graph(Struct, forbid_unknown_fields=True):
+    nodes: tuple[_GraphNode, ...] = ()
+    edges: tuple[_GraphEdge, ...] = ()
+    commit_message: str = ""
+
+
+class PlannedEdge(Struct, frozen=True, kw_only=True):
+    """A dependency of a graph plan; its ends are keys of new tasks, or ids of existing ones."""
+
+    source: str
+    target: str
+    type: str
+    metadata: str = "{}"
+
+
+class GraphPlan(Struct, frozen=True, kw_only=True):
+    """The tasks of a graph by their keys, and what connects them."""
+
+    drafts: Mapping[str, Draft]
+    edges: Sequence[PlannedEdge]
+    statuses: Mapping[str, str]
+    #: For a task's key: metadata whose values are the ids of other keys.
+    references: Mapping[str, Mapping[str, str]]
+
+
+def graph_of_json(call: Call, text: str) -> GraphPlan:
+    """A plan of nodes and edges, with every key and id of it known."""
+    try:
+        graph = msgspec.json.decode(text, type=_Graph)
+    except msgspec.MsgspecError as error:
+        raise Failure(f"invalid graph plan: {error}") from None
+    if not graph.nodes:
+        raise Failure("invalid graph plan: plan has no nodes")
+    drafts: dict[str, Draft] = {}
+    for node in graph.nodes:
+        if not node.key or node.key in drafts:
+            raise Failure(f'invalid graph plan: the key "{node.key}" is empty or not the only one')
+        drafts[node.key] = _node_draft(call, node)
+
+    def end(key: str, task_id: str) -> str:
+        if key and key not in drafts:
+            raise Failure(f'invalid graph plan: key "{key}" is not in the plan')
+        try:
+            return key or call.resolve(task_id)
+        except FleetError as error:
+            raise Failure(f"invalid graph plan: {error.message}") from None
+
+    return GraphPlan(
+        drafts=drafts,
+        edges=[*_edges_of_nodes(graph, end), *_edges_of_plan(graph, end)],
+        statuses={node.key: values.status(node.status) for node in graph.nodes if node.status},
+        references={
+            node.key: {name: end(key, "") for name, key in node.metadata_refs.items()}
+            for node in graph.nodes
+            if node.metadata_refs
+        },
+    )
+
+
+def _edges_of_nodes(graph: _Graph, end: Callable[[str, str], str]) -> list[PlannedEdge]:
+    edges: list[PlannedEdge] = []
+    for node in graph.nodes:
+        key = node.parent_key or node.parent
+        if key or node.parent_id:
+            parent = end(key, node.parent_id)
+            edges.append(PlannedEdge(source=node.key, target=parent, type="parent-child"))
+        edges += [
+            PlannedEdge(
+                source=node.key, target=end(dep.target, ""), type=values.edge_type(dep.type)
+            )
+            for dep in node.deps
+        ]
+    return edges
+
+
+def _edges_of_plan(graph: _Graph, end: Callable[[str, str], str]) -> list[PlannedEdge]:
+    return [
+        PlannedEdge(
+            source=end(edge.from_key, edge.from_id),
+            target=end(edge.to_key, edge.to_id),
+            type=values.edge_type(edge.type),
+            metadata=edge.metadata,
+        )
+        for edge in graph.edges
+    ]
+
+
+def _node_draft(call: Call, node: _GraphNode) -> Draft:
+    minutes = node.estimated_minutes if node.estimate is None else node.estimate
+    return Draft(
+        id=node.id or None,
+        title=node.title,
+        description=node.description,
+        priority=values.priority(str(node.priority)),
+        issue_type=values.known_type(node.type),
+        labels=node.labels,
+        assignee=node.assignee,
+        owner=node.owner or owner(call.env),
+        created_by=call.actor,
+        design=node.design,
+        acceptance_criteria=node.acceptance_criteria,
+        notes=node.notes,
+        spec_id=node.spec_id,
+        external_ref=node.external_ref or None,
+        estimated_minutes=minutes,
+        due_at=_utc(node.due_at),
+        defer_until=_utc(node.defer_until),
+        metadata=with_settings(call, node.metadata),
+    )
+
+
+def _utc(moment: datetime | None) -> datetime | None:
+    if moment is None:
+        return None
+    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)

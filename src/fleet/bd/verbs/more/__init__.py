@@ -1,1 +1,0 @@
-"""`bd` verbs that are used less often."""
