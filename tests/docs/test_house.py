@@ -37,10 +37,10 @@ MIRRORS = {
     **dict.fromkeys(("stream", "home"), "one a coder: the same question for each CLI"),
     "database": "one an engine: the protocol, and PostgreSQL's",
 }
-MODULES_NOT_YET = {"budget_status", "errors", "prices"}
+MODULES_NOT_YET = {"budget_status", "prices"}
 
 CLASSES_NOT_YET = {
-    *("Answer", "Entry", "Held", "Made", "Part", "Said", "Spec", "Step"),
+    *("Answer", "Entry", "Held", "Made", "Said", "Step"),
     *("Tree", "Watch", "_At", "_Issue"),
 }
 
@@ -51,12 +51,12 @@ RECORDS = {
     "Draft": "the flags of bd create",
     "Ending": "outcome.json",
     "Event": "one normalised line of any CLI's stream",
+    "EventRule": "the keys of an [[event]] in a coder's TOML file",
     "FleetStatus": "fleet status --json",
     "InProgress": "a row of fleet tasks --json",
     "Issue": "an issue as bd prints it",
     "Progress": "progress.json",
     "Receipt": "receipt.json",
-    "Rule": "the keys of an [[event]] in a coder's TOML file",
     "Search": "the flags of bd list",
     "Spec": "run.json",
     "Task": "an issue as beads has it",

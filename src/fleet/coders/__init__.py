@@ -28,7 +28,7 @@ def names(home: Path | None = None) -> tuple[str, ...]:
 
 
 def origin(name: str, home: Path | None = None) -> str:
-    """Where a coder comes from, for a person. Raises BadInput for a name that nobody has."""
+    """Where a coder comes from, for a person. Raises BadInput for an unknown name."""
     if name in _REGISTRY:
         return "built in"
     from fleet.coders import plugins
@@ -40,7 +40,7 @@ def origin(name: str, home: Path | None = None) -> str:
 
 
 def find(name: str, home: Path | None = None) -> "type[Coder]":
-    """A coder's class. Raises BadInput for a name that nobody has, and for one that is broken."""
+    """A coder's class. Raises BadInput for an unknown name and for a broken coder."""
     entry = _REGISTRY.get(name)
     if entry is not None:
         return _imported(entry) if isinstance(entry, str) else entry

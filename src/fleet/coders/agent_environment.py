@@ -1,4 +1,4 @@
-"""An agent's environment: what it needs and no more. Pure: the parent's variables are given.
+"""An agent's environment: what the agent needs and no more. Pure: the parent's variables are given.
 
 The supervisor's own environment holds whatever its user exported: tokens of other services,
 keys of other coders. So nothing passes that is not named, here or by the coder.
@@ -30,8 +30,8 @@ ALLOWED = (
     "FLEET_HOME",
 )  # fmt: skip
 
-#: Nobody is there to answer. Not `CI=1`: that makes package managers refuse to change a lock
-#: file and test tools refuse to write a snapshot, which is work that agents are asked for.
+#: Keep programs from waiting for an answer. Not `CI=1`: with it package managers refuse to change
+#: a lock file and test tools refuse to write a snapshot, which is work that agents are asked for.
 GUARDS: Mapping[str, str] = {
     "GIT_TERMINAL_PROMPT": "0",
     "GIT_EDITOR": "true",
@@ -60,8 +60,8 @@ def agent_env(
 ) -> dict[str, str]:
     """The whole environment of an agent.
 
-    `extra` is what an account or the configuration sets. Where it logs the coder in, the
-    parent's own login stays out: of two, a CLI takes one that nobody chose.
+    `extra` is what an account or the configuration sets. Where `extra` logs the coder in, the
+    parent's own login stays out: which of two logins a CLI takes is not ours to choose.
     """
     given = dict(extra or {})
     env = plain_env(parent)
@@ -74,7 +74,7 @@ def agent_env(
 
 
 def plain_env(parent: Mapping[str, str]) -> dict[str, str]:
-    """The environment of a command that is nobody's agent: no login of any coder is in it."""
+    """The environment of a command that is no agent: it holds no login of any coder."""
     env = {name: value for name, value in parent.items() if _may_pass(name)}
     env.setdefault("TERM", "dumb")
     return {**env, **GUARDS}

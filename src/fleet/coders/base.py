@@ -33,7 +33,7 @@ class Options(Struct, frozen=True, kw_only=True):
     resume: str | None = None
     #: How the run before this one ended, in a sentence that goes into the prompt.
     last_ending: str = ""
-    #: The tools that were at work when it was cut off, for a session that is carried on.
+    #: The tools that were at work when the last run was cut off, for a session that is resumed.
     cut_off: tuple[str, ...] = ()
     #: What people told this task's agents, for the prompt.
     told: str = ""
@@ -45,9 +45,9 @@ class Options(Struct, frozen=True, kw_only=True):
     context: Context = "full"
     #: What the task cannot do without, `mcp:NAME` or `tool:NAME`: loaded whatever the context.
     needs: tuple[str, ...] = ()
-    #: What `left_out` answered: words that belong on the command line.
+    #: The result of `left_out`: words for the command line.
     leave_out: tuple[str, ...] = ()
-    #: What the run may cost in dollars, for a CLI that minds it itself.
+    #: What the run may cost in dollars, for a CLI that enforces a limit itself.
     max_cost: float | None = None
 
 
@@ -64,7 +64,7 @@ class Coder(ABC):
 
     default_model: ClassVar[str] = ""
     #: Models that are another coder's: an inherited one is dropped, an explicit one passes.
-    #: A coder that says nothing must at least not get the one that fleet ships with.
+    #: The default keeps fleet's own default model from a coder that does not set this.
     foreign_models: ClassVar[tuple[str, ...]] = ("sonnet", "opus", "haiku")
     #: The binary to look for; empty stands for the first word of the argv.
     program: str = ""
@@ -72,31 +72,32 @@ class Coder(ABC):
     #: The variables that log this CLI in: keys, tokens, the directory of a login. An account
     #: that sets one of them replaces all of them.
     credentials: tuple[str, ...] = ()
-    #: The variable that moves all of the CLI's state, logins too, so that accounts are kept apart;
-    #: empty: nothing does. And where that state is otherwise, below the user's home.
+    #: The variable that moves all of the CLI's state, logins too, so that accounts are kept apart
+    #: (empty: there is none), and where below the user's home the state is otherwise.
     state_variable: ClassVar[str] = ""
     state_folder: ClassVar[str] = ""
     #: The variable that hands a token or key to the CLI, where an account has one.
     secret_variable: ClassVar[str] = ""
     #: The file of a login, below the state's directory.
     login_file: ClassVar[str] = ""
-    #: The file of a user's settings there, which may tell of another way to log in.
+    #: The file of a user's settings, below the state's directory; it may hold another login.
     settings_file: ClassVar[str] = ""
-    #: How a person logs in, and how the CLI is asked, at no cost, whether somebody has.
+    #: The arguments with which a person logs in, and those that ask the CLI, at no cost, whether a
+    #: login is there.
     login_args: ClassVar[tuple[str, ...]] = ()
     status_args: ClassVar[tuple[str, ...]] = ()
     #: Other variables of the supervisor's own environment that this CLI needs.
     passes: tuple[str, ...] = ()
     #: The prompt comes on stdin instead of in the argv, which has a limit and is public.
     prompt_on_stdin: bool = False
-    #: The CLI always says that it is done, so a stream without that word is no success.
+    #: The CLI always prints an ending, so a stream without one is no success.
     prints_ending: bool = False
     can_resume: bool = False
-    #: Its events tell of every tool that the agent uses, so none told is none used.
+    #: The stream names every tool that the agent uses, so no call in it means no tool used.
     shows_tools: bool = False
-    #: Its CLI can be made to refuse a command (`Options.refuse`).
+    #: The CLI can be made to refuse a command (`Options.refuse`).
     can_refuse: bool = False
-    #: The contexts that its CLI can be held to (`Options.context`).
+    #: The contexts that the CLI can be held to (`Options.context`).
     contexts: tuple[Context, ...] = ("full",)
     #: What an exit code means, where the CLI has codes of its own.
     exit_reasons: Mapping[int, Reason] = MappingProxyType({})
@@ -109,7 +110,7 @@ class Coder(ABC):
         """The command that starts the agent."""
 
     def env(self, task: Task, task_dir: Path) -> dict[str, str]:
-        """Variables to lay over the agent's environment. The three are required."""
+        """Variables to lay over the agent's environment. These three are required."""
         return {
             "FLEET_TASK_ID": task.id,
             "FLEET_TASK_DIR": str(task_dir),
@@ -147,10 +148,10 @@ class Coder(ABC):
         return [self.program or self.name, *self.version_args]
 
     def left_out(self, env: Mapping[str, str], cwd: str) -> tuple[str, ...]:
-        """What keeps the CLI to its context, where each thing has to be named for that.
+        """Words for the command line that keep the CLI to its context (`Options.leave_out`).
 
-        Asked once for a run, before `build_argv`, which finds the answer in its options. It may
-        read the CLI's own files, as `env` leads to them; what cannot be read is not left out.
+        Called once a run, before `build_argv`. May read the CLI's own files, where `env` puts
+        them; what cannot be read is not left out.
         """
         del env, cwd
         return ()
@@ -165,36 +166,36 @@ class Coder(ABC):
         return None
 
     def transcript(self, session_id: str, env: Mapping[str, str]) -> tuple[Path, str] | None:
-        """What the CLI itself keeps of a session while it goes on, as `second_stream` says it: a
-        witness that work goes on where the stream is silent.
+        """The CLI's own record of a session, as `second_stream` returns it: while the record
+        grows, a silent stream is no sign of a stall.
         """
         return self.second_stream(session_id, env)
 
     def normalize_second(self, raw_line: str) -> Event | None:
-        """One line of that file as an Event. Pure."""
+        """One line of the second stream as an Event. Pure."""
         del raw_line
         return None
 
     @classmethod
     def login_ends(cls, data: bytes) -> datetime | None:
-        """Until when the tokens in a login file are good; None: it does not tell. Pure.
+        """When the tokens in a login file expire; None: the file does not tell. Pure.
 
-        Near that moment a CLI fetches new ones, and two that do so at once break the login.
+        Near that moment a CLI fetches new tokens, and two that do so at once break the login.
         """
         del data
         return None
 
     @classmethod
     def key_in(cls, directory: Path) -> str:
-        """What in an account's own directory would have its CLI use another login; empty if
-        nothing does.
+        """The setting in an account's directory that makes its CLI use another login; empty if
+        there is none.
         """
         del directory
         return ""
 
     @classmethod
     def wrong_login(cls, source: str, env: Mapping[str, str]) -> str:
-        """What is wrong with the login that the stream says is used; empty if nothing is.
+        """What is wrong with the login that the stream names; empty if nothing is.
 
         `env` is what the agent was given.
         """
@@ -203,7 +204,7 @@ class Coder(ABC):
 
     @classmethod
     def inherits(cls, model: str) -> str | None:
-        """What to make of a model that the task did not choose: it, or None for our own."""
+        """The model for a task that did not choose `model` itself; None: this coder's default."""
         return None if not model or is_one_of(model, cls.foreign_models) else model
 
     def read(self, raw_line: str, now: datetime, *, second: bool = False) -> Event | None:
@@ -212,7 +213,7 @@ class Coder(ABC):
             return None
         try:
             event = self.normalize_second(raw_line) if second else self.normalize_event(raw_line)
-        except Exception as error:  # noqa: BLE001 - a coder may be anybody's code; one line is not the run
+        except Exception as error:  # noqa: BLE001 - custom code may raise anything; one bad line must not end the run
             event = json_line.bad(f"{type(error).__name__}: {error}: {raw_line}")
         if event is not None and not isinstance(event, Event):  # pyright: ignore[reportUnnecessaryIsInstance]
             event = json_line.bad(f"{type(event).__name__} instead of an Event: {raw_line}")

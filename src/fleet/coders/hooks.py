@@ -39,9 +39,9 @@ def for_claude(hook: str, *, refuse: bool) -> str:
 def for_codex(hook: str, *, refuse: bool) -> str:
     """A value for `-c`: hooks of this session, and the word that these very ones are trusted.
 
-    codex runs no hook that nobody has vouched for. There is a flag that trusts all of them, those
-    of the project too; so it is given the digest of ours instead. A version that reckons it in
-    another way leaves the hook alone, and messages wait for the next run.
+    codex runs trusted hooks only. Its flag that trusts all hooks would trust the project's too, so
+    codex is given the digest of fleet's hook instead. A codex that computes the digest in another
+    way does not run the hook, and messages wait for the next run.
     """
     hooks: list[str] = []
     trust: list[str] = []

@@ -41,21 +41,21 @@ def find(home: Path | None) -> dict[str, Source]:
     found = dict(_packages())
     if home is not None:
         directory = home / "coders"
-        with suppress(FileNotFoundError):  # nobody has added any
+        with suppress(FileNotFoundError):  # no coder was added
             found |= _files(directory, tuple(sorted(os.listdir(directory))))  # noqa: PTH208
     return found
 
 
 @lru_cache(maxsize=8)
 def _files(directory: Path, names: tuple[str, ...]) -> Mapping[str, Source]:
-    """Those of a directory with these files; remembered, as every run asks."""
+    """The coders in a directory with these files; cached, as every run asks."""
     paths = [directory / name for name in names if name.endswith((".toml", ".py"))]
     return {path.stem: _filed(path) for path in paths if not path.stem.startswith((".", "_"))}
 
 
 @cache
 def _packages() -> Mapping[str, Source]:
-    """Those of installed packages. Asked once: it reads a file of each, for every run anew."""
+    """The coders of installed packages; cached, as reading them opens a file of each package."""
     return {point.name: _packaged(point) for point in entry_points(group=GROUP)}
 
 
@@ -79,7 +79,7 @@ def load(source: Source) -> type[Coder]:
     except BadInput:
         raise
     except (Exception, SystemExit) as error:
-        # Anybody's code: it may throw anything, and must not take fleet down with it.
+        # A custom coder may raise anything, and must not end fleet.
         raise BadInput(
             f"coder {source.name} ({source.where}) does not load: {type(error).__name__}: {error}",
             hint="Correct the file, or move it away.",

@@ -1,4 +1,4 @@
-"""Reading an agent's stream while it grows: bytes into lines, and a file from where we left off.
+"""Following an agent's stream while it grows: bytes into lines, and a file from an offset on.
 
 Lines are bytes and end with a newline only; NULs, bad UTF-8 and lone carriage returns pass
 through. A line has a bound, so no agent can make the reader's memory grow.
@@ -13,7 +13,7 @@ from msgspec import Struct
 from fleet.files.safe_read import open_regular
 
 MAX_LINE = 1 << 20
-#: How much one look at a file reads, so that one flooding agent does not starve the others.
+#: Bytes that one `read` takes at most, so that one flooding agent does not starve the others.
 _HELPING = 1 << 20
 
 
@@ -21,9 +21,9 @@ class Line(Struct, frozen=True):
     """One line without its newline."""
 
     data: bytes
-    #: Bytes that were cut from its end because it was too long. They are still in the file.
+    #: Bytes cut from the end of a line that was too long. They are still in the file.
     dropped: int = 0
-    #: False for a last line that the writer did not live to finish.
+    #: False for a last line without a newline.
     whole: bool = True
 
 
@@ -32,7 +32,7 @@ class Framer:
 
     def __init__(self, max_line: int = MAX_LINE) -> None:
         self.max_line = max_line
-        #: Bytes of the lines that were given out, newlines included: where to begin anew.
+        #: Bytes of the lines that were returned, newlines included: where a later framer goes on.
         self.framed = 0
         self._head = bytearray()
         self._dropped = 0
@@ -71,15 +71,15 @@ class Framer:
 
 
 class Follower:
-    """What is new in one file. It keeps no descriptor: 500 quiet agents cost none."""
+    """Reads what is new in one file. No descriptor stays open: 500 quiet agents cost none."""
 
     def __init__(self, path: Path, offset: int = 0, *, max_line: int = MAX_LINE) -> None:
         self.path = path
         self._base = offset
         self._framer = Framer(max_line)
-        #: How far the file is read; lines are given out up to `offset`.
+        #: How far the file is read; lines were returned up to `offset`.
         self.place = offset
-        #: The last look at the file left some of it unread.
+        #: The last `read` left some of the file unread.
         self.more = False
 
     @property
@@ -125,6 +125,6 @@ class Follower:
             os.close(fd)
 
     def _start_over(self) -> None:
-        """Somebody cut the file short: what it holds now is new."""
+        """The file was truncated: all that it holds now is new."""
         self._base = self.place = 0
         self._framer = Framer(self._framer.max_line)

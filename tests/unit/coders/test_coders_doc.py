@@ -78,7 +78,7 @@ def test_the_files_that_the_page_offers_are_there():
 
 def test_every_path_of_a_rule_is_on_the_page():
     """A field that nobody can find out about is not there."""
-    from fleet.coders.toml.event_rules import Rule
+    from fleet.coders.toml.event_rules import EventRule
 
-    for part in msgspec.structs.fields(Rule):
+    for part in msgspec.structs.fields(EventRule):
         assert f"`{part.name}`" in PAGE or part.name == "tokens_of"

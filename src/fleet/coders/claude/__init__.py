@@ -69,7 +69,7 @@ class ClaudeCoder(Coder):
         if self.options.resume:
             argv += ["--resume", self.options.resume]
         if self.options.max_cost is not None:
-            # It tells what it cost only when all is over, so it has to mind this itself.
+            # The CLI reports its cost only at the end, so the CLI itself has to enforce the limit.
             argv += ["--max-budget-usd", f"{self.options.max_cost:.2f}"]
         if self.options.hook:
             settings = hooks.for_claude(self.options.hook, refuse=self.options.refuse)
@@ -139,6 +139,6 @@ def context_flags(options: Options) -> list[str]:
         return flags
     tools = [need.removeprefix("tool:") for need in options.needs if need.startswith("tool:")]
     flags += [] if servers else ["--strict-mcp-config"]
-    # No tool: no skill is listed, whoever has it.
+    # Without the tool the CLI lists no skills, neither the user's nor the project's.
     flags += [] if "Skill" in tools else ["--disable-slash-commands"]
     return [*flags, "--tools", ",".join(dict.fromkeys((*_LEAN_TOOLS, *tools)))]

@@ -1,6 +1,6 @@
 """What claude keeps for its user: where, which settings, and what a smaller context goes without.
 
-It reads files, and what cannot be read is as if it were not there: claude itself passes over it.
+A file that cannot be read counts as missing, as claude itself treats it.
 """
 
 import json
@@ -23,7 +23,7 @@ def place(env: Mapping[str, str]) -> Path:
 
 
 def state_file(env: Mapping[str, str]) -> Path:
-    """Where it keeps the user's MCP servers, beside much that is nobody's concern."""
+    """The file in which claude keeps the user's MCP servers, among much else."""
     if own := env.get("CLAUDE_CONFIG_DIR"):
         return Path(own, ".claude.json")
     return Path(env.get("HOME", "/"), ".claude.json")
@@ -45,7 +45,7 @@ def read_json(path: Path) -> tuple[dict[str, Any], str]:
 
 
 def table(value: object) -> dict[str, Any]:
-    """A value that ought to be an object; an empty one if it is not."""
+    """The value if it is a JSON object, else an empty object."""
     return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
 
 

@@ -59,7 +59,7 @@ _LIMITS: Mapping[str, LimitKind] = MappingProxyType(
     }
 )
 
-#: What becomes of a server that an agent cannot use.
+#: The states of an MCP server that an agent cannot use.
 _UNREACHED = frozenset({"failed", "needs-auth", "disabled"})
 
 #: Lines that are known and carry nothing that fleet uses.
@@ -292,7 +292,7 @@ def _result(line: Record) -> Event:
         usage=record(line, "usage") or None,
         text=json_line.capped(words),
         session_id=text(line, "session_id") or None,
-        tokens=tokens if tokens.total else None,  # noughts say that nobody counted
+        tokens=tokens if tokens.total else None,  # all zero: the CLI did not count
         tokens_of="run",
         context_window=max(windows, default=0) or None,
         cost_usd=json_line.money(line, "total_cost_usd"),
@@ -317,7 +317,7 @@ def _run_usage(models: Record) -> Usage:
 
 
 def _failure(line: Record) -> Reason | None:
-    """Why, as far as this line tells; the line before it may have told more."""
+    """Why the run failed, as far as this line tells; an earlier line may have told more."""
     if text(line, "subtype") == "error_max_budget_usd":
         return "budget"
     if text(line, "subtype") == "error_max_turns":

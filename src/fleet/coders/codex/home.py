@@ -1,7 +1,6 @@
 """What codex finds in its home and in a project, and the overrides that leave it out.
 
-It reads configuration files and the names of skills, and nothing that cannot be read stops it:
-codex itself will say so.
+A configuration file or a skill that cannot be read is passed over: codex itself reports it.
 """
 
 import json
@@ -40,7 +39,7 @@ def left_out(
 ) -> tuple[str, ...]:
     """The words that keep codex to a context.
 
-    Its user's AGENTS.md stays in all of them: there is no setting against it.
+    The user's AGENTS.md stays in every context: codex has no setting against it.
     """
     if context == "full":
         return ()
@@ -95,8 +94,8 @@ def user_skills(env: Mapping[str, str]) -> Iterator[Path]:
 
 
 def _switched_off(servers: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """One setting for all of them. A table here is laid over the one in the file, and must be
-    whole by itself: the file of a project that nobody trusts is not read.
+    """One setting that disables all servers. Each table must be complete, although codex lays it
+    over the one in the file: codex does not read the file of an untrusted project.
     """
     if not servers:
         return []

@@ -20,10 +20,10 @@ Record = Mapping[str, Any]
 #: Enough of a tool's output to tell what happened; the whole is in the raw stream.
 TEXT_CAP = 4_000
 
-#: What no CLI nests, and what would exhaust the stack of whoever writes the event down.
+#: Deeper than any CLI nests; deeper still would exhaust the stack when the event is encoded.
 _MAX_DEPTH = 200
 
-#: Beyond it a number is a mistake, whatever it counts.
+#: A larger number is a mistake, whatever it counts.
 _LARGEST = 10**15
 #: No run costs more.
 MOST_DOLLARS = 1_000_000.0
@@ -41,7 +41,7 @@ def decode(line: str) -> Record | None:
 
 
 def _depth_bound(line: str) -> int:
-    """How deep a line nests, at most. Scanned by the letter only where it might be deep."""
+    """An upper bound of how deep a line nests; letters are scanned only where it may be deep."""
     if line.count("[") + line.count("{") <= _MAX_DEPTH:
         return 0
     depth = deepest = 0

@@ -1,7 +1,7 @@
 """How a run ended: one pure rule over what its stream said and how its process ended.
 
-A success is a word of success and exit 0, both; no CLI can be believed on one of them alone.
-Stopped, Stalled and NeedsHuman are not decided here: only the supervisor knows of those.
+A success needs both a success in the stream and exit 0: either alone is wrong for some CLI.
+Stopped, Stalled and NeedsHuman are decided by the supervisor.
 """
 
 from collections.abc import Mapping
@@ -82,7 +82,7 @@ def _reason(
     if totals.terminal == "error":
         return told or by_code or "unknown"
     if totals.terminal is None and told in ("rate_limit", "overloaded"):
-        # Refused, and ended before it could say so: a retry at once would meet the same wall.
+        # The CLI was refused and ended without saying so: a retry at once would be refused too.
         return told
     if signal is not None or (exit_code is not None and exit_code > 128 and not by_code):
         return "killed"

@@ -1,4 +1,4 @@
-"""A run as its events tell it: one fold, the same for a live stream and for a file read again."""
+"""The totals of a run, folded from its events: the same for a live stream and for a file."""
 
 from datetime import timedelta
 
@@ -25,7 +25,7 @@ _LARGEST_CONTEXT = 10**9
 class RunTotals(Struct, kw_only=True):
     """What is known of a run after the events so far. Only `add` changes it."""
 
-    #: What the session had used before this run: for a CLI that counts on when it is resumed.
+    #: Tokens of the session before this run, for a CLI whose count goes on when it resumes.
     before: Usage = _NO_USAGE
 
     session_id: str = ""
@@ -44,26 +44,26 @@ class RunTotals(Struct, kw_only=True):
     context_tokens: int | None = None
     context_peak: int = 0
     context_window: int | None = None
-    #: What this run used, and the last word on the whole session.
+    #: Tokens of this run, and the latest count of the whole session.
     usage: Usage = _NO_USAGE
     session_usage: Usage = _NO_USAGE
     cost_usd: float | None = None
 
-    #: The last word on each limit, by its kind.
+    #: The latest report on each limit, by its kind.
     limits: dict[str, RateLimit] = field(default_factory=dict[str, RateLimit])
     #: Tools that were refused, in order.
     denied: tuple[str, ...] = ()
 
-    #: What it had at its start; None while nothing told. And what it should have had.
+    #: Tools and servers that the run had at its start (None: not told), and those that failed.
     offers: tuple[str, ...] | None = None
     missing: tuple[str, ...] = ()
 
-    #: The last thing that the agent, or at the end the CLI, said.
+    #: The last text of the agent, or of the CLI at the end.
     text: str = ""
     terminal: str | None = None
-    #: Why the last request or the run went wrong; empty again once things go on.
+    #: Why the last request or the run failed; empty again after a later answer.
     reason: str = ""
-    #: The CLI's own words to that.
+    #: The CLI's own words for `reason`.
     error: str = ""
 
     _answers: set[str] = field(default_factory=set[str])
@@ -71,7 +71,7 @@ class RunTotals(Struct, kw_only=True):
     _counted: bool = False
 
     def add(self, event: Event | None) -> None:
-        """Take in one event; None is a line that its coder had no use for."""
+        """Take in one event; None is a line without interest."""
         if event is None:
             return
         self.events += 1
@@ -164,8 +164,8 @@ class RunTotals(Struct, kw_only=True):
     def refusal(self) -> RateLimit:
         """The limit that a refused run ran into.
 
-        The one that was named as refused; where that has no end, or none was named, a window
-        that is full; and else one without a name.
+        In this order: a refused or full window with a reset time, a refused window, a full window,
+        else a limit without a window.
         """
         named = [limit for limit in self.limits.values() if limit.status == "rejected"]
         full = [limit for limit in self.limits.values() if (limit.used_percent or 0) >= _FULL]
@@ -177,14 +177,14 @@ class RunTotals(Struct, kw_only=True):
 
 
 def _sane_cost(cost: object) -> float | None:
-    """Anybody's coder may tell a cost, or what it takes for one."""
+    """A cost that could be true, else None: a custom coder may put anything there."""
     if isinstance(cost, bool) or not isinstance(cost, int | float):
         return None
     return float(cost) if 0 <= cost <= MOST_DOLLARS else None
 
 
 def _sane_usage(usage: Usage) -> Usage:
-    """Counts that could be true; of one that could not, nothing is known."""
+    """The usage with every count that cannot be true as 0."""
     counts = (usage.input, usage.cache_read, usage.cache_write, usage.output)
     if all(type(count) is int and 0 <= count <= MOST_TOKENS for count in counts):
         return usage
@@ -193,7 +193,7 @@ def _sane_usage(usage: Usage) -> Usage:
 
 
 def sane_limit(limit: object) -> RateLimit | None:
-    """A limit as others can keep and compare it; None: it is none. Anybody's coder may tell one."""
+    """The limit if its fields have their types, else None: custom coders may put anything there."""
     try:
         sane = msgspec.convert(msgspec.to_builtins(limit), RateLimit)
     except (TypeError, ValueError, msgspec.MsgspecError):
@@ -203,7 +203,7 @@ def sane_limit(limit: object) -> RateLimit | None:
 
 
 def _dated(limit: RateLimit, event: Event) -> RateLimit:
-    """A limit that ends so many seconds from now ends at a time, once now is known."""
+    """The limit with `resets_at` worked out from `retry_after` and the event's time."""
     if limit.resets_at or limit.retry_after is None or event.ts is None:
         return limit
     wait = timedelta(seconds=min(max(0.0, limit.retry_after), _LONGEST_WAIT))

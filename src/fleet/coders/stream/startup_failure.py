@@ -1,6 +1,6 @@
-"""Why a CLI does not begin, by what it says before its first event. Pure.
+"""Why a CLI fails to start, from its stderr before the first event. Pure.
 
-Only for then: no agent has spoken yet, so these are the CLI's own words.
+Only valid before the first event: until then no text of an agent can be among the words.
 """
 
 import re
@@ -28,7 +28,7 @@ _PATTERNS: tuple[tuple[Reason, re.Pattern[str]], ...] = tuple(
 
 
 def cause(words: str) -> Reason | None:
-    """What keeps it from beginning, if its words tell."""
+    """The reason that the words tell; None if they tell none."""
     for reason, pattern in _PATTERNS:
         if pattern.search(words):
             return reason

@@ -1,4 +1,4 @@
-"""What an agent did, as its stream tells it: tools, commands, edits, and calls that go round.
+"""What an agent did, as its stream tells: tools, commands, edits, and calls that repeat.
 
 A part of `RunTotals`. Its size has a bound, however long the run is.
 """
@@ -40,11 +40,11 @@ class OpenCall(Struct, frozen=True, kw_only=True):
 
     name: str
     since: datetime | None = None
-    #: Seconds that the call gave itself; None if it did not.
+    #: Seconds that the call set as its own limit; None: it set none.
     timeout: float | None = None
-    #: Its name and input, for telling calls apart.
+    #: A digest of name and input: equal for equal calls.
     mark: bytes = b""
-    #: Its place among the commands; None if it is none, or one too many.
+    #: The index in `commands`; None for a call that runs no command, or one beyond the bound.
     command: int | None = None
 
 
@@ -56,7 +56,7 @@ class ToolCalls(Struct, kw_only=True):
     commands: list[Command] = field(default_factory=list[Command])
     more_commands: int = 0
     subagents: int = 0
-    #: Commands that had been run when the last file was edited: what comes behind checks it.
+    #: How many commands ran before the last edit; later ones may have checked it.
     commands_at_last_edit: int = 0
     edits: int = 0
     #: Calls without a result, by id.
@@ -78,12 +78,12 @@ class ToolCalls(Struct, kw_only=True):
 
     @property
     def asks(self) -> str:
-        """The tool that waits for a person, if one does."""
+        """The name of an open tool that waits for a person; empty if there is none."""
         return next((call.name for call in self.open.values() if call.name in _ASKING), "")
 
     @property
     def at_work(self) -> tuple[str, ...]:
-        """What is open, for people: the tool, and the command if it runs one."""
+        """The open calls, for people: the tool, and the command if it runs one."""
         return tuple(self._shown(call) for call in self.open.values())
 
     def _shown(self, call: OpenCall) -> str:
@@ -144,7 +144,7 @@ class ToolCalls(Struct, kw_only=True):
 
 
 def command_of(call: ToolCall) -> str | None:
-    """The line of shell that a call runs; None if it runs none."""
+    """The command line that a call runs; None if it runs none."""
     text = call.input.get(_SHELLS.get(call.name, ""))
     return text if isinstance(text, str) else None
 
@@ -153,12 +153,12 @@ def _mark(call: ToolCall) -> bytes:
     try:
         given = msgspec.json.encode(call.input, order="deterministic")
     except (TypeError, ValueError, OverflowError, RecursionError):
-        given = repr(call.input).encode(errors="replace")  # anybody's coder may put in anything
+        given = repr(call.input).encode(errors="replace")  # a custom coder may put anything there
     return sha256(call.name.encode(errors="replace") + b"\0" + given).digest()
 
 
 def _timeout(given: Mapping[str, Any]) -> float | None:
-    """The seconds that a call asked for itself; the CLIs count them in milliseconds."""
+    """The limit in seconds that a call set for itself; the CLIs count in milliseconds."""
     for name in ("timeout", "timeout_ms"):
         value = given.get(name)
         if isinstance(value, int | float) and not isinstance(value, bool) and value > 0:

@@ -12,7 +12,7 @@ from msgspec import Struct, field
 
 from fleet.coders.base import Coder, Permissions
 from fleet.coders.stream import json_line
-from fleet.coders.toml.event_rules import Reader, Rule
+from fleet.coders.toml.event_rules import EventRule, RuleReader
 from fleet.errors import BadInput
 from fleet.schemas import Context, Event, Reason, Task
 from fleet.schemas.policy import CONTEXTS
@@ -26,8 +26,8 @@ PLACES = (
 _PLACE = re.compile(r"\{([a-z_]+)\}")
 
 
-class Spec(Struct, frozen=True, forbid_unknown_fields=True):
-    """The file."""
+class CoderFile(Struct, frozen=True, forbid_unknown_fields=True):
+    """The keys of the file."""
 
     #: The command. A list inside it is left out where one of its places is empty.
     argv: list[str | list[str]]
@@ -43,13 +43,13 @@ class Spec(Struct, frozen=True, forbid_unknown_fields=True):
     permissions: dict[Permissions, list[str]] = field(default_factory=dict[Permissions, list[str]])
     context: dict[Context, list[str]] = field(default_factory=dict[Context, list[str]])
     exits: dict[str, Reason] = field(default_factory=dict[str, Reason])
-    event: list[Rule] = field(default_factory=list[Rule])
+    event: list[EventRule] = field(default_factory=list[EventRule])
 
 
 def load(path: Path) -> type[Coder]:
     """The coder class that a TOML file declares, under the file's own name."""
     try:
-        spec = msgspec.toml.decode(path.read_bytes(), type=Spec)
+        spec = msgspec.toml.decode(path.read_bytes(), type=CoderFile)
     except (OSError, ValueError) as error:
         raise BadInput(f"coder {path.stem}: {path}: {error}") from error
     _check(path, spec)
@@ -74,7 +74,7 @@ def load(path: Path) -> type[Coder]:
     return type(f"Declared_{path.stem}", (DeclaredCoder,), members)
 
 
-def _check(path: Path, spec: Spec) -> None:
+def _check(path: Path, spec: CoderFile) -> None:
     def broken(message: str) -> BadInput:
         return BadInput(f"coder {path.stem}: {path}: {message}")
 
@@ -97,9 +97,9 @@ def _flat(argv: list[str | list[str]]) -> list[str]:
 
 
 class DeclaredCoder(Coder):
-    """What all TOML coders have in common; `load` makes a class of each."""
+    """The base of all TOML coders; `load` makes a class for each file."""
 
-    spec: ClassVar[Spec]
+    spec: ClassVar[CoderFile]
 
     def build_argv(self, task: Task, task_dir: Path) -> list[str]:
         places = self._places(task, task_dir)
@@ -137,12 +137,12 @@ class DeclaredCoder(Coder):
 
     @cached_property
     def _tells_in_words(self) -> bool:
-        """The prompt is asked for in a word of the command or of the environment."""
+        """A word of the command or of the environment holds `{prompt}`."""
         return any("{prompt}" in word for word in (*_flat(self.spec.argv), *self.spec.env.values()))
 
     @cached_property
-    def _readers(self) -> list[Reader]:
-        return [Reader(rule) for rule in self.spec.event]
+    def _readers(self) -> list[RuleReader]:
+        return [RuleReader(rule) for rule in self.spec.event]
 
     def normalize_event(self, raw_line: str) -> Event | None:
         line = json_line.decode(raw_line)

@@ -1,4 +1,4 @@
-"""How a line of JSON becomes an Event by a rule that somebody wrote down, not programmed."""
+"""The `[[event]]` rules of a TOML coder: which lines of JSON become which Event."""
 
 import re
 from functools import lru_cache
@@ -14,7 +14,7 @@ from fleet.schemas import Event, EventKind, RateLimit, Reason, ToolCall, ToolRes
 When = dict[str, str | bool | int | float]
 
 
-class Part(Struct, frozen=True, forbid_unknown_fields=True):
+class ToolPaths(Struct, frozen=True, forbid_unknown_fields=True):
     """Paths to the parts of a tool call or of its result."""
 
     id: str
@@ -33,7 +33,7 @@ class Counts(Struct, frozen=True, forbid_unknown_fields=True):
     output: str = ""
 
 
-class Rule(Struct, frozen=True, forbid_unknown_fields=True):
+class EventRule(Struct, frozen=True, forbid_unknown_fields=True):
     """Lines that fulfil `when` become this event. The other fields are paths into the line."""
 
     when: When
@@ -43,8 +43,8 @@ class Rule(Struct, frozen=True, forbid_unknown_fields=True):
     model: str = ""
     version: str = ""
     usage: str = ""
-    call: Part | None = None
-    result: Part | None = None
+    call: ToolPaths | None = None
+    result: ToolPaths | None = None
     tokens: Counts | None = None
     tokens_of: Literal["answer", "run", "session"] = "answer"
     #: Paths whose numbers add up to how full the context is.
@@ -57,10 +57,10 @@ class Rule(Struct, frozen=True, forbid_unknown_fields=True):
     reason: Reason | None = None
 
 
-class Reader:
-    """A rule with its conditions taken apart once."""
+class RuleReader:
+    """An event rule with its conditions parsed once."""
 
-    def __init__(self, rule: Rule) -> None:
+    def __init__(self, rule: EventRule) -> None:
         self.rule = rule
         self._when = _conditions(rule.when)
         self._error_when = _conditions(rule.result.error_when) if rule.result else []
@@ -138,7 +138,7 @@ def _count(line: Record, dotted: str) -> int:
     return json_line.count(line, *_path(dotted)) if dotted else 0
 
 
-def _calls(line: Record, part: Part | None) -> tuple[ToolCall, ...]:
+def _calls(line: Record, part: ToolPaths | None) -> tuple[ToolCall, ...]:
     if part is None:
         return ()
     given = json_line.record(line, *_path(part.input)) if part.input else {}

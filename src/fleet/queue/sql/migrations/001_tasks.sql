@@ -1,5 +1,5 @@
 -- The queue as both SQL engines hold it. Moments are microseconds since 1970 in UTC.
--- A row that would make no sense (closed without a time, a lease on a task nobody works on)
+-- A row that would make no sense (closed without a time, a lease on a task that is not in progress)
 -- cannot be written.
 
 CREATE TABLE tasks (

@@ -13,7 +13,7 @@ from fleet.queue.sql import migrate, named_sql
 from fleet.queue.sql.database import Row
 from fleet.queue.sql.placeholders import numbered
 from fleet.queue.sql.postgres.connection import ServerClock, connect, dropped, heard, steady
-from fleet.queue.sql.postgres.errors import address_of, broke_off, in_our_words, translated
+from fleet.queue.sql.postgres.error_messages import address_of, broke_off, in_our_words, translated
 
 #: No statement of ours takes long; one that does is stuck behind something.
 STATEMENT_TIMEOUT = timedelta(seconds=30)
@@ -35,7 +35,7 @@ _SQL = named_sql.load("postgres.sql", **named_sql.load("queue.sql", **_DIALECT))
 class Postgres:
     """Statements outside `writing` commit by themselves. A connection that the server dropped
     while we were idle is made again before it is used; one that breaks during a write is not,
-    since nobody can know whether that write was stored.
+    since the write may or may not have been stored.
     """
 
     dialect: Mapping[str, str] = _DIALECT
@@ -176,7 +176,7 @@ class Postgres:
                 raise broke_off(self.address) from error
             raise in_our_words(error, self.address) from error
         if ended != "COMMIT":
-            # A statement had failed, somebody went on regardless, and the server undid it all.
+            # A statement had failed, its error was swallowed, and the server rolled all of it back.
             raise QueueError(f"the queue {self.address} did not store a change that had failed")
 
     def _roll_back(self) -> None:

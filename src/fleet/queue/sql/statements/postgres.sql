@@ -59,8 +59,8 @@ END $waits$
 SELECT tablename FROM pg_tables WHERE schemaname = 'fleet' ORDER BY tablename
 
 -- name: bell
--- Whoever writes rings in the same transaction, whatever program it is. A claim and a renewal
--- ring nothing: they leave a task in progress under a lease, and nobody waits for that.
+-- Every write notifies in its own transaction, whatever program writes. A claim and a renewal
+-- notify nothing: they leave a task in progress under a lease, and no listener waits for that.
 CREATE OR REPLACE FUNCTION fleet.ring() RETURNS trigger LANGUAGE plpgsql AS $ring$
 BEGIN
     PERFORM pg_notify('fleet_queue', '');
