@@ -255,7 +255,7 @@ def test_nothing_of_the_users_is_touched_by_a_pick_that_cannot_be(scene):
 
     scene.repo.commit(a="one\n2\nthree\n")
     said = compare(scene, task_id, "--pick", "neat", code=7)
-    assert "do not go together" in said
+    assert "has commits since that conflict" in said
     assert scene.repo.git("status", "--porcelain") == ""
     # The command that it names does lead on, and then it is only finished.
     ref = next(word for word in said.split() if word.startswith("refs/fleet/"))

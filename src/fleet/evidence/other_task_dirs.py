@@ -119,7 +119,7 @@ def _lost(
 
 def _at_work(home: Home, task_id: str, began: datetime | None) -> list[Run]:
     """The runs of other tasks that lived at some time since `began`."""
-    tasks = {each.task_id for each in snapshot_index.all_held(home)} - {task_id}
+    tasks = {each.task_id for each in snapshot_index.all_entries(home)} - {task_id}
     worked = [latest_run(home.task(task)) for task in tasks if _worked(home, task, "", began)]
     return [run for run in worked if run is not None]
 

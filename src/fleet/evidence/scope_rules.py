@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from msgspec import Struct
 
 from fleet.git.path_patterns import PathPatterns
-from fleet.git.refs import BRANCHES, ELSEWHERE, Now
+from fleet.git.refs import BRANCHES, ELSEWHERE, BaseAfter
 from fleet.schemas import Base, Changes, Finding, Policy
 
 #: A deletion in bulk: more lost files than this and than this share of all, or more bytes.
@@ -46,7 +46,7 @@ class ScopeFacts(Struct, frozen=True, kw_only=True):
     """What the rules of scope are given."""
 
     base: Base
-    now: Now
+    now: BaseAfter
     changes: Changes
     policy: Policy
     #: The run's directory relative to the top of the tree; `.` is the top.
@@ -64,7 +64,7 @@ class ScopeRule(Struct, frozen=True):
 
 
 def scope_findings(
-    base: Base, now: Now, changes: Changes, policy: Policy, cwd: str, others: OtherTasks
+    base: Base, now: BaseAfter, changes: Changes, policy: Policy, cwd: str, others: OtherTasks
 ) -> tuple[Finding, ...]:
     """The rules of scope that a run broke. `cwd` has its links resolved, as the base's root has."""
     facts = ScopeFacts(

@@ -1,4 +1,4 @@
-"""How much of a tree is lost in another: files that are gone, and neither moved nor renamed."""
+"""How many files of one tree are missing in another, moved and renamed files aside."""
 
 from msgspec import Struct
 
@@ -11,18 +11,18 @@ _EMPTY = (
 )
 
 
-class Losses(Struct, frozen=True, kw_only=True):
-    """What of a tree is nowhere any more."""
+class LostFiles(Struct, frozen=True, kw_only=True):
+    """Files that are gone or were emptied."""
 
-    #: How many files there were.
+    #: How many files there were before.
     tracked: int
     files: int
     size: int
 
 
-def losses(git: Git, before: str, after: str) -> Losses:
-    """Compare two trees. A file that was emptied is lost as well; a renamed one is not, also if
-    it was changed with it.
+def count_lost_files(git: Git, before: str, after: str) -> LostFiles:
+    """Compare two trees. A file that was emptied is lost; one that was renamed, even with changes,
+    is not.
     """
     tracked = git.ask("ls-tree", "-r", "-z", "--name-only", before).count(b"\0")
     ask = ("diff-tree", "-r", "-z", "--raw", "--no-abbrev", "--find-renames=40%", "-l2000")
@@ -38,4 +38,4 @@ def losses(git: Git, before: str, after: str) -> Losses:
         "cat-file", "--batch-check=%(objectsize)", feed=b"".join(blob + b"\n" for blob in gone)
     )
     size = sum(int(line) for line in sizes.split() if line.isdigit())
-    return Losses(tracked=tracked, files=len(gone), size=size)
+    return LostFiles(tracked=tracked, files=len(gone), size=size)

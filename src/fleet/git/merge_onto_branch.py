@@ -1,5 +1,5 @@
-"""Puts a commit onto the branch that a person has checked out: only where nothing of theirs is in
-the way, and all of it or nothing.
+"""Merges a commit onto the branch that a person has checked out, if nothing is in the way; else
+nothing is changed.
 """
 
 import os
@@ -10,12 +10,13 @@ from msgspec import Struct
 from fleet.errors import Refused
 from fleet.git import repository
 from fleet.git.git_command import Git, GitFailed
+from fleet.git.refs import is_ancestor
 from fleet.git.repository import shown
 
 _LIMIT = 120.0
 _UNFINISHED = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply")
 _FEW = 5
-#: Whatever the repository's own settings say of merges.
+#: These override the repository's own settings for merges.
 _PLAINLY = ("--no-edit", "--no-squash", "--commit", "--no-autostash", "--no-gpg-sign", "--no-stat")
 
 
@@ -29,8 +30,10 @@ class Landed(Struct, frozen=True, kw_only=True):
 
 
 def land(root: str, commit: str, *, ref: str, message: str, again: str) -> Landed:
-    """Bring a commit, which `ref` holds, onto the branch that is checked out at `root`; `again` is
-    the command that tries it once more. Raises Refused with the way out.
+    """Merge a commit onto the branch that is checked out at `root`.
+
+    `ref` holds the commit, `again` is the command that tries once more. Raises Refused with the way
+    out.
     """
     repo = repository.find(root)
     if repo is None:
@@ -39,20 +42,20 @@ def land(root: str, commit: str, *, ref: str, message: str, again: str) -> Lande
     by_hand = f"git -C {root} merge {ref}"
     current = _branch(git, again)
     head = git.line("rev-parse", "--verify", "HEAD^{commit}")
-    if _is_behind(git, commit, head):
+    if is_ancestor(git, commit, head):
         return Landed(branch=current, commit=head, how="was there already")
     _refuse_unfinished(git, again, by_hand)
     try:
-        if _is_behind(git, head, commit):
+        if is_ancestor(git, head, commit):
             how = "fast-forwarded"
             git.ask("merge", "--ff-only", *_PLAINLY, commit)
         else:
             how = "merged"
             _refuse_conflict(git, current, commit, again, by_hand)
             git.ask("merge", "--no-ff", *_PLAINLY, "-m", message, commit)
-    except GitFailed as error:  # git looks first, and then changes nothing
+    except GitFailed as error:  # git checks first, and has changed nothing
         raise Refused(
-            f"it cannot be put onto {current}: {error.message}",
+            f"the commit cannot be put onto {current}: {error.message}",
             hint=f"See for yourself: {by_hand}. Then, to finish: {again}",
         ) from error
     return Landed(branch=current, commit=git.line("rev-parse", "--verify", "HEAD"), how=how)
@@ -64,7 +67,7 @@ def _branch(git: Git, again: str) -> str:
     except GitFailed:
         raise Refused(
             f"{git.repo.root} has no branch checked out",
-            hint=f"Go to the one that it is for (git switch BRANCH), and then: {again}",
+            hint=f"Check one out (git switch BRANCH), and then: {again}",
         ) from None
 
 
@@ -92,15 +95,6 @@ def _refuse_conflict(git: Git, current: str, commit: str, again: str, by_hand: s
         git.ask("merge-tree", "--write-tree", "--name-only", "HEAD", commit)
     except GitFailed:
         raise Refused(
-            f"{current} went on since, and the two do not go together by themselves",
+            f"{current} has commits since that conflict with it",
             hint=f"Merge it by hand: {by_hand}\nThen, to finish: {again}",
         ) from None
-
-
-def _is_behind(git: Git, commit: str, other: str) -> bool:
-    """A commit is another's ancestor, or the same."""
-    try:
-        git.ask("merge-base", "--is-ancestor", commit, other)
-    except GitFailed:
-        return False
-    return True

@@ -1,4 +1,4 @@
-"""Where the refs of a repository stand. Asks git once."""
+"""The refs of a repository."""
 
 import hashlib
 import threading
@@ -15,41 +15,41 @@ from fleet.schemas import Base
 ELSEWHERE = "@"
 #: Prefix of the branch of each task that has a worktree.
 BRANCHES = "refs/heads/fleet/"
-#: Refs that are fleet's own.
+#: Prefix of fleet's own refs.
 OURS = "refs/fleet/"
-#: Refs that follow another repository's. A fetch moves them as a push does, so nothing is read
-#: from it.
+#: Prefix of refs that follow another repository. A fetch moves them as a push does, so they say
+#: nothing about a run.
 _REMOTE = "refs/remotes/"
 _HEADS = "refs/heads/"
-#: Beyond so many tags and the like whole groups are kept as one digest, and beyond so many
-#: branches the rest is not kept at all: a record of a run has to stay small.
+#: With more refs than this besides branches, each group like `refs/tags/*` is kept as one digest;
+#: branches beyond the second number are not kept. So the record of a run stays small.
 _MOST = 1000
 _MOST_HEADS = 5000
 GROUP = "*"
-#: Held while a branch is made and checked out, by the directory that git keeps.
+#: Locks for making a branch with its worktree, by the common git directory.
 _MAKING: dict[str, threading.Lock] = {}
 
 
-class Now(Base, frozen=True, kw_only=True):
+class BaseAfter(Base, frozen=True, kw_only=True):
     """The repository at the end of a run."""
 
-    #: The branch that the run found no longer holds the commit that it stood at.
+    #: The branch of the start no longer contains the commit of the start.
     rewound: bool = False
 
 
 class Refs(Struct, frozen=True, kw_only=True):
     """The refs of a repository, seen from one of its working trees."""
 
-    #: The commit and the branch that are checked out; empty where there is none.
+    #: The commit and the branch that are checked out; empty if there is none.
     head: str
     branch: str
-    #: Every other ref but fleet's own, and those that follow another repository's.
+    #: All other refs, without fleet's own and those that follow another repository.
     others: dict[str, str]
 
 
 @contextmanager
-def whole(git: Git) -> Generator[None]:
-    """Nobody meets a branch without its working tree, and takes it for one that nobody works on."""
+def branch_lock(git: Git) -> Generator[None]:
+    """Hold while a branch and its worktree are made: `read_refs` never sees only one of them."""
     with _MAKING.setdefault(git.repo.common_dir, threading.Lock()):
         yield
 
@@ -58,7 +58,7 @@ def read_refs(git: Git) -> Refs:
     head = branch = ""
     others: dict[str, str] = {}
     ask = "--format=%(HEAD)%(objectname) %(refname)%00%(worktreepath)"
-    with whole(git):
+    with branch_lock(git):
         listed = git.ask_patiently("for-each-ref", ask).decode(errors="backslashreplace")
     for line in listed.splitlines():
         place, _, elsewhere = line[1:].partition("\0")
@@ -75,14 +75,31 @@ def read_refs(git: Git) -> Refs:
     return Refs(head=head, branch=branch, others=others)
 
 
+def commit_of(git: Git, ref: str) -> str:
+    """The commit of a ref; empty if there is no such ref."""
+    try:
+        return git.line("rev-parse", "--quiet", "--verify", ref)
+    except GitFailed:
+        return ""
+
+
+def is_ancestor(git: Git, commit: str, other: str) -> bool:
+    """Whether a commit is the same as another, or an ancestor of it."""
+    try:
+        git.ask("merge-base", "--is-ancestor", commit, other)
+    except GitFailed:
+        return False
+    return True
+
+
 def groups_of(refs: Mapping[str, str]) -> frozenset[str]:
-    """The groups, like `refs/tags/*`, that refs are to be kept as: none, unless they are many."""
+    """The groups, like `refs/tags/*`, to be kept as a digest; none unless there are many refs."""
     names = [name for name in refs if not name.startswith(_HEADS)]
     return frozenset(map(_group, names)) if len(names) > _MOST else frozenset()
 
 
-def condensed(refs: Mapping[str, str], groups: Iterable[str]) -> dict[str, str]:
-    """The refs by name, and these groups as a digest each. Pure."""
+def condense(refs: Mapping[str, str], groups: Iterable[str]) -> dict[str, str]:
+    """The refs by name, with each of these groups as one digest. Pure."""
     wanted = frozenset(groups)
     found = {name: commit for name, commit in refs.items() if _group(name) not in wanted}
     heads = sorted(name for name in found if name.startswith(_HEADS))

@@ -1,5 +1,6 @@
-"""A git repository as its files show it, without starting git: where it is, and what in it makes
-git or an agent run something.
+"""A git repository read from its files, without starting git: its place, and guarded files.
+
+Guarded files decide what git or an agent runs, and which files git sees.
 """
 
 import hashlib
@@ -11,16 +12,15 @@ from pathlib import Path
 
 from msgspec import Struct
 
-#: A file that is larger is told by its size and time, not by its content.
+#: Larger files are compared by size and time, not by content.
 _LARGEST = 1 << 20
-#: How many files of a guarded directory are looked at.
+#: How many files of a guarded directory are compared.
 _MOST = 500
 
-#: Below the directory that git keeps for all working trees: what git itself carries out, and what
-#: decides which files it sees.
+#: Below the common git directory: what git runs, and what decides which files git sees.
 _GIT_FILES = ("config", "info/exclude", "info/attributes", "objects/info/alternates")
 _GIT_FOLDERS = ("hooks",)
-#: In the working tree: what makes an agent, or git, run or allow something.
+#: In the working tree: what an agent or git runs or allows.
 SETTINGS = (
     ".mcp.json",
     ".claude/settings.json",
@@ -31,7 +31,7 @@ SETTINGS = (
 )
 SETTINGS_FOLDERS = (".claude/hooks", ".codex/hooks", ".codex/rules", ".husky", ".githooks")
 
-#: Parts of git's configuration that run nothing, and that everyday commands write.
+#: Sections of git's configuration that run nothing and that everyday commands write.
 _HARMLESS = re.compile(rb'\[(?:branch "[^"\\\[\]]*"|user)\]')
 _PLAIN = re.compile(rb"(?:[A-Za-z][A-Za-z0-9-]*[ \t]*=[^\[\]\\]*|[#;].*)?")
 
@@ -41,7 +41,7 @@ class Repository(Struct, frozen=True, kw_only=True):
 
     #: The top directory of the working tree.
     root: str
-    #: What git keeps for this working tree, and for all of them: the same but in a worktree.
+    #: The git directory of this working tree, and the common one; they differ in a worktree.
     git_dir: str
     common_dir: str
 
@@ -49,8 +49,8 @@ class Repository(Struct, frozen=True, kw_only=True):
 def find(cwd: str) -> Repository | None:
     """The repository that a directory is in, or None.
 
-    One in the user's own home directory is nobody's project, unless it is the very directory:
-    it would make a project of everything below. Nor is one whose name no record can bear.
+    A repository at the top of the user's home directory counts only for that directory itself:
+    else everything below would be one project. A path that is not valid text does not count.
     """
     place = os.path.realpath(cwd)
     user = os.path.realpath(os.environ.get("HOME") or "/")
@@ -87,7 +87,7 @@ def _at(root: str) -> Repository | None:
 
 
 def read_bounded(path: str) -> bytes | None:
-    """The content of a plain file of no great size; None if there is no such thing."""
+    """The content of a regular file of at most _LARGEST bytes, else None."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
     except OSError:
@@ -104,12 +104,12 @@ def read_bounded(path: str) -> bytes | None:
 
 
 def shown(name: str | bytes) -> str:
-    """A file's name as text that any record can hold; bytes that are no text become escapes."""
+    """A file name as text; bytes that are not UTF-8 become escapes."""
     return os.fsencode(name).decode(errors="backslashreplace")
 
 
 def guarded(repo: Repository) -> dict[str, str]:
-    """What an agent has no business to change, as a digest by path."""
+    """The guarded files, as a digest by path."""
     found: dict[str, str] = {}
     for name in _GIT_FILES:
         _note(found, f".git/{name}", f"{repo.common_dir}/{name}")
@@ -154,14 +154,14 @@ def _note(found: dict[str, str], name: str, path: str) -> None:
         found[name] = f"size:{about.st_size}:{about.st_mtime_ns}"
         return
     if Path(name).name.startswith("config") and name.startswith(".git/"):
-        data = relevant(data)
+        data = guarded_config(data)
     executable = "x" if about.st_mode & 0o111 and "hooks" in name else ""
     found[name] = f"{executable}{hashlib.sha256(data).hexdigest()[:32]}"
 
 
-def relevant(config: bytes) -> bytes:
-    """Git's configuration without what everyday commands write and nothing is run by: which
-    branch follows which, and who commits. Pure; what is in doubt is kept.
+def guarded_config(config: bytes) -> bytes:
+    """Git's configuration without its `branch` and `user` sections, which everyday commands write
+    and which run nothing. Pure; a line that is not plainly of that kind is kept.
     """
     kept: list[bytes] = []
     harmless = False

@@ -1,7 +1,7 @@
-"""What a run found and what it left: the repository at its start, and the difference at its end.
+"""The repository at the start of a run, and what is different at its end.
 
-The start is held by `refs/fleet/<task>/<run>`, the end by the same with `.after`; both are commits
-beside every branch. The message of the first says what it does not hold.
+The snapshot of the start is at `refs/fleet/<task>/<run>`, that of the end at `….after`; neither
+commit is on a branch. The message of the first commit lists what was left out.
 """
 
 import os
@@ -16,38 +16,48 @@ from msgspec import structs
 
 from fleet.git import repository, tree_snapshot
 from fleet.git.git_command import Git, GitFailed
-from fleet.git.lost_files import losses
-from fleet.git.refs import BRANCHES, ELSEWHERE, GROUP, OURS, Now, condensed, groups_of, read_refs
+from fleet.git.lost_files import count_lost_files
+from fleet.git.refs import (
+    BRANCHES,
+    ELSEWHERE,
+    GROUP,
+    OURS,
+    BaseAfter,
+    commit_of,
+    condense,
+    groups_of,
+    read_refs,
+)
 from fleet.git.repository import Repository, shown
-from fleet.git.tree_snapshot import Tree
+from fleet.git.tree_snapshot import TreeSnapshot
 from fleet.schemas import Base, Changes, FileChange
 
-#: Seconds for all of it, at the start and at the end of a run.
+#: Seconds for all git commands, at the start and at the end of a run.
 LIMIT = 10.0
 LIMIT_AFTER = 60.0
-#: How many changed files, commits and bytes of difference are kept.
+#: How many changed files, commits and bytes of the diff are kept.
 MOST_FILES = 1000
 MOST_COMMITS = 100
 DIFF = "diff.patch"
 MOST_DIFF = 20 << 20
-#: In the task's directory: the index at the start of the latest run. It spares git reading every
-#: file at the end, and no flag that an agent sets in its own index can hide a file from us.
+#: In the task's directory: the index at the start of the latest run. With it git need not read
+#: every file at the end, and no flag that an agent sets in the repository's index hides a file.
 INDEX = "base.index"
 _LEFT_OUT = "left out: "
 _NO_NEW = "without new files"
 _KINDS: Mapping[bytes, Literal["added", "deleted"]] = {b"A": "added", b"D": "deleted"}
-#: How many of the files that were left out are written down.
+#: How many of the files that were left out are listed.
 _MOST_LEFT_OUT = 1000
 
 
 def ref_word(task_id: str) -> str:
-    """A task's id as part of a ref, which may not end with a dot or like a lock file."""
+    """A task's id as part of a ref, which may end neither with a dot nor with `.lock`."""
     word = f"{task_id[:-1]}-" if task_id.endswith(".") else task_id
     return f"{word.removesuffix('.lock')}-lock" if word.endswith(".lock") else word
 
 
 def ref_of(key: str) -> str:
-    """The ref that holds the snapshot of a run; the key is `<task>/<run>`."""
+    """The ref of the snapshot of a run; the key is `<task>/<run>`."""
     task, _, run = key.partition("/")
     return f"{OURS}{ref_word(task)}/{run}"
 
@@ -55,10 +65,10 @@ def ref_of(key: str) -> str:
 def record_base(
     cwd: str, key: str, *, home: Path | None = None, keep: Path | None = None
 ) -> Base | None:
-    """The repository around a directory as it is now; None if there is none.
+    """The repository around a directory, with a snapshot; None if there is no repository.
 
-    What is below `home` is fleet's own and no part of it. `keep` is where the index is put for
-    `changes_since`. Whatever goes wrong is told in the answer.
+    Files below `home` are fleet's own and left out. `keep` is where the index is kept for
+    `changes_since`. An error is returned as `trouble`.
     """
     repo = repository.find(cwd)
     if repo is None:
@@ -68,8 +78,10 @@ def record_base(
     base = Base(root=repo.root)
     try:
         base = _around(git)
-        with tree_snapshot.index_of(repo) as index:
-            tree = tree_snapshot.take(Git(repo, until, str(index)), without=_of_fleet(repo, home))
+        with tree_snapshot.copied_index(repo) as index:
+            tree = tree_snapshot.take_snapshot(
+                Git(repo, until, str(index)), without=_of_fleet(repo, home)
+            )
             commit = _commit(git, tree.id, base.head, _message(key, tree))
             git.ask("update-ref", "--no-deref", ref_of(key), commit)
             if keep is not None:
@@ -79,46 +91,37 @@ def record_base(
     return structs.replace(base, snapshot=commit, trouble=_left_out(tree))
 
 
-def base_now(base: Base) -> Now:
-    """The repository of a base as it is now, without a snapshot of it."""
+def base_now(base: Base) -> BaseAfter:
+    """The repository of a base as it is now, without a snapshot."""
     repo = repository.find(base.root)
     if repo is None or repo.root != base.root:
-        return Now(root=base.root, trouble=f"{base.root} is no repository any more")
+        return BaseAfter(root=base.root, trouble=f"{base.root} is no repository any more")
     git = Git(repo, time.monotonic() + LIMIT)
     try:
         groups = [name for name in base.refs if name.endswith(GROUP)]
-        found = _with_retired(git, base, _around(git, groups))
+        found = _with_kept_branches(git, base, _around(git, groups))
         rewound = _rewound(git, base, found)
     except GitFailed as error:
-        return Now(root=base.root, guarded=repository.guarded(repo), trouble=error.message)
-    return Now(**structs.asdict(found), rewound=rewound)
+        return BaseAfter(root=base.root, guarded=repository.guarded(repo), trouble=error.message)
+    return BaseAfter(**structs.asdict(found), rewound=rewound)
 
 
-def _with_retired(git: Git, base: Base, now: Base) -> Base:
-    """Branches of tasks that fleet itself put away meanwhile count as standing: all that was on
-    them is held.
-    """
+def _with_kept_branches(git: Git, base: Base, now: Base) -> Base:
+    """Add the branches of tasks that fleet itself put away meanwhile: their commits are kept."""
     gone = [name for name in base.refs if name.startswith(BRANCHES) and name not in now.refs]
-    kept = {name: base.refs[name] for name in gone if _stands(git, retired(name))}
+    kept = {name: base.refs[name] for name in gone if commit_of(git, kept_ref(name))}
     return structs.replace(now, refs={**now.refs, **kept}) if kept else now
 
 
-def retired(branch: str) -> str:
-    """The ref that holds what was on a task's branch, `refs/heads/fleet/<task>`, once that is put
-    away. It goes with the task's snapshots.
+def kept_ref(branch: str) -> str:
+    """The ref that keeps the commits of a task's branch, `refs/heads/fleet/<task>`, once the branch
+    is put away. The ref is deleted with the task's snapshots.
     """
     return f"{OURS}{branch.removeprefix(BRANCHES)}/branch"
 
 
-def _stands(git: Git, ref: str) -> bool:
-    try:
-        return bool(git.line("rev-parse", "--quiet", "--verify", ref))
-    except GitFailed:
-        return False
-
-
 def _rewound(git: Git, base: Base, now: Base) -> bool:
-    """The branch of the start, or the bare head, has lost the commit that it stood at."""
+    """The branch of the start no longer contains the commit that it pointed to."""
     stands = now.head if base.branch == now.branch else now.refs.get(base.branch, "")
     stands = stands.removeprefix(ELSEWHERE)
     if not base.head or not stands or stands == base.head or not base.branch:
@@ -127,9 +130,7 @@ def _rewound(git: Git, base: Base, now: Base) -> bool:
 
 
 def changes_since(base: Base, run_dir: Path) -> Changes:
-    """What is different in the working tree and on its branch; the whole of it goes to a file in
-    the run's directory.
-    """
+    """What changed in the working tree and on its branch; the diff goes to the run's directory."""
     found = Changes(base=base.snapshot)
     if not base.snapshot:
         return structs.replace(found, trouble=base.trouble)
@@ -139,23 +140,23 @@ def changes_since(base: Base, run_dir: Path) -> Changes:
     until = time.monotonic() + LIMIT_AFTER
     git = Git(repo, until)
     try:
-        said = git.line("cat-file", "commit", base.snapshot)
+        message = git.line("cat-file", "commit", base.snapshot)
         found = structs.replace(found, commits=_commits(git, base))
-        tree = _tree_now(repo, base, run_dir, until, said)
-        return _compared(git, found, tree, said, run_dir)
+        tree = _tree_now(repo, base, run_dir, until, message)
+        return _compared(git, found, tree, message, run_dir)
     except (GitFailed, OSError) as error:
         return structs.replace(found, trouble=str(error))
 
 
-def _compared(git: Git, found: Changes, tree: Tree, said: str, run_dir: Path) -> Changes:
+def _compared(git: Git, found: Changes, tree: TreeSnapshot, message: str, run_dir: Path) -> Changes:
     before = git.line("rev-parse", "--verify", f"{found.base}^{{tree}}")
     listed = list(file_changes(git, before, tree.id)) if before != tree.id else []
     if any(each.kind != "added" and not each.added for each in listed):
-        lost = losses(git, before, tree.id)
+        lost = count_lost_files(git, before, tree.id)
         found = structs.replace(
             found, tracked=lost.tracked, lost_files=lost.files, lost_bytes=lost.size
         )
-    known = set(_said(said, _LEFT_OUT))
+    known = set(_listed(message, _LEFT_OUT))
     large = [name for name in tree.left_out if name not in known]
     listed += [FileChange(path=shown(name), kind="added") for name in large]
     found = structs.replace(
@@ -172,20 +173,22 @@ def _compared(git: Git, found: Changes, tree: Tree, said: str, run_dir: Path) ->
     return structs.replace(found, diff=DIFF, trouble=trouble)
 
 
-def _tree_now(repo: Repository, base: Base, run_dir: Path, until: float, said: str) -> Tree:
+def _tree_now(
+    repo: Repository, base: Base, run_dir: Path, until: float, message: str
+) -> TreeSnapshot:
     kept = run_dir.parent.parent / INDEX
-    names = [*_of_fleet(repo, run_dir.parents[3]), *_said(said, _LEFT_OUT)]
-    no_new = _NO_NEW in said.splitlines()
-    with tree_snapshot.index_of(repo, kept) as index:
+    names = [*_of_fleet(repo, run_dir.parents[3]), *_listed(message, _LEFT_OUT)]
+    no_new = _NO_NEW in message.splitlines()
+    with tree_snapshot.copied_index(repo, kept) as index:
         git = Git(repo, until, str(index))
         before = git.line("rev-parse", "--verify", f"{base.snapshot}^{{tree}}")
-        with suppress(GitFailed):  # a broken index is as good as none
+        with suppress(GitFailed):  # a broken index is treated as missing
             if index.exists() and git.line("write-tree") == before:
-                return tree_snapshot.take(git, without=names, no_new=no_new)
-        # Not the one of that moment: without its times git reads every file, and is as right.
+                return tree_snapshot.take_snapshot(git, without=names, no_new=no_new)
+        # The index is of another run: git reads every file instead, with the same result.
         index.unlink(missing_ok=True)
         git.ask("read-tree", before)
-        return tree_snapshot.take(git, without=names, no_new=no_new)
+        return tree_snapshot.take_snapshot(git, without=names, no_new=no_new)
 
 
 def _around(git: Git, groups: Iterable[str] | None = None) -> Base:
@@ -194,13 +197,13 @@ def _around(git: Git, groups: Iterable[str] | None = None) -> Base:
         root=git.repo.root,
         head=refs.head,
         branch=refs.branch,
-        refs=condensed(refs.others, groups_of(refs.others) if groups is None else groups),
+        refs=condense(refs.others, groups_of(refs.others) if groups is None else groups),
         guarded=repository.guarded(git.repo),
     )
 
 
 def _commits(git: Git, base: Base) -> tuple[str, ...]:
-    """Commits that can be reached now, and could not be from the head at the start."""
+    """Commits that HEAD contains now and did not contain at the start."""
     head = read_refs(git).head
     if not head or head == base.head:
         return ()
@@ -210,7 +213,7 @@ def _commits(git: Git, base: Base) -> tuple[str, ...]:
 
 
 def file_changes(git: Git, before: str, after: str) -> Iterator[FileChange]:
-    """Every file that differs, with its lines."""
+    """Every file that differs, with the number of added and removed lines."""
     ask = ("diff-tree", "-r", "-z", "--no-renames", "--no-ext-diff", "--no-textconv")
     kinds: dict[bytes, Literal["added", "changed", "deleted"]] = {}
     raw = git.ask(*ask, "--raw", before, after).split(b"\0")
@@ -243,7 +246,7 @@ def _commit(git: Git, tree: str, parent: str, message: str) -> str:
     return git.line("commit-tree", "--no-gpg-sign", *parents, "-m", message, tree)
 
 
-def _message(key: str, tree: Tree) -> str:
+def _message(key: str, tree: TreeSnapshot) -> str:
     lines = [f"fleet: the working tree as {key} found it"]
     if tree.no_new or tree.left_out:
         lines.append("")
@@ -253,12 +256,12 @@ def _message(key: str, tree: Tree) -> str:
     return "\n".join(lines)
 
 
-def _said(message: str, word: str) -> list[str]:
+def _listed(message: str, word: str) -> list[str]:
     return [line.removeprefix(word) for line in message.splitlines() if line.startswith(word)]
 
 
-def _left_out(tree: Tree) -> str:
-    """What a tree does not hold, for people."""
+def _left_out(tree: TreeSnapshot) -> str:
+    """What was left out of a snapshot, as a sentence."""
     parts: list[str] = []
     if tree.no_new:
         parts.append("there are too many new files to keep: none of them is held")
@@ -282,7 +285,7 @@ def _key_of(run_dir: Path) -> str:
 
 
 def keep_index(index: Path, place: Path) -> None:
-    """Put an index in its place in one step, with its time."""
+    """Copy an index to its place in one step, with its time."""
     fresh = place.with_name(f".{place.name}")
     shutil.copy2(index, fresh)
     fresh.replace(place)

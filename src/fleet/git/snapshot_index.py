@@ -1,7 +1,7 @@
-"""Which repositories hold snapshots of which tasks: `snapshots/<repository>/<task>` in the home.
+"""Which repositories have snapshots of which tasks: files `snapshots/<tree>/<task>` in the home.
 
-It is all that has to be looked at to know who works in one tree, and whose refs can go; a home
-with a long past has no more of these files than it has tasks of late.
+The files tell which tasks worked in one tree, and which refs may go. Even an old home has no more
+of them than tasks of the last week.
 """
 
 import hashlib
@@ -20,19 +20,19 @@ FOLDER = "snapshots"
 _LARGEST = 1 << 16
 
 
-class Held(Struct, frozen=True, kw_only=True):
-    """Snapshots of one task in one repository."""
+class SnapshotEntry(Struct, frozen=True, kw_only=True):
+    """One task has snapshots in one repository."""
 
     task_id: str
     #: The top of a working tree of the repository.
     root: str
-    #: The file that says so; its time is that of the latest snapshot.
+    #: The file of this entry; its time is that of the latest snapshot.
     file: Path
 
 
 def note(home: Home, task_id: str, root: str, repository: str = "") -> None:
-    """The task has, or is about to have, a snapshot of this tree; it is in `repository`, if the
-    tree itself is not to stay.
+    """Record that the task has, or gets, a snapshot of this tree. The snapshot is in `repository`,
+    if the tree itself is going to be removed.
     """
     folder = home.path / FOLDER / _name(root)
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -47,17 +47,17 @@ def tasks_in(home: Home, root: str) -> list[str]:
         return []
 
 
-def all_held(home: Home) -> Iterator[Held]:
+def all_entries(home: Home) -> Iterator[SnapshotEntry]:
     for file in sorted((home.path / FOLDER).glob("*/*")):
         if not file.name.startswith("."):
             data = read_bounded(file, _LARGEST) or b""
-            yield Held(task_id=file.name, root=os.fsdecode(data), file=file)
+            yield SnapshotEntry(task_id=file.name, root=os.fsdecode(data), file=file)
 
 
-def forget(held: Held) -> None:
-    held.file.unlink(missing_ok=True)
-    with suppress(OSError):  # others are held there
-        held.file.parent.rmdir()
+def forget(entry: SnapshotEntry) -> None:
+    entry.file.unlink(missing_ok=True)
+    with suppress(OSError):  # other tasks have snapshots there
+        entry.file.parent.rmdir()
 
 
 def _name(root: str) -> str:

@@ -14,10 +14,10 @@ from msgspec import Struct, structs
 from fleet.errors import InvalidTask
 from fleet.files.file_lock import Lock, locked
 from fleet.git import repository, snapshot_index, tree_snapshot, worktree
-from fleet.git.git_command import Git, GitFailed
-from fleet.git.run_baseline import MOST_DIFF, file_changes, ref_of, retired
-from fleet.git.tree_snapshot import Tree
-from fleet.git.worktree import standing
+from fleet.git.git_command import Git
+from fleet.git.refs import commit_of, is_ancestor
+from fleet.git.run_baseline import MOST_DIFF, file_changes, kept_ref, ref_of
+from fleet.git.tree_snapshot import TreeSnapshot
 from fleet.home import Home, worktree_json
 from fleet.home.worktree_json import Worktree
 from fleet.runs import receipt_json
@@ -61,7 +61,9 @@ class TaskBranch:
         """The latest state: from the worktree, the branch, or the refs that fleet keeps."""
         if self._is_there():
             return _tip_in(self.tree)
-        commit = standing(self._git, self.tree.ref) or standing(self._git, retired(self.tree.ref))
+        commit = commit_of(self._git, self.tree.ref) or commit_of(
+            self._git, kept_ref(self.tree.ref)
+        )
         on_branch = Tip(head=commit, tree=self._tree_of(commit)) if commit else None
         if commit and commit != self.tree.commit:
             return on_branch
@@ -70,7 +72,7 @@ class TaskBranch:
 
     def hold(self, tip: Tip) -> tuple[str, str]:
         """Make a commit of all the work and a ref to it; returns both. No branch is moved."""
-        commit, ref = tip.head, retired(self.tree.ref)
+        commit, ref = tip.head, kept_ref(self.tree.ref)
         if tip.tree != self._tree_of(commit):
             message = f"What {self._id} left uncommitted"
             ask = ("commit-tree", "--no-gpg-sign", "-p", commit, "-m", message, tip.tree)
@@ -131,18 +133,11 @@ class TaskBranch:
                 continue
             if elsewhere:
                 stay.append(f"{name} is checked out in {elsewhere}")
-            elif name != self.tree.ref and not self._contains(kept, commit):
+            elif name != self.tree.ref and not is_ancestor(self._git, commit, kept):
                 stay.append(f"{name} holds commits that are not in {kept[:12]}")
             else:
                 self._git.ask("update-ref", "-d", name, commit)
         return "; ".join(stay)
-
-    def _contains(self, commit: str, ancestor: str) -> bool:
-        try:
-            self._git.ask("merge-base", "--is-ancestor", ancestor, commit)
-        except GitFailed:
-            return False
-        return True
 
     def _is_there(self) -> bool:
         return self.tree.made and not self.tree.removing and worktree.exists(self.tree)
@@ -151,11 +146,11 @@ class TaskBranch:
         """The snapshot that fleet took when the last run ended."""
         for run in newest_first(self._home.task(self._id)):
             receipt = receipt_json.read(run)
-            after = standing(self._git, f"{ref_of(f'{self._id}/{run.number}')}.after")
+            after = commit_of(self._git, f"{ref_of(f'{self._id}/{run.number}')}.after")
             if receipt is None or receipt.changes is None or not after:
                 continue
             head = receipt.changes.commits[0] if receipt.changes.commits else _head(run)
-            if head and standing(self._git, f"{head}^{{commit}}"):
+            if head and commit_of(self._git, f"{head}^{{commit}}"):
                 return Tip(head=head, tree=self._tree_of(after))
         return None
 
@@ -193,12 +188,12 @@ def _tip_in(tree: Worktree) -> Tip:
     until = time.monotonic() + _LIMIT
     git = Git(repo, until)
     head = git.line("rev-parse", "--verify", "HEAD^{commit}")
-    with tree_snapshot.index_of(repo) as index:
-        now = tree_snapshot.take(Git(repo, until, str(index)))
+    with tree_snapshot.copied_index(repo) as index:
+        now = tree_snapshot.take_snapshot(Git(repo, until, str(index)))
     return Tip(head=head, tree=now.id, beyond=_beyond(git, now))
 
 
-def _beyond(git: Git, now: Tree) -> str:
+def _beyond(git: Git, now: TreeSnapshot) -> str:
     if now.no_new or now.left_out:
         return "files that are too large to be kept"
     if os.path.isdir(f"{git.repo.git_dir}/modules"):  # noqa: PTH112

@@ -1,7 +1,7 @@
-"""A working tree as a git tree: what is checked out, unfinished work and new files too.
+"""A working tree as a git tree, with changes that are not committed and new files.
 
-Nothing of the user's is touched: the index is a copy, and only what differs from it is read and
-stored. So it costs about one `git status`, and no copy of the repository.
+Neither the user's files nor the user's index are changed: git works on a copy of the index, and
+reads and stores only what differs from it. That takes about as long as `git status`.
 """
 
 import os
@@ -17,15 +17,15 @@ from msgspec import Struct
 from fleet.git.git_command import Git
 from fleet.git.repository import Repository
 
-#: A new file that is larger is not taken in: it would be stored a second time.
+#: Larger new files are left out: the repository would store them a second time.
 LARGEST = 50 << 20
-#: Nor are new files beyond so many, or beyond so many bytes in all: that is no source.
+#: With more new files, or more bytes of them in all, all new files are left out.
 MOST_FILES = 20_000
 MOST_BYTES = 512 << 20
 
 
-class Tree(Struct, frozen=True, kw_only=True):
-    """A working tree, stored."""
+class TreeSnapshot(Struct, frozen=True, kw_only=True):
+    """A working tree that was stored."""
 
     id: str
     #: New files that are too large, or cannot be read.
@@ -35,13 +35,13 @@ class Tree(Struct, frozen=True, kw_only=True):
 
 
 @contextmanager
-def index_of(repo: Repository, source: Path | None = None) -> Generator[Path]:
-    """A copy of the repository's index, or of `source`, to be worked on and thrown away."""
+def copied_index(repo: Repository, source: Path | None = None) -> Generator[Path]:
+    """A copy of the repository's index, or of `source`, removed at the end of the block."""
     folder = Path(tempfile.mkdtemp(prefix="fleet-index-"))
     try:
         copy = folder / "index"
-        # With its time: git tells by it which files it has to look at twice. A repository
-        # without any commit has no index yet.
+        # With its time, by which git knows which files to read again. A repository without a
+        # commit has no index yet.
         original = source or Path(repo.git_dir) / "index"
         if original.exists():
             shutil.copy2(original, copy)
@@ -50,9 +50,9 @@ def index_of(repo: Repository, source: Path | None = None) -> Generator[Path]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def take(git: Git, *, without: Iterable[str] = (), no_new: bool = False) -> Tree:
-    """The working tree as it is now. `git` works on an index of its own, which is then up to
-    date. New files named in `without`, or below a directory named there, stay out.
+def take_snapshot(git: Git, *, without: Iterable[str] = (), no_new: bool = False) -> TreeSnapshot:
+    """Store the working tree as it is now. `git` works on an index of its own, which is up to date
+    afterwards. New files in `without`, or below a directory in it, are left out.
     """
     root = git.repo.root
     changed, new = _differing(git)
@@ -70,10 +70,10 @@ def take(git: Git, *, without: Iterable[str] = (), no_new: bool = False) -> Tree
         no_new = len(new) > MOST_FILES or sum(sizes[name] for name in new) > MOST_BYTES
     names = changed if no_new else changed + new
     beyond = {name for name in changed if _beyond_link(root, name)}
-    # Git refuses to look at what lies behind a link that took a directory's place.
+    # Git refuses to read files below a link that replaced a directory.
     _update(git, "--force-remove", [name for name in changed if name in beyond])
     _update(git, "--remove", [name for name in names if name not in beyond])
-    return Tree(id=git.line("write-tree"), left_out=tuple(left_out), no_new=no_new)
+    return TreeSnapshot(id=git.line("write-tree"), left_out=tuple(left_out), no_new=no_new)
 
 
 def _update(git: Git, how: str, names: list[str]) -> None:
@@ -92,8 +92,8 @@ def _beyond_link(root: str, name: str) -> bool:
 
 
 def _differing(git: Git) -> tuple[list[str], list[str]]:
-    """Files that are not as in the index, and files that are not in it. A repository inside of
-    this one, of which git shows only the directory, is another's.
+    """Files that differ from the index, and new files. A repository inside of this one, which git
+    lists as its directory, is left out.
     """
     ask = ("ls-files", "-z", "-t", "--modified", "--deleted", "--others", "--exclude-standard")
     changed: dict[str, None] = {}
@@ -110,7 +110,7 @@ def _differing(git: Git) -> tuple[list[str], list[str]]:
 
 
 def _trouble_with(path: str, *, tracked: bool) -> bool:
-    """Whether a file is to be left out. One that is gone is a change like any other."""
+    """Whether a file is too large or unreadable. A file that is gone is not."""
     try:
         about = os.lstat(path)
     except OSError:

@@ -69,7 +69,7 @@ class Tidying:
 
 
 def _candidates(home: Home) -> list[str]:
-    found = {each.task_id for each in snapshot_index.all_held(home)}
+    found = {each.task_id for each in snapshot_index.all_entries(home)}
     if home.worktrees.is_dir():
         found |= set(os.listdir(home.worktrees))  # noqa: PTH208
     return sorted(found)
@@ -87,11 +87,11 @@ def tidy(home: Home, ids: Sequence[str], tasks: Sequence[Task], now: datetime) -
             except (FleetError, OSError) as error:
                 said.append(f"{task_id}: its worktree stays: {error}")
     wanted = set(ids)
-    for each in snapshot_index.all_held(home):
+    for each in snapshot_index.all_entries(home):
         task = known.get(each.task_id)
         if each.task_id in wanted and (task is None or task.status == "closed"):
             closed_at = (task.closed_at or task.updated_at) if task is not None else None
-            if snapshot_retention.is_due(each, closed_at, now):
+            if snapshot_retention.may_go(each, closed_at, now):
                 snapshot_retention.prune(home, each)
     return said
 
@@ -139,8 +139,8 @@ def _settled(tree: Worktree, task: Task, now: datetime) -> tuple[str, str]:
     branches = git.ask("for-each-ref", "--contains", head, "--count=1", "refs/heads/")
     if not branches:
         return "what is checked out is on no branch", ""
-    with tree_snapshot.index_of(repo) as index:
-        now_tree = tree_snapshot.take(Git(repo, time.monotonic() + _LIMIT, str(index)))
+    with tree_snapshot.copied_index(repo) as index:
+        now_tree = tree_snapshot.take_snapshot(Git(repo, time.monotonic() + _LIMIT, str(index)))
         commit = ""
         if now_tree.id != git.line("rev-parse", "--verify", f"{head}^{{tree}}"):
             if not _on_branch(git):

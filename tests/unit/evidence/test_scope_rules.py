@@ -4,7 +4,7 @@ import pytest
 from msgspec import structs
 
 from fleet.evidence.scope_rules import RULES, LostDirectory, OtherTasks, scope_findings
-from fleet.git.refs import ELSEWHERE, Now
+from fleet.git.refs import ELSEWHERE, BaseAfter
 from fleet.schemas import Base, Changes, FileChange, Policy
 
 ROOT = "/srv/app"
@@ -13,7 +13,9 @@ BASE = Base(
     refs={"refs/heads/other": "c3", "refs/tags/v1": "d4", "refs/heads/elsewhere": f"{ELSEWHERE}e5"},
     guarded={".git/config": "x", ".mcp.json": "y"},
 )  # fmt: skip
-NOW = Now(**{name: getattr(BASE, name) for name in BASE.__struct_fields__ if name != "snapshot"})
+NOW = BaseAfter(
+    **{name: getattr(BASE, name) for name in BASE.__struct_fields__ if name != "snapshot"}
+)
 
 
 def broken(*files, base=BASE, policy=None, cwd=ROOT, others=None, changes=None, **now):

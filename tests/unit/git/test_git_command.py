@@ -8,7 +8,7 @@ import pytest
 
 from fleet.git import repository, run_baseline
 from fleet.git.git_command import Git, GitFailed, undone
-from fleet.git.repository import relevant
+from fleet.git.repository import guarded_config
 from tests.conftest import need
 from tests.repos import Repo, RunIn
 
@@ -172,7 +172,7 @@ def test_undone_filters_fall_back_to_the_users():
 def test_everyday_lines_of_the_configuration_are_no_change_of_it(added, same):
     """Which branch follows which, and who commits; anything else, however written, is one."""
     before = b"[core]\n\tbare = false\n"
-    assert (relevant(before) == relevant(before + added)) is same
+    assert (guarded_config(before) == guarded_config(before + added)) is same
 
 
 def test_a_link_or_a_pipe_in_the_place_of_a_setting_is_told_and_not_opened(repo):

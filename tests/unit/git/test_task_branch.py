@@ -67,7 +67,7 @@ def test_a_worktree_begins_at_the_commit_that_is_named(home, repo):
     assert worktree_json.read(home, TASK).commit == repo.first
     policy = Policy(isolation="worktree", commit="f" * 40)
     order = order_of(home, Config(), task_id="fleet-2", cwd=str(repo.root), policy=policy)
-    assert "has not the commit" in prepare(order, threading.Event()).why
+    assert "lacks the commit" in prepare(order, threading.Event()).why
 
 
 def test_committed_or_not_all_of_it_is_seen(home, repo):
@@ -183,7 +183,7 @@ def test_a_landing_is_refused_where_anything_is_in_the_way(home, repo):
     repo.git("switch", "-qc", "side", repo.first)
     side = repo.commit(a="third\n")
     repo.git("switch", "-q", "main")
-    with pytest.raises(Refused, match="do not go together"):
+    with pytest.raises(Refused, match="has commits since that conflict"):
         landed(repo, side)
     repo.git("merge", "-q", side, ok=False)
     with pytest.raises(Refused, match="has not finished"):

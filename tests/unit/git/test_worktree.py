@@ -383,7 +383,7 @@ def test_snapshots_go_some_days_after_the_task(home, repo):
     later = datetime.now(UTC) + timedelta(days=8)
     tidy(home, ids, tasks, later)
     assert repo.git("for-each-ref", "--format=%(refname)", "refs/fleet/") == "refs/fleet/fleet-2/1"
-    assert [each.task_id for each in snapshot_index.all_held(home)] == ["fleet-2"]
+    assert [each.task_id for each in snapshot_index.all_entries(home)] == ["fleet-2"]
     assert not (home.task("fleet-1") / INDEX).exists()
 
 

@@ -134,7 +134,7 @@ def carry_out(found: RestorePlan) -> None:
     git = _git(found.base)
     back = found.of("restore")
     if back:
-        with tree_snapshot.index_of(git.repo) as index:
+        with tree_snapshot.copied_index(git.repo) as index:
             index.unlink(missing_ok=True)
             own = Git(git.repo, time.monotonic() + _LIMIT, str(index))
             own.ask("read-tree", found.base.snapshot)
@@ -166,8 +166,8 @@ def _git(base: Base) -> Git:
 
 
 def _tree_now(repo: Repository) -> str:
-    with tree_snapshot.index_of(repo) as index:
-        return tree_snapshot.take(Git(repo, time.monotonic() + _LIMIT, str(index))).id
+    with tree_snapshot.copied_index(repo) as index:
+        return tree_snapshot.take_snapshot(Git(repo, time.monotonic() + _LIMIT, str(index))).id
 
 
 def _between(git: Git, before: str, after: str) -> dict[str, str]:

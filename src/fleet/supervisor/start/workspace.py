@@ -108,7 +108,7 @@ def prepare(order: Order, abandon: threading.Event) -> Prepared:
 def _isolated(order: Order, task_dir: Path, abandon: threading.Event) -> Workspace | None:
     """The task's own worktree, set up; None: we were told to leave it."""
     home, policy, task_id = order.home, order.policy, order.task_id
-    tree = worktree.ready(home, task_id, order.cwd, policy.commit)
+    tree = worktree.ensure_worktree(home, task_id, order.cwd, policy.commit)
     cwd = _inside(tree, order.cwd)
     os.makedirs(cwd, exist_ok=True)  # noqa: PTH103 - git holds no empty directory
     place = task_dir / worktree_json.FOLDER
