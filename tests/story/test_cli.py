@@ -439,13 +439,17 @@ def test_debug_shows_where_an_error_comes_from(user):
     assert b"Traceback" in done.stderr
 
 
-@pytest.mark.parametrize("command", [("ready",), ("show", "x"), ("bd", "list")])
+@pytest.mark.parametrize(
+    "command", [("ready",), ("show", "x"), ("tasks",), ("status",), ("bd", "list")]
+)
 def test_the_frequent_commands_load_nothing_heavy(ann, command):
     """click, rich, asyncio and the like cost more than the whole command."""
     heavy = [
         "click",
         "rich",
         "asyncio",
+        "importlib.metadata",
+        "logging",
         "psycopg",
         "textual",
         "starlette",

@@ -27,6 +27,11 @@ def names(home: Path | None = None) -> tuple[str, ...]:
     return (*_REGISTRY, *sorted(set(plugins.find(home)) - set(_REGISTRY)))
 
 
+def exists(name: str, home: Path | None = None) -> bool:
+    """There is a coder of this name. Added coders are not looked for where fleet has one."""
+    return name in _REGISTRY or name in names(home)
+
+
 def origin(name: str, home: Path | None = None) -> str:
     """Where a coder comes from, for a person. Raises BadInput for an unknown name."""
     if name in _REGISTRY:

@@ -7,9 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fleet import config
+from fleet import coders, config
 from fleet.accounts.candidates import Place, place_of
-from fleet.coders import names as coder_names
 from fleet.config import Config
 from fleet.errors import BadInput, InvalidTask, NotFound
 from fleet.home import Home, home_from, open_home, task_json
@@ -87,11 +86,9 @@ class Control:
 
     def check_coder(self, name: str) -> None:
         """Refuse a coder that is not registered."""
-        known = coder_names(self.home.path)
-        if name not in known:
-            raise BadInput(
-                f"there is no coder {name!r}", hint=f"Registered coders: {', '.join(known)}"
-            )
+        if not coders.exists(name, self.home.path):
+            known = ", ".join(coders.names(self.home.path))
+            raise BadInput(f"there is no coder {name!r}", hint=f"Registered coders: {known}")
 
     def account(self, name: str) -> Account:
         """A declared account. Raises NotFound."""
@@ -114,7 +111,7 @@ class Control:
     def check_chain(self, chain: str) -> None:
         """Refuse a chain with an unknown account or coder: tasks would be blocked for that."""
         for step in read_chain(chain):
-            if step.kind == "account" and step.name not in coder_names(self.home.path):
+            if step.kind == "account" and not coders.exists(step.name, self.home.path):
                 self.account(step.name)
             elif step.kind == "coder":
                 self.check_coder(step.name)

@@ -9,7 +9,7 @@ from fleet import config
 from fleet.accounts.account_state import EMPTY, LimitRefused
 from fleet.accounts.account_store import open_accounts
 from fleet.control import Control
-from fleet.control.accounts import add, pause, remove, resume
+from fleet.control.account import add, pause, remove, resume
 from fleet.home import Home, make_home
 from fleet.queue.protocol import Draft
 from fleet.schemas import RateLimit, Released

@@ -1,17 +1,14 @@
 """`fleet account`: add, log in, check, pause, resume and remove accounts."""
 
-import shutil
-import signal
-import subprocess
 from pathlib import Path
 
 import click
 
-from fleet import coders, control
+from fleet import control
 from fleet.cli.setup.accounts import show
 from fleet.cli.terminal_text import one_line
-from fleet.control import accounts
-from fleet.errors import BadInput
+from fleet.control import account
+from fleet.control.accounts import on_account
 
 
 @click.group("account")
@@ -41,11 +38,11 @@ def add(name: str, directory: str | None, **settings: str | int | None) -> None:
     """
     fleet = control.opened()
     place = str(Path(directory).expanduser().absolute()) if directory else None
-    account = accounts.add(fleet, name, {**settings, "directory": place})
-    click.echo(f"Account {name} of {account.coder} is declared in {fleet.home.config}")
-    if account.directory:
-        click.echo(f"Its state: {account.directory}")
-    if not account.secret:
+    added = account.add(fleet, name, {**settings, "directory": place})
+    click.echo(f"Account {name} of {added.coder} is declared in {fleet.home.config}")
+    if added.directory:
+        click.echo(f"Its state: {added.directory}")
+    if not added.secret:
         click.echo(f"Now log in: fleet account login {name}")
     else:
         click.echo(f"To see whether it works: fleet account check {name}")
@@ -65,29 +62,10 @@ def login(name: str) -> int:
 
     Once that went well the account gets work again, whatever was held against its login before.
     """
-    fleet = control.opened()
-    account = fleet.account(name)
-    kind = coders.find(account.coder, fleet.home.path)
-    if account.secret:
-        raise BadInput(
-            f"account {name} has a secret and needs no login",
-            hint=f"See whether it works: fleet account check {name}",
-        )
-    program = shutil.which(kind.program or account.coder)
-    if program is None:
-        raise BadInput(f"{kind.program or account.coder} is not on PATH", hint="Install it first.")
-    env = accounts.environment(account, fleet.home.path)
-    Path(account.directory).mkdir(mode=0o700, parents=True, exist_ok=True)
-    # Ctrl-C is for the program; what is caught here is not passed on to it as ignored.
-    before = signal.signal(signal.SIGINT, _let_pass)
-    try:
-        done = subprocess.run([program, *kind.login_args], env=env, check=False)
-    finally:
-        signal.signal(signal.SIGINT, before)
-    if done.returncode == 0:
-        accounts.opened(fleet, name)
+    code = account.login(control.opened(), name)
+    if code == 0:
         click.echo(f"To see whether it works: fleet account check {name}")
-    return done.returncode if done.returncode >= 0 else 128 - done.returncode
+    return code
 
 
 @command.command("check")
@@ -99,7 +77,7 @@ def check(names: tuple[str, ...], as_json: bool) -> int:
     Files and secrets are looked at, and the CLI is asked whether it is logged in. Exit code: 0 all
     can be used, 1 some cannot.
     """
-    found = accounts.check(control.opened(), names)
+    found = account.check(control.opened(), names)
     if as_json:
         from fleet.cli.json_output import pretty
 
@@ -118,7 +96,7 @@ def check(names: tuple[str, ...], as_json: bool) -> int:
 def pause(name: str) -> None:
     """Give an account no new work; what runs on it goes on."""
     fleet = control.opened()
-    changed = accounts.pause(fleet, name)
+    changed = account.pause(fleet, name)
     click.echo(f"{name} gets no new work." if changed else f"{name} was paused already.")
 
 
@@ -126,7 +104,7 @@ def pause(name: str) -> None:
 @click.argument("name")
 def resume(name: str) -> None:
     """Give an account work again, whatever was known of its limits."""
-    woken = accounts.resume(control.opened(), name)
+    woken = account.resume(control.opened(), name)
     if woken is None:
         click.echo(f"{name} was open already.")
     else:
@@ -139,14 +117,10 @@ def resume(name: str) -> None:
 def remove(name: str) -> None:
     """Forget an account. Its directory, with its login, stays where it is."""
     fleet = control.opened()
-    account = accounts.remove(fleet, name)
+    removed = account.remove(fleet, name)
     click.echo(f"{name} is forgotten.")
-    if tasks := accounts.on_account(fleet, name):
+    if tasks := on_account(fleet, name):
         click.echo(f"What runs on it goes on: {', '.join(tasks)}")
-    if account.directory:
-        what = "state" if account.secret else "login"
-        click.echo(f"Its {what} is still in {account.directory}")
-
-
-def _let_pass(number: int, frame: object) -> None:
-    del number, frame
+    if removed.directory:
+        what = "state" if removed.secret else "login"
+        click.echo(f"Its {what} is still in {removed.directory}")
