@@ -6,7 +6,6 @@ that. Elsewhere: psutil. Starts no process.
 """
 
 import contextlib
-import ctypes
 import os
 import signal
 import sys
@@ -165,6 +164,8 @@ def send(who: ProcessId, number: signal.Signals) -> bool:
 
 
 def _syscall(*arguments: int | None) -> int:
+    import ctypes  # costs a millisecond, and most commands signal no process
+
     return int(ctypes.CDLL(None).syscall(*arguments)) if LINUX else -1
 
 
