@@ -60,7 +60,7 @@ RECORDS = {
     "_GraphNode": "a node of bd create --graph",
     "_Issue": "a line of bd export",
 }
-WIDE_NOT_YET = {"Facts", "Live", "RunTotals", "Supervisor", "Work"}
+WIDE_NOT_YET = {"Facts", "RunTotals"}
 
 
 def classes():

@@ -11,7 +11,7 @@ import pytest
 from fleet.coders import hooks, make
 from fleet.coders.base import Options
 from fleet.home import HOOK, messages
-from fleet.supervisor.start.agent_bin import make_shims
+from fleet.supervisor.start.agent_bin import make_programs
 from tests.real import agents
 from tests.real.test_claude import LOGIN
 from tests.real.test_codex import SETTINGS
@@ -36,7 +36,7 @@ class Cli:
         self.desk, self.name = desk, name
         self.account = desk.home / name
         self.account.mkdir()
-        self.hook = str(make_shims(desk.home) / HOOK)
+        self.hook = str(make_programs(desk.home) / HOOK)
         (desk.task_dir / "runs/1").mkdir(parents=True)
         (desk.task_dir / "runs/1/started").touch()
 

@@ -217,6 +217,30 @@ def test_a_run_that_lives_through_a_restart_is_counted_once(scene):
     scene.until(lambda: "~$9.00 of $50" in scene.fleet("usage").stdout)
 
 
+def test_a_run_that_is_stopped_without_a_supervisor_is_counted(scene):
+    """What it spent is in its receipt, in the day's budget, and with its task and account."""
+    scene.configure(day_budget="$50")
+    task = scene.add(f"mark:up await:go {spends(6)} mark:spent {NEVER}")
+    supervisor = scene.supervise()
+    scene.until_marked(task, "up")
+    scene.kill(supervisor)
+    (scene.folder(task) / "go").touch()
+    scene.until_marked(task, "spent")
+    assert scene.fleet("stop", task).returncode == 0
+    run = scene.run(task)
+    ending, receipt = read_ending(run), receipt_json.read(run)
+    assert (ending.spend.usd, ending.account, ending.coder) == (6.0, "actor", "actor")
+    assert (receipt.outcome, receipt.estimated_usd) == ("Stopped", 6.0)
+    assert "~$6.00 of $50" in scene.fleet("usage").stdout
+    for by, name in (("task", task), ("account", "actor")):
+        rows = json.loads(scene.fleet("usage", "--by", by, "--json").stdout)["rows"]
+        assert [(row["name"], row["estimated_usd"]) for row in rows] == [(name, 6.0)]
+    assert kinds(scene, task)[-1] == "fleet_ended"
+    scene.supervise("--until-idle").wait(30)
+    assert scene.status(task) == "blocked"
+    assert "~$6.00 of $50" in scene.fleet("usage").stdout
+
+
 def test_the_receipt_tells_where_a_cost_comes_from(scene):
     """The CLI's own, an estimate, or nothing; never a nought that nobody counted."""
     told = scene.add(

@@ -57,7 +57,7 @@ class Scribe(toml.load(Path(__file__).with_name("idler.toml"))):
         return Path(env["FLEET_TASK_DIR"]), f"{session_id}.jsonl"
 """
 #: What the watching itself takes; limits come with each task.
-HASTE = ("call=1", "mcp=3", "question=1", "farewell=1", "window=2", "census=0.5", "away=4")
+HASTE = ("call=1", "mcp=3", "question=1", "exit=1", "window=2", "census=0.5", "away=4")
 
 
 @pytest.fixture

@@ -1,7 +1,6 @@
 """`supervisor.json`, the supervisor's published state, and `paused`, set by `fleet pause`."""
 
 import os
-from datetime import datetime
 
 from msgspec import Struct, field
 
@@ -24,8 +23,6 @@ class Snapshot(Struct, frozen=True, kw_only=True):
     queue_problem: str = ""
     #: What the machine is short of; empty while it has enough.
     shortage: str = ""
-    #: Coders that wait for a limit, and until when.
-    cooling: dict[str, datetime] = field(default_factory=dict[str, datetime])
     #: The budgets of the day that are in force, and how they stand.
     budgets: tuple[BudgetStatus, ...] = ()
     #: The tasks that run on each account.

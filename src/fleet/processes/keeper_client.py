@@ -43,7 +43,9 @@ class Ended(Struct, frozen=True, tag=True):
 class Vanished(Struct, frozen=True, tag=True):
     """The agent had started, and was lost with its keeper. Nothing of it lives, or will."""
 
-    started: Started
+    #: None where the records of the run cannot be read; `why` says what is wrong with them.
+    started: Started | None
+    why: str = ""
 
 
 class NeverStarted(Struct, frozen=True, tag=True):

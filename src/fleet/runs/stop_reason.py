@@ -3,6 +3,7 @@
 Without it, a supervisor that dies in between would leave a run that looks as if it had failed.
 """
 
+from contextlib import suppress
 from typing import Any, cast
 
 from fleet.files.json_record import JsonRecord
@@ -14,7 +15,14 @@ _RECORD: JsonRecord[Outcome] = JsonRecord(cast("Any", Outcome))
 
 
 def record(run: Run, reason: Outcome) -> None:
-    _RECORD.write(run.path / FILE, reason, durable=False)
+    """Write why the run is stopped; the first reason stands.
+
+    A reason that cannot be written is left out: a full disk must not keep a run alive, and the
+    reason matters only if the process that gives it dies before the run has ended.
+    """
+    with suppress(OSError):
+        if read(run) is None:
+            _RECORD.write(run.path / FILE, reason, durable=False)
 
 
 def forget(run: Run) -> None:

@@ -1,1 +1,6 @@
-"""From how a run ended to what becomes of its task. Pure."""
+"""From what a run left to what becomes of its task.
+
+A run's record and streams, its outcome, receipt and ending: below `supervisor` and `control`, so
+that a run has the same end with a supervisor and without. The settle table and the resume policy
+are pure.
+"""

@@ -1,6 +1,6 @@
 """Clears away what closed tasks leave: worktrees whose work is on its branch, and old snapshots.
 
-Nothing goes that is nowhere else. Done beside the loop, when a task is closed and once an hour.
+Work that is nowhere else stays. Worker threads do it when a task is closed, and once an hour.
 """
 
 import os
@@ -22,49 +22,59 @@ from fleet.home.journal import Log
 from fleet.home.worktree_json import Worktree
 from fleet.schemas import Task
 from fleet.supervisor.host.worker_pool import WorkerPool
-from fleet.supervisor.queue_io.queue_requests import Desk
+from fleet.supervisor.queue_io.queue_requests import QueueRequests
 
-#: How often all of it is looked through, in seconds, and how many tasks at one time.
+#: Seconds between two rounds over all closed tasks, and how many tasks are looked at in one.
 _ROUND = 3600.0
 _MOST = 500
 _LIMIT = 120.0
 #: A worktree with files that git ignores (downloads, results, builds) stays so long after its
-#: task was closed: somebody may want them.
+#: task was closed: a person may want them.
 KEPT_FOR = timedelta(days=3)
 #: Signs of work that git itself has not finished.
 _UNFINISHED = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply")
 
 
-class Tidying:
-    """Looks after what is left of tasks that are done."""
+class Cleanup:
+    """Clears away what closed tasks left, one by one and once an hour all of them."""
 
     def __init__(
-        self, home: Home, desk: Desk, aside: WorkerPool, log: Log, clock: Callable[[], datetime]
+        self,
+        home: Home,
+        queue: QueueRequests,
+        pool: WorkerPool,
+        log: Log,
+        clock: Callable[[], datetime],
     ) -> None:
-        self._home, self._desk, self._aside, self._log = home, desk, aside, log
+        self._home, self._queue, self._pool, self._log = home, queue, pool, log
         self._now = clock
         self._next_round = 0.0
         #: How many answers are still to come.
         self.busy = 0
 
-    def tend(self, closed: list[str]) -> None:
-        """Look at the tasks that were just closed, and at all of them when it is time."""
-        ids = [task_id for task_id in closed if (self._home.worktrees / task_id).exists()]
-        closed.clear()
+    def after_close(self, task_id: str) -> None:
+        """Clear away what a task left that was just closed."""
+        if (self._home.worktrees / task_id).exists():
+            self._clean([task_id])
+
+    def all_when_due(self) -> None:
+        """Look through all closed tasks, once an hour."""
         if time.monotonic() >= self._next_round:
             self._next_round = time.monotonic() + _ROUND
             ids = _candidates(self._home)
-        if ids:
-            self.busy += 1
-            self._desk.named(tuple(ids[:_MOST]), partial(self._look_at, ids[:_MOST]))
+            if ids:
+                self._clean(ids[:_MOST])
+
+    def _clean(self, ids: list[str]) -> None:
+        self.busy += 1
+        self._queue.named(tuple(ids), partial(self._look_at, ids))
 
     def _look_at(self, ids: Sequence[str], tasks: list[Task]) -> None:
-        order = partial(tidy, self._home, ids, tasks, self._now())
-        self._aside.submit(order, self._done)
+        self._pool.submit(partial(tidy, self._home, ids, tasks, self._now()), self._done)
 
-    def _done(self, said: list[str]) -> None:
+    def _done(self, reports: list[str]) -> None:
         self.busy -= 1
-        for text in said:
+        for text in reports:
             self._log.say("tidied", text)
 
 
@@ -76,16 +86,19 @@ def _candidates(home: Home) -> list[str]:
 
 
 def tidy(home: Home, ids: Sequence[str], tasks: Sequence[Task], now: datetime) -> list[str]:
-    """What was cleared away of these tasks. `tasks` are those that there still are."""
+    """Clear away what the closed ones of these tasks left; `tasks` are those that still exist.
+
+    Returns a sentence for each thing that was done.
+    """
     known = {task.id: task for task in tasks}
-    said: list[str] = []
+    reports: list[str] = []
     for task_id in ids:
         task = known.get(task_id)
         if task is not None and task.status == "closed":
             try:
-                said += tidy_worktree(home, task, now)
+                reports += tidy_worktree(home, task, now)
             except (FleetError, OSError) as error:
-                said.append(f"{task_id}: its worktree stays: {error}")
+                reports.append(f"{task_id}: its worktree stays: {error}")
     wanted = set(ids)
     for each in snapshot_index.all_entries(home):
         task = known.get(each.task_id)
@@ -93,7 +106,7 @@ def tidy(home: Home, ids: Sequence[str], tasks: Sequence[Task], now: datetime) -
             closed_at = (task.closed_at or task.updated_at) if task is not None else None
             if snapshot_retention.may_go(each, closed_at, now):
                 snapshot_retention.prune(home, each)
-    return said
+    return reports
 
 
 def tidy_worktree(home: Home, task: Task, now: datetime) -> list[str]:
@@ -101,11 +114,11 @@ def tidy_worktree(home: Home, task: Task, now: datetime) -> list[str]:
     tree = worktree_json.read(home, task.id)
     if tree is None or not tree.made:
         return []
-    # The lock of the task's runs: one that is opened again meanwhile waits for us.
+    # The lock of the task's runs: a run that begins meanwhile waits.
     with locked(home.task(task.id) / "run.lock") as lock:
         if lock is None:
             return []
-        said: list[str] = []
+        reports: list[str] = []
         origin = repository.find(tree.repository)
         if origin is None:
             return [f"{task.id}: its worktree stays: {tree.repository} is no repository any more"]
@@ -114,21 +127,21 @@ def tidy_worktree(home: Home, task: Task, now: datetime) -> list[str]:
             why, commit = _settled(tree, task, now)
             if commit:
                 text = f"committed to {tree.branch} what was left uncommitted: {commit[:12]}"
-                said.append(f"{task.id}: {text}")
+                reports.append(f"{task.id}: {text}")
             if why:
-                return said
+                return reports
             tree = worktree_json.write(home, task.id, structs.replace(tree, removing=True))
         if tree.removing:
             worktree.remove(git, tree)
-            said.append(f"{task.id}: worktree removed, its work is on {tree.branch}")
+            reports.append(f"{task.id}: worktree removed, its work is on {tree.branch}")
             # The record stays: a task that is opened again goes on from its branch.
             gone = structs.replace(tree, removing=False, set_up=False)
             worktree_json.write(home, task.id, gone)
-        return said
+        return reports
 
 
 def _settled(tree: Worktree, task: Task, now: datetime) -> tuple[str, str]:
-    """Commit what is left. Why the worktree has to stay, empty if it need not; and the commit."""
+    """Commit what is left; returns why the worktree has to stay (or "") and the commit (or "")."""
     repo = repository.find(tree.path)
     assert repo is not None
     git = Git(repo, time.monotonic() + _LIMIT)

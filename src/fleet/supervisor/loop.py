@@ -1,54 +1,65 @@
 """The loop: one thread, woken by the queue, by growing streams, by ending keepers, by signals."""
 
-import os
 import resource
 import selectors
-import signal
 import time
 from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import partial
 
-from msgspec import structs
+from msgspec import Struct, structs
 
 from fleet import config as configuration
-from fleet.accounts.resting import all_resting
 from fleet.config import Config
 from fleet.errors import ConfigError
 from fleet.files.safe_read import stamp_of
 from fleet.home import Home, owner_file
 from fleet.home.journal import Log
-from fleet.home.status_file import Snapshot, paused, room, write_snapshot
+from fleet.home.status_file import Snapshot, write_snapshot
 from fleet.processes.supervisor_lock import sole_supervisor
 from fleet.queue import open_queue
-from fleet.queue.protocol import LeaseLost
 from fleet.schemas import Lease, Request, Stopped, Task
-from fleet.schemas.decision import LEASE_LOST, SHUTDOWN, TOLD
-from fleet.supervisor.active.active_run import Live
-from fleet.supervisor.dispatcher import Work
+from fleet.schemas.decision import SHUTDOWN, TOLD
+from fleet.supervisor.claim_work import ASK_AGAIN, Claimer
+from fleet.supervisor.cleanup import Cleanup
+from fleet.supervisor.dispatcher import Dispatcher
+from fleet.supervisor.events import (
+    AccountFreed,
+    Happening,
+    Happenings,
+    QueueChanged,
+    TaskSettled,
+    TasksWoken,
+)
 from fleet.supervisor.host.worker_pool import WorkerPool
-from fleet.supervisor.queue_io.queue_requests import LEASE, Desk
-from fleet.supervisor.queue_io.queue_thread import Clerk
+from fleet.supervisor.keep_leases import LeaseKeeper, awake
+from fleet.supervisor.queue_io.queue_requests import QueueRequests
+from fleet.supervisor.queue_io.queue_thread import QueueThread
 from fleet.supervisor.queue_io.wake_waiting import wake, wake_next
-from fleet.supervisor.start.pending_workspaces import InPreparation
-from fleet.supervisor.stop_orphans import stop_strays
+from fleet.supervisor.shutdown import PATIENCE, Shutdown
+from fleet.supervisor.stop_orphans import stop_orphans
 from fleet.watchdog.stall_rules import Patience
 
-#: Nothing rings for a moment that comes: the queue is asked again this often anyway.
-LOOK_AGAIN = 5.0
-#: How often it is asked, at most, where other tasks have their directories, and of how many.
-LOOK_AROUND, NEIGHBOURS = 60.0, 500
-#: How often settings are looked at and progress is published.
+#: How often at most the directories of other tasks are read from the queue, and of how many.
+OTHER_TASKS_EVERY, OTHER_TASKS = 60.0, 500
+#: How often settings are read, runs are checked and progress is published.
 TICK = 1.0
-#: How long a queue that does not answer may delay our end.
-FAREWELL = 5.0
-#: Files that we may hold open: enough for as many runs as can be configured.
+#: Open files that the supervisor may need: enough for as many runs as can be configured.
 FILES = 4096
-SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+
+class Timers(Struct):
+    """When the loop does what no event announces, on the monotonic clock."""
+
+    tick: float = 0.0
+    #: Leases are compared with the queue after it changed, and not more often than it is asked.
+    compare_leases: float = 0.0
+    leases_compared: float = 0.0
+    read_other_tasks: float = 0.0
 
 
 class Supervisor:
-    """One home's supervisor. `run` returns when it was stopped, or is idle and was to end then."""
+    """One home's supervisor. `run` returns once it was stopped, or is idle and was to end then."""
 
     def __init__(
         self,
@@ -62,234 +73,175 @@ class Supervisor:
     ) -> None:
         self.home = home
         self.config = config
-        self.until_idle = until_idle
         self.log = Log(home.logging, utc, echo)
         self.selector = selectors.DefaultSelector()
-        self.desk = Desk(
-            Clerk(partial(open_queue, home.path, config)),
-            owner_file.read_or_make(home),
-            self.log.say,
-        )
-        self.aside = WorkerPool()
-        self.work = Work(
+        self.events = Happenings()
+        thread = QueueThread(partial(open_queue, home.path, config), self.log.say)
+        self.queue = QueueRequests(thread, owner_file.read_or_make(home))
+        self.pool = WorkerPool()
+        self.dispatcher = Dispatcher(
             home, config,
-            coder=coder, desk=self.desk, aside=self.aside, log=self.log, clock=utc,
-            selector=self.selector, patience=patience,
+            coder=coder, queue=self.queue, pool=self.pool, events=self.events, log=self.log,
+            clock=utc, selector=self.selector, patience=patience,
         )  # fmt: skip
-        #: How often we were asked to stop: once is polite, twice is at once.
-        self.stopping = 0
-        self.restart = False
-        self.idle = False
-        #: What was last said of being idle: once is enough.
-        self._idle_words = ""
-        #: The queue has changed since the leases were looked at.
-        self._rung = True
-        self._signals: list[int] = []
-        self._next_tick = self._next_look = self._next_round = self._farewell = 0.0
-        #: Other homes claim from this queue too, so a lease that ran out may be another's.
-        self._shared = config.queue not in ("embedded", "beads")
-        self._config_seen = stamp_of(home.config)
+        self.leases = LeaseKeeper(
+            home, self.dispatcher.assignments, self.queue, self.log,
+            shared=config.queue not in ("embedded", "beads"),
+        )  # fmt: skip
+        self.claimer = Claimer(
+            home, self.dispatcher, self.queue, self.log, utc, until_idle=until_idle
+        )
+        self.cleanup = Cleanup(home, self.queue, self.pool, self.log, utc)
+        self.shutdown = Shutdown()
+        self._timers = Timers()
+        self._config_stamp = stamp_of(home.config)
         self._published: Snapshot | None = None
 
     def run(self) -> bool:
-        """Supervise until the end. True: whoever called shall start a new supervisor."""
+        """Supervise until the end. True: the caller shall start a new supervisor."""
         self._open()
-        self.log.say("started", f"supervising {self.home.path}", owner=self.desk.owner)
+        self.log.say("started", f"supervising {self.home.path}", owner=self.queue.owner)
         try:
             self.recover()
-            while not self.over():
+            while not self.is_over():
                 self.turn()
         except BaseException as error:
             self.log.say("crashed", f"the supervisor fails: {type(error).__name__}: {error}")
             raise
         self._close()
-        self.log.say("ended", "restarting" if self.restart else "supervisor ended")
-        return self.restart
+        self.log.say("ended", "restarting" if self.shutdown.restart else "supervisor ended")
+        return self.shutdown.restart
 
     def turn(self) -> None:
-        """One turn of the loop: wait for something, then look after everything."""
-        for key, _ in self.selector.select(self._patience()):
+        """One turn of the loop: wait for something, then see to everything."""
+        for key, _ in self.selector.select(self._idle_seconds()):
             key.data()
-        self.heed_signals()
-        self.work.follow()
-        self.work.look_again()
-        if not self.restart:  # what is claimed is ours, and so the next supervisor's
-            if self.work.has_claims:  # settings made before a task was are its settings
+        self.obey_signals()
+        self.dispatcher.follow()
+        if not self.shutdown.restart:  # a claimed task is left to the next supervisor
+            if self.dispatcher.has_claims:  # settings made before a task was are its settings
                 self.reload()
-            self.work.start_some()
-        if time.monotonic() >= self._next_tick:
-            self._next_tick = time.monotonic() + TICK
+            self.dispatcher.start_claimed()
+        if time.monotonic() >= self._timers.tick:
+            self._timers.tick = time.monotonic() + TICK
             self.reload()
-            self.work.watch(time.monotonic(), awake())
+            self.dispatcher.watch(time.monotonic(), awake())
             self.publish()
-        self.desk.tend()
-        self.fill_seats()
-        self.keep_leases()
-        self.claim()
+        for event in self.events.drain():
+            self.handle(event)
+        if not self.shutdown.requested:
+            self.cleanup.all_when_due()
+            self.claimer.claim(self.config.max_concurrent)
+        self.queue.thread.retry()
+        self.compare_leases()
+        self.leases.keep()
 
-    def over(self) -> bool:
-        if self.stopping > 2:
+    def handle(self, event: Happening) -> None:
+        """What follows from an event."""
+        match event:
+            case QueueChanged():
+                self.claimer.want()
+                self.claimer.idle = False
+                due = self._timers.leases_compared + ASK_AGAIN
+                self._timers.compare_leases = min(self._timers.compare_leases, due)
+                self.queue.requests(self.is_ours, self.obey)
+            case TaskSettled(task_id, closed, not_before):
+                self.claimer.want()
+                if not_before is not None:
+                    self.claimer.want_at(not_before)
+                if closed and not self.shutdown.stops:
+                    self.cleanup.after_close(task_id)
+            case AccountFreed():
+                capacity = self.dispatcher.capacity
+                wake_next(
+                    self.queue, partial(self.events.post, TasksWoken()),
+                    of_account=capacity.has_account_again,
+                    none_waits=capacity.accounts.full_accounts.clear,
+                )  # fmt: skip
+            case TasksWoken():
+                self.claimer.want()
+
+    def is_over(self) -> bool:
+        shutdown, thread = self.shutdown, self.queue.thread
+        if shutdown.stops > 2:
             return True
-        if self.restart or self.stopping > 1 or (self.stopping and self.desk.problem):
+        if shutdown.restart or shutdown.stops > 1 or (shutdown.stops and thread.problem):
             # What is not settled in time is for the next supervisor, as after a crash.
-            settled = not self.desk.owing or time.monotonic() >= self._farewell
-            return settled and (self.restart or len(self.work.runs) == 0)
-        if self.desk.owing or len(self.work) > 0 or self.work.tidying.busy:
+            settled = not thread.owing or time.monotonic() >= shutdown.deadline
+            return settled and (shutdown.restart or not self.dispatcher.assignments.runs())
+        if thread.owing or len(self.dispatcher.assignments) > 0 or self.cleanup.busy:
             return False
-        return self.stopping > 0 or (self.idle and not self.desk.busy)
+        return shutdown.stops > 0 or (self.claimer.idle and not thread.busy)
 
-    # Starting up: adopt what lives, finish what ended, take back what was lost.
+    # Start-up: adopt the runs that live, finish those that ended, stop those that are not ours.
 
     def recover(self) -> None:
         def each(tasks: list[Task]) -> None:
-            stop_strays(self.home, self.desk.owner, {task.id for task in tasks}, self.log)
+            stop_orphans(self.home, self.queue.owner, {task.id for task in tasks}, self.log)
             for task in tasks:
-                self.work.resume(_lease_of(task))
-            self.desk.claiming = False
-            self._wake()
+                self.dispatcher.resume(_lease_of(task))
+            self.queue.claiming = False
+            self.wake_all()
 
-        self.desk.claiming = True  # nothing is claimed before what we hold is known
-        self.look_around()
-        self.desk.leased(each)
+        self.queue.claiming = True  # nothing is claimed before it is known what this home holds
+        self.read_other_tasks()
+        self.queue.leased(each)
 
-    def _wake(self) -> None:
+    def wake_all(self) -> None:
+        """Wake the tasks that were put off and have room now."""
+        capacity = self.dispatcher.capacity
         wake(
-            self.desk, self.log, partial(setattr, self.work, "hungry", True),
-            of_budget=self.work.meter.has_budget_again, of_account=self.work.has_room,
+            self.queue, self.log, partial(self.events.post, TasksWoken()),
+            of_budget=capacity.meter.has_budget_again, of_account=capacity.has_account_again,
         )  # fmt: skip
 
-    def fill_seats(self) -> None:
-        """Whoever waits for an account that was full need not wait until his time comes."""
-        assigner = self.work.assigner
-        if assigner.account_freed:
-            assigner.account_freed = False
-            hungry = partial(setattr, self.work, "hungry", True)
-            wake_next(
-                self.desk,
-                hungry,
-                of_account=self.work.has_room,
-                nobody=assigner.full_accounts.clear,
-            )
-
-    def look_around(self) -> None:
+    def read_other_tasks(self) -> None:
         """Learn where other tasks have their directories: a run has no business there."""
-        self._next_round = time.monotonic() + LOOK_AROUND
-        self.desk.places(NEIGHBOURS, self.work.look_around)
+        self._timers.read_other_tasks = time.monotonic() + OTHER_TASKS_EVERY
+        self.queue.places(OTHER_TASKS, self.dispatcher.starter.learn_other_tasks)
 
-    # Work: claim it.
+    # What people and other processes want.
 
-    def claim(self) -> None:
-        """Ask for as many tasks as there are free slots, when there may be some."""
-        if time.monotonic() >= self._next_look:
-            self._next_look = time.monotonic() + LOOK_AGAIN
-            self.work.hungry = True
-            if self._rung:
-                self._rung = False
-                self.look_at_leases()
-                if time.monotonic() >= self._next_round:
-                    self.look_around()
-        free = self.config.max_concurrent - len(self.work)
-        wanted = self.work.hungry and free > 0 and not (self.stopping or self.restart)
-        if not wanted or self.desk.claiming or self.work.held or paused(self.home):
-            return
-        if self.work.meter.day_is_spent():
-            self.idle = self.until_idle and len(self.work) == 0 and not self.desk.busy
-            return
-        if not room(self.home):
-            self.work.hold(f"the disk of {self.home.path} is almost full")
-            return
-        self.work.hungry = False
-        self.desk.claim(free, self._claimed)
-
-    def _claimed(self, leases: list[Lease]) -> None:
-        self.work.take(leases)
-        if leases:
-            self.work.hungry = True
-        elif self.until_idle and len(self.work) == 0 and not self.desk.busy:
-            self.desk.waiting_tasks(self._note_idle)
-
-    def _note_idle(self, waiting: list[Task]) -> None:
-        held = [why for task in waiting if (why := self.work.waits_for_person(task))]
-        self.idle = len(held) == len(waiting)
-        if held and self.idle:
-            whys = "; ".join(sorted(set(held)))
-            text = f"{len(held)} tasks wait, and nothing will open by itself: {whys}: fleet status"
-            if text != self._idle_words:
-                self.log.say("idle", text)
-            self._idle_words = text
-
-    # What people want, and what time brings.
-
-    def rang(self) -> None:
-        self.work.hungry = self._rung = True
-        self.idle = False
-        self.desk.requests(self.ours, self.obey)
-
-    def ours(self, request: Request) -> bool:
-        """On a shared queue a wish is for the supervisor that runs the task."""
-        return not self._shared or request.task_id in [t.task_id for t in self.work.tended()]
+    def is_ours(self, request: Request) -> bool:
+        """On a shared queue a request is for the supervisor that runs the task."""
+        in_hand = self.dispatcher.assignments.get(request.task_id) is not None
+        return in_hand or not self.leases.shared
 
     def obey(self, request: Request) -> None:
-        why = Stopped(by=request.asked_by or "a person")
-        now = request.text == "now"
-        if request.wish == "tell" and self.work.stop(request.task_id, Stopped(by=TOLD), now=False):
-            text = f"{request.task_id}: stopping for a message of {why.by}"
+        by = request.asked_by or "a person"
+        stop = partial(self.dispatcher.stop, request.task_id)
+        if request.wish == "tell" and stop(Stopped(by=TOLD)):
+            text = f"{request.task_id}: stopping for a message of {by}"
             self.log.say("telling", text)
-        elif request.wish == "stop" and self.work.stop(request.task_id, why, now=now):
-            self.log.say("stopping", f"{request.task_id}: stopping, as {why.by} asked")
+        elif request.wish == "stop" and stop(Stopped(by=by), now=request.text == "now"):
+            self.log.say("stopping", f"{request.task_id}: stopping, as {by} asked")
         else:
             text = f"{request.task_id}: nothing to {request.wish}"
             self.log.say("ignored", text, asked_by=request.asked_by)
 
-    def keep_leases(self) -> None:
-        if self.desk.renew_due(awake()):
-            for live in self.work.tended():
-                if not live.renewing:
-                    live.renewing = True
-                    self.desk.renew(live.lease, partial(self._renewed, live, live.lease, awake()))
+    def obey_signals(self) -> None:
+        for number in self.shutdown.drain():
+            now = self.shutdown.stops > 1
+            word = "killing the agents" if now else "stopping the agents"
+            self.log.say("stopping", f"{word} ({number.name})")
+            self.dispatcher.stop_all(Stopped(by=SHUTDOWN), now=now)
 
-        for live in self.work.tended() if self._shared else ():
-            if live.held_until is None:
-                live.held_until = awake() + LEASE.total_seconds()
-            elif awake() >= live.held_until:
-                self._lose(live, live.lease, "the queue could not be reached to renew it")
-
-    def _renewed(
-        self, live: Live | InPreparation, lease: Lease, asked: float, answer: Lease | LeaseLost
-    ) -> None:
-        live.renewing = False
-        if isinstance(answer, LeaseLost):
-            self._lose(live, lease, answer.why)
-        elif live.lease.fence == lease.fence:
-            live.lease = structs.replace(answer, task=lease.task)
-            live.held_until = asked + LEASE.total_seconds()
-
-    def look_at_leases(self) -> None:
-        """Somebody may have closed or taken what we run: compare, and stop what is not ours."""
-        leases = [(live, live.lease) for live in self.work.tended()]
-
-        def compare(tasks: list[Task]) -> None:
-            held = {task.id: task.fence for task in tasks}
-            for live, lease in leases:
-                if held.get(live.task_id) != lease.fence:
-                    self._lose(live, lease, "its task was changed from outside")
-
-        if leases:
-            self.desk.leased(compare)
-
-    def _lose(self, live: Live | InPreparation, lease: Lease, why: str) -> None:
-        """Stop a run that may have lost its lease, unless it has another by now, or is over."""
-        if live.lease.fence != lease.fence or not self.work.lose(live, Stopped(by=LEASE_LOST)):
+    def compare_leases(self) -> None:
+        """After a change of the queue: stop runs whose task was closed or taken from outside."""
+        now = time.monotonic()
+        if now < self._timers.compare_leases:
             return
-        text = f"{live.task_id}: stopped, the lease is lost: {why}"
-        self.log.say("lease_lost", text, task_dir=self.home.task(live.task_id))
+        self._timers.compare_leases, self._timers.leases_compared = float("inf"), now
+        self.leases.compare()
+        if now >= self._timers.read_other_tasks:
+            self.read_other_tasks()
 
     def reload(self) -> None:
         """Apply runtime.toml as it is now; a broken one changes nothing and is reported once."""
-        seen = stamp_of(self.home.config)
-        if seen == self._config_seen:
+        stamp = stamp_of(self.home.config)
+        if stamp == self._config_stamp:
             return
-        self._config_seen = seen
+        self._config_stamp = stamp
         try:
             fresh = configuration.load(self.home.config)
         except ConfigError as error:
@@ -298,68 +250,51 @@ class Supervisor:
         if fresh.queue != self.config.queue:
             self.log.say("config", "another queue takes effect after: fleet restart")
         self.config = structs.replace(fresh, queue=self.config.queue)
-        self.work.apply(self.config)
-        self.work.hungry = True
-        self._wake()
+        self.dispatcher.apply(self.config)
+        self.claimer.want()
+        self.wake_all()
         self.log.say("config", "settings applied")
 
-    def heed_signals(self) -> None:
-        while self._signals:
-            number = self._signals.pop(0)
-            self._farewell = time.monotonic() + FAREWELL
-            if number == signal.SIGHUP:
-                self.restart = not self.stopping
-                continue
-            self.stopping += 1
-            self.restart = False
-            word = "stopping the agents" if self.stopping == 1 else "killing the agents"
-            self.log.say("stopping", f"{word} ({signal.Signals(number).name})")
-            self.work.stop_all(Stopped(by=SHUTDOWN), now=self.stopping > 1)
-
     def publish(self) -> None:
-        """Leave word of everything for `fleet status` and `fleet tasks`."""
-        self.work.publish()
+        """Write what `fleet status` and `fleet tasks` show."""
+        self.dispatcher.publish()
         snapshot = Snapshot(
-            runs=len(self.work),
+            runs=len(self.dispatcher.assignments),
             slots=self.config.max_concurrent,
-            queue_problem=self.desk.problem,
-            shortage=self.work.shortage,
-            cooling=all_resting(self.work.assigner.accounts.states, self.config, utc()),
-            budgets=self.work.meter.statuses,
-            on_account=self.work.on_accounts(),
+            queue_problem=self.queue.thread.problem,
+            shortage=self.dispatcher.backoff.why,
+            budgets=self.dispatcher.capacity.meter.statuses,
+            on_account=self.dispatcher.assignments.tasks_by_account(),
             lost_log_lines=self.log.lost,
         )
         if snapshot != self._published and write_snapshot(self.home, snapshot):
             self._published = snapshot
 
-    def _patience(self) -> float:
-        """How long nothing has to be done unless something happens."""
-        own = min(self._next_tick, self._next_look)
-        return max(0.0, min(own, self.desk.next_moment, self.work.next_moment) - time.monotonic())
+    def _idle_seconds(self) -> float:
+        """How long there is nothing to do unless something happens."""
+        moments = (
+            self._timers.tick,
+            self.queue.thread.next_moment,
+            self.dispatcher.next_moment,
+            self.claimer.next_moment,
+        )
+        return max(0.0, min(moments) - time.monotonic())
 
     def _open(self) -> None:
         _allow_files()
-        ear, mouth = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
-        signal.set_wakeup_fd(mouth, warn_on_full_buffer=False)
-        for number in SIGNALS:
-            signal.signal(number, lambda got, _: self._signals.append(got))
-        signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
-        clerk = self.desk.clerk
-        self.selector.register(ear, selectors.EVENT_READ, lambda: os.read(ear, 4096))
-        self.selector.register(clerk.fileno(), selectors.EVENT_READ, clerk.deliver)
-        self.selector.register(self.aside, selectors.EVENT_READ, self.aside.deliver)
-        clerk.rang = self.rang
-        clerk.start()
+        self.shutdown.listen(self.selector)
+        thread = self.queue.thread
+        self.selector.register(thread, selectors.EVENT_READ, thread.deliver)
+        self.selector.register(self.pool, selectors.EVENT_READ, self.pool.deliver)
+        thread.on_change = partial(self.events.post, QueueChanged())
+        thread.start()
 
     def _close(self) -> None:
         self.publish()
-        if self.restart:
-            # Nobody is there to hear a signal between us and our successor: it hears them all.
-            signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
-            for number in self._signals:
-                os.kill(os.getpid(), number)
-        self.desk.clerk.close(FAREWELL if self.stopping < 2 else 0)
-        self.work.runs.close()
+        if self.shutdown.restart:
+            self.shutdown.hand_over()
+        self.queue.thread.close(PATIENCE if self.shutdown.stops < 2 else 0)
+        self.dispatcher.follower.close()
         self.selector.close()
 
 
@@ -372,7 +307,7 @@ def supervise(
     echo: Callable[[str], None] = print,
 ) -> bool:
     """Be the home's supervisor until the end. True: a new one shall take over."""
-    with sole_supervisor(home, coder or ""):
+    with sole_supervisor(home):
         return Supervisor(home, config, coder=coder, until_idle=until_idle, echo=echo).run()
 
 
@@ -380,13 +315,8 @@ def utc() -> datetime:
     return datetime.now(UTC)
 
 
-def awake() -> float:
-    """Seconds that count while the machine sleeps, as leases do."""
-    return time.clock_gettime(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))
-
-
 def _allow_files() -> None:
-    """A living run takes a descriptor, and many systems begin with 1024 of them, or 256."""
+    """Raise the limit of open files: each run takes one, and many systems begin with 256."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = FILES if hard == resource.RLIM_INFINITY else min(FILES, hard)
     if soft != resource.RLIM_INFINITY and soft < wanted:

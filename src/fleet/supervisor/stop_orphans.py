@@ -1,5 +1,5 @@
-"""Agents of this home that nobody wants any more: their task was closed, deleted or taken by
-another while no supervisor was here to see it.
+"""Stops agents of this home whose task was closed, deleted or taken by another home while no
+supervisor was there to see it.
 """
 
 import os
@@ -9,7 +9,7 @@ from fleet.errors import FleetError
 from fleet.home import Home
 from fleet.home.journal import Log
 from fleet.processes import keeper_client, process_identity
-from fleet.runs import stop_reason
+from fleet.processes.stop_run import stop_run
 from fleet.runs.outcome_history import read_ending
 from fleet.runs.run_directory import latest_run
 from fleet.runs.run_id import RunId
@@ -17,8 +17,8 @@ from fleet.schemas import Stopped
 from fleet.schemas.decision import LEASE_LOST
 
 
-def stop_strays(home: Home, owner: str, held: set[str], log: Log) -> None:
-    """Stop every run that this home's supervisors started for a task that they do not hold."""
+def stop_orphans(home: Home, owner: str, held: set[str], log: Log) -> None:
+    """Stop every run that this home started for a task that it does not hold."""
     for mark in sorted(process_identity.marks(f"{owner}.")):
         run_id = RunId.parse(mark)
         if run_id is not None and run_id.task not in held:
@@ -30,12 +30,14 @@ def _stop(home: Home, run_id: RunId) -> None:
     try:
         run = latest_run(home.task(run_id.task))
         if run is not None and run.spec().id == str(run_id):
-            if read_ending(run) is None:
-                stop_reason.record(run, Stopped(by=LEASE_LOST))
-            if keeper_client.stop(run):
+            if read_ending(run) is not None:
+                told = keeper_client.stop(run)
+            else:
+                told = stop_run(run, Stopped(by=LEASE_LOST))
+            if told:
                 return
     except (FleetError, OSError):
-        pass  # its directory is gone or damaged: there is no keeper to be found, but the processes
+        pass  # the run's directory is gone or damaged: its processes are found by their mark
     for who in process_identity.tree(*process_identity.marked(str(run_id))):
         if who.pid != os.getpid():
             process_identity.send(who, signal.SIGKILL)

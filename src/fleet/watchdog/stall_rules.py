@@ -1,7 +1,7 @@
-"""The ladder: how a living run stands, and what is to be done about it. Pure.
+"""The stall rules: on which rung a run stands, and what is to be done about it. Pure.
 
-A run is not ended because it is slow. What may be a stall is looked at a second time, and only
-what stands still in every respect is one.
+A run is not ended because it is slow. A run that may have stalled is looked at a second time, and
+only a run of which nothing at all moves has stalled.
 """
 
 from typing import Literal
@@ -16,7 +16,7 @@ Rung = Literal[
     "fine",
     "never_started",
     "degraded",
-    #: It shows nothing for too long: look closer.
+    #: It has shown nothing for too long: take samples of it.
     "suspect",
     "silent",
     #: Its stream is silent, and its CLI's own record grows.
@@ -28,40 +28,40 @@ Rung = Literal[
 ]
 Reaction = Literal[
     "none",
-    #: Say so, once, and let it be.
-    "tell",
-    #: Take a sample of it, and another one later.
+    #: Report it once, and let the run be.
+    "report",
+    #: Take a sample of the run, and another one later.
     "look",
     "stop",
 ]
 
-#: The same call with the same error so often is told of, and ended at the second figure. It is
-#: told early as nothing is lost by that. It is ended late since agents do poll (a server that is
-#: not up yet fails in the same words), and a task that was killed for it would be a false kill.
-LOOP_TOLD, LOOP_ENDED = 3, 6
-#: A command whose own process lives may stand still for so many times the idle limit: it may
-#: wait for a machine elsewhere. With the limits that fleet ships with that is half an hour.
+#: The same call with the same error is reported at the first figure, early, as nothing is lost by
+#: that. The run is ended at the second figure, late, since agents do poll: a server that is not up
+#: yet fails in the same words.
+LOOP_REPORTED, LOOP_ENDED = 3, 6
+#: A command whose own process lives may stand still for so many times the idle limit, as it may
+#: wait for another machine: half an hour with the limits that fleet ships with.
 COMMAND_FACTOR = 4.0
 
 
 class Patience(Struct, frozen=True, kw_only=True):
-    """Seconds that things are waited for which are the same for every run."""
+    """Waiting times in seconds that are the same for every run."""
 
     #: A call that has a time limit of its own, beyond that.
     call: float = 120.0
     #: A call of an MCP server, which a CLI gives up on by itself after five minutes.
     mcp: float = 360.0
-    #: A question that nobody answers.
+    #: For the answer to a question of the agent's.
     question: float = 60.0
-    #: From the word that all is done to the end of the process.
-    farewell: float = 15.0
-    #: A limit of the vendor's that the agent waits for itself; a longer one it need not live for.
+    #: From the agent's last message to the end of its process.
+    exit: float = 15.0
+    #: For a vendor's limit that the agent waits for itself; a run with a longer wait is ended.
     limit: float = 600.0
     #: Between two samples; never longer than the limit that led to them.
     window: float = 60.0
-    #: Two ticks further apart than this: whoever watches was away himself.
+    #: Between two ticks; a longer time means that the supervisor itself was away.
     away: float = 10.0
-    #: The machine slept, if the clock that counts then is ahead by more.
+    #: The machine slept if the clock that counts during sleep is ahead by more.
     sleep: float = 30.0
     #: Between two counts of memory and processes.
     census: float = 5.0
@@ -78,28 +78,28 @@ class Look(Struct, frozen=True, kw_only=True):
     youngest: float = 0.0
 
 
-class Seen(Struct, frozen=True, kw_only=True):
-    """What is known of a run."""
+class RunFacts(Struct, frozen=True, kw_only=True):
+    """What the stall rules look at."""
 
     #: Seconds since the last sign of life: an event, or any byte of its streams.
     silent: float
-    #: Seconds since its start, or since the ladder was begun anew.
+    #: Seconds since its start, or since the end of the supervisor's last absence.
     age: float = 0.0
-    #: It said something that its coder could read.
+    #: It printed something that its coder could read.
     begun: bool = True
     #: What keeps it from beginning, by its own words.
     cause: Reason | None = None
     words: str = ""
-    #: What it needs and does not have.
+    #: What the run needs and does not have.
     lacking: tuple[str, ...] = ()
     open: tuple[OpenCall, ...] = ()
     #: The tool that waits for a person.
     asks: str = ""
     repeats: int = 0
     repeated: str = ""
-    #: It said that its work is over.
+    #: The agent has reported the end of its work.
     ended: bool = False
-    #: The limit that it waits for, and for how many seconds more; None: it waits for none.
+    #: The limit that the agent waits for, and for how many seconds more; None: it waits for none.
     limit: RateLimit | None = None
     limit_left: float = 0.0
     #: The second look; None until there is one.
@@ -108,43 +108,43 @@ class Seen(Struct, frozen=True, kw_only=True):
     command_lives: bool = False
 
 
-class Stand(Struct, frozen=True, kw_only=True):
-    """A run's place on the ladder."""
+class StallState(Struct, frozen=True, kw_only=True):
+    """The rung on which a run stands, and what is to be done about it."""
 
     rung: Rung = "fine"
     reaction: Reaction = "none"
     why: str = ""
-    #: How the run has ended, if it is to be stopped. None and to be stopped: as its stream says.
+    #: How a run has ended that is to be stopped; None: as its stream says.
     outcome: Outcome | None = None
 
 
-FINE = Stand()
+FINE = StallState()
 
 
-def stand(seen: Seen, limits: Limits, patience: Patience) -> Stand:
-    """Where a run stands."""
-    if seen.lacking:
-        return _stalled("degraded", seen, f"it has no {', '.join(seen.lacking)}")
-    if seen.ended:
-        return _ended(seen, patience)
-    if not seen.begun:
-        return _unbegun(seen, limits)
-    if seen.asks and seen.silent >= patience.question:
-        return _stalled("needs_input", seen, f"{seen.asks} waits for somebody to answer")
-    if seen.repeats >= LOOP_ENDED:
-        return _stalled("looping", seen, seen.repeated)
-    if seen.limit is not None and seen.limit_left > 0:
-        return _waiting(seen, seen.limit, patience)
-    if seen.silent >= silence_limit(seen.open, limits, patience):
-        return _silent(seen, limits)
-    if seen.repeats >= LOOP_TOLD:
-        why = f"{seen.repeats} times the same call with the same error: {seen.repeated}"
-        return Stand(rung="looping", reaction="tell", why=why)
+def stall_state(facts: RunFacts, limits: Limits, patience: Patience) -> StallState:
+    """The rung of a run, by the first rule that applies."""
+    if facts.lacking:
+        return _stalled("degraded", facts, f"it has no {', '.join(facts.lacking)}")
+    if facts.ended:
+        return _ended(facts, patience)
+    if not facts.begun:
+        return _unbegun(facts, limits)
+    if facts.asks and facts.silent >= patience.question:
+        return _stalled("needs_input", facts, f"{facts.asks} waits for somebody to answer")
+    if facts.repeats >= LOOP_ENDED:
+        return _stalled("looping", facts, facts.repeated)
+    if facts.limit is not None and facts.limit_left > 0:
+        return _waiting(facts, facts.limit, patience)
+    if facts.silent >= silence_limit(facts.open, limits, patience):
+        return _silent(facts, limits)
+    if facts.repeats >= LOOP_REPORTED:
+        why = f"{facts.repeats} times the same call with the same error: {facts.repeated}"
+        return StallState(rung="looping", reaction="report", why=why)
     return FINE
 
 
 def silence_limit(calls: tuple[OpenCall, ...], limits: Limits, patience: Patience) -> float:
-    """Seconds without a sign of life before somebody looks closer. What is open may need more."""
+    """Seconds without a sign of life before the run is suspected; open calls may need more."""
     longest = limits.idle
     for call in calls:
         if call.timeout is not None:
@@ -154,61 +154,61 @@ def silence_limit(calls: tuple[OpenCall, ...], limits: Limits, patience: Patienc
     return longest
 
 
-def quiet_for(seen: Seen, limits: Limits, patience: Patience) -> float:
-    """Seconds until time alone may change a run's stand, if nothing is heard of it."""
-    if seen.ended:
-        return patience.farewell - seen.silent
-    if not seen.begun:
-        return limits.start - seen.age
-    if seen.asks:
-        return patience.question - seen.silent
-    return silence_limit(seen.open, limits, patience) - seen.silent
+def quiet_for(facts: RunFacts, limits: Limits, patience: Patience) -> float:
+    """Seconds until time alone may change a run's rung, if it prints nothing."""
+    if facts.ended:
+        return patience.exit - facts.silent
+    if not facts.begun:
+        return limits.start - facts.age
+    if facts.asks:
+        return patience.question - facts.silent
+    return silence_limit(facts.open, limits, patience) - facts.silent
 
 
-def _ended(seen: Seen, patience: Patience) -> Stand:
-    if seen.silent < patience.farewell:
+def _ended(facts: RunFacts, patience: Patience) -> StallState:
+    if facts.silent < patience.exit:
         return FINE
-    why = f"it said that it is done {shown_span(seen.silent)} ago, and has not left"
-    return Stand(rung="finished_not_gone", reaction="stop", why=why)
+    why = f"it said that it is done {shown_span(facts.silent)} ago, and has not left"
+    return StallState(rung="finished_not_gone", reaction="stop", why=why)
 
 
-def _unbegun(seen: Seen, limits: Limits) -> Stand:
-    if seen.age < limits.start:
+def _unbegun(facts: RunFacts, limits: Limits) -> StallState:
+    if facts.age < limits.start:
         return FINE
-    if seen.look is None or seen.look.moved:
-        return _suspect(f"no sign of a beginning for {shown_span(seen.age)}")
-    if seen.cause is None:
-        return _stalled("never_started", seen, seen.words)
-    outcome = Failed(reason=seen.cause, detail=seen.words)
-    why = f"it did not begin ({seen.cause}): {seen.words}"
-    return Stand(rung="never_started", reaction="stop", why=why, outcome=outcome)
+    if facts.look is None or facts.look.moved:
+        return _suspect(f"no sign of a beginning for {shown_span(facts.age)}")
+    if facts.cause is None:
+        return _stalled("never_started", facts, facts.words)
+    outcome = Failed(reason=facts.cause, detail=facts.words)
+    why = f"it did not begin ({facts.cause}): {facts.words}"
+    return StallState(rung="never_started", reaction="stop", why=why, outcome=outcome)
 
 
-def _waiting(seen: Seen, limit: RateLimit, patience: Patience) -> Stand:
+def _waiting(facts: RunFacts, limit: RateLimit, patience: Patience) -> StallState:
     why = f"waits for a limit ({limit.kind})"
-    if seen.limit_left > patience.limit:
-        return Stand(
+    if facts.limit_left > patience.limit:
+        return StallState(
             rung="waiting_limit", reaction="stop", why=why, outcome=RateLimited(limit=limit)
         )
-    return Stand(rung="waiting_limit", reaction="tell", why=why)
+    return StallState(rung="waiting_limit", reaction="report", why=why)
 
 
-def _silent(seen: Seen, limits: Limits) -> Stand:
-    if seen.look is None:
-        return _suspect(f"silent for {shown_span(seen.silent)}")
-    if seen.look.transcript:
+def _silent(facts: RunFacts, limits: Limits) -> StallState:
+    if facts.look is None:
+        return _suspect(f"silent for {shown_span(facts.silent)}")
+    if facts.look.transcript:
         why = "its stream is silent, and its own record of the session grows"
-        return Stand(rung="stream_lost", reaction="look", why=why)
-    if seen.look.moved:
-        return _suspect(f"silent, and at work: {', '.join(seen.look.moved)}")
-    commands = any(not call.name.startswith("mcp__") for call in seen.open)
-    if commands and seen.command_lives and seen.silent < limits.idle * COMMAND_FACTOR:
+        return StallState(rung="stream_lost", reaction="look", why=why)
+    if facts.look.moved:
+        return _suspect(f"silent, and at work: {', '.join(facts.look.moved)}")
+    commands = any(not call.name.startswith("mcp__") for call in facts.open)
+    if commands and facts.command_lives and facts.silent < limits.idle * COMMAND_FACTOR:
         return _suspect("silent: its command lives and waits")
-    return _stalled("silent", seen, _at_work(seen.open))
+    return _stalled("silent", facts, _at_work(facts.open))
 
 
-def _suspect(why: str) -> Stand:
-    return Stand(rung="suspect", reaction="look", why=why)
+def _suspect(why: str) -> StallState:
+    return StallState(rung="suspect", reaction="look", why=why)
 
 
 def _at_work(calls: tuple[OpenCall, ...]) -> str:
@@ -218,8 +218,8 @@ def _at_work(calls: tuple[OpenCall, ...]) -> str:
 
 def _stalled(
     rung: Literal["never_started", "degraded", "silent", "needs_input", "looping"],
-    seen: Seen,
+    facts: RunFacts,
     detail: str,
-) -> Stand:
-    outcome = Stalled(rung=rung, silent_seconds=round(seen.silent, 1), detail=detail)
-    return Stand(rung=rung, reaction="stop", why=detail or rung, outcome=outcome)
+) -> StallState:
+    outcome = Stalled(rung=rung, silent_seconds=round(facts.silent, 1), detail=detail)
+    return StallState(rung=rung, reaction="stop", why=detail or rung, outcome=outcome)

@@ -11,7 +11,7 @@ from fleet.coders import hooks
 from fleet.coders.prompts import fresh, resumed
 from fleet.errors import BadInput
 from fleet.home import HOOK, messages
-from fleet.supervisor.start.agent_bin import make_shims
+from fleet.supervisor.start.agent_bin import make_programs
 from tests.tasks import a_task
 
 NOW = datetime(2030, 1, 1, 12, tzinfo=UTC)
@@ -38,7 +38,7 @@ def given(task_dir):
 @pytest.fixture
 def hook(task_dir):
     """Calls the hook as a CLI would; what it prints."""
-    program = make_shims(task_dir.parent.parent) / HOOK
+    program = make_programs(task_dir.parent.parent) / HOOK
 
     def call(event, run=1, asked="{}"):
         env = {"FLEET_TASK_DIR": str(task_dir), "FLEET_RUN_DIR": f"{task_dir}/runs/{run}"}

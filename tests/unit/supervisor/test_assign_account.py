@@ -23,12 +23,11 @@ from fleet.runs.agent_claim import Said
 from fleet.runs.outcome_history import Ending
 from fleet.runs.run_directory import Spec, new_run
 from fleet.schemas import Account, Blocked, Event, Failed, Lease, RateLimit, RateLimited, Task
+from fleet.settlement import run_record
+from fleet.settlement.decide_outcome import by_stream
 from fleet.settlement.settle_table import Facts, decide
-from fleet.supervisor.active.active_run import Live
+from fleet.supervisor.active.active_run import ActiveRun
 from fleet.supervisor.active.assign_account import AccountAssigner
-from fleet.supervisor.finish.decide_outcome import by_stream
-from fleet.supervisor.start import launch
-from fleet.supervisor.start.launch import take_over
 
 NOW = datetime(2026, 11, 16, 12, tzinfo=UTC)
 HOUR = timedelta(hours=1)
@@ -75,7 +74,7 @@ def aside():
 def assigner(home, said, aside):
     log = Log(home.logging, lambda: NOW, lambda text: said.append(text.split("  ", 1)[1]))
     return AccountAssigner(
-        home, breaker=Breaker(home.path), aside=aside, log=log, env={}, running=Counter,
+        home, breaker=Breaker(home.path), pool=aside, log=log, env={}, running=Counter,
         at_work=lambda _: False, spent=lambda _: None,
     )  # fmt: skip
 
@@ -95,11 +94,13 @@ def a_live(home, account="work", *, adopted=False, env=None):
     spec = Spec(argv=("true",), cwd="/", coder="claude", account=account)
     lease = Lease(task=TASK, owner="me", fence=1, until=NOW + HOUR)
     run = new_run(home.task(TASK.id), spec)
-    return Live(lease, run, ClaudeCoder("sonnet"), env=env or {}, spec=spec, adopted=adopted)
+    return ActiveRun(
+        lease.task, run, ClaudeCoder("sonnet"), env=env or {}, spec=spec, adopted=adopted
+    )
 
 
 def tells(live, *limits):
-    live.reading.add(Event(kind="rate_limit_info", limits=limits))
+    live.totals.add(Event(kind="rate_limit_info", limits=limits))
 
 
 def test_a_full_disk_costs_the_file_and_not_the_supervisor(home, assigner, said, monkeypatch):
@@ -176,12 +177,12 @@ def test_a_run_that_is_adopted_keeps_the_login_that_it_began_with(home, assigner
     run = new_run(home.task(TASK.id), spec)
     lease = Lease(task=TASK, owner="me", fence=1, until=NOW + HOUR)
     for settings in (config(own), config(account(home, "work")), config()):
-        live = take_over(home, settings, lease, run, home.path)
+        live = ActiveRun.read(home, settings, lease.task, run)
         assert live.env["CLAUDE_CONFIG_DIR"] == own.directory
-        live.reading.add(Event(kind="session_started", key_source="ANTHROPIC_API_KEY"))
+        live.totals.add(Event(kind="session_started", key_source="ANTHROPIC_API_KEY"))
         assert assigner.wrong_login(live, settings) is None
-    live = take_over(home, config(own), lease, run, home.path)
-    live.reading.add(Event(kind="session_started", key_source="apiKeyHelper"))
+    live = ActiveRun.read(home, config(own), lease.task, run)
+    live.totals.add(Event(kind="session_started", key_source="apiKeyHelper"))
     assert assigner.wrong_login(live, config(own)) is not None
 
 
@@ -189,7 +190,7 @@ def test_a_project_that_sets_a_key_closes_no_account(home, assigner):
     """Any account would be bypassed there: it is that task's trouble, and nobody else's."""
     settings = config(account(home, "work"), account(home, "home"))
     live = a_live(home)
-    live.reading.add(Event(kind="session_started", key_source="ANTHROPIC_API_KEY"))
+    live.totals.add(Event(kind="session_started", key_source="ANTHROPIC_API_KEY"))
     wrong = assigner.wrong_login(live, settings)
     decision = decide(wrong, structs.replace(FACTS, elsewhere=True), NOW)
     assert isinstance(decision.settlement, Blocked)
@@ -210,21 +211,21 @@ def test_what_a_supervisor_before_took_in_is_no_news_to_the_next(home, assigner)
             "rateLimitType": "five_hour", "utilization": 0.95,
             "resetsAt": (NOW + HOUR).timestamp()}}  # fmt: skip
     first.run.stdout.write_text(json.dumps(line) + "\n")
-    first.read(NOW)
+    first.stream.read(NOW)
     assigner.follow(first, settings, NOW)
     assert assigner.accounts.state("work").windows["five_hour"].used_percent == 95
     assert assigner.accounts.apply({"work": AccountReset()}, NOW)
-    again = Live(first.lease, first.run, ClaudeCoder("sonnet"), env={}, spec=first.run.spec(),
+    again = ActiveRun(first.task, first.run, ClaudeCoder("sonnet"), env={}, spec=first.run.spec(),
                  adopted=True)  # fmt: skip
-    again.read(NOW)
-    assert again.reading.limits
+    again.stream.read(NOW)
+    assert again.totals.limits
     assigner.follow(again, settings, NOW)
     assert assigner.accounts.state("work") == EMPTY
     more = json.loads(json.dumps(line))
     more["rate_limit_info"]["utilization"] = 0.5
     with first.run.stdout.open("a") as file:
         file.write(json.dumps(more) + "\n")
-    again.read(NOW)
+    again.stream.read(NOW)
     assigner.follow(again, settings, NOW)
     assert assigner.accounts.state("work").windows["five_hour"].used_percent == 50
 
@@ -243,11 +244,11 @@ def test_what_a_supervisor_before_took_in_is_no_news_to_the_next(home, assigner)
 def test_a_limit_of_anybodys_coder_that_makes_no_sense_is_left_out(home, assigner, limit):
     """It would end the supervisor, or make a file that nobody can read again."""
     live = a_live(home)
-    live._add(Event(kind="rate_limit", limits=(limit,)))
+    live.stream._add(Event(kind="rate_limit", limits=(limit,)))
     assigner.follow(live, config(account(home, "work")), NOW)
     assigner.accounts.apply({"home": LoginRefused()}, NOW)
     assert "home" in open_accounts(home.path).states
-    refused = live.reading.refusal()
+    refused = live.totals.refusal()
     assert decide(RateLimited(limit=refused), FACTS, NOW).counts is False
 
 
@@ -275,18 +276,18 @@ def test_an_outcome_that_waits_for_a_moment_of_no_zone_waits_for_none(home):
 
 def test_a_key_of_the_supervisors_own_reaches_no_account(home, monkeypatch):
     """Not even one whose secret goes by a name that its coder has not heard of."""
-    monkeypatch.setattr(launch, "own_env", lambda: {"ANTHROPIC_API_KEY": "mine", "HOME": "/"})
+    monkeypatch.setattr(run_record, "own_env", lambda: {"ANTHROPIC_API_KEY": "mine", "HOME": "/"})
     given = {"GATEWAY_TOKEN": "theirs"}
-    env = launch._env(home, ClaudeCoder("sonnet"), TASK, home.path, given)
+    env = run_record.run_env(home, ClaudeCoder("sonnet"), TASK, given)
     assert env["GATEWAY_TOKEN"] == "theirs"
     assert "ANTHROPIC_API_KEY" not in env
-    assert launch._env(home, ClaudeCoder("sonnet"), TASK, home.path, {})["ANTHROPIC_API_KEY"]
+    assert run_record.run_env(home, ClaudeCoder("sonnet"), TASK, {})["ANTHROPIC_API_KEY"]
 
 
 def test_a_coder_that_goes_while_its_run_lives_ends_nobody_else(home, assigner):
     """Its file is removed, or its account is given to another, before the first answer."""
     live = a_live(home)
-    live.reading.add(Event(kind="assistant_text", text="Hello."))
+    live.totals.add(Event(kind="assistant_text", text="Hello."))
     gone = structs.replace(account(home, "work"), coder="gone")
     assigner.follow(live, config(gone), NOW)
     assert live.answered

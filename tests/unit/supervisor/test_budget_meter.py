@@ -25,9 +25,10 @@ from fleet.schemas import (
     Usage,
 )
 from fleet.spending import budgets
-from fleet.supervisor.active.active_run import Live
+from fleet.supervisor.active.active_run import ActiveRun
 from fleet.supervisor.active.budget_meter import BudgetMeter
-from tests.unit.supervisor.test_watchdog import Told
+from fleet.supervisor.assignments import Active, Assignments
+from tests.unit.supervisor.test_watch_runs import Told
 
 NOON = datetime(2026, 11, 15, 12, 0).astimezone()
 ONE = Price(input=1.0, output=1.0, cache_read=1.0, cache_write=1.0)
@@ -42,7 +43,7 @@ class Shop:
         make_home(self.home)
         self.now = NOON
         self.said = []
-        self.lives = []
+        self.assignments = Assignments()
         self.configure(**settings)
         self.open()
 
@@ -61,28 +62,28 @@ class Shop:
         lease = Lease(task=task, owner="me", fence=1, until=NOON)
         coder = Told()
         coder.events = []
-        run = new_run(self.home.task(name), Spec(argv=("x",), cwd=cwd))
-        live = Live(lease, run, coder, env={}, policy=Policy(budget=budget or Budget()))
-        live.coder.model = "any"
-        self.lives.append(live)
-        return live
+        spec = Spec(argv=("x",), cwd=cwd, policy=Policy(budget=budget or Budget()))
+        run = ActiveRun(task, new_run(self.home.task(name), spec), coder, env={}, spec=spec)
+        run.coder.model = "any"
+        self.assignments.take(lease).stage = Active(run)
+        return run
 
     def spend(self, live, dollars):
         """So many dollars' worth of tokens, by a price of one for a million."""
-        live.reading.add(Event(kind="usage", tokens=Usage(output=round(dollars * 1_000_000))))
+        live.totals.add(Event(kind="usage", tokens=Usage(output=round(dollars * 1_000_000))))
 
     def look(self):
-        return [(live.task_id, why.limit) for live, why in self.meter.over_budget(self.lives)]
+        return [(each.task_id, why.limit) for each, why in self.meter.over_budget(self.assignments)]
 
     def end(self, live):
         """It is over: its receipt goes into the books."""
         self.meter.apply_prices(live)
         receipt = Receipt(
             task_id=live.task_id, run=live.run.number, coder="told", project=live.project,
-            started_at=self.now, usage=live.reading.usage, estimated_usd=live.estimated_usd,
+            started_at=self.now, usage=live.totals.usage, estimated_usd=live.estimated_usd,
         )  # fmt: skip
         self.meter.record(live, receipt)
-        self.lives.remove(live)
+        self.assignments.remove(self.assignments.get(live.task_id))
 
     def notes(self, live):
         path = live.run.task_dir / "events.jsonl"
@@ -90,7 +91,7 @@ class Shop:
         return [json.loads(line)["kind"] for line in lines]
 
     def of(self, live):
-        return live.lease.task
+        return live.task
 
 
 def spent_before(shop, name, dollars):
@@ -115,7 +116,8 @@ def test_living_and_ended_runs_are_counted_together_and_once(shop):
     assert shop.look() == []
     assert str(shop.meter.statuses[0]) == "the day's budget: ~$7.00 of $10 (70 %)"
     shop.end(first)
-    shop.lives.append(first)  # settled, and not yet let go of
+    lease = Lease(task=first.task, owner="me", fence=1, until=NOON)
+    shop.assignments.take(lease).stage = Active(first)  # recorded, and not yet settled
     shop.look()
     assert shop.meter.statuses[0].spent.usd == 7
     shop.spend(second, 3)

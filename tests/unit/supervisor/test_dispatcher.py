@@ -18,7 +18,9 @@ from fleet.runs.run_directory import Spec, latest_run, new_run
 from fleet.schemas import Blocked, Lease, RateLimit, Released, Stopped, Task
 from fleet.settlement.settle_table import NEVER_STARTED
 from fleet.supervisor import adopt_runs
-from fleet.supervisor.dispatcher import Work
+from fleet.supervisor.assignments import Unknown
+from fleet.supervisor.dispatcher import Dispatcher
+from fleet.supervisor.events import Happenings
 from fleet.supervisor.host.resource_backoff import PAUSE
 from fleet.supervisor.host.worker_pool import WorkerPool
 from fleet.supervisor.start import launch
@@ -27,7 +29,7 @@ NOW = datetime(2026, 11, 15, 12, 0, tzinfo=UTC)
 CODER = 'argv = ["true"]\nprompt = "stdin"\n'
 
 
-class FakeDesk:
+class FakeQueue:
     """Settles at once, and remembers how."""
 
     def __init__(self):
@@ -49,8 +51,8 @@ def home(tmp_path):
 
 
 @pytest.fixture
-def desk():
-    return FakeDesk()
+def queue():
+    return FakeQueue()
 
 
 @pytest.fixture
@@ -59,23 +61,17 @@ def said():
 
 
 @pytest.fixture
-def job(home, desk, said):
+def dispatcher(home, queue, said):
     selector = selectors.DefaultSelector()
     log = Log(home.logging, lambda: NOW, lambda text: said.append(text.split("  ", 1)[1]))
     config = Config(coder="none", model="none")
     clock = lambda: NOW  # noqa: E731
-    made = Work(
-        home,
-        config,
-        coder=None,
-        desk=desk,
-        aside=WorkerPool(),
-        log=log,
-        clock=clock,
-        selector=selector,
-    )
+    made = Dispatcher(
+        home, config, coder=None, queue=queue, pool=WorkerPool(), events=Happenings(), log=log,
+        clock=clock, selector=selector,
+    )  # fmt: skip
     yield made
-    made.runs.close()
+    made.follower.close()
     selector.close()
 
 
@@ -84,10 +80,22 @@ def a_lease(task_id="fleet-1", fence=1):
     return Lease(task=task, owner="me", fence=fence, until=NOW + timedelta(minutes=10))
 
 
-def see_ends(job):
+def take(dispatcher, *leases):
+    for lease in leases:
+        dispatcher.assignments.take(lease)
+
+
+def make_due(dispatcher):
+    """The pause of a run is over of which it is not known what became."""
+    assignment = dispatcher.assignments.get("fleet-1")
+    assert isinstance(assignment.stage, Unknown)
+    assignment.stage = structs.replace(assignment.stage, due=0.0)
+
+
+def see_ends(dispatcher):
     """One turn to see that a run is over, one to settle it once all of it is read."""
-    job.follow()
-    job.follow()
+    dispatcher.follow()
+    dispatcher.follow()
 
 
 @pytest.fixture
@@ -101,157 +109,159 @@ def no_processes(monkeypatch):
 
 
 def test_a_machine_without_processes_pauses_everything_and_blames_no_task(
-    job, desk, said, no_processes
+    dispatcher, queue, said, no_processes
 ):
     """One start fails: the others wait for better times, and the task goes back uncounted."""
-    job.take([a_lease("fleet-1"), a_lease("fleet-2")])
-    job.start_some()
-    assert job.held
-    assert "Resource temporarily unavailable" in job.shortage
-    see_ends(job)
-    assert job.next_moment > 0  # it does not spin while it waits
-    assert desk.settled == {"fleet-1": Released()}
-    ending = read_ending(latest_run(job.home.task("fleet-1")))
+    take(dispatcher, a_lease("fleet-1"), a_lease("fleet-2"))
+    dispatcher.start_claimed()
+    assert dispatcher.backoff.held
+    assert "Resource temporarily unavailable" in dispatcher.backoff.why
+    see_ends(dispatcher)
+    assert dispatcher.next_moment > 0  # it does not spin while it waits
+    assert queue.settled == {"fleet-1": Released()}
+    ending = read_ending(latest_run(dispatcher._home.task("fleet-1")))
     assert (ending.counts, ending.never_started) == (False, 1)
     assert "Resource temporarily unavailable" in ending.why
-    job.start_some()
-    assert latest_run(job.home.task("fleet-2")) is None
-    assert len(job) == 1
+    dispatcher.start_claimed()
+    assert latest_run(dispatcher._home.task("fleet-2")) is None
+    assert len(dispatcher.assignments) == 1
 
 
-def test_a_run_that_never_starts_is_left_to_a_person_in_the_end(job, desk, no_processes):
+def test_a_run_that_never_starts_is_left_to_a_person_in_the_end(dispatcher, queue, no_processes):
     """Eight times in a row, and it is blocked with the reason."""
     for number in range(1, NEVER_STARTED + 1):
-        job._shortage.until = 0.0
-        job.take([a_lease(fence=number)])
-        job.start_some()
-        see_ends(job)
-    settled = desk.settled["fleet-1"]
+        dispatcher.backoff.until = 0.0
+        take(dispatcher, a_lease(fence=number))
+        dispatcher.start_claimed()
+        see_ends(dispatcher)
+    settled = queue.settled["fleet-1"]
     assert isinstance(settled, Blocked)
     assert f"({NEVER_STARTED} times in a row)" in settled.note
 
 
-def test_a_full_disk_pauses_everything_and_blames_no_task(job, desk, said, monkeypatch):
+def test_a_full_disk_pauses_everything_and_blames_no_task(dispatcher, queue, said, monkeypatch):
     """Nothing could be made: the task goes back, and nothing is started for a while."""
 
     def full(*args):
         raise OSError(errno.ENOSPC, "No space left on device", "run.json")
 
     monkeypatch.setattr(launch, "new_run", full)
-    job.take([a_lease()])
-    job.start_some()
-    assert desk.settled == {"fleet-1": Released()}
-    assert job.held
+    take(dispatcher, a_lease())
+    dispatcher.start_claimed()
+    assert queue.settled == {"fleet-1": Released()}
+    assert dispatcher.backoff.held
     assert [line for line in said if "No space left" in line]
 
 
-def test_a_session_that_goes_before_it_can_be_moved_costs_its_task_a_moment(job, desk, monkeypatch):
+def test_a_session_that_goes_before_it_can_be_moved_costs_its_task_a_moment(
+    dispatcher, queue, monkeypatch
+):
     """Its CLI tidied up while the directory was made ready: the next look finds none."""
 
     def gone(files):
         raise FileNotFoundError(errno.ENOENT, "No such file or directory", "s-1.jsonl")
 
     monkeypatch.setattr(launch, "move", gone)
-    job.take([a_lease()])
-    job.start_some()
-    assert desk.settled == {"fleet-1": Released()}
-    assert not job.held
+    take(dispatcher, a_lease())
+    dispatcher.start_claimed()
+    assert queue.settled == {"fleet-1": Released()}
+    assert not dispatcher.backoff.held
 
 
-def test_a_pause_grows_and_is_told_once(job, said):
+def test_a_pause_grows_and_is_told_once(dispatcher, said):
     """And is over with the first start that succeeds."""
     for _ in range(3):
-        job.hold("no memory")
+        dispatcher.backoff.hold("no memory")
     assert len([line for line in said if "no memory" in line]) == 1
-    assert job._shortage.pause == 8 * PAUSE
-    job._shortage.release()
-    assert (job.shortage, job._shortage.pause) == ("", PAUSE)
+    assert dispatcher.backoff.pause == 8 * PAUSE
+    dispatcher.backoff.release()
+    assert (dispatcher.backoff.why, dispatcher.backoff.pause) == ("", PAUSE)
 
 
-def test_a_task_whose_directory_cannot_be_used_is_blocked(job, desk):
+def test_a_task_whose_directory_cannot_be_used_is_blocked(dispatcher, queue):
     """A file in its place is a matter for a person."""
-    job.home.task("fleet-1").write_text("not a directory")
-    job.take([a_lease()])
-    job.start_some()
-    assert "Not a directory" in desk.settled["fleet-1"].note
-    assert not job.held
+    dispatcher._home.task("fleet-1").write_text("not a directory")
+    take(dispatcher, a_lease())
+    dispatcher.start_claimed()
+    assert "Not a directory" in queue.settled["fleet-1"].note
+    assert not dispatcher.backoff.held
 
 
-def test_an_id_that_no_file_can_bear_is_blocked(job, desk):
+def test_an_id_that_no_file_can_bear_is_blocked(dispatcher, queue):
     """It came from another tracker."""
-    job.take([a_lease("../../etc")])
-    job.start_some()
-    assert "is not a task id" in desk.settled["../../etc"].note
+    take(dispatcher, a_lease("../../etc"))
+    dispatcher.start_claimed()
+    assert "is not a task id" in queue.settled["../../etc"].note
 
 
-def test_a_stop_before_the_start_is_a_stop(job, desk):
+def test_a_stop_before_the_start_is_a_stop(dispatcher, queue):
     """Claimed and not yet started: it is not started."""
-    job.take([a_lease()])
-    assert job.stop("fleet-1", Stopped(by="ada"), now=False)
-    assert not job.stop("fleet-1", Stopped(by="ada"), now=False)
-    job.start_some()
-    assert desk.settled["fleet-1"].note.startswith("stopped by ada")
-    assert latest_run(job.home.task("fleet-1")) is None
+    take(dispatcher, a_lease())
+    assert dispatcher.stop("fleet-1", Stopped(by="ada"), now=False)
+    assert not dispatcher.stop("fleet-1", Stopped(by="ada"), now=False)
+    dispatcher.start_claimed()
+    assert queue.settled["fleet-1"].note.startswith("stopped by ada")
+    assert latest_run(dispatcher._home.task("fleet-1")) is None
 
 
-def test_what_is_claimed_as_all_ends_goes_back(job, desk):
+def test_what_is_claimed_as_all_ends_goes_back(dispatcher, queue):
     """Nothing new is begun."""
-    job.stop_all(Stopped(by="the end"), now=False)
-    job.take([a_lease()])
-    job.start_some()
-    assert desk.settled == {"fleet-1": Released()}
+    dispatcher.stop_all(Stopped(by="the end"), now=False)
+    take(dispatcher, a_lease())
+    dispatcher.start_claimed()
+    assert queue.settled == {"fleet-1": Released()}
 
 
-def test_a_coder_that_rests_costs_its_tasks_no_directory(job, desk, home):
+def test_a_coder_that_rests_costs_its_tasks_no_directory(dispatcher, queue, home):
     """Ten thousand of them may wait for one limit."""
     limit = RateLimit(kind="five_hour", resets_at=NOW + timedelta(hours=1))
-    job.assigner.accounts.apply({"none": LimitRefused(limit, 1)}, NOW)
-    job.take([a_lease()])
-    job.start_some()
-    settled = desk.settled["fleet-1"]
+    dispatcher.capacity.accounts.accounts.apply({"none": LimitRefused(limit, 1)}, NOW)
+    take(dispatcher, a_lease())
+    dispatcher.start_claimed()
+    settled = queue.settled["fleet-1"]
     assert NOW + timedelta(hours=1) <= settled.not_before <= NOW + timedelta(minutes=61)
     assert not home.task("fleet-1").exists()
 
 
-def test_an_ending_under_another_lease_is_not_this_ones(job, desk, no_processes):
+def test_an_ending_under_another_lease_is_not_this_ones(dispatcher, queue, no_processes):
     """Claimed anew and never started: the last run's ending says nothing of that."""
-    job.take([a_lease(fence=1)])
-    job.start_some()
-    see_ends(job)
-    run = latest_run(job.home.task("fleet-1"))
+    take(dispatcher, a_lease(fence=1))
+    dispatcher.start_claimed()
+    see_ends(dispatcher)
+    run = latest_run(dispatcher._home.task("fleet-1"))
     ending = read_ending(run)
-    desk.settled.clear()
-    job.resume(a_lease(fence=2))
-    assert desk.settled == {"fleet-1": Released()}
+    queue.settled.clear()
+    dispatcher.resume(a_lease(fence=2))
+    assert queue.settled == {"fleet-1": Released()}
     blocked = structs.replace(ending, settlement=Blocked(note="look"), fence=2)
     write_ending(run, blocked)
-    job.resume(a_lease(fence=2))
-    assert desk.settled == {"fleet-1": Blocked(note="look")}
+    dispatcher.resume(a_lease(fence=2))
+    assert queue.settled == {"fleet-1": Blocked(note="look")}
 
 
-def test_a_run_that_cannot_be_looked_at_is_looked_at_again(job, desk, monkeypatch):
+def test_a_run_that_cannot_be_looked_at_is_looked_at_again(dispatcher, queue, monkeypatch):
     """A machine without descriptors: it ends neither the supervisor nor the task, and its account
     counts as used meanwhile.
     """
     spec = Spec(argv=("true",), cwd="/", coder="none", account="work")
-    run = new_run(job.home.task("fleet-1"), spec)
+    run = new_run(dispatcher._home.task("fleet-1"), spec)
 
     monkeypatch.setattr(adopt_runs, "state_now", lambda run: Running(None))
-    job.resume(a_lease())
-    assert job._by_account() == {"work": 1}
+    dispatcher.resume(a_lease())
+    assert dispatcher.assignments.by_account() == {"work": 1}
 
     def short(run):
         raise OSError(errno.EMFILE, "Too many open files", str(run.lock))
 
     monkeypatch.setattr(adopt_runs, "state_now", short)
-    job._adoption.get("fleet-1").due = 0.0
-    job.look_again()
-    assert len(job) == 1
-    assert desk.settled == {}
+    make_due(dispatcher)
+    dispatcher.follow()
+    assert len(dispatcher.assignments) == 1
+    assert queue.settled == {}
 
     monkeypatch.setattr(adopt_runs, "state_now", lambda run: NeverStarted())
-    job._adoption.get("fleet-1").due = 0.0
-    job.look_again()
-    see_ends(job)
-    assert desk.settled == {"fleet-1": Released()}
+    make_due(dispatcher)
+    dispatcher.follow()
+    see_ends(dispatcher)
+    assert queue.settled == {"fleet-1": Released()}
     assert read_ending(run).account == "work"

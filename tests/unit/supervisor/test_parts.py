@@ -22,7 +22,7 @@ from fleet.runs import stop_reason
 from fleet.runs.artifacts_digest import fingerprint
 from fleet.runs.run_directory import Spec, new_run
 from fleet.schemas import ContextFull, Stopped
-from fleet.supervisor.start.agent_bin import KEEPER, make_shims
+from fleet.supervisor.start.agent_bin import KEEPER, make_programs
 
 NOW = datetime(2026, 11, 15, 12, 0, tzinfo=UTC)
 HOUR = timedelta(hours=1)
@@ -91,19 +91,19 @@ class TestLog:
 class TestShims:
     def test_they_lead_to_this_fleet(self, tmp_path):
         """Both can be run, and are written anew only if they differ."""
-        folder = make_shims(tmp_path)
+        folder = make_programs(tmp_path)
         told = subprocess.run([folder / "fleet", "--version"], capture_output=True, text=True)
         assert told.returncode == 0, told.stderr
         before = (folder / "bd").stat().st_mtime_ns
         (folder / "fleet").write_text("old")
-        make_shims(tmp_path)
+        make_programs(tmp_path)
         assert (folder / "bd").stat().st_mtime_ns == before
         assert "-m fleet" in (folder / "fleet").read_text()
         assert (folder / "fleet").stat().st_mode & 0o777 == 0o700
 
     def test_the_keeper_is_kept_as_bytecode(self, tmp_path):
         """It runs as it is, without its source; to be told nothing is a mistake it knows."""
-        program = make_shims(tmp_path) / KEEPER
+        program = make_programs(tmp_path) / KEEPER
         told = subprocess.run([sys.executable, "-I", "-S", program], capture_output=True, text=True)
         assert "IndexError" in told.stderr
 
@@ -146,9 +146,9 @@ class TestVerdict:
         """By whoever takes the run over; none where none was written, or it is damaged."""
         run = new_run(tmp_path, Spec(argv=("true",), cwd="/"))
         assert stop_reason.read(run) is None
-        for outcome in (Stopped(by="ada"), ContextFull(tokens=9, window=10)):
+        for outcome in (ContextFull(tokens=9, window=10), Stopped(by="ada")):
             stop_reason.record(run, outcome)
-            assert stop_reason.read(run) == outcome
+            assert stop_reason.read(run) == ContextFull(tokens=9, window=10), "the first stands"
         (run.path / stop_reason.FILE).write_text('{"type":"Nonsense"}')
         assert stop_reason.read(run) is None
 
@@ -157,7 +157,7 @@ class TestState:
     def test_a_snapshot_is_read_back(self, tmp_path):
         """And a damaged one is an empty one."""
         home = Home(tmp_path)
-        snapshot = status_file.Snapshot(runs=3, slots=5, shortage="disk", cooling={"claude": NOW})
+        snapshot = status_file.Snapshot(runs=3, slots=5, shortage="disk")
         assert status_file.write_snapshot(home, snapshot)
         assert status_file.read_snapshot(home) == snapshot
         (tmp_path / status_file.SNAPSHOT).write_text("{")

@@ -8,13 +8,13 @@ from fleet.coders.stream.tool_calls import OpenCall
 from fleet.schemas import Failed, Limits, RateLimit, RateLimited, Stalled
 from fleet.watchdog.stall_rules import (
     LOOP_ENDED,
-    LOOP_TOLD,
+    LOOP_REPORTED,
     Look,
     Patience,
-    Seen,
+    RunFacts,
     quiet_for,
     silence_limit,
-    stand,
+    stall_state,
 )
 
 LIMITS = Limits(start=120.0, idle=420.0)
@@ -24,12 +24,12 @@ BASH = OpenCall(name="Bash")
 
 
 def at(silent=0.0, **known):
-    return stand(Seen(silent=silent, age=silent, **known), LIMITS, PATIENCE)
+    return stall_state(RunFacts(silent=silent, age=silent, **known), LIMITS, PATIENCE)
 
 
 def test_an_agent_that_talks_is_fine():
     """Nothing is done about it."""
-    assert at(1.0) == stand(Seen(silent=0.0), LIMITS, PATIENCE)
+    assert at(1.0) == stall_state(RunFacts(silent=0.0), LIMITS, PATIENCE)
     assert (at(1.0).rung, at(1.0).reaction) == ("fine", "none")
 
 
@@ -120,7 +120,7 @@ def test_a_limit_is_waited_for_as_long_as_it_is_short():
     """No silence counts meanwhile; for a long one nobody keeps a slot."""
     limit = RateLimit(kind="throttle")
     waits = at(10_000, limit=limit, limit_left=30.0, look=STILL)
-    assert (waits.rung, waits.reaction) == ("waiting_limit", "tell")
+    assert (waits.rung, waits.reaction) == ("waiting_limit", "report")
     ended = at(1, limit=limit, limit_left=3600.0)
     assert (ended.reaction, ended.outcome) == ("stop", RateLimited(limit=limit))
     assert at(481, limit=limit, limit_left=-1.0, look=STILL).rung == "silent"
@@ -128,9 +128,12 @@ def test_a_limit_is_waited_for_as_long_as_it_is_short():
 
 def test_the_same_error_again_and_again_is_told_before_it_is_ended():
     """Two are an agent that tries once more."""
-    assert at(0, repeats=LOOP_TOLD - 1).rung == "fine"
-    assert (at(0, repeats=LOOP_TOLD).rung, at(0, repeats=LOOP_TOLD).reaction) == ("looping", "tell")
-    assert at(0, repeats=LOOP_ENDED - 1).reaction == "tell"
+    assert at(0, repeats=LOOP_REPORTED - 1).rung == "fine"
+    assert (at(0, repeats=LOOP_REPORTED).rung, at(0, repeats=LOOP_REPORTED).reaction) == (
+        "looping",
+        "report",
+    )
+    assert at(0, repeats=LOOP_ENDED - 1).reaction == "report"
     ended = at(0, repeats=LOOP_ENDED, repeated="Bash: no")
     assert ended.outcome == Stalled(rung="looping", detail="Bash: no")
 
@@ -166,15 +169,15 @@ knowledge = some.fixed_dictionaries(
 @given(knowledge)
 def test_whoever_moves_is_never_killed_for_silence(known):
     """However long, whatever is open: only a look that found nothing moving ends a silent run."""
-    seen = Seen(**known)
-    found = stand(seen, LIMITS, PATIENCE)
+    seen = RunFacts(**known)
+    found = stall_state(seen, LIMITS, PATIENCE)
     assert found.rung not in ("silent", "never_started")
 
 
 @given(knowledge)
 def test_nothing_changes_before_its_time(known):
     """Whoever is fine can be left alone for as long as the ladder says."""
-    seen = Seen(**known)
+    seen = RunFacts(**known)
     left = quiet_for(seen, LIMITS, PATIENCE)
-    if stand(seen, LIMITS, PATIENCE).rung == "fine":
+    if stall_state(seen, LIMITS, PATIENCE).rung == "fine":
         assert left > 0

@@ -136,7 +136,8 @@ def brake(
             target = _Target(home, mark)
             if only in (None, target.task_id):
                 targets[mark] = target
-                _leave_word(target.run, by)
+                if target.run is not None:
+                    stop_reason.record(target.run, Stopped(by=by))
         spent = time.monotonic() - began
         for target in targets.values():
             _press(target, found.get(target.mark, []), spent, now=now)
@@ -166,8 +167,8 @@ def _end_commands(
             task_id = _task_of(of_run)
             run = _run_of(home, of_run)
             left = tuple(row.who.pid for row in rows)
-            if of_run not in ended:
-                _leave_word(run, by)
+            if of_run not in ended and run is not None:
+                stop_reason.record(run, Stopped(by=by))
             number = run.number if run is not None else None
             ended[of_run] = Braked(
                 task_id=task_id, run=number, gone=False, seconds=round(spent, 3), left=left
@@ -252,14 +253,6 @@ def _wait(targets: Iterable[_Target]) -> None:
     finally:
         for fd in fds:
             os.close(fd)
-
-
-def _leave_word(run: Run | None, by: str) -> None:
-    """Why it ends, for whoever settles it. A full disk must not keep anything alive."""
-    if run is not None:
-        with suppress(OSError, FleetError):
-            if stop_reason.read(run) is None:
-                stop_reason.record(run, Stopped(by=by))
 
 
 def _told_of(target: _Target, seconds: float) -> Braked:

@@ -1,11 +1,12 @@
 """`fleet stop ID`: end one task's run for certain, with the supervisor, or without it.
 
-The supervisor is asked first, since it knows best. If there is none, or it does not act, or it has
-to be at once, the run itself is stopped, and what happened is left in writing for whoever settles
-the task.
+The supervisor is asked first. If there is none, or it does not act, or the run has to end at once,
+the run itself is stopped, and its end is written as the supervisor would write it. The next
+supervisor settles the task by that.
 """
 
 import os
+import threading
 import time
 from collections.abc import Mapping
 from datetime import UTC, datetime
@@ -18,32 +19,37 @@ from fleet.control.tasks.in_progress import is_of_lease
 from fleet.control.tasks.kill_runs import brake
 from fleet.control.tasks.retry import lives, way_on
 from fleet.errors import InvalidTask, Refused
+from fleet.evidence.inspect_run import inspect_run
 from fleet.files.inotify import Watch
 from fleet.home import owner_file
 from fleet.processes import keeper_client
-from fleet.processes.keeper_client import Running
+from fleet.processes.keeper_client import Ended, NeverStarted, Running, Vanished
+from fleet.processes.stop_run import stop_run
 from fleet.processes.supervisor_lock import supervisor_of
 from fleet.queue import PREFIX
-from fleet.runs import agent_claim, progress_json
-from fleet.runs.outcome_history import Ending, history, read_ending, write_ending
-from fleet.runs.run_directory import Run, began_at, latest_run
+from fleet.runs import stop_reason
+from fleet.runs.outcome_history import read_ending
+from fleet.runs.run_directory import Run, latest_run
 from fleet.schemas import Status, Stopped, Task
-from fleet.settlement.settle_table import Facts, decide
-from fleet.spending.day_ledger import Entry, Spending
+from fleet.settlement.decide_outcome import ExitedRun, ProcessEnd, case_of
+from fleet.settlement.end_run import end_of, note_end
+from fleet.settlement.run_record import RunRecord
+from fleet.spending.day_ledger import Spending, entry_of
+from fleet.spending.prices import Prices
 
 #: What a stop may take beyond the grace that the run was given.
 MARGIN = 5.0
-#: How often the queue is asked once a run has ended. Its bell is the supervisor's to hear.
+#: Seconds between two looks at the queue once a run has ended.
 _ASK_AGAIN = 0.05
 
 
 class StopEnd(Struct, frozen=True, kw_only=True):
-    """How it went with a stop."""
+    """What `fleet stop` reports."""
 
     task_id: str
-    #: The run is over. False: it withstands, or runs where we cannot see it.
+    #: The run is over. False: it could not be killed, or runs on another machine.
     ended: bool
-    #: What became of the run, in a sentence; empty if nobody has decided it.
+    #: What became of the run, in a sentence; empty if that is not decided yet.
     why: str = ""
     #: The task's status now.
     status: Status = "in_progress"
@@ -69,7 +75,7 @@ def stop(
     if braked:
         brake(fleet.home, owner, by=by, now=True, only=task.id)
     if not ours or supervisor_of(fleet.home) is not None:
-        if not braked:  # a wish that nobody needs any more could meet the task's next run
+        if not braked:  # a request that is not needed any more could stop the task's next run
             fleet.queue.request(task.id, "stop", text="now" if now else "", asked_by=by)
         end = _watch_the_end(fleet, task, time.monotonic() + patience)
         if end.ended or not lives(fleet, task):
@@ -132,17 +138,17 @@ def _watch_the_end(fleet: Control, task: Task, end: float) -> StopEnd:
 
 
 def _tell_keeper(fleet: Control, task: Task, *, by: str, now: bool, patience: float) -> StopEnd:
-    """Stop the run itself. That never depends on anybody but its keeper."""
+    """Stop the run itself, which takes only its keeper."""
     run = latest_run(fleet.home.task(task.id))
     state = keeper_client.glance(run) if run else None
     if run is not None and isinstance(state, Running) and state.started is not None:
         keeper = keeper_client.adopt(state.started)
-        keeper_client.stop(run, now=now)
+        stop_run(run, Stopped(by=by), now=now)
         if keeper is not None:
             keeper.wait(patience)
             keeper.close()
     if run is not None and not lives(fleet, task) and read_ending(run) is None:
-        _leave_word(fleet, task, run, by)
+        _end(fleet, task, run, by)
     return _seen(fleet, task)
 
 
@@ -163,39 +169,32 @@ def _seen(fleet: Control, task: Task) -> StopEnd:
     )
 
 
-def _leave_word(fleet: Control, task: Task, run: Run, by: str) -> None:
-    """A supervisor settles by this, as by what an earlier one decided before it died."""
-    seen = progress_json.read(run)
-    past = history(run.task_dir, before=run.number)
-    facts = Facts(
-        task_id=task.id,
-        run=run.number,
-        started=True,
-        said=agent_claim.read(run.path),
-        attempts=past.attempts,
-        retry_limit=fleet.config.retry_limit,
-        full_contexts=past.full_contexts,
-        progress=False,
-        jitter=0.0,
+def _end(fleet: Control, task: Task, run: Run, by: str) -> None:
+    """Write the run's end as the supervisor would; the next supervisor settles the task by it."""
+    home, config, now = fleet.home, fleet.config, datetime.now(UTC)
+    record = RunRecord.read(home, config, task, run)
+    record.prices = Prices(config.prices)
+    record.stream.finish(now)
+    ended = ExitedRun(
+        record=record,
+        process_end=_process_end(run),
+        stop_reason=stop_reason.read(run) or Stopped(by=by),
+        cut_off=record.tools.at_work,
     )
-    outcome, moment = Stopped(by=by), datetime.now(UTC)
-    decision = decide(outcome, facts, moment)
-    after = past.after(outcome, decision, started=True, progress=False)
-    ending = Ending(
-        outcome=outcome,
-        settlement=decision.settlement,
-        counts=decision.counts,
-        why=decision.why,
-        progress=False,
-        at=moment,
-        fence=task.fence,
-        attempts=after.attempts,
-        full_contexts=after.full_contexts,
-        tokens=seen.tokens if seen else 0,
-        cost_usd=seen.cost_usd if seen else None,
-        estimated_usd=seen.estimated_usd if seen else None,
-        tool_calls=seen.tool_calls if seen else 0,
-    )
-    entry = Entry(task=task.id, run=run.number, project=task.cwd or "", spend=ending.spend)
-    Spending(fleet.home, keeps=True).paid(entry, began_at(run) or moment)
-    write_ending(run, ending)
+    findings = inspect_run(case_of(ended), threading.Event())
+    end = end_of(ended, findings, config, now, fence=task.fence, jitter=0.0)
+    spending = Spending(home, keeps=True)
+    spending.paid(entry_of(end.receipt), end.receipt.started_at or now)
+    note_end(record, end.ending, now)
+    end.write(run)
+
+
+def _process_end(run: Run) -> ProcessEnd:
+    """How the processes of a run ended that does not live any more."""
+    try:
+        state, started = keeper_client.glance(run), run.started()
+    except InvalidTask as error:
+        return Vanished(None, why=error.message)
+    if isinstance(state, Ended):
+        return state
+    return Vanished(started) if started is not None else NeverStarted()

@@ -34,7 +34,7 @@ from fleet.runs.outcome_history import Ending
 from fleet.schemas import Account, Failed, RateLimited
 from fleet.schemas.budget_status import BudgetStatus
 from fleet.spending.budgets import next_day, spent_words
-from fleet.supervisor.active.active_run import Live
+from fleet.supervisor.active.active_run import ActiveRun
 
 
 class AccountAssigner:
@@ -45,7 +45,7 @@ class AccountAssigner:
         home: Home,
         *,
         breaker: Breaker,
-        aside: Workers,
+        pool: Workers,
         log: Log,
         env: Mapping[str, str],
         running: Callable[[], Counter[str]],
@@ -54,7 +54,7 @@ class AccountAssigner:
     ) -> None:
         self.accounts = open_accounts(home.path, self._say_unwritten)
         self._home, self._breaker, self._log, self._env = home, breaker, log, env
-        self._keyring = KeyringCache(aside)
+        self._keyring = KeyringCache(pool)
         self._running, self._at_work, self._spent = running, at_work, spent
         #: The usual length of a run, in seconds.
         self._typical = 60.0
@@ -62,8 +62,6 @@ class AccountAssigner:
         self._turned_away: Counter[str] = Counter()
         #: Accounts that were at `max_concurrent` when a task was put off for them.
         self.full_accounts: set[str] = set()
-        #: A run on one of them has ended since the loop last looked.
-        self.account_freed = False
         #: The trouble of each account that was last logged.
         self._logged: dict[str, str] = {}
 
@@ -199,52 +197,52 @@ class AccountAssigner:
         self._breaker.probe(blamed, task_id, now)
         self.accounts.apply({account: RunStarted(task_id, go.proving)}, now)
 
-    def follow(self, live: Live, config: Config, now: datetime) -> None:
+    def follow(self, run: ActiveRun, config: Config, now: datetime) -> None:
         """Record the limits and the first answer in a run's stream that are not recorded yet."""
-        account = live.account
-        for kind, limit in live.reading.limits.items():
-            if live.fed.get(kind) is not limit:
-                live.fed[kind] = limit
+        account = run.account
+        for kind, limit in run.totals.limits.items():
+            if run.stream.limits_applied.get(kind) is not limit:
+                run.stream.limits_applied[kind] = limit
                 seen = LimitSeen(limit, self._running()[account])
                 self.accounts.apply({account: seen}, now, durable=False)
-        if not live.answered and _has_answer(live):
-            live.answered = True
-            known = config.accounts.get(account) or candidates.own_login(live.coder.name, config)
+        if not run.answered and _has_answer(run):
+            run.answered = True
+            known = config.accounts.get(account) or candidates.own_login(run.coder.name, config)
             slots = min(config.max_concurrent, known.max_concurrent)
             # By the run's own coder: the account may have been given another since it began.
-            ends = credentials.login_ends(known, type(live.coder), self._env, now)
-            self.accounts.apply({account: ModelAnswered(live.task_id, slots, ends)}, now)
+            ends = credentials.login_ends(known, type(run.coder), self._env, now)
+            self.accounts.apply({account: ModelAnswered(run.task_id, slots, ends)}, now)
 
-    def wrong_login(self, live: Live, config: Config) -> Failed | None:
+    def wrong_login(self, run: ActiveRun, config: Config) -> Failed | None:
         """The outcome of a run whose agent uses another login than its account's."""
-        source = live.reading.key_source
-        if not source or live.account not in config.accounts:
+        source = run.totals.key_source
+        if not source or run.account not in config.accounts:
             return None
-        what = live.coder.wrong_login(source, live.env)
+        what = run.coder.wrong_login(source, run.env)
         if not what:
             return None
-        return Failed(reason="wrong_account", detail=f"account {live.account}: {what}")
+        return Failed(reason="wrong_account", detail=f"account {run.account}: {what}")
 
-    def run_ended(self, live: Live, ending: Ending, seconds: float, now: datetime) -> None:
-        """Record what the end of a run shows of its account."""
-        account = live.account
+    def run_ended(self, run: ActiveRun, ending: Ending, seconds: float, now: datetime) -> bool:
+        """Record what the end of a run shows of its account. True: an account is full no more."""
+        account = run.account
         if seconds > 0:
             self._typical += (seconds - self._typical) / 8
-        self.account_freed = self.account_freed or account in self.full_accounts
-        self.accounts.apply({account: self._event(live, ending)}, now)
+        self.accounts.apply({account: self._event(run, ending)}, now)
+        return account in self.full_accounts
 
-    def _event(self, live: Live, ending: Ending) -> AccountEvent:
+    def _event(self, run: ActiveRun, ending: Ending) -> AccountEvent:
         match ending.outcome:
             case RateLimited(limit=limit):
-                return LimitRefused(limit, self._running()[live.account], live.coder.model)
+                return LimitRefused(limit, self._running()[run.account], run.coder.model)
             case Failed() as failed if failed.is_account:
                 return LoginRefused()
             case _:
-                return RunEnded(live.task_id)
+                return RunEnded(run.task_id)
 
 
-def _has_answer(live: Live) -> bool:
+def _has_answer(run: ActiveRun) -> bool:
     """Whether the model has answered; a CLI's own words at a refusal are no answer."""
-    reading = live.reading
-    spoke = reading.tools.count > 0 or reading.turns > 0 or bool(reading.text)
-    return spoke and not reading.reason
+    totals = run.totals
+    spoke = totals.tools.count > 0 or totals.turns > 0 or bool(totals.text)
+    return spoke and not totals.reason

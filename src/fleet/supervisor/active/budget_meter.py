@@ -1,10 +1,10 @@
-"""The meter: what runs cost, as they live and once they are over, and what budgets say to it.
+"""The meter: what runs cost, as they run and once they are over, and what budgets say to it.
 
 The rules are in `budgets`, the books in `spending`; here is who asks them and what is done: a
 warning once, no start, or the end of a run.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from datetime import datetime
 
 from fleet.accounts.candidates import place_of
@@ -21,7 +21,8 @@ from fleet.schemas.decision import Decision
 from fleet.spending import budgets
 from fleet.spending.day_ledger import Spending, entry_of
 from fleet.spending.prices import Prices
-from fleet.supervisor.active.active_run import Live
+from fleet.supervisor.active.active_run import ActiveRun
+from fleet.supervisor.assignments import Active, Assignment, Assignments
 
 
 class BudgetMeter:
@@ -36,8 +37,8 @@ class BudgetMeter:
         self._prices, self._own_prices = Prices(config.prices), config.prices
         self._empty = budgets.of_days(config)
         self._payers: dict[tuple[str, str], Payer] = {}
-        #: Living runs, each with the day it began on and what its task had used before.
-        self._lives: dict[str, tuple[Live, str, Spend]] = {}
+        #: The runs in hand, each with the day it began on and what its task had used before.
+        self._runs_seen: dict[str, tuple[ActiveRun, str, Spend]] = {}
         #: Of which day and budget it was said that it is spent.
         self._rested = ""
         #: The budgets of today, for people.
@@ -52,52 +53,53 @@ class BudgetMeter:
         if config.prices != self._own_prices:
             self._prices, self._own_prices = Prices(config.prices), config.prices
 
-    def apply_prices(self, live: Live) -> None:
+    def apply_prices(self, run: ActiveRun) -> None:
         """Let a run count by the prices in force."""
-        live.prices = self._prices
+        run.prices = self._prices
 
     # What is over.
 
-    def record(self, live: Live, receipt: Receipt) -> None:
+    def record(self, run: ActiveRun, receipt: Receipt) -> None:
         """Write a run into the books. May raise OSError: then it is not settled yet."""
-        began = receipt.started_at or began_at(live.run) or self._now()
+        began = receipt.started_at or began_at(run.run) or self._now()
         self._spending.paid(entry_of(receipt), began)
         self._mind(budgets.day_of(self._now()))
 
     # What lives.
 
-    def over_budget(self, lives: Iterable[Live]) -> list[tuple[Live, LimitExceeded]]:
+    def over_budget(self, assignments: Assignments) -> list[tuple[Assignment, LimitExceeded]]:
         """Warn of budgets that are near; the runs that have to end as theirs is spent."""
         now = self._now()
         today = budgets.day_of(now)
-        known, self._lives = self._lives, {}
-        for live in lives:
-            self.apply_prices(live)
-            seen = known.get(live.task_id)
-            if seen is None or seen[0] is not live:
-                before = spent_before(live.run.task_dir, before=live.run.number)
-                seen = (live, budgets.day_of(began_at(live.run) or now), before)
-            self._lives[live.task_id] = seen
+        known, self._runs_seen = self._runs_seen, {}
+        for _, run in assignments.runs():
+            self.apply_prices(run)
+            seen = known.get(run.task_id)
+            if seen is None or seen[0] is not run:
+                before = spent_before(run.run.task_dir, before=run.run.number)
+                seen = (run, budgets.day_of(began_at(run.run) or now), before)
+            self._runs_seen[run.task_id] = seen
         self._mind(today)
-        over: list[tuple[Live, LimitExceeded]] = []
-        for live, day, before in self._lives.values():
-            own = budgets.of_task(live.task_id, live.policy.budget, before + live.spend)
+        over: list[tuple[Assignment, LimitExceeded]] = []
+        for assignment, run in assignments.runs():
+            _, day, before = self._runs_seen[run.task_id]
+            own = budgets.of_task(run.task_id, run.policy.budget, before + run.spend)
             if own is not None:
-                self._warn(own, today, [live])
+                self._warn(own, today, [run])
             mine = [own] if own is not None else []
             if day == today:
-                payer = self._payer(live.project, live.account)
+                payer = self._payer(run.project, run.account)
                 mine += [each for each in self.statuses if each.concerns(payer)]
             spent = next((each for each in mine if each.reached), None)
-            if spent is not None and live.verdict is None and live.over is None:
-                over.append((live, self._over(live, spent, now)))
+            if spent is not None and isinstance(assignment.stage, Active):
+                over.append((assignment, self._over(run, spent, now)))
         return over
 
-    def _over(self, live: Live, spent: BudgetStatus, now: datetime) -> LimitExceeded:
+    def _over(self, run: ActiveRun, spent: BudgetStatus, now: datetime) -> LimitExceeded:
         passed = budgets.ended(spent, now)
-        live.note("fleet_budget", now, limit=passed.limit, why=passed.detail)
-        text = f"{live.task_id}: stopping: {passed.detail}"
-        self._log.say("budget", text, task_dir=live.run.task_dir, limit=passed.limit)
+        run.stream.note("fleet_budget", now, limit=passed.limit, why=passed.detail)
+        text = f"{run.task_id}: stopping: {passed.detail}"
+        self._log.say("budget", text, task_dir=run.run.task_dir, limit=passed.limit)
         return passed
 
     # What would begin.
@@ -162,9 +164,9 @@ class BudgetMeter:
             for (project, account), spend in day.sums().items()
         ]
         spends += [
-            (self._payer(live.project, live.account), live.spend)
-            for live, began, _ in self._lives.values()
-            if began == today and (live.task_id, live.run.number) not in day.entries
+            (self._payer(run.project, run.account), run.spend)
+            for run, began, _ in self._runs_seen.values()
+            if began == today and (run.task_id, run.run.number) not in day.entries
         ]
         return tuple(budgets.status_of(empty, spends) for empty in self._empty)
 
@@ -174,11 +176,11 @@ class BudgetMeter:
         for status in self.statuses:
             self._warn(status, today, self._of_day(today, status))
 
-    def _of_day(self, today: str, status: BudgetStatus) -> list[Live]:
+    def _of_day(self, today: str, status: BudgetStatus) -> list[ActiveRun]:
         return [
-            live
-            for live, began, _ in self._lives.values()
-            if began == today and status.concerns(self._payer(live.project, live.account))
+            run
+            for run, began, _ in self._runs_seen.values()
+            if began == today and status.concerns(self._payer(run.project, run.account))
         ]
 
     def _payer(self, project: str, account: str) -> Payer:
@@ -187,13 +189,13 @@ class BudgetMeter:
             self._payers[key] = Payer(self._config.project(project).path, account)
         return self._payers[key]
 
-    def _warn(self, status: BudgetStatus, today: str, lives: list[Live]) -> None:
+    def _warn(self, status: BudgetStatus, today: str, runs: list[ActiveRun]) -> None:
         """Say once a day that a budget is near, or cannot see all."""
         key = f"{status.scope}:{status.name}:{status.budget}"
         if status.near and self._spending.tell_once(today, f"near:{key}"):
             facts = {"scope": status.scope, "percent": status.percent, "why": str(status)}
-            for live in lives:
-                live.note("fleet_budget_near", self._now(), **facts)
+            for run in runs:
+                run.stream.note("fleet_budget_near", self._now(), **facts)
             self._say(status, "budget_near", f"{status}")
         if status.blind and self._spending.tell_once(today, f"blind:{key}"):
             text = (

@@ -1,6 +1,6 @@
-"""What became of the messages that people left for running agents: noted among their events.
+"""Notes among the events of a run which messages were left for its agent, and which it has read.
 
-An agent takes a message through its CLI's hook, without the supervisor. It only sees that done.
+An agent takes a message through its CLI's hook, without the supervisor, which only sees the result.
 """
 
 from collections.abc import Callable
@@ -11,14 +11,14 @@ from fleet.files.json_record import JsonRecord
 from fleet.home import messages
 from fleet.home.journal import Log
 from fleet.home.messages import Tell
-from fleet.supervisor.active.active_run import Live
+from fleet.supervisor.active.active_run import ActiveRun
 
 #: How far each message was noted, by its number, so that a new supervisor does not say it again.
 FILE = "noted.json"
 _RECORD = JsonRecord(dict[str, int])
 
 
-class Telling:
+class MessageReceipts:
     """The messages of all living runs."""
 
     def __init__(self, log: Log, clock: Callable[[], datetime]) -> None:
@@ -26,38 +26,38 @@ class Telling:
         self._now = clock
         self._seen: dict[str, int] = {}
 
-    def look(self, live: Live) -> None:
-        """Note what is new. It costs a look at one directory's time while nothing is."""
-        stamp = messages.stamp(live.run.task_dir)
-        if stamp and self._seen.get(live.task_id) != stamp:
-            self._note(live, messages.read(live.run.task_dir))
-            self._seen[live.task_id] = messages.stamp(live.run.task_dir)
+    def look(self, run: ActiveRun) -> None:
+        """Note what is new. Costs one stat of a directory while nothing is."""
+        stamp = messages.stamp(run.run.task_dir)
+        if stamp and self._seen.get(run.task_id) != stamp:
+            self._note(run, messages.read(run.run.task_dir))
+            self._seen[run.task_id] = messages.stamp(run.run.task_dir)
 
-    def end(self, live: Live) -> None:
-        """The run is over: what it has not read is for the next one."""
-        self.look(live)
-        self._seen.pop(live.task_id, None)
-        if not messages.stamp(live.run.task_dir):
+    def end(self, run: ActiveRun) -> None:
+        """The run is over: the next run gets the messages that this one has not read."""
+        self.look(run)
+        self._seen.pop(run.task_id, None)
+        if not messages.stamp(run.run.task_dir):
             return
-        left = sum(tell.run is None for tell in messages.read(live.run.task_dir))
+        left = sum(tell.run is None for tell in messages.read(run.run.task_dir))
         if left:
-            text = f"{live.task_id}: {left} messages were not read; the next run is told them"
-            self._log.say("told_undelivered", text, task_dir=live.run.task_dir)
+            text = f"{run.task_id}: {left} messages were not read; the next run is told them"
+            self._log.say("told_undelivered", text, task_dir=run.run.task_dir)
 
-    def _note(self, live: Live, known: list[Tell]) -> None:
-        folder = live.run.task_dir / messages.FOLDER
+    def _note(self, run: ActiveRun, known: list[Tell]) -> None:
+        folder = run.run.task_dir / messages.FOLDER
         noted = _RECORD.read_or_none(folder / FILE) or {}
         fresh = dict(noted)
         for tell in known:
             said = tell.message
             if str(tell.number) not in noted:
-                live.note(
+                run.stream.note(
                     "fleet_told", self._now(), message=tell.number, by=said.by, text=said.text
                 )
             if tell.run is not None and noted.get(str(tell.number)) != tell.run:
-                live.note("told_delivered", self._now(), message=tell.number, to_run=tell.run)
-                text = f"{live.task_id}: run {tell.run} was told message {tell.number} of {said.by}"
-                self._log.say("told_delivered", text, task_dir=live.run.task_dir)
+                run.stream.note("told_delivered", self._now(), message=tell.number, to_run=tell.run)
+                text = f"{run.task_id}: run {tell.run} was told message {tell.number} of {said.by}"
+                self._log.say("told_delivered", text, task_dir=run.run.task_dir)
             fresh[str(tell.number)] = tell.run or 0
         if fresh != noted:
             with suppress(OSError):  # a full disk: it is said once more after a restart

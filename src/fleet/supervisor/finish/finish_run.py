@@ -1,6 +1,5 @@
-"""Ends: what a run came to is written down first, and then the queue is told."""
+"""Finishes runs and settles leases: what a run came to is written first, then the queue is told."""
 
-import heapq
 import random
 import threading
 from collections.abc import Callable
@@ -17,18 +16,23 @@ from fleet.evidence.inspect_run import InspectedRun, Inspection, inspect_run
 from fleet.home import closed_by_hand
 from fleet.home.journal import Log
 from fleet.queue.protocol import LeaseLost
-from fleet.runs import event_log, receipt_json, stop_reason
-from fleet.runs.outcome_history import Ending, read_ending, write_ending
-from fleet.runs.run_directory import Run, latest_run
+from fleet.runs import stop_reason
+from fleet.runs.outcome_history import Ending, read_ending
+from fleet.runs.run_directory import latest_run
 from fleet.schemas import Closed, Lease, Released, Stopped, Task
 from fleet.schemas.decision import OURS, Decision
 from fleet.schemas.units import shown_span
-from fleet.supervisor.active.active_run import Live, Over
+from fleet.settlement.decide_outcome import ExitedRun, case_of
+from fleet.settlement.end_run import end_of, note_end
+from fleet.supervisor.active.active_run import ActiveRun
 from fleet.supervisor.active.assign_account import AccountAssigner
 from fleet.supervisor.active.budget_meter import BudgetMeter
-from fleet.supervisor.finish.decide_outcome import End, case_of, end_of, program_missing
+from fleet.supervisor.active.check_runs import report_trips
+from fleet.supervisor.active.message_receipts import MessageReceipts
+from fleet.supervisor.assignments import Assignment, Assignments, Finishing, Inspecting
+from fleet.supervisor.events import AccountFreed, Happenings, TaskSettled
 from fleet.supervisor.host.worker_pool import WorkerPool
-from fleet.supervisor.queue_io.queue_requests import Desk
+from fleet.supervisor.queue_io.queue_requests import QueueRequests
 
 #: Why a task was opened again.
 _PAST_FLEET = (
@@ -37,98 +41,180 @@ _PAST_FLEET = (
 )
 
 
-class Settling:
-    """Settles leases, and remembers what follows from it: who rests, and when tasks come back."""
+class Settler:
+    """Takes tasks out of the table: the queue is told what became of each."""
+
+    def __init__(
+        self, assignments: Assignments, queue: QueueRequests, events: Happenings, log: Log
+    ) -> None:
+        self._assignments, self._queue, self._events, self._log = assignments, queue, events, log
+
+    def settle(
+        self,
+        assignment: Assignment,
+        decision: Decision,
+        task_dir: Path | None = None,
+        evidence: Callable[[], None] = lambda: None,
+    ) -> None:
+        """End the lease of a task. `evidence` is written before the queue is told."""
+        self._assignments.remove(assignment)
+        lease = assignment.lease
+        answered = partial(self._answered, lease, decision, task_dir)
+        self._queue.settle(lease, decision.settlement, answered, evidence)
+
+    def _answered(
+        self, lease: Lease, decision: Decision, task_dir: Path | None, answer: Task | LeaseLost
+    ) -> None:
+        task_id, settlement = lease.task.id, decision.settlement
+        kind, text = type(settlement).__name__.lower(), decision.why
+        event = TaskSettled(task_id)
+        if isinstance(answer, LeaseLost):
+            kind, text = "lease_lost", f"not settled, the lease is lost: {answer.why}"
+            if task_dir is not None and not isinstance(settlement, Closed):
+                self._undo_close(lease, task_dir)
+        elif isinstance(settlement, Closed):
+            event = TaskSettled(task_id, closed=True)
+        elif isinstance(settlement, Released):
+            event = TaskSettled(task_id, not_before=settlement.not_before)
+        self._log.say(kind, f"{task_id}: {kind}: {text}", task_dir=task_dir, task=task_id)
+        self._events.post(event)
+
+    def _undo_close(self, lease: Lease, task_dir: Path) -> None:
+        """Open a task again that the tracker says is closed and the evidence does not."""
+        run = latest_run(task_dir)
+        began = run.started() if run is not None else None
+        if run is None or began is None:
+            return
+
+        def reopened(task: Task | None) -> None:
+            if task is not None:
+                text = f"{task.id}: opened again ({task.status}): {_PAST_FLEET}"
+                self._log.say("reopened", text, task_dir=task_dir, task=task.id)
+
+        by_hand = partial(closed_by_hand.noted, task_dir, began.at)
+        self._queue.undo_close(lease, _PAST_FLEET, by_hand, reopened)
+
+
+class RunFinisher:
+    """Takes a run from the end of its processes to its settlement."""
 
     def __init__(
         self,
-        assigner: AccountAssigner,
-        elsewhere: Callable[[Live], bool],
+        *,
+        assignments: Assignments,
+        settler: Settler,
+        accounts: AccountAssigner,
         breaker: Breaker,
         meter: BudgetMeter,
-        desk: Desk,
-        aside: WorkerPool,
+        messages: MessageReceipts,
+        pool: WorkerPool,
+        events: Happenings,
         log: Log,
         clock: Callable[[], datetime],
     ) -> None:
-        self._assigner = assigner
-        self._elsewhere = elsewhere
-        self.breaker = breaker
-        self._meter = meter
-        self._aside = aside
-        self._desk = desk
-        self._log = log
-        self._now = clock
-        #: Something was settled, so there may be work and a slot for it.
-        self.freed = False
-        #: Tasks that were closed since somebody last looked.
-        self.closed: list[str] = []
-        #: The moments at which tasks that we put back may be claimed again.
-        self._moments: list[datetime] = []
+        self._assignments, self._settler = assignments, settler
+        self._accounts, self._breaker, self._meter = accounts, breaker, meter
+        self._messages, self._pool, self._events = messages, pool, events
+        self._log, self._now = log, clock
 
-    def finish(self, live: Live, state: Over, config: Config) -> bool:
-        """A run is over: look at what it left, decide what follows, and tell the queue.
+    def finish(
+        self, assignment: Assignment, stage: Finishing, config: Config, *, elsewhere: bool
+    ) -> None:
+        """Inspect what the run left; once that is done, decide what follows and tell the queue.
 
-        False: it is being looked at, and this is to be asked again.
+        `elsewhere`: the task may go on with another account, model or coder. May raise OSError:
+        then nothing is decided yet.
         """
-        if live.found is None and (known := read_ending(live.run)) is not None:
-            self._assigner.run_ended(live, known, 0, self._now())
-            self._tell(live, known, _nothing)
-            return True
-        if live.found is None:
-            live.finish(self._now())
-            case = case_of(live, state)
+        run, ended = stage.run, stage.ended
+        self._messages.look(run)
+        self._meter.apply_prices(run)
+        findings = stage.findings
+        if findings is None:
+            known = read_ending(run.run)
+            if known is not None:  # decided before, and the queue was not told
+                self._settle(assignment, run, known, 0.0)
+                return
+            run.stream.finish(self._now())
+            case = case_of(ended)
             if not case.is_short:
-                self._look_at(live, case)
-                return False
-        found = live.found or Inspection()
-        if found.abandoned and live.verdict is None:
-            live.verdict = stop_reason.read(live.run) or Stopped(
-                by="whoever ended its verify command"
-            )
-        if found.abandoned and isinstance(live.verdict, Stopped) and live.verdict.by in OURS:
-            # Nothing was decided: the next supervisor finds the run as this one found it.
-            text = f"{live.task_id}: left to be verified by the next supervisor"
-            self._log.say("left", text, task_dir=live.run.task_dir)
-            stop_reason.forget(live.run)
-            return True
+                self._inspect(assignment, stage, case)
+                return
+            findings = Inspection()
+        if findings.abandoned:
+            reason = ended.stop_reason or stop_reason.read(run.run)
+            reason = reason or Stopped(by="the end of its verify command")
+            if isinstance(reason, Stopped) and reason.by in OURS:
+                self._leave(assignment, run)
+                return
+            ended = structs.replace(ended, stop_reason=reason)
+        self._decide(assignment, ended, run, findings, config, elsewhere=elsewhere)
+
+    def _inspect(self, assignment: Assignment, stage: Finishing, case: InspectedRun) -> None:
+        abandon = threading.Event()
+        assignment.stage = Inspecting(stage.run, stage.ended, abandon)
+        stage.run.stream.note("fleet_verifying", self._now(), commands=case.policy.verify)
+        self._pool.submit(partial(inspect_run, case, abandon), partial(self._inspected, assignment))
+
+    def _inspected(self, assignment: Assignment, findings: Inspection) -> None:
+        stage = assignment.stage
+        if isinstance(stage, Inspecting):
+            assignment.stage = Finishing(stage.run, stage.ended, findings)
+
+    def _leave(self, assignment: Assignment, run: ActiveRun) -> None:
+        """Decide nothing: the next supervisor finds the run as this one found it."""
+        text = f"{run.task_id}: left to be verified by the next supervisor"
+        self._log.say("left", text, task_dir=run.run.task_dir)
+        stop_reason.forget(run.run)
+        self._assignments.remove(assignment)
+
+    def _decide(
+        self,
+        assignment: Assignment,
+        ended: ExitedRun,
+        run: ActiveRun,
+        findings: Inspection,
+        config: Config,
+        *,
+        elsewhere: bool,
+    ) -> None:
+        now, jitter = self._now(), random.random()  # noqa: S311 - not a secret
         end = end_of(
-            live, state, config, found, self._now(), random.random(),  # noqa: S311
-            elsewhere=self._elsewhere(live),
+            ended, findings, config, now,
+            fence=assignment.lease.fence, jitter=jitter, elsewhere=elsewhere,
         )  # fmt: skip
-        self._meter.record(live, end.receipt)
-        missing = program_missing(state)
-        ending = self._judge(live, end.ending, self._now(), missing=missing)
-        self._assigner.run_ended(live, ending, end.receipt.seconds, self._now())
-        self._tell(live, ending, partial(_write, live.run, structs.replace(end, ending=ending)))
-        return True
+        self._meter.record(run, end.receipt)
+        ending = self._blame(run, end.ending, now, missing=ended.program_missing)
+        end = structs.replace(end, ending=ending)
+        self._settle(assignment, run, ending, end.receipt.seconds, partial(end.write, run.run))
 
-    def _look_at(self, live: Live, case: InspectedRun) -> None:
-        live.looking = threading.Event()
-        live.note("fleet_verifying", self._now(), commands=case.policy.verify)
-        inspection = partial(inspect_run, case, live.looking)
-        self._aside.submit(inspection, partial(setattr, live, "found"))
-
-    def _tell(self, live: Live, ending: Ending, evidence: Callable[[], None]) -> None:
+    def _settle(
+        self,
+        assignment: Assignment,
+        run: ActiveRun,
+        ending: Ending,
+        seconds: float,
+        evidence: Callable[[], None] = lambda: None,
+    ) -> None:
         now = self._now()
-        if not (live.adopted and event_log.ends_with(live.run, "fleet_ended")):
-            facts = {"outcome": type(ending.outcome).__name__, "broke": ending.broke}
-            live.note("fleet_ended", now, **facts, why=ending.why)
-        self.settle(live.lease, ending.decision, live.run.task_dir, evidence)
+        if self._accounts.run_ended(run, ending, seconds, now):
+            self._events.post(AccountFreed())
+        note_end(run, ending, now)
+        self._settler.settle(assignment, ending.decision, run.run.task_dir, evidence)
+        self._messages.end(run)
+        report_trips(self._log, run)
 
-    def _judge(self, live: Live, ending: Ending, now: datetime, *, missing: bool) -> Ending:
+    def _blame(self, run: ActiveRun, ending: Ending, now: datetime, *, missing: bool) -> Ending:
         """Hold a coder that fails again and again; the ending, which spares a failed probe."""
         fault = fault_of(ending, missing=missing)
-        coder, task_id = live.coder, live.task_id
-        blamed = Blamed(coder=coder.name, model=coder.model, account=live.account)
-        probe = self.breaker.probed(blamed, task_id)
+        coder, task_id = run.coder, run.task_id
+        blamed = Blamed(coder=coder.name, model=coder.model, account=run.account)
+        probe = self._breaker.probed(blamed, task_id)
         if fault == "unknown":
-            self.breaker.give_up_probe(task_id, now)
+            self._breaker.give_up_probe(task_id, now)
             return ending
-        note = Note(task_id, live.run.number, fault)
-        noted = RunNoted(note=note, version=live.reading.version, why=ending.why)
-        news = self.breaker.note(blamed, noted, now)
-        for name, held in news:
+        note = Note(task_id, run.run.number, fault)
+        noted = RunNoted(note=note, version=run.totals.version, why=ending.why)
+        for name, held in self._breaker.note(blamed, noted, now):
             if held is None:
                 self._log.say("breaker_closed", f"{name} works again and gets work")
                 continue
@@ -140,70 +226,3 @@ class Settling:
             if probe:
                 ending = spare_probe(ending, held)
         return ending
-
-    def settle(
-        self,
-        lease: Lease,
-        decision: Decision,
-        task_dir: Path | None = None,
-        evidence: Callable[[], None] = lambda: None,
-    ) -> None:
-        """Tell the queue what became of a task."""
-        self._desk.settle(
-            lease, decision.settlement, partial(self._heard, lease, decision, task_dir), evidence
-        )
-
-    def _heard(
-        self, lease: Lease, decision: Decision, task_dir: Path | None, answer: Task | LeaseLost
-    ) -> None:
-        self.freed = True
-        task_id, settlement = lease.task.id, decision.settlement
-        kind, text = type(settlement).__name__.lower(), decision.why
-        if isinstance(answer, LeaseLost):
-            kind, text = "lease_lost", f"not settled, the lease is lost: {answer.why}"
-            if task_dir is not None and not isinstance(settlement, Closed):
-                self._undo_close(lease, task_dir)
-        elif isinstance(settlement, Closed):
-            self.closed.append(task_id)
-        elif isinstance(settlement, Released) and settlement.not_before is not None:
-            heapq.heappush(self._moments, settlement.not_before)
-        self._log.say(kind, f"{task_id}: {kind}: {text}", task_dir=task_dir, task=task_id)
-
-    def _undo_close(self, lease: Lease, task_dir: Path) -> None:
-        """The tracker may say closed where the evidence does not."""
-        run = latest_run(task_dir)
-        began = run.started() if run is not None else None
-        if run is None or began is None:
-            return
-
-        def told(task: Task | None) -> None:
-            if task is not None:
-                text = f"{task.id}: opened again ({task.status}): {_PAST_FLEET}"
-                self._log.say("reopened", text, task_dir=task_dir, task=task.id)
-
-        self._desk.undo_close(
-            lease, _PAST_FLEET, partial(closed_by_hand.noted, task_dir, began.at), told
-        )
-
-    @property
-    def next_moment(self) -> datetime | None:
-        """When the next task comes back that we put off."""
-        return self._moments[0] if self._moments else None
-
-    def moment_came(self) -> bool:
-        """A task may have come back since this was last asked."""
-        came = False
-        while self._moments and self._moments[0] <= self._now():
-            heapq.heappop(self._moments)
-            came = True
-        return came
-
-
-def _write(run: Run, end: End) -> None:
-    """The receipt first: whoever finds an outcome finds the evidence for it."""
-    receipt_json.write(run, end.receipt)
-    write_ending(run, end.ending)
-
-
-def _nothing() -> None:
-    pass

@@ -8,7 +8,7 @@ from fleet.home.journal import Log
 PAUSE, LONGEST = 1.0, 60.0
 
 
-class Shortage:
+class ResourceBackoff:
     """A machine without disk, memory or processes; the tasks have nothing to do with it."""
 
     def __init__(self, log: Log) -> None:

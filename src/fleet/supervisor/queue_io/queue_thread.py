@@ -1,17 +1,22 @@
-"""Two threads beside the loop: the clerk asks the queue, the ear waits for it to change.
+"""Two threads beside the loop: one calls the queue, the other waits for the queue to change.
 
-The loop never waits for a queue. What it asks is answered by a callback in the loop's own
-thread; a failing queue is an answer too.
+The loop never waits for a queue: each call is answered by a callback in the loop's own thread. A
+call that fails is made again, each at its own pace, and none is dropped. So a queue that fails
+delays the calls that need it and nothing else.
 """
 
 import os
 import threading
+import time
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import timedelta
+from functools import partial
 from queue import SimpleQueue
 from typing import Any, TypeVar
+
+from msgspec import Struct
 
 from fleet.errors import FleetError, QueueError
 from fleet.queue.protocol import Queue
@@ -19,30 +24,46 @@ from fleet.queue.protocol import Queue
 T = TypeVar("T")
 
 _LISTEN = timedelta(seconds=5)
-#: Rings that come this close together, as in a busy hour, are heard as one.
+#: Changes that come this close together, as in a busy hour, are reported as one.
 _LULL = 0.01
-#: How long the ear rests after the queue failed it.
+#: How long the listening thread rests after an error of the queue.
 _REST = 1.0
+#: A call that failed is made again after this long, doubled up to the longest.
+SHORTEST_PAUSE, LONGEST_PAUSE = 0.25, 10.0
 
-Answer = Callable[[Any], None]
+
+class QueueCall(Struct, eq=False):
+    """One call of the queue."""
+
+    do: Callable[[Queue], Any]
+    then: Callable[[Any], None]
+    #: A task waits for the answer; other calls may stay unanswered when the supervisor ends.
+    owed: bool
+    failures: int = 0
+    #: When the call is made again, on the monotonic clock; 0 while it is under way.
+    due: float = 0.0
 
 
-class Clerk:
-    """Asks the queue in order, one thing at a time."""
+class QueueThread:
+    """Calls the queue in order, one call at a time."""
 
-    def __init__(self, open_queue: Callable[[], Queue]) -> None:
+    def __init__(self, open_queue: Callable[[], Queue], say: Callable[[str, str], None]) -> None:
         self._open = open_queue
-        self._asked: SimpleQueue[tuple[Callable[[Queue], Any], Answer] | None] = SimpleQueue()
-        self._answers: deque[tuple[Answer | None, Any]] = deque()
-        self._ear, self._mouth = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+        self._say = say
+        self._calls: SimpleQueue[QueueCall | None] = SimpleQueue()
+        #: What is to be done in the loop's thread.
+        self._answers: deque[Callable[[], None]] = deque()
+        self._wake_read, self._wake_write = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
         self._closing = threading.Event()
         self._threads = [
             threading.Thread(target=work, name=work.__name__, daemon=True)
             for work in (self._work, self._listen)
         ]
         #: Called in the loop's thread when the queue may have changed.
-        self.rang: Callable[[], None] = lambda: None
-        self.waiting = 0
+        self.on_change: Callable[[], None] = lambda: None
+        self._waiting = 0
+        #: Calls that failed and did not succeed yet, with the queue's message.
+        self._failing: dict[QueueCall, str] = {}
 
     def start(self) -> None:
         for thread in self._threads:
@@ -50,45 +71,101 @@ class Clerk:
 
     def fileno(self) -> int:
         """Readable when there are answers to deliver."""
-        return self._ear
+        return self._wake_read
 
-    def ask(self, what: Callable[[Queue], T], then: "Callable[[T | QueueError], None]") -> None:
-        """Have `what` done; `then` gets its result, or the error that the queue gave."""
-        self.waiting += 1
-        self._asked.put((what, then))
+    @property
+    def problem(self) -> str:
+        """The message of a call that fails; empty while the queue answers."""
+        return next(iter(self._failing.values()), "")
+
+    @property
+    def busy(self) -> bool:
+        """A call is not answered yet."""
+        return self._waiting > 0 or bool(self._failing)
+
+    @property
+    def owing(self) -> bool:
+        """A call is under way, or one that a task waits for has failed so far."""
+        return self._waiting > 0 or any(call.owed for call in self._failing)
+
+    @property
+    def next_moment(self) -> float:
+        """When `retry` has something to do, on the monotonic clock."""
+        return min((call.due for call in self._failing if call.due), default=float("inf"))
+
+    def call(
+        self, do: Callable[[Queue], T], then: Callable[[T], None], *, owed: bool = False
+    ) -> None:
+        """Have `do` done in the queue's thread; `then` gets its result, in the loop's thread."""
+        self._send(QueueCall(do, then, owed))
 
     def deliver(self) -> None:
         """Hand out the answers that have come. In the loop's thread."""
         with suppress(BlockingIOError):
-            while os.read(self._ear, 4096):
+            while os.read(self._wake_read, 4096):
                 pass
         while self._answers:
-            then, answer = self._answers.popleft()
-            if then is None:
-                self.rang()
-                continue
-            self.waiting -= 1
-            if isinstance(answer, BaseException) and not isinstance(answer, QueueError):
-                raise answer
-            then(answer)
+            self._answers.popleft()()
+
+    def retry(self) -> None:
+        """Make the calls again that failed and are due."""
+        now = time.monotonic()
+        for call in [call for call in self._failing if 0 < call.due <= now]:
+            self._send(call)
 
     def close(self, patience: float) -> bool:
-        """Finish what was asked, then let go of the queue. False: it did not answer in time."""
+        """Finish the calls that were made, then close the queue. False: it did not answer in
+        time.
+        """
         self._closing.set()
-        self._asked.put(None)
+        self._calls.put(None)
         self._threads[0].join(patience)
         return not self._threads[0].is_alive()
 
+    # In the loop's thread.
+
+    def _send(self, call: QueueCall) -> None:
+        call.due = 0.0
+        self._waiting += 1
+        self._calls.put(call)
+
+    def _answered(self, call: QueueCall, answer: Any) -> None:
+        self._waiting -= 1
+        if isinstance(answer, QueueError):
+            self._failed(call, answer)
+            return
+        if isinstance(answer, BaseException):
+            raise answer
+        if self._failing.pop(call, None) is not None:
+            self._healed()
+        call.then(answer)
+
+    def _failed(self, call: QueueCall, error: QueueError) -> None:
+        if not self._failing:
+            self._say("queue_failed", f"the queue fails: {error.message}")
+        self._failing[call] = error.message
+        pause = min(SHORTEST_PAUSE * 2 ** min(call.failures, 10), LONGEST_PAUSE)
+        call.failures += 1
+        call.due = time.monotonic() + pause
+
+    def _healed(self) -> None:
+        """A call that had failed succeeded: the other failed calls need not wait any more."""
+        for call in self._failing:
+            call.due = call.due and time.monotonic()
+        if not self._failing:
+            self._say("queue_healed", "the queue answers again")
+
+    # In the threads beside it.
+
     def _work(self) -> None:
         queue: Queue | None = None
-        while (asked := self._asked.get()) is not None:
-            what, then = asked
+        while (call := self._calls.get()) is not None:
             try:
                 queue = queue or self._open()
-                answer = what(queue)
+                answer = call.do(queue)
             except BaseException as error:  # noqa: BLE001 - it is raised again in the loop's thread
                 answer = _as_queue_error(error)
-            self._answer(then, answer)
+            self._post(partial(self._answered, call, answer))
         if queue is not None:
             queue.close()
 
@@ -98,22 +175,22 @@ class Clerk:
             try:
                 queue = queue or self._open()
                 if queue.wait(_LISTEN):
-                    self._answer(None, None)
+                    self._post(self.on_change)
                     self._closing.wait(_LULL)
             except (FleetError, OSError):
-                # The clerk meets the same trouble and reports it; we only try to hear again.
+                # The calling thread meets the same error and reports it.
                 self._closing.wait(_REST)
         if queue is not None:
             queue.close()
 
-    def _answer(self, then: Answer | None, answer: Any) -> None:
-        self._answers.append((then, answer))
+    def _post(self, answer: Callable[[], None]) -> None:
+        self._answers.append(answer)
         with suppress(BlockingIOError):  # a full pipe wakes the loop just as well
-            os.write(self._mouth, b"!")
+            os.write(self._wake_write, b"!")
 
 
 def _as_queue_error(error: BaseException) -> BaseException:
-    """What keeps the queue from answering is its answer, whoever is to blame for it."""
+    """What keeps the queue from answering, as an error of the queue."""
     if isinstance(error, FleetError) and not isinstance(error, QueueError):
         return QueueError(error.message, hint=error.hint)
     if isinstance(error, OSError):  # a full disk under the queue or under the evidence

@@ -18,7 +18,7 @@ KEEPER = "keeper.pyc"
 _COMMANDS = {"fleet": "", "bd": "bd "}
 
 
-def make_shims(home: Path) -> Path:
+def make_programs(home: Path) -> Path:
     """Write both programs; the folder to put first on an agent's PATH."""
     folder = home / AGENT_BIN
     folder.mkdir(mode=0o700, exist_ok=True)

@@ -1,9 +1,7 @@
 """From a lease to a living run: place, coder, prompt, environment, keeper."""
 
 import errno
-import os
 from collections.abc import Callable, Mapping
-from functools import cache
 from pathlib import Path
 
 from msgspec import Struct, structs
@@ -14,9 +12,7 @@ from fleet.accounts.candidates import find as find_account
 from fleet.accounts.choose_account import Seat
 from fleet.accounts.credentials import AccountTrouble
 from fleet.accounts.move_session import move, moving
-from fleet.coders.agent_environment import agent_env
 from fleet.coders.base import Coder, Options
-from fleet.coders.stream.run_totals import RunTotals
 from fleet.config import Config
 from fleet.errors import FleetError
 from fleet.home import HOOK, Home, compare_json, messages
@@ -25,9 +21,10 @@ from fleet.runs.artifacts_digest import fingerprint
 from fleet.runs.outcome_history import Ending, history
 from fleet.runs.run_directory import Run, Spec, latest_run, new_run
 from fleet.runs.run_id import RunId
-from fleet.schemas import Account, Base, Event, Failed, Lease, Outcome, Policy, Task, Usage
+from fleet.schemas import Account, Base, Lease, Policy, Task, Usage
 from fleet.settlement import resume_policy
-from fleet.supervisor.active.active_run import Live
+from fleet.settlement.run_record import own_env, run_env
+from fleet.supervisor.active.active_run import ActiveRun
 from fleet.supervisor.start.agent_bin import KEEPER
 from fleet.supervisor.start.workspace import Workspace
 
@@ -55,10 +52,10 @@ class Short(Struct, frozen=True):
     """The machine has not what a run takes: memory, processes. The run is over as it begins."""
 
     why: str
-    live: Live
+    run: ActiveRun
 
 
-class Gone(Struct, frozen=True):
+class SessionGone(Struct, frozen=True):
     """The session that was to be carried on went before it could be copied."""
 
 
@@ -106,7 +103,7 @@ def make_ready(
     *,
     login: Login,
     outline: Login,
-    shims: Path,
+    programs: Path,
 ) -> Ready | Unfit:
     """Put together what a task runs with, on this seat. Touches nothing. Raises AccountTrouble.
 
@@ -126,7 +123,7 @@ def make_ready(
         )
         task = structs.replace(lease.task, cwd=place.cwd, coder=seat.coder, model=seat.model)
         given = login(seat.account)
-        env = _env(home, driver, task, shims, given)
+        env = run_env(home, driver, task, given)
         session = resume_policy.session_to_carry_on(last, driver)
         files = _session(config, driver, last, seat, env, outline) if session else ()
         session = None if files is None else session
@@ -135,7 +132,7 @@ def make_ready(
         driver.options = structs.replace(
             driver.options,
             told=messages.for_prompt(said, resumed=number),
-            hook=str(shims / HOOK),
+            hook=str(programs / HOOK),
             refuse=place.ruled.policy.tripwire == "refuse",
             context=place.ruled.policy.context,
             needs=place.ruled.policy.needs,
@@ -165,13 +162,13 @@ def _latest(task_dir: Path) -> int | None:
     return run.number if run else None
 
 
-def moved(home: Home, ready: Ready, workspace: Workspace, shims: Path) -> Ready | Unfit:
+def moved(home: Home, ready: Ready, workspace: Workspace) -> Ready | Unfit:
     """The same in the directory that was prepared for it."""
     if workspace.cwd == ready.task.cwd:
         return structs.replace(ready, base=workspace.base)
     task = structs.replace(ready.task, cwd=workspace.cwd)
     try:
-        env = _env(home, ready.coder, task, shims, ready.given)
+        env = run_env(home, ready.coder, task, ready.given)
     except FleetError as error:
         return Unfit(error.message)
     return structs.replace(ready, task=task, env=env, base=workspace.base)
@@ -202,33 +199,9 @@ def _session(
     return moving(coder, last.session_id, theirs, env)
 
 
-def _env(
-    home: Home, coder: Coder, task: Task, shims: Path, given: Mapping[str, str]
-) -> dict[str, str]:
-    extra = {
-        **given,
-        "FLEET_HOME": str(home.path),
-        "PATH": f"{shims}{os.pathsep}{os.environ.get('PATH', os.defpath)}",
-    }
-    # Of two logins a CLI takes one that nobody chose.
-    left_out = coder.credentials if given else ()
-    parent = {name: value for name, value in own_env().items() if name not in left_out}
-    try:
-        return agent_env(parent, coder, task, home.task(task.id), extra)
-    except Exception as error:
-        # A coder may be anybody's code.
-        raise FleetError(f"coder {coder.name}: {type(error).__name__}: {error}") from error
-
-
-@cache
-def own_env() -> Mapping[str, str]:
-    """The supervisor's environment, decoded once: it does not change."""
-    return dict(os.environ)
-
-
 def launch(
-    home: Home, config: Config, lease: Lease, ready: Ready, shims: Path
-) -> Live | Unfit | Short | Gone:
+    home: Home, config: Config, lease: Lease, ready: Ready, programs: Path
+) -> ActiveRun | Unfit | Short | SessionGone:
     """Prepare the run's directory and start its keeper. A full disk is an OSError."""
     task, coder = ready.task, ready.coder
     task_dir = home.task(task.id)
@@ -240,7 +213,7 @@ def launch(
     try:
         move(ready.session)  # before its length is taken: what is in it by now was told before
     except FileNotFoundError:
-        return Gone()
+        return SessionGone()
     spec = Spec(
         id=str(RunId.of(lease)),
         argv=argv,
@@ -263,20 +236,17 @@ def launch(
     messages.give(task_dir, ready.told, run.number)
     _point_to(task_dir / "log.stderr", run)
     env = {**ready.env, "FLEET_RUN_DIR": str(run.path)}
-    live = Live(
-        lease, run, coder,
-        env=env, artifacts=spec.artifacts, policy=spec.policy, spec=spec,
-    )  # fmt: skip
+    active = ActiveRun(lease.task, run, coder, env=env, spec=spec)
     try:
-        keeper = start_keeper(run, env, shims / KEEPER)
+        keeper = start_keeper(run, env, programs / KEEPER)
     except FleetError as error:
-        live.trouble = error.message
-        return Short(error.message, live)
+        active.start_trouble = error.message
+        return Short(error.message, active)
     if isinstance(keeper, Busy):
-        live.trouble = "what is left of an earlier run withstands killing"
+        active.start_trouble = "what is left of an earlier run withstands killing"
     else:
-        live.keeper = keeper
-    return live
+        active.keeper = keeper
+    return active
 
 
 def _words(
@@ -294,48 +264,6 @@ def _words(
         raise
     except Exception as error:  # noqa: BLE001 - a coder may be anybody's code
         return Unfit(f"coder {coder.name} failed: {type(error).__name__}: {error}")
-
-
-def take_over(home: Home, config: Config, lease: Lease, run: Run, shims: Path) -> Live:
-    """A run that was started by another supervisor, or by this one before, with what it began
-    with: whatever the settings say by now. Its secret is with its agent, and nobody else's concern.
-    """
-    try:
-        spec = run.spec()
-        place = None if spec.coder else place_of(home, config, lease.task)
-        name, model = (spec.coder, spec.model) if place is None else (place.coder, place.model)
-        coder = coders.make(name, model, Options(permissions=config.permissions), home.path)
-        env = _env(home, coder, lease.task, shims, spec.login)
-    except FleetError as error:
-        return Live(lease, run, Unread(error.message), env={}, adopted=True)
-    return Live(
-        lease, run, coder,
-        env=env, adopted=True, artifacts=spec.artifacts, policy=spec.policy, spec=spec,
-    )  # fmt: skip
-
-
-class Unread(Coder):
-    """Stands in where a run's own coder is gone: nothing is read, and no success believed."""
-
-    name = "unread"
-    context_limit = 1
-
-    def __init__(self, why: str) -> None:
-        super().__init__("")
-        self._why = why
-
-    def build_argv(self, task: Task, task_dir: Path) -> list[str]:
-        raise NotImplementedError(self._why)
-
-    def normalize_event(self, raw_line: str) -> Event | None:
-        del raw_line
-        return None
-
-    def outcome(
-        self, totals: RunTotals, exit_code: int | None, signal: int | None, *, stderr: str = ""
-    ) -> Outcome:
-        del totals, exit_code, signal, stderr
-        return Failed(reason="unknown", detail=self._why)
 
 
 def _second_size(coder: Coder, env: Mapping[str, str]) -> int:

@@ -13,10 +13,12 @@ from fleet.home import Home, make_home
 from fleet.home.journal import Log
 from fleet.runs.run_directory import latest_run
 from fleet.schemas import Blocked, Lease, Policy, Released, Stopped, Task
-from fleet.schemas.decision import LEASE_LOST, SHUTDOWN
-from fleet.supervisor.dispatcher import Work
+from fleet.schemas.decision import SHUTDOWN
+from fleet.supervisor.assignments import Active, Preparing
+from fleet.supervisor.dispatcher import Dispatcher
+from fleet.supervisor.events import Happenings
 from fleet.supervisor.host.worker_pool import WorkerPool
-from fleet.supervisor.start import pending_workspaces
+from fleet.supervisor.start import start_run
 from fleet.supervisor.start.workspace import Abandoned, Broken, Unprepared, order_of, prepare
 from tests.conftest import need
 from tests.repos import Repo
@@ -24,7 +26,7 @@ from tests.repos import Repo
 NOW = datetime(2026, 11, 15, 12, 0, tzinfo=UTC)
 
 
-class FakeDesk:
+class FakeQueue:
     """Settles at once, and remembers how."""
 
     def __init__(self):
@@ -71,26 +73,31 @@ def repo(tmp_path):
 @pytest.fixture
 def slow(monkeypatch):
     slow = Slow()
-    monkeypatch.setattr(pending_workspaces, "prepare", slow)
+    monkeypatch.setattr(start_run, "prepare", slow)
     yield slow
     slow.go_on.set()
 
 
 @pytest.fixture
-def desk():
-    return FakeDesk()
+def queue():
+    return FakeQueue()
 
 
 @pytest.fixture
-def job(home, desk):
+def pool():
+    return WorkerPool()
+
+
+@pytest.fixture
+def dispatcher(home, queue, pool):
     selector = selectors.DefaultSelector()
-    made = Work(
+    made = Dispatcher(
         home, Config(coder="none", model="none"),
-        coder=None, desk=desk, aside=WorkerPool(), selector=selector, clock=lambda: NOW,
-        log=Log(home.logging, lambda: NOW, lambda text: None),
+        coder=None, queue=queue, pool=pool, events=Happenings(), selector=selector,
+        clock=lambda: NOW, log=Log(home.logging, lambda: NOW, lambda text: None),
     )  # fmt: skip
     yield made
-    made.runs.close()
+    made.follower.close()
     selector.close()
 
 
@@ -99,48 +106,52 @@ def a_lease(cwd, fence=1):
     return Lease(task=task, owner="me", fence=fence, until=NOW + timedelta(minutes=10))
 
 
-def deliver(job):
+def stage(dispatcher):
+    return dispatcher.assignments.get("fleet-1").stage
+
+
+def deliver(pool):
     """Wait for the answer."""
-    assert select.select([job._aside], [], [], 10)[0]
-    job._aside.deliver()
+    assert select.select([pool], [], [], 10)[0]
+    pool.deliver()
 
 
-def test_a_task_in_a_repository_begins_with_a_record_of_it(job, repo):
+def test_a_task_in_a_repository_begins_with_a_record_of_it(dispatcher, pool, repo):
     """The run knows where the branch stood, and a snapshot is held."""
-    job.take([a_lease(repo.root)])
-    job.start_some()
-    assert (len(job), len(job.runs)) == (1, 0)
-    deliver(job)
-    assert (len(job), len(job.runs)) == (1, 1)
-    base = latest_run(job.home.task("fleet-1")).spec().base
+    dispatcher.assignments.take(a_lease(repo.root))
+    dispatcher.start_claimed()
+    assert isinstance(stage(dispatcher), Preparing)
+    deliver(pool)
+    assert isinstance(stage(dispatcher), Active)
+    base = latest_run(dispatcher._home.task("fleet-1")).spec().base
     assert (base.root, base.head) == (str(repo.root), repo.git("rev-parse", "HEAD"))
     assert repo.git("rev-parse", "refs/fleet/fleet-1/1") == base.snapshot
-    job.runs.stop(next(iter(job.runs)), Stopped(by="the test"), now=True)
+    dispatcher.stop("fleet-1", Stopped(by="the test"), now=True)
 
 
-def test_a_task_in_no_repository_begins_at_once(job, tmp_path, slow):
+def test_a_task_in_no_repository_begins_at_once(dispatcher, tmp_path, slow):
     """Nothing is done beside the loop, and nothing costs it time."""
-    job.take([a_lease(tmp_path)])
-    job.start_some()
-    assert len(job.runs) == 1
+    dispatcher.assignments.take(a_lease(tmp_path))
+    dispatcher.start_claimed()
+    assert isinstance(stage(dispatcher), Active)
     assert not slow.began.is_set()
-    job.runs.stop(next(iter(job.runs)), Stopped(by="the test"), now=True)
+    dispatcher.stop("fleet-1", Stopped(by="the test"), now=True)
 
 
-def test_the_loop_goes_on_while_a_directory_is_prepared(job, repo, slow):
+def test_the_loop_goes_on_while_a_directory_is_prepared(dispatcher, pool, repo, slow):
     """The task counts as work, its lease is kept, and a second claim of it only renews that."""
-    job.take([a_lease(repo.root)])
-    job.start_some()
+    dispatcher.assignments.take(a_lease(repo.root))
+    dispatcher.start_claimed()
     assert slow.began.wait(10)
-    assert len(job) == 1
-    assert [held.lease.fence for held in job.tended()] == [1]
-    job.take([a_lease(repo.root, fence=2)])
-    job.start_some()
-    assert [held.lease.fence for held in job.tended()] == [2]
+    assert len(dispatcher.assignments) == 1
+    assert [held.lease.fence for held in dispatcher.assignments] == [1]
+    dispatcher.assignments.take(a_lease(repo.root, fence=2))
+    dispatcher.start_claimed()
+    assert [held.lease.fence for held in dispatcher.assignments] == [2]
     slow.go_on.set()
-    deliver(job)
-    assert [live.lease.fence for live in job.runs] == [2]
-    job.runs.stop(next(iter(job.runs)), Stopped(by="the test"), now=True)
+    deliver(pool)
+    assert [held.lease.fence for held in dispatcher.assignments] == [2]
+    dispatcher.stop("fleet-1", Stopped(by="the test"), now=True)
 
 
 @pytest.mark.parametrize(
@@ -150,41 +161,29 @@ def test_the_loop_goes_on_while_a_directory_is_prepared(job, repo, slow):
         (SHUTDOWN, Released()),
     ],
 )
-def test_a_stop_meanwhile_is_a_stop(job, repo, desk, slow, why, expected):
+def test_a_stop_meanwhile_is_a_stop(dispatcher, pool, repo, queue, slow, why, expected):
     """It is settled once nothing of the preparation runs any more, and no run begins."""
-    job.take([a_lease(repo.root)])
-    job.start_some()
+    dispatcher.assignments.take(a_lease(repo.root))
+    dispatcher.start_claimed()
     assert slow.began.wait(10)
-    assert job.stop("fleet-1", Stopped(by=why), now=False)
+    assert dispatcher.stop("fleet-1", Stopped(by=why), now=False)
     assert slow.abandon.is_set()
-    assert desk.settled == {}
+    assert queue.settled == {}
     slow.go_on.set()
-    deliver(job)
-    assert desk.settled == {"fleet-1": expected}
-    assert (len(job), latest_run(job.home.task("fleet-1"))) == (0, None)
+    deliver(pool)
+    assert queue.settled == {"fleet-1": expected}
+    assert (len(dispatcher.assignments), latest_run(dispatcher._home.task("fleet-1"))) == (0, None)
 
 
-def test_the_end_of_all_gives_it_back(job, repo, desk, slow):
+def test_the_end_of_all_gives_it_back(dispatcher, pool, repo, queue, slow):
     """Also if it was ready before it could be told."""
-    job.take([a_lease(repo.root)])
-    job.start_some()
+    dispatcher.assignments.take(a_lease(repo.root))
+    dispatcher.start_claimed()
     assert slow.began.wait(10)
-    job.stop_all(Stopped(by=SHUTDOWN), now=False)
+    dispatcher.stop_all(Stopped(by=SHUTDOWN), now=False)
     slow.go_on.set()
-    deliver(job)
-    assert desk.settled == {"fleet-1": Released()}
-
-
-def test_a_lease_that_is_lost_meanwhile_begins_nothing(job, repo, desk, slow):
-    """Somebody else may have the task by now."""
-    job.take([a_lease(repo.root)])
-    job.start_some()
-    (held,) = job.tended()
-    assert job.lose(held, Stopped(by=LEASE_LOST))
-    assert not job.lose(held, Stopped(by=LEASE_LOST))
-    slow.go_on.set()
-    deliver(job)
-    assert latest_run(job.home.task("fleet-1")) is None
+    deliver(pool)
+    assert queue.settled == {"fleet-1": Released()}
 
 
 @pytest.mark.parametrize(
@@ -196,16 +195,16 @@ def test_a_lease_that_is_lost_meanwhile_begins_nothing(job, repo, desk, slow):
     ],
 )
 def test_what_cannot_be_prepared_is_blocked_unless_the_machine_is_to_blame(
-    job, repo, desk, slow, answer, held
+    dispatcher, pool, repo, queue, slow, answer, held
 ):
     """A full disk pauses everything, and the task pays for nothing."""
     slow.answer = answer
     slow.go_on.set()
-    job.take([a_lease(repo.root)])
-    job.start_some()
-    deliver(job)
-    assert job.held is held
-    settled = desk.settled["fleet-1"]
+    dispatcher.assignments.take(a_lease(repo.root))
+    dispatcher.start_claimed()
+    deliver(pool)
+    assert dispatcher.backoff.held is held
+    settled = queue.settled["fleet-1"]
     assert isinstance(settled, Released if held else Blocked)
     assert held or str(getattr(answer, "why", "Permission denied")) in settled.note
 

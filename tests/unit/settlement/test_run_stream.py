@@ -1,4 +1,4 @@
-"""A living run's streams: every line one event, however often its reader dies."""
+"""The streams of a run: every line one event, however often its reader dies."""
 
 import json
 from datetime import UTC, datetime, timedelta
@@ -9,16 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from fleet.coders.base import Coder
-from fleet.runs import stop_reason
-from fleet.runs.progress_json import FILE
+from fleet.runs import event_log
 from fleet.runs.run_directory import Spec, new_run
-from fleet.schemas import Event, Lease, Stopped, Task
-from fleet.supervisor.active import active_run as lives
-from fleet.supervisor.active.active_run import Live
+from fleet.schemas import Event, Task
+from fleet.settlement.run_record import RunRecord
 
 NOW = datetime(2026, 11, 15, 12, 0, tzinfo=UTC)
 TASK = Task(id="fleet-1", title="a task", created_at=NOW, updated_at=NOW)
-LEASE = Lease(task=TASK, owner="me", fence=1, until=NOW + timedelta(minutes=10))
 
 
 class TwoStreams(Coder):
@@ -44,9 +41,10 @@ def a_run(folder):
     return new_run(folder, Spec(argv=("true",), cwd="/"))
 
 
-def a_live(run, coder=None, *, adopted=False):
+def a_stream(run, coder=None, *, adopted=False):
     env = {"FOLDER": str(run.path)}
-    return Live(LEASE, run, coder or TwoStreams(), env=env, adopted=adopted)
+    record = RunRecord(TASK, run, coder or TwoStreams(), env=env, spec=run.spec(), adopted=adopted)
+    return record.stream
 
 
 def texts(run, kind):
@@ -56,28 +54,28 @@ def texts(run, kind):
 
 
 @given(some.data())
-def test_no_event_is_lost_or_doubled_by_whoever_takes_over(tmp_path_factory, data):
+def test_no_event_is_lost_or_doubled_when_the_reader_is_replaced(tmp_path_factory, data):
     """Two streams grow, are read in pieces, and the reader is replaced again and again."""
     run = a_run(tmp_path_factory.mktemp("task"))
-    live = a_live(run)
+    stream = a_stream(run)
     printed = {"stdout": [], "log-s.jsonl": []}
     steps = some.sampled_from(["stdout", "log-s.jsonl", "read", "die", "note", "cut"])
     for number, step in enumerate(data.draw(some.lists(steps, max_size=40))):
         if step == "read":
-            live.read(NOW + timedelta(seconds=number * 2))
+            stream.read(NOW + timedelta(seconds=number * 2))
         elif step in ("die", "cut"):
             if step == "cut":
                 with (run.task_dir / "events.jsonl").open("ab") as file:
                     file.write(b'{"run":1,"at":[1')
-            live = a_live(run, adopted=True)
+            stream = a_stream(run, adopted=True)
         elif step == "note":
-            live.note("fleet_adopted", NOW)
+            stream.note("fleet_adopted", NOW)
         else:
             printed[step].append(str(number))
             with (run.path / step).open("ab") as file:
                 file.write(f"{number}\n".encode())
-    live.read(NOW + timedelta(minutes=5))
-    live.finish(NOW + timedelta(minutes=5))
+    stream.read(NOW + timedelta(minutes=5))
+    stream.finish(NOW + timedelta(minutes=5))
     assert texts(run, "assistant_text") == printed["stdout"]
     if printed["stdout"]:  # only then the session, and with it the second file, is known
         assert texts(run, "thinking") == printed["log-s.jsonl"]
@@ -87,24 +85,24 @@ def test_it_says_that_there_is_more(tmp_path):
     """One look reads a helping; the rest is not forgotten until the stream grows again."""
     run = a_run(tmp_path)
     run.stdout.write_bytes((b"y" * 999 + b"\n") * 3000)
-    live = a_live(run)
+    stream = a_stream(run)
     looks = 0
-    while live.behind:
-        live.read(NOW)
+    while stream.behind:
+        stream.read(NOW)
         looks += 1
     assert looks > 1
-    assert live.reading.events == 3000
+    assert stream.totals.events == 3000
 
 
 def test_an_agent_that_replaces_its_stream_blinds_only_us(tmp_path):
     """A link where stdout was: nothing more is read, and nothing breaks or spins."""
     run = a_run(tmp_path)
     run.stdout.symlink_to("/dev/zero")
-    live = a_live(run)
-    live.read(NOW)
-    assert not live.behind
-    assert "stdout" in live.trouble
-    live.finish(NOW)
+    stream = a_stream(run)
+    stream.read(NOW)
+    assert not stream.behind
+    assert "stdout" in stream.trouble
+    stream.finish(NOW)
 
 
 def test_a_full_disk_costs_events_and_no_more(tmp_path, monkeypatch):
@@ -115,10 +113,10 @@ def test_a_full_disk_costs_events_and_no_more(tmp_path, monkeypatch):
     def full(path, data):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(lives.events, "add", full)
-    live = a_live(run)
-    live.read(NOW)
-    assert (live.unwritten, live.reading.events) == (2, 2)
+    monkeypatch.setattr(event_log, "add", full)
+    stream = a_stream(run)
+    stream.read(NOW)
+    assert (stream.events.unwritten, stream.totals.events) == (2, 2)
 
 
 class Wild(TwoStreams):
@@ -132,20 +130,9 @@ def test_a_coder_that_fills_in_nonsense_is_survived(tmp_path):
     """Its events are bad ones."""
     run = a_run(tmp_path)
     run.stdout.write_text("one\n")
-    live = a_live(run, Wild())
-    live.read(NOW)
-    assert live.reading.bad_lines == 1
-
-
-def test_whoever_takes_over_knows_the_verdict(tmp_path):
-    """And publishes it; whoever starts a run does not look for one."""
-    run = a_run(tmp_path)
-    stop_reason.record(run, Stopped(by="ada"))
-    assert a_live(run).verdict is None
-    live = a_live(run, adopted=True)
-    assert live.verdict == Stopped(by="ada")
-    live.publish()
-    assert json.loads((run.path / FILE).read_text())["doing"] == "Stopped"
+    stream = a_stream(run, Wild())
+    stream.read(NOW)
+    assert stream.totals.bad_lines == 1
 
 
 @pytest.mark.parametrize("last", ["", "half a line"])
@@ -154,5 +141,5 @@ def test_a_last_line_without_its_end_counts_once(tmp_path, last):
     run = a_run(tmp_path)
     run.stdout.write_text(f"whole\n{last}")
     for adopted in (False, True):
-        a_live(run, adopted=adopted).finish(NOW)
+        a_stream(run, adopted=adopted).finish(NOW)
     assert texts(run, "assistant_text") == ["whole", *([last] if last else [])]

@@ -8,7 +8,7 @@ import pytest
 from fleet.coders.base import Coder
 from fleet.home.journal import Log
 from fleet.processes import process_usage
-from fleet.runs.run_directory import Spec, new_run
+from fleet.runs.run_directory import ProcessId, Spec, new_run
 from fleet.schemas import (
     Event,
     Lease,
@@ -22,8 +22,9 @@ from fleet.schemas import (
     ToolCall,
     Usage,
 )
-from fleet.supervisor.active.active_run import Live
-from fleet.supervisor.watchdog import Watchdog
+from fleet.supervisor.active.active_run import ActiveRun
+from fleet.supervisor.active.watch_runs import Watchdog
+from fleet.supervisor.assignments import Active, Assignments
 from fleet.watchdog.liveness_sample import Sample
 from fleet.watchdog.stall_rules import Patience
 
@@ -47,19 +48,6 @@ class Told(Coder):
         return self.events[int(raw_line)]
 
 
-class FakeRuns:
-    """One run, and why it was stopped."""
-
-    def __init__(self, live):
-        self.live = live
-
-    def __iter__(self):
-        return iter([self.live])
-
-    def stop(self, live, why, *, now=False):
-        live.verdict = why
-
-
 class AtOnce:
     """Does at once what is done beside the loop."""
 
@@ -73,14 +61,19 @@ class Scene:
         self.moving = 0.0
         coder = Told()
         coder.events = []
-        run = new_run(folder / "fleet-1", Spec(argv=("true",), cwd=str(folder)))
         rules = Policy(limits=policy.pop("limits", LIMITS), **policy)
-        self.live = Live(LEASE, run, coder, env={}, policy=rules)
-        self.live.keeper = type("FakeKeeper", (), {"who": type("Who", (), {"pid": 1})})()
+        spec = Spec(argv=("true",), cwd=str(folder), policy=rules)
+        run = new_run(folder / "fleet-1", spec)
+        self.run = ActiveRun(TASK, run, coder, env={}, spec=spec)
+        gone = ProcessId(pid=2**22 + 1, start_ticks=0, boot_id="")
+        self.run.keeper = type("FakeKeeper", (), {"who": gone})()
+        self.assignments = Assignments()
+        self.assignment = self.assignments.take(LEASE)
+        self.assignment.stage = Active(self.run)
         self.said = []
         log = Log(folder / "logging", lambda: self.utc, self.said.append)
         self.dog = Watchdog(
-            FakeRuns(self.live), AtOnce(), log, lambda: self.utc,
+            self.assignments, AtOnce(), log, lambda: self.utc,
             patience=Patience(window=10.0), sample=self.sample,
         )  # fmt: skip
         monkeypatch.setattr(process_usage, "process_trees", lambda roots: {})
@@ -93,12 +86,12 @@ class Scene:
         return Sample(at=self.now, cpu=self.now * self.moving)
 
     def hear(self, *events):
-        coder, path = self.live.coder, self.live.run.stdout
+        coder, path = self.run.coder, self.run.run.stdout
         with path.open("a") as file:
             for event in events:
                 coder.events.append(event)
                 file.write(f"{len(coder.events) - 1}\n")
-        self.live.read(self.utc)
+        self.run.stream.read(self.utc)
 
     def wait(self, seconds, *, asleep=0.0):
         """Tick by tick, as the loop does; asleep, only the one clock goes."""
@@ -106,10 +99,10 @@ class Scene:
         for _ in range(int(seconds)):
             self.now, self.awake = self.now + 1, self.awake + 1
             self.dog.tick(self.now, self.awake)
-        return self.live.verdict
+        return getattr(self.assignment.stage, "stop_reason", None)
 
     def notes(self):
-        path = self.live.run.task_dir / "events.jsonl"
+        path = self.run.run.task_dir / "events.jsonl"
         lines = [json.loads(line) for line in path.read_text().splitlines()]
         return [line["kind"] for line in lines if line["kind"].startswith("fleet_")]
 
@@ -124,9 +117,9 @@ def scene(tmp_path, monkeypatch):
 def test_a_silent_run_is_suspected_looked_at_and_ended(scene):
     """Idle limit, one window, one tick or two."""
     assert scene.wait(99) is None
-    assert scene.live.stand.rung == "fine"
+    assert scene.run.health.stall.rung == "fine"
     assert scene.wait(5) is None
-    assert scene.live.stand.rung == "suspect"
+    assert scene.run.health.stall.rung == "suspect"
     assert isinstance(scene.wait(12), Stalled)
     assert scene.notes() == ["fleet_suspect", "fleet_stalled"]
 
@@ -135,7 +128,7 @@ def test_a_run_that_moves_is_looked_at_again_and_again_and_lives(scene):
     """For as long as it moves; and then no longer."""
     scene.moving = 0.5
     assert scene.wait(3000) is None
-    assert "CPU" in scene.live.stand.why
+    assert "CPU" in scene.run.health.stall.why
     scene.moving = 0.0
     assert isinstance(scene.wait(30), Stalled)
 
@@ -145,7 +138,7 @@ def test_one_word_makes_all_well(scene):
     scene.wait(105)
     scene.hear(Event(kind="assistant_text", text="hm"))
     assert scene.wait(99) is None
-    assert scene.live.stand.rung == "fine"
+    assert scene.run.health.stall.rung == "fine"
 
 
 def test_a_machine_that_slept_gives_everybody_his_time_anew(scene):
@@ -153,7 +146,7 @@ def test_a_machine_that_slept_gives_everybody_his_time_anew(scene):
     scene.wait(95)
     scene.wait(1, asleep=3600)
     assert scene.wait(99) is None
-    assert scene.live.stand.rung == "fine"
+    assert scene.run.health.stall.rung == "fine"
     assert any("slept" in text for text in scene.said)
     scene.wait(1, asleep=5)
     assert scene.wait(20) is not None
@@ -173,8 +166,8 @@ def test_a_limit_of_the_vendor_is_waited_for(scene):
     limit = RateLimit(kind="throttle", status="warning", retry_after=300.0)
     scene.hear(Event(kind="retry", limits=(limit,), ts=scene.utc))
     assert scene.wait(299) is None
-    assert scene.live.stand.rung == "waiting_limit"
-    assert scene.live.until == NOW + timedelta(seconds=300)
+    assert scene.run.health.stall.rung == "waiting_limit"
+    assert scene.run.health.waits_until == NOW + timedelta(seconds=300)
     assert scene.wait(95) is None
     assert isinstance(scene.wait(25), Stalled)
 
@@ -195,11 +188,11 @@ def test_what_is_missing_is_told_once_and_ends_only_who_needs_it(scene, tmp_path
     assert scene.notes() == ["fleet_degraded"]
     needy = Scene(tmp_path / "needy", monkeypatch, needs=("mcp:db", "tool:Bash"))
     needy.hear(first)
-    needy.dog.heard([needy.live])
-    assert needy.live.verdict == Stalled(rung="degraded", detail="it has no mcp:db")
+    needy.dog.check_output(needy.assignment)
+    assert needy.assignment.stage.stop_reason == Stalled(rung="degraded", detail="it has no mcp:db")
     content = Scene(tmp_path / "content", monkeypatch, needs=("tool:Bash",))
     content.hear(first)
-    content.dog.heard([content.live])
+    content.dog.check_output(content.assignment)
     assert content.wait(2) is None
 
 
@@ -208,7 +201,7 @@ def test_turns_are_warned_of_and_then_ended(scene):
     for number in range(8):
         scene.hear(Event(kind="assistant_text", message_id=str(number)))
         scene.wait(1)
-    assert scene.live.near == ("turns 80 %",)
+    assert scene.run.health.near_limits == ("turns 80 %",)
     scene.hear(Event(kind="assistant_text", message_id="8"), Event(kind="x", message_id="9"))
     ended = scene.wait(1)
     assert isinstance(ended, LimitExceeded)
@@ -226,9 +219,9 @@ def test_a_question_waits_a_minute_for_an_answer(scene):
 def test_a_coder_that_prints_nothing_of_interest_has_begun_all_the_same(tmp_path, monkeypatch):
     """Lines without an event are words too; only what cannot be read is none."""
     quiet = Scene(tmp_path, monkeypatch, limits=Limits(start=10, idle=1000))
-    quiet.live.coder.events = [None]
-    quiet.live.run.stdout.write_text("0\n")
-    quiet.live.read(NOW)
+    quiet.run.coder.events = [None]
+    quiet.run.run.stdout.write_text("0\n")
+    quiet.run.stream.read(NOW)
     assert quiet.wait(200) is None
     garbled = Scene(tmp_path / "garbled", monkeypatch, limits=Limits(start=10, idle=1000))
     garbled.hear(Event(kind="bad"))
@@ -241,11 +234,11 @@ def test_a_cost_that_only_tokens_tell_counts_while_the_run_lives(tmp_path, monke
     scene.hear(Event(kind="session_started", session_id="s", model="claude-sonnet-4-5"))
     scene.hear(Event(kind="usage", tokens=Usage(input=900_000)))
     assert scene.wait(1) is None
-    assert scene.live.near == ("cost 90 %",)
+    assert scene.run.health.near_limits == ("cost 90 %",)
     scene.hear(Event(kind="usage", tokens=Usage(cache_read=1_000_000)))
     ended = scene.wait(1)
     assert (ended.limit, ended.detail) == ("cost", "it cost $3.00, and may $3")
-    assert (scene.live.progress().cost_usd, scene.live.progress().estimated_usd) == (None, 3.0)
+    assert (scene.run.totals.cost_usd, scene.run.estimated_usd) == (None, 3.0)
 
 
 def test_the_clis_own_figure_goes_before_the_estimate(tmp_path, monkeypatch):
@@ -253,4 +246,4 @@ def test_the_clis_own_figure_goes_before_the_estimate(tmp_path, monkeypatch):
     scene = Scene(tmp_path, monkeypatch, limits=Limits(cost=3.0))
     scene.hear(Event(kind="usage", model="sonnet", tokens=Usage(output=10**6), cost_usd=0.25))
     assert scene.wait(1) is None
-    assert (scene.live.spend.usd, scene.live.estimated_usd) == (0.25, None)
+    assert (scene.run.spend.usd, scene.run.estimated_usd) == (0.25, None)

@@ -1,4 +1,4 @@
-"""Clerk and desk: answers in order, errors delivered, nothing dropped, nothing asked in vain."""
+"""Calls of the queue: answered in order, errors delivered, none dropped, none made in vain."""
 
 import select
 import threading
@@ -7,12 +7,12 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from fleet.errors import NotFound, QueueBusy, QueueError
+from fleet.errors import NotFound, QueueBusy
 from fleet.queue.protocol import LeaseLost
 from fleet.schemas import Closed, Lease, Request, Task
-from fleet.supervisor.queue_io import queue_requests as desks
-from fleet.supervisor.queue_io.queue_requests import Desk
-from fleet.supervisor.queue_io.queue_thread import Clerk
+from fleet.supervisor.queue_io import queue_thread
+from fleet.supervisor.queue_io.queue_requests import QueueRequests
+from fleet.supervisor.queue_io.queue_thread import QueueThread
 
 NOW = datetime(2026, 11, 15, 12, 0, tzinfo=UTC)
 TASK = Task(id="fleet-1", title="a task", created_at=NOW, updated_at=NOW)
@@ -68,108 +68,113 @@ def queue():
 
 
 @pytest.fixture
-def clerk(queue):
-    clerk = Clerk(lambda: queue)
-    clerk.start()
-    yield clerk
-    clerk.close(PATIENCE)
-
-
-@pytest.fixture
 def said():
     return []
 
 
 @pytest.fixture
-def desk(clerk, said, monkeypatch):
-    monkeypatch.setattr(desks, "SHORTEST_PAUSE", 0.01)
-    return Desk(clerk, "me", lambda action, text: said.append(action))
+def thread(queue, said, monkeypatch):
+    monkeypatch.setattr(queue_thread, "SHORTEST_PAUSE", 0.01)
+    thread = a_thread(queue, said)
+    yield thread
+    thread.close(PATIENCE)
 
 
-def run(desk, until):
+@pytest.fixture
+def requests(thread):
+    return QueueRequests(thread, "me")
+
+
+def a_thread(queue, said=()):
+    thread = QueueThread(lambda: queue, lambda action, text: said.append(action))
+    thread.start()
+    return thread
+
+
+def run(thread, until):
     """Turn the loop until a fact holds."""
     end = time.monotonic() + PATIENCE
     while not until():
         assert time.monotonic() < end, "waited in vain"
-        if select.select([desk.clerk.fileno()], [], [], 0.01)[0]:
-            desk.clerk.deliver()
-        desk.tend()
+        if select.select([thread.fileno()], [], [], 0.01)[0]:
+            thread.deliver()
+        thread.retry()
 
 
-class TestClerk:
-    def test_answers_come_in_the_order_of_the_questions(self, clerk, desk):
+class TestQueueThread:
+    def test_answers_come_in_the_order_of_the_questions(self, thread):
         """And in the thread of whoever delivers them."""
         got = []
         for number in range(50):
-            clerk.ask(
+            thread.call(
                 lambda queue, number=number: number,
                 lambda answer: got.append((answer, threading.current_thread())),
             )
-        run(desk, lambda: len(got) == 50)
+        run(thread, lambda: len(got) == 50)
         assert [answer for answer, _ in got] == list(range(50))
         assert {thread for _, thread in got} == {threading.main_thread()}
 
-    def test_errors_of_the_queue_are_answers(self, clerk, desk):
-        """A busy queue, a full disk, a task that is gone."""
-        got = []
+    def test_a_call_that_the_queue_fails_is_made_again(self, thread, said):
+        """A busy queue, a full disk, a task that is gone; and the message is kept meanwhile."""
         full = OSError(28, "No space left on device", "outcome.json")
-        for error in (QueueBusy("locked"), full, NotFound("gone")):
+        errors, problems, got = [NotFound("gone"), full, QueueBusy("locked")], [], []
 
-            def fail(queue, error=error):
-                raise error
+        def fail(queue):
+            problems.append(thread.problem)
+            if errors:
+                raise errors.pop()
+            return "done"
 
-            clerk.ask(fail, got.append)
-        run(desk, lambda: len(got) == 3)
-        assert [type(error) for error in got] == [QueueBusy, QueueError, QueueError]
-        assert "outcome.json: No space left" in got[1].message
+        thread.call(fail, got.append)
+        run(thread, lambda: got)
+        assert problems == ["", "locked", "outcome.json: No space left on device", "gone"]
+        assert (got, said) == (["done"], ["queue_failed", "queue_healed"])
 
-    def test_a_mistake_of_ours_is_raised_where_it_is_seen(self, clerk, desk):
+    def test_a_defect_is_raised_in_the_loops_thread(self, thread):
         """In the loop's thread, not lost in another."""
-        clerk.ask(lambda queue: 1 / 0, lambda answer: None)
+        thread.call(lambda queue: 1 / 0, lambda answer: None)
         with pytest.raises(ZeroDivisionError):
-            run(desk, lambda: False)
+            run(thread, lambda: False)
 
-    def test_a_change_of_the_queue_rings(self, clerk, desk, queue):
+    def test_a_change_of_the_queue_rings(self, thread, queue):
         """In the loop's thread."""
         rings = []
-        clerk.rang = lambda: rings.append(threading.current_thread())
+        thread.on_change = lambda: rings.append(threading.current_thread())
         queue.bell.release()
-        run(desk, lambda: rings)
+        run(thread, lambda: rings)
         assert rings == [threading.main_thread()]
 
     def test_it_finishes_what_was_asked_before_it_goes(self, queue):
         """And lets go of the queue."""
-        clerk = Clerk(lambda: queue)
-        clerk.start()
+        thread = a_thread(queue)
         for _ in range(20):
-            clerk.ask(lambda queue: queue.find(None), lambda answer: None)
-        assert clerk.close(PATIENCE)
+            thread.call(lambda queue: queue.find(None), lambda answer: None)
+        assert thread.close(PATIENCE)
         assert queue.asked == ["find"] * 20
         assert not queue.open
 
     def test_a_queue_that_hangs_does_not_keep_it(self, queue):
         """Whoever closes it waits so long and no longer."""
-        clerk, hang = Clerk(lambda: queue), threading.Event()
-        clerk.start()
-        clerk.ask(lambda queue: hang.wait(PATIENCE), lambda answer: None)
-        assert not clerk.close(0.01)
+        thread, hang = a_thread(queue), threading.Event()
+        thread.call(lambda queue: hang.wait(PATIENCE), lambda answer: None)
+        assert not thread.close(0.01)
         hang.set()
 
 
-class TestDesk:
-    def test_a_settlement_that_fails_is_repeated_until_it_holds(self, desk, queue, said):
+class TestQueueRequests:
+    def test_a_settlement_that_fails_is_repeated_until_it_holds(self, requests, queue, said):
         """It is said once that the queue fails, and once that it answers again."""
         queue.failing["settle"] = [QueueBusy("locked")] * 3
         got = []
-        desk.settle(LEASE, Closed(reason="done"), got.append)
-        run(desk, lambda: got)
+        requests.settle(LEASE, Closed(reason="done"), got.append)
+        run(requests.thread, lambda: got)
         assert got == [TASK]
         assert queue.asked == ["settle"] * 4
         assert said == ["queue_failed", "queue_healed"]
-        assert not desk.busy
-        assert desk.problem == ""
+        assert not requests.thread.busy
+        assert requests.thread.problem == ""
 
-    def test_evidence_comes_before_the_queue(self, desk, queue):
+    def test_evidence_comes_before_the_queue(self, requests, queue):
         """If it cannot be written, the queue is not told."""
         wrote, got = [], []
 
@@ -178,82 +183,79 @@ class TestDesk:
             if len(wrote) == 1:
                 raise OSError(28, "No space left on device")
 
-        desk.settle(LEASE, Closed(reason="done"), got.append, evidence)
-        run(desk, lambda: got)
+        requests.settle(LEASE, Closed(reason="done"), got.append, evidence)
+        run(requests.thread, lambda: got)
         assert wrote == [[], []]
         assert queue.asked == ["settle"]
 
-    def test_one_thing_that_fails_keeps_nothing_else_from_being_asked(self, desk, queue, said):
+    def test_one_thing_that_fails_keeps_nothing_else_from_being_asked(self, requests, queue, said):
         """A claim goes on beside a settlement that never holds, and nothing is said twice."""
         queue.failing["settle"] = [QueueBusy("locked")] * 1000
-        desk.settle(LEASE, Closed(reason="done"), lambda answer: None)
+        requests.settle(LEASE, Closed(reason="done"), lambda answer: None)
         got = []
         for times in range(1, 6):
-            desk.claim(1, got.append)
-            run(desk, lambda times=times: len(got) == times)
-        assert desk.problem == "locked"
+            requests.claim(1, got.append)
+            run(requests.thread, lambda times=times: len(got) == times)
+        assert requests.thread.problem == "locked"
         assert said == ["queue_failed"]
 
-    def test_only_what_a_task_waits_for_is_owed(self, desk, queue):
+    def test_only_what_a_task_waits_for_is_owed(self, requests, queue):
         """A claim that fails keeps nobody from ending; a settlement does."""
         queue.failing = {"claim": [QueueBusy("locked")] * 9, "settle": [QueueBusy("locked")] * 9}
-        desk.claim(1, lambda leases: None)
-        run(desk, lambda: desk.problem)
-        assert desk.busy
-        assert not desk.owing
-        desk.settle(LEASE, Closed(reason="done"), lambda answer: None)
-        run(desk, lambda: len(desk._failing) == 2 and not desk.clerk.waiting)
-        assert desk.owing
+        requests.claim(1, lambda leases: None)
+        run(requests.thread, lambda: requests.thread.problem)
+        assert requests.thread.busy
+        assert not requests.thread.owing
+        requests.settle(LEASE, Closed(reason="done"), lambda answer: None)
+        run(
+            requests.thread,
+            lambda: len(requests.thread._failing) == 2 and not requests.thread._waiting,
+        )
+        assert requests.thread.owing
 
-    def test_pauses_grow_for_each_thing_by_itself(self, desk, queue):
+    def test_pauses_grow_for_each_thing_by_itself(self, requests, queue):
         """Many that fail together do not push each other back."""
         queue.failing["renew"] = [QueueBusy("locked")] * 20
         got = []
         for _ in range(20):
-            desk.renew(LEASE, got.append)
-        run(desk, lambda: queue.asked.count("renew") >= 20)
-        run(desk, lambda: len(got) == 20)
-        assert desk.next_moment == float("inf")
+            requests.renew(LEASE, got.append)
+        run(requests.thread, lambda: queue.asked.count("renew") >= 20)
+        run(requests.thread, lambda: len(got) == 20)
+        assert requests.thread.next_moment == float("inf")
 
     @pytest.mark.parametrize("verb", ["settle", "renew"])
-    def test_a_task_that_is_gone_is_a_lost_lease(self, desk, queue, verb):
+    def test_a_task_that_is_gone_is_a_lost_lease(self, requests, queue, verb):
         """And not a queue that fails for ever."""
         queue.failing[verb] = [NotFound("no such task")]
         got = []
         if verb == "settle":
-            desk.settle(LEASE, Closed(reason="done"), got.append)
+            requests.settle(LEASE, Closed(reason="done"), got.append)
         else:
-            desk.renew(LEASE, got.append)
-        run(desk, lambda: got)
+            requests.renew(LEASE, got.append)
+        run(requests.thread, lambda: got)
         assert got == [LeaseLost(task_id="fleet-1", why="no such task")]
-        assert desk.problem == ""
+        assert requests.thread.problem == ""
 
-    def test_a_wish_is_handed_over_once(self, desk, queue):
+    def test_a_wish_is_handed_over_once(self, requests, queue):
         """However often somebody rings before it is struck out: to stop twice means at once."""
         queue.wishes = [Request(id="1", task_id="fleet-1", wish="stop", asked_at=NOW)]
         queue.failing["answered"] = [QueueBusy("locked")] * 2
         got = []
         for _ in range(3):
-            desk.requests(lambda _: True, got.append)
-            run(desk, lambda: not desk._asking)
-        run(desk, lambda: not desk.busy)
+            requests.requests(lambda _: True, got.append)
+            run(requests.thread, lambda: not requests._reading_requests)
+        run(requests.thread, lambda: not requests.thread.busy)
         assert [request.id for request in got] == ["1"]
         assert queue.wishes == []
 
-    def test_a_wish_for_another_supervisor_is_left_to_it(self, desk, queue):
+    def test_a_wish_for_another_supervisor_is_left_to_it(self, requests, queue):
         """On a queue that machines share, only whoever runs the task can carry it out."""
         queue.wishes = [
             Request(id="1", task_id="theirs", wish="stop", asked_at=NOW),
             Request(id="2", task_id="fleet-1", wish="stop", asked_at=NOW),
         ]
         got = []
-        desk.requests(lambda request: request.task_id == "fleet-1", got.append)
-        run(desk, lambda: not desk.busy)
+        requests.requests(lambda request: request.task_id == "fleet-1", got.append)
+        run(requests.thread, lambda: not requests.thread.busy)
         assert [request.id for request in got] == ["2"]
         assert [request.id for request in queue.wishes] == ["1"]
-
-    def test_leases_are_renewed_once_a_minute(self, desk):
-        """At once the first time."""
-        assert desk.renew_due(1000.0)
-        assert not desk.renew_due(1059.0)
-        assert desk.renew_due(1060.0)

@@ -1,0 +1,115 @@
+"""A run's receipt: what its stream, its processes and its files tell, put together."""
+
+from collections.abc import Iterator
+from contextlib import suppress
+from datetime import datetime
+from itertools import islice
+from pathlib import Path
+
+from fleet.evidence.claim_rules import ClaimFacts, only_reports
+from fleet.evidence.inspect_run import Inspection
+from fleet.processes.keeper_client import Ended
+from fleet.runs import receipt_json
+from fleet.runs.agent_claim import Said
+from fleet.runs.outcome_history import attempts_before
+from fleet.runs.run_directory import began_at
+from fleet.schemas import Outcome, Receipt, Task
+from fleet.settlement.decide_outcome import ExitedRun
+from fleet.settlement.run_record import RunRecord
+
+_TEXT_CAP = 4000
+_MOST_ARTIFACTS = 200
+#: So many earlier runs are asked whether they did any of the work.
+_RUNS_BEFORE = 5
+
+
+def receipt_of(ended: ExitedRun, outcome: Outcome, said: Said, inspection: Inspection) -> Receipt:
+    """All that is known of the run, before it is judged."""
+    record, end = ended.record, ended.process_end
+    totals, tools = record.totals, record.tools
+    exit_record = end.exit if isinstance(end, Ended) else None
+    return Receipt(
+        task_id=record.task_id,
+        run=record.run.number,
+        project=record.project,
+        coder=record.coder.name,
+        model=totals.model or record.coder.model,
+        account=record.account,
+        version=totals.version,
+        session_id=totals.session_id,
+        started_at=exit_record.started_at if exit_record else began_at(record.run),
+        seconds=exit_record.seconds if exit_record else 0.0,
+        outcome=type(outcome).__name__,
+        claim=said.done,
+        text=totals.text[-_TEXT_CAP:],
+        tools=dict(tools.tools),
+        tool_errors=tools.failed,
+        commands=tuple(tools.commands),
+        more_commands=tools.more_commands,
+        denied=totals.denied,
+        subagents=tools.subagents,
+        turns=totals.turns,
+        usage=totals.usage,
+        cost_usd=totals.cost_usd,
+        estimated_usd=record.estimated_usd,
+        cpu_seconds=exit_record.cpu_seconds if exit_record else 0.0,
+        memory_bytes=exit_record.max_rss_bytes if exit_record else 0,
+        stop_seconds=exit_record.stop_seconds if exit_record else None,
+        swept=tuple(each.name for each in exit_record.swept) if exit_record else (),
+        changes=inspection.changes,
+        artifacts=tuple(
+            _written(record.run.task_dir / "artifacts", exit_record and exit_record.started_at)
+        ),
+        checks=inspection.checks,
+        policy=record.policy,
+    )
+
+
+def seen_of(record: RunRecord, receipt: Receipt, cwd: Path) -> ClaimFacts:
+    """What the rules look at."""
+    tools, before = record.tools, _before(record)
+    behind = tools.commands[tools.commands_at_last_edit :]
+    return ClaimFacts(
+        receipt=receipt,
+        shows_tools=record.coder.shows_tools,
+        commands_after_edits=sum(not only_reports(command.text) for command in behind)
+        + tools.more_commands,
+        edits=tools.edits,
+        errors_in_a_row=tools.errors_in_a_row,
+        worked_before=any(ClaimFacts(receipt=each).deeds > 0 for each in before),
+        changed_before=any(ClaimFacts(receipt=each).changed for each in before),
+        artifact=_artifact(receipt, record.task, record.run.task_dir, cwd),
+    )
+
+
+def _before(record: RunRecord) -> list[Receipt]:
+    """Earlier runs of the series: this one may only have had to report what they did."""
+    runs = islice(attempts_before(record.run), _RUNS_BEFORE)
+    return [receipt for run in runs if (receipt := receipt_json.read(run)) is not None]
+
+
+def _artifact(receipt: Receipt, task: Task, task_dir: Path, cwd: Path) -> bool | None:
+    """The file that was asked for is there, and was written since the task was made."""
+    name = receipt.policy.artifact
+    if name is None:
+        return None
+    for folder in (cwd, task_dir / "artifacts"):
+        with suppress(OSError):
+            about = (folder / name).stat()
+            if about.st_size > 0 and about.st_mtime >= task.created_at.timestamp() - 1:
+                return True
+    return False
+
+
+def _written(folder: Path, since: datetime | None) -> Iterator[str]:
+    """The files below a folder that were written since a moment."""
+    if since is None:
+        return
+    found = 0
+    for path in sorted(folder.rglob("*")):
+        with suppress(OSError):
+            if path.is_file() and path.lstat().st_mtime >= since.timestamp():
+                yield str(path.relative_to(folder))
+                found += 1
+        if found >= _MOST_ARTIFACTS:
+            return

@@ -1,0 +1,175 @@
+"""All that is known of one run, for the supervisor that follows it and for `fleet stop` alone.
+
+It stands below both, so that a run gets the same receipt, ending and entry in the day's ledger
+whichever of the two ends it.
+"""
+
+import os
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import Self
+
+from fleet import coders
+from fleet.accounts.candidates import place_of
+from fleet.coders.agent_environment import agent_env
+from fleet.coders.base import Coder, Options
+from fleet.coders.stream.run_totals import RunTotals
+from fleet.coders.stream.tool_calls import ToolCalls
+from fleet.config import Config
+from fleet.errors import FleetError
+from fleet.home import AGENT_BIN, Home
+from fleet.runs.run_directory import Run, Spec
+from fleet.schemas import Event, Failed, Outcome, Policy, Spend, Task
+from fleet.schemas.budget import spend_of
+from fleet.settlement.run_stream import RunStream
+from fleet.spending.prices import Prices
+
+_LIST_PRICES = Prices()
+#: Stands in for a `run.json` that cannot be read.
+NO_SPEC = Spec(argv=(), cwd="")
+
+
+class RunRecord:
+    """One run: its directory, what it was started with, and its streams."""
+
+    def __init__(
+        self,
+        task: Task,
+        run: Run,
+        coder: Coder,
+        *,
+        env: Mapping[str, str],
+        spec: Spec = NO_SPEC,
+        adopted: bool = False,
+    ) -> None:
+        self.task = task
+        self.run = run
+        self.coder = coder
+        self.env = env
+        self.spec = spec
+        #: Another process began to follow the run, and may have written about it already.
+        self.adopted = adopted
+        self.stream = RunStream(run, spec, coder, env, resumed=adopted)
+        #: What its tokens cost, where its CLI does not report it.
+        self.prices = _LIST_PRICES
+        #: Why the run could not even be tried; empty if it could.
+        self.start_trouble = ""
+
+    @classmethod
+    def read(cls, home: Home, config: Config, task: Task, run: Run) -> Self:
+        """The record of a run that another process started, by its directory.
+
+        The run is read with what it was started with, whatever the settings say by now. Its secret
+        is with its agent only.
+        """
+        spec, env = NO_SPEC, {}
+        try:
+            spec = run.spec()
+            place = None if spec.coder else place_of(home, config, task)
+            name, model = (spec.coder, spec.model) if place is None else (place.coder, place.model)
+            coder = coders.make(name, model, Options(permissions=config.permissions), home.path)
+            env = run_env(home, coder, task, spec.login)
+        except FleetError as error:
+            coder = UnknownCoder(error.message)
+        return cls(task, run, coder, env=env, spec=spec, adopted=True)
+
+    @property
+    def task_id(self) -> str:
+        return self.task.id
+
+    @property
+    def totals(self) -> RunTotals:
+        return self.stream.totals
+
+    @property
+    def tools(self) -> ToolCalls:
+        return self.stream.totals.tools
+
+    @property
+    def policy(self) -> Policy:
+        """The rules that the run is held to, whatever the settings say by now."""
+        return self.spec.policy
+
+    @property
+    def account(self) -> str:
+        """The login or key that the run works with."""
+        return self.spec.account or self.coder.name
+
+    @property
+    def project(self) -> str:
+        """The directory that the task was made for, and not a worktree of fleet's."""
+        return self.task.cwd or self.spec.cwd
+
+    @property
+    def trouble(self) -> str:
+        """Why the run could not be tried, or its streams cannot be read; empty otherwise."""
+        return self.stream.trouble or self.start_trouble
+
+    @property
+    def estimated_usd(self) -> float | None:
+        """The cost so far by tokens; None if the CLI reported it, or there is no price."""
+        totals = self.totals
+        if totals.cost_usd is not None:
+            return None
+        return self.prices.estimate(totals.usage, totals.model or self.coder.model)
+
+    @property
+    def spend(self) -> Spend:
+        """What the run used so far."""
+        totals = self.totals
+        if totals.cost_usd is None and not totals.usage.total:
+            return Spend(runs=1)  # its CLI has not reported anything yet
+        return spend_of(
+            tokens=totals.usage.total, told=totals.cost_usd, estimated=self.estimated_usd
+        )
+
+
+class UnknownCoder(Coder):
+    """Stands in where a run's own coder is gone: no line is read, and no success is believed."""
+
+    name = "unread"
+    context_limit = 1
+
+    def __init__(self, why: str) -> None:
+        super().__init__("")
+        self._why = why
+
+    def build_argv(self, task: Task, task_dir: Path) -> list[str]:
+        raise NotImplementedError(self._why)
+
+    def normalize_event(self, raw_line: str) -> Event | None:
+        del raw_line
+        return None
+
+    def outcome(
+        self, totals: RunTotals, exit_code: int | None, signal: int | None, *, stderr: str = ""
+    ) -> Outcome:
+        del totals, exit_code, signal, stderr
+        return Failed(reason="unknown", detail=self._why)
+
+
+def run_env(home: Home, coder: Coder, task: Task, login: Mapping[str, str]) -> dict[str, str]:
+    """The environment of an agent; `login` holds the variables that log it in. May raise
+    FleetError.
+    """
+    programs = home.path / AGENT_BIN
+    extra = {
+        **login,
+        "FLEET_HOME": str(home.path),
+        "PATH": f"{programs}{os.pathsep}{os.environ.get('PATH', os.defpath)}",
+    }
+    # A CLI that finds two logins takes either: it gets only the one that fleet chose.
+    left_out = coder.credentials if login else ()
+    parent = {name: value for name, value in own_env().items() if name not in left_out}
+    try:
+        return agent_env(parent, coder, task, home.task(task.id), extra)
+    except Exception as error:
+        # A coder may be foreign code.
+        raise FleetError(f"coder {coder.name}: {type(error).__name__}: {error}") from error
+
+
+@cache
+def own_env() -> Mapping[str, str]:
+    """The environment of this process, decoded once: it does not change."""
+    return dict(os.environ)

@@ -1,0 +1,184 @@
+"""Follows the runs: reads their streams as they grow, and sees when their processes end."""
+
+import selectors
+import time
+from collections.abc import Callable
+from datetime import datetime
+from functools import partial
+
+from msgspec import structs
+
+from fleet.errors import InvalidTask
+from fleet.files.file_lock import locked
+from fleet.files.inotify import Watch
+from fleet.home.journal import Log
+from fleet.processes import keeper_client
+from fleet.processes.keeper_client import Ended, NeverStarted, Orphaned, Running, Vanished
+from fleet.processes.stop_run import stop_run
+from fleet.runs import stop_reason
+from fleet.runs.run_directory import Run
+from fleet.settlement.decide_outcome import ExitedRun, ProcessEnd
+from fleet.supervisor.active.active_run import ActiveRun
+from fleet.supervisor.assignments import (
+    Active,
+    Assignment,
+    Assignments,
+    Finishing,
+    Stopping,
+    Unknown,
+)
+
+#: A run that could not be finished (a full disk) is tried again after so many seconds.
+TRY_AGAIN = 1.0
+#: A run of which it is not known what became is looked at again after so many seconds, doubled each
+#: time: a keeper that is just starting tells in milliseconds, one that hangs may never.
+FIRST_PAUSE = 0.02
+
+
+class RunFollower:
+    """Watches the directories and keepers of all runs in the table."""
+
+    def __init__(
+        self,
+        assignments: Assignments,
+        selector: selectors.BaseSelector,
+        log: Log,
+        clock: Callable[[], datetime],
+        finish: Callable[[Assignment, Finishing], None],
+    ) -> None:
+        self._assignments = assignments
+        self._selector = selector
+        self._log = log
+        self._now = clock
+        #: Called once nothing of a run lives and all that it printed is read, until its stage
+        #: changes. It may raise OSError: then it is called again a little later.
+        self._finish = finish
+        self._watch = Watch()
+        #: Tasks whose streams hold more than was read.
+        self._unread: set[str] = set()
+        watching = self._watch.fileno()
+        if watching is not None:
+            selector.register(watching, selectors.EVENT_READ, _nothing)
+
+    @property
+    def next_moment(self) -> float:
+        """When `read` or `see_to_ends` has something to do without an event, monotonic."""
+        if self._unread:
+            return 0.0
+        moments = [float("inf")]
+        for each in self._assignments:
+            match each.stage:
+                case Stopping(tell_again_at=moment) | Finishing(retry_at=moment):
+                    moments.append(moment)
+                case _:
+                    pass
+        return min(moments)
+
+    def attend(self, assignment: Assignment) -> None:
+        """From now on follow the run of this assignment."""
+        self._unread.add(assignment.task_id)
+        match assignment.stage:
+            case Active(run) | Stopping(run):
+                self._watch.add(run.run.path)
+                fd = run.keeper.fileno() if run.keeper else None
+                if fd is not None:
+                    see_end = partial(self._see_end, assignment, run)
+                    self._selector.register(fd, selectors.EVENT_READ, see_end)
+            case _:
+                pass
+
+    def read(self) -> list[Assignment]:
+        """Read what is new in the streams; the assignments whose run printed something."""
+        grown = {directory.parent.parent.name for directory in self._watch.changed(0)}
+        printed: list[Assignment] = []
+        for task_id in sorted(grown | self._unread):
+            self._unread.discard(task_id)
+            assignment = self._assignments.get(task_id)
+            run = assignment and assignment.run
+            if assignment is None or run is None:
+                continue
+            printed.append(assignment)  # stderr is not read, but it counts
+            if run.stream.behind:
+                run.stream.read(self._now())
+                if run.stream.more:
+                    self._unread.add(task_id)
+        return printed
+
+    def see_to_ends(self) -> None:
+        """Finish the runs whose processes are gone, and remind keepers that were told to stop."""
+        now = time.monotonic()
+        for assignment, run in self._assignments.runs():
+            match assignment.stage:
+                case Stopping(tell_again_at=moment) as stage if now >= moment:
+                    assignment.stage = structs.replace(stage, tell_again_at=float("inf"))
+                    stop_run(run.run, stage.stop_reason, keeper=run.keeper and run.keeper.who)
+                case _:
+                    pass
+            no_pidfd = run.keeper is None or run.keeper.fileno() is None
+            if no_pidfd and isinstance(assignment.stage, Active | Stopping):
+                self._see_end(assignment, run)
+            if isinstance(assignment.stage, Finishing) and assignment.task_id not in self._unread:
+                self._finish_one(assignment, assignment.stage, now)
+
+    def close(self) -> None:
+        """Stop watching. The runs themselves go on."""
+        self._watch.close()
+
+    def _see_end(self, assignment: Assignment, run: ActiveRun) -> None:
+        """Move on a run whose keeper has ended."""
+        if run.keeper is not None:
+            if not run.keeper.ended():
+                return
+            fd = run.keeper.fileno()
+            if fd is not None:
+                self._selector.unregister(fd)
+            run.keeper.close()
+        self._watch.drop(run.run.path)
+        state = state_now(run.run)
+        if isinstance(state, Ended | Vanished | NeverStarted):
+            assignment.stage = finishing(assignment, run, state)
+            self._unread.add(assignment.task_id)
+        else:
+            assignment.stage = Unknown(run.run, run.account, FIRST_PAUSE)
+
+    def _finish_one(self, assignment: Assignment, stage: Finishing, now: float) -> None:
+        if now < stage.retry_at:
+            return
+        try:
+            self._finish(assignment, stage)
+        except OSError as error:
+            run = stage.run.run
+            if not stage.retry_at:
+                why = f"{error.filename or run.path}: {error.strerror or error}"
+                self._log.say("disk", f"{assignment.task_id}: {why}", task_dir=run.task_dir)
+            if isinstance(assignment.stage, Finishing):
+                later = time.monotonic() + TRY_AGAIN
+                assignment.stage = structs.replace(assignment.stage, retry_at=later)
+
+
+def finishing(assignment: Assignment, run: ActiveRun, end: ProcessEnd) -> Finishing:
+    """The stage after the end of a run's processes, with the reason that fleet gave for it."""
+    match assignment.stage:
+        case Stopping(stop_reason=reason, cut_off=cut_off):
+            pass
+        case _:  # `fleet stop` may have stopped the run without the supervisor
+            reason, cut_off = stop_reason.read(run.run), ()
+    return Finishing(
+        run, ExitedRun(record=run, process_end=end, stop_reason=reason, cut_off=cut_off)
+    )
+
+
+def state_now(run: Run) -> ProcessEnd | Running | Orphaned:
+    """What became of a run, as far as that is known at once. Only for the lease's holder."""
+    try:
+        return keeper_client.state_of(run, patience=0)
+    except InvalidTask as error:
+        with locked(run.lock) as lock:
+            if lock is None:  # its keeper lives, so that its end will be known
+                return Running(None)
+            run.fence()
+            return Vanished(None, why=error.message)
+
+
+def _nothing() -> None:
+    pass

@@ -1,0 +1,393 @@
+"""Asks the stall rules and the limits about every active run, and acts on the answers.
+
+One cheap pass a tick over all of them: a run that prints nothing and has nothing due costs two
+comparisons. What takes time (a second look, memory to the page) is done by worker threads.
+"""
+
+import time
+from collections.abc import Callable
+from datetime import datetime
+from functools import partial
+
+from msgspec import Struct, field, structs
+
+from fleet.coders.stream import startup_failure
+from fleet.errors import InvalidTask
+from fleet.files.safe_read import tail
+from fleet.home.journal import Log
+from fleet.processes import process_identity, process_usage
+from fleet.schemas import LimitExceeded, RateLimit, Stalled
+from fleet.settlement.decide_outcome import by_stream
+from fleet.supervisor.active.active_run import ActiveRun
+from fleet.supervisor.assignments import Active, Assignment, Assignments
+from fleet.supervisor.host.worker_pool import WorkerPool
+from fleet.supervisor.stop_assignment import stop_assignment
+from fleet.watchdog import liveness_sample, run_limits, stall_rules
+from fleet.watchdog.liveness_sample import Sample, Subject
+from fleet.watchdog.run_limits import AT_ONCE, Used
+from fleet.watchdog.stall_rules import FINE, Look, Patience, RunFacts, StallState
+
+#: Bytes of a CLI's first words that can tell why it does not begin.
+_WORDS = 2000
+#: A process may belong to a call that was printed up to so many seconds later.
+_BEFORE_THE_CALL = 5.0
+#: A census may take this share of a core, however many processes there are.
+_CENSUS_SHARE = 0.002
+#: Rungs that are reported once a run, not each time.
+_ONCE = frozenset({"looping", "waiting_limit", "stream_lost"})
+
+
+class Watched(Struct, eq=False):
+    """What the watchdog knows of a run beside the run's own record."""
+
+    assignment: Assignment
+    run: ActiveRun
+    #: The run's last sign of life, and the moment from which its silence counts: its start, or the
+    #: end of an absence of the supervisor.
+    since: float
+    begins: float
+    #: When the agent began, on the monotonic clock; None until its keeper has written it.
+    began: float | None = None
+    places: tuple[int, int] = (-1, -1)
+    #: Nothing changes before this moment unless the run prints something.
+    due: float = 0.0
+    #: Warnings that were given.
+    warned: set[str] = field(default_factory=set[str])
+    sample: Sample | None = None
+    look: Look | None = None
+    #: A worker thread takes a sample, or measures the memory, right now.
+    sampling: bool = False
+    measuring: bool = False
+    memory: int = 0
+    pids: tuple[int, ...] = ()
+
+    @property
+    def active(self) -> bool:
+        """The run goes its own way: its processes live, and fleet has not stopped it."""
+        stage = self.assignment.stage
+        return isinstance(stage, Active) and stage.run is self.run
+
+
+class Watchdog:
+    """Watches all active runs of one supervisor."""
+
+    def __init__(
+        self,
+        assignments: Assignments,
+        pool: WorkerPool,
+        log: Log,
+        clock: Callable[[], datetime],
+        *,
+        patience: Patience | None = None,
+        sample: Callable[[Subject], Sample] = liveness_sample.sample,
+    ) -> None:
+        self._assignments = assignments
+        self._pool = pool
+        self._log = log
+        self._now = clock
+        self._patience = patience or Patience()
+        self._sample = sample
+        self._watched: dict[str, Watched] = {}
+        self._last: float | None = None
+        #: By how much the clock that counts while the machine sleeps is ahead of the other.
+        self._ahead = 0.0
+        self._next_census = 0.0
+
+    def tick(self, now: float, awake: float) -> None:
+        """Look at all runs. `awake` is `now` on a clock that counts while the machine sleeps."""
+        self._notice_absence(now, awake)
+        known, self._watched = self._watched, {}
+        for assignment in self._assignments:
+            stage = assignment.stage
+            if not isinstance(stage, Active) or stage.run.keeper is None:
+                continue
+            watched = known.get(assignment.task_id)
+            if watched is None or watched.run is not stage.run:
+                watched = Watched(assignment, stage.run, now, now)
+            self._watched[assignment.task_id] = watched
+            self._check(watched, now, awake)
+        if now >= self._next_census:
+            self._count(now)
+
+    def check_output(self, assignment: Assignment) -> None:
+        """Stop a run that just printed something, if it floods or lacks what it needs; the next
+        tick would be too late.
+        """
+        if not isinstance(assignment.stage, Active):
+            return
+        run = assignment.stage.run
+        limits = run.policy.limits
+        if lacking := _lacking(run):
+            facts = RunFacts(silent=0.0, lacking=lacking)
+            self._stop(assignment, run, stall_rules.stall_state(facts, limits, self._patience))
+        elif (printed := run.printed()) >= limits.output:
+            self._exceed(assignment, run, run_limits.exceeded(Used(output=printed), limits))
+
+    # Absences of the supervisor itself.
+
+    def _notice_absence(self, now: float, awake: float) -> None:
+        """Start all silences anew if the machine slept, or the supervisor was halted or busy."""
+        last, self._last = self._last, now
+        ahead, self._ahead = self._ahead, awake - now
+        if last is None:
+            return
+        slept, away = self._ahead - ahead, now - last
+        if slept <= self._patience.sleep and away <= self._patience.away:
+            return
+        why = f"the machine slept for {slept:.0f} s" if slept > 1 else f"away for {away:.0f} s"
+        self._log.say("watch_anew", f"{why}: all agents get their time anew")
+        for watched in self._watched.values():
+            watched.begins = now
+            self._restart_silence(watched, now)
+
+    # Stalls.
+
+    def _check(self, watched: Watched, now: float, awake: float) -> None:
+        run = watched.run
+        places = run.stream.places
+        if places != watched.places:
+            watched.places = places
+            self._restart_silence(watched, now)
+            self._check_limits(watched, now)
+        elif watched.began is not None and now - watched.began >= run.policy.limits.time:
+            self._check_limits(watched, now)
+        if now < watched.due or not watched.active or run.stream.behind:
+            return
+        facts = self._facts(watched, now, awake)
+        if facts.limit is not None:
+            watched.since = now  # an agent that waits for a limit has to be silent
+        stall = stall_rules.stall_state(facts, run.policy.limits, self._patience)
+        left = stall_rules.quiet_for(facts, run.policy.limits, self._patience)
+        watched.due = now + left if stall is FINE and facts.limit is None else now
+        self._react(watched, stall, now)
+
+    def _restart_silence(self, watched: Watched, now: float) -> None:
+        watched.since, watched.due = now, 0.0
+        watched.sample = watched.look = None
+
+    def _facts(self, watched: Watched, now: float, awake: float) -> RunFacts:
+        run, look = watched.run, watched.look
+        totals, tools = run.totals, run.tools
+        begun = run.stream.heard > 0
+        still = look is not None and not look.moved
+        words = "" if begun or not still else _first_words(run)
+        limit = _awaited(run, self._now())
+        silent = now - watched.since
+        return RunFacts(
+            silent=silent,
+            age=now - watched.begins,
+            begun=begun,
+            cause=startup_failure.cause(words),
+            words=words[-500:].strip(),
+            lacking=_lacking(run),
+            open=tuple(tools.open.values()),
+            asks=tools.asks,
+            repeats=tools.repeated_errors,
+            repeated=tools.repeated,
+            ended=totals.terminal is not None,
+            limit=limit,
+            limit_left=_seconds_to(limit, self._now()),
+            look=look,
+            command_lives=still and self._command_lives(watched, silent, awake),
+        )
+
+    def _command_lives(self, watched: Watched, silent: float, awake: float) -> bool:
+        """A process below the agent began no earlier than what is open."""
+        run = watched.run
+        if watched.look is None or not watched.look.youngest:
+            return False
+        if run.adopted:
+            return True  # it is not known any more when its calls began
+        opened = [call.since for call in run.tools.open.values() if call.since is not None]
+        longest = max([silent, *((self._now() - at).total_seconds() for at in opened)])
+        return watched.look.youngest >= awake - longest - _BEFORE_THE_CALL
+
+    def _react(self, watched: Watched, stall: StallState, now: float) -> None:
+        run = watched.run
+        before, run.health.stall = run.health.stall, stall
+        waits = stall.rung == "waiting_limit"
+        limit = _awaited(run, self._now()) if waits else None
+        run.health.waits_until = limit.resets_at if limit else None
+        self._warn_of_missing(watched)
+        if stall.reaction == "stop":
+            self._stop(watched.assignment, run, stall)
+            return
+        if stall.rung not in (before.rung, "fine") and stall.rung not in watched.warned:
+            if stall.rung in _ONCE:
+                watched.warned.add(stall.rung)
+            run.stream.note(f"fleet_{stall.rung}", self._now(), why=stall.why)
+            self._say(run, stall.rung, stall.why)
+        if stall.reaction == "look":
+            self._look(watched, now)
+
+    def _warn_of_missing(self, watched: Watched) -> None:
+        """Warn of a server that could not be reached and that the policy does not demand."""
+        run = watched.run
+        missing = ", ".join(run.totals.missing)
+        if missing and "missing" not in watched.warned and not _lacking(run):
+            watched.warned.add("missing")
+            run.stream.note("fleet_degraded", self._now(), missing=run.totals.missing)
+            self._say(run, "degraded", f"goes on without {missing}")
+
+    def _stop(self, assignment: Assignment, run: ActiveRun, stall: StallState) -> None:
+        outcome = stall.outcome
+        if outcome is None:  # the agent has ended its work: its own result counts
+            code = 0 if run.totals.terminal == "success" else 1
+            outcome = by_stream(run, code, None)
+        kind = "fleet_stalled" if isinstance(outcome, Stalled) else f"fleet_{stall.rung}"
+        silent = getattr(outcome, "silent_seconds", None)
+        run.stream.note(kind, self._now(), rung=stall.rung, why=stall.why, silent_seconds=silent)
+        self._say(run, stall.rung, f"stopping: {stall.why}")
+        stop_assignment(assignment, outcome)
+
+    # The second look.
+
+    def _look(self, watched: Watched, now: float) -> None:
+        """Take a sample now, or once the last one is old enough to be compared with."""
+        run = watched.run
+        limits = run.policy.limits
+        limit = limits.idle if run.stream.heard else limits.start
+        window = min(self._patience.window, limit)
+        early = watched.sample is not None and now - watched.sample.at < window
+        if watched.sampling or early or run.keeper is None:
+            return
+        watched.sampling = True
+        try:
+            transcript = run.coder.transcript(run.totals.session_id, run.env)
+        except Exception:  # noqa: BLE001 - a coder may be foreign code
+            transcript = None
+        subject = Subject(
+            root=run.keeper.who.pid,
+            cwd=run.spec.cwd,
+            streams=(run.run.stdout, run.run.stderr),
+            transcript=transcript if run.totals.session_id else None,
+        )
+        self._pool.submit(
+            partial(self._sample, subject), partial(self._sampled, watched, watched.since)
+        )
+
+    def _sampled(self, watched: Watched, since: float, sample: Sample) -> None:
+        watched.sampling = False
+        if watched.since != since:
+            return  # the run printed something meanwhile
+        if watched.sample is not None:
+            watched.look = liveness_sample.compare(watched.sample, sample)
+        watched.sample = sample
+
+    # What each run has used.
+
+    def _count(self, now: float) -> None:
+        """Memory and processes of all runs, in one pass."""
+        roots = {
+            watched.run.keeper.who.pid: watched
+            for watched in self._watched.values()
+            if watched.run.keeper is not None
+        }
+        began = time.thread_time()
+        found = process_usage.process_trees(roots) if roots else {}
+        took = time.thread_time() - began
+        self._next_census = now + max(self._patience.census, took / _CENSUS_SHARE)
+        for root, tree in found.items():
+            watched = roots[root]
+            watched.memory = tree.memory
+            watched.pids = tuple(process.pid for process in tree.processes)
+            self._check_limits(watched, now)
+
+    def _check_limits(self, watched: Watched, now: float) -> None:
+        """Warn of limits that are near, and end what has passed one."""
+        if not watched.active:
+            return
+        run = watched.run
+        if watched.began is None:
+            watched.began = _began(run)
+        used = Used(
+            time=now - (watched.began if watched.began is not None else watched.begins),
+            turns=run.totals.turns,
+            tokens=run.totals.usage.total,
+            cost=run.spend.usd,
+            output=run.printed(),
+            memory=watched.memory,
+            processes=max(0, len(watched.pids) - 1),  # the keeper is fleet's
+        )
+        marks = run_limits.near(used, run.policy.limits)
+        run.health.near_limits = tuple(map(str, marks))
+        for mark in marks:
+            if mark.limit not in watched.warned:
+                watched.warned.add(mark.limit)
+                facts = {"limit": mark.limit, "percent": mark.percent}
+                run.stream.note("fleet_limit_near", self._now(), **facts)
+                text = str(mark) if mark.percent > 100 else f"near its limit: {mark}"
+                self._say(run, "limit_near", text)
+        if used.memory >= run.policy.limits.memory:
+            self._measure(watched)
+        passed = run_limits.exceeded(structs.replace(used, memory=0), run.policy.limits)
+        self._exceed(watched.assignment, run, passed)
+
+    def _measure(self, watched: Watched) -> None:
+        """Processes that share memory seem to hold more than they do: count it to the page."""
+        if not watched.measuring:
+            watched.measuring = True
+            self._pool.submit(
+                partial(process_usage.unshared_memory, watched.pids),
+                partial(self._measured, watched),
+            )
+
+    def _measured(self, watched: Watched, measured: int | None) -> None:
+        watched.measuring = False
+        memory = watched.memory if measured is None else measured
+        if watched.active:
+            passed = run_limits.exceeded(Used(memory=memory), watched.run.policy.limits)
+            self._exceed(watched.assignment, watched.run, passed)
+
+    def _exceed(self, assignment: Assignment, run: ActiveRun, passed: LimitExceeded | None) -> None:
+        """Stop a run that has passed a limit; None: it has passed none."""
+        if passed is None:
+            return
+        run.stream.note("fleet_limit", self._now(), limit=passed.limit, why=passed.detail)
+        self._say(run, "limit", f"stopping at its limit ({passed.limit}): {passed.detail}")
+        stop_assignment(assignment, passed, now=passed.limit in AT_ONCE)
+
+    def _say(self, run: ActiveRun, action: str, text: str) -> None:
+        self._log.say(action, f"{run.task_id}: {text}", task_dir=run.run.task_dir)
+
+
+def _lacking(run: ActiveRun) -> tuple[str, ...]:
+    offers = run.totals.offers
+    if offers is None:
+        return ()
+    return tuple(need for need in run.policy.needs if need not in offers)
+
+
+def _awaited(run: ActiveRun, now: datetime) -> RateLimit | None:
+    """The vendor's limit that the agent waits for by itself."""
+    refused = run.totals.reason in ("rate_limit", "overloaded")
+    waits = [
+        limit
+        for limit in run.totals.limits.values()
+        if limit.resets_at is not None
+        and limit.resets_at > now
+        and (limit.retry_after is not None or (refused and limit.status == "rejected"))
+    ]
+    return max(waits, key=lambda limit: _seconds_to(limit, now), default=None)
+
+
+def _seconds_to(limit: RateLimit | None, now: datetime) -> float:
+    if limit is None or limit.resets_at is None:
+        return 0.0
+    return (limit.resets_at - now).total_seconds()
+
+
+def _first_words(run: ActiveRun) -> str:
+    """All that a CLI has printed that did not begin."""
+    return f"{tail(run.run.stdout, _WORDS)}\n{tail(run.run.stderr, _WORDS)}"
+
+
+def _began(run: ActiveRun) -> float | None:
+    """When the agent began, on this boot's monotonic clock."""
+    try:
+        started = run.run.started()
+    except InvalidTask:  # the agent destroyed the record
+        return None
+    if started is None or started.keeper.boot_id != process_identity.boot_id():
+        return None
+    return started.monotonic

@@ -1,0 +1,191 @@
+"""The tasks in hand: one table, with the lease of each task and the stage that it has reached.
+
+    Claimed → [Preparing →] Active → [Stopping →] Finishing ⇄ Inspecting → settled
+                              ↑↓
+                            Unknown
+
+A task that is settled leaves the table. A run whose processes are out of sight is Unknown until
+they are found again, or are known to be gone.
+"""
+
+import threading
+from collections import Counter
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from fleet.evidence.inspect_run import Inspection
+from fleet.runs.run_directory import Run
+from fleet.schemas import Lease, Outcome, Stopped
+from fleet.settlement.decide_outcome import ExitedRun
+from fleet.supervisor.active.active_run import ActiveRun
+from fleet.supervisor.start.launch import Ready
+
+
+class Claimed(Struct, frozen=True):
+    """The task waits to be started."""
+
+
+class Preparing(Struct, frozen=True):
+    """A worker thread makes the task's directory ready."""
+
+    ready: Ready
+    #: Set to make the worker thread give up.
+    abandon: threading.Event
+    #: Why the run is not to begin after all; None while it is.
+    stop_reason: Stopped | None = None
+
+
+class Active(Struct, frozen=True):
+    """The run goes its own way."""
+
+    run: ActiveRun
+
+
+class Stopping(Struct, frozen=True):
+    """Fleet has told the run to end."""
+
+    run: ActiveRun
+    stop_reason: Outcome
+    #: The tools that were at work at that moment.
+    cut_off: tuple[str, ...] = ()
+    #: When the keeper is told again, on the monotonic clock: the supervisor that wrote the reason
+    #: may have died before it could tell the keeper.
+    tell_again_at: float = float("inf")
+
+
+class Finishing(Struct, frozen=True):
+    """Nothing of the run lives. Its streams are read out, then it is inspected or settled."""
+
+    run: ActiveRun
+    ended: ExitedRun
+    #: What the inspection found; None before it.
+    findings: Inspection | None = None
+    #: When the supervisor tries again after an error of the disk, on the monotonic clock.
+    retry_at: float = 0.0
+
+
+class Inspecting(Struct, frozen=True):
+    """A worker thread looks at what the run left, and runs the verify commands."""
+
+    run: ActiveRun
+    ended: ExitedRun
+    #: Set to make the worker thread give up.
+    abandon: threading.Event
+
+
+class Unknown(Struct, frozen=True):
+    """The run was begun and has no ending, and it is not known whether anything of it lives."""
+
+    run: Run
+    #: The account that the run counts against, as it may live; empty where the run names none.
+    account: str
+    #: Seconds until the next look, doubled each time.
+    pause: float
+    #: When the next look is due, on the monotonic clock.
+    due: float = 0.0
+
+
+Stage = Claimed | Preparing | Active | Stopping | Finishing | Inspecting | Unknown
+
+
+class Assignment(Struct, eq=False):
+    """One task that this supervisor holds."""
+
+    lease: Lease
+    stage: Stage
+    #: Until when the lease is this supervisor's for certain, on a clock that counts while the
+    #: machine sleeps; None: not known yet.
+    held_until: float | None = None
+    #: The queue was asked to renew the lease, and has not answered yet.
+    renewing: bool = False
+
+    @property
+    def task_id(self) -> str:
+        return self.lease.task.id
+
+    @property
+    def run(self) -> ActiveRun | None:
+        """The run that the supervisor follows, if it does."""
+        match self.stage:
+            case Active(run) | Stopping(run) | Finishing(run) | Inspecting(run):
+                return run
+            case _:
+                return None
+
+    @property
+    def doing(self) -> str:
+        """What fleet does about the run, for `progress.json`; empty while it lets it run."""
+        match self.stage:
+            case Inspecting() | Finishing(findings=Inspection()):
+                return "Verifying"
+            case Stopping(stop_reason=reason):
+                return type(reason).__name__
+            case Finishing(ended=ExitedRun(stop_reason=reason)) if reason is not None:
+                return type(reason).__name__
+            case _:
+                return ""
+
+
+class Assignments:
+    """All tasks in hand, by task id, in the order in which they came."""
+
+    def __init__(self) -> None:
+        self._table: dict[str, Assignment] = {}
+
+    def __len__(self) -> int:
+        return len(self._table)
+
+    def __iter__(self) -> Iterator[Assignment]:
+        return iter(list(self._table.values()))
+
+    def get(self, task_id: str) -> Assignment | None:
+        return self._table.get(task_id)
+
+    def take(self, lease: Lease) -> Assignment:
+        """The assignment of a task that was claimed.
+
+        A task that is in the table was claimed again after its lease had run out or was ended from
+        outside: it goes on under the new lease.
+        """
+        known = self._table.get(lease.task.id)
+        if known is not None:
+            known.lease = lease
+            return known
+        added = self._table[lease.task.id] = Assignment(lease, Claimed())
+        return added
+
+    def remove(self, assignment: Assignment) -> None:
+        """The task is settled, or left to the next supervisor."""
+        self._table.pop(assignment.task_id, None)
+
+    def runs(self) -> list[tuple[Assignment, ActiveRun]]:
+        """The assignments whose run is followed."""
+        return [(each, run) for each in self._table.values() if (run := each.run) is not None]
+
+    def at_work(self, task_id: str) -> bool:
+        """The task has a run, or is about to have one."""
+        found = self._table.get(task_id)
+        return found is not None and not isinstance(found.stage, Claimed)
+
+    def by_account(self) -> Counter[str]:
+        """How many agents each account has at work, or may have."""
+        found: Counter[str] = Counter()
+        for each in self._table.values():
+            match each.stage:
+                case Active(run) | Stopping(run):
+                    found[run.account] += 1
+                case Preparing(ready):
+                    found[ready.account.name] += 1
+                case Unknown(account=account) if account:
+                    found[account] += 1
+                case _:
+                    pass
+        return found
+
+    def tasks_by_account(self) -> dict[str, tuple[str, ...]]:
+        """The tasks that run on each account, for `fleet status`."""
+        found: dict[str, tuple[str, ...]] = {}
+        for each, run in self.runs():
+            found[run.account] = (*found.get(run.account, ()), each.task_id)
+        return found

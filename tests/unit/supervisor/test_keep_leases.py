@@ -1,0 +1,148 @@
+"""Leases of the tasks in hand: renewed, lost, and perhaps lost."""
+
+import threading
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from fleet.home import Home, make_home
+from fleet.home.journal import Log
+from fleet.queue.protocol import LeaseLost
+from fleet.schemas import Lease, Stopped, Task
+from fleet.schemas.decision import LEASE_LOST
+from fleet.supervisor import keep_leases
+from fleet.supervisor.assignments import Assignments, Preparing, Unknown
+from fleet.supervisor.keep_leases import LeaseKeeper
+
+NOW = datetime(2026, 11, 15, 12, 0, tzinfo=UTC)
+LEASE = Lease(
+    task=Task(id="fleet-1", title="a task", created_at=NOW, updated_at=NOW),
+    owner="me",
+    fence=7,
+    until=NOW + timedelta(minutes=10),
+)
+
+
+class FakeQueue:
+    """Remembers whom to answer."""
+
+    def __init__(self):
+        self.renewals = []
+        self.held = []
+
+    def renew(self, lease, then):
+        self.renewals.append(then)
+
+    def leased(self, then):
+        then(self.held)
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """A clock that goes where it is put."""
+    hands = [1000.0]
+    monkeypatch.setattr(keep_leases, "awake", lambda: hands[0])
+    return hands
+
+
+class Scene:
+    def __init__(self, root, *, shared):
+        home = Home(root / "home")
+        make_home(home)
+        self.queue = FakeQueue()
+        self.assignments = Assignments()
+        log = Log(home.logging, lambda: NOW, lambda text: None)
+        self.keeper = LeaseKeeper(home, self.assignments, self.queue, log, shared=shared)
+        self.task = self.assignments.take(LEASE)
+        self.task.stage = Preparing(None, threading.Event())
+
+    @property
+    def lost(self):
+        return self.task.stage.stop_reason == Stopped(by=LEASE_LOST)
+
+
+@pytest.fixture
+def shared(tmp_path, clock):
+    return Scene(tmp_path, shared=True)
+
+
+def test_on_a_shared_queue_a_run_ends_with_its_lease(shared, clock):
+    """It cannot be renewed in time: another machine may run the task, so this one must not."""
+    shared.keeper.keep()
+    clock[0] += 599
+    shared.keeper.keep()
+    assert not shared.lost
+    clock[0] += 2
+    shared.keeper.keep()
+    assert shared.lost
+
+
+def test_a_renewal_counts_from_when_it_was_asked(shared, clock):
+    """The answer may have taken its time."""
+    shared.keeper.keep()
+    clock[0] += 300
+    shared.queue.renewals[0](LEASE)
+    assert shared.task.held_until == 1000 + 600
+    assert not shared.task.renewing
+
+
+def test_on_a_queue_of_its_own_a_failing_queue_stops_no_run(tmp_path, clock):
+    """No other home claims from it."""
+    scene = Scene(tmp_path, shared=False)
+    scene.keeper.keep()
+    clock[0] += 86_400
+    scene.keeper.keep()
+    assert not scene.lost
+    assert len(scene.queue.renewals) == 1, "a renewal that waits is not asked again"
+
+
+def test_leases_are_renewed_once_a_minute(shared, clock):
+    """At once the first time."""
+    for seconds in (0, 59, 1):
+        clock[0] += seconds
+        shared.keeper.keep()
+        shared.task.renewing = False
+    assert len(shared.queue.renewals) == 2
+
+
+def test_a_lost_lease_ends_the_run(shared):
+    """Another home took the task."""
+    shared.keeper.keep()
+    shared.queue.renewals[0](LeaseLost(task_id="fleet-1", why="another holds it"))
+    assert shared.lost
+    assert shared.task.stage.abandon.is_set()
+
+
+def test_the_loss_of_an_older_lease_is_no_loss(shared):
+    """The task was given another one since it was asked."""
+    shared.keeper.keep()
+    later = Lease(task=LEASE.task, owner="me", fence=8, until=LEASE.until)
+    assert shared.assignments.take(later) is shared.task
+    shared.queue.renewals[0](LeaseLost(task_id="fleet-1", why="a later claim holds it"))
+    assert not shared.lost
+    assert shared.task.lease.fence == 8
+
+
+def test_a_task_that_the_queue_does_not_hold_is_ended(shared):
+    """A person closed it, or another home took it."""
+    shared.keeper.compare()
+    assert shared.lost
+
+
+def test_a_claimed_task_that_is_lost_is_dropped(tmp_path, clock):
+    """Nothing of it runs, and there is no lease to settle."""
+    scene = Scene(tmp_path, shared=True)
+    other = scene.assignments.take(
+        Lease(task=Task(id="fleet-2", title="b", created_at=NOW, updated_at=NOW), owner="me",
+              fence=1, until=LEASE.until)
+    )  # fmt: skip
+    scene.keeper.compare()
+    assert scene.assignments.get(other.task_id) is None
+
+
+def test_a_run_that_may_live_keeps_its_place_when_its_lease_is_lost(shared):
+    """It is found out first what became of it."""
+    shared.task.stage = Unknown(None, "work", 0.02)
+    shared.keeper.compare()
+    assert shared.assignments.get("fleet-1") is shared.task
+    assert isinstance(shared.task.stage, Unknown)
