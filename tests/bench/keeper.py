@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 from fleet.processes import keeper_client
-from fleet.runs.run_directory import Spec, new_run
+from fleet.runs.run_directory import RunSpec, new_run
 from tests.bench.figures import spread
 from tests.story.stage import Stage, fake, wait_for_output
 
@@ -26,7 +26,7 @@ def spawn(*argv):
 
 def kept(task):
     """Seconds from start to end of a keeper with the same process, and until that began."""
-    run = new_run(task, Spec(argv=("/bin/true",), cwd="/"))
+    run = new_run(task, RunSpec(argv=("/bin/true",), cwd="/"))
     began, clock = time.perf_counter(), time.monotonic()
     keeper = keeper_client.start_keeper(run, os.environ)
     keeper.wait(30)

@@ -21,7 +21,7 @@ from fleet.processes import keeper_client
 from fleet.queue.protocol import Draft
 from fleet.queue.sql.tracker.counts import grouped
 from fleet.queue.sql.tracker.search import Search
-from fleet.runs.run_directory import Spec, latest_run, new_run
+from fleet.runs.run_directory import RunSpec, latest_run, new_run
 from fleet.supervisor.start.agent_bin import KEEPER
 from tests.bench import Figure
 from tests.story.scene import Scene
@@ -134,7 +134,7 @@ def throughput() -> Figure:
             pairs, used = [], []
             for number in range(ROUNDS):
                 runs = [
-                    new_run(scene.project / f"bare-{number}-{n}", Spec(argv=NOOP, cwd=folder))
+                    new_run(scene.project / f"bare-{number}-{n}", RunSpec(argv=NOOP, cwd=folder))
                     for n in range(TASKS)
                 ]
                 theirs = spawn_and_reap(runs, scene.keeper)
@@ -194,7 +194,7 @@ def latency() -> Generator[Figure]:
 
 
 def keeper_alone(scene: Bench, number: int) -> float:
-    run = new_run(scene.project / f"alone-{number}", Spec(argv=NOOP, cwd=str(scene.project)))
+    run = new_run(scene.project / f"alone-{number}", RunSpec(argv=NOOP, cwd=str(scene.project)))
     began = time.monotonic()
     keeper = keeper_client.start_keeper(run, os.environ, scene.keeper)
     assert keeper.wait(30)

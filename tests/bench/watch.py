@@ -8,13 +8,13 @@ import tempfile
 import time
 from pathlib import Path
 
-from fleet.files.inotify import Watch
+from fleet.files.inotify import DirectoryWatch
 
 
 def share(count, seconds, *, polling):
     """Per cent of a core."""
     with tempfile.TemporaryDirectory() as folder:
-        watch = Watch(polling=polling)
+        watch = DirectoryWatch(polling=polling)
         for number in range(count):
             directory = Path(folder) / str(number)
             directory.mkdir()

@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 from fleet.processes import keeper_client
-from fleet.runs.run_directory import Spec, latest_run, new_run
+from fleet.runs.run_directory import RunSpec, latest_run, new_run
 
 SLOTS = 12
 FAKES = Path(__file__).parent
@@ -21,7 +21,7 @@ seconds = [float(word) for word in sys.argv[3].split("-")]
 def begin(task):
     length = seconds[0] + (seconds[-1] - seconds[0]) * (int(task.name) % 10) / 9
     argv = (sys.executable, "-I", "-S", str(FAKES / "witness.py"), str(task), str(length))
-    run = new_run(task, Spec(argv=argv, cwd=str(root), grace=0.5, sweep_grace=0.1))
+    run = new_run(task, RunSpec(argv=argv, cwd=str(root), grace=0.5, sweep_grace=0.1))
     keeper = keeper_client.start_keeper(run, os.environ)
     assert isinstance(keeper, keeper_client.Keeper), f"{task}: the lock was thought to be free"
     return run, keeper

@@ -10,7 +10,7 @@ from pathlib import Path
 import psutil
 
 from fleet import config
-from fleet.files.inotify import Watch
+from fleet.files.inotify import DirectoryWatch
 from fleet.home import Home, make_home, task_json
 from fleet.queue.protocol import Draft, Filter
 from fleet.queue.sql.sqlite import open_embedded
@@ -150,7 +150,7 @@ class Scene:
 
     def until(self, fact, patience=PATIENCE):
         """Wait for a fact, looking whenever the supervisor says or leaves something."""
-        watch = Watch()
+        watch = DirectoryWatch()
         for folder in (self.home.logging, self.home.path, *self.home.tasks.glob("*")):
             watch.add(folder)
         end = time.monotonic() + patience

@@ -6,9 +6,9 @@ import sys
 import time
 from pathlib import Path
 
-from fleet.files.inotify import Watch
+from fleet.files.inotify import DirectoryWatch
 from fleet.processes import keeper_client, process_identity
-from fleet.runs.run_directory import Run, Spec, new_run
+from fleet.runs.run_directory import Run, RunSpec, new_run
 
 FAKES = Path(__file__).parent.parent / "fakes"
 PYTHON = (sys.executable, "-I", "-S")
@@ -30,7 +30,7 @@ class Stage:
 
     def run(self, *argv, task="task", prompt=None, **spec):
         spec = {"cwd": str(self.root), "grace": 0.3, "sweep_grace": 0.2, **spec}
-        run = new_run(self.root / task, Spec(argv=argv, **spec), prompt)
+        run = new_run(self.root / task, RunSpec(argv=argv, **spec), prompt)
         self.ids.append(run.spec().id)
         return run
 
@@ -59,7 +59,7 @@ class Stage:
 
 def wait_until(run: Run, fact, patience=PATIENCE):
     """Wait for a fact about a run's files, looking whenever one of them changes."""
-    watch = Watch()
+    watch = DirectoryWatch()
     watch.add(run.path)
     end = time.monotonic() + patience
     try:

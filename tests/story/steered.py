@@ -10,7 +10,7 @@ from pathlib import Path
 
 from fleet import config
 from fleet.control import Control
-from fleet.files.inotify import Watch
+from fleet.files.inotify import DirectoryWatch
 from fleet.home import Home, make_home
 from fleet.processes import process_identity
 from fleet.processes.supervisor_lock import supervisor_of
@@ -154,7 +154,7 @@ class Steered:
 
     def until(self, folder, fact, patience=PATIENCE):
         """Wait for a fact, looking whenever something changes in a folder."""
-        watch = Watch()
+        watch = DirectoryWatch()
         watch.add(folder)
         end = time.monotonic() + patience
         try:

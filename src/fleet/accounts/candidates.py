@@ -14,7 +14,7 @@ from fleet.accounts.choose_account import Seat
 from fleet.config import Config
 from fleet.errors import BadInput, InvalidTask
 from fleet.home import Home
-from fleet.home.task_policy import Ruled, policy_of
+from fleet.home.task_policy import EffectivePolicy, policy_of
 from fleet.home.task_settings import settings_of
 from fleet.schemas import Settings, Task
 from fleet.schemas.account import Account, Step, read_chain
@@ -37,7 +37,7 @@ class Place(Struct, frozen=True, kw_only=True):
     own_coder: bool = False
     own_model: bool = False
     own_fallback: bool = False
-    ruled: Ruled
+    ruled: EffectivePolicy
 
     @property
     def overrides(self) -> tuple[str, ...]:

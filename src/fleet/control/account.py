@@ -24,7 +24,7 @@ from fleet.control.accounts import trouble
 from fleet.control.edit_config import change_settings
 from fleet.control.resume import wake
 from fleet.errors import BadInput
-from fleet.processes.cli_versions import Answer, asked
+from fleet.processes.cli_versions import VersionAnswer, asked
 from fleet.schemas import Account, Task
 from fleet.schemas.account import read_chain
 
@@ -214,7 +214,7 @@ def check(fleet: Control, names: tuple[str, ...]) -> list[AccountCheck]:
     return [_checked(account, found[account.name], answers.get(account.name)) for account in chosen]
 
 
-def _checked(account: Account, problem: str, answer: Answer | None) -> AccountCheck:
+def _checked(account: Account, problem: str, answer: VersionAnswer | None) -> AccountCheck:
     said = next(filter(_ABOUT_LOGIN.search, answer.lines if answer else ()), "")
     # Not every CLI counts a key in a variable as a login.
     if not problem and answer is not None and answer.problem and not account.secret:

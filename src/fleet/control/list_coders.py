@@ -10,7 +10,7 @@ from fleet import coders
 from fleet.coders.base import Coder
 from fleet.control import Control
 from fleet.errors import BadInput
-from fleet.processes.cli_versions import PATIENCE, Answer, versions
+from fleet.processes.cli_versions import PATIENCE, VersionAnswer, versions
 from fleet.schemas import Task
 
 
@@ -53,7 +53,7 @@ def coders_here(fleet: Control, patience: float = PATIENCE) -> list[CoderHere]:
     for name in coders.names(home):
         program = programs.get(name, "")
         missing = f"{program} is not on PATH" if program and name not in asks else ""
-        answer = answers.get(name, Answer())
+        answer = answers.get(name, VersionAnswer())
         found.append(
             CoderHere(
                 name=name,

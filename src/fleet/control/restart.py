@@ -5,7 +5,7 @@ from signal import SIGHUP
 
 from fleet.control import Control
 from fleet.errors import FleetError
-from fleet.files.inotify import Watch
+from fleet.files.inotify import DirectoryWatch
 from fleet.home import Home
 from fleet.processes import process_identity
 from fleet.processes.supervisor_lock import Holder, supervisor_of
@@ -29,7 +29,7 @@ def restart(fleet: Control, patience: float = PATIENCE) -> Holder:
         raise NotRunning(
             f"no supervisor is running on {fleet.home.path}", hint="Start one: fleet run"
         )
-    watch = Watch()
+    watch = DirectoryWatch()
     watch.add(fleet.home.path)
     try:
         if not process_identity.send(before.who, SIGHUP):
@@ -42,7 +42,7 @@ def restart(fleet: Control, patience: float = PATIENCE) -> Holder:
         watch.close()
 
 
-def _successor(home: Home, before: Holder, watch: Watch, end: float) -> Holder:
+def _successor(home: Home, before: Holder, watch: DirectoryWatch, end: float) -> Holder:
     while True:
         now = supervisor_of(home)
         if now is not None and now.since > before.since:

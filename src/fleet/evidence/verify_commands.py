@@ -14,7 +14,7 @@ from fleet.errors import FleetError, InvalidTask
 from fleet.files.safe_read import open_regular
 from fleet.processes import keeper_client, process_identity
 from fleet.processes.keeper_client import Busy, Ended, Keeper, Orphaned, Running
-from fleet.runs.run_directory import Run, Spec, new_run, newest_first
+from fleet.runs.run_directory import Run, RunSpec, new_run, newest_first
 from fleet.schemas import Check
 
 FOLDER = "verify"
@@ -133,7 +133,7 @@ def _begun(run: Run, command: str, folder: str) -> Run | None:
 
 
 def _prepare(run: Run, number: int, command: str, cwd: str, folder: str) -> Run:
-    spec = Spec(
+    spec = RunSpec(
         # Unlike the id of a run, so that no command is taken for an agent.
         id=f"{folder}.{run.spec().id}.{number}",
         argv=("/bin/sh", "-c", command),

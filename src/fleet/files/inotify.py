@@ -25,7 +25,7 @@ _LOOK_AGAIN = 0.25
 _Look = tuple[tuple[str, int, int], ...]
 
 
-class Watch:
+class DirectoryWatch:
     """The directories to watch. One thread at a time."""
 
     def __init__(self, *, polling: bool = False) -> None:

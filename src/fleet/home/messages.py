@@ -39,7 +39,7 @@ class Message(Struct, frozen=True, kw_only=True):
 _RECORD = JsonRecord(Message)
 
 
-class Tell(Struct, frozen=True, kw_only=True):
+class Delivery(Struct, frozen=True, kw_only=True):
     """A message, and what became of it."""
 
     number: int
@@ -53,7 +53,7 @@ class Tell(Struct, frozen=True, kw_only=True):
         return f"{said.by}, {said.at:%F %H:%M}: {said.text}"
 
 
-def add(task_dir: Path, text: str, *, by: str, at: datetime) -> Tell:
+def add(task_dir: Path, text: str, *, by: str, at: datetime) -> Delivery:
     """Keep a message for the task's agent. It is on the disk when this returns."""
     text = text.strip()
     if not text:
@@ -68,7 +68,7 @@ def add(task_dir: Path, text: str, *, by: str, at: datetime) -> Tell:
     message = Message(text=text.encode(errors="replace").decode(), by=by, at=at)
     number = _next_number(folder)
     _RECORD.write(folder / f"{number:06}.json", message)
-    tell = Tell(number=number, message=message)
+    tell = Delivery(number=number, message=message)
     words = f"A message from the person who runs this task ({tell.line})"
     # Without its quotes, so that a hook in plain sh can put it between others.
     inside = msgspec.json.encode(f"{words}\n\n")[1:-1]
@@ -87,7 +87,7 @@ def _next_number(folder: Path) -> int:
             return number
 
 
-def read(task_dir: Path) -> list[Tell]:
+def read(task_dir: Path) -> list[Delivery]:
     """All messages, oldest first."""
     folder = task_dir / FOLDER
     names = _names(folder)
@@ -95,13 +95,13 @@ def read(task_dir: Path) -> list[Tell]:
     for name in names:
         if (found := _GIVEN.fullmatch(name)) and _started(task_dir, found[2]):
             given[int(found[1])] = int(found[2])
-    tells: list[Tell] = []
+    tells: list[Delivery] = []
     for name in sorted(names):
         stem, _, kind = name.partition(".")
         if kind != "json" or not stem.isdecimal():
             continue
         if message := _RECORD.read_or_none(folder / name):
-            tells.append(Tell(number=int(stem), message=message, run=given.get(int(stem))))
+            tells.append(Delivery(number=int(stem), message=message, run=given.get(int(stem))))
     return tells
 
 
@@ -115,7 +115,7 @@ def give(task_dir: Path, numbers: Iterable[int], run: int) -> None:
         (folder / f"{number:06}.given-{run}").touch()
 
 
-def for_prompt(tells: list[Tell], *, resumed: int | None) -> str:
+def for_prompt(tells: list[Delivery], *, resumed: int | None) -> str:
     """What a new run is told: a fresh session all of it, for it remembers nothing; one that is
     carried on what it has not been told, and what the run that was cut off may not have read.
     """

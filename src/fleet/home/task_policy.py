@@ -27,14 +27,14 @@ KEY_OF: Mapping[str, str] = {
 }
 
 
-class Ruled(Struct, frozen=True, kw_only=True):
+class EffectivePolicy(Struct, frozen=True, kw_only=True):
     """A policy, and which of its parts the task itself asked for."""
 
     policy: Policy
     own: frozenset[str]
 
 
-def policy_of(config: Config, settings: Settings, cwd: str) -> Ruled:
+def policy_of(config: Config, settings: Settings, cwd: str) -> EffectivePolicy:
     """What the runs of a task with these settings are held to."""
     project = config.project(cwd)
     wishes = settings.limits or LimitWishes()
@@ -70,7 +70,7 @@ def policy_of(config: Config, settings: Settings, cwd: str) -> Ruled:
         else settings.budget,
     )
     limits = {name for name in KEY_OF if getattr(wishes, name) is not None}
-    return Ruled(policy=policy, own=frozenset({*asked, *limits}))
+    return EffectivePolicy(policy=policy, own=frozenset({*asked, *limits}))
 
 
 def _from(cwd: str, project: Project) -> tuple[str, ...]:

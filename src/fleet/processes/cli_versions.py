@@ -15,7 +15,7 @@ _LINES = 50
 _MUCH = 1 << 16
 
 
-class Answer(Struct, frozen=True):
+class VersionAnswer(Struct, frozen=True):
     """A program's version, or why there is none."""
 
     version: str = ""
@@ -26,29 +26,29 @@ class Answer(Struct, frozen=True):
 
 def versions(
     commands: Mapping[str, Sequence[str]], patience: float = PATIENCE
-) -> dict[str, Answer]:
+) -> dict[str, VersionAnswer]:
     """The answer of each command by its name."""
     return asked({name: (argv, os.environ) for name, argv in commands.items()}, patience)
 
 
 def asked(
     commands: Mapping[str, tuple[Sequence[str], Mapping[str, str]]], patience: float = PATIENCE
-) -> dict[str, Answer]:
+) -> dict[str, VersionAnswer]:
     """The answer of each command, run in its own environment."""
     with ThreadPoolExecutor(max_workers=8) as pool:
         found = {name: pool.submit(_ask, *each, patience) for name, each in commands.items()}
         return {name: answer.result() for name, answer in found.items()}
 
 
-def _ask(argv: Sequence[str], env: Mapping[str, str], patience: float) -> Answer:
+def _ask(argv: Sequence[str], env: Mapping[str, str], patience: float) -> VersionAnswer:
     result = call(argv, env=env, timeout=patience, limit=_MUCH)
     if isinstance(result, CallFailed):
         late = f"did not tell its version within {patience:g} s"
-        return Answer(problem=late if result.fault == "timeout" else result.problem)
+        return VersionAnswer(problem=late if result.fault == "timeout" else result.problem)
     lines = [line for line in f"{result.text}\n{result.err}".splitlines() if line.strip()]
     first = next((line for line in lines if not line.startswith("WARNING")), "")[:_LONGEST]
     if result.code != 0:
         ending = f"ended with {result.code} when asked for its version"
         problem = f"{ending}: {first}" if first else ending
-        return Answer(problem=problem, lines=tuple(lines[:_LINES]))
-    return Answer(version=first, lines=tuple(lines[:_LINES]))
+        return VersionAnswer(problem=problem, lines=tuple(lines[:_LINES]))
+    return VersionAnswer(version=first, lines=tuple(lines[:_LINES]))

@@ -1,9 +1,10 @@
 """The keeper: the tiny process that owns one run's agent and outlives the supervisor.
 
-Run as `python -I -S keeper.py RUN_DIR [LOCK_FD]` with the agent's environment. It imports
-nothing of fleet, and of the library only what CPython has in C: json, signal, ctypes, typing
-and pathlib would each add half as much again to the interpreter's start. SIGTERM asks it to
-stop its agent; a second one, or SIGINT, to do so at once. When time is up it does so by itself.
+Run as `python -I -S keeper.py RUN_DIR [LOCK_FD]` with the agent's environment. The keeper imports
+nothing of fleet, and of the library only modules that CPython has in C: json, signal, ctypes,
+typing and pathlib would each add half as much again to the interpreter's start. SIGTERM asks the
+keeper to stop its agent; a second SIGTERM, or SIGINT, to kill it at once. At the run's time limit
+the keeper stops the agent by itself.
 """
 
 from __future__ import annotations
@@ -26,12 +27,12 @@ else:
     import _signal as signal
 
 LINUX = sys.platform == "linux"
-#: Where the lock lies in keeper and agent: out of the way of `exec 3>file`, and above the low
-#: descriptors that node withholds from its children, so that an agent's tools hold it too.
+#: The lock's descriptor in keeper and agent: out of the way of `exec 3>file`, and above the low
+#: descriptors that node withholds from its children, so that an agent's tools hold the lock too.
 LOCK_FD = 99
-#: What a keeper ends with that must not run: another run lives, or this one had its chance.
+#: Exit codes of a keeper that must not run: another run lives, or this run is fenced or over.
 BUSY, SETTLED = 75, 76
-#: Seconds of killing before it says what cannot be killed, and ends.
+#: Seconds of killing before the keeper records what cannot be killed, and ends.
 PATIENCE = 10.0
 WAKE = (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGALRM)
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
@@ -49,12 +50,15 @@ def main() -> NoReturn:
         os.setsid()
     if LINUX:
         prctl(PR_SET_CHILD_SUBREAPER, 1)
-    for name, fd in (("stdout", 1), ("stderr", 2)):  # our own last words belong to the run too
+    for name, fd in (
+        ("stdout", 1),
+        ("stderr", 2),
+    ):  # an error of the keeper itself belongs to the run too
         os.dup2(os.open(name, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), fd)
     for fd in map(int, os.listdir("/dev/fd")):
         if fd > 2 and fd != lock:
             os.closerange(fd, fd + 1)  # unlike close(), it does not mind one that is closed
-    tree = Tree(loads(read("run.json")))
+    tree = AgentTree(loads(read("run.json")))
     error = tree.start(lock)
     tree.record(error, left=tree.keep())
     os._exit(0)  # taking the interpreter down politely would only cost time
@@ -74,8 +78,8 @@ def take_lock() -> int:
     return os.dup2(fd, LOCK_FD)
 
 
-class Tree:
-    """The agent and all that descends from it."""
+class AgentTree:
+    """The agent and all of its descendants."""
 
     def __init__(self, spec: dict[str, Any]) -> None:
         self.spec = spec
@@ -83,14 +87,14 @@ class Tree:
         self.began = self.ended = (utc(), time.monotonic())
         self.status: int | None = None
         self.stop: str | None = None
-        #: When that was asked for first, on the monotonic clock.
+        #: When a stop was first asked for, on the monotonic clock.
         self.stop_asked: float | None = None
-        #: The moment from which on everything is killed; None while nobody has to go.
+        #: The moment from which on everything is killed; None while nothing is to end.
         self.deadline: float | None = None
         self.swept: Found = {}
 
     def start(self, lock: int) -> dict[str, Any] | None:
-        """Fork the agent, count the attempt, and only then let it run. Its error, if it cannot."""
+        """Fork the agent, record that it started, and only then let it run; its error, if any."""
         go, let_go = os.pipe()
         failed, fail = os.pipe()
         keeper = os.getpid()
@@ -102,7 +106,7 @@ class Tree:
         self.began = utc(), time.monotonic()
         who = {"keeper": identity(keeper), "agent": identity(self.agent)}
         put("started", {**who, "at": self.began[0], "monotonic": self.began[1]}, durable=False)
-        os.write(let_go, b"!")  # we hold `go` open ourselves, so this cannot fail
+        os.write(let_go, b"!")  # this process holds `go` open itself, so this cannot fail
         text = os.read(failed, 4096).decode()  # empty as soon as the program runs
         for fd in (go, let_go, failed):
             os.close(fd)
@@ -113,7 +117,7 @@ class Tree:
         return loads(text) if text else None
 
     def keep(self) -> Found:
-        """Wait until nothing is left, or nothing more can be done; then whoever is left."""
+        """Wait until the whole tree has ended or cannot be killed; the processes that are left."""
         asked, sweeping, give_up = 0, False, float("inf")
         time_up = self.began[1] + (self.spec.get("time_limit") or 9e7)  # no timer takes more
         while self.reap() and (now := time.monotonic()) < give_up:
@@ -130,7 +134,9 @@ class Tree:
                 self.signal_all(signal.SIGKILL, descendants)
                 give_up = min(give_up, now + PATIENCE)
                 self.deadline = now + 0.05
-            elif give_up < float("inf"):  # somebody died, and his children are ours now
+            elif give_up < float(
+                "inf"
+            ):  # a process died, and its children belong to the keeper now
                 self.signal_all(signal.SIGKILL, children)
             signal.setitimer(signal.ITIMER_REAL, max(0.001, (self.deadline or time_up) - now))
             asked = signal.sigwait(WAKE)
@@ -149,7 +155,7 @@ class Tree:
             return False
 
     def obey(self, *, now: bool) -> None:
-        """Stop the agent; what an agent that has ended left behind gets no more time."""
+        """Stop the agent; processes that an ended agent left behind are killed at once."""
         self.deadline = time.monotonic()
         if self.status is None:
             self.stop_asked = self.stop_asked or self.deadline
@@ -159,7 +165,7 @@ class Tree:
                 self.signal_all(signal.SIGTERM, descendants)
 
     def signal_all(self, number: int, look: Callable[[], Found]) -> None:
-        """Parents first. Killing goes on for as long as it meets processes it has not seen."""
+        """Signal parents first. SIGKILL goes on for as long as `look` finds new processes."""
         if not LINUX:
             return signal_group(self.agent, number)
         seen: set[tuple[int, int]] = set()
@@ -172,11 +178,11 @@ class Tree:
                 self.swept.update(new)
             if not new or number != signal.SIGKILL:
                 break
-            look = children  # with its parent dead, whoever is left comes to us
+            look = children  # orphans of killed parents become children of the keeper
         return None
 
     def record(self, error: dict[str, Any] | None, left: Found) -> None:
-        """Write exit.json. A full disk may find room again; the lock is ours until then."""
+        """Write exit.json, for up to a minute if the disk is full; the lock is held until then."""
         import resource
 
         usage = resource.getrusage(resource.RUSAGE_CHILDREN)
@@ -210,14 +216,13 @@ class Tree:
 
 def become_agent(spec: dict[str, Any], keeper: int, lock: int, go: int, fail: int) -> NoReturn:
     """Run the agent's program in this process, or tell the keeper why not."""
-    stage = "limits"
+    stage = "start"
     try:
         if LINUX:
             prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
         os.setsid()  # `kill 0` in the agent must not reach the keeper
         if os.read(go, 1) != b"!" or os.getppid() != keeper:
             os._exit(1)
-        limit(spec)
         stage = "stdin"
         os.dup2(os.open(spec["stdin"] or os.devnull, os.O_RDONLY), 0)
         stage = "cwd"
@@ -234,17 +239,6 @@ def become_agent(spec: dict[str, Any], keeper: int, lock: int, go: int, fail: in
         os.write(fail, dumps({"stage": stage, "errno": number, "message": message}).encode())
     finally:
         os._exit(127)
-
-
-def limit(spec: dict[str, Any]) -> None:
-    if spec["rlimits"]:
-        import resource
-
-        for name, pair in spec["rlimits"].items():
-            resource.setrlimit(getattr(resource, f"RLIMIT_{name}"), tuple(pair))
-    if LINUX and spec["oom_score_adj"] is not None:
-        with open("/proc/self/oom_score_adj", "w") as file:
-            file.write(str(spec["oom_score_adj"]))
 
 
 def prctl(option: int, value: int) -> None:
@@ -269,7 +263,7 @@ def descendants() -> Found:
 
 
 def children() -> Found:
-    """Those right below. One that forks and ends, again and again, outruns a look at all."""
+    """The keeper's own children. A process that forks and ends in a loop outruns `descendants`."""
     try:
         pids = read(f"/proc/self/task/{os.getpid()}/children").split()
     except OSError:  # not every kernel has this file
@@ -289,15 +283,18 @@ def stat(pid: int) -> tuple[int, int, int, str, str] | None:
 
 
 def signal_one(pid: int, ticks: int, number: int) -> None:
-    """Signal that very process: another one that bears its number by now is left alone."""
+    """Signal that very process, and no other one that has its number by now."""
     try:
         fd = os.pidfd_open(pid)
-    except (OSError, AttributeError):  # it is gone, or kernel or Python are too old for this
+    except (
+        OSError,
+        AttributeError,
+    ):  # the process has ended, or kernel or Python are too old for this
         fd = -1
     try:
         if (row := stat(pid)) and row[2] == ticks:
             signal.pidfd_send_signal(fd, number) if fd >= 0 else os.kill(pid, number)
-    except OSError:  # it is gone, or another user's: what stays is met again, and reported
+    except OSError:  # it has ended, or is another user's: `keep` finds and reports what stays
         pass
     finally:
         if fd >= 0:
@@ -305,7 +302,7 @@ def signal_one(pid: int, ticks: int, number: int) -> None:
 
 
 def signal_group(leader: int, number: int) -> None:
-    """All that can be done where there is no /proc: it misses whoever left the group."""
+    """For systems without /proc: misses processes that left the group."""
     try:
         os.killpg(leader, number)
     except OSError:
@@ -313,7 +310,7 @@ def signal_group(leader: int, number: int) -> None:
 
 
 def identity(pid: int) -> dict[str, Any]:
-    """Who a process is. Elsewhere than on Linux: it bore its number before this moment."""
+    """A ProcessId. Not on Linux: the start is a moment at which the process had its number."""
     row = stat(pid) if LINUX else None
     boot = read("/proc/sys/kernel/random/boot_id").strip() if LINUX else ""
     return {"pid": pid, "start_ticks": row[2] if row else int(time.time() * 100), "boot_id": boot}
@@ -324,7 +321,7 @@ def leftovers(found: Found) -> list[dict[str, Any]]:
 
 
 def put(name: str, record: dict[str, Any], *, durable: bool) -> None:
-    """Whole or not there to every process at once, and if durable, after a power cut too."""
+    """Write a record in one step; if durable, one that a power cut cannot halve."""
     data = dumps(record).encode()
     fd = os.open(f".{name}", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     try:
@@ -349,7 +346,7 @@ def sync(*names: str) -> None:
 def complain(name: str, problem: OSError) -> None:
     try:
         os.write(2, f"keeper: {name}: {problem}\n".encode())
-    except OSError:  # the same full disk; there is nobody else to tell
+    except OSError:  # the same full disk; there is no other place for the message
         pass
 
 
@@ -365,7 +362,7 @@ def utc() -> str:
 
 
 class Plain:
-    """The options of a JSON scanner that does nothing special."""
+    """The default options of a JSON scanner."""
 
     strict, memo = True, {}
     object_hook = object_pairs_hook = array_hook = None

@@ -13,7 +13,7 @@ from fleet.files.json_record import JsonRecord
 FILE = "said.json"
 
 
-class Said(Struct, frozen=True, kw_only=True):
+class AgentClaim(Struct, frozen=True, kw_only=True):
     """The last word of the agent; saying one thing takes back the other."""
 
     #: The reason that it gave with `close`; None: it never closed.
@@ -24,16 +24,16 @@ class Said(Struct, frozen=True, kw_only=True):
     by: str = ""
 
 
-_RECORD = JsonRecord(Said)
+_RECORD = JsonRecord(AgentClaim)
 
 
-def record(run_dir: Path, said: Said) -> None:
+def record(run_dir: Path, said: AgentClaim) -> None:
     _RECORD.write(run_dir / FILE, said)
 
 
-def read(run_dir: Path, by: str | None = None) -> Said:
+def read(run_dir: Path, by: str | None = None) -> AgentClaim:
     """The agent's claim; an empty one if there is no file, a damaged one, or a claim of another
     run than `by`.
     """
-    said = _RECORD.read_or_none(run_dir / FILE) or Said()
-    return said if by is None or said.by == by else Said()
+    said = _RECORD.read_or_none(run_dir / FILE) or AgentClaim()
+    return said if by is None or said.by == by else AgentClaim()

@@ -26,7 +26,7 @@ _CHUNK = 1 << 16
 _encode = msgspec.json.Encoder().encode
 
 
-class _At(Struct, frozen=True):
+class _Position(Struct, frozen=True):
     at: tuple[int, int] = (0, 0)
 
 
@@ -59,7 +59,7 @@ def written(run: Run) -> tuple[int, int]:
     for line in _backwards(run.task_dir / FILE):
         if line.startswith(mark):
             try:
-                return msgspec.json.decode(line, type=_At).at
+                return msgspec.json.decode(line, type=_Position).at
             except msgspec.DecodeError:
                 break  # another program wrote here
         if not line.startswith(own):

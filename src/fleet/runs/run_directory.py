@@ -1,7 +1,7 @@
-"""The run directory `tasks/<id>/runs/<n>/`: who writes which file, and how each is read back.
+"""The run directory `tasks/<id>/runs/<n>/`: which process writes which file, and how to read them.
 
-The supervisor writes `run.json` and `prompt.md`; the keeper writes the rest, but for `fence`.
-Agents run under the same user and can write here, so what is read is checked.
+The supervisor writes `run.json`, `prompt.md` and `fence`; the keeper writes the rest. Agents run
+under the same user and can write here, so everything that is read is checked.
 """
 
 import errno
@@ -21,12 +21,12 @@ from fleet.files.json_record import JsonRecord
 from fleet.files.safe_read import read_bounded
 from fleet.schemas import Base, Policy, Usage
 
-#: No record of a run is longer; what is, was not written by us.
+#: No record of a run is longer; a longer file was not written by fleet.
 _LONGEST_RECORD = 4 << 20
 
 
 class ProcessId(Struct, frozen=True, kw_only=True):
-    """One process for all time: numbers are used again, this triple is not."""
+    """One process for all time: the system uses numbers again, but not this triple."""
 
     pid: int
     #: Clock ticks from boot to the process's start, as the kernel counts them.
@@ -34,50 +34,45 @@ class ProcessId(Struct, frozen=True, kw_only=True):
     boot_id: str
 
 
-class Spec(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class RunSpec(Struct, frozen=True, kw_only=True):
     """What the keeper shall start: the content of run.json.
 
-    The environment is not here: it holds secrets, so it goes from process to process and
-    never to the disk.
+    Without the environment, which holds secrets: that goes from process to process and never to
+    the disk.
     """
 
-    #: Marks every process of the run, through FLEET_RUN_ID. Unique across homes.
+    #: The run id, in the environment of every process of the run. Unique across homes.
     id: str = field(default_factory=lambda: uuid4().hex)
     argv: tuple[str, ...]
     cwd: str
     #: A file for the agent's stdin, relative to the run directory. None: /dev/null.
     stdin: str | None = None
-    #: Seconds from a polite stop to the end of patience.
+    #: Seconds from SIGTERM to SIGKILL when the agent is stopped.
     grace: float = 10.0
-    #: Seconds that the agent may live; the keeper ends it by itself, whoever looks on. None: for
-    #: ever.
+    #: Seconds after which the keeper stops the agent, also without a supervisor. None: never.
     time_limit: float | None = None
-    #: Seconds for what the agent left behind, from SIGTERM to SIGKILL.
+    #: Seconds from SIGTERM to SIGKILL for processes that the agent left behind.
     sweep_grace: float = 0.5
-    #: Soft and hard limits by name: {"NOFILE": (4096, 4096)}.
-    rlimits: dict[str, tuple[int, int]] = field(default_factory=dict[str, tuple[int, int]])
-    #: How gladly the kernel kills the agent when memory runs out; None leaves it as it is.
-    oom_score_adj: int | None = None
-    #: For whoever takes the run over, and nothing to the keeper: what reads its stream, and a
-    #: fingerprint of the artifacts as the run found them.
+    #: The keeper ignores the rest, which is for a supervisor that takes the run over: what reads
+    #: the run's stream, and a digest of the artifacts when the run began.
     coder: str = ""
     model: str = ""
     account: str = ""
-    #: What logs its agent in, with a mark in the place of a secret.
+    #: The variables that log the agent in, with a mark in the place of a secret.
     login: dict[str, str] = field(default_factory=dict[str, str])
     artifacts: str = ""
-    #: The session that it carries on; what that had used before, and how long its own record was.
+    #: The session that the run resumes, what that had used before, and how long its record was.
     resumes: str = ""
     before: Usage = Usage()
     second_from: int = 0
-    #: The rules that the run is held to, whatever the settings say by now.
+    #: The rules that the run is held to, even if the settings have changed since.
     policy: Policy = Policy()
-    #: The repository as the run found it; None: its directory is in none.
+    #: The repository when the run began; None: the directory is in no repository.
     base: Base | None = None
 
 
 class Started(Struct, frozen=True, kw_only=True):
-    """The attempt counts: the agent's process exists."""
+    """The content of `started`: the agent's process exists, and the attempt counts."""
 
     keeper: ProcessId
     agent: ProcessId
@@ -87,7 +82,7 @@ class Started(Struct, frozen=True, kw_only=True):
 
 
 class Leftover(Struct, frozen=True, kw_only=True):
-    """A process that was still there when the agent had ended."""
+    """A process that was still alive when the agent had ended."""
 
     pid: int
     name: str
@@ -96,14 +91,14 @@ class Leftover(Struct, frozen=True, kw_only=True):
 class SpawnError(Struct, frozen=True, kw_only=True):
     """Why the agent's program never ran."""
 
-    #: How far it came.
-    stage: Literal["limits", "stdin", "cwd", "exec"]
+    #: The step that failed. `limits` is in records of earlier versions.
+    stage: Literal["start", "stdin", "cwd", "exec", "limits"]
     errno: int
     message: str
 
     @property
     def is_program(self) -> bool:
-        """The program is not there, or is none: nothing that another task could help."""
+        """The program is missing or cannot be executed, so every task of this coder fails alike."""
         absent = (errno.ENOENT, errno.EACCES, errno.ENOEXEC, errno.ENOTDIR)
         return self.stage == "exec" and self.errno in absent
 
@@ -111,30 +106,30 @@ class SpawnError(Struct, frozen=True, kw_only=True):
 class Exit(Struct, frozen=True, kw_only=True):
     """How the agent's process tree ended: the content of exit.json."""
 
-    #: One of code and signal is set; or `error` says that nothing ever ran; or the agent itself
-    #: is among those in `left`.
+    #: One of code and signal is set; or `error` says why the program never ran; or the agent
+    #: itself is in `left`.
     code: int | None = None
     signal: int | None = None
     error: SpawnError | None = None
-    #: The stop that the keeper was asked for before the agent ended, or that it came to itself
-    #: when the run's time was up.
+    #: The stop that the keeper was asked for before the agent ended; `timeout` if the keeper
+    #: stopped the agent at its time limit.
     stop: Literal["graceful", "now", "timeout"] | None = None
-    #: Seconds from the first word to stop until nothing of the tree was left.
+    #: Seconds from the first request to stop until the whole tree had ended.
     stop_seconds: float | None = None
     started_at: datetime
     ended_at: datetime
-    #: The agent's life on the monotonic clock.
+    #: How long the agent lived, on the monotonic clock.
     seconds: float
-    #: All of the tree, as far as it was waited for.
+    #: Of the whole tree, as far as its processes were waited for.
     cpu_seconds: float = 0.0
     max_rss_bytes: int = 0
     swept: tuple[Leftover, ...] = ()
-    #: What could not be killed: another user's, or stuck in the kernel.
+    #: Processes that could not be killed: another user's, or stuck in the kernel.
     left: tuple[Leftover, ...] = ()
 
 
 _HINT = "It was changed from outside. Move the run's directory away to go on without it."
-_SPEC = JsonRecord(Spec, limit=_LONGEST_RECORD, hint=_HINT)
+_SPEC = JsonRecord(RunSpec, limit=_LONGEST_RECORD, hint=_HINT)
 _STARTED = JsonRecord(Started, limit=_LONGEST_RECORD, hint=_HINT)
 _EXIT = JsonRecord(Exit, limit=_LONGEST_RECORD, hint=_HINT)
 
@@ -154,7 +149,7 @@ class Run(Struct, frozen=True):
 
     @property
     def lock(self) -> Path:
-        """The task's lock, not the run's: no two runs of a task live at one time."""
+        """The task's lock, not the run's: no two runs of a task live at the same time."""
         return self.task_dir / "run.lock"
 
     @property
@@ -165,14 +160,14 @@ class Run(Struct, frozen=True):
     def stderr(self) -> Path:
         return self.path / "stderr"
 
-    def spec(self) -> Spec:
+    def spec(self) -> RunSpec:
         spec = _SPEC.read(self.path / "run.json")
         if spec is None:
             raise InvalidTask(f"{self.path} holds no run.json", hint="The run was never prepared.")
         return spec
 
     def lock_holder(self) -> "Run | None":
-        """The run of this task that the lock is held for, if anyone holds it."""
+        """The run of this task that the lock is, or was last, held for."""
         name = (read_bounded(self.lock, _LONGEST_RECORD) or b"").strip()
         return Run(self.path.parent / name.decode()) if name.isdigit() else None
 
@@ -186,18 +181,18 @@ class Run(Struct, frozen=True):
         return (self.path / "fence").exists()
 
     def fence(self) -> None:
-        """Forbid the run for ever. Only under the lock, or a keeper may slip past."""
+        """Forbid the run for ever. Only for the holder of the lock, or a keeper may slip past."""
         write_atomically(self.path / "fence", b"")
 
 
 def new_run(
-    task_dir: Path, spec: Spec, prompt: bytes | None = None, *, folder: str = "runs"
+    task_dir: Path, spec: RunSpec, prompt: bytes | None = None, *, folder: str = "runs"
 ) -> Run:
     """The task's next run, ready for a keeper.
 
-    A number is taken by making its directory, so two callers never share one; a caller that
-    dies half-way leaves a directory without run.json, which is no run. Nothing is forced to the
-    disk: a power cut ends the run as well, and what it came to is the keeper's to tell.
+    Making the directory takes the number, so two callers never share one; a caller that dies
+    half-way leaves a directory without run.json, which is no run. Nothing is synced to the disk:
+    a power cut ends the run as well, and the keeper's records tell how the run ended.
     """
     folder = f"{task_dir}/{folder}"
     os.makedirs(folder, 0o700, exist_ok=True)  # noqa: PTH103 - each run pays for every Path
@@ -224,7 +219,7 @@ def _put(path: str, data: bytes) -> None:
 
 
 def began_at(run: Run) -> datetime | None:
-    """When a run's agent began; None if it has not, or its record cannot be read any more."""
+    """When a run's agent began; None if it has not, or the record is damaged."""
     try:
         started = run.started()
     except InvalidTask:

@@ -10,7 +10,7 @@ from fleet.evidence.claim_rules import ClaimFacts, only_reports
 from fleet.evidence.inspect_run import Inspection
 from fleet.processes.keeper_client import Ended
 from fleet.runs import receipt_json
-from fleet.runs.agent_claim import Said
+from fleet.runs.agent_claim import AgentClaim
 from fleet.runs.outcome_history import attempts_before
 from fleet.runs.run_directory import began_at
 from fleet.schemas import Outcome, Receipt, Task
@@ -23,7 +23,9 @@ _MOST_ARTIFACTS = 200
 _RUNS_BEFORE = 5
 
 
-def receipt_of(ended: ExitedRun, outcome: Outcome, said: Said, inspection: Inspection) -> Receipt:
+def receipt_of(
+    ended: ExitedRun, outcome: Outcome, said: AgentClaim, inspection: Inspection
+) -> Receipt:
     """All that is known of the run, before it is judged."""
     record, end = ended.record, ended.process_end
     totals, tools = record.totals, record.tools

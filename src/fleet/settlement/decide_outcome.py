@@ -12,7 +12,7 @@ from fleet.evidence.inspect_run import InspectedRun
 from fleet.files.safe_read import tail
 from fleet.processes.keeper_client import Ended, NeverStarted, Vanished
 from fleet.runs import agent_claim
-from fleet.runs.agent_claim import Said
+from fleet.runs.agent_claim import AgentClaim
 from fleet.runs.outcome_history import attempts_before
 from fleet.runs.run_directory import Run
 from fleet.schemas import (
@@ -61,7 +61,7 @@ class ExitedRun(Struct, frozen=True, kw_only=True):
         end = self.process_end
         return isinstance(end, Ended) and bool(end.exit.error and end.exit.error.is_program)
 
-    def said(self) -> Said:
+    def said(self) -> AgentClaim:
         """What the agent claimed of its task, if it was this run's agent."""
         return agent_claim.read(self.record.run.path, by=self.record.spec.id)
 
@@ -94,7 +94,7 @@ def _first_base(run: Run) -> Base | None:
     return first
 
 
-def outcome_of(ended: ExitedRun, said: Said, *, abandoned: bool = False) -> Outcome:
+def outcome_of(ended: ExitedRun, said: AgentClaim, *, abandoned: bool = False) -> Outcome:
     """Fleet's own reason, unless the agent had ended before it was stopped.
 
     `abandoned`: the inspection of the run was stopped, so its own ending cannot be judged.

@@ -19,7 +19,7 @@ from fleet.coders.stream.tool_calls import ToolCalls
 from fleet.config import Config
 from fleet.errors import FleetError
 from fleet.home import AGENT_BIN, Home
-from fleet.runs.run_directory import Run, Spec
+from fleet.runs.run_directory import Run, RunSpec
 from fleet.schemas import Event, Failed, Outcome, Policy, Spend, Task
 from fleet.schemas.budget import spend_of
 from fleet.settlement.run_stream import RunStream
@@ -27,7 +27,7 @@ from fleet.spending.prices import Prices
 
 _LIST_PRICES = Prices()
 #: Stands in for a `run.json` that cannot be read.
-NO_SPEC = Spec(argv=(), cwd="")
+NO_SPEC = RunSpec(argv=(), cwd="")
 
 
 class RunRecord:
@@ -40,7 +40,7 @@ class RunRecord:
         coder: Coder,
         *,
         env: Mapping[str, str],
-        spec: Spec = NO_SPEC,
+        spec: RunSpec = NO_SPEC,
         adopted: bool = False,
     ) -> None:
         self.task = task

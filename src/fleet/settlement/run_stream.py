@@ -13,7 +13,7 @@ from fleet.coders.stream.tool_calls import command_of
 from fleet.errors import InvalidTask
 from fleet.files.tail import Follower, Line
 from fleet.runs import event_log
-from fleet.runs.run_directory import Run, Spec
+from fleet.runs.run_directory import Run, RunSpec
 from fleet.schemas import Event, RateLimit
 from fleet.tripwire.rules import Trip, trips
 
@@ -53,7 +53,7 @@ class EventWriter:
 class TripwireWatch:
     """Checks the commands of one run against the tripwire's rules, each call once."""
 
-    def __init__(self, spec: Spec, *, can_refuse: bool) -> None:
+    def __init__(self, spec: RunSpec, *, can_refuse: bool) -> None:
         self._cwd = spec.cwd or "/"
         self._mode = spec.policy.tripwire
         self._refuses = self._mode == "refuse" and can_refuse
@@ -82,7 +82,7 @@ class RunStream:
     """The streams of one run, and what they told so far."""
 
     def __init__(
-        self, run: Run, spec: Spec, coder: Coder, env: Mapping[str, str], *, resumed: bool
+        self, run: Run, spec: RunSpec, coder: Coder, env: Mapping[str, str], *, resumed: bool
     ) -> None:
         self._coder = coder
         self._spec = spec

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from msgspec import Struct
 
 from fleet.accounts.rate_windows import LONGEST, PASSING, UNDATED
-from fleet.runs.agent_claim import Said
+from fleet.runs.agent_claim import AgentClaim
 from fleet.schemas import (
     Blocked,
     Closed,
@@ -65,7 +65,7 @@ class Facts(Struct, frozen=True, kw_only=True):
     spawn_error: str = ""
     #: And that is so for every task of this coder: the program is not there.
     program_missing: bool = False
-    said: Said
+    said: AgentClaim
     #: Why its claim cannot be checked, through no fault of the agent's; empty if it can.
     unverifiable: str = ""
     #: What fleet makes of the run by what it saw itself.

@@ -7,7 +7,7 @@ import pytest
 from fleet.cli.tracker.agent_bd import record_claim
 from fleet.errors import BadInput
 from fleet.home import Home, make_home
-from fleet.runs.agent_claim import Said, read
+from fleet.runs.agent_claim import AgentClaim, read
 
 
 @pytest.fixture
@@ -32,15 +32,15 @@ def env(run):
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("close fleet-abc --reason wrote", Said(done="wrote")),
-        ("close abc -r wrote", Said(done="wrote")),
-        ("close --reason=wrote -- fleet-abc", Said(done="wrote")),
-        ("done fleet-abc all of it", Said(done="all of it")),
-        ("close fleet-abc", Said(done="Closed")),
-        ("update fleet-abc --status closed", Said(done="Closed")),
-        ("update fleet-abc --status blocked --notes QUESTION", Said(blocked="QUESTION")),
-        ("update fleet-abc -s blocked --append-notes Q", Said(blocked="Q")),
-        ("update fleet-abc --status blocked", Said(blocked="")),
+        ("close fleet-abc --reason wrote", AgentClaim(done="wrote")),
+        ("close abc -r wrote", AgentClaim(done="wrote")),
+        ("close --reason=wrote -- fleet-abc", AgentClaim(done="wrote")),
+        ("done fleet-abc all of it", AgentClaim(done="all of it")),
+        ("close fleet-abc", AgentClaim(done="Closed")),
+        ("update fleet-abc --status closed", AgentClaim(done="Closed")),
+        ("update fleet-abc --status blocked --notes QUESTION", AgentClaim(blocked="QUESTION")),
+        ("update fleet-abc -s blocked --append-notes Q", AgentClaim(blocked="Q")),
+        ("update fleet-abc --status blocked", AgentClaim(blocked="")),
     ],
 )
 def test_a_word_about_the_own_task_is_recorded(run, env, line, said):
@@ -56,7 +56,7 @@ def test_a_claim_can_be_taken_back(run, env, line):
     """The last word counts."""
     record_claim(["close", "fleet-abc"], env)
     assert record_claim(line.split(), env)
-    assert read(run) == Said()
+    assert read(run) == AgentClaim()
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_a_claim_can_be_taken_back(run, env, line):
 def test_everything_else_is_for_the_queue(run, env, line):
     """Other tasks, and other words about this one."""
     assert record_claim(line.split(), env) is None
-    assert read(run) == Said()
+    assert read(run) == AgentClaim()
 
 
 @pytest.mark.parametrize("verb", ["assign", "defer", "delete", "unclaim"])
@@ -120,4 +120,4 @@ def test_the_word_bears_the_mark_of_the_run_that_said_it(run, env):
     record_claim(["close", "fleet-abc"], env | {"FLEET_RUN_ID": "me.fleet-abc.1"})
     assert read(run).by == "me.fleet-abc.1"
     assert read(run, by="me.fleet-abc.1").done == "Closed"
-    assert read(run, by="me.fleet-abc.2") == Said()
+    assert read(run, by="me.fleet-abc.2") == AgentClaim()

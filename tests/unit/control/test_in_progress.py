@@ -18,7 +18,7 @@ from fleet.home import Home, make_home, owner_file, task_json
 from fleet.processes.keeper_client import Ended, Running
 from fleet.queue.protocol import Draft
 from fleet.runs.progress_json import FILE, Progress
-from fleet.runs.run_directory import Exit, ProcessId, Spec, Started, new_run
+from fleet.runs.run_directory import Exit, ProcessId, RunSpec, Started, new_run
 from fleet.runs.run_id import RunId
 from fleet.schemas import Settings
 from tests.tasks import a_task
@@ -132,7 +132,7 @@ def claimed(fleet, **settings):
 def test_a_run_of_an_earlier_lease_says_nothing_of_this_one(fleet):
     """The last attempt's figures must not be shown for a run that is only being born."""
     lease = claimed(fleet)
-    run = new_run(fleet.home.task(lease.task.id), Spec(id="older", argv=("x",), cwd="/"))
+    run = new_run(fleet.home.task(lease.task.id), RunSpec(id="older", argv=("x",), cwd="/"))
     (run.path / "started").write_bytes(msgspec.json.encode(STARTED))
     (seen,) = in_progress(fleet)
     assert (seen.doing, seen.run, seen.started_at) == ("waiting", None, None)
@@ -142,7 +142,7 @@ def test_what_a_task_insists_on_is_shown_as_asked_and_the_rest_as_it_turned_out(
     """An inherited model may be dropped for the coder's own; an asked one is what was asked."""
     lease = claimed(fleet, coder="codex", model="gpt-5")
     run = new_run(
-        fleet.home.task(lease.task.id), Spec(id=str(RunId.of(lease)), argv=("x",), cwd="/")
+        fleet.home.task(lease.task.id), RunSpec(id=str(RunId.of(lease)), argv=("x",), cwd="/")
     )
     told = Progress(coder="other", model="gpt-5-2026-01-01", events=3, context_peak=50)
     (run.path / FILE).write_bytes(msgspec.json.encode(told))
@@ -168,7 +168,7 @@ def test_a_damaged_progress_file_is_overlooked(fleet):
     """It is only a courtesy of the supervisor, and written again at the next turn."""
     lease = claimed(fleet)
     run = new_run(
-        fleet.home.task(lease.task.id), Spec(id=str(RunId.of(lease)), argv=("x",), cwd="/")
+        fleet.home.task(lease.task.id), RunSpec(id=str(RunId.of(lease)), argv=("x",), cwd="/")
     )
     (run.path / FILE).write_bytes(b'{"coder": "cl')
     (seen,) = in_progress(fleet)

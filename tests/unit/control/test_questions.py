@@ -21,7 +21,7 @@ from fleet.home import Home, make_home
 from fleet.queue.protocol import Draft
 from fleet.runs import agent_claim
 from fleet.runs.outcome_history import Ending, write_ending
-from fleet.runs.run_directory import Spec, new_run
+from fleet.runs.run_directory import RunSpec, new_run
 from fleet.runs.run_id import RunId
 from fleet.schemas import Blocked, Failed, Finished
 
@@ -44,9 +44,9 @@ def blocked(fleet, note, *, asked=True, outcome=FINISHED, in_file=""):
     fleet.queue.add(Draft(title="Choose"))
     (lease,) = fleet.queue.claim("us", ttl=timedelta(minutes=5))
     task_dir = fleet.home.task(lease.task.id)
-    run = new_run(task_dir, Spec(id=str(RunId.of(lease)), argv=("x",), cwd="/"))
+    run = new_run(task_dir, RunSpec(id=str(RunId.of(lease)), argv=("x",), cwd="/"))
     if asked:
-        agent_claim.record(run.path, agent_claim.Said(blocked=note))
+        agent_claim.record(run.path, agent_claim.AgentClaim(blocked=note))
     settlement = Blocked(note=note)
     write_ending(
         run,

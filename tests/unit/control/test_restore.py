@@ -12,7 +12,7 @@ from fleet.errors import BadInput, FleetError
 from fleet.git import run_baseline
 from fleet.home import Home, make_home
 from fleet.runs import receipt_json
-from fleet.runs.run_directory import Spec, new_run
+from fleet.runs.run_directory import RunSpec, new_run
 from fleet.schemas import Receipt
 from tests.conftest import need
 from tests.repos import Repo
@@ -35,7 +35,7 @@ class Ran:
         found = run_baseline.record_base(
             str(self.repo.root), "fleet-1/1", keep=task_dir / run_baseline.INDEX
         )
-        self.run = new_run(task_dir, Spec(argv=("true",), cwd=str(self.repo.root), base=found))
+        self.run = new_run(task_dir, RunSpec(argv=("true",), cwd=str(self.repo.root), base=found))
 
     def end(self):
         """The run is over and was looked at."""

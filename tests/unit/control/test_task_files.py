@@ -16,7 +16,7 @@ from fleet.control.tasks.task_files import (
 )
 from fleet.errors import BadInput, NotFound, QueueUnavailable
 from fleet.home import Home, make_home
-from fleet.runs.run_directory import Spec, new_run
+from fleet.runs.run_directory import RunSpec, new_run
 
 
 @pytest.fixture
@@ -70,7 +70,7 @@ def test_a_missing_file_says_who_would_write_it(fleet, task_dir):
 def test_stderr_is_that_of_the_latest_run_or_the_one_asked_for(fleet, task_dir):
     """Each run has its own."""
     for text in (b"one", b"two"):
-        run = new_run(task_dir, Spec(argv=("x",), cwd="/"))
+        run = new_run(task_dir, RunSpec(argv=("x",), cwd="/"))
         run.stderr.write_bytes(text)
     assert b"".join(whole(document(fleet, "abc", "stderr"))) == b"two"
     assert b"".join(whole(document(fleet, "abc", "stderr", 1))) == b"one"
@@ -87,14 +87,14 @@ def test_events_of_one_run_are_picked_from_all(fleet, task_dir):
         for run in (1, 11)
     ]
     (task_dir / "events.jsonl").write_bytes(b"".join(lines))
-    new_run(task_dir, Spec(argv=("x",), cwd="/"))
+    new_run(task_dir, RunSpec(argv=("x",), cwd="/"))
     found = b"".join(whole(document(fleet, "abc", "events", 1)))
     assert found == b"".join(line for line in lines if line.startswith(b'{"run":1,'))
 
 
 def test_only_events_and_stderr_belong_to_a_run(fleet, task_dir):
     """A plan is the task's: asking for that of a run is a misunderstanding."""
-    new_run(task_dir, Spec(argv=("x",), cwd="/"))
+    new_run(task_dir, RunSpec(argv=("x",), cwd="/"))
     with pytest.raises(BadInput, match="belongs to the task"):
         document(fleet, "abc", "plan", 1)
 

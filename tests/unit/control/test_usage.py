@@ -17,7 +17,7 @@ from fleet.control.usage import EndedRun, ended_runs, records, spent
 from fleet.home import Home, make_home
 from fleet.runs import receipt_json
 from fleet.runs.outcome_history import Ending, write_ending
-from fleet.runs.run_directory import Spec, new_run
+from fleet.runs.run_directory import RunSpec, new_run
 from fleet.schemas import Closed, Finding, Finished, Receipt, Released, Usage, Verdict
 
 NOW = datetime.now(UTC)
@@ -59,7 +59,7 @@ def home(tmp_path, monkeypatch):
     def add(found):
         folder = home.task(found.task_id)
         folder.mkdir(parents=True, exist_ok=True)
-        made = new_run(folder, Spec(argv=("x",), cwd="/"))
+        made = new_run(folder, RunSpec(argv=("x",), cwd="/"))
         receipt_json.write(made, found)
         write_ending(made, ending(closed=not found.verdict.findings))
 

@@ -20,7 +20,7 @@ from fleet.home import Home, make_home, worktree_json
 from fleet.processes import process_identity
 from fleet.queue.protocol import Draft
 from fleet.queue.sql.sqlite import open_embedded
-from fleet.runs.run_directory import Spec, Started, new_run
+from fleet.runs.run_directory import RunSpec, Started, new_run
 from fleet.schemas import Closed
 
 NOW = datetime.now(UTC)
@@ -282,7 +282,7 @@ def test_bd_is_judged_by_its_version(monkeypatch, version, severity):
 
 
 def a_run(installation, task_id, *, keeper=None, mark="fleetabc.x.1"):
-    spec = Spec(id=mark, argv=("true",), cwd="/")
+    spec = RunSpec(id=mark, argv=("true",), cwd="/")
     run = new_run(installation.home.task(task_id), spec, b"")
     if keeper is not None:
         started = Started(keeper=keeper, agent=keeper, at=NOW, monotonic=1.0)

@@ -11,7 +11,7 @@ from fleet.evidence import other_task_dirs
 from fleet.evidence.scope_check import check_scope
 from fleet.git import snapshot_index
 from fleet.home import Home
-from fleet.runs.run_directory import ProcessId, Run, Spec, Started, new_run
+from fleet.runs.run_directory import ProcessId, Run, RunSpec, Started, new_run
 from fleet.schemas import Policy
 from tests.conftest import need
 from tests.repos import ENV, Repo, RunIn
@@ -189,7 +189,7 @@ def a_run_at_work(home, task_id):
     """A run of another task that has begun and not ended."""
     (home.task(task_id)).mkdir(parents=True)
     snapshot_index.note(home, task_id, "/elsewhere")
-    run = new_run(home.task(task_id), Spec(argv=("agent",), cwd="/elsewhere"))
+    run = new_run(home.task(task_id), RunSpec(argv=("agent",), cwd="/elsewhere"))
     who = ProcessId(pid=1, start_ticks=1, boot_id="b")
     started = Started(keeper=who, agent=who, at=datetime.now(UTC), monotonic=0.0)
     (run.path / "started").write_bytes(msgspec.json.encode(started))

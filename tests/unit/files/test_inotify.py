@@ -7,14 +7,14 @@ import time
 import pytest
 
 from fleet.files import inotify as watching
-from fleet.files.inotify import Watch
+from fleet.files.inotify import DirectoryWatch
 
 kinds = pytest.mark.parametrize("polling", [False, True], ids=["inotify", "polling"])
 
 
 @pytest.fixture
 def watch(polling):
-    watch = Watch(polling=polling)
+    watch = DirectoryWatch(polling=polling)
     yield watch
     watch.close()
 
@@ -83,7 +83,7 @@ def test_a_directory_that_disappears_is_no_error(watch, directories):
 @pytest.mark.skipif(sys.platform != "linux", reason="needs inotify")
 def test_a_directory_beyond_the_limit_of_watches_is_polled(directories):
     """When the kernel refuses one more watch, that directory is looked at instead."""
-    watch = Watch()
+    watch = DirectoryWatch()
     missing = directories[0] / "not yet there"
     watch.add(missing)
     watch.add(directories[1])
@@ -99,7 +99,7 @@ def test_a_directory_beyond_the_limit_of_watches_is_polled(directories):
 @pytest.mark.skipif(sys.platform != "linux", reason="needs inotify")
 def test_lost_events_mean_that_everything_may_have_changed(directories, monkeypatch):
     """After an overflow of the kernel's queue every directory is reported."""
-    watch = Watch()
+    watch = DirectoryWatch()
     for directory in directories:
         watch.add(directory)
     overflow = watching._EVENT.pack(-1, watching._OVERFLOW, 0, 0)

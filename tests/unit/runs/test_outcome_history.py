@@ -14,7 +14,7 @@ from fleet.runs.outcome_history import (
     spent_before,
     write_ending,
 )
-from fleet.runs.run_directory import Spec, new_run
+from fleet.runs.run_directory import RunSpec, new_run
 from fleet.schemas import (
     Blocked,
     Closed,
@@ -35,7 +35,7 @@ LIMITED = RateLimited(limit=RateLimit(kind="usage"))
 
 def end(task, outcome, settlement, *, counts=True, started=True, progress=False):
     """One more run of a task, with its ending written as the supervisor does."""
-    run = new_run(task, Spec(argv=("true",), cwd="/"))
+    run = new_run(task, RunSpec(argv=("true",), cwd="/"))
     decision = Decision(settlement=settlement, counts=counts, why="it did")
     past = history(task, before=run.number)
     after = past.after(outcome, decision, started=started, progress=progress)

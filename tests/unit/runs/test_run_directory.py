@@ -12,9 +12,9 @@ from fleet.errors import InvalidTask
 from fleet.files import atomic_write
 from fleet.files.atomic_write import write_atomically
 from fleet.files.file_lock import locked
-from fleet.runs.run_directory import Run, Spec, all_runs, latest_run, new_run
+from fleet.runs.run_directory import Run, RunSpec, all_runs, latest_run, new_run
 
-SPEC = Spec(argv=("true",), cwd="/")
+SPEC = RunSpec(argv=("true",), cwd="/")
 
 
 def test_runs_are_numbered_in_order(tmp_path):
@@ -52,12 +52,11 @@ def test_a_run_that_was_not_prepared_to_the_end_is_no_run(tmp_path, monkeypatch)
     assert [run.number for run in all_runs(tmp_path)] == [2]
 
 
-def test_a_spec_from_another_fleet_is_refused(tmp_path):
-    """An unknown key may mean anything, so nothing is run on a guess."""
+def test_a_spec_of_another_version_is_read_without_its_unknown_keys(tmp_path):
+    """After an upgrade the supervisor adopts runs that the old version started."""
     run = new_run(tmp_path, SPEC)
-    (run.path / "run.json").write_bytes(b'{"id":"a","argv":["true"],"cwd":"/","sandbox":"strict"}')
-    with pytest.raises(InvalidTask, match="sandbox"):
-        run.spec()
+    (run.path / "run.json").write_bytes(b'{"id":"a","argv":["true"],"cwd":"/","rlimits":{}}')
+    assert run.spec() == RunSpec(id="a", argv=("true",), cwd="/")
 
 
 def test_a_record_that_a_power_cut_emptied_is_not_there(tmp_path):

@@ -10,7 +10,7 @@ from hypothesis import strategies as some
 
 from fleet.coders.base import Coder
 from fleet.runs import event_log
-from fleet.runs.run_directory import Spec, new_run
+from fleet.runs.run_directory import RunSpec, new_run
 from fleet.schemas import Event, Task
 from fleet.settlement.run_record import RunRecord
 
@@ -38,7 +38,7 @@ class TwoStreams(Coder):
 
 
 def a_run(folder):
-    return new_run(folder, Spec(argv=("true",), cwd="/"))
+    return new_run(folder, RunSpec(argv=("true",), cwd="/"))
 
 
 def a_stream(run, coder=None, *, adopted=False):

@@ -10,7 +10,7 @@ from hypothesis import strategies as some
 from msgspec import structs
 
 from fleet.accounts.rate_windows import UNDATED
-from fleet.runs.agent_claim import Said
+from fleet.runs.agent_claim import AgentClaim
 from fleet.runs.outcome_history import History
 from fleet.schemas import (
     Blocked,
@@ -41,14 +41,14 @@ INVARIANTS = Path(__file__).parents[3] / "docs/invariants.md"
 PLAIN = Facts(
     run=1,
     started=True,
-    said=Said(),
+    said=AgentClaim(),
     attempts=0,
     retry_limit=3,
     full_contexts=0,
     progress=False,
     jitter=0.0,
 )
-DONE = Said(done="did it")
+DONE = AgentClaim(done="did it")
 UNVERIFIED = Verdict(findings=(Finding(rule="no_tools", what="it used no tool"),))
 OUT_OF_SCOPE = Verdict(trespasses=(Finding(rule="outside", what="it changed ../b"),))
 LIMIT = RateLimited(limit=RateLimit(kind="five_hour", status="rejected", resets_at=RESET))
@@ -163,7 +163,7 @@ def test_whatever_a_run_came_to_one_that_went_too_far_is_for_a_person(outcome):
 
 def test_a_question_goes_before_a_claim():
     """The agent blocked its task: nothing is closed."""
-    said = Said(blocked="QUESTION: tabs?")
+    said = AgentClaim(blocked="QUESTION: tabs?")
     assert decide(Finished(), facts(said=said), NOW).settlement == Blocked(note="QUESTION: tabs?")
 
 
@@ -205,8 +205,8 @@ NASTY = 'a\0b\x1b[31m\ud800 "c"\n' + "x" * 10_000
 @pytest.mark.parametrize(
     ("outcome", "given_facts"),
     [
-        (Finished(), facts(said=Said(done=NASTY))),
-        (Finished(), facts(said=Said(blocked=NASTY))),
+        (Finished(), facts(said=AgentClaim(done=NASTY))),
+        (Finished(), facts(said=AgentClaim(blocked=NASTY))),
         (NeedsHuman(question=NASTY), facts()),
         (Failed(reason="api_error", detail=NASTY), facts(attempts=2)),
         (Failed(reason="auth", detail=NASTY), facts()),
@@ -239,7 +239,7 @@ def play(runs, retry_limit):
             run=number,
             started=started,
             verdict=UNVERIFIED if claims else Verdict(),
-            said=DONE if claims else Said(),  # nothing that could be closed
+            said=DONE if claims else AgentClaim(),  # nothing that could be closed
             attempts=past.attempts,
             full_contexts=past.full_contexts,
             never_started=past.never_started,

@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from fleet.runs.agent_claim import Said
+from fleet.runs.agent_claim import AgentClaim
 from fleet.schemas import Failed, RateLimit, RateLimited, Released
 from fleet.settlement.settle_table import Facts, decide
 
@@ -14,7 +14,7 @@ CRASH = Failed(reason="killed")
 
 def wait(outcome, seconds=10, **changes):
     facts = {
-        "run": 1, "started": True, "said": Said(), "attempts": 0,
+        "run": 1, "started": True, "said": AgentClaim(), "attempts": 0,
         "retry_limit": 100, "full_contexts": 0, "progress": False, "jitter": 0.0,
     } | changes  # fmt: skip
     settlement = decide(outcome, Facts(**facts, wait=timedelta(seconds=seconds)), NOW).settlement

@@ -11,7 +11,7 @@ from fleet.home import Home, make_home
 from fleet.processes import process_identity
 from fleet.runs import receipt_json
 from fleet.runs.outcome_history import Ending, write_ending
-from fleet.runs.run_directory import Spec, new_run
+from fleet.runs.run_directory import RunSpec, new_run
 from fleet.schemas import Blocked, Receipt, Spend, Stopped, Usage
 from fleet.spending import day_ledger
 from fleet.spending.budgets import day_of
@@ -39,7 +39,7 @@ def put(home, found):
     """A run with its receipt, as a supervisor leaves it."""
     folder = home.task(found.task_id)
     folder.mkdir(parents=True, exist_ok=True)
-    run = new_run(folder, Spec(argv=("x",), cwd="/"))
+    run = new_run(folder, RunSpec(argv=("x",), cwd="/"))
     receipt_json.write(run, found)
     return run
 
@@ -129,7 +129,7 @@ def test_old_tasks_are_not_read_to_begin_a_day(home, monkeypatch):
 def test_a_run_without_a_receipt_counts_by_its_ending(home):
     """A person stopped it while nobody supervised."""
     (folder := home.task("fleet-a")).mkdir(parents=True)
-    run = new_run(folder, Spec(argv=("x",), cwd="/srv/app"))
+    run = new_run(folder, RunSpec(argv=("x",), cwd="/srv/app"))
     ending = Ending(
         outcome=Stopped(by="ada"), settlement=Blocked(note="stopped"), counts=False, why="stopped",
         progress=False, at=NOW, tokens=70, cost_usd=0.5,

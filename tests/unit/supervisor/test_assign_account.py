@@ -19,9 +19,9 @@ from fleet.config import Config
 from fleet.files import json_record
 from fleet.home import Home, make_home
 from fleet.home.journal import Log
-from fleet.runs.agent_claim import Said
+from fleet.runs.agent_claim import AgentClaim
 from fleet.runs.outcome_history import Ending
-from fleet.runs.run_directory import Spec, new_run
+from fleet.runs.run_directory import RunSpec, new_run
 from fleet.schemas import Account, Blocked, Event, Failed, Lease, RateLimit, RateLimited, Task
 from fleet.settlement import run_record
 from fleet.settlement.decide_outcome import by_stream
@@ -32,8 +32,8 @@ from fleet.supervisor.active.assign_account import AccountAssigner
 NOW = datetime(2026, 11, 16, 12, tzinfo=UTC)
 HOUR = timedelta(hours=1)
 FACTS = Facts(
-    run=1, started=True, said=Said(), attempts=0, retry_limit=3, full_contexts=0, progress=False,
-    jitter=0.0,
+    run=1, started=True, said=AgentClaim(), attempts=0, retry_limit=3, full_contexts=0,
+    progress=False, jitter=0.0,
 )  # fmt: skip
 TASK = Task(id="fleet-1", title="a task", created_at=NOW, updated_at=NOW)
 
@@ -91,7 +91,7 @@ def config(*accounts):
 
 
 def a_live(home, account="work", *, adopted=False, env=None):
-    spec = Spec(argv=("true",), cwd="/", coder="claude", account=account)
+    spec = RunSpec(argv=("true",), cwd="/", coder="claude", account=account)
     lease = Lease(task=TASK, owner="me", fence=1, until=NOW + HOUR)
     run = new_run(home.task(TASK.id), spec)
     return ActiveRun(
@@ -171,7 +171,7 @@ def test_a_secret_that_comes_back_to_the_keyring_opens_its_account(home, assigne
 def test_a_run_that_is_adopted_keeps_the_login_that_it_began_with(home, assigner):
     """Its secret is gone since, or its account was changed or removed: it works on all the same."""
     own = account(home, "work", secret="env:KEY", variable="ANTHROPIC_API_KEY")
-    spec = Spec(
+    spec = RunSpec(
         argv=("true",), cwd="/", coder="claude", account="work", login=assigner.outline(own)
     )
     run = new_run(home.task(TASK.id), spec)

@@ -13,7 +13,7 @@ from fleet.evidence.inspect_run import Inspection
 from fleet.processes import stop_run
 from fleet.processes.keeper_client import NeverStarted
 from fleet.runs import stop_reason
-from fleet.runs.run_directory import Spec, new_run
+from fleet.runs.run_directory import RunSpec, new_run
 from fleet.schemas import ContextFull, Lease, Stopped, Task
 from fleet.settlement.decide_outcome import ExitedRun
 from fleet.supervisor.active.active_run import ActiveRun
@@ -53,7 +53,7 @@ def signals(monkeypatch):
 
 @pytest.fixture
 def run(tmp_path):
-    spec = Spec(argv=("true",), cwd="/", account="work")
+    spec = RunSpec(argv=("true",), cwd="/", account="work")
     run = new_run(tmp_path / "fleet-1", spec)
     active = ActiveRun(a_lease().task, run, ClaudeCoder("sonnet"), env={}, spec=spec)
     active.keeper = SimpleNamespace(who=SimpleNamespace(run=run))

@@ -10,7 +10,7 @@ from fleet.config import Config, Project
 from fleet.home import Home, make_home
 from fleet.home.journal import Log
 from fleet.runs.outcome_history import Ending, write_ending
-from fleet.runs.run_directory import Spec, new_run
+from fleet.runs.run_directory import RunSpec, new_run
 from fleet.schemas import (
     Blocked,
     Budget,
@@ -62,7 +62,7 @@ class Shop:
         lease = Lease(task=task, owner="me", fence=1, until=NOON)
         coder = Told()
         coder.events = []
-        spec = Spec(argv=("x",), cwd=cwd, policy=Policy(budget=budget or Budget()))
+        spec = RunSpec(argv=("x",), cwd=cwd, policy=Policy(budget=budget or Budget()))
         run = ActiveRun(task, new_run(self.home.task(name), spec), coder, env={}, spec=spec)
         run.coder.model = "any"
         self.assignments.take(lease).stage = Active(run)
@@ -100,7 +100,7 @@ def spent_before(shop, name, dollars):
         outcome=Failed(reason="api_error"), settlement=Released(), counts=True, why="x",
         progress=False, at=NOON, tokens=2000, cost_usd=dollars,
     )  # fmt: skip
-    write_ending(new_run(shop.home.task(name), Spec(argv=("x",), cwd="/")), ending)
+    write_ending(new_run(shop.home.task(name), RunSpec(argv=("x",), cwd="/")), ending)
 
 
 @pytest.fixture

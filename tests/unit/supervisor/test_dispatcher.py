@@ -14,7 +14,7 @@ from fleet.home import Home, make_home
 from fleet.home.journal import Log
 from fleet.processes.keeper_client import NeverStarted, Running
 from fleet.runs.outcome_history import read_ending, write_ending
-from fleet.runs.run_directory import Spec, latest_run, new_run
+from fleet.runs.run_directory import RunSpec, latest_run, new_run
 from fleet.schemas import Blocked, Lease, RateLimit, Released, Stopped, Task
 from fleet.settlement.settle_table import NEVER_STARTED
 from fleet.supervisor import adopt_runs
@@ -243,7 +243,7 @@ def test_a_run_that_cannot_be_looked_at_is_looked_at_again(dispatcher, queue, mo
     """A machine without descriptors: it ends neither the supervisor nor the task, and its account
     counts as used meanwhile.
     """
-    spec = Spec(argv=("true",), cwd="/", coder="none", account="work")
+    spec = RunSpec(argv=("true",), cwd="/", coder="none", account="work")
     run = new_run(dispatcher._home.task("fleet-1"), spec)
 
     monkeypatch.setattr(adopt_runs, "state_now", lambda run: Running(None))

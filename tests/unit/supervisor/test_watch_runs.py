@@ -8,7 +8,7 @@ import pytest
 from fleet.coders.base import Coder
 from fleet.home.journal import Log
 from fleet.processes import process_usage
-from fleet.runs.run_directory import ProcessId, Spec, new_run
+from fleet.runs.run_directory import ProcessId, RunSpec, new_run
 from fleet.schemas import (
     Event,
     Lease,
@@ -62,7 +62,7 @@ class Scene:
         coder = Told()
         coder.events = []
         rules = Policy(limits=policy.pop("limits", LIMITS), **policy)
-        spec = Spec(argv=("true",), cwd=str(folder), policy=rules)
+        spec = RunSpec(argv=("true",), cwd=str(folder), policy=rules)
         run = new_run(folder / "fleet-1", spec)
         self.run = ActiveRun(TASK, run, coder, env={}, spec=spec)
         gone = ProcessId(pid=2**22 + 1, start_ticks=0, boot_id="")

@@ -23,7 +23,7 @@ from fleet.errors import BadInput, FleetError, Refused
 from fleet.home import Home, closed_by_hand, home_from, owner_file
 from fleet.processes import process_identity
 from fleet.queue import PREFIX
-from fleet.runs.agent_claim import Said, record
+from fleet.runs.agent_claim import AgentClaim, record
 from fleet.runs.run_id import RunId, find_run
 
 #: Commands that say how the task stands.
@@ -52,7 +52,7 @@ class _TaskLine(Struct, frozen=True, kw_only=True):
 class _Claim(Struct, frozen=True, kw_only=True):
     """An agent's word about its task: what to record, and what to answer."""
 
-    said: Said
+    said: AgentClaim
     status: str
     answer: str
 
@@ -197,10 +197,10 @@ def _claim_of(asked: _TaskLine, task_id: str) -> _Claim | None:
     notes = line.text("notes") or line.text("append-notes")
     if status == "closed":
         reasons = (*line.list("reason"), *line.words[1:]) or (notes,)
-        said = Said(done=" ".join(filter(None, reasons)) or "Closed")
+        said = AgentClaim(done=" ".join(filter(None, reasons)) or "Closed")
         answer = f"Closed {task_id}: recorded. fleet checks the work once this run has ended."
     elif status == "blocked":
-        said = Said(blocked=notes)
+        said = AgentClaim(blocked=notes)
         answer = f"Updated {task_id}: recorded as blocked. Now end this run."
     elif status in ("open", "in_progress") or line.switch("claim"):
         if notes:
@@ -208,7 +208,7 @@ def _claim_of(asked: _TaskLine, task_id: str) -> _Claim | None:
                 f"{task_id} is claimed by this run already; its notes were not changed",
                 hint="Write the notes by themselves, without --status and --claim.",
             )
-        said = Said()
+        said = AgentClaim()
         answer = f"Updated {task_id}: this run has it; no completion is claimed."
     else:
         return None

@@ -9,7 +9,7 @@ from fleet.accounts.candidates import Place
 from fleet.control import Control
 from fleet.errors import InvalidTask
 from fleet.home import messages, worktree_json
-from fleet.home.messages import Tell
+from fleet.home.messages import Delivery
 from fleet.home.worktree_json import Worktree
 from fleet.runs.outcome_history import read_ending
 from fleet.runs.run_directory import newest_first
@@ -35,7 +35,7 @@ class TaskDetails(Struct, frozen=True, kw_only=True):
     last_run: tuple[int, str, str] | None = None
     #: What the task was put off for; empty if for nothing else than its time.
     waits_for: str = ""
-    messages: tuple[Tell, ...] = ()
+    messages: tuple[Delivery, ...] = ()
 
     @property
     def worktree_is_gone(self) -> bool:

@@ -20,7 +20,7 @@ from fleet.control.tasks.kill_runs import brake
 from fleet.control.tasks.retry import lives, way_on
 from fleet.errors import InvalidTask, Refused
 from fleet.evidence.inspect_run import inspect_run
-from fleet.files.inotify import Watch
+from fleet.files.inotify import DirectoryWatch
 from fleet.home import owner_file
 from fleet.processes import keeper_client
 from fleet.processes.keeper_client import Ended, NeverStarted, Running, Vanished
@@ -122,7 +122,7 @@ def _grace(fleet: Control, run: Run | None) -> float:
 def _watch_the_end(fleet: Control, task: Task, end: float) -> StopEnd:
     """Wait until the supervisor has settled the task; it writes the outcome first."""
     run = latest_run(fleet.home.task(task.id))
-    watch = Watch()
+    watch = DirectoryWatch()
     if run is not None:
         watch.add(run.path)
     try:

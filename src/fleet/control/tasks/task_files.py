@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from fleet.control import Control
 from fleet.errors import BadInput, FleetError, NotFound
-from fleet.files.inotify import Watch
+from fleet.files.inotify import DirectoryWatch
 from fleet.files.safe_read import open_regular
 from fleet.files.tail import Framer
 from fleet.processes import keeper_client
@@ -167,7 +167,7 @@ def followed(fleet: Control, doc: Document) -> Iterator[bytes]:
     tail, keep = _Tail(doc.path, rewritten=doc.rewritten), _Filter(doc.prefix)
     yield from keep.pick(tail.read())
     if doc.run is not None:
-        watch = Watch()
+        watch = DirectoryWatch()
         for folder in {doc.path.parent, doc.run.path}:
             watch.add(folder)
         try:
@@ -178,7 +178,7 @@ def followed(fleet: Control, doc: Document) -> Iterator[bytes]:
     _check_there(doc)
 
 
-def _until_over(fleet: Control, run: Run, watch: Watch) -> Iterator[None]:
+def _until_over(fleet: Control, run: Run, watch: DirectoryWatch) -> Iterator[None]:
     """One turn for each change, and the last after the supervisor's last words on the run."""
     while isinstance(keeper_client.glance(run), Running):
         watch.changed(_LOOK_AGAIN)
@@ -200,7 +200,7 @@ def followed_log(
     if lines is not None:
         yield last_lines(first, lines)
         tail.skip()
-    watch = Watch()
+    watch = DirectoryWatch()
     watch.add(first.parent)
     try:
         while not over():

@@ -12,7 +12,7 @@ from fleet.control import Control
 from fleet.control.tasks.retry import lives
 from fleet.errors import InvalidTask
 from fleet.home import AGENT_BIN, HOOK, messages
-from fleet.home.messages import Tell
+from fleet.home.messages import Delivery
 from fleet.processes.supervisor_lock import supervisor_of
 from fleet.runs.run_directory import latest_run
 from fleet.schemas import Task
@@ -33,7 +33,7 @@ Reader = Literal[
 class Told(Struct, frozen=True, kw_only=True):
     """A message that was left, and who reads it."""
 
-    tell: Tell
+    tell: Delivery
     reader: Reader
     run: int | None = None
 

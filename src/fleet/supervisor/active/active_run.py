@@ -10,7 +10,7 @@ from msgspec import Struct
 from fleet.coders.base import Coder
 from fleet.runs import progress_json
 from fleet.runs.progress_json import Progress
-from fleet.runs.run_directory import Run, Spec
+from fleet.runs.run_directory import Run, RunSpec
 from fleet.schemas import Task
 from fleet.settlement.run_record import NO_SPEC, RunRecord
 from fleet.watchdog.stall_rules import FINE, StallState
@@ -38,7 +38,7 @@ class ActiveRun(RunRecord):
         coder: Coder,
         *,
         env: Mapping[str, str],
-        spec: Spec = NO_SPEC,
+        spec: RunSpec = NO_SPEC,
         adopted: bool = False,
     ) -> None:
         super().__init__(task, run, coder, env=env, spec=spec, adopted=adopted)

@@ -10,7 +10,7 @@ from msgspec import structs
 
 from fleet.errors import InvalidTask
 from fleet.files.file_lock import locked
-from fleet.files.inotify import Watch
+from fleet.files.inotify import DirectoryWatch
 from fleet.home.journal import Log
 from fleet.processes import keeper_client
 from fleet.processes.keeper_client import Ended, NeverStarted, Orphaned, Running, Vanished
@@ -53,7 +53,7 @@ class RunFollower:
         #: Called once nothing of a run lives and all that it printed is read, until its stage
         #: changes. It may raise OSError: then it is called again a little later.
         self._finish = finish
-        self._watch = Watch()
+        self._watch = DirectoryWatch()
         #: Tasks whose streams hold more than was read.
         self._unread: set[str] = set()
         watching = self._watch.fileno()

@@ -10,7 +10,7 @@ from datetime import datetime
 from fleet.files.json_record import JsonRecord
 from fleet.home import messages
 from fleet.home.journal import Log
-from fleet.home.messages import Tell
+from fleet.home.messages import Delivery
 from fleet.supervisor.active.active_run import ActiveRun
 
 #: How far each message was noted, by its number, so that a new supervisor does not say it again.
@@ -44,7 +44,7 @@ class MessageReceipts:
             text = f"{run.task_id}: {left} messages were not read; the next run is told them"
             self._log.say("told_undelivered", text, task_dir=run.run.task_dir)
 
-    def _note(self, run: ActiveRun, known: list[Tell]) -> None:
+    def _note(self, run: ActiveRun, known: list[Delivery]) -> None:
         folder = run.run.task_dir / messages.FOLDER
         noted = _RECORD.read_or_none(folder / FILE) or {}
         fresh = dict(noted)

@@ -19,7 +19,7 @@ from fleet.home import HOOK, Home, compare_json, messages
 from fleet.processes.keeper_client import Busy, start_keeper
 from fleet.runs.artifacts_digest import fingerprint
 from fleet.runs.outcome_history import Ending, history
-from fleet.runs.run_directory import Run, Spec, latest_run, new_run
+from fleet.runs.run_directory import Run, RunSpec, latest_run, new_run
 from fleet.runs.run_id import RunId
 from fleet.schemas import Account, Base, Lease, Policy, Task, Usage
 from fleet.settlement import resume_policy
@@ -214,7 +214,7 @@ def launch(
         move(ready.session)  # before its length is taken: what is in it by now was told before
     except FileNotFoundError:
         return SessionGone()
-    spec = Spec(
+    spec = RunSpec(
         id=str(RunId.of(lease)),
         argv=argv,
         cwd=str(task.cwd),

@@ -9,15 +9,15 @@ from fleet.coders.agent_environment import plain_env
 from fleet.errors import FleetError
 from fleet.evidence.verify_commands import check_all
 from fleet.home.worktree_json import SETUP, put_aside_setup
-from fleet.runs.run_directory import Run, Spec
+from fleet.runs.run_directory import Run, RunSpec
 from fleet.schemas import Check
 
 
 class Errand(Run, frozen=True):
     """A place for commands that belong to no run: it has a mark, and nothing else of one."""
 
-    def spec(self) -> Spec:
-        return Spec(id=self.path.parent.name, argv=(), cwd="")
+    def spec(self) -> RunSpec:
+        return RunSpec(id=self.path.parent.name, argv=(), cwd="")
 
 
 def set_up(
