@@ -1,7 +1,7 @@
-"""The tripwire as a hook: `python -m fleet.tripwire.hook`, asked by a CLI before a command.
+"""The tripwire as a hook: a CLI runs `python -m fleet.tripwire.hook` before each command.
 
-The question comes as JSON on stdin; a refusal goes to stdout, and silence lets the command run.
-Whatever goes wrong here lets it run too: a tripwire is not a fence.
+The hook reads JSON on stdin and prints a refusal, or nothing to let the command run. An error in
+the hook lets the command run too.
 """
 
 import json

@@ -1,7 +1,7 @@
-"""The tripwire: commands that destroy what nobody can bring back, found in what an agent runs.
+"""The rules of the tripwire: which commands of an agent destroy what cannot be brought back.
 
-One pure function from a line of shell and the directory it runs in to what it would destroy. It
-reads words, not worlds: whoever wants past it gets past it. A tripwire is not a fence.
+One pure function takes a line of shell and its directory, and returns what the line would destroy.
+The function knows the words of the line only, so an agent that wants to can evade it.
 """
 
 import posixpath
@@ -11,11 +11,11 @@ from typing import Literal, NamedTuple
 
 from fleet.tripwire.shell_parser import Simple, commands, program, unwrapped
 
-#: low: deletes by the heap, but only what lies inside the task's directory or in a temporary one;
-#: it is noted, and never refused. high: all else.
+#: low: deletes much, but only inside the task's directory or a temporary one; such a command is
+#: recorded, never refused. high: everything else.
 Grade = Literal["low", "high"]
 
-#: No rule is met by a text without one of these: a first look for whoever has no time.
+#: A text without any of these breaks no rule: a quick check before the full one.
 HINTS = (
     "rm", "rimraf", "-delete", "clean", "--hard", "push", "checkout", "switch", "restore", "branch",
     "stash", "worktree", "update-ref", "reflog", "gc", "filter-", "ch", "/dev/", "mk", "wipefs",
@@ -32,41 +32,41 @@ _GLOB = re.compile(r"[*?\[{$]")
 
 
 class Trip(NamedTuple):
-    """A command that the tripwire met."""
+    """A command that breaks a rule."""
 
     rule: str
     grade: Grade
-    #: What it would do, in a few words.
+    #: What the command would do, in a few words.
     what: str
     command: str
 
 
-class _At(NamedTuple):
-    """Where a command runs; None: in a directory that only the shell knows."""
+class _RunsIn(NamedTuple):
+    """The task's directory, and the one a command runs in; None if only the shell knows that."""
 
     root: str
     cwd: str | None
 
 
-#: A rule's id, how bad it is, and what it would do.
-Met = tuple[str, Grade, str]
-Rule = Callable[[tuple[str, ...], Simple, _At], Iterator[Met]]
+#: A rule's id, its grade, and what the command would do.
+Hit = tuple[str, Grade, str]
+CommandRule = Callable[[tuple[str, ...], Simple, _RunsIn], Iterator[Hit]]
 
 
 def trips(text: str, cwd: str) -> list[Trip]:
-    """All that a line of shell would destroy, run in this directory."""
-    at = _At(cwd, cwd)
+    """The commands in a line of shell that destroy something, if run in this directory."""
+    at = _RunsIn(cwd, cwd)
     found: list[Trip] = []
     for simple in commands(text):
         at = _after_cd(simple.words, at)
         shown = " ".join(simple.words)[:_TEXT_CAP]
-        found += [Trip(rule, grade, what, shown) for rule, grade, what in _met(simple, at)]
+        found += [Trip(rule, grade, what, shown) for rule, grade, what in _hits(simple, at)]
     if re.search(r":\s*\(\)\s*\{[^}]*:\s*\|\s*:", text):
         found.append(Trip("fork-bomb", "high", "starts processes without end", text[:_TEXT_CAP]))
     return list(dict.fromkeys(found))[:_MOST]
 
 
-def _met(simple: Simple, at: _At) -> Iterator[Met]:
+def _hits(simple: Simple, at: _RunsIn) -> Iterator[Hit]:
     for target in simple.writes:
         if re.match(r"/dev/(sd|hd|vd|xvd|nvme|disk|mmcblk)", target):
             yield "device-write", "high", f"writes over the disk {target}"
@@ -80,13 +80,13 @@ def _met(simple: Simple, at: _At) -> Iterator[Met]:
         yield from rule(simple.words, simple, at)
 
 
-def _each(words: tuple[str, ...], at: _At) -> Iterator[Met]:
-    """The rules for a command that another one runs."""
+def _each(words: tuple[str, ...], at: _RunsIn) -> Iterator[Hit]:
+    """The rules that a command breaks which another command runs."""
     for inner in unwrapped(Simple(words)):
-        yield from _met(inner, at)
+        yield from _hits(inner, at)
 
 
-def _after_cd(words: tuple[str, ...], at: _At) -> _At:
+def _after_cd(words: tuple[str, ...], at: _RunsIn) -> _RunsIn:
     if words[:1] not in (("cd",), ("pushd",)):
         return at
     place = next((word for word in words[1:] if not word.startswith("-")), "~")
@@ -96,13 +96,13 @@ def _after_cd(words: tuple[str, ...], at: _At) -> _At:
     return at._replace(cwd=posixpath.normpath(posixpath.join(at.cwd, place)))
 
 
-# Where a path leads.
+# Paths.
 
 
-def _reach(path: str, at: _At) -> Grade:
-    """Whether deleting all of a path stays with what is the task's own, or is anybody's guess."""
+def _reach(path: str, at: _RunsIn) -> Grade:
+    """How bad it is to delete a path: low inside the task's directory or a temporary one."""
     if path.startswith("$"):
-        # An unset variable in front of a slash makes it the root's.
+        # An unset variable before a slash makes it a path from the root.
         return "high" if re.match(r"^[\"']?\$[^/]*/?[.*]*$", path) and "/" in path else "low"
     if path.startswith("~"):
         return "high"
@@ -124,12 +124,12 @@ def _reach(path: str, at: _At) -> Grade:
     return "high"
 
 
-def _worst(paths: list[str], at: _At) -> Grade:
+def _worst(paths: list[str], at: _RunsIn) -> Grade:
     return "high" if any(_reach(path, at) == "high" for path in paths) else "low"
 
 
 def _split(words: tuple[str, ...]) -> tuple[set[str], list[str]]:
-    """A program's options, each letter of a cluster by itself, and its other words."""
+    """A program's options, with letters of a cluster taken apart, and its other words."""
     options: set[str] = set()
     rest: list[str] = []
     for at, word in enumerate(words[1:], 1):
@@ -145,20 +145,20 @@ def _split(words: tuple[str, ...]) -> tuple[set[str], list[str]]:
     return options, rest
 
 
-# The rules, one a family of programs.
+# One rule for each family of programs.
 
 
-def _rm(words: tuple[str, ...], simple: Simple, at: _At) -> Iterator[Met]:
+def _rm(words: tuple[str, ...], simple: Simple, at: _RunsIn) -> Iterator[Hit]:
     del simple
     options, paths = _split(words)
     if program(words[0]) == "rimraf" or options & {"-r", "-R", "--recursive"}:
-        names = " ".join(paths) or "what it is given"
+        names = " ".join(paths) or "its arguments"
         yield "rm-recursive", _worst(paths, at), f"deletes {names[:100]} with all below"
     elif any(path in ("*", "./*", "/*", "~/*") for path in paths):
         yield "rm-all", "high", "deletes every file of a directory"
 
 
-def _find(words: tuple[str, ...], simple: Simple, at: _At) -> Iterator[Met]:
+def _find(words: tuple[str, ...], simple: Simple, at: _RunsIn) -> Iterator[Hit]:
     starts: list[str] = []
     for word in words[1:]:
         if word.startswith(("-", "(", "!")):
@@ -180,7 +180,7 @@ def _find(words: tuple[str, ...], simple: Simple, at: _At) -> Iterator[Met]:
     del simple
 
 
-def _xargs(words: tuple[str, ...], simple: Simple, at: _At) -> Iterator[Met]:
+def _xargs(words: tuple[str, ...], simple: Simple, at: _RunsIn) -> Iterator[Hit]:
     del simple
     rest = words[1:]
     while rest and rest[0].startswith("-"):
@@ -189,12 +189,12 @@ def _xargs(words: tuple[str, ...], simple: Simple, at: _At) -> Iterator[Met]:
     if rest and program(rest[0]) == "rm":
         options, _ = _split(rest)
         grade: Grade = "high" if options & {"-r", "-R", "--recursive"} else "low"
-        yield "xargs-rm", grade, "deletes whatever it is given"
+        yield "xargs-rm", grade, "deletes the files that it reads"
     elif rest:
         yield from _each(rest, at)
 
 
-def _git(words: tuple[str, ...], simple: Simple, at: _At) -> Iterator[Met]:
+def _git(words: tuple[str, ...], simple: Simple, at: _RunsIn) -> Iterator[Hit]:
     del simple, at
     rest = words[1:]
     while rest and rest[0].startswith("-"):
@@ -222,7 +222,7 @@ def _git(words: tuple[str, ...], simple: Simple, at: _At) -> Iterator[Met]:
         case "push" if any(name.startswith(("+", ":")) for name in names[1:]):
             yield "git-force-push", "high", "changes or deletes what others have"
         case "push" if "--force-with-lease" in options:
-            yield "git-force-push", "low", "changes what others have, if nobody else did"
+            yield "git-force-push", "low", "changes what others have, unless they pushed meanwhile"
         case "branch" if "-D" in options or (force and options & {"-d", "--delete"}):
             yield "git-branch-delete", "high", f"deletes the branch {' '.join(names)}"
         case "stash" if names[:1] in (["drop"], ["clear"]):
@@ -241,7 +241,7 @@ def _git(words: tuple[str, ...], simple: Simple, at: _At) -> Iterator[Met]:
             pass
 
 
-def _modes(words: tuple[str, ...], simple: Simple, at: _At) -> Iterator[Met]:
+def _modes(words: tuple[str, ...], simple: Simple, at: _RunsIn) -> Iterator[Hit]:
     del simple
     options, paths = _split(words)
     if options & {"-R", "--recursive"}:
@@ -249,7 +249,7 @@ def _modes(words: tuple[str, ...], simple: Simple, at: _At) -> Iterator[Met]:
         yield "mode-recursive", _worst(paths[1:], at), f"changes {what} of all below"
 
 
-def _disk(words: tuple[str, ...], simple: Simple, at: _At) -> Iterator[Met]:
+def _disk(words: tuple[str, ...], simple: Simple, at: _RunsIn) -> Iterator[Hit]:
     del simple, at
     harmless = words[1:] in (("--version",), ("--help",), ("-l",))
     if program(words[0]) == "dd":
@@ -258,15 +258,15 @@ def _disk(words: tuple[str, ...], simple: Simple, at: _At) -> Iterator[Met]:
         yield "disk", "high", "writes over a disk or a file for good"
 
 
-def _interpreter(words: tuple[str, ...], simple: Simple, at: _At) -> Iterator[Met]:
-    """Code on the line or on stdin: what it calls, and what it hands to a shell."""
+def _interpreter(words: tuple[str, ...], simple: Simple, at: _RunsIn) -> Iterator[Hit]:
+    """Code given as an argument or on stdin: what it deletes, and what it runs in a shell."""
     flags = {"-c", "-e", "-E", "-r", "--eval", "-p"}
     code = next((words[n + 1] for n, word in enumerate(words[:-1]) if word in flags), simple.stdin)
     if _DELETES.search(code):
         yield "code-delete", "high", "deletes directories from within a program"
     for _, shell in _CALLS.findall(code):
         for inner in commands(shell):
-            yield from _met(inner, at)
+            yield from _hits(inner, at)
 
 
 _CALLS = re.compile(r"""(?:system|popen|run|call|execSync|exec)\(\s*f?(["'`])(.+?)\1""")
@@ -276,11 +276,11 @@ _DELETES = re.compile(
 )
 
 
-def _verbs(rule: str, what: str, *phrases: str) -> Rule:
-    """A rule for programs whose own words say it: each phrase's words in this order."""
+def _verbs(rule: str, what: str, *phrases: str) -> CommandRule:
+    """A rule for programs with subcommands: broken by a phrase whose words come in this order."""
     wanted = [phrase.split() for phrase in phrases]
 
-    def look(words: tuple[str, ...], simple: Simple, at: _At) -> Iterator[Met]:
+    def rule_of_phrases(words: tuple[str, ...], simple: Simple, at: _RunsIn) -> Iterator[Hit]:
         del simple, at
         for phrase in wanted:
             rest = iter(words[1:])
@@ -288,20 +288,20 @@ def _verbs(rule: str, what: str, *phrases: str) -> Rule:
                 yield rule, "high", what
                 return
 
-    return look
+    return rule_of_phrases
 
 
 def _fits(word: str, part: str) -> bool:
     return word.startswith(part[:-1]) if part.endswith("*") else word == part
 
 
-def _kill(words: tuple[str, ...], simple: Simple, at: _At) -> Iterator[Met]:
+def _kill(words: tuple[str, ...], simple: Simple, at: _RunsIn) -> Iterator[Hit]:
     del simple, at
     if words[-1] == "-1" and len(words) > 2:
         yield "kill-all", "high", "kills every process of this user"
 
 
-def _sync(words: tuple[str, ...], simple: Simple, at: _At) -> Iterator[Met]:
+def _sync(words: tuple[str, ...], simple: Simple, at: _RunsIn) -> Iterator[Hit]:
     del simple
     options, paths = _split(words)
     if any(option.startswith("--del") for option in options) and not options & {"-n", "--dry-run"}:
@@ -313,7 +313,7 @@ def _sync(words: tuple[str, ...], simple: Simple, at: _At) -> Iterator[Met]:
         )
 
 
-def _database(words: tuple[str, ...], simple: Simple, at: _At) -> Iterator[Met]:
+def _database(words: tuple[str, ...], simple: Simple, at: _RunsIn) -> Iterator[Hit]:
     del at
     if _EMPTIES.search(" ".join((*words[1:], simple.stdin))):
         yield "database", "high", "drops or empties tables"
@@ -325,7 +325,7 @@ _EMPTIES = re.compile(
     re.IGNORECASE,
 )
 
-#: Programs whose own words say it: the rule, what it does, and the words that must come, in order.
+#: Programs with subcommands: the rule, what the command does, and the words in their order.
 _PHRASES: tuple[tuple[str, str, str, tuple[str, ...]], ...] = (
     ("docker podman docker-compose nerdctl", "containers", "removes containers or volumes",
      ("prune", "volume rm", "rm -f", "rm --force", "rm -v", "down -v", "down --volumes")),
@@ -344,11 +344,11 @@ _PHRASES: tuple[tuple[str, str, str, tuple[str, ...]], ...] = (
     ("rails rake", "database", "drops a database", ("db:drop*", "db:reset*")),
     ("shutdown reboot halt poweroff", "machine", "stops the machine", ("",)),
     ("systemctl", "machine", "stops the machine", ("poweroff", "reboot", "halt")),
-    ("pkill killall", "kill-by-name", "kills processes by name, anybody's too", ("",)),
+    ("pkill killall", "kill-by-name", "kills processes by name, also those of others", ("",)),
     ("crontab", "crontab", "deletes all scheduled jobs", ("-r",)),
 )  # fmt: skip
 
-_RULES: Mapping[str, Rule] = {
+_RULES: Mapping[str, CommandRule] = {
     **{
         name: _verbs(rule, what, *phrases)
         for names, rule, what, phrases in _PHRASES

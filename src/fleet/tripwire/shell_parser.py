@@ -1,19 +1,19 @@
-"""What a line of shell would run: its simple commands, through quotes, chains, substitutions,
-here-documents, and programs that run other programs. Pure. It expands nothing and knows no file.
+"""The simple commands in a line of shell, also in quotes, chains, substitutions, here-documents,
+and behind programs that run other programs. Pure: nothing is expanded, no file is read.
 """
 
 import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-#: What is longer, or deeper, was not written to be read.
+#: Text beyond this length, and commands nested deeper than this, are not read.
 LONGEST, _DEEPEST = 1 << 16, 8
 
 _RESERVED = frozenset(
     ("{", "}", "!", "if", "then", "elif", "else", "fi", "while", "until", "do", "done", "coproc")
 )
 _ASSIGNMENT = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\+?=")
-#: Letters that mean nothing but themselves.
+#: Characters without a meaning of their own in shell.
 _PLAIN = re.compile(r"[\w./:=,+%@^~*?\[\]{}!-]+")
 _PLAIN_QUOTED = re.compile(r'[^"\\`$]+')
 _REDIRECTION = re.compile(r"<<<|<<-|<<|<>|<&|<|&>>|&>|>>|>\||>&|>")
@@ -24,27 +24,27 @@ class Simple(NamedTuple):
     """One command with its words as the program would get them, but for expansions."""
 
     words: tuple[str, ...]
-    #: Files that it writes to by `>`.
+    #: Files that the command writes to by `>`.
     writes: tuple[str, ...] = ()
-    #: Text on its stdin: a here-document, or what an `echo` pipes into it.
+    #: Text on stdin: a here-document, or what an `echo` pipes into the command.
     stdin: str = ""
-    #: Its stdin is the output of another command.
+    #: Stdin is the output of another command.
     piped: bool = False
 
 
 def commands(text: str, depth: int = 0) -> Iterator[Simple]:
-    """Every simple command of a text, in order, those inside others too."""
+    """Every simple command of a text, in order, nested ones included."""
     if depth > _DEEPEST:
         return
-    said = ""
+    echoed = ""
     for simple, nested in _Scanner(text[:LONGEST]).scan():
         for inner in nested:
             yield from commands(inner, depth + 1)
         words = _without_prefixes(simple.words)
-        piped = simple._replace(words=words, stdin=simple.stdin or (said if simple.piped else ""))
+        piped = simple._replace(words=words, stdin=simple.stdin or (echoed if simple.piped else ""))
         if words or piped.writes:
             yield from unwrapped(piped, depth)
-        said = " ".join(words[1:]) if words[:1] in (("echo",), ("printf",)) else ""
+        echoed = " ".join(words[1:]) if words[:1] in (("echo",), ("printf",)) else ""
 
 
 def _without_prefixes(words: tuple[str, ...]) -> tuple[str, ...]:
@@ -59,7 +59,7 @@ def program(word: str) -> str:
 
 
 def unwrapped(simple: Simple, depth: int = 1) -> Iterator[Simple]:
-    """The command, or what it runs if running things is all that it does."""
+    """The command; or, for a program that only runs another command, that command."""
     words = simple.words
     while words and (skip := _WRAPPERS.get(program(words[0]))) is not None:
         words = _without_prefixes(_after_options(words[1:], *skip))
@@ -90,7 +90,7 @@ _WRAPPERS: dict[str, tuple[str, int]] = {
 
 
 def _after_options(words: tuple[str, ...], with_word: str, places: int) -> tuple[str, ...]:
-    """What follows a program's own options and places."""
+    """The words after a program's own options and its first `places` arguments."""
     while words and words[0].startswith("-") and words[0] != "-":
         option, words = words[0], words[1:]
         if option == "--":
@@ -101,13 +101,13 @@ def _after_options(words: tuple[str, ...], with_word: str, places: int) -> tuple
 
 
 def _script_of(words: tuple[str, ...], stdin: str) -> str:
-    """What a shell was given to run: after `-c`, or on its stdin."""
+    """The script that a shell runs: the word after `-c`, or its stdin."""
     for at, word in enumerate(words[1:], 1):
         if word.startswith("-") and not word.startswith("--") and "c" in word:
             rest = [each for each in words[at + 1 :] if not each.startswith(("-", "+"))]
             return rest[0] if rest else ""
         if not word.startswith(("-", "+")):
-            return ""  # a file, which we do not read
+            return ""  # a file, which is not read
     return stdin
 
 
@@ -146,7 +146,7 @@ class _Scanner:
         return found
 
     def _step(self) -> str:
-        """Take in one character or more; the operator that ends a command, if it is one."""
+        """Read one character or more; returns the operator that ends a command, else nothing."""
         text, letter = self.text, self.text[self.at]
         if letter in " \t\r":
             self._end_word()
@@ -231,7 +231,7 @@ class _Scanner:
         self.at += 1
 
     def _substitution(self) -> None:
-        """`$(…)` or backquotes: what it runs is kept aside, what it prints is not known."""
+        """`$(…)` or backquotes: the commands inside are nested, their output is not known."""
         if self.text[self.at] == "`":
             self.nested.append(self._until_quote("`"))
         else:
@@ -241,7 +241,7 @@ class _Scanner:
         self._add("$()")
 
     def _redirection(self) -> None:
-        """The file behind `>` is a word of its own; a number before it is a descriptor's."""
+        """The file behind `>` is a word of its own; a number before `>` is a descriptor."""
         if self.word and "".join(self.word).isdecimal():
             self.word = None
         self._end_word()
@@ -253,8 +253,8 @@ class _Scanner:
         self.wanted = "<" if reads else operator if operator.startswith("<<") else ">"
 
     def _read_documents(self) -> None:
-        """The lines behind the command, up to the word that ends them. In a chain they are taken
-        for its last command's: that is where `cat <<EOF | sh` sends them.
+        """Read the lines of here-documents. In a pipe they count as stdin of the last command,
+        which is where `cat <<EOF | sh` sends them.
         """
         for end, indented in self.documents:
             lines: list[str] = []
