@@ -1,8 +1,8 @@
 """Which account a task runs on, or how long it waits. Pure: a choice among values, and the time.
 
 The seats of a task come in stages: the accounts of its own coder first, then what its chain
-names. The first stage with a free seat has it; within a stage the account with the most room for
-its weight.
+names. The task gets a seat of the first stage that has a free one: that of the account with the
+most room for its weight.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,19 +15,20 @@ from fleet.accounts.concurrency import STEP, agents_allowed, rests_until
 from fleet.accounts.rate_windows import end_of, full_window, headroom
 from fleet.schemas.account import Account
 
-#: A task waits so long for another that tries the account for all.
+#: How long a task waits for the one that tries the account for all others.
 _PROBING = timedelta(seconds=5)
-#: And so long for a secret that is being fetched.
+#: How long a task waits for a secret that is being fetched.
 _FETCHING = timedelta(seconds=1)
 #: How long a task waits for an account that only a person can open.
 _FOR_A_PERSON = timedelta(minutes=1)
-#: Those who wait for the same moment come back so far apart, for each of them and at most.
+#: Tasks that wait for the same moment come back this far apart, for each task and at most.
 _SPREAD, _WIDEST = timedelta(seconds=1), timedelta(minutes=5)
-#: A task that waits for a busy account looks again after a share of what a run takes, in seconds.
+#: A task that waits for a busy account comes back after this share of the usual length of a run,
+#: within these seconds.
 _SHARE, _SOONEST, _LATEST = 1 / 8, 1.0, 120.0
-#: Where one runs is preferred: as if it had so much more room.
+#: The account with the task's session is preferred as if it had this many times the room.
 _SESSION_STAYS = 4.0
-#: No account is so full that its weight says nothing.
+#: Counted for an account without room, so that its weight still tells.
 _LEAST_ROOM = 0.01
 
 
@@ -43,16 +44,16 @@ class Seat(Struct, frozen=True, kw_only=True):
 
 
 class Standing(Struct, frozen=True, kw_only=True):
-    """How things stand with an account at this moment, beside what its state says."""
+    """What matters of an account at this moment and is not in its `AccountState`."""
 
     running: int = 0
-    #: The task that was to try it still does.
+    #: The task that is to try the account is at work.
     probing: bool = False
-    #: Its secret is not here yet.
+    #: The secret of the account was asked for, and is not there yet.
     fetching: bool = False
-    #: When its login ends, if that is near or over and nobody has shown that it works on.
+    #: When the tokens of the login end, if that is near and no run has shown that they are renewed.
     login_ends: datetime | None = None
-    #: Why it cannot be used at all, and until when that is not looked at again.
+    #: Why the account cannot be used at all, and until when tasks wait before they ask again.
     trouble: str = ""
     trouble_until: datetime | None = None
 
@@ -63,28 +64,28 @@ class Unavailable(Struct, frozen=True, kw_only=True):
     account: str
     until: datetime
     why: str
-    #: It is only as busy as it may be.
+    #: The account has as many agents as it may.
     busy: bool = False
-    #: Somebody has to do something about it.
+    #: A person has to do something about it.
     person: bool = False
 
 
 class Go(Struct, frozen=True, kw_only=True):
-    """The task starts on this seat; `proving`: for all others too."""
+    """The task starts on this seat; `proving`: it tries the account for all others."""
 
     seat: Seat
     proving: bool = False
 
 
 class Wait(Struct, frozen=True, kw_only=True):
-    """No seat is free."""
+    """No seat is free: the task waits."""
 
-    #: The account that opens first; empty: there is none.
+    #: The account that is available first; empty: the task has no seat at all.
     account: str = ""
     until: datetime
     why: str
     busy: bool = False
-    #: None of them opens by itself.
+    #: No seat becomes free before a person does something.
     person: bool = False
 
 
@@ -97,8 +98,11 @@ def choose(
     session_on: str = "",
     pause: timedelta = _PROBING,
 ) -> Go | Wait:
-    """The seat for a task. `session_on` is the account that holds its session."""
-    shut: list[Unavailable] = []
+    """The seat for a task, or until when it waits.
+
+    `session_on` is the account that holds the task's session, `pause` the wait for a busy account.
+    """
+    taken: list[Unavailable] = []
     for stage in stages:
         free: list[Seat] = []
         for seat in stage:
@@ -109,30 +113,30 @@ def choose(
             if found is None:
                 free.append(seat)
             else:
-                shut.append(found)
+                taken.append(found)
         if free:
             best = max(free, key=lambda seat: _merit(seat, states, standings, now, session_on))
             return Go(seat=best, proving=_proving(best, states, standings))
-    if not shut:
+    if not taken:
         text = "no account has a weight"
         return Wait(until=now + _FOR_A_PERSON, why=text, person=True)
-    person = all(each.person for each in shut)
-    first = min(shut, key=lambda each: each.until)
+    person = all(each.person for each in taken)
+    first = min(taken, key=lambda each: each.until)
     return Wait(
         account=first.account, until=first.until, why=first.why, busy=first.busy, person=person
     )
 
 
 def busy_pause(typical: float) -> timedelta:
-    """How long a task waits for a busy account, by the seconds that a run takes."""
+    """How long a task waits for a busy account, by the usual length of a run in seconds."""
     return timedelta(seconds=min(max(typical * _SHARE, _SOONEST), _LATEST))
 
 
 def retry_at(wait: Wait, waiting: int, dice: float, now: datetime) -> datetime:
-    """When a task comes back that has to wait, as the so-manieth of those who wait for the same.
+    """`not_before` for a task without a seat.
 
-    The first tries it for all; the more there are, the further they come apart. `dice` is between
-    0 and 1.
+    `waiting` is how many tasks already wait for the same account: the more, the further their
+    retries are spread. `dice` is between 0 and 1.
     """
     if wait.busy:
         pause = (wait.until - now) * min(1 + waiting / 4, 16)
@@ -145,7 +149,7 @@ def retry_at(wait: Wait, waiting: int, dice: float, now: datetime) -> datetime:
 def unavailable(
     seat: Seat, state: AccountState, standing: Standing, now: datetime, pause: timedelta = _PROBING
 ) -> Unavailable | None:
-    """Why a seat is not free; None: it is."""
+    """Why a seat is not free, and until when; None: the seat is free."""
     account, pace = seat.account, state.pace
     name = account.name
     if not account.enabled:
@@ -198,5 +202,5 @@ def _merit(
     state = states.get(account.name, EMPTY)
     room = max(headroom(state.windows, seat.model, account.stop_at, now), _LEAST_ROOM)
     running = standings.get(account.name, Standing()).running
-    home = _SESSION_STAYS if account.name == session_on else 1.0
-    return home * max(account.weight, 1) * room / (running + 1)
+    stays = _SESSION_STAYS if account.name == session_on else 1.0
+    return stays * max(account.weight, 1) * room / (running + 1)

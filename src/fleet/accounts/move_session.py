@@ -1,7 +1,7 @@
-"""Carries a session from one account to another of the same coder, with its whole history.
+"""Moves a session with its history from one account to another of the same coder.
 
-A CLI looks for a session in its own state directory, which every account has for itself. The
-session's files are copied to the same place there; the originals stay.
+A CLI looks for a session in its state directory, of which every account has its own. The files of
+the session are copied to the same place there; the originals stay.
 """
 
 import shutil
@@ -11,7 +11,7 @@ from pathlib import Path
 from fleet.coders.base import Coder
 from fleet.files.atomic_write import sync_directory
 
-#: A session larger than this goes on from its artifacts: its copy would keep everything waiting.
+#: A larger session is not moved, since the loop would wait for the copy; the task starts afresh.
 _LARGEST = 128 << 20
 
 Files = tuple[tuple[Path, Path], ...]
@@ -20,8 +20,8 @@ Files = tuple[tuple[Path, Path], ...]
 def moving(
     coder: Coder, session_id: str, before: Mapping[str, str], after: Mapping[str, str]
 ) -> Files | None:
-    """What to copy where, by the agent's environment before and after; None: there is nothing
-    that could go on. Touches nothing.
+    """What to copy where, by the agent's environment before and after; None: the session cannot be
+    moved. Copies nothing yet.
     """
     source, target = coder.transcript(session_id, before), coder.transcript(session_id, after)
     if source is None or target is None:
@@ -32,14 +32,14 @@ def moving(
     try:
         size = sum(path.stat().st_size for path in found)
     except OSError:
-        return None  # what cannot be looked at cannot be copied
+        return None  # a file that has just gone cannot be copied either
     if not found or size > _LARGEST:
         return None
     return tuple((path, target[0] / path.relative_to(source[0])) for path in found)
 
 
 def move(files: Files) -> None:
-    """Copy them, each whole or not at all. Raises OSError."""
+    """Copy the files, each whole or not at all. Raises OSError."""
     for source, target in files:
         target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         fresh = target.with_name(f".{target.name}.fleet")

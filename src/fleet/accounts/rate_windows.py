@@ -1,8 +1,8 @@
 """What is known of an account's limits, and when they let it work. Pure.
 
 A window is kept by its kind: a full week says nothing of the five hours, nor one model's week of
-another model's. Throttling and overload are no windows: they are over in minutes, and are the
-pace's concern.
+another model's. Throttling and overload are no windows: they pass in minutes, and lower the pace
+instead.
 """
 
 import math
@@ -12,30 +12,31 @@ from datetime import datetime, timedelta
 from fleet.schemas.account import Window
 from fleet.schemas.event import LimitKind, RateLimit
 
-#: No vendor's window is longer: a date beyond it is a mistake, and is asked about sooner.
+#: No vendor's window is longer; a reset further away is a mistake, and the account is tried sooner.
 LONGEST = timedelta(days=8)
 #: How long a refusal without an end is believed.
 UNDATED = timedelta(minutes=5)
-#: Money does not come back by itself: one task looks so often whether somebody has paid.
+#: Credit does not come back by itself: one task tries this often whether it was paid for.
 CREDIT = timedelta(hours=1)
-#: What was told of a window without an end says little after this long.
+#: How long a window without an end is believed.
 _STALE = timedelta(hours=5)
 #: A clock that was set back by more than this makes every date of before a guess.
 _SET_BACK = timedelta(hours=1)
 
-#: Refusals that pass in minutes, and are answered by going slower.
+#: Refusals that pass in minutes, and are answered by a lower pace.
 PASSING: frozenset[LimitKind] = frozenset({"throttle", "overload"})
 #: Windows that bind one family of models.
 _MODELS: Mapping[str, str] = {"weekly_opus": "opus", "weekly_sonnet": "sonnet"}
-#: What may be used beyond the plan stops nobody by being used.
+#: Windows of use beyond the plan: being used does not close the account, being refused does.
 _UNBOUNDED: frozenset[LimitKind] = frozenset({"overage"})
 
 Windows = Mapping[str, Window]
 
 
 def with_limit(windows: Windows, limit: RateLimit, now: datetime, model: str = "") -> Windows:
-    """The windows once a CLI has told of one. What makes no sense in it is left out. `model` is
-    what was refused by it, whatever its name.
+    """The windows once a CLI has told of one; values of it that cannot be are left out.
+
+    `model` is the model that the window refused.
     """
     over = limit.status != "rejected" and _ended(limit.resets_at, now)
     if limit.kind in PASSING or over:
@@ -51,7 +52,7 @@ def with_limit(windows: Windows, limit: RateLimit, now: datetime, model: str = "
         seen_at=now,
     )
     if known and _silent(window):
-        return windows  # "allowed", and no more: it takes back nothing that is known
+        return windows  # "allowed" without figures takes back nothing that is known
     kept = {kind: each for kind, each in windows.items() if is_current(each, now)}
     return {**kept, limit.kind: window}
 
@@ -62,7 +63,7 @@ def _silent(window: Window) -> bool:
 
 
 def is_current(window: Window, now: datetime) -> bool:
-    """It still says something: its end has not come."""
+    """Whether the end of a window is still to come."""
     if now < window.seen_at - _SET_BACK:
         return False
     if window.resets_at is not None:
@@ -79,19 +80,19 @@ def _soon(kind: LimitKind) -> timedelta:
 
 
 def binds(window: Window, model: str) -> bool:
-    """It has a say in whether this model may be used."""
+    """Whether the window limits the use of this model."""
     family = _MODELS.get(window.kind)
     return family is None or family in model.lower() or bool(model and model == window.model)
 
 
 def full_window(windows: Windows, model: str, stop_at: int, now: datetime) -> Window | None:
-    """The window that gives a model no new work for the longest time; None: it may go on."""
+    """The window that keeps a model from new work for the longest time; None: there is none."""
     full = [each for each in windows.values() if _is_full(each, model, stop_at, now)]
     return max(full, key=end_of, default=None)
 
 
 def end_of(window: Window) -> datetime:
-    """When it lets work through again, or is asked again."""
+    """When a window resets, or is tried again."""
     return window.resets_at or window.seen_at + _span(window)
 
 
@@ -105,7 +106,7 @@ def _is_full(window: Window, model: str, stop_at: int, now: datetime) -> bool:
 
 
 def headroom(windows: Windows, model: str, stop_at: int, now: datetime) -> float:
-    """How much of what the account may use is left, from 0 to 1. What nobody told is whole."""
+    """The share of the fullest window that is left, from 0 to 1; 1 where no share is known."""
     used = [
         each.used_percent
         for each in windows.values()
@@ -128,7 +129,7 @@ def _ended(told: datetime | None, now: datetime) -> bool:
 
 
 def _end(limit: RateLimit, now: datetime) -> datetime | None:
-    """The end of a window. One that cannot be, gone or beyond every window, is asked about soon."""
+    """The end of a window; one that is past or beyond every window is replaced by a near one."""
     told = limit.resets_at
     if believable(told, now):
         return told
@@ -136,5 +137,5 @@ def _end(limit: RateLimit, now: datetime) -> datetime | None:
 
 
 def believable(told: datetime | None, now: datetime) -> bool:
-    """It can be the end of a window: it is yet to come, and not beyond every window."""
+    """Whether a moment can be the end of a window: in the future, and not beyond every window."""
     return told is not None and told.tzinfo is not None and now < told <= now + LONGEST

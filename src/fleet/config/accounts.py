@@ -1,4 +1,4 @@
-"""`[accounts.NAME]` in runtime.toml: the logins and keys that fleet may use, never a secret."""
+"""`[accounts.NAME]` in runtime.toml: logins and keys that fleet may use, never a secret itself."""
 
 import os
 import re
@@ -20,7 +20,7 @@ _SOURCES = "env:NAME, file:/PATH or keyring:SERVICE/USER"
 def read(table: object, stop_at: int) -> tuple[dict[str, Account], str]:
     """The accounts of a file, and what is wrong with the table; empty if nothing is.
 
-    `stop_at` is for those that have none of their own.
+    `stop_at` is the reserve of accounts without one of their own.
     """
     if not isinstance(table, dict):
         return {}, "must be tables like [accounts.work]"
@@ -35,14 +35,14 @@ def read(table: object, stop_at: int) -> tuple[dict[str, Account], str]:
 
 
 def name_problem(name: str) -> str:
-    """Why no account can be called so; empty if one can."""
+    """Why this is no name for an account; empty if it is one."""
     if _NAME.fullmatch(name):
         return ""
     return f"{name!r} is no name for an account: small letters, digits, - and _"
 
 
 def problem(key: str, value: object) -> str:
-    """Why an account cannot have this; empty if it can."""
+    """Why this value of an account's key is refused; empty if it is good."""
     check = _CHECKS.get(key)
     if check is None:
         return f"is not a key of an account; known: {', '.join(_CHECKS)}"
@@ -66,7 +66,7 @@ def _wrong(name: str, body: object) -> str:
 
 
 def _clash(accounts: Mapping[str, Account]) -> str:
-    """Two logins in one directory overwrite each other's tokens."""
+    """Refuse one directory for two accounts, whose logins would overwrite each other's tokens."""
     seen: dict[str, str] = {}
     for account in accounts.values():
         if account.directory:
@@ -107,7 +107,7 @@ def _source(value: object) -> str:
         "file": PurePath(rest).is_absolute(),
         "keyring": all(rest.partition("/")),
     }
-    # What stands here may be the secret itself, put in the wrong place: it is not repeated.
+    # The value may be the secret itself, put in the wrong place: the message does not repeat it.
     return "" if good.get(kind) else f"must say where the secret is, never hold it: {_SOURCES}"
 
 

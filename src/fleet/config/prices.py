@@ -1,4 +1,4 @@
-"""`[prices."pattern"]` in runtime.toml: what a person knows of the price of tokens.
+"""`[prices."pattern"]` in runtime.toml: prices that a person sets.
 
 Dollars for a million tokens, for every model whose name fits the pattern.
 """
@@ -9,14 +9,15 @@ from fleet.schemas import Price
 
 TABLE = "prices"
 _KEYS = ("input", "output", "cache_read", "cache_write")
-#: No million of tokens costs more; what does, was meant for something else.
+#: No million of tokens costs more: a larger number was meant for something else.
 _MOST = 100_000.0
 _SHAPE = 'must be tables like [prices."my-model*"]'
 
 
 def read(table: object) -> tuple[dict[str, Price], str, str]:
-    """The prices of a file; and what is wrong with the table, and with which pattern's. What is
-    cached costs as much as what is not, unless it is said.
+    """The prices of a file, what is wrong with the table, and the pattern that is wrong.
+
+    Cached tokens cost as much as others, unless the table says otherwise.
     """
     if not isinstance(table, dict):
         return {}, _SHAPE, ""
@@ -41,7 +42,7 @@ def _problem(pattern: str, body: object) -> str:
             return f'"{pattern}": {name} is not a part of a price; known: {", ".join(_KEYS)}'
         if isinstance(value, bool) or not isinstance(value, int | float):
             return f'"{pattern}": {name} must be dollars for a million tokens, not {value!r}'
-        if not 0 <= value <= _MOST:  # nor is it, if it is no number at all
+        if not 0 <= value <= _MOST:  # False for a nan, too
             return f'"{pattern}": {name} must be between 0 and {_MOST:,.0f}, not {value}'
     missing = [name for name in ("input", "output") if name not in body]
     return f'"{pattern}": {" and ".join(missing)} must be given' if missing else ""

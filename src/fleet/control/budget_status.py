@@ -1,4 +1,4 @@
-"""How budgets stand, seen from outside: by the supervisor's last word, or by the books."""
+"""How budgets stand: by the supervisor's status file, or by the day's ledger."""
 
 from datetime import datetime
 
@@ -10,11 +10,11 @@ from fleet.runs.outcome_history import spent_before
 from fleet.schemas import Task
 from fleet.schemas.budget_status import BudgetStatus, Payer
 from fleet.spending import budgets
-from fleet.spending.day_ledger import Spending
+from fleet.spending.day_ledger import DayLedger
 
 
 def day_budgets(fleet: Control, now: datetime) -> list[BudgetStatus]:
-    """The budgets of today that are in force. A supervisor counts what lives, too."""
+    """The budgets of today that are in force; with a supervisor, active runs count too."""
     empty = budgets.of_days(fleet.config)
     if not empty:
         return []
@@ -22,7 +22,7 @@ def day_budgets(fleet: Control, now: datetime) -> list[BudgetStatus]:
         told = {(each.scope, each.name): each for each in read_snapshot(fleet.home).budgets}
         if all(_same(told.get((each.scope, each.name)), each) for each in empty):
             return [told[each.scope, each.name] for each in empty]
-    day = Spending(fleet.home, keeps=False).day(budgets.day_of(now))
+    day = DayLedger(fleet.home, keeps=False).day(budgets.day_of(now))
     spends = [
         (Payer(fleet.config.project(project).path, account), spend)
         for (project, account), spend in day.sums().items()
@@ -31,14 +31,14 @@ def day_budgets(fleet: Control, now: datetime) -> list[BudgetStatus]:
 
 
 def spent_for(fleet: Control, place: Place, now: datetime) -> BudgetStatus | None:
-    """The budget of today that is spent and keeps a task at this place from running."""
+    """The spent budget of today that keeps a task at this place from running."""
     payer = Payer(fleet.config.project(place.cwd).path)
     found = (each for each in day_budgets(fleet, now) if each.reached and each.concerns(payer))
     return next(found, None)
 
 
 def of_task(fleet: Control, task: Task, place: Place) -> BudgetStatus | None:
-    """How the task's own budget stands; None: it has none."""
+    """How the task's own budget stands; None: the task has none."""
     before = spent_before(fleet.home.task(task.id))
     return budgets.of_task(task.id, place.ruled.policy.budget, before)
 

@@ -1,5 +1,4 @@
-"""What may be spent, held against what was: which budgets are in force, how each stands, whom one
-that is spent concerns, and the way out. Pure.
+"""Budgets: which are in force, how each stands, and what follows for a run when one is spent. Pure.
 
 A day is one of this machine's calendar. A run belongs to the day on which it began, whenever it
 ends and however the clock goes meanwhile.
@@ -39,7 +38,7 @@ def of_days(config: Config) -> tuple[BudgetStatus, ...]:
 
 
 def status_of(empty: BudgetStatus, spends: Iterable[tuple[Payer, Spend]]) -> BudgetStatus:
-    """How a budget of a day stands, by what was spent for whom."""
+    """How a budget of a day stands; `spends` is what was spent, each with its payer."""
     total = Spend()
     for payer, spend in spends:
         if empty.concerns(payer):
@@ -48,25 +47,25 @@ def status_of(empty: BudgetStatus, spends: Iterable[tuple[Payer, Spend]]) -> Bud
 
 
 def of_task(task_id: str, budget: Budget, spent: Spend) -> BudgetStatus | None:
-    """How a task's own budget stands; None: it has none."""
+    """How a task's own budget stands; None: the task has none."""
     return BudgetStatus(scope="task", name=task_id, budget=budget, spent=spent) if budget else None
 
 
 def ended(status: BudgetStatus, now: datetime) -> LimitExceeded:
-    """How a run ends that lives as a budget is spent."""
+    """The outcome of an active run whose budget is spent."""
     until = None if status.scope == "task" else next_day(now)
     return LimitExceeded(limit=LIMIT_OF[status.scope], detail=spent_words(status), until=until)
 
 
 def refused(status: BudgetStatus, now: datetime) -> Decision:
-    """What becomes of a task that would begin on a budget that is spent."""
+    """The decision on a task that would start on a spent budget."""
     if status.scope == "task":
         return blocked(f"limit exceeded (task_budget): {spent_words(status)}")
     return released(spent_words(status), not_before=next_day(now))
 
 
 def spent_words(status: BudgetStatus) -> str:
-    """That it is spent, and what can be done about it, in a sentence."""
+    """A sentence for people: the budget is spent, and what can be done about it."""
     return f"{status.title} is spent: {status.figures}; {status.way_out}"
 
 
@@ -76,11 +75,11 @@ def day_of(moment: datetime) -> str:
 
 
 def next_day(now: datetime) -> datetime:
-    """When the next day begins here."""
+    """When the next day of this machine's calendar begins."""
     tomorrow = now.astimezone().date() + timedelta(days=1)
     return datetime.combine(tomorrow, time.min).astimezone()
 
 
 def begins_a_day(moment: datetime) -> bool:
-    """Midnight, or so soon after it as those come back who waited for the same account."""
+    """Whether a moment is midnight, or within the minutes over which retries are spread."""
     return moment.astimezone().time() < time(minute=10)

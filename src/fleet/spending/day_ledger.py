@@ -1,8 +1,9 @@
 """What was spent, by day: `spent/<day>.jsonl` in the home, a line for each run that is over.
 
-A run's line is written before its receipt and outcome: whoever dies in between has the run settled
-again, and the same line written once more, which counts once. What is missing, damaged or from
-before the machine last went down (its last lines may be gone) is read from the receipts anew.
+A run's line is written before its receipt and outcome. After a crash in between, the next
+supervisor settles the run again and writes the same line once more; the line counts once. A file
+that is missing, damaged or older than the last boot (its last lines may be gone) is made anew from
+the receipts.
 """
 
 import os
@@ -27,20 +28,20 @@ from fleet.schemas import Receipt, Spend
 from fleet.spending.budgets import day_of
 
 FOLDER = "spent"
-#: So many days are kept. By their names and not by the clock, which may be wrong.
+#: How many days are kept, counted by their names, since the clock may be wrong.
 KEPT = 40
 _LARGEST = 64 << 20
-#: Files of a day's runs may bear times of before it began, if the clock was set.
+#: Files of a day's runs may bear earlier times, if the clock was set.
 _SLACK = timedelta(hours=36)
 
 
-class Entry(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One line: what a run spent, or that something was told; the first tells of which boot."""
+class SpendEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One line: what a run spent, or a warning that was given; the first line names the boot."""
 
     boot: str = ""
     task: str = ""
     run: int = 0
-    #: The directory that its task was made for.
+    #: The directory that the task was made for.
     project: str = ""
     account: str = ""
     spend: Spend = Spend()
@@ -49,16 +50,16 @@ class Entry(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Day:
-    """One day's runs that are over."""
+    """What the runs that began on one day spent."""
 
-    def __init__(self, entries: list[Entry]) -> None:
-        self.entries: dict[tuple[str, int], Entry] = {}
+    def __init__(self, entries: list[SpendEntry]) -> None:
+        self.entries: dict[tuple[str, int], SpendEntry] = {}
         self.told: set[str] = set()
         self._sums: dict[tuple[str, str], Spend] | None = None
         for entry in entries:
             self.add(entry)
 
-    def add(self, entry: Entry) -> None:
+    def add(self, entry: SpendEntry) -> None:
         if entry.told:
             self.told.add(entry.told)
         elif entry.task:
@@ -75,8 +76,8 @@ class Day:
         return self._sums
 
 
-class Spending:
-    """The days of one home. Whoever only looks (`keeps` is False) writes nothing."""
+class DayLedger:
+    """The days of one home; a reader (`keeps` is False) writes nothing."""
 
     def __init__(self, home: Home, *, keeps: bool) -> None:
         self._home = home
@@ -84,34 +85,34 @@ class Spending:
         self._days: dict[str, Day] = {}
 
     def day(self, name: str) -> Day:
-        """One day's, from memory, from its file, or from the receipts."""
+        """One day, from memory, from its file, or from the receipts."""
         if name not in self._days:
             entries = self._read(name)
             if entries is None:
                 entries = list(_from_receipts(self._home, name))
                 if self._keeps:
-                    with suppress(OSError):  # without it the next supervisor reads them again
+                    with suppress(OSError):  # the next supervisor reads the receipts again
                         self._write(name, entries)
             while len(self._days) > 2:  # a clock that jumps over midnight needs two
                 del self._days[next(iter(self._days))]
             self._days[name] = Day(entries)
         return self._days[name]
 
-    def paid(self, entry: Entry, began: datetime) -> None:
-        """Take in a run that is over, by the moment at which it began."""
+    def record(self, entry: SpendEntry, began: datetime) -> None:
+        """Write the line of a run that ended, on the day on which it began. Raises OSError."""
         self._add(day_of(began), entry)
 
     def tell_once(self, name: str, what: str) -> bool:
-        """Whether this is to be told: once a day, whoever supervises."""
+        """Whether a warning is to be given: once a day, over restarts."""
         if what in self.day(name).told:
             return False
         try:
-            self._add(name, Entry(told=what))
+            self._add(name, SpendEntry(told=what))
         except OSError:
             self.day(name).told.add(what)  # a full disk: the next supervisor may say it again
         return True
 
-    def _add(self, name: str, entry: Entry) -> None:
+    def _add(self, name: str, entry: SpendEntry) -> None:
         day = self.day(name)
         data = msgspec.json.encode(entry) + b"\n"
         path = self._path(name)
@@ -122,31 +123,31 @@ class Spending:
     def _path(self, name: str) -> Path:
         return self._home.path / FOLDER / f"{name}.jsonl"
 
-    def _read(self, name: str) -> list[Entry] | None:
-        """The lines of a day's file; None if it cannot be relied on."""
+    def _read(self, name: str) -> list[SpendEntry] | None:
+        """The lines of a day's file; None if the file cannot be relied on."""
         try:
             data = read_bounded(self._path(name), _LARGEST)
             lines = (data or b"").splitlines(keepends=True)
             if not lines or not lines[-1].endswith(b"\n"):
                 return None
-            found = [msgspec.json.decode(line, type=Entry) for line in lines]
+            found = [msgspec.json.decode(line, type=SpendEntry) for line in lines]
         except (InvalidTask, msgspec.DecodeError, UnicodeDecodeError):
             return None
         return found if found[0].boot == process_identity.boot_id() else None
 
-    def _write(self, name: str, entries: list[Entry]) -> None:
+    def _write(self, name: str, entries: list[SpendEntry]) -> None:
         path = self._path(name)
         path.parent.mkdir(mode=0o700, exist_ok=True)
-        whole = [Entry(boot=process_identity.boot_id()), *entries]
+        whole = [SpendEntry(boot=process_identity.boot_id()), *entries]
         lines = b"".join(msgspec.json.encode(entry) + b"\n" for entry in whole)
         write_atomically(path, lines, durable=False)
         for old in sorted(path.parent.glob("*.jsonl"))[:-KEPT]:
             old.unlink(missing_ok=True)
 
 
-def entry_of(receipt: Receipt) -> Entry:
+def entry_of(receipt: Receipt) -> SpendEntry:
     """The line of a run."""
-    return Entry(
+    return SpendEntry(
         task=receipt.task_id,
         run=receipt.run,
         project=receipt.project,
@@ -155,9 +156,10 @@ def entry_of(receipt: Receipt) -> Entry:
     )
 
 
-def _from_receipts(home: Home, day: str) -> Iterator[Entry]:
-    """Every run that began on a day, by its receipt. A task that had none made since then costs
-    one look.
+def _from_receipts(home: Home, day: str) -> Iterator[SpendEntry]:
+    """Every run that began on a day, by its receipt.
+
+    Tasks without a run since then cost one stat each.
     """
     since = (datetime.combine(date.fromisoformat(day), time.min) - _SLACK).timestamp()
     try:
@@ -172,16 +174,16 @@ def _from_receipts(home: Home, day: str) -> Iterator[Entry]:
                 yield from _of_run(run, task.name, day)
 
 
-def _of_run(run: Run, task_id: str, day: str) -> Iterator[Entry]:
+def _of_run(run: Run, task_id: str, day: str) -> Iterator[SpendEntry]:
     receipt = receipt_json.read(run)
     if receipt is not None:
         began = receipt.started_at or began_at(run)
         if began is not None and day_of(began) == day:
             yield entry_of(receipt)
         return
-    ending = read_ending(run)  # a person stopped it while nobody supervised
+    ending = read_ending(run)  # the run was stopped without a supervisor
     if ending is not None and day_of(began_at(run) or ending.at) == day:
-        yield Entry(task=task_id, run=run.number, project=_cwd(run), spend=ending.spend)
+        yield SpendEntry(task=task_id, run=run.number, project=_cwd(run), spend=ending.spend)
 
 
 def _cwd(run: Run) -> str:

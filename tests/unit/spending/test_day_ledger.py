@@ -15,7 +15,7 @@ from fleet.runs.run_directory import RunSpec, new_run
 from fleet.schemas import Blocked, Receipt, Spend, Stopped, Usage
 from fleet.spending import day_ledger
 from fleet.spending.budgets import day_of
-from fleet.spending.day_ledger import Entry, Spending, entry_of
+from fleet.spending.day_ledger import DayLedger, SpendEntry, entry_of
 
 NOW = datetime.now(UTC)
 TODAY = day_of(NOW)
@@ -49,21 +49,21 @@ def books(home):
 
 
 def spent(home, *, keeps=False):
-    day = Spending(home, keeps=keeps).day(TODAY)
+    day = DayLedger(home, keeps=keeps).day(TODAY)
     return sum((spend for spend in day.sums().values()), Spend())
 
 
 def test_what_was_paid_is_known_to_the_next_supervisor(home):
     """By the file, without a look at any receipt."""
-    Spending(home, keeps=True).paid(entry_of(receipt()), NOW)
+    DayLedger(home, keeps=True).record(entry_of(receipt()), NOW)
     assert spent(home) == Spend(runs=1, tokens=100, usd=1.0)
 
 
 def test_a_run_that_is_settled_twice_counts_once(home):
     """With its last word: whoever died in between had it settled again."""
-    mine = Spending(home, keeps=True)
-    mine.paid(entry_of(receipt(cost=1.0)), NOW)
-    mine.paid(entry_of(receipt(cost=3.0)), NOW)
+    mine = DayLedger(home, keeps=True)
+    mine.record(entry_of(receipt(cost=1.0)), NOW)
+    mine.record(entry_of(receipt(cost=3.0)), NOW)
     assert spent(home).usd == 3.0
     assert sum((spend for spend in mine.day(TODAY).sums().values()), Spend()).usd == 3.0
 
@@ -102,7 +102,7 @@ def test_books_that_cannot_be_relied_on_are_read_from_the_receipts(home, harm):
     found = [receipt(), receipt("fleet-b", cost=2.0), receipt("fleet-c", began=yesterday)]
     for each in found:
         put(home, each)
-        Spending(home, keeps=True).paid(entry_of(each), each.started_at)
+        DayLedger(home, keeps=True).record(entry_of(each), each.started_at)
     before = spent(home)
     assert before.usd == 3.0
     harm(books(home))
@@ -110,7 +110,7 @@ def test_books_that_cannot_be_relied_on_are_read_from_the_receipts(home, harm):
     assert spent(home) == before
     assert (books(home).read_bytes() if books(home).is_file() else None) == looks  # only a look
     assert spent(home, keeps=True) == before
-    assert day_ledger.Spending(home, keeps=False)._read(TODAY) is not None
+    assert day_ledger.DayLedger(home, keeps=False)._read(TODAY) is not None
 
 
 def test_old_tasks_are_not_read_to_begin_a_day(home, monkeypatch):
@@ -122,7 +122,7 @@ def test_old_tasks_are_not_read_to_begin_a_day(home, monkeypatch):
     put(home, receipt("fleet-new"))
     read = []
     monkeypatch.setattr(receipt_json, "read", lambda run: read.append(run.task_dir.name))
-    Spending(home, keeps=False).day(TODAY)
+    DayLedger(home, keeps=False).day(TODAY)
     assert read == ["fleet-new"]
 
 
@@ -140,9 +140,9 @@ def test_a_run_without_a_receipt_counts_by_its_ending(home):
 
 def test_a_warning_is_given_once_a_day(home):
     """Whoever supervises, and also where the disk is full."""
-    assert Spending(home, keeps=True).tell_once(TODAY, "near:day")
-    assert not Spending(home, keeps=True).tell_once(TODAY, "near:day")
-    full = Spending(home, keeps=True)
+    assert DayLedger(home, keeps=True).tell_once(TODAY, "near:day")
+    assert not DayLedger(home, keeps=True).tell_once(TODAY, "near:day")
+    full = DayLedger(home, keeps=True)
     full.day(TODAY)
     books(home).unlink()
     books(home).mkdir()
@@ -152,18 +152,18 @@ def test_a_warning_is_given_once_a_day(home):
 
 def test_a_full_disk_loses_no_run(home):
     """Whoever pays is told, and the run is settled later."""
-    mine = Spending(home, keeps=True)
+    mine = DayLedger(home, keeps=True)
     mine.day(TODAY)
     books(home).unlink()
     books(home).mkdir()
     with pytest.raises(OSError):
-        mine.paid(entry_of(receipt()), NOW)
+        mine.record(entry_of(receipt()), NOW)
     assert mine.day(TODAY).entries == {}
 
 
 def test_days_are_kept_by_their_names_and_not_by_the_clock(home):
     """A clock that is wrong for a while takes no day away."""
-    mine = Spending(home, keeps=True)
+    mine = DayLedger(home, keeps=True)
     for number in range(day_ledger.KEPT + 5):
         mine.day(f"2026-{1 + number // 28:02}-{1 + number % 28:02}")
     mine.day("1971-01-01")
@@ -178,15 +178,15 @@ def test_however_the_clock_jumps_each_run_is_in_one_day(tmp_path_factory, paymen
     """Over midnight and back: no day holds what began on another, and none is lost."""
     home = Home(tmp_path_factory.mktemp("home") / "home")
     make_home(home)
-    mine = Spending(home, keeps=True)
+    mine = DayLedger(home, keeps=True)
     noon = datetime(2026, 11, 15, 12, tzinfo=UTC).astimezone()
     last = {}
     for number, (run, shift) in enumerate(payments):
         began = noon + timedelta(days=shift)
-        entry = Entry(task=f"t{shift}", run=run, spend=Spend(tokens=number + 1))
-        mine.paid(entry, began)
+        entry = SpendEntry(task=f"t{shift}", run=run, spend=Spend(tokens=number + 1))
+        mine.record(entry, began)
         last[day_of(began), run] = number + 1
-    again = Spending(home, keeps=True)
+    again = DayLedger(home, keeps=True)
     for shift in (-1, 0, 1):
         name = day_of(noon + timedelta(days=shift))
         expected = {run: tokens for (day, run), tokens in last.items() if day == name}

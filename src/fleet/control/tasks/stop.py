@@ -34,7 +34,7 @@ from fleet.schemas import Status, Stopped, Task
 from fleet.settlement.decide_outcome import ExitedRun, ProcessEnd, case_of
 from fleet.settlement.end_run import end_of, note_end
 from fleet.settlement.run_record import RunRecord
-from fleet.spending.day_ledger import Spending, entry_of
+from fleet.spending.day_ledger import DayLedger, entry_of
 from fleet.spending.prices import Prices
 
 #: What a stop may take beyond the grace that the run was given.
@@ -183,8 +183,8 @@ def _end(fleet: Control, task: Task, run: Run, by: str) -> None:
     )
     findings = inspect_run(case_of(ended), threading.Event())
     end = end_of(ended, findings, config, now, fence=task.fence, jitter=0.0)
-    spending = Spending(home, keeps=True)
-    spending.paid(entry_of(end.receipt), end.receipt.started_at or now)
+    spending = DayLedger(home, keeps=True)
+    spending.record(entry_of(end.receipt), end.receipt.started_at or now)
     note_end(record, end.ending, now)
     end.write(run)
 

@@ -19,29 +19,29 @@ from fleet.schemas.budget import shown_runs
 from fleet.schemas.budget_status import BudgetStatus, Payer
 from fleet.schemas.decision import Decision
 from fleet.spending import budgets
-from fleet.spending.day_ledger import Spending, entry_of
+from fleet.spending.day_ledger import DayLedger, entry_of
 from fleet.spending.prices import Prices
 from fleet.supervisor.active.active_run import ActiveRun
 from fleet.supervisor.assignments import Active, Assignment, Assignments
 
 
 class BudgetMeter:
-    """What is spent in one home."""
+    """What is spent in one home, by ended and by active runs."""
 
     def __init__(self, home: Home, config: Config, log: Log, clock: Callable[[], datetime]) -> None:
         self._home = home
         self._log = log
         self._now = clock
-        self._spending = Spending(home, keeps=True)
+        self._spending = DayLedger(home, keeps=True)
         self._config = config
         self._prices, self._own_prices = Prices(config.prices), config.prices
         self._empty = budgets.of_days(config)
         self._payers: dict[tuple[str, str], Payer] = {}
         #: The runs in hand, each with the day it began on and what its task had used before.
         self._runs_seen: dict[str, tuple[ActiveRun, str, Spend]] = {}
-        #: Of which day and budget it was said that it is spent.
-        self._rested = ""
-        #: The budgets of today, for people.
+        #: The day and the day's budget of which it was last logged that it is spent.
+        self._logged_spent = ""
+        #: How the budgets of today stand, for the status file.
         self.statuses: tuple[BudgetStatus, ...] = ()
 
     def apply(self, config: Config) -> None:
@@ -54,21 +54,17 @@ class BudgetMeter:
             self._prices, self._own_prices = Prices(config.prices), config.prices
 
     def apply_prices(self, run: ActiveRun) -> None:
-        """Let a run count by the prices in force."""
+        """Give a run the prices in force."""
         run.prices = self._prices
 
-    # What is over.
-
     def record(self, run: ActiveRun, receipt: Receipt) -> None:
-        """Write a run into the books. May raise OSError: then it is not settled yet."""
+        """Write what an ended run spent into the ledger. Raises OSError: the run is not settled."""
         began = receipt.started_at or began_at(run.run) or self._now()
-        self._spending.paid(entry_of(receipt), began)
-        self._mind(budgets.day_of(self._now()))
-
-    # What lives.
+        self._spending.record(entry_of(receipt), began)
+        self._refresh(budgets.day_of(self._now()))
 
     def over_budget(self, assignments: Assignments) -> list[tuple[Assignment, LimitExceeded]]:
-        """Warn of budgets that are near; the runs that have to end as theirs is spent."""
+        """Active runs whose budget is spent, with how they end; warns of budgets that are near."""
         now = self._now()
         today = budgets.day_of(now)
         known, self._runs_seen = self._runs_seen, {}
@@ -79,7 +75,7 @@ class BudgetMeter:
                 before = spent_before(run.run.task_dir, before=run.run.number)
                 seen = (run, budgets.day_of(began_at(run.run) or now), before)
             self._runs_seen[run.task_id] = seen
-        self._mind(today)
+        self._refresh(today)
         over: list[tuple[Assignment, LimitExceeded]] = []
         for assignment, run in assignments.runs():
             _, day, before = self._runs_seen[run.task_id]
@@ -102,40 +98,38 @@ class BudgetMeter:
         self._log.say("budget", text, task_dir=run.run.task_dir, limit=passed.limit)
         return passed
 
-    # What would begin.
-
     def refusal(self, task: Task, policy: Policy, project: str) -> Decision | None:
-        """What becomes of a task whose budget is spent; None: it may begin."""
+        """The decision on a task that would start on a spent budget; None: the task may start."""
         own = budgets.of_task(task.id, policy.budget, spent_before(self._home.task(task.id)))
         spent = own if own is not None and own.reached else self.spent(project)
         return None if spent is None else budgets.refused(spent, self._now())
 
     def spent(self, project: str) -> BudgetStatus | None:
-        """The budget of today that is spent and that a task of this project would spend from."""
+        """The spent budget of today that a run in this project would count against."""
         payer = self._payer(project, "")
         today = self._of_today(budgets.day_of(self._now()))
         return next((each for each in today if each.reached and each.concerns(payer)), None)
 
     def spent_by(self, account: str) -> BudgetStatus | None:
-        """The budget of an account, if it is spent."""
+        """The budget of an account, if that is spent."""
         today = self._of_today(budgets.day_of(self._now()))
         mine = (each for each in today if each.scope == "account" and each.name == account)
         return next((each for each in mine if each.reached), None)
 
     def day_is_spent(self) -> bool:
-        """The budget of the whole day is spent: nothing is claimed, and that is said once."""
+        """Whether the budget of the whole day is spent, so that nothing is claimed; logged once."""
         today = budgets.day_of(self._now())
         found = (each for each in self._of_today(today) if each.reached and each.scope == "day")
         if (spent := next(found, None)) is None:
             return False
-        if self._rested != (now := f"{today} {spent.budget}"):
-            self._rested = now
+        if self._logged_spent != (now := f"{today} {spent.budget}"):
+            self._logged_spent = now
             text = f"nothing new is started: {budgets.spent_words(spent)}"
             self._log.say("budget_spent", text, scope=spent.scope)
         return True
 
     def waits_for_budget(self, task: Task) -> bool:
-        """Nothing but a budget that is spent keeps the task from running."""
+        """Whether only a spent budget keeps the task from running."""
         if not self._was_put_off(task):
             return False
         try:
@@ -144,16 +138,14 @@ class BudgetMeter:
             return False
 
     def has_budget_again(self, task: Task) -> bool:
-        """It was put off until a new day, for a budget that has room again."""
+        """Whether the task was put off until a new day for a budget that has room again."""
         return self._was_put_off(task) and not self.waits_for_budget(task)
 
     def _was_put_off(self, task: Task) -> bool:
-        """It waits for a day to begin, and not since an attempt of its own failed."""
+        """Whether the task waits for a day to begin, and not because an attempt failed."""
         if task.not_before is None or not budgets.begins_a_day(task.not_before):
             return False
         return was_put_off(self._home.task(task.id), task.not_before)
-
-    # How all that is known.
 
     def _of_today(self, today: str) -> tuple[BudgetStatus, ...]:
         if not self._empty:
@@ -170,8 +162,8 @@ class BudgetMeter:
         ]
         return tuple(budgets.status_of(empty, spends) for empty in self._empty)
 
-    def _mind(self, today: str) -> None:
-        """See how the budgets of the day stand, and warn of those that are near."""
+    def _refresh(self, today: str) -> None:
+        """Update `statuses`, and warn of budgets that are near."""
         self.statuses = self._of_today(today)
         for status in self.statuses:
             self._warn(status, today, self._of_day(today, status))
@@ -190,7 +182,7 @@ class BudgetMeter:
         return self._payers[key]
 
     def _warn(self, status: BudgetStatus, today: str, runs: list[ActiveRun]) -> None:
-        """Say once a day that a budget is near, or cannot see all."""
+        """Log once a day that a budget is near, or that runs of unknown cost escape it."""
         key = f"{status.scope}:{status.name}:{status.budget}"
         if status.near and self._spending.tell_once(today, f"near:{key}"):
             facts = {"scope": status.scope, "percent": status.percent, "why": str(status)}
@@ -199,8 +191,8 @@ class BudgetMeter:
             self._say(status, "budget_near", f"{status}")
         if status.blind and self._spending.tell_once(today, f"blind:{key}"):
             text = (
-                f"{status.title} counts dollars and cannot see all: nobody knows what"
-                f" {shown_runs(status.spent.unpriced)} cost. Give their models a price in"
+                f"{status.title} counts dollars and cannot see all: the cost of"
+                f" {shown_runs(status.spent.unpriced)} is unknown. Give their models a price in"
                 ' runtime.toml: [prices."pattern"]; see fleet usage --by model'
             )
             self._say(status, "budget_blind", text)
