@@ -130,7 +130,7 @@ def test_unknown_fields_come_back(bd):
         ),
         ('{"id": "x-2"}\n', "line 3: validation failed for issue x-2: title is required"),
         (row(id="x", priority=9), "line 3: validation failed for issue x: priority must be"),
-        (row(id="x", status="odd"), "line 3: validation failed for issue x: invalid status: odd"),
+        (row(id="x", status="odd"), "line 3: invalid status: odd"),
         (row(id="../x"), "line 3: '../x' is not a task id"),
         (row(id="x", created_at="now"), "failed to parse JSONL line 3: Invalid RFC3339"),
         (row(id="x", labels=["a\nb"]), "line 3: validation failed for issue x: a label cannot"),

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fleet import coders, config
-from fleet.accounts.candidates import Place, place_of
 from fleet.config import Config
 from fleet.errors import BadInput, InvalidTask, NotFound
 from fleet.home import Home, home_from, open_home, task_json
@@ -19,6 +18,7 @@ from fleet.schemas import Account, Settings, Status, Task, check_id
 from fleet.schemas.account import read_chain
 
 if TYPE_CHECKING:
+    from fleet.accounts.candidates import Place
     from fleet.queue.sql.sql_queue import SqlQueue
 
 
@@ -63,8 +63,9 @@ class Control:
             except NotFound:
                 raise missing from None
 
-    def place(self, task: Task) -> Place:
+    def place(self, task: Task) -> "Place":
         """Where and with what the supervisor would run this task. Raises InvalidTask."""
+        from fleet.accounts.candidates import place_of  # the tracker's commands need not load it
         from fleet.processes.supervisor_lock import supervisor_of
 
         holder = supervisor_of(self.home)

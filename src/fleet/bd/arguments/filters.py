@@ -3,7 +3,6 @@
 from typing import Any
 
 from fleet.bd.arguments import values
-from fleet.bd.arguments.natural_time import read_time
 from fleet.bd.command import Call, Failure
 from fleet.bd.pflag import Flag
 from fleet.queue.sql.tracker.search import Search, Span
@@ -103,15 +102,8 @@ def _spans(call: Call) -> tuple[Span, ...]:
     spans: list[Span] = []
     for what, column in _SPANS:
         for side, sign in (("after", ">"), ("before", "<")):
-            text = call.line.text(f"{what}-{side}")
-            if not text:
-                continue
-            moment = read_time(text, call.now)
-            if moment is None:
-                raise Failure(
-                    f'invalid --{what}-{side} "{text}": write it like -7d, yesterday or 2027-01-15'
-                )
-            spans.append((column, sign, moment))
+            if (moment := values.moment(call, f"{what}-{side}")) is not None:
+                spans.append((column, sign, moment))
     return tuple(spans)
 
 

@@ -8,7 +8,6 @@ from typing import Any, get_args
 
 import msgspec
 
-from fleet.bd.arguments.natural_time import read_time
 from fleet.bd.command import Call, Failure
 from fleet.bd.pflag import Flag
 from fleet.schemas import STATUSES, Status
@@ -113,9 +112,11 @@ def moment(call: Call, flag: str) -> datetime | None:
     text = call.line.text(flag)
     if not text:
         return None
+    from fleet.bd.arguments.natural_time import read_time  # its patterns take a while to compile
+
     found = read_time(text, call.now)
     if found is None:
-        raise Failure(f'invalid --{flag} "{text}": write it like +6h, tomorrow or 2027-01-15')
+        raise Failure(f'invalid --{flag} "{text}": write it like +6h, -7d, tomorrow or 2027-01-15')
     return found.replace(microsecond=0)
 
 

@@ -1,11 +1,11 @@
 """Bd's JSON lines: one task or memory a line, read with care and written whole. Pure."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
-from typing import Any, cast
+from typing import Any
 
 import msgspec
-from msgspec import Struct, field
+from msgspec.structs import replace
 
 from fleet.bd.output import json_shapes
 from fleet.errors import BadInput, FleetError
@@ -13,64 +13,22 @@ from fleet.queue.sql.sql_queue import TITLE_LIMIT
 from fleet.queue.sql.tracker.import_export import Incoming, Memory, Outgoing
 from fleet.schemas import STATUSES, Comment, Dependency, Task, check_id
 
-#: What bd works out anew whenever it is asked: not part of a task.
-_COMPUTED = frozenset(
+_MOMENTS = (
+    "created_at", "updated_at", "started_at", "closed_at", "due_at", "defer_until",
+    "heartbeat_at",
+)  # fmt: skip
+#: The fields of a task that only this queue, or fleet, knows.
+_OWN = ("extra", "fence", "lease_owner", "lease_until", "not_before", "cwd", "coder", "model")
+_FIELDS = frozenset(Task.__struct_fields__) - frozenset(_OWN)
+#: What belongs to a task without being a field of it, and what bd works out anew when asked.
+_BESIDE = frozenset(
     (
-        "_type", "schema_version", "revision", "parent", "dependency_count", "dependent_count",
-        "comment_count", "comments_omitted", "lease_expires_at", "lease_granted_node",
-        "claim_fence", "dependents", "epic_total_children", "epic_closed_children",
-        "epic_closeable", "wisp",
+        "dependencies", "comments", "_type", "schema_version", "revision", "parent",
+        "dependency_count", "dependent_count", "comment_count", "comments_omitted",
+        "lease_expires_at", "lease_granted_node", "claim_fence", "dependents",
+        "epic_total_children", "epic_closed_children", "epic_closeable", "wisp",
     )
 )  # fmt: skip
-
-
-class _Edge(Struct):
-    depends_on_id: str
-    issue_id: str = ""
-    type: str = "blocks"
-    created_at: datetime | None = None
-    created_by: str = ""
-    metadata: str = "{}"
-    thread_id: str = ""
-
-
-class _Comment(Struct):
-    text: str
-    author: str = ""
-    id: str | int = ""
-    created_at: datetime | None = None
-
-
-class _Issue(Struct):
-    """The fields that fleet uses. A missing priority is 0, as bd reads it."""
-
-    title: str = ""
-    id: str = ""
-    description: str = ""
-    design: str = ""
-    acceptance_criteria: str = ""
-    notes: str = ""
-    spec_id: str = ""
-    status: str = "open"
-    priority: int = 0
-    issue_type: str = "task"
-    assignee: str = ""
-    owner: str = ""
-    estimated_minutes: int | None = None
-    created_at: datetime | None = None
-    created_by: str = ""
-    updated_at: datetime | None = None
-    started_at: datetime | None = None
-    closed_at: datetime | None = None
-    close_reason: str = ""
-    due_at: datetime | None = None
-    defer_until: datetime | None = None
-    heartbeat_at: datetime | None = None
-    external_ref: str | None = None
-    metadata: Any = None
-    labels: list[str] = field(default_factory=list[str])
-    dependencies: list[_Edge] = field(default_factory=list[_Edge])
-    comments: list[_Comment] = field(default_factory=list[_Comment])
 
 
 def read_lines(lines: Iterator[bytes], now: datetime) -> Iterator[Incoming | Memory]:
@@ -97,13 +55,26 @@ def _read(line: bytes, now: datetime) -> Incoming | Memory | None:
     if body.get("_type") == "memory":
         memory = msgspec.convert(body, Memory)
         return memory if memory.key and memory.value else None
-    given = {name: value for name, value in body.items() if value is not None}
-    row = msgspec.convert(given, _Issue)
-    known = frozenset(_Issue.__struct_fields__) | _COMPUTED
-    extra = {name: value for name, value in given.items() if name not in known}
+    given = _without_nulls(body)
+    extra = {k: v for k, v in given.items() if k not in _FIELDS and k not in _BESIDE}
     if given.get("wisp"):
         extra["ephemeral"] = True
-    return _incoming(row, extra, now)
+    if not isinstance(given.get("metadata", {}), dict):
+        extra["metadata"] = given.pop("metadata")  # kept as it is, and given back as it is
+    task = _task({k: v for k, v in given.items() if k in _FIELDS}, extra, now)
+    rows = msgspec.convert(
+        {name: given.get(name, []) for name in ("dependencies", "comments")},
+        dict[str, list[dict[str, Any]]],
+    )
+    return Incoming(
+        task=task,
+        edges=[_edge(row, now) for row in rows["dependencies"]],
+        comments=[_comment(row, task.id, now) for row in rows["comments"]],
+    )
+
+
+def _without_nulls(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in row.items() if value is not None}
 
 
 def _refuse_zero_bytes(value: Any) -> None:
@@ -119,94 +90,58 @@ def _refuse_zero_bytes(value: Any) -> None:
             todo += one
 
 
-def _incoming(row: _Issue, extra: dict[str, Any], now: datetime) -> Incoming:
-    _check(row)
-    metadata: dict[str, Any] = {}
-    if isinstance(row.metadata, dict):
-        metadata = cast("dict[str, Any]", row.metadata)
-    elif row.metadata is not None:
-        extra = {**extra, "metadata": row.metadata}  # kept as it is, and given back as it is
-    created = _utc(row.created_at) or now
-    closed = (_utc(row.closed_at) or now) if row.status == "closed" else None
-    task = Task(
-        id=row.id,
-        title=row.title,
-        status=row.status,  # pyright: ignore[reportArgumentType] - checked above
-        priority=row.priority,
-        issue_type=row.issue_type,
-        created_at=created,
-        updated_at=_utc(row.updated_at) or now,
-        description=row.description,
-        design=row.design,
-        acceptance_criteria=row.acceptance_criteria,
-        notes=row.notes,
-        spec_id=row.spec_id,
-        assignee=row.assignee,
-        owner=row.owner,
-        created_by=row.created_by,
-        estimated_minutes=row.estimated_minutes,
-        started_at=_utc(row.started_at),
-        closed_at=closed,
-        close_reason=row.close_reason,
-        due_at=_utc(row.due_at),
-        defer_until=_utc(row.defer_until),
-        heartbeat_at=_utc(row.heartbeat_at) if row.status == "in_progress" else None,
-        external_ref=row.external_ref,
-        metadata=metadata,
-        extra=extra,
-        labels=tuple(sorted({label for label in row.labels if label.strip()})),
-    )
-    return Incoming(
-        task=task,
-        edges=[_edge(edge, now) for edge in row.dependencies],
-        comments=[_comment(comment, task, now) for comment in row.comments],
-    )
+def _task(fields: dict[str, Any], extra: dict[str, Any], now: datetime) -> Task:
+    """The task of a line. A missing priority is 0, as bd reads it."""
+    if fields.get("status", "open") not in STATUSES:
+        raise BadInput(f"invalid status: {fields['status']}")
+    made = {"id": "", "title": "", "priority": 0, "created_at": now, "updated_at": now}
+    task = msgspec.convert({**made, **fields}, Task)
+    _check(task)
+    moments = {name: _utc(getattr(task, name)) for name in _MOMENTS}
+    if task.status == "closed":
+        moments["closed_at"] = moments["closed_at"] or now
+    else:
+        moments["closed_at"] = None
+    if task.status != "in_progress":
+        moments["heartbeat_at"] = None
+    labels = tuple(sorted({label for label in task.labels if label.strip()}))
+    return replace(task, extra=extra, labels=labels, **moments)
 
 
-def _check(row: _Issue) -> None:
-    """What cannot be a task, in bd's words."""
-    said = ""
-    if not row.title.strip():
-        said = "title is required"
-    elif len(row.title) > TITLE_LIMIT:
-        said = f"title must be {TITLE_LIMIT} characters or less (got {len(row.title)})"
-    elif row.priority not in range(5):
-        said = f"priority must be between 0 and 4 (got {row.priority})"
-    elif row.status not in STATUSES:
-        said = f"invalid status: {row.status}"
-    elif not row.issue_type:
-        said = "invalid issue type: "
-    elif any("\n" in label for label in row.labels):
-        said = "a label cannot hold a line break"
-    if said:
-        raise BadInput(f"validation failed for issue {row.id}: {said}")
-    if row.id:
-        check_id(row.id)
+def _check(task: Task) -> None:
+    """Refuse what cannot be a task."""
+    why = ""
+    if not task.title.strip():
+        why = "title is required"
+    elif len(task.title) > TITLE_LIMIT:
+        why = f"title must be {TITLE_LIMIT} characters or less (got {len(task.title)})"
+    elif task.priority not in range(5):
+        why = f"priority must be between 0 and 4 (got {task.priority})"
+    elif not task.issue_type:
+        why = "invalid issue type: "
+    elif any("\n" in label for label in task.labels):
+        why = "a label cannot hold a line break"
+    if why:
+        raise BadInput(f"validation failed for issue {task.id}: {why}")
+    if task.id:
+        check_id(task.id)
 
 
-def _edge(row: _Edge, now: datetime) -> Dependency:
-    kind = row.type or "blocks"
-    if len(kind) > 32:
+def _edge(row: dict[str, Any], now: datetime) -> Dependency:
+    given = {"created_at": now, **_without_nulls(row)}
+    kind = given.get("type") or "blocks"
+    if len(str(kind)) > 32:
         raise BadInput(f'invalid dependency type "{kind}" (must be non-empty, max 32 chars)')
-    return Dependency(
-        task_id=row.issue_id,
-        depends_on_id=row.depends_on_id,
-        type=kind,
-        created_at=_utc(row.created_at) or now,
-        created_by=row.created_by,
-        metadata=row.metadata or "{}",
-        thread_id=row.thread_id,
-    )
+    ends = {"task_id": given.get("issue_id", ""), "type": kind}
+    edge = msgspec.convert({**given, **ends, "metadata": given.get("metadata") or "{}"}, Dependency)
+    return replace(edge, created_at=_utc(edge.created_at))
 
 
-def _comment(row: _Comment, task: Task, now: datetime) -> Comment:
-    return Comment(
-        id=str(row.id),
-        task_id=task.id,
-        author=row.author,
-        text=row.text,
-        created_at=_utc(row.created_at) or now,
-    )
+def _comment(row: dict[str, Any], task_id: str, now: datetime) -> Comment:
+    given = {"author": "", "created_at": now, **_without_nulls(row)}
+    named = {"id": str(given.get("id", "")), "task_id": task_id}
+    comment = msgspec.convert({**given, **named}, Comment)
+    return replace(comment, created_at=_utc(comment.created_at))
 
 
 def _utc(moment: datetime | None) -> datetime | None:

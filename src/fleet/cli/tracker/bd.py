@@ -18,7 +18,6 @@ from fleet.bd.command import GLOBAL
 from fleet.bd.command_table import find_verb, split_command
 from fleet.bd.pflag import FlagError, asks_for_help, take
 from fleet.cli.terminal_text import one_line
-from fleet.cli.tracker import agent_bd, update_settings
 from fleet.cli.tracker.task_flags import EVIDENCE, LIMITS, OWN, PLACE, settings_from, shown_settings
 from fleet.control import Control
 from fleet.errors import BadInput, FleetError, InvalidTask
@@ -29,6 +28,8 @@ if TYPE_CHECKING:
     import click
 
 CREATING = ("create", "new", "q")
+#: Commands that say how a task stands, or that take a task away from the run that works on it.
+OF_AGENTS = ("close", "done", "update", "reopen", "assign", "defer", "delete", "unclaim")
 
 
 def bd(args: Sequence[str]) -> int:
@@ -39,6 +40,19 @@ def bd(args: Sequence[str]) -> int:
     flags = (*(verb.flags if verb else ()), *OWN, *GLOBAL)
     if name == "help" or asks_for_help(flags, rest):
         return _help(args)
+    if name in OF_AGENTS:
+        return _checked_for_agents(name, args, rest)
+    fleet = control.opened()
+    try:
+        return _create(fleet, name, rest) if name in CREATING else _forward(fleet, args)
+    finally:
+        fleet.close()
+
+
+def _checked_for_agents(name: str, args: Sequence[str], rest: Sequence[str]) -> int:
+    """A command that means something else when an agent gives it for its own task."""
+    from fleet.cli.tracker import agent_bd, update_settings  # other commands need not load it
+
     recorded = agent_bd.record_claim(args, os.environ)
     if recorded is not None:
         print(recorded)
@@ -47,8 +61,6 @@ def bd(args: Sequence[str]) -> int:
     try:
         agent_bd.refuse_other_runs_tasks(fleet, args, os.environ)
         agent_bd.note_closing(fleet.home, args, os.environ)
-        if name in CREATING:
-            return _create(fleet, name, rest)
         if name == "update":
             return update_settings.update(fleet, rest, partial(_forward, fleet))
         return _forward(fleet, args)
