@@ -59,7 +59,6 @@ RECORDS = {
     "Search": "the flags of bd list",
     "RunSpec": "run.json",
     "Task": "an issue as beads has it",
-    "_GraphNode": "a node of bd create --graph",
     "_Issue": "a line of bd export",
 }
 WIDE_NOT_YET = {"Facts", "RunTotals"}

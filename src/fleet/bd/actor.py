@@ -1,4 +1,4 @@
-"""Who acts: the name that a change is recorded under, found as bd finds it."""
+"""The name that a change is recorded under, found as bd finds it."""
 
 import configparser
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ def actor(env: Mapping[str, str]) -> str:
 
 
 def owner(env: Mapping[str, str]) -> str:
-    """The mail address of whoever creates a task; empty if nobody told git."""
+    """The mail address to record as the owner of a new task; empty if git has none."""
     return env.get("GIT_AUTHOR_EMAIL") or _git(env, "email")
 
 
@@ -42,5 +42,5 @@ def _user_section(place: Path) -> Mapping[str, str]:
         text = place.read_text(encoding="utf-8", errors="replace")
         parser.read_string("\n".join(line.strip() for line in text.splitlines()))
     except (OSError, configparser.Error):
-        return {}  # a git configuration that cannot be read names nobody
+        return {}  # a git configuration that cannot be read holds no name
     return dict(parser["user"]) if parser.has_section("user") else {}

@@ -1,6 +1,6 @@
-"""A bell on a named pipe: whoever changes the queue rings, and a waiting supervisor wakes at once.
+"""A bell on a named pipe: a process that changes the queue rings, and a waiting supervisor wakes.
 
-A ring that nobody hears is no loss. Nothing depends on hearing one: it only saves a poll.
+A ring without a listener is no loss. Nothing depends on hearing a ring: it only saves a poll.
 """
 
 import contextlib
@@ -21,7 +21,9 @@ class Doorbell:
 
     def ring(self) -> None:
         """Wake a listener, if there is one."""
-        with contextlib.suppress(OSError):  # no pipe, no listener, a full pipe: all the same to us
+        with contextlib.suppress(
+            OSError
+        ):  # no pipe, no listener, or a full pipe: the next poll finds the change
             fd = os.open(self.path, os.O_WRONLY | os.O_NONBLOCK)
             try:
                 os.write(fd, b"!")

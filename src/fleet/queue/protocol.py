@@ -2,7 +2,7 @@
 
 Three queues keep it (embedded, PostgreSQL, beads), and one contract test class holds all
 three to the same meaning. Synchronous on purpose: a claim takes well under a millisecond on
-SQL, and whoever must not block calls it from a thread.
+SQL, and a caller that must not block calls the queue from a thread.
 """
 
 from collections.abc import Callable, Sequence
@@ -66,7 +66,7 @@ class Filter(Struct, frozen=True, kw_only=True):
 
 
 class Queue(Protocol):
-    """One central queue of tasks. Whoever holds a lease is the only one who may settle it."""
+    """One central queue of tasks. Only the holder of a lease may settle it."""
 
     def add(self, draft: Draft) -> Task:
         """Put a task in the queue; once this returns it is durable."""
@@ -75,7 +75,7 @@ class Queue(Protocol):
     def claim(self, owner: str, *, count: int = 1, ttl: timedelta) -> list[Lease]:
         """Lease up to `count` ready tasks, best first: priority, then oldest.
 
-        Also takes a task whose lease ran out. Epics and tasks assigned to somebody else
+        Also takes a task whose lease ran out. Epics and tasks with another assignee
         are left alone.
         """
         ...
@@ -93,7 +93,7 @@ class Queue(Protocol):
         ...
 
     def requests(self) -> list[Request]:
-        """The wishes nobody has carried out yet, oldest first."""
+        """The wishes that wait to be carried out, oldest first."""
         ...
 
     def answered(self, request: Request) -> None:

@@ -367,7 +367,7 @@ class TestSettling:
         beads.change(lease.task.id, **change)
         lost = queue.settle(lease, Released(note="mine"))
         assert isinstance(lost, LeaseLost)
-        assert "somebody changed it" in lost.why
+        assert "was changed in beads" in lost.why
         issue = beads.issue(lease.task.id)
         assert {key: getattr(issue, key) for key in change} == change
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from fleet.bd.actor import owner
 from fleet.bd.arguments import values
@@ -82,34 +83,30 @@ class _NodeDep(Struct, forbid_unknown_fields=True):
     type: str = "blocks"
 
 
-class _GraphNode(Struct, forbid_unknown_fields=True):
+class _GraphNode(Struct):
+    """What a node says beside the fields of its task."""
+
     key: str
-    title: str
-    id: str | None = None
     type: str = "task"
     status: str = ""
-    description: str = ""
-    design: str = ""
-    acceptance_criteria: str = ""
-    notes: str = ""
-    spec_id: str = ""
-    external_ref: str | None = None
-    assignee: str = ""
     #: bd assigns in a second step; here the whole plan is one transaction anyway.
     assign_after_create: bool = False
-    owner: str = ""
-    priority: int = 2
     estimate: int | None = None
-    estimated_minutes: int | None = None
-    due_at: datetime | None = None
-    defer_until: datetime | None = None
-    labels: tuple[str, ...] = ()
-    metadata: dict[str, Any] = field(default_factory=dict[str, Any])
     metadata_refs: dict[str, str] = field(default_factory=dict[str, str])
     parent: str = ""
     parent_key: str = ""
     parent_id: str = ""
     deps: tuple[_NodeDep, ...] = ()
+
+
+#: The fields of a task that a node can set.
+_TASK_FIELDS = frozenset(
+    (
+        "id", "title", "description", "design", "acceptance_criteria", "notes", "spec_id",
+        "external_ref", "assignee", "owner", "priority", "estimated_minutes", "due_at",
+        "defer_until", "labels", "metadata",
+    )
+)  # fmt: skip
 
 
 class _GraphEdge(Struct, forbid_unknown_fields=True):
@@ -122,7 +119,7 @@ class _GraphEdge(Struct, forbid_unknown_fields=True):
 
 
 class _Graph(Struct, forbid_unknown_fields=True):
-    nodes: tuple[_GraphNode, ...] = ()
+    nodes: tuple[dict[str, Any], ...] = ()
     edges: tuple[_GraphEdge, ...] = ()
     commit_message: str = ""
 
@@ -148,17 +145,18 @@ class GraphPlan(Struct, frozen=True, kw_only=True):
 
 def graph_of_json(call: Call, text: str) -> GraphPlan:
     """A plan of nodes and edges, with every key and id of it known."""
+    drafts: dict[str, Draft] = {}
     try:
         graph = msgspec.json.decode(text, type=_Graph)
+        nodes = msgspec.convert(graph.nodes, tuple[_GraphNode, ...])
+        for node, row in zip(nodes, graph.nodes, strict=True):
+            if not node.key or node.key in drafts:
+                raise Failure(f'invalid graph plan: the key "{node.key}" is empty or not unique')
+            drafts[node.key] = _node_draft(call, node, row)
     except msgspec.MsgspecError as error:
         raise Failure(f"invalid graph plan: {error}") from None
-    if not graph.nodes:
+    if not drafts:
         raise Failure("invalid graph plan: plan has no nodes")
-    drafts: dict[str, Draft] = {}
-    for node in graph.nodes:
-        if not node.key or node.key in drafts:
-            raise Failure(f'invalid graph plan: the key "{node.key}" is empty or not the only one')
-        drafts[node.key] = _node_draft(call, node)
 
     def end(key: str, task_id: str) -> str:
         if key and key not in drafts:
@@ -170,19 +168,21 @@ def graph_of_json(call: Call, text: str) -> GraphPlan:
 
     return GraphPlan(
         drafts=drafts,
-        edges=[*_edges_of_nodes(graph, end), *_edges_of_plan(graph, end)],
-        statuses={node.key: values.status(node.status) for node in graph.nodes if node.status},
+        edges=[*_edges_of_nodes(nodes, end), *_edges_of_plan(graph, end)],
+        statuses={node.key: values.status(node.status) for node in nodes if node.status},
         references={
             node.key: {name: end(key, "") for name, key in node.metadata_refs.items()}
-            for node in graph.nodes
+            for node in nodes
             if node.metadata_refs
         },
     )
 
 
-def _edges_of_nodes(graph: _Graph, end: Callable[[str, str], str]) -> list[PlannedEdge]:
+def _edges_of_nodes(
+    nodes: Sequence[_GraphNode], end: Callable[[str, str], str]
+) -> list[PlannedEdge]:
     edges: list[PlannedEdge] = []
-    for node in graph.nodes:
+    for node in nodes:
         key = node.parent_key or node.parent
         if key or node.parent_id:
             parent = end(key, node.parent_id)
@@ -208,27 +208,22 @@ def _edges_of_plan(graph: _Graph, end: Callable[[str, str], str]) -> list[Planne
     ]
 
 
-def _node_draft(call: Call, node: _GraphNode) -> Draft:
-    minutes = node.estimated_minutes if node.estimate is None else node.estimate
-    return Draft(
-        id=node.id or None,
-        title=node.title,
-        description=node.description,
-        priority=values.priority(str(node.priority)),
+def _node_draft(call: Call, node: _GraphNode, row: dict[str, Any]) -> Draft:
+    unknown = row.keys() - _TASK_FIELDS - set(_GraphNode.__struct_fields__)
+    if unknown:
+        raise Failure(f'invalid graph plan: "{node.key}" has unknown fields {sorted(unknown)}')
+    fields = {name: row[name] for name in row.keys() & _TASK_FIELDS}
+    draft = msgspec.convert(fields, Draft)
+    minutes = draft.estimated_minutes if node.estimate is None else node.estimate
+    return replace(
+        draft,
         issue_type=values.known_type(node.type),
-        labels=node.labels,
-        assignee=node.assignee,
-        owner=node.owner or owner(call.env),
+        owner=draft.owner or owner(call.env),
         created_by=call.actor,
-        design=node.design,
-        acceptance_criteria=node.acceptance_criteria,
-        notes=node.notes,
-        spec_id=node.spec_id,
-        external_ref=node.external_ref or None,
         estimated_minutes=minutes,
-        due_at=_utc(node.due_at),
-        defer_until=_utc(node.defer_until),
-        metadata=with_settings(call, node.metadata),
+        due_at=_utc(draft.due_at),
+        defer_until=_utc(draft.defer_until),
+        metadata=with_settings(call, draft.metadata),
     )
 
 

@@ -1,4 +1,4 @@
-"""Tells from bd's files whether somebody wrote, so that looking costs no process."""
+"""Tells from bd's files whether bd wrote, so that looking costs no process."""
 
 import contextlib
 from pathlib import Path

@@ -18,7 +18,7 @@ from fleet.queue.beads.bd_cli.bd_issue import Issue, task_of
 from fleet.queue.beads.lease_ledger import Entry, Ledger
 from fleet.schemas import NOT_WORK, Lease, Task
 
-#: How often to try the next best tasks after bd gave some to somebody else.
+#: How often to try the next best tasks after bd gave some to another actor.
 _ROUNDS = 3
 
 
@@ -101,7 +101,7 @@ class Claims:
         ]
         for entry in ran_out.values():
             if entry.task_id not in {issue.id for issue in left}:
-                self._ledger.end(entry)  # bd has it open, done, or with somebody else
+                self._ledger.end(entry)  # bd has it open, done, or with another actor
         self._looked.add(owner)
         blocked = self._tracker.blocked() if left else set[str]()
         return [Candidate(issue=issue, abandoned=True) for issue in left if issue.id not in blocked]
@@ -141,7 +141,7 @@ class Claims:
 
 def _is_abandoned(issue: Issue, entry: Entry | None, owner: str, now: datetime) -> bool:
     if entry is None or entry.owner is None:
-        return issue.assignee == owner  # ours by name, and no lease of anyone speaks against it
+        return issue.assignee == owner  # ours by name, and no lease speaks against it
     return not entry.is_held(now) and issue.assignee in (entry.owner, entry.holder)
 
 

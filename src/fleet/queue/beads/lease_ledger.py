@@ -24,7 +24,7 @@ from fleet.queue.sql.sqlite import BUSY_TIMEOUT, Sqlite, translated
 from fleet.schemas import Request
 
 FILE = "ledger.db"
-#: Nobody listens to it: a renewal is no news, and whoever has news rings the queue's own bell.
+#: This bell has no listener: a renewal is no news, and writers of news ring the queue's bell.
 _NO_BELL = "ledger.bell"
 
 
@@ -79,7 +79,7 @@ class Ledger:
         return {entry.task_id: entry for entry in map(_entry_of, rows)}
 
     def ran_out(self) -> dict[str, Entry]:
-        """Leases past their end that nobody ended."""
+        """Leases past their end that were not ended."""
         rows = self._rows("ran_out", now=to_micros(self.now()))
         return {entry.task_id: entry for entry in map(_entry_of, rows)}
 

@@ -70,7 +70,7 @@ class Settlements:
         task_id = lease.task.id
         if entry.owner is None:
             issue = self._tracker.show([task_id]).get(task_id)
-            status = f"the task is {issue.status} and nobody holds it" if issue else ""
+            status = f"the task is {issue.status} and not claimed" if issue else ""
             why = status or "the task was deleted"
         elif entry.owner == lease.owner:
             why = f"a later claim by {entry.owner} holds it (fence {entry.fence})"
@@ -134,4 +134,4 @@ def _taken_away(issue: Issue | None) -> str:
     if issue is None:
         return "the task was deleted"
     by = f" and assigned to {issue.assignee}" if issue.assignee else ""
-    return f"somebody changed it in beads: it is {issue.status}{by}"
+    return f"the task was changed in beads: it is {issue.status}{by}"

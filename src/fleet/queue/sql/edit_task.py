@@ -87,32 +87,24 @@ def close(
     session: str = "",
 ) -> Task:
     """Close one task; one that is closed already stays as it is."""
+    change = Change(status="closed", fields={"close_reason": reason}, session=session, force=True)
     with queue.db.writing():
-        now = queue.db.now()
         task = take(queue, task_id)
         if task.status == "closed":
             return task
         if not force:
             _check_may_close(queue, task, actor)
-        task = in_status(task, "closed", now)
-        extra = {**task.extra, "closed_by_session": session} if session else task.extra
-        task = structs.replace(task, close_reason=reason, extra=extra, updated_at=now)
-        save(queue, task)
-        return task
+        return edit(queue, task_id, change, actor=actor).after
 
 
 def reopen(queue: SqlQueue, task_id: str, *, reason: str, actor: str) -> Edit:
     """Open a closed task again; any other stays as it is. The reason is kept as a comment."""
     with queue.db.writing():
-        now = queue.db.now()
         before = take(queue, task_id)
         if before.status != "closed":
             return Edit(before, before)
-        after = structs.replace(in_status(before, "open", now), defer_until=None, updated_at=now)
-        save(queue, after)
-        if reason:
-            comments.comment(queue, task_id, author=actor, text=reason, at=now)
-        return Edit(before, after)
+        change = Change(status="open", defer_until=None, comment=reason)
+        return edit(queue, task_id, change, actor=actor)
 
 
 def check_closable(queue: SqlQueue, task: Task) -> None:

@@ -46,6 +46,6 @@ def migrate(
 
 
 def version(db: Database) -> int:
-    """The schema's version; 0 for an empty database. `meta` is made by whoever opens it first."""
+    """The schema's version; 0 for an empty database, whose first user makes the table `meta`."""
     rows = db.rows("SELECT value FROM meta WHERE key = 'schema_version'")
     return int(rows[0][0]) if rows else 0

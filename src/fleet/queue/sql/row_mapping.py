@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import msgspec
+from msgspec import structs
 
 from fleet.queue.sql.database import Row
 from fleet.schemas import Task
@@ -27,6 +28,16 @@ def moment(micros: int) -> datetime:
 
 def to_json(value: Mapping[str, Any]) -> str:
     return msgspec.json.encode(value).decode()
+
+
+def to_columns(task: Task) -> dict[str, Any]:
+    """The values of a task's own columns, by their names."""
+    values: dict[str, Any] = {
+        name: to_micros(value) if isinstance(value, datetime) else value
+        for name, value in structs.asdict(task).items()
+        if name not in ("labels", "cwd", "coder", "model")
+    }
+    return values | {"metadata": to_json(task.metadata), "extra": to_json(task.extra)}
 
 
 def task_of(row: Row) -> Task:

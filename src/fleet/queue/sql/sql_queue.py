@@ -10,7 +10,7 @@ from fleet.errors import BadInput, NotFound, QueueError, Refused
 from fleet.queue.protocol import Draft, Filter, LeaseLost
 from fleet.queue.sql import dependencies, named_sql
 from fleet.queue.sql.database import Database
-from fleet.queue.sql.row_mapping import moment, task_of, to_json, to_micros
+from fleet.queue.sql.row_mapping import moment, task_of, to_columns, to_micros
 from fleet.schemas import (
     Blocked,
     Closed,
@@ -25,6 +25,8 @@ from fleet.schemas import (
 )
 
 TITLE_LIMIT = 500
+#: What a draft and its task have in common.
+_SHARED = (set(Draft.__struct_fields__) & set(Task.__struct_fields__)) - {"id", "labels"}
 
 
 class SqlQueue:
@@ -68,36 +70,10 @@ class SqlQueue:
 
     def insert(self, task: Task) -> None:
         """Write a whole task as it is; inside the caller's transaction."""
-        self.db.rows(
-            self.sql["insert_task"],
-            {
-                "id": task.id,
-                "title": task.title,
-                "status": task.status,
-                "priority": task.priority,
-                "issue_type": task.issue_type,
-                "created_at": to_micros(task.created_at),
-                "updated_at": to_micros(task.updated_at),
-                "description": task.description,
-                "design": task.design,
-                "acceptance_criteria": task.acceptance_criteria,
-                "notes": task.notes,
-                "spec_id": task.spec_id,
-                "assignee": task.assignee,
-                "owner": task.owner,
-                "created_by": task.created_by,
-                "estimated_minutes": task.estimated_minutes,
-                "started_at": to_micros(task.started_at),
-                "closed_at": to_micros(task.closed_at),
-                "close_reason": task.close_reason,
-                "due_at": to_micros(task.due_at),
-                "defer_until": to_micros(task.defer_until),
-                "not_before": to_micros(task.not_before),
-                "external_ref": task.external_ref,
-                "metadata": to_json(task.metadata),
-                "extra": to_json(task.extra),
-            },
-        )
+        values = to_columns(task)
+        for name in ("fence", "lease_owner", "lease_until", "heartbeat_at"):
+            del values[name]
+        self.db.rows(self.sql["insert_task"], values)
         for label in task.labels:
             self.db.rows(self.sql["insert_label"], {"id": task.id, "label": label})
 
@@ -273,7 +249,7 @@ class SqlQueue:
             task = task_of(rows[0])
             holder = task.lease_owner
             if holder is None:
-                why = f"the task is {task.status} and nobody holds it"
+                why = f"the task is {task.status} and not claimed"
             elif holder == lease.owner:
                 why = f"a later claim by {holder} holds it (fence {task.fence})"
             else:
@@ -338,28 +314,14 @@ def _queue_order(task: Task) -> tuple[int, datetime, str]:
 
 def _task_from(draft: Draft, task_id: str, now: datetime, labels: tuple[str, ...]) -> Task:
     put_off = draft.defer_until is not None and draft.defer_until > now
+    fields = {name: getattr(draft, name) for name in _SHARED}
     return Task(
         id=task_id,
-        title=draft.title,
         status="deferred" if put_off else "open",
-        priority=draft.priority,
-        issue_type=draft.issue_type,
         created_at=now,
         updated_at=now,
-        description=draft.description,
-        design=draft.design,
-        acceptance_criteria=draft.acceptance_criteria,
-        notes=draft.notes,
-        spec_id=draft.spec_id,
-        assignee=draft.assignee,
-        owner=draft.owner,
-        created_by=draft.created_by,
-        estimated_minutes=draft.estimated_minutes,
-        due_at=draft.due_at,
-        defer_until=draft.defer_until,
-        external_ref=draft.external_ref,
-        metadata=draft.metadata,
         labels=labels,
+        **fields,
     )
 
 

@@ -1,12 +1,11 @@
-"""One task's own row: taken and held, changed in memory, and written back whole."""
+"""One task's own row: locked, changed in memory, and written back whole."""
 
 from datetime import datetime
-from typing import Any
 
 from msgspec import structs
 
 from fleet.errors import NotFound
-from fleet.queue.sql.row_mapping import task_of, to_json, to_micros
+from fleet.queue.sql.row_mapping import task_of, to_columns
 from fleet.queue.sql.sql_queue import SqlQueue
 from fleet.schemas import Status, Task
 
@@ -21,12 +20,9 @@ def take(queue: SqlQueue, task_id: str) -> Task:
 
 def save(queue: SqlQueue, task: Task) -> None:
     """Write a task's own row; inside the caller's transaction, which took it."""
-    values: dict[str, Any] = {
-        name: to_micros(value) if isinstance(value, datetime) else value
-        for name, value in structs.asdict(task).items()
-        if name not in ("created_at", "created_by", "owner", "labels", "cwd", "coder", "model")
-    }
-    values |= {"metadata": to_json(task.metadata), "extra": to_json(task.extra)}
+    values = to_columns(task)
+    for name in ("created_at", "created_by", "owner"):
+        del values[name]
     queue.db.rows(queue.more("edit_task.sql")["save"], values)
 
 

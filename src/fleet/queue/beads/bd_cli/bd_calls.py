@@ -73,7 +73,7 @@ class Tracker:
     def claim(self, ids: Sequence[str], owner: str, *, assignee: str) -> None:
         """Make `owner` the holder of open issues that are assigned to `assignee`."""
         if self.client.guards:
-            # bd's own claim stamps a five-minute lease, after which anyone's `bd reclaim` would
+            # bd's own claim stamps a five-minute lease, after which any `bd reclaim` would
             # take the task from a live run. The guarded update is as exclusive and has none.
             flags = [
                 "--status=in_progress",

@@ -20,7 +20,7 @@ from fleet.queue.beads.bd_cli.bd_version import GUARDED_UPDATES, Version, parse
 
 FOLDER = ".beads"
 TIMEOUT = timedelta(seconds=30)
-#: Who bd is told is asking, where nobody in particular does.
+#: The actor that bd is given where the caller names none.
 FLEET = "fleet"
 
 #: bd's engine takes a core or more; a crowd of them only makes each other slower.

@@ -66,5 +66,5 @@ def _wait_politely(locks: ExitStack, lock: WriteLock) -> None:
 
 
 def _reads_stdin(args: Sequence[str]) -> bool:
-    """A person may be typing: nobody else should wait for that."""
+    """A person may be typing: the write lock must not be held meanwhile."""
     return any(arg in ("-", "--stdin") or arg.endswith("=-") for arg in args)
