@@ -124,7 +124,7 @@ def test_an_interrupted_demo_leaves_nothing(ground, moment, number):
 
 @pytest.mark.timeout(100)
 def test_a_killed_demo_takes_its_supervisor_along(ground):
-    """Nobody can clear up after `kill -9`; but nothing goes on working in a forgotten place."""
+    """After `kill -9` files stay behind, but no process goes on working there."""
     need("setpriv")
     with subprocess.Popen(
         DEMO, env=ground, cwd=ground["HOME"], stdout=subprocess.PIPE, text=True

@@ -50,32 +50,26 @@ class InspectedRun(Struct, frozen=True, kw_only=True):
         return self.base is None and not (self.claimed and self.policy.verify)
 
 
-def inspect_run(inspected: InspectedRun, abandon: threading.Event) -> Inspection:
+def inspect_run(ended: InspectedRun, abandon: threading.Event) -> Inspection:
     """Inspect a run until `abandon` is set. Blocks; not for the loop's thread."""
     try:
-        return _inspect(inspected, abandon)
+        return _inspect(ended, abandon)
     except (FleetError, OSError, ValueError) as error:
         # An agent may leave anything behind; a claim that cannot be inspected is not believed.
         trouble = f"the run could not be inspected: {type(error).__name__}: {error}"
         return Inspection(changes=Changes(base="", trouble=trouble), trouble=trouble)
 
 
-def _inspect(inspected: InspectedRun, abandon: threading.Event) -> Inspection:
-    if inspected.is_short:
+def _inspect(ended: InspectedRun, abandon: threading.Event) -> Inspection:
+    if ended.is_short:
         return Inspection()
     # Before the verify commands, whose own changes are not the agent's.
-    changes = (
-        changes_since(inspected.base, inspected.run.path) if inspected.base is not None else None
-    )
+    changes = changes_since(ended.base, ended.run.path) if ended.base is not None else None
     trespasses: tuple[Finding, ...] = ()
-    if inspected.base is not None and changes is not None:
-        trespasses = check_scope(
-            inspected.run, inspected.base, changes, inspected.policy, inspected.cwd
-        )
+    if ended.base is not None and changes is not None:
+        trespasses = check_scope(ended.run, ended.base, changes, ended.policy, ended.cwd)
     try:
-        checks = (
-            _checks(inspected, abandon) if inspected.claimed and inspected.policy.verify else ()
-        )
+        checks = _checks(ended, abandon) if ended.claimed and ended.policy.verify else ()
     except (FleetError, OSError) as error:
         return Inspection(changes=changes, trespasses=trespasses, trouble=str(error))
     if checks is None:
@@ -89,18 +83,16 @@ def _was_stopped(run: Run) -> bool:
     return isinstance(reason, Stopped) and reason.by not in OURS
 
 
-def _checks(inspected: InspectedRun, abandon: threading.Event) -> tuple[Check, ...] | None:
+def _checks(ended: InspectedRun, abandon: threading.Event) -> tuple[Check, ...] | None:
     """Run the verify commands, with pinned files as they were; None: broken off."""
-    policy = inspected.policy
-    if _was_stopped(inspected.run):
+    policy = ended.policy
+    if _was_stopped(ended.run):
         return None
-    with originals(
-        inspected.first or inspected.base, policy.pins, inspected.cwd, inspected.run.path
-    ) as restored:
+    with originals(ended.first or ended.base, policy.pins, ended.cwd, ended.run.path) as restored:
         checks = check_all(
-            inspected.run,
+            ended.run,
             policy.verify,
-            inspected.cwd,
+            ended.cwd,
             limit=policy.verify_time,
             env=plain_env(os.environ),
             abandon=abandon,
