@@ -23,7 +23,7 @@ def run(scenario, *, permissions="bypass", **env):
     # Lines end in "\n" and in nothing else: other line breaks stand inside its strings.
     for line in done.stdout.split("\n"):
         reading.add(coder.read(line, READ_AT))
-    assert (reading.unknown_lines, reading.bad_lines) == (0, 0)
+    assert (reading.kinds["unknown"], reading.kinds["bad"]) == (0, 0)
     return coder.outcome(reading, done.returncode, None, stderr=done.stderr), reading
 
 
@@ -32,10 +32,10 @@ def test_a_run_that_worked_is_finished():
     outcome, reading = run("success", FAKE_AGY_RUN="echo hello")
     assert outcome == Finished(text="All done.")
     assert (reading.tools.count, reading.tools.open, reading.tools.failed) == (1, {}, 0)
-    assert reading.usage == Usage(input=5000, cache_read=9000, output=80)
+    assert reading.tokens.usage == Usage(input=5000, cache_read=9000, output=80)
     assert reading.session_id == "6f1f5c52-6a55-4a5e-9d3b-0d5a6f1c2b3a"
     assert reading.model == "gemini-3-pro"
-    assert reading.context_tokens == 14_000
+    assert reading.tokens.context_tokens == 14_000
 
 
 def test_a_failed_tool_is_an_error_of_the_tool_alone():

@@ -165,7 +165,7 @@ def test_a_recorded_run_ends_as_it_did(name):
             assert outcome == expected
     assert reading.tools.count == facts.get("calls", 0)
     assert reading.tools.failed == facts.get("errors", 0)
-    assert (reading.unknown_lines, reading.bad_lines) == (0, 0)
+    assert (reading.kinds["unknown"], reading.kinds["bad"]) == (0, 0)
     if facts.get("started", True):
         assert len(reading.session_id) == 36
         assert reading.version == ("" if name == "json_single" else "2.1.197")
@@ -174,27 +174,25 @@ def test_a_recorded_run_ends_as_it_did(name):
 def test_tokens_cost_and_context_are_those_of_the_result():
     """The true output tokens stand in the result alone; each answer counts once."""
     reading = replay(ClaudeCoder(), "claude", "tool")
-    assert reading.usage.output == 84
-    assert (reading.usage.input, reading.usage.cache_read, reading.usage.cache_write) == (
-        2400, 10_000, 600,
-    )  # fmt: skip
-    assert reading.cost_usd == pytest.approx(0.01371)
-    assert (reading.context_tokens, reading.context_window) == (6500, 200_000)
-    assert (reading.turns, reading.model) == (2, "claude-sonnet-5")
+    used = reading.tokens.usage
+    assert (used.input, used.cache_read, used.cache_write, used.output) == (2400, 10_000, 600, 84)
+    assert reading.tokens.cost_usd == pytest.approx(0.01371)
+    assert (reading.tokens.context_tokens, reading.tokens.context_window) == (6500, 200_000)
+    assert (reading.tokens.turns, reading.model) == (2, "claude-sonnet-5")
 
 
 def test_a_killed_run_still_has_the_tokens_that_its_answers_told():
     """Without a result the answers seen so far are what is known."""
     reading = replay(ClaudeCoder(), "claude", "sigkill_during_tool")
-    assert reading.usage.total == 6501
+    assert reading.tokens.usage.total == 6501
     assert [call.name for call in reading.tools.open.values()] == ["Bash"]
 
 
 def test_compaction_lowers_the_context_and_keeps_the_peak():
     """After compaction the context is small again, and the peak says how near the end it was."""
     reading = replay(ClaudeCoder(), "claude", "autocompact")
-    assert (reading.context_peak, reading.context_tokens) == (181_300, 5300)
-    assert reading.compactions == 1
+    assert (reading.tokens.context_peak, reading.tokens.context_tokens) == (181_300, 5300)
+    assert reading.kinds["compaction"] == 1
 
 
 def test_a_warning_tells_how_much_of_the_window_is_used():
@@ -213,7 +211,7 @@ def test_all_is_well_is_no_limit():
 def test_a_retry_is_counted_and_told_as_a_throttle():
     """The CLI's own retries show, before they are given up."""
     reading = replay(ClaudeCoder(), "claude", "429_plain_retryafter2")
-    assert reading.retries == 10
+    assert reading.kinds["retry"] == 10
     assert reading.limits["throttle"].status == "warning"
 
 
@@ -253,4 +251,4 @@ def test_a_result_without_a_count_takes_nothing_away():
         {"type": "result", "subtype": "success", "is_error": True, "usage": {}, "modelUsage": {}},
     ):
         reading.add(stream.event(json.dumps(line)))
-    assert (reading.usage.input, reading.usage.output) == (100, 10)
+    assert (reading.tokens.usage.input, reading.tokens.usage.output) == (100, 10)

@@ -7,6 +7,7 @@ import pytest
 
 from fleet.coders.codex import CodexCoder
 from fleet.coders.stream.run_totals import RunTotals
+from fleet.coders.stream.token_totals import TokenTotals
 from fleet.schemas import ContextFull, Failed, Finished, RateLimit, RateLimited, Usage
 from tests.streams import READ_AT, lines, recorded, replay
 
@@ -102,29 +103,29 @@ def test_a_recorded_run_ends_as_it_did(name):
     else:
         assert outcome == expected
     assert reading.tools.count == facts.get("calls", 0)
-    assert (reading.unknown_lines, reading.bad_lines) == (0, 0)
+    assert (reading.kinds["unknown"], reading.kinds["bad"]) == (0, 0)
     assert len(reading.session_id) == (36 if facts.get("started", True) else 0)
 
 
 def test_cached_input_is_not_counted_twice():
     """Codex counts cached tokens as input; fleet counts each token once."""
     reading = replay(CodexCoder(), "codex", "tool")
-    assert reading.usage == Usage(input=2400, cache_read=10_000, output=84)
+    assert reading.tokens.usage == Usage(input=2400, cache_read=10_000, output=84)
 
 
 def test_a_resumed_run_has_its_own_tokens():
     """The CLI counts a session on; what was used before belongs to the run before."""
-    reading = RunTotals(before=Usage(input=2400, cache_read=10_000, output=84))
+    reading = RunTotals(tokens=TokenTotals(before=Usage(input=2400, cache_read=10_000, output=84)))
     for line in lines("codex", "resume_last"):
         reading.add(CodexCoder().read(line, READ_AT))
-    assert reading.usage == Usage(input=1200, cache_read=5000, output=42)
-    assert reading.session_usage.total == 18_726
+    assert reading.tokens.usage == Usage(input=1200, cache_read=5000, output=42)
+    assert reading.tokens.session_usage.total == 18_726
 
 
 def test_the_rollout_tells_of_context_and_of_both_windows():
     """What stdout leaves out is in the session's own record."""
     reading = replay(CodexCoder(), "codex", "rate_headers_ok")
-    assert (reading.context_tokens, reading.context_window) == (6242, 258_400)
+    assert (reading.tokens.context_tokens, reading.tokens.context_window) == (6242, 258_400)
     assert reading.limits["five_hour"].used_percent == 42.0
     assert reading.limits["weekly"].used_percent == 13.0
     assert reading.limits["weekly"].resets_at == datetime(2026, 11, 20, 18, 22, 21, tzinfo=UTC)
@@ -144,7 +145,7 @@ def test_reconnecting_is_no_error():
     reading = RunTotals()
     for line in lines("codex", "401")[:-2]:
         reading.add(CodexCoder().read(line, READ_AT))
-    assert (reading.retries, reading.terminal, reading.reason) == (5, None, "")
+    assert (reading.kinds["retry"], reading.terminal, reading.reason) == (5, None, "")
 
 
 @pytest.mark.parametrize(

@@ -63,23 +63,23 @@ def test_a_recorded_run_ends_as_it_did(case):
             assert expected == "!rate_limit"
         case Failed(reason=reason):
             assert expected == f"!{reason}"
-    assert (reading.tools.count, reading.bad_lines) == (calls, 0)
+    assert (reading.tools.count, reading.kinds["bad"]) == (calls, 0)
 
 
 @pytest.mark.parametrize("cli", ["gemini", "opencode", "qwen", "copilot"])
 def test_no_recorded_line_of_an_example_is_unreadable(cli):
     """Each recording is read from its first to its last line."""
     for name in recorded(cli):
-        assert replay(example(cli), cli, name).bad_lines == 0
+        assert replay(example(cli), cli, name).kinds["bad"] == 0
 
 
 def test_tokens_and_context_come_from_the_paths_that_the_file_names():
     """Two CLIs count in two ways, and both come out in fleet's words."""
     gemini = replay(example("gemini"), "gemini", "tool")
-    assert gemini.usage == Usage(input=2400, cache_read=10_000, output=84)
+    assert gemini.tokens.usage == Usage(input=2400, cache_read=10_000, output=84)
     opencode = replay(example("opencode"), "opencode", "tool")
-    assert opencode.usage == Usage(input=2400, cache_read=10_000, output=84)
-    assert opencode.context_tokens == 6200
+    assert opencode.tokens.usage == Usage(input=2400, cache_read=10_000, output=84)
+    assert opencode.tokens.context_tokens == 6200
     assert opencode.session_id.startswith("ses_")
 
 

@@ -33,8 +33,8 @@ def judged(cli, name):
         commands=tuple(reading.tools.commands),
         denied=reading.denied,
         subagents=reading.tools.subagents,
-        turns=reading.turns,
-        usage=reading.usage,
+        turns=reading.tokens.turns,
+        usage=reading.tokens.usage,
         # Most of the recordings are a model that only answers; they claim no more than that.
         policy=Policy(expect="any" if reading.tools.count else "answer"),
     )

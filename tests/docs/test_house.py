@@ -61,7 +61,7 @@ RECORDS = {
     "Task": "an issue as beads has it",
     "_Issue": "a line of bd export",
 }
-WIDE_NOT_YET = {"Facts", "RunTotals"}
+WIDE_NOT_YET = {"Facts"}
 
 
 def classes():

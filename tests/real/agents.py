@@ -105,7 +105,7 @@ class Desk:
         for path in second[0].glob(second[1]) if second else ():
             for line in path.read_text(encoding="utf-8").split("\n"):
                 reading.add(coder.read(line, READ_AT, second=True))
-        assert (reading.unknown_lines, reading.bad_lines) == (0, 0), stdout
+        assert (reading.kinds["unknown"], reading.kinds["bad"]) == (0, 0), stdout
         return reading
 
 

@@ -62,10 +62,10 @@ def test_a_task_is_worked_on_noted_and_closed_under_edit(desk):
     assert [path.name for path in desk.project.iterdir()] == ["a.txt"]
     assert uuid.UUID(reading.session_id)
     assert reading.version == "2.1.197"
-    assert (reading.tools.count, reading.tools.failed, reading.turns) == (3, 0, 4)
-    assert reading.usage.output == 4 * 42
-    assert reading.context_tokens == 6200
-    assert reading.context_window == 200_000
+    assert (reading.tools.count, reading.tools.failed, reading.tokens.turns) == (3, 0, 4)
+    assert reading.tokens.usage.output == 4 * 42
+    assert reading.tokens.context_tokens == 6200
+    assert reading.tokens.context_window == 200_000
     assert "Add a parser" in str(model.requests[0]["messages"])
 
 
@@ -145,7 +145,7 @@ def test_a_prompt_that_is_too_long_is_a_full_context(desk):
     ) as model:
         outcome, reading = work(desk, model)
     assert isinstance(outcome, ContextFull)
-    assert reading.context_peak == 151_000
+    assert reading.tokens.context_peak == 151_000
 
 
 def test_an_interrupted_run_is_no_success_although_it_exits_0(desk):

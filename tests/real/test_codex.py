@@ -66,10 +66,10 @@ def test_a_task_is_worked_on_noted_and_closed_under_edit(desk):
     assert (desk.artifacts / "PLAN_AND_STATUS.md").read_text() == "1. done\n"
     assert desk.said_to_bd == ["close fleet-abc --reason wrote it"]
     assert reading.tools.count == 4
-    assert reading.turns == 5
-    assert reading.usage == Usage(input=6000, cache_read=25_000, output=210)
-    assert reading.context_tokens == 6242
-    assert reading.context_window > 100_000
+    assert reading.tokens.turns == 5
+    assert reading.tokens.usage == Usage(input=6000, cache_read=25_000, output=210)
+    assert reading.tokens.context_tokens == 6242
+    assert reading.tokens.context_window > 100_000
     assert reading.version == "0.166.0"
     assert "Add a parser" in str(model.requests[0]["input"])
     assert not outside.exists()
@@ -158,8 +158,8 @@ def test_a_session_is_carried_on(desk):
         outcome, reading = work(desk, model, resume=first.session_id, last_ending="It was stopped.")
     assert isinstance(outcome, Finished)
     assert reading.session_id == first.session_id
-    assert reading.usage == first.usage
-    assert reading.session_usage.total == 2 * first.usage.total
+    assert reading.tokens.usage == first.tokens.usage
+    assert reading.tokens.session_usage.total == 2 * first.tokens.usage.total
     talk = str(model.requests[-1]["input"])
     assert "The word is plum." in talk
     assert "It was stopped." in talk

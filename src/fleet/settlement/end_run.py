@@ -93,8 +93,8 @@ def end_of(
         attempts=after.attempts,
         full_contexts=after.full_contexts,
         never_started=after.never_started,
-        tokens=totals.usage.total,
-        cost_usd=totals.cost_usd,
+        tokens=totals.tokens.usage.total,
+        cost_usd=totals.tokens.cost_usd,
         estimated_usd=record.estimated_usd,
         spent=spent_before(run.task_dir, before=run.number) + receipt.spend,
         tool_calls=totals.tools.count,
@@ -103,7 +103,7 @@ def end_of(
         coder=record.coder.name,
         account=record.account,
         resumed=resumed,
-        session_usage=totals.session_usage,
+        session_usage=totals.tokens.session_usage,
         cut_off=ended.cut_off or record.tools.at_work,
     )
     return RunEnd(ending, structs.replace(receipt, verdict=verdict, why=decision.why))

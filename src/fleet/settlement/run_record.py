@@ -110,19 +110,18 @@ class RunRecord:
     def estimated_usd(self) -> float | None:
         """The cost so far by tokens; None if the CLI reported it, or there is no price."""
         totals = self.totals
-        if totals.cost_usd is not None:
+        if totals.tokens.cost_usd is not None:
             return None
-        return self.prices.estimate(totals.usage, totals.model or self.coder.model)
+        return self.prices.estimate(totals.tokens.usage, totals.model or self.coder.model)
 
     @property
     def spend(self) -> Spend:
         """What the run used so far."""
         totals = self.totals
-        if totals.cost_usd is None and not totals.usage.total:
+        if totals.tokens.cost_usd is None and not totals.tokens.usage.total:
             return Spend(runs=1)  # its CLI has not reported anything yet
-        return spend_of(
-            tokens=totals.usage.total, told=totals.cost_usd, estimated=self.estimated_usd
-        )
+        told = totals.tokens.cost_usd
+        return spend_of(tokens=totals.tokens.usage.total, told=told, estimated=self.estimated_usd)
 
 
 class UnknownCoder(Coder):

@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 
 from fleet.coders.base import Coder
 from fleet.coders.stream.run_totals import RunTotals
+from fleet.coders.stream.token_totals import TokenTotals
 from fleet.coders.stream.tool_calls import command_of
 from fleet.errors import InvalidTask
 from fleet.files.tail import Follower, Line
@@ -87,7 +88,7 @@ class RunStream:
         self._coder = coder
         self._spec = spec
         self._env = env
-        self.totals = RunTotals(before=spec.before)
+        self.totals = RunTotals(tokens=TokenTotals(before=spec.before))
         self.events = EventWriter(run, resumed=resumed)
         self.tripwire = TripwireWatch(spec, can_refuse=coder.can_refuse)
         #: Lines that the coder could read, whether or not they were of interest.

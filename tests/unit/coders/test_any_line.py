@@ -139,20 +139,20 @@ def test_absurd_usage_counts_for_nothing(value):
     while_it_lives = reads(
         "claude", f'{{"type": "assistant", "message": {{"id": "m1", "usage": {answer}}}}}'
     )
-    assert (while_it_lives.usage.total, while_it_lives.cost_usd) == (5, None)
-    assert 0 <= (while_it_lives.context_tokens or 0) <= 10**9
+    assert (while_it_lives.tokens.usage.total, while_it_lives.tokens.cost_usd) == (5, None)
+    assert 0 <= (while_it_lives.tokens.context_tokens or 0) <= 10**9
     ended = reads(
         "claude",
         f'{{"type": "result", "total_cost_usd": {value}, "modelUsage": {models},'
         f' "num_turns": {value}}}',
     )
-    assert (ended.usage.total, ended.cost_usd) == (5, None)
+    assert (ended.tokens.usage.total, ended.tokens.cost_usd) == (5, None)
 
 
 def test_a_bad_line_and_an_unknown_one_are_counted_apart():
     """Noise is ordinary; a line of an unknown type means that the CLI has changed."""
     reading = reads("claude", "noise", '{"type": "brand_new"}', "   ", '{"type": "keep_alive"}')
-    assert (reading.bad_lines, reading.unknown_lines, reading.events) == (1, 1, 3)
+    assert (reading.kinds["bad"], reading.kinds["unknown"], reading.events) == (1, 1, 3)
 
 
 def test_a_raw_line_break_inside_a_string_is_read():

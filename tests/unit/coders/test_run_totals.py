@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from fleet.coders.stream.run_totals import RunTotals
+from fleet.coders.stream.token_totals import TokenTotals
 from fleet.schemas import Event, RateLimit, ToolCall, ToolResult, Usage
 
 NOW = datetime(2026, 11, 15, 12, 0, tzinfo=UTC)
@@ -31,8 +32,8 @@ def test_an_answer_in_several_lines_counts_once():
     part = Event(kind="assistant_text", message_id="m1", tokens=Usage(input=100))
     other = Event(kind="assistant_text", message_id="m2", tokens=Usage(input=100))
     reading = read(part, part, other, part)
-    assert reading.usage == Usage(input=200)
-    assert reading.turns == 2
+    assert reading.tokens.usage == Usage(input=200)
+    assert reading.tokens.turns == 2
 
 
 def test_the_count_of_the_run_replaces_what_was_added_up():
@@ -41,7 +42,7 @@ def test_the_count_of_the_run_replaces_what_was_added_up():
         Event(kind="assistant_text", message_id="m1", tokens=Usage(input=100, output=1)),
         Event(kind="session_ended", tokens=Usage(input=150, output=40), tokens_of="run"),
     )
-    assert reading.usage == Usage(input=150, output=40)
+    assert reading.tokens.usage == Usage(input=150, output=40)
 
 
 def test_a_count_of_the_run_beats_one_of_the_session():
@@ -50,14 +51,14 @@ def test_a_count_of_the_run_beats_one_of_the_session():
         Event(kind="usage", tokens=Usage(input=10), tokens_of="run"),
         Event(kind="session_ended", tokens=Usage(input=500), tokens_of="session"),
     )
-    assert (reading.usage.input, reading.session_usage.input) == (10, 500)
+    assert (reading.tokens.usage.input, reading.tokens.session_usage.input) == (10, 500)
 
 
 def test_a_session_that_counts_from_zero_again_counts_whole():
     """What was before can only be taken off a count that holds it."""
-    reading = RunTotals(before=Usage(input=900))
+    reading = RunTotals(tokens=TokenTotals(before=Usage(input=900)))
     reading.add(Event(kind="session_ended", tokens=Usage(input=100), tokens_of="session"))
-    assert reading.usage == Usage(input=100)
+    assert reading.tokens.usage == Usage(input=100)
 
 
 def test_an_open_call_is_one_without_a_result():
@@ -172,7 +173,7 @@ def test_the_ending_of_another_session_ends_nothing():
     reading = RunTotals()
     for event in (begun, forged):
         reading.add(event)
-    assert (reading.terminal, reading.text, reading.bad_lines) == (None, "", 1)
+    assert (reading.terminal, reading.text, reading.kinds["bad"]) == (None, "", 1)
     reading.add(Event(kind="session_ended", session_id="own", terminal="success", text="Done."))
     assert reading.terminal == "success"
 
@@ -185,11 +186,11 @@ def test_what_anybodys_coder_counts_is_sane_or_nothing(absurd):
         kind="usage", tokens=Usage(input=absurd, output=3), cost_usd=absurd, context_tokens=absurd
     )
     reading = read(before, bad)
-    assert (reading.usage, reading.cost_usd) == (Usage(input=7, output=3), 0.5)
-    assert reading.context_tokens is None
+    assert (reading.tokens.usage, reading.tokens.cost_usd) == (Usage(input=7, output=3), 0.5)
+    assert reading.tokens.context_tokens is None
 
 
 def test_a_cost_that_is_no_number_is_none():
     """A coder of somebody's may take a text for one."""
-    assert read(Event(kind="usage", cost_usd="0.5")).cost_usd is None
-    assert read(Event(kind="usage", cost_usd=True)).cost_usd is None
+    assert read(Event(kind="usage", cost_usd="0.5")).tokens.cost_usd is None
+    assert read(Event(kind="usage", cost_usd=True)).tokens.cost_usd is None

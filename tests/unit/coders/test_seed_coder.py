@@ -160,7 +160,7 @@ def test_a_line_that_breaks_a_coder_is_one_bad_line(my_coder):
     reading = RunTotals()
     reading.add(my_coder().read("[1, 2]", READ_AT))
     reading.add(my_coder().read("plain text", READ_AT))
-    assert (reading.bad_lines, reading.events) == (1, 1)
+    assert (reading.kinds["bad"], reading.events) == (1, 1)
 
 
 def test_the_contract_has_only_two_methods_that_must_be_written():

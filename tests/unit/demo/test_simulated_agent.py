@@ -56,11 +56,11 @@ def test_a_simulated_context_grows_with_every_answer():
     out = io.StringIO()
     session = Session("wordy", out)
     session.text("a little")
-    before = read(out.getvalue()).context_tokens
+    before = read(out.getvalue()).tokens.context_tokens
     session.context += CONTEXT
     session.text("a lot")
     assert before is not None
-    assert before < CONTEXT < read(out.getvalue()).context_tokens
+    assert before < CONTEXT < read(out.getvalue()).tokens.context_tokens
 
 
 def test_every_line_names_its_session():

@@ -132,7 +132,7 @@ def test_a_coder_that_fills_in_nonsense_is_survived(tmp_path):
     run.stdout.write_text("one\n")
     stream = a_stream(run, Wild())
     stream.read(NOW)
-    assert stream.totals.bad_lines == 1
+    assert stream.totals.kinds["bad"] == 1
 
 
 @pytest.mark.parametrize("last", ["", "half a line"])

@@ -80,7 +80,7 @@ class Shop:
         self.meter.apply_prices(live)
         receipt = Receipt(
             task_id=live.task_id, run=live.run.number, coder="told", project=live.project,
-            started_at=self.now, usage=live.totals.usage, estimated_usd=live.estimated_usd,
+            started_at=self.now, usage=live.totals.tokens.usage, estimated_usd=live.estimated_usd,
         )  # fmt: skip
         self.meter.record(live, receipt)
         self.assignments.remove(self.assignments.get(live.task_id))

@@ -238,7 +238,7 @@ def test_a_cost_that_only_tokens_tell_counts_while_the_run_lives(tmp_path, monke
     scene.hear(Event(kind="usage", tokens=Usage(cache_read=1_000_000)))
     ended = scene.wait(1)
     assert (ended.limit, ended.detail) == ("cost", "it cost $3.00, and may $3")
-    assert (scene.run.totals.cost_usd, scene.run.estimated_usd) == (None, 3.0)
+    assert (scene.run.totals.tokens.cost_usd, scene.run.estimated_usd) == (None, 3.0)
 
 
 def test_the_clis_own_figure_goes_before_the_estimate(tmp_path, monkeypatch):

@@ -50,7 +50,8 @@ def outcome(
         case "rate_limit" | "overloaded":
             return RateLimited(limit=totals.refusal())
         case "prompt_too_long":
-            return ContextFull(tokens=totals.context_tokens, window=totals.context_window)
+            used = totals.tokens
+            return ContextFull(tokens=used.context_tokens, window=used.context_window)
         case "max_turns":
             return LimitExceeded(limit="turns", detail=detail)
         case "budget":

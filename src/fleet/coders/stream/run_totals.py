@@ -1,16 +1,14 @@
 """The totals of a run, folded from its events: the same for a live stream and for a file."""
 
+from collections import Counter
 from datetime import timedelta
 
 import msgspec
 from msgspec import Struct, field, structs
 
-from fleet.coders.stream.json_line import MOST_DOLLARS
+from fleet.coders.stream.token_totals import TokenTotals
 from fleet.coders.stream.tool_calls import ToolCalls
-from fleet.schemas import Event, RateLimit, Usage
-from fleet.schemas.budget import MOST_TOKENS
-
-_NO_USAGE = Usage()
+from fleet.schemas import Event, RateLimit
 
 #: A window that is this full (in percent) is what a refusal without a name was about.
 _FULL = 95
@@ -18,36 +16,19 @@ _FULL = 95
 #: No window is longer than a month; a number beyond it is a mistake.
 _LONGEST_WAIT = 31 * 86_400.0
 
-#: No context holds more tokens.
-_LARGEST_CONTEXT = 10**9
-
 
 class RunTotals(Struct, kw_only=True):
     """What is known of a run after the events so far. Only `add` changes it."""
-
-    #: Tokens of the session before this run, for a CLI whose count goes on when it resumes.
-    before: Usage = _NO_USAGE
 
     session_id: str = ""
     model: str = ""
     version: str = ""
     key_source: str = ""
 
-    events: int = 0
-    unknown_lines: int = 0
-    bad_lines: int = 0
-    retries: int = 0
-    compactions: int = 0
-    turns: int = 0
+    #: Events by their kind; a forged ending counts as `bad`.
+    kinds: Counter[str] = field(default_factory=Counter[str])
     tools: ToolCalls = field(default_factory=ToolCalls)
-
-    context_tokens: int | None = None
-    context_peak: int = 0
-    context_window: int | None = None
-    #: Tokens of this run, and the latest count of the whole session.
-    usage: Usage = _NO_USAGE
-    session_usage: Usage = _NO_USAGE
-    cost_usd: float | None = None
+    tokens: TokenTotals = field(default_factory=TokenTotals)
 
     #: The latest report on each limit, by its kind.
     limits: dict[str, RateLimit] = field(default_factory=dict[str, RateLimit])
@@ -66,36 +47,25 @@ class RunTotals(Struct, kw_only=True):
     #: The CLI's own words for `reason`.
     error: str = ""
 
-    _answers: set[str] = field(default_factory=set[str])
-    #: The CLI itself counts this run, so nothing has to be worked out from the session's count.
-    _counted: bool = False
+    @property
+    def events(self) -> int:
+        return self.kinds.total()
 
     def add(self, event: Event | None) -> None:
         """Take in one event; None is a line without interest."""
         if event is None:
             return
-        self.events += 1
         if self._is_forged(event):
-            self.bad_lines += 1
+            self.kinds["bad"] += 1
             return
-        match event.kind:
-            case "unknown":
-                self.unknown_lines += 1
-            case "bad":
-                self.bad_lines += 1
-            case "retry":
-                self.retries += 1
-            case "compaction":
-                self.compactions += 1
-            case _:
-                pass
+        self.kinds[event.kind] += 1
         self._identity(event)
         # Most lines tell of one thing only.
         if event.calls or event.results:
             self.tools.add(event)
         if event.denied:
             self.denied = event.denied if event.terminal else self.denied + event.denied
-        self._tokens(event)
+        self.tokens.add(event)
         if event.limits:
             self._limits(event)
         self._ending(event)
@@ -113,32 +83,6 @@ class RunTotals(Struct, kw_only=True):
         self.key_source = event.key_source or self.key_source
         if event.offers is not None:
             self.offers, self.missing = event.offers, event.missing
-
-    def _tokens(self, event: Event) -> None:
-        if event.context_tokens is not None and 0 <= event.context_tokens <= _LARGEST_CONTEXT:
-            self.context_tokens = event.context_tokens
-            self.context_peak = max(self.context_peak, event.context_tokens)
-        self.context_window = event.context_window or self.context_window
-        if event.cost_usd is not None and (cost := _sane_cost(event.cost_usd)) is not None:
-            self.cost_usd = cost
-        if event.turns is not None:
-            self.turns = event.turns
-        # An answer that comes in several lines carries the same tokens on each of them.
-        news = event.message_id is not None and event.message_id not in self._answers
-        if news and event.message_id:
-            self._answers.add(event.message_id)
-            self.turns += event.turns is None
-        if event.tokens is None:
-            return
-        tokens = _sane_usage(event.tokens)
-        if event.tokens_of == "session":
-            self.session_usage = tokens
-            if not self._counted:
-                self.usage = tokens.since(self.before)
-        elif event.tokens_of == "run":
-            self.usage, self._counted = tokens, True
-        elif news or event.message_id is None:
-            self.usage += tokens
 
     def _limits(self, event: Event) -> None:
         for told in event.limits:
@@ -174,22 +118,6 @@ class RunTotals(Struct, kw_only=True):
             return structs.replace(limit, status="rejected")
         kind = "overload" if self.reason == "overloaded" else "throttle"
         return RateLimit(kind=kind, status="rejected")
-
-
-def _sane_cost(cost: object) -> float | None:
-    """A cost that could be true, else None: a custom coder may put anything there."""
-    if isinstance(cost, bool) or not isinstance(cost, int | float):
-        return None
-    return float(cost) if 0 <= cost <= MOST_DOLLARS else None
-
-
-def _sane_usage(usage: Usage) -> Usage:
-    """The usage with every count that cannot be true as 0."""
-    counts = (usage.input, usage.cache_read, usage.cache_write, usage.output)
-    if all(type(count) is int and 0 <= count <= MOST_TOKENS for count in counts):
-        return usage
-    sane = (int(count) if 0 <= count <= MOST_TOKENS else 0 for count in counts)
-    return Usage(**dict(zip(("input", "cache_read", "cache_write", "output"), sane, strict=True)))
 
 
 def sane_limit(limit: object) -> RateLimit | None:

@@ -61,11 +61,11 @@ class ActiveRun(RunRecord):
             model=totals.model or self.coder.model,
             events=totals.events,
             tool_calls=totals.tools.count,
-            context_tokens=totals.context_tokens or 0,
-            context_peak=totals.context_peak,
+            context_tokens=totals.tokens.context_tokens or 0,
+            context_peak=totals.tokens.context_peak,
             context_window=self.context_window,
-            tokens=totals.usage.total,
-            cost_usd=totals.cost_usd,
+            tokens=totals.tokens.usage.total,
+            cost_usd=totals.tokens.cost_usd,
             estimated_usd=self.estimated_usd,
             last_event_at=self.stream.last_event_at,
             doing=doing,
@@ -81,7 +81,7 @@ class ActiveRun(RunRecord):
     @property
     def context_window(self) -> int:
         """Tokens that the agent's context holds, by its stream, or else by its coder."""
-        return self.totals.context_window or self.coder.context_limit
+        return self.totals.tokens.context_window or self.coder.context_limit
 
 
 def _size(path: Path) -> int:

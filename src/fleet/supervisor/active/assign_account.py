@@ -244,5 +244,5 @@ class AccountAssigner:
 def _has_answer(run: ActiveRun) -> bool:
     """Whether the model has answered; a CLI's own words at a refusal are no answer."""
     totals = run.totals
-    spoke = totals.tools.count > 0 or totals.turns > 0 or bool(totals.text)
+    spoke = totals.tools.count > 0 or totals.tokens.turns > 0 or bool(totals.text)
     return spoke and not totals.reason

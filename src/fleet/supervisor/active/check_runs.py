@@ -46,7 +46,7 @@ class RunChecker:
 
     def _check_context(self, assignment: Assignment, run: ActiveRun, threshold_pct: int) -> None:
         """Stop a run whose context is too full to go on."""
-        tokens, window = run.totals.context_tokens or 0, run.context_window
+        tokens, window = run.totals.tokens.context_tokens or 0, run.context_window
         if tokens * 100 < window * threshold_pct:
             return
         run.stream.note("fleet_context", self._now(), tokens=tokens, window=window)

@@ -302,8 +302,8 @@ class Watchdog:
             watched.began = _began(run)
         used = Used(
             time=now - (watched.began if watched.began is not None else watched.begins),
-            turns=run.totals.turns,
-            tokens=run.totals.usage.total,
+            turns=run.totals.tokens.turns,
+            tokens=run.totals.tokens.usage.total,
             cost=run.spend.usd,
             output=run.printed(),
             memory=watched.memory,

@@ -1,4 +1,4 @@
-"""No recorded run of a real CLI is ended by the ladder on the way, whatever became of it."""
+"""No recorded run of a real CLI is ended by a stall rule on the way, whatever became of it."""
 
 import pytest
 
@@ -6,7 +6,7 @@ from fleet.coders import make
 from fleet.coders.stream.run_totals import RunTotals
 from fleet.schemas import Limits
 from fleet.watchdog.run_limits import Used, exceeded
-from fleet.watchdog.stall_rules import Patience, Seen, stand
+from fleet.watchdog.stall_rules import Patience, RunFacts, stall_state
 from tests.streams import READ_AT, lines, recorded
 
 RUNS = [(cli, name) for cli in ("claude", "codex") for name in recorded(cli)]
@@ -21,7 +21,7 @@ def test_no_honest_run_is_ended_while_it_talks(cli, name):
         if event is None:
             continue
         reading.add(event)
-        seen = Seen(
+        facts = RunFacts(
             silent=0.0,
             begun=True,
             open=tuple(reading.tools.open.values()),
@@ -29,6 +29,7 @@ def test_no_honest_run_is_ended_while_it_talks(cli, name):
             repeats=reading.tools.repeated_errors,
             ended=reading.terminal is not None,
         )
-        assert stand(seen, Limits(), Patience()).rung == "fine"
-        used = Used(turns=reading.turns, tokens=reading.usage.total, cost=reading.cost_usd or 0)
+        assert stall_state(facts, Limits(), Patience()).rung == "fine"
+        spent = reading.tokens
+        used = Used(turns=spent.turns, tokens=spent.usage.total, cost=spent.cost_usd or 0)
         assert exceeded(used, Limits()) is None
