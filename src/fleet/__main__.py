@@ -1,12 +1,13 @@
-"""The `fleet` command. `fleet bd` goes its own short way: agents call it all the time."""
+"""The `fleet` command. `fleet bd` and other frequent commands are run without click."""
 
 import sys
 from io import TextIOWrapper
 
 
 def load_msgspec() -> None:
-    """Import msgspec without typing_extensions, which it takes where it finds it and does not
-    need on any Python that fleet runs on: it costs more than a bare start of the interpreter.
+    """Import msgspec without typing_extensions, which msgspec imports where it is installed.
+
+    No Python that fleet runs on needs that module, and it costs more than a bare start.
     """
     if "typing_extensions" not in sys.modules:
         sys.modules["typing_extensions"] = None  # type: ignore[assignment]
@@ -16,7 +17,7 @@ def load_msgspec() -> None:
 
 
 def show_any_text() -> None:
-    """Let a terminal that cannot show a letter get its escape: titles come in every script."""
+    """Print a letter that the terminal's encoding lacks as an escape instead of failing."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
@@ -51,9 +52,9 @@ def main() -> None:
     except KeyboardInterrupt:
         code = 130
     except BrokenPipeError:
-        sys.stderr.close()  # whoever read us has gone; there is nobody left to tell
+        sys.stderr.close()  # the process that read stdout has ended, and so may the one of stderr
         code = 141
-    except OSError as error:  # a file or directory that is not as it should be: disk, owner, mode
+    except OSError as error:  # a full disk, a missing file, a wrong owner or mode
         if debug:
             raise
         where = f"{error.filename}: " if error.filename else ""

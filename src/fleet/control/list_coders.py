@@ -1,4 +1,4 @@
-"""The coders that there are: where each comes from, and whether it can run on this machine."""
+"""`fleet coders`: every coder, where it comes from, and whether it can run on this machine."""
 
 import shutil
 from datetime import UTC, datetime
@@ -24,7 +24,7 @@ class CoderHere(Struct, frozen=True, kw_only=True):
     #: Where its program was found; empty if it was not.
     path: str = ""
     version: str = ""
-    #: Why there is no version, of a program that is there.
+    #: Why the program told no version, if it is there.
     remark: str = ""
     #: Why no task can be run with it here; empty if one can.
     problem: str = ""
@@ -33,7 +33,7 @@ class CoderHere(Struct, frozen=True, kw_only=True):
 
 
 def coders_here(fleet: Control, patience: float = PATIENCE) -> list[CoderHere]:
-    """Every coder, fleet's own first; those that are broken say so."""
+    """Every coder, fleet's own first; a broken coder has a problem."""
     home = fleet.home.path
     broken = coders.problems(home)
     programs: dict[str, str] = {}
@@ -70,7 +70,7 @@ def coders_here(fleet: Control, patience: float = PATIENCE) -> list[CoderHere]:
 
 
 def _hidden(broken: dict[str, str], home: Path) -> list[CoderHere]:
-    """Files that bear the name of a coder of fleet's own, which comes first."""
+    """Files with the name of a coder of fleet's own, which comes first."""
     return [
         CoderHere(name=name, origin="hidden", problem=problem)
         for name, problem in broken.items()
@@ -79,12 +79,12 @@ def _hidden(broken: dict[str, str], home: Path) -> list[CoderHere]:
 
 
 def _program(coder: Coder, home: Path) -> str:
-    """The program that it starts: as it says, or the first word of what it would run."""
+    """The program that a coder starts: its `program`, or the first word of its command line."""
     if coder.program:
         return coder.program
     now = datetime.now(UTC)
     task = Task(id="fleet-0", title="", created_at=now, updated_at=now, cwd=str(home))
     try:
         return str(coder.build_argv(task, home / "tasks" / task.id)[0])
-    except Exception:  # noqa: BLE001 - a coder may be anybody's code; its name is a good guess
+    except Exception:  # noqa: BLE001 - code of users may raise anything; the coder's name is a good guess
         return coder.name

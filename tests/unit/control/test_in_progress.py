@@ -9,7 +9,7 @@ from fleet.config import Config
 from fleet.control import Control
 from fleet.control.tasks.in_progress import (
     InProgress,
-    Sight,
+    RunOnDisk,
     doing_of,
     in_progress,
     with_neighbours,
@@ -52,11 +52,11 @@ def test_a_task_of_ours_is_told_by_its_run_and_its_supervisor(
 ):
     """Only an agent that works under a living supervisor is plainly running."""
     progress = Progress(coder="claude", model="", doing=ending)
-    sight = Sight(
+    seen_run = RunOnDisk(
         supervised=supervised, owner="us", state=state, started=started, progress=progress
     )
-    assert doing_of(a_task(**LEASED), sight)[0] == doing
-    assert bool(doing_of(a_task(**LEASED), sight)[1]) == (doing not in ("running", "starting"))
+    assert doing_of(a_task(**LEASED), seen_run)[0] == doing
+    assert bool(doing_of(a_task(**LEASED), seen_run)[1]) == (doing not in ("running", "starting"))
 
 
 @pytest.mark.parametrize(
@@ -83,8 +83,10 @@ def test_a_task_of_ours_is_told_by_its_run_and_its_supervisor(
 def test_a_run_that_goes_on_says_what_is_unusual(told, reason):
     """Not only that it runs."""
     progress = Progress(coder="claude", model="", **told)
-    sight = Sight(supervised=True, owner="us", state=RUNNING, started=STARTED, progress=progress)
-    assert doing_of(a_task(**LEASED), sight) == ("running", reason)
+    seen_run = RunOnDisk(
+        supervised=True, owner="us", state=RUNNING, started=STARTED, progress=progress
+    )
+    assert doing_of(a_task(**LEASED), seen_run) == ("running", reason)
 
 
 def test_those_at_work_in_one_directory_are_told_of_each_other():
@@ -101,16 +103,16 @@ def test_those_at_work_in_one_directory_are_told_of_each_other():
 
 def test_a_task_that_another_home_runs_is_not_ours_to_judge():
     """Its files are on another machine."""
-    sight = Sight(supervised=True, owner="us")
+    seen_run = RunOnDisk(supervised=True, owner="us")
     task = a_task(**LEASED | {"lease_owner": "them"})
-    assert doing_of(task, sight) == ("elsewhere", "run by them")
+    assert doing_of(task, seen_run) == ("elsewhere", "run by them")
 
 
 def test_a_task_that_a_person_took_is_held():
     """No lease: no agent of fleet's works on it."""
-    sight = Sight(supervised=True, owner="us")
+    seen_run = RunOnDisk(supervised=True, owner="us")
     task = a_task(status="in_progress", assignee="Ada")
-    assert doing_of(task, sight) == ("held", "taken by Ada")
+    assert doing_of(task, seen_run) == ("held", "taken by Ada")
 
 
 @pytest.fixture

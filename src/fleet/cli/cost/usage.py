@@ -18,7 +18,7 @@ from fleet.schemas.budget import shown_runs, shown_usd
 from fleet.schemas.budget_status import BudgetStatus
 from fleet.schemas.units import seconds
 
-#: How long a bar is, and from what length on it says something.
+#: The length of a bar, and the least length that is shown.
 _BAR, _LEAST_BAR = 20, 5
 NOTHING = "No run has ended yet."
 
@@ -34,8 +34,8 @@ def command(by: By, since: str | None, prices: bool, as_json: bool) -> None:
     """Show where tokens and money went, and how the budgets of the day stand.
 
     "fresh" input was read by the model, "cached" was served from its cache. A cost with ~ is worked
-    out from tokens and prices, as the CLI told none. What nobody knows is shown as such, never as
-    nought. "lost" went into runs that closed nothing: retries, stalls, claims that were not
+    out from tokens and prices, as the CLI told none. A cost that is not known is shown as unknown,
+    never as 0. "lost" went into runs that closed nothing: retries, stalls, claims that were not
     believed.
     """
     fleet = control.opened()
@@ -57,7 +57,7 @@ def command(by: By, since: str | None, prices: bool, as_json: bool) -> None:
 
 
 def moment(word: str | None) -> datetime | None:
-    """When a person means: so long ago, or a day."""
+    """The time of `--since`: a span back from now, or a date."""
     if word is None:
         return None
     try:
@@ -75,11 +75,11 @@ def moment(word: str | None) -> datetime | None:
 
 
 class _Form(NamedTuple):
-    """What a table shows in the room that it has."""
+    """The columns of the table for the width of the terminal."""
 
     name: int
     bar: int
-    #: Whether tokens are told apart by their kind.
+    #: Tokens are shown by their kind.
     kinds: bool
 
 
@@ -132,7 +132,7 @@ def _name(status: BudgetStatus) -> str:
 def _line(row: Spent, most: int, form: _Form) -> str:
     used = row.usage
     fresh, lost = used.input + used.cache_write, _share(row.wasted_tokens, used.total)
-    # No run goes without a token: a CLI told none.
+    # Every run uses tokens: 0 means that the CLI told none.
     told = [count(n) if used.total else "?" for n in (fresh, used.cache_read, used.output)]
     kinds = "".join(f" {word:>7}" for word in told) if form.kinds else ""
     bar = f"{_bar(used.total / most, form.bar)} " if form.bar else ""

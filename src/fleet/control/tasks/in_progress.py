@@ -1,6 +1,6 @@
-"""What is being worked on: the tasks in progress, each with its run as the files tell it.
+"""`fleet tasks`: the tasks in progress, each with its run as the files tell it.
 
-Looking leaves no trace: no lock is taken, nothing is written, no process is touched.
+Nothing is locked, written or signalled.
 """
 
 from collections.abc import Sequence
@@ -27,25 +27,25 @@ from fleet.watchdog.run_limits import OVER
 
 Doing = Literal[
     "running",
-    #: Its agent was told to end, and has not yet.
+    #: The agent was told to end, and has not yet.
     "stopping",
     #: The run is over, or not begun, and the supervisor is about to act on it.
     "starting",
     "settling",
-    #: The run is over, and what it left is looked at: the repository, the verify commands.
+    #: The run is over, and its claim is checked: the repository, the verify commands.
     "verifying",
-    #: The agent works and nobody looks after it; a new supervisor adopts it.
+    #: The agent works without a supervisor; a new supervisor adopts the run.
     "unsupervised",
-    #: Nothing lives, and nothing happens before a supervisor starts.
+    #: No process lives, and nothing happens before a supervisor starts.
     "waiting",
-    #: Another home's supervisor holds it.
+    #: The supervisor of another home holds the task.
     "elsewhere",
-    #: A person took it.
+    #: A person took the task.
     "held",
     "invalid",
 ]
 
-#: Why fleet ends a run, by the name of the outcome it has in mind.
+#: Why fleet ends a run, by the name of the outcome that the run will have.
 _ENDING = {
     "Stopped": "as asked",
     "ContextFull": "its context is full, it goes on in a fresh session",
@@ -63,9 +63,9 @@ class InProgress(Struct, frozen=True, kw_only=True):
     id: str
     title: str
     doing: Doing
-    #: Why it does not plainly run, or what is not as usual while it does; empty if all is well.
+    #: Why the task does not plainly run, or what is unusual while it runs; empty if all is well.
     reason: str = ""
-    #: Its place on the supervisor's ladder, while it runs.
+    #: The rung of the stall rules that the run is on, while it runs.
     rung: str = ""
     #: Limits that are nearly used up, like `cost 82 %`.
     near: tuple[str, ...] = ()
@@ -85,42 +85,43 @@ class InProgress(Struct, frozen=True, kw_only=True):
     context_window: int = 0
     tokens: int = 0
     cost_usd: float | None = None
-    #: What it cost so far by its tokens, while its CLI does not tell.
+    #: What the run cost so far by its tokens, while its CLI tells no cost.
     estimated_usd: float | None = None
 
     @property
     def lives(self) -> bool:
-        """Its agent is at work here and now."""
+        """An agent of this home works on the task now."""
         return self.doing in ("running", "stopping", "unsupervised")
 
     @property
     def context_percent(self) -> int | None:
-        """How full the context was at its fullest; None if nothing is known of it."""
+        """How full the context was at its fullest; None if that is not known."""
         if not self.context_peak or not self.context_window:
             return None
         return round(100 * self.context_peak / self.context_window)
 
 
-class Sight(Struct, frozen=True, kw_only=True):
-    """What can be seen of a task's run, and of whoever should look after it."""
+class RunOnDisk(Struct, frozen=True, kw_only=True):
+    """A task's run as its files tell it, and whether a supervisor looks after it."""
 
     #: The supervisor of this home lives.
     supervised: bool
     #: The name that this home's supervisors claim under; empty if there never was one.
     owner: str
+    run: Run | None = None
     state: Running | Ended | None = None
     started: Started | None = None
-    #: What the supervisor last said of the run.
+    #: What the supervisor last wrote of the run.
     progress: Progress | None = None
 
     @property
     def ending(self) -> str:
-        """What it is doing about it; empty if it lets it run."""
+        """The outcome that the supervisor ends the run for; empty if the run goes on."""
         return self.progress.doing if self.progress else ""
 
 
 def in_progress(fleet: Control) -> list[InProgress]:
-    """The tasks in progress, those that began first first."""
+    """The tasks in progress, in the order in which their runs began."""
     supervised = supervisor_of(fleet.home) is not None
     owner = owner_file.read(fleet.home)
     tasks = fleet.queue.find(Filter(statuses=("in_progress",)))
@@ -130,7 +131,7 @@ def in_progress(fleet: Control) -> list[InProgress]:
 
 
 def with_neighbours(seen: Sequence[InProgress]) -> list[InProgress]:
-    """Those that are at work in one directory are told of each other. Pure."""
+    """The same tasks; agents that work in one directory are named to each other. Pure."""
     at: dict[str, list[str]] = {}
     for each in seen:
         if each.lives:
@@ -149,56 +150,52 @@ def _beside(each: InProgress, here: Sequence[str]) -> InProgress:
 
 
 def _look(fleet: Control, task: Task, *, supervised: bool, owner: str) -> InProgress:
+    seen = RunOnDisk(supervised=supervised, owner=owner)
     try:
         place = fleet.place(task)
         run = latest_run(fleet.home.task(task.id))
-        if run is not None and not is_of_lease(run, task):
-            run = None  # an earlier attempt; this lease's run is still to come
-        sight = Sight(supervised=supervised, owner=owner)
-        progress = None
-        if run is not None:
-            progress = progress_json.read(run)
-            sight = Sight(
-                supervised=supervised,
-                owner=owner,
+        # The run of an earlier lease says nothing of this one, whose run is still to come.
+        if run is not None and is_of_lease(run, task):
+            seen = structs.replace(
+                seen,
+                run=run,
                 state=keeper_client.glance(run),
                 started=run.started(),
-                progress=progress,
+                progress=progress_json.read(run),
             )
     except InvalidTask as error:
         return InProgress(id=task.id, title=task.title, doing="invalid", reason=error.message)
-    doing, reason = doing_of(task, sight)
-    return _shown(task, place, run, sight.started, progress, doing, reason)
+    return _shown(task, place, seen)
 
 
-def doing_of(task: Task, sight: Sight) -> tuple[Doing, str]:
+def doing_of(task: Task, seen: RunOnDisk) -> tuple[Doing, str]:
     """What goes on with a task in progress, and why if it does not plainly run. Pure."""
     if task.lease_owner is None:
-        return "held", f"taken by {task.assignee}" if task.assignee else "nobody is at it"
-    if task.lease_owner != sight.owner:
+        return "held", f"taken by {task.assignee}" if task.assignee else "without a run"
+    if task.lease_owner != seen.owner:
         return "elsewhere", f"run by {task.lease_owner}"
-    match sight.state:
-        case Running() if sight.ending:
-            return "stopping", _ENDING.get(sight.ending, sight.ending)
-        case Running() if not sight.supervised:
+    match seen.state:
+        case Running() if seen.ending:
+            return "stopping", _ENDING.get(seen.ending, seen.ending)
+        case Running() if not seen.supervised:
             return "unsupervised", "a new supervisor adopts it: fleet run"
         case Running():
-            return "running", _unusual(sight.progress)
-        case Ended() if sight.supervised and sight.ending == "Verifying":
+            return "running", _unusual(seen.progress)
+        case Ended() if seen.supervised and seen.ending == "Verifying":
             return "verifying", "its claim is checked"
-        case Ended() if sight.supervised:
+        case Ended() if seen.supervised:
             return "settling", "it ended"
         case Ended():
             return "waiting", "it ended; a supervisor settles it: fleet run"
-        case None if sight.supervised:
-            return ("settling", "it was lost") if sight.started else ("starting", "")
+        case None if seen.supervised:
+            return ("settling", "it was lost") if seen.started else ("starting", "")
         case None:
-            what = "it was lost" if sight.started else "it never started"
+            what = "it was lost" if seen.started else "it never started"
             return "waiting", f"{what}; a supervisor takes it back: fleet run"
 
 
 def _unusual(progress: Progress | None) -> str:
-    """What is not as it should be with a run that goes on."""
+    """What is unusual about a run that goes on; empty if nothing is."""
     if progress is None:
         return ""
     parts: list[str] = []
@@ -218,18 +215,11 @@ def _unusual(progress: Progress | None) -> str:
     return "; ".join(parts)
 
 
-def _shown(
-    task: Task,
-    place: Place,
-    run: Run | None,
-    started: Started | None,
-    progress: Progress | None,
-    doing: Doing,
-    reason: str,
-) -> InProgress:
-    own = {"cwd": place.own_cwd, "coder": place.own_coder, "model": place.own_model}
-    # What a task insists on is shown as it was asked for; what it inherits, as it turned out.
-    known = progress or Progress(coder=place.coder, model=place.model)
+def _shown(task: Task, place: Place, seen: RunOnDisk) -> InProgress:
+    doing, reason = doing_of(task, seen)
+    run, started = seen.run, seen.started
+    # What the task asked for is shown as asked; what it inherits, as the run has it.
+    known = seen.progress or Progress(coder=place.coder, model=place.model)
     return InProgress(
         id=task.id,
         title=task.title,
@@ -240,7 +230,7 @@ def _shown(
         cwd=run.spec().cwd if run else place.cwd,
         coder=place.coder if place.own_coder else known.coder,
         model=place.model if place.own_model else known.model,
-        overrides=tuple(name for name, insists in own.items() if insists),
+        overrides=place.overrides,
         run=run.number if run else None,
         started_at=started.at if started else None,
         last_event_at=_last_sign(run, known, started) if run else None,
@@ -255,7 +245,7 @@ def _shown(
 
 
 def _last_sign(run: Run, progress: Progress, started: Started | None) -> datetime | None:
-    """The last sign of life: without a supervisor only the stream itself still tells."""
+    """The last event or output: without a supervisor the time of the output file."""
     signs = [progress.last_event_at, started.at if started else None]
     with suppress(OSError):  # nothing was printed yet
         signs.append(datetime.fromtimestamp(run.stdout.lstat().st_mtime, UTC))

@@ -35,12 +35,12 @@ class Block(Struct, frozen=True):
 
 
 class Question(Struct, frozen=True, kw_only=True):
-    """What a blocked task waits for."""
+    """A blocked task, and what its agent asks."""
 
     id: str
     title: str
     cwd: str
-    #: What the agent blocked the task with, in a line or a few; empty if only the file asks.
+    #: The note that the agent blocked the task with; empty if only Q&A.md has a question.
     note: str = ""
     #: The last `## Q:` block that has no answer; empty if there is none.
     question: str = ""
@@ -54,7 +54,7 @@ def questions(fleet: Control) -> tuple[list[Question], int]:
 
 
 def question_of(fleet: Control, task: Task) -> Question | None:
-    """What this task asks of a person; None if it asks nothing."""
+    """The question of a task; None if the task asks nothing."""
     blocks = _blocks(fleet, task)
     note, block = _note(fleet, task), open_question(blocks)
     if not note and not block:
@@ -84,12 +84,12 @@ def _blocks(fleet: Control, task: Task) -> list[Block]:
     try:
         data = read_bounded(fleet.home.task(task.id) / FILE, _LARGEST)
     except InvalidTask:
-        return []  # a link or a pipe in its place asks nothing; the notes still do
+        return []  # a link or a pipe in the place of the file asks nothing; the notes still do
     return blocks_of((data or b"").decode(errors="replace"))
 
 
 def _note(fleet: Control, task: Task) -> str:
-    """What the task's last run blocked it with, unless something else was noted since."""
+    """The note that the last run blocked the task with, if that is still the last note."""
     run = latest_run(fleet.home.task(task.id))
     ending = read_ending(run) if run else None
     if run is not None and ending is not None and isinstance(ending.settlement, Blocked):
@@ -98,7 +98,7 @@ def _note(fleet: Control, task: Task) -> str:
         )
         note = ending.settlement.note.strip()
         return _unmarked(note) if asked and task.notes.strip().endswith(note) else ""
-    # Blocked by somebody who went past fleet: only the mark tells a question from a remark.
+    # The task was blocked without a run: only the mark tells a question from a remark.
     last = task.notes.strip().rpartition("\n")[2]
     return _unmarked(last) if last.startswith(_MARK) else ""
 
@@ -130,7 +130,7 @@ def answer(
 
 
 def _append(path: Path, block: str) -> None:
-    """Add a block at the end of the file, behind an empty line; on the disk before we go on."""
+    """Add a block at the end of the file, behind an empty line, and sync the file."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     before = read_bounded(path, _LARGEST) or b""
     gap = "" if not before else "\n" if before.endswith(b"\n") else "\n\n"

@@ -1,6 +1,5 @@
-"""The files that tell of a task or of the supervisor: where each lies, and how it is followed.
-
-What is read here comes out byte for byte; whoever shows it on a terminal makes it harmless.
+"""`fleet task` and `fleet log`: the files that tell of a task or of the supervisor, whole or as
+they grow. Bytes are returned as they are; a surface escapes control characters on a terminal.
 """
 
 import os
@@ -34,7 +33,7 @@ _OF_TASK: dict[What, str] = {
     "knowledge": "artifacts/KNOWLEDGE.md",
     "events": FILE,
 }
-#: Who writes a file, and when: for whoever misses it.
+#: Which process writes a file, and when: the hint where the file is missing.
 _WRITTEN: dict[What, str] = {
     "log": "The supervisor writes it once it starts the task: fleet run",
     "plan": "The agent writes it while it works, as its instructions ask. What it does: fleet task"
@@ -45,25 +44,25 @@ _WRITTEN: dict[What, str] = {
     "stderr": "The agent writes it while it runs; the supervisor starts it: fleet run",
 }
 _CHUNK = 1 << 16
-#: As long as an event can get: events.jsonl itself ends before that.
+#: The longest line of events.jsonl, which is smaller than this.
 _LONGEST_LINE = 256 << 20
-#: How often to look at what tells of nothing by itself: a keeper that was killed, a new day.
+#: Seconds between looks at what no file event tells: a killed keeper, the log of a new day.
 _LOOK_AGAIN = 0.5
-#: How long the supervisor may take to write its last words on a run that has ended.
-_LAST_WORDS = 3.0
+#: Seconds that the supervisor may take to settle a run that has ended.
+_SETTLING = 3.0
 
 
 class Document(Struct, frozen=True, kw_only=True):
     """One file to be printed."""
 
     path: Path
-    #: Only lines that begin so; empty stands for all bytes as they are.
+    #: Only lines that begin so are shown; empty: all bytes.
     prefix: bytes = b""
-    #: The run whose end is the end of it. None: there is none that lives.
+    #: The living run whose end is the end of following; None: no run lives.
     run: Run | None = None
-    #: It is written anew as a whole instead of growing at its end.
+    #: The file is written anew as a whole instead of growing at its end.
     rewritten: bool = False
-    #: What to say while there is no such file, and who would have to write it.
+    #: The error and its hint while there is no such file.
     missing: str
     hint: str
 
@@ -94,11 +93,11 @@ def document(fleet: Control, word: str, what: What, number: int | None = None) -
 
 
 class Missing(FleetError):
-    """The file is not there yet."""
+    """A file or record is not there yet."""
 
 
 def task_id_of(fleet: Control, word: str) -> str:
-    """The task's id; a directory of it is enough, so that a queue that fails hides no evidence."""
+    """The task's id by its directory, so that a failing queue hides no file; else by the queue."""
     for task_id in (check_id(word), check_id(f"{PREFIX}-{word}")):
         if fleet.home.task(task_id).is_dir():
             return task_id
@@ -131,7 +130,7 @@ def newest_log(fleet: Control) -> Path:
 
 
 def whole(doc: Document) -> Iterator[bytes]:
-    """All that the file holds now."""
+    """The content of the file now."""
     _check_there(doc)
     return _Filter(doc.prefix).pick(_Tail(doc.path).read())
 
@@ -163,7 +162,7 @@ def last_lines(path: Path, count: int) -> bytes:
 
 
 def followed(fleet: Control, doc: Document) -> Iterator[bytes]:
-    """What the file holds and all that comes, until its run is over."""
+    """The content of the file and all that is added, until its run is over."""
     tail, keep = _Tail(doc.path, rewritten=doc.rewritten), _Filter(doc.prefix)
     yield from keep.pick(tail.read())
     if doc.run is not None:
@@ -179,15 +178,15 @@ def followed(fleet: Control, doc: Document) -> Iterator[bytes]:
 
 
 def _until_over(fleet: Control, run: Run, watch: DirectoryWatch) -> Iterator[None]:
-    """One turn for each change, and the last after the supervisor's last words on the run."""
+    """One turn for each change; the last turn comes once the supervisor has settled the run."""
     while isinstance(keeper_client.glance(run), Running):
         watch.changed(_LOOK_AGAIN)
         yield
-    end = time.monotonic() + _LAST_WORDS
+    end = time.monotonic() + _SETTLING
     while time.monotonic() < end and supervisor_of(fleet.home) is not None:
         decided = (run.path / OUTCOME).exists()
         if not watch.changed(_LOOK_AGAIN) and decided:
-            break  # it has written down what became of the run, and nothing came since
+            break  # the outcome is written, and nothing came since
         yield
     yield
 
@@ -195,7 +194,7 @@ def _until_over(fleet: Control, run: Run, watch: DirectoryWatch) -> Iterator[Non
 def followed_log(
     fleet: Control, first: Path, lines: int | None, over: Callable[[], bool] = lambda: False
 ) -> Generator[bytes]:
-    """The supervisor's log and all that comes, day after day, until the reader has enough."""
+    """The supervisor's log and all that is added, day after day, until `over` says so."""
     tail = _Tail(first)
     if lines is not None:
         yield last_lines(first, lines)
@@ -216,7 +215,7 @@ def followed_log(
 
 
 class _Filter:
-    """Lines that begin with a prefix, however the bytes come; all bytes if it is empty."""
+    """Lines that begin with a prefix, from chunks of any size; all bytes without a prefix."""
 
     def __init__(self, prefix: bytes) -> None:
         self._prefix = prefix
@@ -252,7 +251,7 @@ class _Tail:
             about = os.fstat(fd)
             stamp = (about.st_ino, about.st_mtime_ns)
             if about.st_size < self._at or (self._rewritten and stamp != self._seen):
-                self._at = 0  # it is another text now, so all of it is new
+                self._at = 0  # the text was replaced, so all of it is new
             self._seen = stamp
             while chunk := os.pread(fd, _CHUNK, self._at):
                 self._at += len(chunk)

@@ -1,4 +1,4 @@
-"""`fleet tell`: a person's words for the agent of a task, now or with its next run."""
+"""`fleet tell`: leave a message for the agent of a task, for now or for the task's next run."""
 
 import os
 from collections.abc import Mapping
@@ -17,21 +17,21 @@ from fleet.processes.supervisor_lock import supervisor_of
 from fleet.runs.run_directory import latest_run
 from fleet.schemas import Task
 
-#: Who reads a message, and when.
+#: Which agent reads a message, and when.
 Reader = Literal[
     #: The running agent, with its next step.
     "agent",
-    #: The running agent, which is stopped for it and carried on with it.
+    #: The running agent, which is stopped and carried on with the message.
     "interrupted",
-    #: The next run: the running one cannot hear.
+    #: The agent of the next run: the running one was started without fleet's hook.
     "next_run_deaf",
-    #: The next run: nothing runs now.
+    #: The agent of the next run: none runs now.
     "next_run",
 ]
 
 
 class Told(Struct, frozen=True, kw_only=True):
-    """A message that was left, and who reads it."""
+    """A message that was left, and which agent reads it."""
 
     tell: Delivery
     reader: Reader
@@ -41,7 +41,7 @@ class Told(Struct, frozen=True, kw_only=True):
 def tell(
     fleet: Control, task: Task, text: str, *, now: bool, env: Mapping[str, str] = os.environ
 ) -> Told:
-    """Leave a message for a task's agent. `now`: if one runs, it stops for it and goes on."""
+    """Leave a message for a task's agent. `now`: a running agent is stopped and carried on."""
     by, task_dir = actor(env), fleet.home.task(task.id)
     left = messages.add(task_dir, text, by=by, at=datetime.now(UTC))
     run = latest_run(task_dir)
