@@ -139,7 +139,7 @@ def test_paused_accounts_leave_their_tasks_waiting_and_resumed_ones_take_them(pl
 
 
 def test_an_account_that_is_added_takes_what_waits_for_another(place):
-    """Nobody waits an hour for a reset while there is a login with room, or starts it by hand."""
+    """No task waits an hour for a reset, or for a person, while there is a login with room."""
     with Vendor({"one": Login(1, HOUR), "two": Login(50, HOUR)}, turns=2) as vendor:
         declare(place, vendor, "one")
         place.env["TOKEN_TWO"] = "two"
@@ -152,7 +152,7 @@ def test_an_account_that_is_added_takes_what_waits_for_another(place):
         assert "1 task that waited for an account" in place.log("account_room")[-1]["text"]
 
 
-def test_a_chain_that_is_set_while_nobody_supervises_takes_what_waits(place):
+def test_a_chain_that_is_set_without_a_supervisor_takes_what_waits(place):
     """The next supervisor looks anew at who has to wait."""
     with Vendor({"one": Login(1, HOUR), "two": Login(50, HOUR)}, turns=2) as vendor:
         declare(place, vendor, "one")
@@ -221,8 +221,8 @@ def test_a_task_that_waits_for_an_account_says_so(place):
             assert "one is paused (fleet account resume one)" in place.fleet(*command).stdout
 
 
-def test_a_chain_leads_only_where_somebody_is(place):
-    """A step to nobody would block every task, so it is refused: when it is set, and later."""
+def test_a_chain_leads_only_to_accounts_and_coders_that_exist(place):
+    """Any other step would block every task, so it is refused: when it is set, and later."""
     refused = ["fallback=account:nobody", "fallback=coder:nobody"]
     for words in (*([each] for each in refused), ["--project", str(place.project), refused[0]]):
         done = place.fleet("config", "set", *words)
@@ -240,7 +240,7 @@ def test_a_chain_leads_only_where_somebody_is(place):
     assert place.fleet("account", "remove", "spare").returncode == 0
 
 
-def test_an_account_that_is_not_logged_in_yet_costs_nobody_anything(place):
+def test_an_account_that_is_not_logged_in_yet_costs_no_task_anything(place):
     """Between `add` and `login` no task is sent there and blocked for it."""
     with Vendor({"one": Login(50, HOUR)}) as vendor:
         place.env["ANTHROPIC_BASE_URL"] = vendor.url
@@ -348,9 +348,7 @@ def test_a_secret_reaches_its_agent_and_no_file_of_fleets(place):
             assert secret not in done.stdout + done.stderr, words
 
 
-def test_a_keyring_that_takes_its_time_gives_its_secret_and_a_locked_one_holds_nobody(
-    place, tmp_path
-):
+def test_a_slow_keyring_gives_its_secret_and_an_empty_one_holds_no_task(place, tmp_path):
     """One account is served by it; the other has nothing there, and its tasks go elsewhere."""
     keyring = FakeKeyring(tmp_path / "keyring", place.env)
     keyring.holds(fleet={"one": "one"})
@@ -369,8 +367,8 @@ def test_a_keyring_that_takes_its_time_gives_its_secret_and_a_locked_one_holds_n
         assert "locked gets no work: its secret is gone" in said["text"]
 
 
-def test_a_seat_that_is_free_again_goes_to_the_best_of_those_who_wait(place):
-    """At once, and in the queue's order: nobody's time to look again decides."""
+def test_a_seat_that_is_free_again_goes_to_the_first_task_that_waits(place):
+    """At once, and in the order of the queue, whatever `not_before` says."""
     with Vendor({"one": Login(500, HOUR)}, turns=2, pause=0.4) as vendor:
         declare(place, vendor, "one", max_concurrent=1)
         tasks = [task(place) for _ in range(5)]

@@ -86,7 +86,7 @@ def test_a_spent_project_waits_for_midnight_and_others_go_on(scene, tmp_path):
     assert len(scene.runs(mine)) == 1
 
 
-def test_nobody_waits_until_midnight_to_be_idle(scene):
+def test_a_supervisor_does_not_wait_until_midnight_to_be_idle(scene):
     """`--until-idle` ends, and says what the tasks that are left wait for."""
     first = scene.add(f"{spends(6)} {WORK}", title="first")
     second = scene.add(WORK, title="second")
@@ -242,7 +242,7 @@ def test_a_run_that_is_stopped_without_a_supervisor_is_counted(scene):
 
 
 def test_the_receipt_tells_where_a_cost_comes_from(scene):
-    """The CLI's own, an estimate, or nothing; never a nought that nobody counted."""
+    """The CLI's own, an estimate, or nothing; never a nought that was not counted."""
     told = scene.add(
         f'say:{{"type":"spend","model":"claude-sonnet-4-5","input":9,"cost":0.5}} {WORK}'
     )

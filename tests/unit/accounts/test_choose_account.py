@@ -126,7 +126,7 @@ def test_what_only_a_person_can_open_is_told_apart():
 
 
 @pytest.mark.parametrize("busy", [True, False])
-def test_those_who_wait_come_back_apart(busy):
+def test_tasks_that_wait_come_back_apart(busy):
     """Later than the wait, and the more there are the further apart."""
     wait = Wait(until=NOW + timedelta(seconds=10), why="", busy=busy)
     few = [retry_at(wait, 2, dice / 10, NOW) for dice in range(10)]
@@ -144,7 +144,7 @@ def test_a_chain_that_means_nothing_is_refused(text):
 
 
 def test_a_clock_that_was_set_back_opens_an_account_that_rests():
-    """It was refused at a time that has not come yet: nobody knows how long that is to be."""
+    """The account was refused at a time that has not come yet, so that its wait means nothing."""
     limit = RateLimit(kind="throttle", status="rejected")
     for event in (LimitRefused(limit, 4), LoginRefused()):
         rests = after(EMPTY, event, NOW)

@@ -251,7 +251,7 @@ def test_a_person_closes_it_and_the_supervisor_hears_of_it(play):
     assert not Breaker(play.home).reset("claude", NOW)
 
 
-def test_a_damaged_file_holds_nobody(play):
+def test_a_damaged_file_holds_no_coder(play):
     """What is broken shows itself again."""
     play.ends(ABSENT)
     (play.home / "breaker.json").write_text('{"claude": {"fault": 3}}')
@@ -267,7 +267,7 @@ def test_a_clock_that_was_set_back_lets_one_task_try(play):
 
 @pytest.mark.parametrize("pause", ["1e300", "-1", "1e18"])
 def test_a_pause_that_cannot_be_is_no_circuit(tmp_path, pause):
-    """Whoever wrote it: the breaker begins anew."""
+    """The breaker begins anew."""
     text = f'{{"claude":{{"fault":"missing","probe":"t1","pause":{pause},'
     text += '"since":"2030-01-01T12:00:00Z","until":"2030-01-01T13:00:00Z"}}'
     (tmp_path / "breaker.json").write_text(text)

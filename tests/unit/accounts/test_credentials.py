@@ -53,7 +53,7 @@ class TestLogin:
         """Nothing is set."""
         assert credentials.variables(Account(name="claude", coder="claude"), ClaudeCoder, {}) == {}
 
-    def test_a_directory_that_nobody_logged_in_to_is_told(self, folder):
+    def test_a_directory_without_a_login_is_told(self, folder):
         """Unless it has a secret, or settings that may know another way in."""
         assert "fleet account login work" in credentials.no_login(self.account(folder), ClaudeCoder)
         assert credentials.no_login(self.account(folder, "env:KEY"), ClaudeCoder) == ""
@@ -82,12 +82,12 @@ class TestLogin:
         assert "is no directory" in say(self.account(key))
 
     def test_a_login_that_others_can_read_is_not_used(self, folder):
-        """It lets anybody spend."""
+        """Every user of the machine could spend."""
         (folder / ".credentials.json").write_text("{}")
         (folder / ".credentials.json").chmod(0o640)
         assert "others can read" in credentials.trouble(self.account(folder), ClaudeCoder, {})
 
-    def test_a_directory_that_lets_nobody_in_is_a_trouble_and_no_crash(self, folder, monkeypatch):
+    def test_a_directory_that_may_not_be_read_is_a_trouble_and_no_crash(self, folder, monkeypatch):
         """The supervisor asks this of every task that waits."""
         real = Path.stat
 
@@ -152,5 +152,5 @@ class TestLogin:
     ],
 )
 def test_a_login_that_was_not_meant_is_told(source, env, wrong):
-    """A key that nobody handed over, or a login in the place of the key."""
+    """A key that fleet did not hand over, or a login in the place of the key."""
     assert bool(ClaudeCoder.wrong_login(source, env)) == wrong

@@ -169,7 +169,7 @@ def test_a_session_that_a_day_cut_off_goes_on_and_is_not_scolded(limit):
     assert told(last) == "spent"
 
 
-def test_what_nobody_knows_is_said_beside_a_dollar_budget_only():
+def test_unknown_costs_are_told_beside_a_dollar_budget_only():
     """Tokens are counted whatever they cost."""
     unknown = spend_of(tokens=10, told=None, estimated=None)
     assert unknown.unpriced == 1

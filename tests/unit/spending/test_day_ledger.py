@@ -1,4 +1,4 @@
-"""The books of each day: every run once, whoever dies when, and whatever becomes of the file."""
+"""The ledger of each day: every run once, whenever a supervisor dies or a file is lost."""
 
 import os
 from datetime import UTC, datetime, timedelta
@@ -60,7 +60,7 @@ def test_what_was_paid_is_known_to_the_next_supervisor(home):
 
 
 def test_a_run_that_is_settled_twice_counts_once(home):
-    """With its last word: whoever died in between had it settled again."""
+    """With the latest line: after a crash the run is settled again."""
     mine = DayLedger(home, keeps=True)
     mine.record(entry_of(receipt(cost=1.0)), NOW)
     mine.record(entry_of(receipt(cost=3.0)), NOW)
@@ -127,7 +127,7 @@ def test_old_tasks_are_not_read_to_begin_a_day(home, monkeypatch):
 
 
 def test_a_run_without_a_receipt_counts_by_its_ending(home):
-    """A person stopped it while nobody supervised."""
+    """A person stopped the run without a supervisor."""
     (folder := home.task("fleet-a")).mkdir(parents=True)
     run = new_run(folder, RunSpec(argv=("x",), cwd="/srv/app"))
     ending = Ending(
@@ -139,7 +139,7 @@ def test_a_run_without_a_receipt_counts_by_its_ending(home):
 
 
 def test_a_warning_is_given_once_a_day(home):
-    """Whoever supervises, and also where the disk is full."""
+    """Over restarts, and also where the disk is full."""
     assert DayLedger(home, keeps=True).tell_once(TODAY, "near:day")
     assert not DayLedger(home, keeps=True).tell_once(TODAY, "near:day")
     full = DayLedger(home, keeps=True)
@@ -151,7 +151,7 @@ def test_a_warning_is_given_once_a_day(home):
 
 
 def test_a_full_disk_loses_no_run(home):
-    """Whoever pays is told, and the run is settled later."""
+    """The caller gets the error, and the run is settled later."""
     mine = DayLedger(home, keeps=True)
     mine.day(TODAY)
     books(home).unlink()

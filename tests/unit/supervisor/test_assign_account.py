@@ -187,7 +187,7 @@ def test_a_run_that_is_adopted_keeps_the_login_that_it_began_with(home, assigner
 
 
 def test_a_project_that_sets_a_key_closes_no_account(home, assigner):
-    """Any account would be bypassed there: it is that task's trouble, and nobody else's."""
+    """Any account would be bypassed there: that is the trouble of one task, and of no account."""
     settings = config(account(home, "work"), account(home, "home"))
     live = a_live(home)
     live.totals.add(Event(kind="session_started", key_source="ANTHROPIC_API_KEY"))
@@ -241,8 +241,8 @@ def test_what_a_supervisor_before_took_in_is_no_news_to_the_next(home, assigner)
         "five_hour",
     ],
 )
-def test_a_limit_of_anybodys_coder_that_makes_no_sense_is_left_out(home, assigner, limit):
-    """It would end the supervisor, or make a file that nobody can read again."""
+def test_a_limit_of_a_custom_coder_that_makes_no_sense_is_left_out(home, assigner, limit):
+    """It would end the supervisor, or write a file that cannot be read again."""
     live = a_live(home)
     live.stream._add(Event(kind="rate_limit", limits=(limit,)))
     assigner.follow(live, config(account(home, "work")), NOW)
@@ -255,8 +255,8 @@ def test_a_limit_of_anybodys_coder_that_makes_no_sense_is_left_out(home, assigne
 @pytest.mark.parametrize(
     "told", [None, "Finished", Failed(reason="moody"), RateLimited(limit=RateLimit(kind="moon"))]
 )
-def test_an_outcome_of_anybodys_coder_that_is_none_is_a_failure(home, told):
-    """It would end the supervisor, or be written where nobody can read it again."""
+def test_an_outcome_of_a_custom_coder_that_is_none_is_a_failure(home, told):
+    """It would end the supervisor, or be written into a file that cannot be read again."""
     live = a_live(home)
     live.coder.outcome = lambda *_, **__: told
     got = by_stream(live, 0, None)
@@ -284,7 +284,7 @@ def test_a_key_of_the_supervisors_own_reaches_no_account(home, monkeypatch):
     assert run_record.run_env(home, ClaudeCoder("sonnet"), TASK, {})["ANTHROPIC_API_KEY"]
 
 
-def test_a_coder_that_goes_while_its_run_lives_ends_nobody_else(home, assigner):
+def test_a_coder_that_goes_while_its_run_lives_ends_no_other_run(home, assigner):
     """Its file is removed, or its account is given to another, before the first answer."""
     live = a_live(home)
     live.totals.add(Event(kind="assistant_text", text="Hello."))

@@ -126,7 +126,7 @@ def test_living_and_ended_runs_are_counted_together_and_once(shop):
 
 
 def test_a_budget_that_is_near_is_said_once(shop):
-    """In the log, in the events of those who spend from it, and not again after a restart."""
+    """In the log, in the events of the runs that it concerns, and not again after a restart."""
     live = shop.begin()
     shop.spend(live, 8)
     for _ in range(3):
