@@ -174,7 +174,7 @@ class RunStream:
                 self.limits_applied |= self.totals.limits  # by the reader that wrote the line
                 continue
             encoded.append(fresh)
-            if sound:
+            if sound and event.calls:
                 trips_met = self.tripwire.check(event)
                 encoded += [
                     self.events.note_line("fleet_tripwire", now, facts) for facts in trips_met
