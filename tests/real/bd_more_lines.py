@@ -65,6 +65,16 @@ SCRIPTS = {
             "~ --readonly dep add fleet-a fleet-b",
         ],
     ),
+    "plans": Script(
+        seed=PLAIN,
+        lines=[
+            "create --graph {json} --json",
+            "create --file {markdown} --json",
+            "blocked --parent nope --json",
+            "count --by-type --json",
+            "count --by-label --json",
+        ],
+    ),
     "families": Script(
         seed=FAMILY,
         lines=[

@@ -8,10 +8,11 @@ from msgspec.structs import replace
 from fleet.bd.arguments import values
 from fleet.bd.arguments.create import draft_of, gate_of, quick_draft
 from fleet.bd.command import Call, Failure, Reply, Verb
-from fleet.bd.output.json_shapes import issue
+from fleet.bd.output.json_shapes import Shape, dependency, issue
 from fleet.bd.pflag import Flag
 from fleet.queue.protocol import Draft
 from fleet.queue.sql.edit_task import Change, edit
+from fleet.queue.sql.tracker.related import edges_from
 from fleet.schemas import Dependency, Status, Task
 
 #: What a plan in a file says of each task itself, or what makes no sense for several tasks.
@@ -82,7 +83,13 @@ def _create_from_file(call: Call, text: str) -> Reply:
         _end_of_dry_run(call)
     if call.line.switch("dry-run"):
         return _would_create(drafts, edges=sum(len(draft.depends_on) for draft in drafts))
-    return _made(call, tasks, value=[issue(task) for task in tasks])
+    edges = edges_from(call.queue, [task.id for task in tasks])
+    return _made(call, tasks, value=[_with_edges(task, edges.get(task.id, ())) for task in tasks])
+
+
+def _with_edges(task: Task, edges: Sequence[Dependency]) -> Shape:
+    shape = issue(task)
+    return {**shape, "dependencies": [dependency(edge) for edge in edges]} if edges else shape
 
 
 def _add(call: Call, draft: Draft) -> Task:
