@@ -12,7 +12,7 @@ from fleet.supervisor.loop import Supervisor
 from fleet.watchdog.stall_rules import Patience
 
 QUICK = Patience(
-    call=2.0, mcp=4.0, question=3.0, farewell=3.0, limit=30.0, window=3.0, away=10.0, census=1.0
+    call=2.0, mcp=4.0, question=3.0, exit=3.0, limit=30.0, window=3.0, away=10.0, census=1.0
 )
 
 
