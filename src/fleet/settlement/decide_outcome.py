@@ -66,10 +66,10 @@ class ExitedRun(Struct, frozen=True, kw_only=True):
         return agent_claim.read(self.record.run.path, by=self.record.spec.id)
 
 
-def case_of(ended: ExitedRun) -> InspectedRun:
+def case_of(ended: ExitedRun, said: AgentClaim, outcome: Outcome) -> InspectedRun:
     """What has to be inspected before the run can be judged."""
-    record, said = ended.record, ended.said()
-    claimed = said.done is not None and isinstance(outcome_of(ended, said), Finished)
+    record = ended.record
+    claimed = said.done is not None and isinstance(outcome, Finished)
     return InspectedRun(
         run=record.run,
         cwd=record.spec.cwd or record.project,

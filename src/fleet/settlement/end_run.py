@@ -15,12 +15,13 @@ from fleet.evidence.claim_rules import findings
 from fleet.evidence.inspect_run import Inspection
 from fleet.processes.keeper_client import Ended
 from fleet.runs import event_log, receipt_json
+from fleet.runs.agent_claim import AgentClaim
 from fleet.runs.artifacts_digest import fingerprint
 from fleet.runs.outcome_history import Ending, history, spent_before, write_ending
 from fleet.runs.run_directory import Run
-from fleet.schemas import Finished, Receipt, Verdict
+from fleet.schemas import Finished, Outcome, Receipt, Verdict
 from fleet.settlement.build_receipt import receipt_of, seen_of
-from fleet.settlement.decide_outcome import ExitedRun, outcome_of
+from fleet.settlement.decide_outcome import ExitedRun
 from fleet.settlement.run_record import RunRecord
 from fleet.settlement.settle_table import Facts, decide
 
@@ -39,6 +40,8 @@ class RunEnd(Struct, frozen=True):
 
 def end_of(
     ended: ExitedRun,
+    said: AgentClaim,
+    outcome: Outcome,
     found: Inspection,
     config: Config,
     now: datetime,
@@ -47,14 +50,13 @@ def end_of(
     jitter: float,
     elsewhere: bool = False,
 ) -> RunEnd:
-    """Decide how a run ended and what becomes of its task. Writes nothing.
+    """Decide what becomes of the task of a run that ended so. Writes nothing.
 
     `elsewhere`: the task may go on with another account, model or coder. `jitter`, between 0 and 1,
     spreads retries.
     """
-    record, said = ended.record, ended.said()
+    record = ended.record
     run, totals, started = record.run, record.totals, ended.started
-    outcome = outcome_of(ended, said, abandoned=found.abandoned)
     past = history(run.task_dir, before=run.number)
     progress = started and fingerprint(run.task_dir / "artifacts") != record.spec.artifacts
     receipt = receipt_of(ended, outcome, said, found)

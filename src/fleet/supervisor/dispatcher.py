@@ -90,8 +90,8 @@ class Dispatcher:
         self._messages = MessageReceipts(log, clock)
         self._settler = Settler(table, queue, events, log)
         self._finisher = RunFinisher(
-            assignments=table, settler=self._settler, accounts=accounts, breaker=breaker,
-            meter=meter, messages=self._messages, pool=inspections, events=events, log=log,
+            assignments=table, settler=self._settler, capacity=self.capacity,
+            breaker=breaker, messages=self._messages, pool=inspections, events=events, log=log,
             clock=clock,
         )  # fmt: skip
         self.follower = RunFollower(table, selector, log, clock, self._finish)
@@ -196,8 +196,7 @@ class Dispatcher:
         self._checker.check_all(self.assignments, now, awake)
 
     def _finish(self, assignment: Assignment, stage: Finishing) -> None:
-        elsewhere = self.capacity.has_other_seat(assignment.lease.task, stage.run.account)
-        self._finisher.finish(assignment, stage, self._config, elsewhere=elsewhere)
+        self._finisher.finish(assignment, stage, self._config)
 
     def publish(self) -> None:
         """Write `progress.json` of every run."""

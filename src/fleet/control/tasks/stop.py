@@ -31,7 +31,7 @@ from fleet.runs import stop_reason
 from fleet.runs.outcome_history import read_ending
 from fleet.runs.run_directory import Run, latest_run
 from fleet.schemas import Status, Stopped, Task
-from fleet.settlement.decide_outcome import ExitedRun, ProcessEnd, case_of
+from fleet.settlement.decide_outcome import ExitedRun, ProcessEnd, case_of, outcome_of
 from fleet.settlement.end_run import end_of, note_end
 from fleet.settlement.run_record import RunRecord
 from fleet.spending.day_ledger import DayLedger, entry_of
@@ -181,10 +181,14 @@ def _end(fleet: Control, task: Task, run: Run, by: str) -> None:
         stop_reason=stop_reason.read(run) or Stopped(by=by),
         cut_off=record.tools.at_work,
     )
-    findings = inspect_run(case_of(ended), threading.Event())
-    end = end_of(ended, findings, config, now, fence=task.fence, jitter=0.0)
-    spending = DayLedger(home, keeps=True)
-    spending.record(entry_of(end.receipt), end.receipt.started_at or now)
+    said = ended.said()
+    outcome = outcome_of(ended, said)
+    found = inspect_run(case_of(ended, said, outcome), threading.Event())
+    if found.abandoned:
+        outcome = outcome_of(ended, said, abandoned=True)
+    end = end_of(ended, said, outcome, found, config, now, fence=task.fence, jitter=0.0)
+    ledger = DayLedger(home, keeps=True)
+    ledger.record(entry_of(end.receipt), end.receipt.started_at or now)
     note_end(record, end.ending, now)
     end.write(run)
 

@@ -19,17 +19,16 @@ from fleet.queue.protocol import LeaseLost
 from fleet.runs import stop_reason
 from fleet.runs.outcome_history import Ending, read_ending
 from fleet.runs.run_directory import latest_run
-from fleet.schemas import Closed, Lease, Released, Stopped, Task
+from fleet.schemas import Closed, Failed, Lease, Outcome, RateLimited, Released, Stopped, Task
 from fleet.schemas.decision import OURS, Decision
 from fleet.schemas.units import shown_span
-from fleet.settlement.decide_outcome import ExitedRun, case_of
+from fleet.settlement.decide_outcome import case_of, outcome_of
 from fleet.settlement.end_run import end_of, note_end
 from fleet.supervisor.active.active_run import ActiveRun
-from fleet.supervisor.active.assign_account import AccountAssigner
-from fleet.supervisor.active.budget_meter import BudgetMeter
 from fleet.supervisor.active.check_runs import report_trips
 from fleet.supervisor.active.message_receipts import MessageReceipts
 from fleet.supervisor.assignments import Assignment, Assignments, Finishing, Inspecting
+from fleet.supervisor.capacity import Capacity
 from fleet.supervisor.events import AccountFreed, Happenings, TaskSettled
 from fleet.supervisor.host.worker_pool import WorkerPool
 from fleet.supervisor.queue_io.queue_requests import QueueRequests
@@ -103,9 +102,8 @@ class RunFinisher:
         *,
         assignments: Assignments,
         settler: Settler,
-        accounts: AccountAssigner,
+        capacity: Capacity,
         breaker: Breaker,
-        meter: BudgetMeter,
         messages: MessageReceipts,
         pool: WorkerPool,
         events: Happenings,
@@ -113,21 +111,18 @@ class RunFinisher:
         clock: Callable[[], datetime],
     ) -> None:
         self._assignments, self._settler = assignments, settler
-        self._accounts, self._breaker, self._meter = accounts, breaker, meter
+        self._capacity, self._breaker = capacity, breaker
         self._messages, self._pool, self._events = messages, pool, events
         self._log, self._now = log, clock
 
-    def finish(
-        self, assignment: Assignment, stage: Finishing, config: Config, *, elsewhere: bool
-    ) -> None:
+    def finish(self, assignment: Assignment, stage: Finishing, config: Config) -> None:
         """Inspect what the run left; once that is done, decide what follows and tell the queue.
 
-        `elsewhere`: the task may go on with another account, model or coder. May raise OSError:
-        then nothing is decided yet.
+        May raise OSError: then nothing is decided yet.
         """
         run, ended = stage.run, stage.ended
         self._messages.look(run)
-        self._meter.apply_prices(run)
+        self._capacity.meter.apply_prices(run)
         findings = stage.findings
         if findings is None:
             known = read_ending(run.run)
@@ -135,7 +130,10 @@ class RunFinisher:
                 self._settle(assignment, run, known, 0.0)
                 return
             run.stream.finish(self._now())
-            case = case_of(ended)
+        said = ended.said()
+        outcome = outcome_of(ended, said)
+        if findings is None:
+            case = case_of(ended, said, outcome)
             if not case.is_short:
                 self._inspect(assignment, stage, case)
                 return
@@ -147,7 +145,21 @@ class RunFinisher:
                 self._leave(assignment, run)
                 return
             ended = structs.replace(ended, stop_reason=reason)
-        self._decide(assignment, ended, run, findings, config, elsewhere=elsewhere)
+            outcome = outcome_of(ended, said, abandoned=True)
+        now, jitter = self._now(), random.random()  # noqa: S311 - not a secret
+        end = end_of(
+            ended, said, outcome, findings, config, now, fence=assignment.lease.fence,
+            jitter=jitter, elsewhere=self._has_other_seat(assignment, run, outcome),
+        )  # fmt: skip
+        self._capacity.meter.record(run, end.receipt)
+        ending = self._blame(run, end.ending, now, missing=ended.program_missing)
+        end = structs.replace(end, ending=ending)
+        self._settle(assignment, run, ending, end.receipt.seconds, partial(end.write, run.run))
+
+    def _has_other_seat(self, assignment: Assignment, run: ActiveRun, outcome: Outcome) -> bool:
+        """The task may go on with another account, model or coder. Asked only where it matters."""
+        matters = isinstance(outcome, RateLimited | Failed)
+        return matters and self._capacity.has_other_seat(assignment.lease.task, run.account)
 
     def _inspect(self, assignment: Assignment, stage: Finishing, case: InspectedRun) -> None:
         abandon = threading.Event()
@@ -167,26 +179,6 @@ class RunFinisher:
         stop_reason.forget(run.run)
         self._assignments.remove(assignment)
 
-    def _decide(
-        self,
-        assignment: Assignment,
-        ended: ExitedRun,
-        run: ActiveRun,
-        findings: Inspection,
-        config: Config,
-        *,
-        elsewhere: bool,
-    ) -> None:
-        now, jitter = self._now(), random.random()  # noqa: S311 - not a secret
-        end = end_of(
-            ended, findings, config, now,
-            fence=assignment.lease.fence, jitter=jitter, elsewhere=elsewhere,
-        )  # fmt: skip
-        self._meter.record(run, end.receipt)
-        ending = self._blame(run, end.ending, now, missing=ended.program_missing)
-        end = structs.replace(end, ending=ending)
-        self._settle(assignment, run, ending, end.receipt.seconds, partial(end.write, run.run))
-
     def _settle(
         self,
         assignment: Assignment,
@@ -196,7 +188,7 @@ class RunFinisher:
         evidence: Callable[[], None] = lambda: None,
     ) -> None:
         now = self._now()
-        if self._accounts.run_ended(run, ending, seconds, now):
+        if self._capacity.accounts.run_ended(run, ending, seconds, now):
             self._events.post(AccountFreed())
         note_end(run, ending, now)
         self._settler.settle(assignment, ending.decision, run.run.task_dir, evidence)

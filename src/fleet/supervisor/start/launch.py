@@ -18,7 +18,7 @@ from fleet.errors import FleetError
 from fleet.home import HOOK, Home, compare_json, messages
 from fleet.processes.keeper_client import Busy, start_keeper
 from fleet.runs.artifacts_digest import fingerprint
-from fleet.runs.outcome_history import Ending, history
+from fleet.runs.outcome_history import Ending
 from fleet.runs.run_directory import Run, RunSpec, latest_run, new_run
 from fleet.runs.run_id import RunId
 from fleet.schemas import Account, Base, Lease, Policy, Task, Usage
@@ -100,6 +100,7 @@ def make_ready(
     lease: Lease,
     place: Place,
     seat: Seat,
+    last: Ending | None,
     *,
     login: Login,
     outline: Login,
@@ -107,10 +108,10 @@ def make_ready(
 ) -> Ready | Unfit:
     """Put together what a task runs with, on this seat. Touches nothing. Raises AccountTrouble.
 
-    `outline` is the login of any account with a mark for its secret: where its state is.
+    `last` is the end of the task's last run. `outline` gives the login of any account with a mark
+    in the place of its secret: where its state is.
     """
     try:
-        last = history(home.task(lease.task.id)).last
         driver = coders.make(
             seat.coder,
             seat.model,

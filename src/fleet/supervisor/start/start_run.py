@@ -104,16 +104,16 @@ class RunStarter:
         self, config: Config, lease: Lease, place: Place, task_dir: Path
     ) -> Ready | Unfit | Wait:
         """Choose the account of a run, and put together what the run needs there."""
-        task_id, now = lease.task.id, self._now()
+        task_id, now, last = lease.task.id, self._now(), history(task_dir).last
         try:
-            chosen = self._accounts.choose(config, place, task_id, history(task_dir).last, now)
+            chosen = self._accounts.choose(config, place, task_id, last, now)
         except FleetError as error:
             return Unfit(error.message)
         if isinstance(chosen, Wait):
             return chosen
         try:
             ready = make_ready(
-                self._home, config, lease, place, chosen.seat,
+                self._home, config, lease, place, chosen.seat, last,
                 login=self._accounts.variables, outline=self._accounts.outline,
                 programs=self._programs,
             )  # fmt: skip
