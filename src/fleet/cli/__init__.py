@@ -1,13 +1,13 @@
 """The command line: one file a verb, each loaded only when it is called.
 
-Nothing here imports click: `fleet ready`, `fleet show` and `fleet bd` are called by scripts,
-prompts and agents all the time, and click costs as much as all the rest of them.
+Nothing here imports click: scripts, prompts and agents call `fleet ready`, `show`, `tasks`,
+`status` and `bd` all the time, and click costs as much as the rest of such a command.
 """
 
 from collections.abc import Mapping
 
 #: Each command, the module of `fleet.cli` that holds it, and its line in `fleet --help`. The line
-#: stands here so that the overview loads no command at all.
+#: stands here so that `fleet --help` loads no command.
 COMMANDS: Mapping[str, tuple[str, str]] = {
     "demo": ("demo", "Watch fleet at work with simulated agents, in a temporary directory."),
     "init": ("setup.init", "Make the fleet home and choose its queue."),

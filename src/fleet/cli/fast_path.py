@@ -1,5 +1,5 @@
-"""Commands that must start fast: declared as plain values, read without click when the line is
-simple, and handed to click for everything else (help, completion, usage errors).
+"""Commands that must start fast: declared as plain values and run without click where the command
+line is simple; click does everything else (help, completion, usage errors).
 """
 
 from collections.abc import Callable, Sequence
@@ -25,12 +25,12 @@ class Quick(Struct, frozen=True, kw_only=True):
     about: str
     run: Callable[[Parsed], int]
     flags: Sequence[Flag] = ()
-    #: The names of the words it takes, all of them required.
+    #: The names of the command's words, all of them required.
     words: tuple[str, ...] = ()
 
 
 def quickly(args: Sequence[str]) -> int | None:
-    """Run the line if it is a simple one; None leaves it to click."""
+    """Run a simple command line; returns its exit code, None: the line is for click."""
     if not args or args[0] not in QUICK:
         return None
     quick: Quick = import_module(f"fleet.cli.{COMMANDS[args[0]][0]}").QUICK
@@ -42,7 +42,7 @@ def quickly(args: Sequence[str]) -> int | None:
 
 
 def as_click(quick: Quick) -> "click.Command":
-    """The same command for click, which explains it and complains about bad lines."""
+    """The same command for click, which prints its help and refuses bad lines."""
     import click
 
     from fleet.cli.task_ids import completer

@@ -1,4 +1,4 @@
-"""What `--json` of fleet's own commands prints."""
+"""The JSON of fleet's own commands."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -11,7 +11,7 @@ from fleet.schemas import Task
 
 
 def task_shape(fleet: Control, task: Task) -> dict[str, Any]:
-    """One task with the place it would run in; an invalid one says why instead."""
+    """One task with its place; an invalid task has `invalid` instead."""
     shape: dict[str, Any] = {
         "id": task.id,
         "title": task.title,
@@ -29,15 +29,7 @@ def task_shape(fleet: Control, task: Task) -> dict[str, Any]:
         "cwd": place.cwd,
         "coder": place.coder,
         "model": place.model,
-        "overrides": [
-            name
-            for name, own in (
-                ("cwd", place.own_cwd),
-                ("coder", place.own_coder),
-                ("model", place.own_model),
-            )
-            if own
-        ],
+        "overrides": place.overrides,
     }
 
 

@@ -1,4 +1,4 @@
-"""Files on the way to stdout: byte for byte into a pipe, harmless on a terminal."""
+"""Print files: byte for byte into a pipe, with control characters escaped on a terminal."""
 
 import codecs
 import sys
@@ -8,7 +8,7 @@ from fleet.cli.terminal_text import harmless
 
 
 def put(chunks: Iterable[bytes]) -> None:
-    """Print what comes as it comes."""
+    """Print each chunk as soon as it comes."""
     out = sys.stdout.buffer
     if not sys.stdout.isatty():
         for chunk in chunks:

@@ -10,8 +10,8 @@ from fleet.cli import COMMANDS
 from fleet.cli.fast_path import QUICK, as_click
 
 
-class Lazy(click.Group):
-    """A group that knows its commands by name and imports one when it is asked for."""
+class LazyGroup(click.Group):
+    """A group that imports a command only when it is called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         del ctx
@@ -39,12 +39,12 @@ class Lazy(click.Group):
             from difflib import get_close_matches
 
             near = get_close_matches(args[0], COMMANDS, n=1)
-            said = f"Did you mean {near[0]!r}?" if near else "See: fleet --help"
-            raise click.UsageError(f"There is no command {args[0]!r}. {said}", ctx)
+            hint = f"Did you mean {near[0]!r}?" if near else "See: fleet --help"
+            raise click.UsageError(f"There is no command {args[0]!r}. {hint}", ctx)
         return super().resolve_command(ctx, args)
 
 
-@click.group(cls=Lazy, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, "-V", "--version", message="fleet %(version)s")
 @click.option("--debug", is_flag=True, help="Show a traceback with an error (give it first).")
 def root(debug: bool) -> None:
@@ -55,7 +55,7 @@ def root(debug: bool) -> None:
     fleet bd create "Fix the bug"   in the project's directory
     fleet run                       work through the queue
     """  # noqa: D301 - the \\b is click's mark for lines that stay as they are
-    del debug  # read before click starts: it also covers errors of start-up
+    del debug  # __main__ reads the flag before click starts, so that it covers start-up too
 
 
 def fleet(args: Sequence[str]) -> int:

@@ -1,4 +1,4 @@
-"""A receipt on a terminal: what fleet saw of one run, in the order in which one asks for it."""
+"""`fleet task ID receipt`: what fleet saw of one run, the verdict first."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -13,7 +13,7 @@ from fleet.schemas.budget import shown_usd
 from fleet.schemas.units import shown_size
 
 _COLOURS = {"verified": "green", "unverified": "yellow", "out_of_scope": "red"}
-#: So many files and commands are listed; the rest is in the JSON.
+#: How many files and commands are listed; --json has all.
 _MOST = 20
 
 
@@ -105,7 +105,7 @@ def _took(receipt: Receipt) -> str:
 
 
 def _cost(receipt: Receipt) -> str:
-    """By its CLI's own figure, by fleet's estimate, or not known."""
+    """The cost that the CLI told, fleet's estimate by tokens, or that it is not known."""
     if receipt.cost_usd is not None:
         return f"${receipt.cost_usd:.2f}"
     if receipt.estimated_usd is not None:

@@ -1,4 +1,4 @@
-"""`fleet task`: what one task's agent and supervisor wrote."""
+"""`fleet task`: the files of one task, its receipts and diffs, and restoring files."""
 
 from typing import Literal
 

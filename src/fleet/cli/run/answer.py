@@ -1,4 +1,4 @@
-"""`fleet answer`: tell an agent what it wanted to know."""
+"""`fleet answer`: answer the question of a blocked task."""
 
 import sys
 from datetime import datetime

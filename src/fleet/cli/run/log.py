@@ -1,4 +1,4 @@
-"""`fleet log`: what the supervisor did."""
+"""`fleet log`: the supervisor's newest log."""
 
 import click
 
@@ -8,7 +8,7 @@ from fleet.control.tasks.task_files import followed_log, last_lines, newest_log,
 from fleet.errors import BadInput
 
 
-# A negative number looks like an option: it is to reach us and be explained.
+# `fleet log -5` looks like an option: unknown options reach `_positive`, which explains N.
 @click.command("log", context_settings={"ignore_unknown_options": True})
 @click.argument("lines", metavar="[N]", required=False)
 @click.option("--follow", "-f", is_flag=True, help="Go on as more is written, until Ctrl-C.")

@@ -1,4 +1,4 @@
-"""`fleet pause`: let nothing new begin."""
+"""`fleet pause`: start no new runs."""
 
 import click
 
@@ -13,5 +13,5 @@ def command() -> None:
     It outlasts a restart of the supervisor.
     """
     fleet = control.opened()
-    said = "Paused" if pause(fleet.home) else "Paused already"
-    click.echo(f"{said}: no new runs. To go on: fleet resume")
+    what = "Paused" if pause(fleet.home) else "Paused already"
+    click.echo(f"{what}: no new runs. To go on: fleet resume")

@@ -1,4 +1,4 @@
-"""`fleet questions`: what agents want to know."""
+"""`fleet questions`: the blocked tasks whose agent asks something."""
 
 import click
 

@@ -1,4 +1,4 @@
-"""`fleet restart`: a new supervisor in the place of the old."""
+"""`fleet restart`: replace the running supervisor by a new one."""
 
 import click
 

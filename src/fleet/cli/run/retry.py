@@ -1,4 +1,4 @@
-"""`fleet retry`: once more, from the beginning of the count."""
+"""`fleet retry`: put a blocked task back into the queue, its attempts counted anew."""
 
 import click
 

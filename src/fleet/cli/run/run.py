@@ -27,5 +27,5 @@ def command(coder: str | None, until_idle: bool, quiet: bool) -> None:
             click.echo(text)
 
     if supervise(fleet.home, fleet.config, coder=coder, until_idle=until_idle, echo=echo):
-        # The same command line once more: a new fleet takes over, and agents never notice.
+        # `fleet restart`: the same command line starts a new supervisor, which adopts the agents.
         os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])  # noqa: S606

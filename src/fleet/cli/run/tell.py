@@ -1,4 +1,4 @@
-"""`fleet tell`: say something to a task's agent."""
+"""`fleet tell`: leave a message for a task's agent."""
 
 import sys
 

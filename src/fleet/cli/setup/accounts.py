@@ -1,4 +1,4 @@
-"""`fleet accounts`: what is left of each account's limits, and who runs on it."""
+"""`fleet accounts`: what is left of each account's limits, and the tasks that run on it."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -39,7 +39,7 @@ def show(as_json: bool) -> None:
 
 
 def lines(each: AccountNow, now: datetime) -> Iterator[str]:
-    """What is said of one account: a line for itself, and one a window."""
+    """The lines of one account: its name and settings, then one line a window."""
     account = each.account
     login = "your own login" if each.own else f"weight {account.weight}"
     reserve = f", at most {account.max_concurrent}" if account.max_concurrent < 1000 else ""

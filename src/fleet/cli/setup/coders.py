@@ -1,4 +1,4 @@
-"""`fleet coders`: which agents can be had here."""
+"""`fleet coders`: which coders can run on this machine."""
 
 import click
 

@@ -1,4 +1,4 @@
-"""`fleet ready`: what could be worked on now."""
+"""`fleet ready`: the tasks that could be worked on now."""
 
 from fleet import control
 from fleet.bd.pflag import Flag, Parsed
@@ -33,7 +33,7 @@ def ready(line: Parsed) -> int:
 
 
 def _until(task: Task) -> str:
-    """Nothing keeps it from being worked on, but fleet has put it off."""
+    """Until when fleet has put off a task that is ready otherwise; empty if it has not."""
     if task.not_before is None:
         return ""
     from datetime import datetime
