@@ -1,4 +1,4 @@
-"""Files that are whole or not there: a reader, a crash or a full disk never meets half of one."""
+"""Writing a file in one step: no reader, crash or full disk leaves half a file."""
 
 import os
 from pathlib import Path
@@ -7,8 +7,8 @@ from pathlib import Path
 def write_atomically(path: Path, data: bytes, mode: int = 0o600, *, durable: bool = True) -> None:
     """Put `data` at `path` in one step that a power cut cannot halve.
 
-    What can be made again need not be `durable`: then no process ever meets half of it either,
-    but a power cut may leave the file empty, or as it was.
+    Without `durable` other processes never see half a file either, but a power cut may leave the
+    file empty, or as it was.
     """
     # Not the tempfile module: it would cost every command that writes a file ten milliseconds.
     temporary = path.with_name(f".{path.name}.{os.urandom(6).hex()}")

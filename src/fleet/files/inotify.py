@@ -26,7 +26,7 @@ _Look = tuple[tuple[str, int, int], ...]
 
 
 class DirectoryWatch:
-    """The directories to watch. One thread at a time."""
+    """The watched directories. For one thread at a time."""
 
     def __init__(self, *, polling: bool = False) -> None:
         self._libc = ctypes.CDLL(None, use_errno=True) if sys.platform == "linux" else None
@@ -37,11 +37,11 @@ class DirectoryWatch:
         self._polled: dict[Path, _Look] = {}
 
     def fileno(self) -> int | None:
-        """Readable when something changed; None if there is something that has to be polled."""
+        """Readable when a directory changed; None if some directory has to be polled."""
         return self._fd if self._fd >= 0 and not self._polled else None
 
     def add(self, directory: Path) -> None:
-        """Watch a directory. What changed before counts as seen."""
+        """Watch a directory. Changes before this call are not reported."""
         number = -1
         if self._libc is not None and self._fd >= 0:
             mask = _MODIFY | _MOVED_TO | _CREATE | _ONLYDIR
@@ -59,7 +59,7 @@ class DirectoryWatch:
                 self._libc.inotify_rm_watch(self._fd, number)
 
     def changed(self, timeout: float) -> set[Path]:
-        """The directories in which a file grew or came; empty when the time is over."""
+        """The directories in which a file was written or made; empty after `timeout` seconds."""
         end = time.monotonic() + timeout
         while True:
             left = max(0.0, end - time.monotonic())
@@ -84,7 +84,7 @@ class DirectoryWatch:
         return None
 
     def _events(self) -> set[Path]:
-        """One helping: what is left of a flood comes with the next call."""
+        """The directories of one read; the rest of a flood comes with the next call."""
         data, at = self._read(), 0
         found: set[Path] = set()
         while at < len(data):

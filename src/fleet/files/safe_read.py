@@ -32,7 +32,7 @@ def read_bounded(path: Path, limit: int) -> bytes | None:
     try:
         size = os.fstat(fd).st_size
         data = b""
-        # Not a file object, and not a buffer of `limit`: every run pays for each of its records.
+        # Neither a file object nor a buffer of `limit` bytes: this is called for every record.
         while size <= limit and len(data) <= limit and (more := os.read(fd, size + 1)):
             data += more
     finally:

@@ -28,7 +28,7 @@ class Line(Struct, frozen=True):
 
 
 class Framer:
-    """Cut a stream of bytes into lines, however it is chopped on the way."""
+    """Cuts a stream of bytes into lines, wherever its chunks begin and end."""
 
     def __init__(self, max_line: int = MAX_LINE) -> None:
         self.max_line = max_line
@@ -54,7 +54,7 @@ class Framer:
         return lines
 
     def finish(self) -> Line | None:
-        """What is left when the writer is gone: a line without its end, or nothing."""
+        """The rest once the writer has ended: a line without a newline, or None."""
         return self._give(whole=False) if self._head or self._dropped else None
 
     def _take(self, piece: bytes) -> None:
@@ -84,11 +84,11 @@ class Follower:
 
     @property
     def offset(self) -> int:
-        """Where a later follower goes on without losing or repeating a line."""
+        """Where a later follower begins, to lose and repeat no line."""
         return self._base + self._framer.framed
 
     def read(self) -> list[Line]:
-        """The next complete lines, if there are any. There may be more: see `behind`."""
+        """The next complete lines; `behind` tells whether there are more."""
         chunk = self._next_chunk()
         self.place += len(chunk)
         return self._framer.feed(chunk)
@@ -102,7 +102,7 @@ class Follower:
             return False
 
     def finish(self) -> Iterator[Line]:
-        """All that is left once the writer is gone; the last line may lack its end."""
+        """All remaining lines once the writer has ended; the last one may lack its newline."""
         before = -1
         while self.behind and self.place != before:
             before = self.place

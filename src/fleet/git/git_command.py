@@ -1,13 +1,14 @@
-"""Runs git for fleet's own questions: bounded in time and output, deaf to the repository's wishes.
+"""Runs git for fleet's own questions: bounded in time and output, and without running commands that
+the repository's configuration names.
 
-A repository's configuration is anybody's text, and git carries out a good deal of it. Closed
-here: hooks, the file system monitor, signing, external diffs and text conversions (callers pass
-the flags), pagers, every network protocol (a partial clone would fetch), a working tree that
-points elsewhere. Filters (clean, smudge) that the repository's own configuration defines are
-replaced by the user's of the same name, or by none. What is left: filters of the user's own
-configuration run where `.gitattributes` asks for them, as with every `git status`; and whoever
-can write `.git/config` between our look at it and git's own wins that race. Such a process runs
-as the user anyway.
+An agent can write a repository's configuration, and git runs commands from it. Switched off here:
+hooks, the file system monitor, signing, external diffs and text conversions (callers pass the
+flags), pagers, every network protocol (a partial clone would fetch), a working tree that points
+elsewhere. Filters (clean, smudge) that the repository's own configuration defines are replaced by
+the user's filters of the same name, or by none. What is left: filters of the user's own
+configuration run where `.gitattributes` asks for them, as with every `git status`; and a process
+that writes `.git/config` between fleet's look at it and git's own wins that race. Such a process
+runs as the user anyway.
 """
 
 import io
@@ -21,13 +22,13 @@ from fleet.errors import FleetError
 from fleet.git.repository import Repository, read_bounded
 from fleet.processes.bounded_call import DEVNULL, CallFailed, Exited, call
 
-#: More than any answer that is kept in memory. What goes beyond is a failure.
+#: The largest output of git that is kept in memory, in bytes; more is a failure.
 ANSWER = 64 << 20
-#: How git names another worktree that it fails to read, and how long that is waited for.
+#: How git names another worktree that it cannot read, and the pauses between tries then.
 _WORKTREES = "worktrees/"
 _PAUSES = (0.02, 0.05, 0.1, 0.2, 0.4)
 
-#: From the outside world git needs programs, the user's own configuration, and nothing else.
+#: The variables that git needs: for programs and for the user's own configuration.
 _PASSES = ("PATH", "HOME", "USER", "LOGNAME", "TMPDIR", "XDG_CONFIG_HOME", "XDG_CACHE_HOME")
 _ENV: Mapping[str, str] = {
     "LC_ALL": "C",
@@ -56,11 +57,11 @@ _SETTINGS: tuple[tuple[str, str], ...] = (
 
 
 class GitFailed(FleetError):
-    """git did not do what it was asked, or not in time."""
+    """git failed, or took too long."""
 
 
 class Git:
-    """Asks git about one repository until a moment of the monotonic clock."""
+    """git in one repository, until a moment of the monotonic clock."""
 
     def __init__(self, repo: Repository, until: float, index: str = "") -> None:
         self.repo = repo
@@ -74,15 +75,15 @@ class Git:
         return Git(repo, self._until)
 
     def ask(self, *args: str, feed: bytes = b"", cap: int = ANSWER) -> bytes:
-        """What git printed. Raises GitFailed."""
+        """The output of git. Raises GitFailed."""
         out = io.BytesIO()
         if not self._run(args, feed, out, cap):
             raise GitFailed(f"git {args[0]} printed more than {cap >> 20} MiB")
         return out.getvalue()
 
     def ask_patiently(self, *args: str) -> bytes:
-        """The same where git looks at every worktree: one that is being made, or removed, right
-        now makes it fail, and the next moment it does not.
+        """The output of a command that reads every worktree, tried again while it fails at one that
+        is just being made or removed.
         """
         for pause in _PAUSES:
             try:
@@ -94,11 +95,11 @@ class Git:
         return self.ask(*args)
 
     def line(self, *args: str) -> str:
-        """The one line that git printed."""
+        """The output of git without its newline."""
         return self.ask(*args).decode(errors="surrogateescape").rstrip("\n")
 
     def write(self, out: IO[bytes], cap: int, *args: str) -> bool:
-        """Send what git prints to a file. False: it was more than `cap`, and the rest is gone."""
+        """Write the output of git to a file. False: it was cut off after `cap` bytes."""
         return self._run(args, b"", out, cap)
 
     def _run(self, args: Sequence[str], feed: bytes, out: IO[bytes], cap: int) -> bool:
@@ -139,7 +140,7 @@ class Git:
                 raise GitFailed(f"git {result.problem}")
 
     def _filters(self) -> list[tuple[str, str]]:
-        """Settings that undo the filters which the repository itself brings."""
+        """Settings that undo the filters of the repository's own configuration."""
         text = b"".join(
             read_bounded(path) or b""
             for path in (f"{self.repo.common_dir}/config", f"{self.repo.git_dir}/config.worktree")
@@ -168,7 +169,7 @@ def undone(listed: str) -> list[tuple[str, str]]:
     wanted = {
         f"{name.rpartition('.')[0]}.{verb}" for name in theirs for verb in ("clean", "smudge")
     }
-    # Not `process` wherever it is not set: even an empty one keeps git from the other two.
+    # `process` only where the repository sets it: even an empty one keeps git from the other two.
     wanted |= {name for name in theirs if name.endswith((".process", ".required"))}
     return [
         (name, users.get(name, "false" if name.endswith(".required") else ""))
@@ -179,8 +180,8 @@ def undone(listed: str) -> list[tuple[str, str]]:
 def _environment(repo: Repository, index: str) -> dict[str, str]:
     env = {name: os.environ[name] for name in _PASSES if name in os.environ}
     env |= _ENV
-    # The tree that we found, whatever core.worktree says; the repository is looked for by git
-    # itself, which then minds whose it is (safe.directory).
+    # The tree that fleet found, whatever core.worktree says. git looks for the repository itself,
+    # and then checks whose it is (safe.directory).
     env["GIT_WORK_TREE"] = repo.root
     env["GIT_CEILING_DIRECTORIES"] = os.path.dirname(repo.root)  # noqa: PTH120
     if index:
@@ -189,7 +190,7 @@ def _environment(repo: Repository, index: str) -> dict[str, str]:
 
 
 def _as_variables(settings: Sequence[tuple[str, str]]) -> dict[str, str]:
-    """Settings that no name can break out of, unlike `-c name=value`."""
+    """Variables for settings whose names may contain anything, unlike with `-c name=value`."""
     env = {"GIT_CONFIG_COUNT": str(len(settings))}
     for number, (name, value) in enumerate(settings):
         env[f"GIT_CONFIG_KEY_{number}"] = name
@@ -198,7 +199,7 @@ def _as_variables(settings: Sequence[tuple[str, str]]) -> dict[str, str]:
 
 
 def _reason(errors: str) -> str:
-    """The line of git's that says why: the fatal one, or the last."""
+    """The line that says why git failed: the first fatal one, or the last of all."""
     lines = errors.strip().splitlines()
     fatal = [line for line in lines if line.startswith(("fatal:", "error:"))]
     return (fatal or lines or [""])[-1 if not fatal else 0][:500]

@@ -1,4 +1,4 @@
-"""$FLEET_HOME on disk: where everything lies, and who may look at it."""
+"""$FLEET_HOME: the paths in it, and who may read and write it."""
 
 import os
 import stat
@@ -11,13 +11,13 @@ from fleet import config
 from fleet.errors import HomeError
 from fleet.schemas import check_id
 
-#: In the home: programs that agents find first on their PATH; and the hook of their CLIs there.
+#: In the home: the directory that comes first on agents' PATH, and the hook of their CLIs in there.
 AGENT_BIN = "bin"
 HOOK = "fleet-hook"
 
 
 class Home(Struct, frozen=True):
-    """One fleet home. Paths only: nothing is read or made by asking for one."""
+    """One fleet home: paths only, which are neither read nor made."""
 
     path: Path
 
@@ -43,7 +43,7 @@ class Home(Struct, frozen=True):
         return self.path / ".beads"
 
     def task(self, task_id: str) -> Path:
-        """A task's own directory; the id is checked, since it becomes a file name."""
+        """A task's own directory. Raises BadInput for an id that cannot be a file name."""
         return self.tasks / check_id(task_id)
 
 
@@ -59,7 +59,7 @@ def home_from(env: Mapping[str, str]) -> Home:
 
 
 def open_home(home: Home) -> Home:
-    """The home, if it is there and only its owner can change it."""
+    """The home itself, if it exists and only its owner can write to it. Raises HomeError."""
     if home.path.exists() and not home.path.is_dir():
         raise HomeError(f"{home.path} is a file", hint="Set FLEET_HOME elsewhere.")
     if not home.path.is_dir():
@@ -73,7 +73,7 @@ def open_home(home: Home) -> Home:
 
 
 def refuse_unsafe(home: Home) -> None:
-    """A home that others can write to would let them run commands as its owner."""
+    """Raise HomeError for a home that others can write to: they could run commands as its owner."""
     found = home.path.stat()
     if found.st_uid != os.getuid():
         raise HomeError(

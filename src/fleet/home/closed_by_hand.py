@@ -1,6 +1,6 @@
-"""`tasks/<id>/closed-by-hand`: a person closed the task through fleet, whatever its agent is at.
+"""`tasks/<id>/closed-by-hand`: a person closed the task through fleet while its run lived.
 
-A task that is found closed while its run lived, without this mark, was closed past fleet.
+A task that was closed without this mark during a run was closed past fleet.
 """
 
 from datetime import datetime
@@ -12,13 +12,13 @@ FILE = "closed-by-hand"
 
 
 def note(task_dir: Path, by: str) -> None:
-    """A person is about to close it."""
-    if task_dir.is_dir():  # otherwise it never ran, and nobody will ask
+    """Write the mark; for the command by which a person closes the task."""
+    if task_dir.is_dir():  # without a directory the task never ran, and the mark is not needed
         write_atomically(task_dir / FILE, f"{by}\n".encode(errors="replace"))
 
 
 def noted(task_dir: Path, since: datetime | None) -> bool:
-    """A person closed it since then."""
+    """The mark is there, and not from before `since`."""
     try:
         when = (task_dir / FILE).lstat().st_mtime
     except OSError:

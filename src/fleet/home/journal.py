@@ -14,7 +14,7 @@ import msgspec
 from fleet.files.append_file import append
 
 KEPT = timedelta(days=30)
-#: A day's log, or a task's, that grew to this size takes no more lines.
+#: A log file that has reached this size takes no more lines.
 LARGEST = 64 << 20
 
 
@@ -31,7 +31,7 @@ class Log:
         self.lost = 0
 
     def say(self, action: str, text: str, *, task_dir: Path | None = None, **facts: Any) -> None:
-        """One line for the supervisor's log, for the task's if there is one, and for the screen."""
+        """Write a line to the supervisor's log, to the task's log if given, and to the screen."""
         now = self._now()
         if task_dir is not None:
             facts.setdefault("task", task_dir.name)
@@ -49,7 +49,7 @@ class Log:
         try:
             append(path, line, limit=LARGEST)
         except OSError:
-            self.lost += 1  # shown by `fleet status`; the work itself goes on
+            self.lost += 1  # `fleet status` shows the count
 
     def _show(self, text: str) -> None:
         if self._echo is None:
@@ -57,7 +57,7 @@ class Log:
         try:
             self._echo(text)
         except OSError:
-            self._echo = None  # the terminal was closed, the pipe's reader went: the log has it all
+            self._echo = None  # the terminal or pipe was closed; the log has all lines
 
     def _forget_old(self, now: datetime) -> None:
         for path in self._folder.glob("fleet-*.jsonl"):

@@ -1,9 +1,10 @@
-"""What a person tells a task's agents: `tasks/<id>/tells/`, in order, and kept.
+"""Messages of people to a task's agents (`fleet tell`): `tasks/<id>/tells/`, in order, and kept.
 
-`N.json` is a message. `N.waiting` holds its words for the hook of a running agent, which takes it
-by renaming it to `N.given-R`, R being its run. A message that goes into a run's prompt is given in
-the same way before the run begins: so it is given once, and whoever dies, the names tell where it
-is. What was given to a run that never started waits again.
+`N.json` is a message. `N.waiting` holds its text for the hook of a running agent, which takes the
+message by renaming that file to `N.given-R`, where R is the run's number. A message that goes into
+a run's prompt is marked in the same way before the run begins. So each message is delivered once,
+and the file names tell to which run, also after a crash. A message that was delivered to a run
+that never started waits again.
 """
 
 import os
@@ -21,9 +22,9 @@ from fleet.files.atomic_write import write_atomically
 from fleet.files.json_record import JsonRecord
 
 FOLDER = "tells"
-#: What a CLI takes from a hook whole.
+#: Characters that every CLI takes from a hook without cutting.
 LONGEST = 8000
-#: As much of them as a prompt repeats to a fresh session.
+#: How many messages and characters a prompt repeats to a fresh session.
 _MOST, _PROMPT_CAP = 20, 20_000
 _GIVEN = re.compile(r"(\d+)\.given-(\d+)")
 
@@ -40,21 +41,21 @@ _RECORD = JsonRecord(Message)
 
 
 class Delivery(Struct, frozen=True, kw_only=True):
-    """A message, and what became of it."""
+    """A message, and the run that it was delivered to."""
 
     number: int
     message: Message
-    #: The run that it was given to; None while it waits.
+    #: None while the message waits.
     run: int | None = None
 
     @property
     def line(self) -> str:
-        said = self.message
-        return f"{said.by}, {said.at:%F %H:%M}: {said.text}"
+        message = self.message
+        return f"{message.by}, {message.at:%F %H:%M}: {message.text}"
 
 
 def add(task_dir: Path, text: str, *, by: str, at: datetime) -> Delivery:
-    """Keep a message for the task's agent. It is on the disk when this returns."""
+    """Write a message for the task's agent, durably."""
     text = text.strip()
     if not text:
         raise BadInput("there is nothing to tell")
@@ -70,14 +71,14 @@ def add(task_dir: Path, text: str, *, by: str, at: datetime) -> Delivery:
     _RECORD.write(folder / f"{number:06}.json", message)
     tell = Delivery(number=number, message=message)
     words = f"A message from the person who runs this task ({tell.line})"
-    # Without its quotes, so that a hook in plain sh can put it between others.
+    # Without the quotes, so that a hook in plain sh can join several.
     inside = msgspec.json.encode(f"{words}\n\n")[1:-1]
     write_atomically(folder / f"{number:06}.waiting", inside, durable=False)
     return tell
 
 
 def _next_number(folder: Path) -> int:
-    """Taken by making its file, so that two who speak at once do not get the same one."""
+    """The next number, taken by making its file, so that two processes never get the same one."""
     number = max((int(name[:6]) for name in _names(folder) if name[:6].isdecimal()), default=0)
     while True:
         number += 1
@@ -106,7 +107,7 @@ def read(task_dir: Path) -> list[Delivery]:
 
 
 def give(task_dir: Path, numbers: Iterable[int], run: int) -> None:
-    """These stand in the prompt of a run that is about to begin: no hook takes them any more."""
+    """Mark messages as delivered in the prompt of a run that is about to begin."""
     folder = task_dir / FOLDER
     for number in numbers:
         for old in [f"{number:06}.waiting", *_named_given(folder, number)]:
@@ -116,8 +117,10 @@ def give(task_dir: Path, numbers: Iterable[int], run: int) -> None:
 
 
 def for_prompt(tells: list[Delivery], *, resumed: int | None) -> str:
-    """What a new run is told: a fresh session all of it, for it remembers nothing; one that is
-    carried on what it has not been told, and what the run that was cut off may not have read.
+    """The messages for the prompt of a new run.
+
+    A fresh session gets all of them. A resumed session gets those that wait, and those of the run
+    that was cut off (`resumed`), which may not have read them.
     """
     wanted = tells if resumed is None else [t for t in tells if t.run in (None, resumed)]
     lines = [f"- {tell.line}" for tell in wanted[-_MOST:]]
@@ -127,7 +130,7 @@ def for_prompt(tells: list[Delivery], *, resumed: int | None) -> str:
 
 
 def stamp(task_dir: Path) -> int:
-    """Changes when something was told or given; 0 if nothing ever was."""
+    """A value that changes with every message and delivery; 0 if there is no message."""
     try:
         return os.stat(f"{task_dir}/{FOLDER}").st_mtime_ns  # noqa: PTH116 - each run, each second
     except FileNotFoundError:

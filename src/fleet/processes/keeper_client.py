@@ -1,6 +1,6 @@
-"""One run's processes, seen from the supervisor: start a keeper, adopt one, stop, find out.
+"""One run's processes, seen from the supervisor: start a keeper, adopt one, stop it, ask its state.
 
-Nothing here is kept in memory that the run directory and the process table do not hold.
+All state is in the run directory and the process table, none in memory.
 """
 
 import importlib.util
@@ -21,27 +21,27 @@ from fleet.files.file_lock import locked
 from fleet.processes import keeper, process_identity
 from fleet.runs.run_directory import Exit, ProcessId, Run, Started
 
-#: How long to wait for what takes milliseconds on a machine that is not in trouble.
+#: Seconds to wait for steps that take milliseconds on a healthy machine.
 PATIENCE = 2.0
 _PAUSE = 0.005
-#: Signals that a keeper meets as if nobody had ever handled them.
+#: Signals that a keeper begins with the default handlers of.
 _DEFAULTS = signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}
 
 
 class Running(Struct, frozen=True, tag=True):
-    """The lock is held for this run. `started` is None while its keeper is still being born."""
+    """The lock is held for this run. `started` is None until the keeper has written that record."""
 
     started: Started | None
 
 
 class Ended(Struct, frozen=True, tag=True):
-    """The keeper saw the whole tree end, and told."""
+    """The keeper saw the whole tree end, and wrote exit.json."""
 
     exit: Exit
 
 
 class Vanished(Struct, frozen=True, tag=True):
-    """The agent had started, and was lost with its keeper. Nothing of it lives, or will."""
+    """The agent had started, and died with its keeper. No process of the run lives, or will."""
 
     #: None where the records of the run cannot be read; `why` says what is wrong with them.
     started: Started | None
@@ -49,11 +49,11 @@ class Vanished(Struct, frozen=True, tag=True):
 
 
 class NeverStarted(Struct, frozen=True, tag=True):
-    """No agent ever ran, and none will: a keeper that comes late meets the fence."""
+    """No agent ever ran, and none will: a keeper that starts late finds the fence."""
 
 
 class Orphaned(Struct, frozen=True, tag=True):
-    """The keeper is dead, and these withstand killing: no run may start until they are gone."""
+    """The keeper is dead, and these processes cannot be killed; no run may start meanwhile."""
 
     survivors: tuple[ProcessId, ...]
 
@@ -62,24 +62,24 @@ State = Running | Ended | Vanished | NeverStarted | Orphaned
 
 
 class Busy(Struct, frozen=True, tag=True):
-    """Nothing was started: this run of the task lives, or what is left of it withstands killing."""
+    """Nothing was started: this run of the task lives, or its processes cannot be killed."""
 
     holder: Run | None
 
 
 class Keeper:
-    """A live keeper to wait on: one that we started and one that we adopted are the same."""
+    """A live keeper to wait for, started by this supervisor or adopted."""
 
     def __init__(self, who: ProcessId, fd: int | None) -> None:
         self.who = who
         self._fd = fd
 
     def fileno(self) -> int | None:
-        """Readable once the keeper has ended; None where the system has no such thing."""
+        """Readable once the keeper has ended; None on systems without pidfd."""
         return self._fd
 
     def ended(self) -> bool:
-        """True once it has ended. A child of ours is then reaped, so ask until it is."""
+        """True once the keeper has ended. This reaps a child, so ask until True."""
         try:
             if os.waitpid(self.who.pid, os.WNOHANG)[0] == self.who.pid:
                 return True
@@ -88,7 +88,7 @@ class Keeper:
         return not process_identity.alive(self.who)
 
     def wait(self, seconds: float) -> bool:
-        """Sleep until it has ended (True) or the time is over (False)."""
+        """Sleep until the keeper has ended (True) or the time is over (False)."""
         end = time.monotonic() + seconds
         while not self.ended():
             left = end - time.monotonic()
@@ -110,16 +110,16 @@ class Keeper:
 
 
 def start_keeper(run: Run, env: Mapping[str, str], program: Path | None = None) -> Keeper | Busy:
-    """Start the run. The lock is taken here and handed down, so it is never free in between.
+    """Start the run. The lock is taken here and handed down, so that it is never free in between.
 
-    `env` is the agent's whole environment; it goes there by way of the keeper's own. `program`
-    is the keeper in a form that starts faster than the one that is found beside this file.
+    `env` is the environment of keeper and agent. `program` is a copy of the keeper that starts
+    faster than the module beside this one.
     """
     chosen = str(program or _program())
     holder = run.lock_holder()
     if (keeper := _try_start(run, env, chosen)) is not None:
         return keeper
-    # Held for a run whose keeper is dead: asking what became of it ends what is left of it.
+    # The lock is held for a run whose keeper is dead: `state_of` kills what is left of that run.
     if holder is not None and not isinstance(state_of(holder), Running | Orphaned):
         keeper = _try_start(run, env, chosen)
     return keeper or Busy(holder)
@@ -133,7 +133,7 @@ def _try_start(run: Run, env: Mapping[str, str], program: str) -> Keeper | None:
         lock.write_holder(run.path.name)
         pid = _spawn(run, {**env, **mark}, lock.fd, program)
         lock.hand_down()
-    # Our child, and not reaped: the number is still its own, even if it has ended by now.
+    # A child that is not reaped keeps its number, even if it has ended by now.
     who = process_identity.identify(pid) or ProcessId(pid=pid, start_ticks=0, boot_id="")
     return Keeper(who, process_identity.open_pidfd(pid))
 
@@ -159,11 +159,11 @@ def _spawn(run: Run, env: Mapping[str, str], lock: int, program: str) -> int:
 
 
 def _program() -> str:
-    """The keeper as bytecode where that is fresh: compiling it would add to every start."""
+    """The keeper's bytecode if it is fresh: compiling the source would add to every start."""
     source = Path(keeper.__file__)
     cached = Path(importlib.util.cache_from_source(source))
     about = source.stat()
-    # As the import system does it: the time and size of the source from which it was made.
+    # As the import system does: compare the time and size of the source that it was made from.
     fresh = struct.pack(
         "<4sIII", importlib.util.MAGIC_NUMBER, 0, int(about.st_mtime), about.st_size
     )
@@ -175,7 +175,7 @@ def _program() -> str:
 
 
 def adopt(started: Started) -> Keeper | None:
-    """The keeper of a run that another supervisor started; None if it has ended."""
+    """The keeper of a run that another supervisor started; None if the keeper has ended."""
     fd = process_identity.pidfd(started.keeper)
     if fd is None and not process_identity.alive(started.keeper):
         return None
@@ -185,7 +185,7 @@ def adopt(started: Started) -> Keeper | None:
 def stop(run: Run, *, now: bool = False) -> bool:
     """Ask the run's keeper to stop the whole tree: with the run's grace, or at once.
 
-    False: there is no keeper to ask, and `state_of` says what became of the run.
+    False: there is no keeper to ask; `state_of` says how the run ended.
     """
     state = glance(run)
     if not isinstance(state, Running) or state.started is None:
@@ -194,7 +194,7 @@ def stop(run: Run, *, now: bool = False) -> bool:
 
 
 def glance(run: Run) -> Running | Ended | None:
-    """What the run's files say, for anyone and without a trace. None: it starts, or is lost."""
+    """The state by the run's files alone; takes no lock. None: the run starts, or is lost."""
     if (exit_record := run.exit()) is not None:
         return Ended(exit_record)
     started = run.started()
@@ -202,15 +202,15 @@ def glance(run: Run) -> Running | Ended | None:
 
 
 def state_of(run: Run, patience: float = PATIENCE) -> State:
-    """What became of the task's latest run. Only for the holder of the task's lease.
+    """The state of the task's latest run. Only for the holder of the task's lease.
 
-    A run that is lost is fenced and what is left of it is killed, so that whatever the answer,
-    nothing of the run can come to life behind the caller's back.
+    A lost run is fenced and its processes are killed, so that no process of the run can start
+    after this has returned.
     """
     end = time.monotonic() + patience
     while True:
         with locked(run.lock) as lock:
-            # A lock that is held for another run of the task tells that this one is over.
+            # If the lock is held for another run of the task, this run is over.
             if lock is not None or run.lock_holder() != run:
                 return _settle(run, end)
         started = run.started()
@@ -223,14 +223,14 @@ def state_of(run: Run, patience: float = PATIENCE) -> State:
 
 
 def _settle(run: Run, end: float) -> State:
-    """The run is over: by its own record, or by the fence that we write now."""
+    """The state of a run that is over, by its record or by the fence that is written now."""
     exit_record = run.exit()
     if exit_record is not None and process_identity.LINUX:
         return Ended(exit_record)
     started = run.started()
     if exit_record is None:
         run.fence()
-    while left := _kill(_marked(run)):  # not whoever holds the lock: that is us
+    while left := _kill(_marked(run)):  # not the holder of the lock, which is this process
         if time.monotonic() >= end:
             return Orphaned(tuple(left))
         time.sleep(_PAUSE)
@@ -244,7 +244,7 @@ def _marked(run: Run) -> list[ProcessId]:
 
 
 def _kill(survivors: list[ProcessId]) -> list[ProcessId]:
-    """Kill what a dead keeper left behind, with all below it; whoever was there to be killed."""
+    """Kill what a dead keeper left behind, with all descendants; the processes that were killed."""
     others = [who for who in survivors if who.pid != os.getpid()]
     doomed = process_identity.tree(*others)
     for who in doomed:

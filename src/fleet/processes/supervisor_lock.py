@@ -1,4 +1,4 @@
-"""One supervisor a home: the lock, and who holds it."""
+"""One supervisor for each home: the lock, and which process holds it."""
 
 import os
 import time
@@ -17,13 +17,13 @@ from fleet.processes import process_identity
 from fleet.runs.run_directory import ProcessId
 
 LOCK = "supervisor.lock"
-#: Seconds that the lock of a killed supervisor may live on in a child that it was just starting,
-#: which lets go of it when it becomes another program.
+#: Seconds that the lock of a killed supervisor may live on in a child that the supervisor was just
+#: starting; the child lets go of the lock when it executes its program.
 _LINGERS = 3.0
 
 
 class Holder(Struct, frozen=True, kw_only=True):
-    """Who supervises a home."""
+    """The process that supervises a home: the content of supervisor.lock."""
 
     who: ProcessId
     since: datetime
@@ -35,14 +35,14 @@ _RECORD = JsonRecord(Holder)
 
 
 class AlreadyRunning(FleetError):
-    """Another supervisor has this home."""
+    """Another supervisor runs on this home."""
 
     exit_code = 9
 
 
 @contextmanager
 def sole_supervisor(home: Home, coder: str = "") -> Generator[None]:
-    """Be the home's only supervisor, or say who is. The lock goes with the process."""
+    """Hold the home's lock while inside. Raises AlreadyRunning if another process holds it."""
     end = time.monotonic() + _LINGERS
     while True:
         with locked(home.path / LOCK) as lock:

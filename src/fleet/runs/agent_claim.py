@@ -1,7 +1,7 @@
-"""What an agent said of its own task through `bd`: `runs/<n>/said.json`.
+"""What an agent claimed about its own task through `bd`: `runs/<n>/said.json`.
 
-It is a claim, and only evidence. The agent's `bd close` lands here instead of in the queue, and
-the supervisor decides what becomes of it.
+A claim is only evidence. The agent's `bd close` writes this file instead of the queue, and the
+supervisor decides what becomes of the task.
 """
 
 from pathlib import Path
@@ -14,13 +14,13 @@ FILE = "said.json"
 
 
 class AgentClaim(Struct, frozen=True, kw_only=True):
-    """The last word of the agent; saying one thing takes back the other."""
+    """The agent's last claim; claiming one thing takes back the other."""
 
-    #: The reason that it gave with `close`; None: it never closed.
+    #: The reason that the agent gave with `close`; None: it did not close the task.
     done: str | None = None
-    #: The notes that it blocked the task with; None: it did not.
+    #: The notes that the agent blocked the task with; None: it did not.
     blocked: str | None = None
-    #: The mark of the run that said it.
+    #: The id of the run that made the claim.
     by: str = ""
 
 

@@ -1,7 +1,7 @@
-"""What earlier runs of a task came to: `runs/<n>/outcome.json`, and the counts that it carries.
+"""How a task's runs ended: `runs/<n>/outcome.json`, with counts over the runs so far.
 
-A run's outcome is written once, before the queue is told. Whoever finds one after a crash settles
-by it and counts nothing twice. `.failures` repeats the count for people.
+The file is written once, before the task is settled in the queue. A supervisor that finds one after
+a crash settles by the file and counts nothing twice. `.failures` repeats the count for people.
 """
 
 from collections.abc import Iterator
@@ -35,30 +35,30 @@ class Ending(Struct, frozen=True, kw_only=True):
     why: str
     progress: bool
     at: datetime
-    #: The fence of the lease that it was decided under; None where nobody said.
+    #: The fence of the lease that the ending was decided under; None if it was not recorded.
     fence: int | None = None
-    #: The counts after this run: failed attempts, and how many runs in a row up to this one
-    #: ended for want of context without progress, or never started.
+    #: The counts after this run: failed attempts, and how many runs in a row up to this one ended
+    #: with a full context and without progress, or never started.
     attempts: int = 0
     full_contexts: int = 0
     never_started: int = 0
-    #: What the run used, as far as its CLI told.
+    #: What the run used, as far as the CLI told.
     tokens: int = 0
     cost_usd: float | None = None
     estimated_usd: float | None = None
-    #: What the whole task had used after this run; None where nobody added it up.
+    #: What the whole task had used after this run; None if it was not added up.
     spent: Spend | None = None
     tool_calls: int = 0
     session_id: str = ""
-    #: The rules of evidence and scope that it broke.
+    #: The rules of evidence and scope that the run broke.
     broke: tuple[str, ...] = ()
-    #: The coder whose session that is, and whether it was begun by an earlier run.
+    #: The coder and account of the session, and whether an earlier run began the session.
     coder: str = ""
     account: str = ""
     resumed: bool = False
-    #: What the session had used in all, for a CLI that counts on when it is carried on.
+    #: What the session had used in all, for CLIs that go on counting in a resumed session.
     session_usage: Usage = Usage()
-    #: The tools that were at work when the run was cut off.
+    #: The tool calls that were open when the run was cut off.
     cut_off: tuple[str, ...] = ()
 
     @property
@@ -75,7 +75,7 @@ _RECORD = JsonRecord(Ending, limit=_LARGEST)
 
 
 class History(Struct, frozen=True, kw_only=True):
-    """What a new run has to know of those before it."""
+    """The counts over a task's runs so far, and the last ending."""
 
     attempts: int = 0
     full_contexts: int = 0
@@ -85,7 +85,7 @@ class History(Struct, frozen=True, kw_only=True):
     def after(
         self, outcome: Outcome, decision: Decision, *, started: bool, progress: bool
     ) -> "History":
-        """The counts once a run has ended so. What counts or moves on starts the rows anew."""
+        """The counts after one more run. A counted failure or progress sets the rows back to 0."""
         failed = decision.counts and not isinstance(decision.settlement, Closed)
         full = self.full_contexts + isinstance(outcome, ContextFull)
         return History(
@@ -103,15 +103,15 @@ def read_ending(run: Run) -> Ending | None:
 def write_ending(run: Run, ending: Ending) -> None:
     _RECORD.write(run.path / FILE, ending)
     failures = run.task_dir / FAILURES
-    if ending.attempts or failures.exists():  # no file says the same as a nought
+    if ending.attempts or failures.exists():  # no file means 0
         write_atomically(failures, f"{ending.attempts}\n".encode(), durable=False)
 
 
 def history(task_dir: Path, before: int | None = None) -> History:
-    """The counts after the latest run, or after the latest before a given one.
+    """The counts after the latest run, or after the latest run before number `before`.
 
-    A task that was settled for good and runs again does so because a person wants it: it
-    starts from nothing, as after `forgive`.
+    A task that was closed or blocked and runs again was put back by a person: its counts start at
+    0, as after `forgive`.
     """
     for run in newest_first(task_dir):
         if before is not None and run.number >= before:
@@ -131,7 +131,7 @@ def history(task_dir: Path, before: int | None = None) -> History:
 
 
 def was_put_off(task_dir: Path, not_before: datetime | None) -> bool:
-    """A task waits for something beyond it, and not since an attempt of its own failed."""
+    """The task waits for a limit or an account, and not because an attempt of its own failed."""
     if not_before is None:
         return False
     last = history(task_dir).last
@@ -140,7 +140,7 @@ def was_put_off(task_dir: Path, not_before: datetime | None) -> bool:
 
 
 def spent_before(task_dir: Path, before: int | None = None) -> Spend:
-    """What all runs of a task used together, or those before a given one. Nobody forgives that."""
+    """The spend of all runs of a task, or of those before number `before`; `forgive` keeps it."""
     total = Spend()
     for run in newest_first(task_dir):
         if before is not None and run.number >= before:
@@ -153,9 +153,9 @@ def spent_before(task_dir: Path, before: int | None = None) -> Spend:
 
 
 def attempts_before(run: Run) -> Iterator[Run]:
-    """The runs of the same series, latest first: those whose task went on to this one by itself.
+    """Earlier runs of the same series, latest first.
 
-    It ends where a person came in between: where a task was settled for good, or forgiven.
+    A series begins after a run that closed or blocked the task, or that was forgiven.
     """
     forgiven = _forgiven(run.task_dir)
     for before in newest_first(run.task_dir):
@@ -169,7 +169,7 @@ def attempts_before(run: Run) -> Iterator[Run]:
 
 
 def forgive(task_dir: Path) -> None:
-    """Start counting anew: a person wants the task tried again."""
+    """Set the counts back to 0: a person wants the task tried again."""
     run = latest_run(task_dir)
     if run is not None:
         write_atomically(task_dir / FORGIVEN, f"{run.number}\n".encode())

@@ -1,4 +1,4 @@
-"""One login or key of a coder, its windows, and the chain of those that may stand in. Pure."""
+"""Accounts, their windows, and the chain of accounts, models and coders to fall back on. Pure."""
 
 from datetime import datetime
 from typing import Annotated, Literal, cast, get_args
@@ -11,7 +11,7 @@ from fleet.schemas.event import LimitKind, LimitStatus
 #: A moment that can be compared with any other.
 Moment = Annotated[datetime, Meta(tz=True)]
 
-#: The setting for a task that waits rather than goes to another model or coder.
+#: The setting of a task that waits for its own accounts and falls back on nothing.
 NO_CHAIN = "none"
 
 
@@ -20,44 +20,44 @@ class Account(Struct, frozen=True, kw_only=True):
 
     name: str
     coder: str
-    #: Where its CLI keeps its state; empty: where the user's own is.
+    #: Where the CLI keeps its state for this account; empty: where the user's own state is.
     directory: str = ""
-    #: Where its secret comes from: env:NAME, file:PATH, keyring:SERVICE/USER. Empty: it is logged
-    #: in, in its directory.
+    #: Where the secret comes from: env:NAME, file:PATH, keyring:SERVICE/USER. Empty: the CLI is
+    #: logged in, in the account's directory.
     secret: str = ""
     #: The variable that hands the secret to the CLI; empty: the coder's usual one.
     variable: str = ""
-    #: Its share of the work beside others of the same coder; 0: only where a chain names it.
+    #: The account's share of the coder's work; 0: only where a chain names the account.
     weight: int = 1
-    #: How many agents it serves at once.
+    #: How many agents may run on the account at once.
     max_concurrent: int = 1000
     #: A window that is so full (percent) gets no new work.
     stop_at: int = 100
-    #: What may be spent on it in a day; empty: whatever it gives.
+    #: What may be spent on the account in a day; empty: no budget.
     day_budget: str = ""
     enabled: bool = True
 
     @property
     def is_own(self) -> bool:
-        """The user's own login, which nobody had to declare."""
+        """The user's own login, which exists without a table in runtime.toml."""
         return self.name == self.coder and not self.directory and not self.secret
 
 
 class Window(Struct, frozen=True, kw_only=True):
-    """One of an account's limits, by the last word on it."""
+    """One of an account's limits, as it was last reported."""
 
     kind: LimitKind
-    #: The model that met it last: where a window is one model's, an alias may lead there.
+    #: The model that last met the limit; an alias may lead to a window of one model.
     model: str = ""
     status: LimitStatus = "allowed"
     used_percent: Annotated[float, Meta(ge=0, le=100)] | None = None
-    #: None: its end is not known.
+    #: None: the end of the window is not known.
     resets_at: Moment | None = None
     seen_at: Moment
 
 
 class Step(Struct, frozen=True):
-    """Where a task goes when those before have no room."""
+    """One step of a chain: where a task goes when the steps before it have no room."""
 
     kind: Literal["account", "model", "coder"]
     name: str

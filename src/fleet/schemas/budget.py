@@ -8,7 +8,7 @@ from msgspec import Meta, Struct
 from fleet.errors import BadInput
 from fleet.schemas.units import dollars
 
-#: How people say that there is no budget.
+#: The text for "no budget".
 NONE = "none"
 #: No budget is larger, and no count of tokens that a CLI could mean.
 MOST_TOKENS = 10**12
@@ -46,8 +46,8 @@ class Spend(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     runs: int = 0
     tokens: int = 0
-    #: What is known of the cost; how much of that fleet worked out from tokens and prices; and
-    #: how many runs have a cost that nobody knows.
+    #: The known cost; how much of that fleet estimated from tokens and prices; and how many runs
+    #: have an unknown cost.
     usd: float = 0.0
     estimated_usd: float = 0.0
     unpriced: int = 0
@@ -68,14 +68,14 @@ class Spend(Struct, frozen=True, kw_only=True, omit_defaults=True):
         return self.tokens / budget.tokens if budget.tokens is not None else 0.0
 
     def shown(self, budget: Budget) -> str:
-        """The part that a budget is about, for people."""
+        """Dollars or tokens, whichever the budget counts, for people."""
         if budget.usd is None:
             return shown_tokens(self.tokens)
         return f"{'~' if self.estimated_usd else ''}{shown_usd(self.usd, exact=True)}"
 
 
 def spend_of(*, tokens: int, told: float | None, estimated: float | None) -> Spend:
-    """One run's: by what its CLI told, else by the estimate, else at a cost that is not known."""
+    """The spend of one run: at the cost that its CLI told, else the estimate, else unknown."""
     known = told if told is not None else estimated
     return Spend(
         runs=1,
@@ -96,7 +96,7 @@ def read_budget(text: str) -> Budget:
     found = _TOKENS.fullmatch(word)
     tokens = round(float(found[1]) * _TIMES[found[2].lower()]) if found else 0
     plain = found is not None and not found[2] and "token" not in word.lower()
-    # A bare 20 may be dollars or tokens: nothing is spent on a guess.
+    # A bare 20 may mean dollars or tokens.
     if plain or not 0 < tokens <= MOST_TOKENS:
         raise BadInput(
             f"{text!r} is not a budget",
@@ -106,7 +106,7 @@ def read_budget(text: str) -> Budget:
 
 
 def shown_usd(amount: float, *, exact: bool = False) -> str:
-    """A sum in dollars; small ones with as many digits as tell something."""
+    """A sum in dollars; sums below a cent with two significant digits."""
     if 0 < amount < 0.01:
         return f"${amount:.2g}" if amount >= 0.0001 else "$0.0001"
     return f"${amount:,.2f}" if exact or amount % 1 else f"${amount:,.0f}"
@@ -118,7 +118,7 @@ def shown_runs(count: int) -> str:
 
 
 def shown_tokens(count: int) -> str:
-    """A number of tokens as short as it can be said: `950`, `1.5k`, `50M`."""
+    """A number of tokens in short: `950`, `1.5k`, `50M`."""
     for unit, size in (("B", 10**9), ("M", 10**6), ("k", 1000)):
         if count >= size:
             return f"{count / size:.3g}{unit}" if count < 999.5 * size else f"{count // size}{unit}"

@@ -1,4 +1,4 @@
-"""A budget and what was spent of it, with the words for both. Pure."""
+"""A budget with the spend so far, and the words for both. Pure."""
 
 from math import ceil
 from shlex import quote
@@ -15,14 +15,14 @@ Scope = Literal["task", "project", "day", "account"]
 
 
 class Payer(Struct, frozen=True):
-    """On whose behalf a run spends: the project's directory as configured, and the account."""
+    """The project (its directory as configured) and the account that a run spends for."""
 
     project: str = ""
     account: str = ""
 
 
 class BudgetStatus(Struct, frozen=True, kw_only=True):
-    """A budget, and what was spent of it."""
+    """A budget, and what was spent of the budget."""
 
     scope: Scope
     #: The task's id, the project's directory or the account's name; empty for the whole day.
@@ -44,7 +44,7 @@ class BudgetStatus(Struct, frozen=True, kw_only=True):
 
     @property
     def blind(self) -> bool:
-        """It counts dollars, and there are runs whose cost nobody knows."""
+        """The budget is in dollars, and there are runs of unknown cost."""
         return self.budget.usd is not None and self.spent.unpriced > 0
 
     @property
@@ -61,7 +61,7 @@ class BudgetStatus(Struct, frozen=True, kw_only=True):
 
     @property
     def figures(self) -> str:
-        """`~$12.40 of $20 (62 %)`, and what it does not hold."""
+        """`~$12.40 of $20 (62 %)`, with the number of runs of unknown cost."""
         more = f" and {shown_runs(self.spent.unpriced)} of unknown cost" if self.blind else ""
         return f"{self.spent.shown(self.budget)} of {self.budget} ({self.percent} %){more}"
 
@@ -69,7 +69,7 @@ class BudgetStatus(Struct, frozen=True, kw_only=True):
         return f"{self.title}: {self.figures}"
 
     def concerns(self, payer: Payer) -> bool:
-        """Whoever spends for this payer spends from it."""
+        """A run that spends for this payer spends from this budget."""
         match self.scope:
             case "day":
                 return True
@@ -82,7 +82,7 @@ class BudgetStatus(Struct, frozen=True, kw_only=True):
 
     @property
     def way_out(self) -> str:
-        """What a person can do about one that is spent."""
+        """What a person can do once the budget is spent."""
         match self.scope:
             case "task":
                 more = _more(self.budget, self.spent)

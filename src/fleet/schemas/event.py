@@ -21,7 +21,7 @@ EventKind = Literal[
     "result",
     "session_ended",
     "other",
-    #: A line of a shape that this fleet does not know: the CLI has changed.
+    #: A line of an unknown shape: the CLI has changed.
     "unknown",
     #: A line that cannot be read at all.
     "bad",
@@ -48,9 +48,10 @@ Reason = Literal[
     "timeout",
     "aborted",
     "session_not_found",
-    #: It began with a question that only a person can answer: whether it may work in a directory.
+    #: The CLI asked at its start whether it may work in the directory, which only a person can
+    #: answer.
     "untrusted",
-    #: It wanted a terminal, or somebody to type.
+    #: The CLI wanted a terminal, or typed input.
     "no_terminal",
     "never_started",
     "no_ending",
@@ -68,7 +69,7 @@ LimitKind = Literal[
     "overage",
     #: Too many requests or tokens a minute: over in seconds or minutes.
     "throttle",
-    #: The vendor is short of machines, whatever our account has left.
+    #: The vendor is short of machines, whatever the account has left.
     "overload",
     #: Money or prepaid credit is gone: no reset, a person has to pay.
     "credit",
@@ -147,7 +148,7 @@ class Event(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
     kind: str
     raw: Any = None
-    #: When it was read. A coder may leave it out; whoever reads the stream knows.
+    #: When the line was read. A coder may leave this out; the reader of the stream fills it in.
     ts: datetime | None = None
     #: The CLI's own token record, as it came.
     usage: dict[str, Any] | None = None

@@ -31,7 +31,7 @@ class Failed(Struct, frozen=True, kw_only=True, tag=True):
 
     @property
     def is_for_a_person(self) -> bool:
-        """No retry mends it: somebody has to log in, pay, trust a directory, change the set-up."""
+        """No retry helps: a person has to log in, pay, trust a directory or change the set-up."""
         return self.is_account or self.reason in ("wrong_account", "untrusted", "no_terminal")
 
 
@@ -54,7 +54,7 @@ class NeedsHuman(Struct, frozen=True, kw_only=True, tag=True):
     question: str = ""
 
 
-#: Which rung of the ladder a run stands on that gets nowhere.
+#: Why a run counts as stalled.
 Rung = Literal[
     #: No first event.
     "never_started",
@@ -62,7 +62,7 @@ Rung = Literal[
     "degraded",
     #: No event, and neither processes nor files moved on a second look.
     "silent",
-    #: It waits for somebody to type or to allow something.
+    #: The agent waits for typed input or a permission.
     "needs_input",
     #: The same call with the same error, again and again.
     "looping",
@@ -70,7 +70,7 @@ Rung = Literal[
 
 
 class Stalled(Struct, frozen=True, kw_only=True, tag=True):
-    """It lived and got nowhere."""
+    """The agent ran and made no progress."""
 
     rung: Rung = "silent"
     silent_seconds: float = 0.0
@@ -82,18 +82,18 @@ class LimitExceeded(Struct, frozen=True, kw_only=True, tag=True):
 
     limit: LimitName
     detail: str = ""
-    #: When what it used up is whole again; None if that does not come by itself.
+    #: When the limit has room again; None if that does not come by itself.
     until: datetime | None = None
 
 
 class Stopped(Struct, frozen=True, kw_only=True, tag=True):
-    """A person, or a supervisor that shut down, ended it."""
+    """A person, or a supervisor that shut down, ended the run."""
 
     by: str
 
 
 class Lost(Struct, frozen=True, kw_only=True, tag=True):
-    """It is gone, and nothing says how it ended."""
+    """The run has ended, and no record says how."""
 
     why: str = ""
 

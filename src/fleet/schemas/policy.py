@@ -8,15 +8,15 @@ from fleet.errors import BadInput
 from fleet.schemas.budget import Budget
 from fleet.schemas.units import shown_size, shown_span
 
-#: What a claim must have to show. `any`: it must only not look made up. `answer`: words are
-#: enough. `change`: something in the directory is different. `artifact:PATH`: that file is there.
+#: What a claim of completion must show. `any`: only that it is not made up. `answer`: words are
+#: enough. `change`: something in the directory is different. `artifact:PATH`: that file exists.
 EXPECTATIONS = ("any", "answer", "change")
 ARTIFACT = "artifact:"
 
 Isolation = Literal["none", "worktree"]
 ISOLATIONS: tuple[Isolation, ...] = ("none", "worktree")
 
-#: Whether destructive commands are told of, refused where the CLI lets us, or nobody's concern.
+#: Whether destructive commands are reported, refused (where the CLI has a hook) or ignored.
 Tripwire = Literal["report", "refuse", "off"]
 TRIPWIRES: tuple[Tripwire, ...] = ("report", "refuse", "off")
 
@@ -32,24 +32,24 @@ LimitName = Literal[
     "task_budget", "project_budget", "day_budget", "account_budget",
 ]  # fmt: skip
 
-#: Budgets that are whole again with the next day; whatever they end is nobody's failure.
+#: Budgets that are whole again the next day; a run that one of them ends did not fail.
 DAY_BUDGETS: frozenset[LimitName] = frozenset({"project_budget", "day_budget", "account_budget"})
-#: And all of them.
+#: All budgets.
 BUDGETS: frozenset[LimitName] = frozenset({*DAY_BUDGETS, "task_budget"})
 
 
 class Limits(Struct, frozen=True, kw_only=True):
-    """What a run may use before fleet ends it. None of them is absent."""
+    """What a run may use before fleet ends the run. Every limit has a value."""
 
     #: Seconds until the agent's first event.
     start: float = 120.0
-    #: Seconds without a sign of life, with nothing open, before anybody looks closer.
+    #: Seconds without an event, with no tool call open, before the watchdog takes samples.
     idle: float = 420.0
-    #: Seconds on the wall.
+    #: Seconds of wall time.
     time: float = 4 * 3600.0
     turns: int = 300
     tokens: int = 100_000_000
-    #: In dollars, by the CLI's own count, or by prices where it tells none.
+    #: In dollars: the CLI's own figure, or the estimate from prices.
     cost: float = 50.0
     #: Bytes on stdout and stderr.
     output: int = 1 << 30
@@ -96,17 +96,16 @@ class Policy(Struct, frozen=True, kw_only=True):
     pins: tuple[str, ...] = ()
     #: Seconds for each of those commands.
     verify_time: float = 900.0
-    #: Where the run may change files, as patterns below its directory; none: all of it.
+    #: Where the run may change files, as patterns below its directory; none: everywhere in there.
     scope: tuple[str, ...] = ()
     isolation: Isolation = "none"
     context: Context = "full"
-    #: The commit that a worktree is made from; empty: the one that the directory stands at.
+    #: The commit that a worktree is made from; empty: the one that is checked out in the directory.
     commit: str = ""
-    #: What is done about destructive commands.
     tripwire: Tripwire = "report"
     #: Commands that make a fresh worktree fit to work in.
     setup: tuple[str, ...] = ()
-    #: What an agent must have from its start on, `mcp:NAME` or `tool:NAME`: without, it is ended.
+    #: What an agent must have from its start on, `mcp:NAME` or `tool:NAME`; without, the run ends.
     needs: tuple[str, ...] = ()
     limits: Limits = Limits()
     #: What the whole task may spend, over all its runs.
@@ -114,12 +113,12 @@ class Policy(Struct, frozen=True, kw_only=True):
 
     @property
     def artifact(self) -> str | None:
-        """The file that must be there, if one was named."""
+        """The file that must exist, if the expectation names one."""
         return self.expect.removeprefix(ARTIFACT) if self.expect.startswith(ARTIFACT) else None
 
 
 def check_need(text: str) -> str:
-    """The text itself, if it names something that an agent can need."""
+    """The text itself, if it is `mcp:NAME` or `tool:NAME`. Raises BadInput."""
     kind, _, name = text.partition(":")
     if kind in ("mcp", "tool") and name.strip():
         return text
@@ -130,9 +129,9 @@ def check_need(text: str) -> str:
 
 
 def check_place(text: str, *, from_top: bool) -> str:
-    """The text itself, if it names something below the directory that it counts from.
+    """The text itself, if it names a path below the task's directory. Raises BadInput.
 
-    `from_top`: it may begin with a slash, which is the top of the repository.
+    `from_top`: the path may begin with a slash, which is the top of the repository.
     """
     if (text.startswith("/") and not from_top) or ".." in text.split("/"):
         raise BadInput(
@@ -143,7 +142,7 @@ def check_place(text: str, *, from_top: bool) -> str:
 
 
 def check_expectation(text: str) -> str:
-    """The text itself, if it says what a run can be expected to leave."""
+    """The text itself, if it is an expectation. Raises BadInput."""
     path = text.removeprefix(ARTIFACT) if text.startswith(ARTIFACT) else None
     if text in EXPECTATIONS or (path and not path.startswith("/") and ".." not in path.split("/")):
         return text

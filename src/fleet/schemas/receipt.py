@@ -18,7 +18,7 @@ class Command(Struct, frozen=True, kw_only=True):
 
 
 class FileChange(Struct, frozen=True, kw_only=True):
-    """One file that is not as it was when the run began."""
+    """One file that differs from what it was when the run began."""
 
     path: str
     kind: Literal["added", "changed", "deleted"]
@@ -35,37 +35,37 @@ class Base(Struct, frozen=True, kw_only=True):
     head: str = ""
     #: The branch that was checked out; empty if none was.
     branch: str = ""
-    #: A commit of the working tree as it was, unfinished work and new files too. It is held by a
-    #: ref of its own, so that what gets lost can be taken back.
+    #: A commit of the working tree, with unfinished work and new files. A ref keeps the commit, so
+    #: that lost files can be restored.
     snapshot: str = ""
     #: Where every other ref of the repository stood, as a digest by name.
     refs: dict[str, str] = field(default_factory=dict[str, str])
-    #: What an agent must leave alone (hooks, git's and agents' settings), as a digest by path.
+    #: Files that an agent must not change (hooks, settings of git and agents), as a digest by path.
     guarded: dict[str, str] = field(default_factory=dict[str, str])
     #: Why there is no snapshot; empty if there is one.
     trouble: str = ""
 
 
 class Changes(Struct, frozen=True, kw_only=True):
-    """What became of the repository since the run began."""
+    """How the repository differs from what it was when the run began."""
 
     #: The commit and the tree that the run found.
     base: str
-    #: Files, by the tree at the start against the tree at the end: what was there before, the
-    #: user's own unfinished work too, is no change of the run's.
+    #: The tree at the end against the tree at the start, so that unfinished work of the user's
+    #: from before is no change of the run.
     files: tuple[FileChange, ...] = ()
-    #: There were more files than are listed.
+    #: How many changed files are not listed.
     more: int = 0
-    #: How many files the run found, and how much of that is nowhere any more: neither in its
+    #: How many files there were, and how many files and bytes of them are lost: neither in their
     #: place nor under another name.
     tracked: int = 0
     lost_files: int = 0
     lost_bytes: int = 0
-    #: Commits on the branch that were not there.
+    #: New commits on the branch.
     commits: tuple[str, ...] = ()
     #: Where the whole difference is kept, below the run's directory; empty if there is none.
     diff: str = ""
-    #: Why this is not the whole truth: git failed, or took too long.
+    #: Why this may be incomplete: git failed, or took too long.
     trouble: str = ""
 
     @property
@@ -77,11 +77,11 @@ class Check(Struct, frozen=True, kw_only=True):
     """A verify command, as fleet ran it."""
 
     command: str
-    #: None: it had to be stopped, or could not be run.
+    #: None: the command was stopped, or could not be run.
     code: int | None = None
     seconds: float = 0.0
     timed_out: bool = False
-    #: The end of what it printed; all of it is in the run's directory.
+    #: The end of the command's output; the whole is in the run's directory.
     tail: str = ""
     #: Pinned files that the agent had changed; the command ran with the original ones.
     restored: tuple[str, ...] = ()
@@ -101,10 +101,10 @@ class Finding(Struct, frozen=True, kw_only=True):
 
 
 class Verdict(Struct, frozen=True, kw_only=True):
-    """What fleet makes of a run's claim to be done."""
+    """fleet's judgement on a run's claim of completion."""
 
     findings: tuple[Finding, ...] = ()
-    #: Findings about where the run went, not about what it claims.
+    #: Findings about where the run worked, not about what the agent claims.
     trespasses: tuple[Finding, ...] = ()
 
     @property
@@ -123,19 +123,19 @@ class Receipt(Struct, frozen=True, kw_only=True):
     project: str = ""
     coder: str
     model: str = ""
-    #: The login or key that it ran on.
+    #: The login or key that the run used.
     account: str = ""
     #: The CLI's own version.
     version: str = ""
     session_id: str = ""
     started_at: datetime | None = None
     seconds: float = 0.0
-    #: How it ended, in a word and a sentence.
+    #: How the run ended, in a word and a sentence.
     outcome: str = ""
     why: str = ""
-    #: The agent's claim; None if it made none.
+    #: The agent's claim of completion; None if there is none.
     claim: str | None = None
-    #: The last thing that it said.
+    #: The agent's last words.
     text: str = ""
     #: How often each tool was called.
     tools: dict[str, int] = field(default_factory=dict[str, int])
@@ -146,33 +146,34 @@ class Receipt(Struct, frozen=True, kw_only=True):
     subagents: int = 0
     turns: int = 0
     usage: Usage = Usage()
-    #: What it cost by its CLI's own figure; where that tells none, by fleet's estimate from tokens
-    #: and prices; where there is neither, nobody knows.
+    #: The cost by the CLI's own figure, and fleet's estimate from tokens and prices where the CLI
+    #: tells none. Without either the cost is unknown.
     cost_usd: float | None = None
     estimated_usd: float | None = None
     cpu_seconds: float = 0.0
     memory_bytes: int = 0
-    #: Processes that were left behind and had to be ended.
+    #: Processes that the agent left behind and the keeper ended.
     swept: tuple[str, ...] = ()
-    #: Seconds from the word to stop until all was gone; None if it ended by itself.
+    #: Seconds from the request to stop until all processes had ended; None if the agent ended by
+    #: itself.
     stop_seconds: float | None = None
-    #: None: its directory is no git repository.
+    #: None: the directory is in no git repository.
     changes: Changes | None = None
     #: Files in the artifacts directory that the run wrote.
     artifacts: tuple[str, ...] = ()
     checks: tuple[Check, ...] = ()
     policy: Policy = Policy()
-    #: None while nobody has judged.
+    #: None before the judgement.
     verdict: Verdict | None = None
 
     @property
     def cost(self) -> float | None:
-        """The best that is known of its cost; None if nothing is."""
+        """The CLI's figure, or else the estimate; None if there is neither."""
         return self.estimated_usd if self.cost_usd is None else self.cost_usd
 
     @property
     def spend(self) -> Spend:
-        """What it used. Of a run that never began it is known that it used nothing."""
+        """What the run used. A run that never began used nothing, at a known cost."""
         if self.started_at is None and self.cost is None and not self.usage.total:
             return Spend(runs=1)
         return spend_of(tokens=self.usage.total, told=self.cost_usd, estimated=self.estimated_usd)
