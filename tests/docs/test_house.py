@@ -39,9 +39,7 @@ MIRRORS = {
 }
 MODULES_NOT_YET = {"budget_status", "prices"}
 
-CLASSES_NOT_YET = {
-    "Entry",
-}
+CLASSES_NOT_YET: set[str] = set()
 
 #: Classes that are as wide as what they stand for, which is not fleet's to cut.
 RECORDS = {

@@ -15,7 +15,7 @@ from msgspec import Struct, structs
 from fleet.errors import BadInput, FleetError, NotFound, Refused
 from fleet.queue.beads.bd_cli.bd_calls import Tracker
 from fleet.queue.beads.bd_cli.bd_issue import Issue, task_of
-from fleet.queue.beads.lease_ledger import Entry, Ledger
+from fleet.queue.beads.lease_ledger import Ledger, LedgerEntry
 from fleet.schemas import NOT_WORK, Lease, Task
 
 #: How often to try the next best tasks after bd gave some to another actor.
@@ -59,9 +59,9 @@ class Claims:
 
     def _choose(
         self, waiting: Iterator[Candidate], owner: str, count: int, ttl: timedelta
-    ) -> list[tuple[Candidate, Entry]]:
+    ) -> list[tuple[Candidate, LedgerEntry]]:
         """Lease the best candidates in the ledger, where only one process can have each."""
-        chosen: list[tuple[Candidate, Entry]] = []
+        chosen: list[tuple[Candidate, LedgerEntry]] = []
         while len(chosen) < count and (candidate := next(waiting, None)) is not None:
             issue = candidate.issue
             entry = self._ledger.take(issue.id, owner, holder=issue.assignee, ttl=ttl)
@@ -80,7 +80,7 @@ class Claims:
         entries = self._ledger.entries(issue.id for issue in ready)
         now = self._ledger.now()
         for issue in ready:
-            entry = entries.get(issue.id) or Entry(task_id=issue.id)
+            entry = entries.get(issue.id) or LedgerEntry(task_id=issue.id)
             if not entry.is_held(now) and not entry.must_wait(now):
                 found.append(Candidate(issue=issue))
         order = queue_order(self._ledger, [candidate.issue for candidate in found])
@@ -106,7 +106,7 @@ class Claims:
         blocked = self._tracker.blocked() if left else set[str]()
         return [Candidate(issue=issue, abandoned=True) for issue in left if issue.id not in blocked]
 
-    def _carry_out(self, owner: str, chosen: list[tuple[Candidate, Entry]]) -> list[Lease]:
+    def _carry_out(self, owner: str, chosen: list[tuple[Candidate, LedgerEntry]]) -> list[Lease]:
         """Claim in bd, then read again: only what bd shows is ours."""
         if not chosen:
             return []
@@ -139,13 +139,13 @@ class Claims:
                     self._tracker.hand_over(ids, holder=assignee, owner=owner)
 
 
-def _is_abandoned(issue: Issue, entry: Entry | None, owner: str, now: datetime) -> bool:
+def _is_abandoned(issue: Issue, entry: LedgerEntry | None, owner: str, now: datetime) -> bool:
     if entry is None or entry.owner is None:
         return issue.assignee == owner  # ours by name, and no lease speaks against it
     return not entry.is_held(now) and issue.assignee in (entry.owner, entry.holder)
 
 
-def with_entry(task: Task, entry: Entry | None) -> Task:
+def with_entry(task: Task, entry: LedgerEntry | None) -> Task:
     """The task with what the ledger knows of its lease."""
     if entry is None:
         return task

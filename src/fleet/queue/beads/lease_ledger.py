@@ -28,7 +28,7 @@ FILE = "ledger.db"
 _NO_BELL = "ledger.bell"
 
 
-class Entry(Struct, frozen=True, kw_only=True):
+class LedgerEntry(Struct, frozen=True, kw_only=True):
     """What the ledger knows of one task."""
 
     task_id: str
@@ -70,15 +70,15 @@ class Ledger:
         with self._one_at_a_time:
             return self._db.rows(self._sql[statement], values)
 
-    def entry(self, task_id: str) -> Entry:
-        return self.entries([task_id]).get(task_id) or Entry(task_id=task_id)
+    def entry(self, task_id: str) -> LedgerEntry:
+        return self.entries([task_id]).get(task_id) or LedgerEntry(task_id=task_id)
 
-    def entries(self, ids: Iterable[str]) -> dict[str, Entry]:
+    def entries(self, ids: Iterable[str]) -> dict[str, LedgerEntry]:
         """What is known of these tasks; one that was never leased may be missing."""
         rows = self._rows("entries", ids=msgspec.json.encode(list(ids)).decode())
         return {entry.task_id: entry for entry in map(_entry_of, rows)}
 
-    def ran_out(self) -> dict[str, Entry]:
+    def ran_out(self) -> dict[str, LedgerEntry]:
         """Leases past their end that were not ended."""
         rows = self._rows("ran_out", now=to_micros(self.now()))
         return {entry.task_id: entry for entry in map(_entry_of, rows)}
@@ -90,7 +90,7 @@ class Ledger:
         """Remember that this task is younger than all that were added before."""
         self._rows("added", id=task_id)
 
-    def take(self, task_id: str, owner: str, *, holder: str, ttl: timedelta) -> Entry | None:
+    def take(self, task_id: str, owner: str, *, holder: str, ttl: timedelta) -> LedgerEntry | None:
         """Lease a task under a new fence; None if another lease or its `not_before` stands."""
         now = self.now()
         values = {"until": to_micros(now + ttl), "now": to_micros(now)}
@@ -98,7 +98,7 @@ class Ledger:
             return None
         return self.entry(task_id)
 
-    def verified(self, entry: Entry) -> None:
+    def verified(self, entry: LedgerEntry) -> None:
         """Note that bd names the owner as assignee: we read it there."""
         self._rows("verified", **_ours(entry))
 
@@ -110,18 +110,18 @@ class Ledger:
         rows = self._rows("renew", id=task_id, owner=owner, fence=fence, **values)
         return until if rows else None
 
-    def doubt(self, entry: Entry) -> None:
+    def doubt(self, entry: LedgerEntry) -> None:
         """Let a lease run out now: what bd did is not known, so the next claim has to look."""
         self._rows("doubt", now=to_micros(self.now()), **_ours(entry))
 
-    def put_off(self, entry: Entry, not_before: datetime | None) -> None:
+    def put_off(self, entry: LedgerEntry, not_before: datetime | None) -> None:
         self._rows("put_off", not_before=to_micros(not_before), **_ours(entry))
 
-    def no_wait(self, entry: Entry) -> None:
+    def no_wait(self, entry: LedgerEntry) -> None:
         """Forget the moment that a task without a lease waits for."""
         self._rows("no_wait", id=entry.task_id, fence=entry.fence)
 
-    def end(self, entry: Entry) -> None:
+    def end(self, entry: LedgerEntry) -> None:
         self._rows("end", **_ours(entry))
 
     def add_request(self, request: Request) -> None:
@@ -149,13 +149,13 @@ class Ledger:
             self._db.close()
 
 
-def _ours(entry: Entry) -> dict[str, Any]:
+def _ours(entry: LedgerEntry) -> dict[str, Any]:
     return {"id": entry.task_id, "owner": entry.owner, "fence": entry.fence}
 
 
-def _entry_of(row: Row) -> Entry:
+def _entry_of(row: Row) -> LedgerEntry:
     task_id, fence, owner, holder, until, heartbeat_at, not_before, number = row
-    return Entry(
+    return LedgerEntry(
         task_id=task_id,
         fence=fence,
         owner=owner,

@@ -18,7 +18,7 @@ from fleet.queue.beads.bd_cli.bd_client import FOLDER, TIMEOUT, Client
 from fleet.queue.beads.bd_cli.bd_issue import Issue, task_of
 from fleet.queue.beads.change_watch import Watch
 from fleet.queue.beads.claim_tasks import Claims, queue_order, with_entry
-from fleet.queue.beads.lease_ledger import Entry, Ledger
+from fleet.queue.beads.lease_ledger import Ledger, LedgerEntry
 from fleet.queue.beads.settle_tasks import Settlements
 from fleet.queue.beads.write_lock import WriteLock
 from fleet.queue.doorbell import Doorbell, deadline
@@ -137,7 +137,7 @@ class BeadsQueue:
         self.bell.ring()
         return with_entry(task_of(issue), entry)
 
-    def _unchanged(self, task: Task) -> tuple[Entry, Issue]:
+    def _unchanged(self, task: Task) -> tuple[LedgerEntry, Issue]:
         """What ledger and bd hold of a task that is as it was read. The caller has the lock."""
         entry = self.ledger.entry(task.id)
         issue = self.tracker.show([task.id]).get(task.id)

@@ -10,7 +10,7 @@ from fleet.errors import FleetError, NotFound, QueueError, QueueUnavailable, Ref
 from fleet.queue.beads.bd_cli.bd_calls import Tracker, fitting
 from fleet.queue.beads.bd_cli.bd_issue import Issue, task_of
 from fleet.queue.beads.claim_tasks import with_entry
-from fleet.queue.beads.lease_ledger import Entry, Ledger
+from fleet.queue.beads.lease_ledger import Ledger, LedgerEntry
 from fleet.queue.protocol import LeaseLost
 from fleet.schemas import Blocked, Closed, Lease, Released, Settlement, Task
 
@@ -65,7 +65,7 @@ class Settlements:
         )
         return self.write(task_id, lease.owner, Blocked(note=note))
 
-    def lost(self, lease: Lease, entry: Entry) -> LeaseLost:
+    def lost(self, lease: Lease, entry: LedgerEntry) -> LeaseLost:
         """Why a lease no longer holds, in the words of every queue."""
         task_id = lease.task.id
         if entry.owner is None:
