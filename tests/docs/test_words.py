@@ -15,16 +15,11 @@ TEXTS = {".py", ".sql", ".md", ".toml"}
 
 #: How many lines of each room had such a word before the rule. These may only shrink.
 NOT_YET = {
-    "__main__.py": 1,
-    "accounts": 6,
-    "cli": 1,
-    "control": 21,
-    "docs/cli.md": 1,
+    "control": 5,
     "settlement": 2,
-    "spending": 4,
-    "supervisor": 47,
+    "supervisor": 2,
     "templates": 1,
-    "watchdog": 8,
+    "watchdog": 5,
 }
 
 
