@@ -39,3 +39,48 @@ def test_every_module_that_a_page_names_exists(page):
     paths = set(re.findall(r"`([\w/]+(?:\.py|\.sql|/))`", text))
     assert len(paths) > 10
     assert sorted(path for path in paths if not any((ROOT / "src/fleet").rglob(path))) == []
+
+
+def missing(text):
+    """The source files that a text names and that are not where the text says.
+
+    A path is meant from the top of the repository, or below `src/fleet`; a bare name is meant
+    anywhere among the sources and tests.
+    """
+    absent = set()
+    for path in re.findall(r"`(?:fleet/)?([\w./]+\.(?:py|sql))`", text):
+        tops = (ROOT, ROOT / "src/fleet")
+        if "/" in path:
+            found = any((top / path).is_file() for top in tops)
+        else:
+            found = any(any((ROOT / top).rglob(path)) for top in ("src", "tests"))
+        absent |= set() if found else {path}
+    return sorted(absent)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_source_file_that_a_page_names_is_where_the_page_says(page):
+    """The whole path is right, not only its end."""
+    assert missing(page.read_text(encoding="utf-8")) == []
+
+
+def test_a_path_with_a_wrong_room_is_found():
+    """A moved module is a defect of the page, though a file of that name exists elsewhere."""
+    text = "`loop.py` `supervisor/loop.py` `tests/docs/test_pages.py` `control/loop.py` `gone.py`"
+    assert missing(text) == ["control/loop.py", "gone.py"]
+
+
+def test_every_record_that_a_page_names_is_written_or_read_by_the_program():
+    """The names of files in the home and in a run's directory are those of the source."""
+    names = {
+        name
+        for page in PAGES
+        if page.parent.name != "decisions"
+        for name in re.findall(
+            r"`(?:[\w<>/]+/)?([\w-]+\.(?:json|jsonl|lock|index|patch))`",
+            page.read_text(encoding="utf-8"),
+        )
+    }
+    assert {"run.json", "exit.json", "outcome.json", "run.lock"} <= names
+    source = "".join(file.read_text(encoding="utf-8") for file in (ROOT / "src").rglob("*.py"))
+    assert sorted(name for name in names if name not in source) == []
