@@ -163,7 +163,7 @@ class Blocked(Struct, frozen=True, kw_only=True, tag=True):
 #: What a lease ends in. One settle, one of these.
 Settlement = Closed | Released | Blocked
 
-Wish = Literal["stop", "retry", "answer", "tell"]
+Wish = Literal["stop", "tell"]
 
 
 class Request(Struct, frozen=True, kw_only=True):

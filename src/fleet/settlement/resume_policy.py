@@ -1,5 +1,5 @@
-"""What the run after this one begins with: the session of the last one, or a fresh one, and what
-it is told of it. Pure.
+"""What a run begins with: the session of the last run or a fresh one, and what its prompt says
+about the last run. Pure.
 """
 
 from fleet.coders.base import Coder
@@ -8,9 +8,9 @@ from fleet.schemas import Failed, LimitExceeded, Lost, Outcome, RateLimited, Sta
 from fleet.schemas.decision import SHUTDOWN, TOLD
 from fleet.schemas.policy import BUDGETS, DAY_BUDGETS
 
-#: Failures that are not the session's own: it may well go on from there.
+#: Failures that the session did not cause, so that it can be resumed.
 _CUT_OFF = frozenset({"api_error", "killed", "aborted", "timeout", "no_ending", "exit_code"})
-#: Stalls that do not begin anew with the same memory.
+#: Stalls after which the session can be resumed.
 _WAITED = frozenset({"silent", "needs_input"})
 
 _ADVICE = {

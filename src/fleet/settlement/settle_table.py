@@ -45,9 +45,9 @@ NEVER_STARTED = 8
 _LONGEST_WAIT = timedelta(minutes=5)
 #: After a run that never started: nothing was spent, so the first wait is short.
 _SHORTEST_WAIT = timedelta(seconds=1)
-#: A limit is never asked sooner whether it has reset, unless retries are quicker than usual.
+#: A rate limit is not tried again sooner, unless `retry_wait_s` is shorter than usual.
 _LIMIT_WAIT = timedelta(seconds=30)
-#: Those who wait for the same limit come back within this time of each other.
+#: Tasks that wait for the same limit are spread over at most this time.
 _WIDEST_SPREAD = timedelta(minutes=1)
 #: What a person can do about a denied tool.
 _SETTING = "(see the permissions setting)"
@@ -56,19 +56,19 @@ _SETTING = "(see the permissions setting)"
 class Facts(Struct, frozen=True, kw_only=True):
     """What a settlement depends on beside the outcome."""
 
-    #: The task and the run's number, for the words.
+    #: The task and the run's number, for the texts.
     task_id: str = "<id>"
     run: int
     #: The agent's process existed: only then an attempt was made.
     started: bool
     #: Why its program could not be run at all; empty if it could.
     spawn_error: str = ""
-    #: And that is so for every task of this coder: the program is not there.
+    #: The program is not there, so that no task of this coder can start.
     program_missing: bool = False
     said: AgentClaim
     #: Why its claim cannot be checked, through no fault of the agent's; empty if it can.
     unverifiable: str = ""
-    #: What fleet makes of the run by what it saw itself.
+    #: Fleet's verdict on the claim, by the evidence.
     verdict: Verdict = Verdict()
     #: Failed attempts that counted before this run.
     attempts: int
@@ -77,13 +77,13 @@ class Facts(Struct, frozen=True, kw_only=True):
     full_contexts: int
     #: Runs in a row before this one that never started.
     never_started: int = 0
-    #: It carried on the session of the run before.
+    #: The run resumed the session of the run before.
     resumed: bool = False
     #: The agent's plan, its notes or its directory changed during this run.
     progress: bool
-    #: There are other accounts, models or coders that it may go on with.
+    #: The task may go on with another account, model or coder.
     elsewhere: bool = False
-    #: Between 0 and 1, from the caller's dice: spreads those who wait for the same moment.
+    #: Random, between 0 and 1: spreads tasks that wait for the same moment.
     jitter: float
     #: The pause after a first failure.
     wait: timedelta = timedelta(seconds=10)
@@ -178,7 +178,7 @@ def _finished(denied: tuple[str, ...], facts: Facts, now: datetime) -> Decision:
 
 
 def _out_of_scope(facts: Facts) -> Decision:
-    """For a person to look at, whatever else the run came to."""
+    """A run that changed files out of its scope is for a person, whatever its outcome."""
     way = f"See: fleet task {facts.task_id} receipt. To go on all the same: fleet retry"
     return blocked(f"out of scope: {_listed(facts.verdict.trespasses)}\n{way} {facts.task_id}")
 
@@ -192,14 +192,14 @@ def _stall(outcome: Stalled) -> str:
         "never_started": f"it said nothing for {outcome.silent_seconds:.0f} s after its start",
         "degraded": "it began without something that it needs",
         "silent": f"nothing moved for {outcome.silent_seconds:.0f} s",
-        "needs_input": "it waits for somebody to answer",
+        "needs_input": "it waits for an answer",
         "looping": "it made the same call with the same error again and again",
     }[outcome.rung]
     return f"stalled ({outcome.rung}): {words}: {outcome.detail}".rstrip(": ")
 
 
 def _attempt(why: str, facts: Facts, now: datetime) -> Decision:
-    """A try that failed: again after a pause, or blocked once the limit is reached."""
+    """A failed attempt: the task is tried again after a pause, or blocked at the retry limit."""
     if not facts.started:
         return _unstarted(why, facts, now)
     made = facts.attempts + 1
@@ -212,7 +212,7 @@ def _attempt(why: str, facts: Facts, now: datetime) -> Decision:
 
 
 def _unstarted(why: str, facts: Facts, now: datetime) -> Decision:
-    """Nothing was tried, so nothing counts; but not for ever."""
+    """A run that never started counts as no attempt, and is tried so often in a row."""
     if facts.never_started + 1 >= NEVER_STARTED:
         return blocked(f"{why} ({NEVER_STARTED} times in a row)")
     if facts.never_started == 0:

@@ -173,7 +173,7 @@ class Supervisor:
             return False
         return shutdown.stops > 0 or (self.claimer.idle and not thread.busy)
 
-    # Start-up: adopt the runs that live, finish those that ended, stop those that are not ours.
+    # Start-up: adopt the runs that live, finish those that ended, stop those of lost tasks.
 
     def recover(self) -> None:
         def each(tasks: list[Task]) -> None:

@@ -1,7 +1,7 @@
 """A second look at a run that has fallen silent: does anything of it move?
 
 Two samples some time apart, of the whole process tree and of the files around it. It is dear, so
-it is taken only of those that somebody suspects, beside the loop. Comparing is pure.
+it is taken only of suspected runs, by a worker thread. Comparing is pure.
 """
 
 import os
@@ -18,7 +18,7 @@ from fleet.watchdog.stall_rules import Look
 #: Over this many seconds a tree that moves less than the figures below does not move; a shorter
 #: look takes less of them. A CLI is never quite still: one that waited for a server that never
 #: answered took half a second of CPU a minute (claude, codex) and 240 KB of I/O (codex), for its
-#: timers and its log. Work is far above these, or shows in one of the other witnesses.
+#: timers and its log. Work is far above these, or shows in one of the other figures.
 SPAN = 60.0
 CPU = 3.0
 IO = 2 << 20
@@ -27,12 +27,12 @@ _LEAST_CPU = 0.03
 _LEAST_IO = 4 << 10
 #: Entries of a directory tree that are looked at, those nearest to the top first.
 MOST_ENTRIES = 4000
-#: Folders that others change, or that nobody works in.
+#: Folders that tools change, and agents do not work in.
 _PASSED_OVER = frozenset({".git", "node_modules", ".venv", "__pycache__"})
 
 
 class Subject(Struct, frozen=True, kw_only=True):
-    """Whose movements are looked at."""
+    """The run that a sample is taken of."""
 
     #: The process that all of the run descends from.
     root: int
@@ -79,7 +79,7 @@ def compare(before: Sample, after: Sample) -> Look:
 
 
 def sample(subject: Subject, clock: Callable[[], float] = time.monotonic) -> Sample:
-    """Look now."""
+    """Take a sample."""
     tree = process_usage.process_trees([subject.root])[subject.root]
     pids = [process.pid for process in tree.processes]
     return Sample(
@@ -117,7 +117,7 @@ def last_change(top: str, most: int = MOST_ENTRIES, passed: Collection[str] = _P
 def _found(place: tuple[Path, str] | None) -> Sequence[Path]:
     try:
         return list(place[0].glob(place[1])) if place else ()
-    except (OSError, ValueError):  # a coder may be anybody's code
+    except (OSError, ValueError):  # a coder may be foreign code
         return ()
 
 

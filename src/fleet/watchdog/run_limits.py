@@ -1,4 +1,4 @@
-"""What a run has used, held against what it may: a warning first, and then its end. Pure."""
+"""Holds what a run has used against its limits: first a warning, then its end. Pure."""
 
 from msgspec import Struct
 
@@ -7,14 +7,14 @@ from fleet.schemas.units import shown_size, shown_span
 
 #: From this share of a limit on a warning is given, in percent.
 SOFT = 80
-#: What is said of one that was passed.
+#: The text for a limit that was passed.
 OVER = "over its limit"
-#: Limits behind which the machine itself is in danger: whoever passes one gets no time to end.
+#: Limits that protect the machine: a run that passes one is killed without a grace.
 AT_ONCE: frozenset[LimitName] = frozenset({"output", "memory", "processes"})
 
 
 class Used(Struct, frozen=True, kw_only=True):
-    """What is known of a run's use; what is not known is nothing."""
+    """What a run has used; a figure that is not known is 0."""
 
     #: Seconds on the monotonic clock.
     time: float = 0.0

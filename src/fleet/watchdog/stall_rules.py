@@ -130,7 +130,7 @@ def stall_state(facts: RunFacts, limits: Limits, patience: Patience) -> StallSta
     if not facts.begun:
         return _unbegun(facts, limits)
     if facts.asks and facts.silent >= patience.question:
-        return _stalled("needs_input", facts, f"{facts.asks} waits for somebody to answer")
+        return _stalled("needs_input", facts, f"{facts.asks} waits for an answer")
     if facts.repeats >= LOOP_ENDED:
         return _stalled("looping", facts, facts.repeated)
     if facts.limit is not None and facts.limit_left > 0:

@@ -28,24 +28,24 @@ from fleet.runs.run_directory import ProcessId, Run
 from fleet.runs.run_id import RunId, find_run
 from fleet.schemas import Stopped
 
-#: How long a keeper may take beyond the grace before its work is done for it.
+#: Seconds beyond the grace after which a keeper's processes are killed without the keeper.
 KEEPERS_TIME = 1.0
-#: How long it goes on beyond that before it says what it could not end.
+#: Seconds beyond that after which `brake` gives up and reports what is left.
 PATIENCE = 5.0
-#: What it leaves in the directory of a run whose keeper did not do it.
+#: The record in the directory of a run whose keeper did not end it.
 FILE = "brake.json"
 #: Between two looks at all processes, unless a keeper ends sooner.
 _PAUSE = 0.1
 
 
 class Braked(Struct, frozen=True, kw_only=True):
-    """How it went with one run."""
+    """What `brake` did with one run."""
 
     task_id: str
     run: int | None
     #: Nothing of it is left.
     gone: bool
-    #: From the brake until that was so.
+    #: Seconds from the call of `brake` until nothing was left.
     seconds: float
     #: Its keeper was dead or too slow, and its processes were killed without it.
     by_hand: bool = False
@@ -70,7 +70,7 @@ class _Target:
             self.grace = self.run.spec().grace if self.run else 0.0
 
     def tell(self, rows: list[Row], number: signal.Signals) -> None:
-        """Ask whoever stands at the top of the tree: its keeper, or what a dead one left."""
+        """Signal the roots of the run's process tree: its keeper, or what a dead keeper left."""
         pids = {row.who.pid for row in rows}
         for row in rows:
             if row.parent not in pids and row.who not in self.told:
@@ -79,7 +79,7 @@ class _Target:
                 process_identity.send(row.who, signal.SIGCONT)  # one that was halted hears nothing
 
     def kept(self) -> bool:
-        """A keeper is there to do it. One whose record the agent has spoilt is taken to be."""
+        """Whether a keeper lives. A record that the agent has damaged counts as a living keeper."""
         try:
             started = self.run.started() if self.run else None
         except FleetError:
@@ -87,7 +87,7 @@ class _Target:
         return started is None or process_identity.alive(started.keeper)
 
     def kill(self, rows: Iterable[Row]) -> list[ProcessId]:
-        """Kill all of it; whoever was there to be killed."""
+        """SIGKILL the run's process tree; returns the processes that were signalled."""
         roots = [*(row.who for row in rows), *self._nameless()]
         doomed = [who for who in process_identity.tree(*roots) if who.pid != os.getpid()]
         for who in doomed:
@@ -123,7 +123,7 @@ def brake(
 ) -> list[Braked]:
     """End every run of this home, or that of one task, and see that it has ended.
 
-    Those that begin meanwhile are met too: whoever calls sees to it that none begins after.
+    Runs that begin meanwhile are ended too. The caller keeps others from beginning after that.
     """
     began = time.monotonic()
     prefix = f"{owner}." if only is None else f"{owner}.{only}."
@@ -156,9 +156,7 @@ def brake(
 def _end_commands(
     home: Home, owner: str, by: str, only: str | None, patience: float
 ) -> list[Braked]:
-    """End what verifies runs that are over; their claims stay as they are, and nobody believes
-    them.
-    """
+    """End the verify commands of runs that are over; the claims of those runs stay unverified."""
     began = time.monotonic()
     ended: dict[str, Braked] = {}
     while found := _commands(owner, only):
@@ -222,12 +220,12 @@ def _press(target: _Target, rows: list[Row], spent: float, *, now: bool) -> None
 
 
 def _others(rows: list[Row]) -> list[Row]:
-    """Not ourselves: an agent may be the one who pulls the brake."""
+    """Without this process: an agent may be the one that calls `fleet stop --all`."""
     return [row for row in rows if row.who.pid != os.getpid()]
 
 
 def _recorded(run: Run | None) -> bool:
-    """The keeper saw to the end of it, and told."""
+    """The keeper has recorded the end of the whole process tree."""
     try:
         ending = run.exit() if run is not None else None
     except FleetError:
@@ -236,7 +234,7 @@ def _recorded(run: Run | None) -> bool:
 
 
 def _wait(targets: Iterable[_Target]) -> None:
-    """Until all that were told have ended, or for a moment: each look costs those we wait for."""
+    """Wait until the signalled processes have ended, but not longer than one pause."""
     ear = select.poll()
     fds = {fd for target in targets for who in target.told if (fd := process_identity.pidfd(who))}
     for fd in fds:

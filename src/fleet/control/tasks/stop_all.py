@@ -27,7 +27,7 @@ _RECORD = JsonRecord(tuple[str, ...])
 
 
 class StopAllEnd(Struct, frozen=True, kw_only=True):
-    """How it went."""
+    """What `fleet stop --all` reports."""
 
     runs: tuple[Braked, ...]
     #: Nothing of any run is left.
@@ -65,12 +65,12 @@ def stop_all(home: Home, *, now: bool, env: Mapping[str, str] = os.environ) -> S
 
 
 def stopped_tasks(home: Home) -> tuple[str, ...]:
-    """Those that were stopped all at once, and wait to be tried again."""
+    """The tasks that were stopped all at once, and wait to be tried again."""
     return _RECORD.read_or_none(home.path / FILE) or ()
 
 
 def retry_stopped(fleet: Control) -> Retried:
-    """Try those again. What cannot be yet is kept for the next time."""
+    """Try the stopped tasks again. A task that cannot be tried yet is kept for the next time."""
     again: list[str] = []
     not_yet: dict[str, str] = {}
     for task_id in stopped_tasks(fleet.home):

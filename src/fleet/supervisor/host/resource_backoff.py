@@ -1,4 +1,4 @@
-"""What the machine is short of, and how long nothing new is started for it."""
+"""Pauses starts on a machine that is short of disk, memory or processes."""
 
 import time
 
@@ -9,11 +9,11 @@ PAUSE, LONGEST = 1.0, 60.0
 
 
 class ResourceBackoff:
-    """A machine without disk, memory or processes; the tasks have nothing to do with it."""
+    """How long no run is started, and why; no task is to blame for it."""
 
     def __init__(self, log: Log) -> None:
         self._log = log
-        #: What it is short of; empty if of nothing.
+        #: What the machine is short of; empty if of nothing.
         self.why = ""
         #: Until when nothing is started, on the monotonic clock, and how long the next pause is.
         self.until = 0.0

@@ -105,7 +105,7 @@ class QueueRequests:
 
         self.thread.call(undone, then, owed=True)
 
-    def requests(self, ours: Callable[[Request], bool], then: Callable[[Request], None]) -> None:
+    def requests(self, is_ours: Callable[[Request], bool], then: Callable[[Request], None]) -> None:
         """Hand each request of a person to `then` once, if it is for this supervisor."""
         if self._reading_requests:
             return
@@ -114,7 +114,7 @@ class QueueRequests:
         def each(requests: list[Request]) -> None:
             self._reading_requests = False
             for request in requests:
-                if request.id not in self._carried_out and ours(request):
+                if request.id not in self._carried_out and is_ours(request):
                     self._carried_out.add(request.id)
                     then(request)
                     self.thread.call(partial(_answered, request), self._carried_out.discard)

@@ -23,7 +23,7 @@ def make_programs(home: Path) -> Path:
     folder = home / AGENT_BIN
     folder.mkdir(mode=0o700, exist_ok=True)
     for name, verb in _COMMANDS.items():
-        # -P: an agent's directory may hold a module of any name, and is not to be run by ours.
+        # -P: an agent's directory may hold a module of any name, which fleet must not import.
         text = f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -P -m fleet {verb}"$@"\n'
         _put(folder / name, text.encode())
     _put(folder / KEEPER, _bytecode())

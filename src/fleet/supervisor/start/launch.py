@@ -28,17 +28,17 @@ from fleet.supervisor.active.active_run import ActiveRun
 from fleet.supervisor.start.agent_bin import KEEPER
 from fleet.supervisor.start.workspace import Workspace
 
-#: What a machine says that is short of something; the task has nothing to do with it.
+#: Errors of a machine that is short of something, for which no task is to blame.
 SHORT = frozenset(
     {errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE, errno.ENOSPC, errno.EDQUOT, errno.EIO}
 )
 
-#: The keeper minds the time for the case that no supervisor does: it comes so much later, in
-#: seconds, since a supervisor knows more of what it cuts off.
+#: The keeper enforces the time limit so many seconds after the supervisor would, for the case that
+#: there is no supervisor: a supervisor also records which tools it cut off.
 KEEPERS_SLACK = 2.0
 
 
-#: What makes an agent work on an account; it may raise AccountTrouble.
+#: The environment that logs an agent in to an account; may raise AccountTrouble.
 Login = Callable[[Account], Mapping[str, str]]
 
 
@@ -49,7 +49,7 @@ class Unfit(Struct, frozen=True):
 
 
 class Short(Struct, frozen=True):
-    """The machine has not what a run takes: memory, processes. The run is over as it begins."""
+    """The machine lacks memory or processes for the run, which is over as it begins."""
 
     why: str
     run: ActiveRun
@@ -68,7 +68,7 @@ class Ready(Struct, frozen=True, kw_only=True):
     #: The files of the session that is carried on, and where they have to be for this account.
     session: tuple[tuple[Path, Path], ...] = ()
     env: Mapping[str, str]
-    #: What of it logs the agent in; and the same with a mark in the place of the secret.
+    #: The part of `env` that logs the agent in, and the same with a mark for the secret.
     given: Mapping[str, str]
     outline: Mapping[str, str]
     policy: Policy
@@ -76,7 +76,7 @@ class Ready(Struct, frozen=True, kw_only=True):
     base: Base | None = None
     #: What the session that is carried on had used before.
     before: Usage = Usage()
-    #: The messages that its prompt holds and nobody has read.
+    #: Numbers of the messages in the prompt that no run has read.
     told: tuple[int, ...] = ()
 
 
@@ -164,7 +164,7 @@ def _latest(task_dir: Path) -> int | None:
 
 
 def moved(home: Home, ready: Ready, workspace: Workspace) -> Ready | Unfit:
-    """The same in the directory that was prepared for it."""
+    """What a run needs, in the directory that was prepared for it."""
     if workspace.cwd == ready.task.cwd:
         return structs.replace(ready, base=workspace.base)
     task = structs.replace(ready.task, cwd=workspace.cwd)
@@ -263,19 +263,19 @@ def _words(
         return tuple(map(str, coder.build_argv(task, task_dir))), prompt
     except OSError:
         raise
-    except Exception as error:  # noqa: BLE001 - a coder may be anybody's code
+    except Exception as error:  # noqa: BLE001 - a coder may be foreign code
         return Unfit(f"coder {coder.name} failed: {type(error).__name__}: {error}")
 
 
 def _second_size(coder: Coder, env: Mapping[str, str]) -> int:
-    """How long the record of the session is that is carried on: what is in it was told before."""
+    """The length of the record of a resumed session: its lines belong to earlier runs."""
     place = coder.second_stream(coder.options.resume, env) if coder.options.resume else None
     found = sorted(place[0].glob(place[1])) if place else []
     return found[0].stat().st_size if found else 0
 
 
 def _point_to(link: Path, run: Run) -> None:
-    """`log.stderr` leads to the latest run's."""
+    """Make `log.stderr` a link to the stderr of the latest run."""
     target = f"runs/{run.path.name}/stderr"
     try:
         link.symlink_to(target)

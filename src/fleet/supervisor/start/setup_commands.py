@@ -13,8 +13,8 @@ from fleet.runs.run_directory import Run, RunSpec
 from fleet.schemas import Check
 
 
-class Errand(Run, frozen=True):
-    """A place for commands that belong to no run: it has a mark, and nothing else of one."""
+class SetupRun(Run, frozen=True):
+    """A directory for commands that belong to no run; of a run it has only the id."""
 
     def spec(self) -> RunSpec:
         return RunSpec(id=self.path.parent.name, argv=(), cwd="")
@@ -29,14 +29,14 @@ def set_up(
     limit: float,
     abandon: threading.Event,
 ) -> bool:
-    """Run the commands in order. False: we were told to leave it. Raises FleetError if one fails.
+    """Run the commands in order. False: it was stopped. Raises FleetError if one fails.
 
     Each runs under a keeper in `setup/<k>/`, so one that a dead supervisor had begun is waited for
     and not begun again.
     """
     env = {**plain_env(os.environ), "FLEET_PROJECT_DIR": project}
     checks = check_all(
-        Errand(place), commands, cwd, limit=limit, env=env, abandon=abandon, folder=SETUP
+        SetupRun(place), commands, cwd, limit=limit, env=env, abandon=abandon, folder=SETUP
     )
     if checks is None:
         return False

@@ -52,11 +52,11 @@ class Unprepared(Struct, frozen=True):
 
 
 class Abandoned(Struct, frozen=True):
-    """We were told to leave it."""
+    """The preparation was stopped."""
 
 
 class Broken(Struct, frozen=True):
-    """The machine refused something: a full disk, a directory that is not ours."""
+    """The machine refused something: a full disk, a directory of another user."""
 
     error: OSError
 
@@ -74,7 +74,7 @@ def order_of(
     others: tuple[tuple[str, str], ...] = (),
 ) -> Order | None:
     """What there is to be prepared for a run in this directory; None: nothing. Starts nothing."""
-    if policy.isolation == "none" and (_is_ours(home, cwd) or repository.find(cwd) is None):
+    if policy.isolation == "none" and (_is_home(home, cwd) or repository.find(cwd) is None):
         return None
     return Order(
         home=home,
@@ -88,7 +88,7 @@ def order_of(
 
 
 def prepare(order: Order, abandon: threading.Event) -> Prepared:
-    """Do it. Blocks; not for the loop's thread. What goes wrong is an answer too."""
+    """Prepare a run's directory. Blocks, so not for the loop's thread. Errors are answers too."""
     try:
         task_dir = order.home.task(order.task_id)
         task_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -106,7 +106,7 @@ def prepare(order: Order, abandon: threading.Event) -> Prepared:
 
 
 def _isolated(order: Order, task_dir: Path, abandon: threading.Event) -> Workspace | None:
-    """The task's own worktree, set up; None: we were told to leave it."""
+    """The task's own worktree, set up; None: the preparation was stopped."""
     home, policy, task_id = order.home, order.policy, order.task_id
     tree = worktree.ensure_worktree(home, task_id, order.cwd, policy.commit)
     cwd = _inside(tree, order.cwd)
@@ -153,8 +153,8 @@ def _recorded(order: Order, cwd: str, task_dir: Path, from_: str = "") -> Base |
     return base
 
 
-def _is_ours(home: Home, cwd: str) -> bool:
+def _is_home(home: Home, cwd: str) -> bool:
     """A task without a directory runs in fleet's home, which changes all the time."""
-    ours = os.path.realpath(home.path)
+    own = os.path.realpath(home.path)
     place = os.path.realpath(cwd)
-    return place == ours or place.startswith(f"{ours}/")
+    return place == own or place.startswith(f"{own}/")
