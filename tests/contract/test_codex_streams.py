@@ -6,8 +6,7 @@ from pathlib import Path
 import pytest
 
 from fleet.coders.codex import CodexCoder
-from fleet.coders.stream.run_totals import RunTotals
-from fleet.coders.stream.token_totals import TokenTotals
+from fleet.coders.stream.run_totals import RunTotals, TokenTotals
 from fleet.schemas import ContextFull, Failed, Finished, RateLimit, RateLimited, Usage
 from tests.streams import READ_AT, lines, recorded, replay
 

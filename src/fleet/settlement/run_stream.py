@@ -8,8 +8,7 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime, timedelta
 
 from fleet.coders.base import Coder
-from fleet.coders.stream.run_totals import RunTotals
-from fleet.coders.stream.token_totals import TokenTotals
+from fleet.coders.stream.run_totals import RunTotals, TokenTotals
 from fleet.coders.stream.tool_calls import command_of
 from fleet.errors import InvalidTask
 from fleet.files.tail import Follower, Line

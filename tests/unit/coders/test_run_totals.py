@@ -4,8 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from fleet.coders.stream.run_totals import RunTotals
-from fleet.coders.stream.token_totals import TokenTotals
+from fleet.coders.stream.run_totals import RunTotals, TokenTotals
 from fleet.schemas import Event, RateLimit, ToolCall, ToolResult, Usage
 
 NOW = datetime(2026, 11, 15, 12, 0, tzinfo=UTC)
