@@ -9,11 +9,12 @@ import threading
 from msgspec import Struct, structs
 
 from fleet.coders.agent_environment import plain_env
-from fleet.errors import FleetError
+from fleet.errors import FleetError, InvalidTask
+from fleet.evidence import other_task_dirs, scope_rules
 from fleet.evidence.pinned_files import originals
-from fleet.evidence.scope_check import check_scope
 from fleet.evidence.verify_commands import check_all
-from fleet.git.run_baseline import changes_since
+from fleet.git.run_baseline import base_now, changes_since
+from fleet.home import Home
 from fleet.runs import stop_reason
 from fleet.runs.run_directory import Run
 from fleet.schemas import Base, Changes, Check, Finding, Policy, Stopped
@@ -75,6 +76,21 @@ def _inspect(ended: InspectedRun, abandon: threading.Event) -> Inspection:
     if checks is None:
         return Inspection(changes=changes, trespasses=trespasses, abandoned=True)
     return Inspection(checks=checks, changes=changes, trespasses=trespasses)
+
+
+def check_scope(
+    run: Run, base: Base, changes: Changes, policy: Policy, cwd: str
+) -> tuple[Finding, ...]:
+    """The rules of scope that the run broke."""
+    try:
+        started = run.started()
+    except InvalidTask:
+        started = None
+    home = Home(run.path.parents[3])
+    others = other_task_dirs.compare(home, run, base.root, started.at if started else None)
+    return scope_rules.scope_findings(
+        base, base_now(base), changes, policy, os.path.realpath(cwd), others
+    )
 
 
 def _was_stopped(run: Run) -> bool:

@@ -8,7 +8,7 @@ import msgspec
 import pytest
 
 from fleet.evidence import other_task_dirs
-from fleet.evidence.scope_check import check_scope
+from fleet.evidence.inspect_run import check_scope
 from fleet.git import snapshot_index
 from fleet.home import Home
 from fleet.runs.run_directory import ProcessId, Run, RunSpec, Started, new_run
