@@ -14,8 +14,7 @@ from fleet.runs.agent_claim import AgentClaim
 from fleet.runs.outcome_history import attempts_before
 from fleet.runs.run_directory import began_at
 from fleet.schemas import Outcome, Receipt, Task
-from fleet.settlement.decide_outcome import ExitedRun
-from fleet.settlement.run_record import RunRecord
+from fleet.settlement.run_record import ExitedRun, RunRecord
 
 _TEXT_CAP = 4000
 _MOST_ARTIFACTS = 200

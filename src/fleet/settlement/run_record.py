@@ -10,6 +10,8 @@ from functools import cache
 from pathlib import Path
 from typing import Self
 
+from msgspec import Struct
+
 from fleet import coders
 from fleet.accounts.candidates import place_of
 from fleet.coders.agent_environment import agent_env
@@ -19,6 +21,9 @@ from fleet.coders.stream.tool_calls import ToolCalls
 from fleet.config import Config
 from fleet.errors import FleetError
 from fleet.home import AGENT_BIN, Home
+from fleet.processes.keeper_client import Ended, NeverStarted, Vanished
+from fleet.runs import agent_claim
+from fleet.runs.agent_claim import AgentClaim
 from fleet.runs.run_directory import Run, RunSpec
 from fleet.schemas import Event, Failed, Outcome, Policy, Spend, Task
 from fleet.schemas.budget import spend_of
@@ -146,6 +151,41 @@ class UnknownCoder(Coder):
     ) -> Outcome:
         del totals, exit_code, signal, stderr
         return Failed(reason="unknown", detail=self._why)
+
+
+#: How the processes of a run ended.
+ProcessEnd = Ended | Vanished | NeverStarted
+
+
+class ExitedRun(Struct, frozen=True, kw_only=True):
+    """A run of which nothing lives any more. All that it printed has been read."""
+
+    record: RunRecord
+    process_end: ProcessEnd
+    #: Why fleet stopped the run; None: fleet did not.
+    stop_reason: Outcome | None = None
+    #: The tools that were at work when fleet stopped the run.
+    cut_off: tuple[str, ...] = ()
+
+    @property
+    def started(self) -> bool:
+        """The agent's process existed."""
+        return not isinstance(self.process_end, NeverStarted)
+
+    @property
+    def ended_by_itself(self) -> bool:
+        """The agent had ended before it was asked to."""
+        return isinstance(self.process_end, Ended) and self.process_end.exit.stop is None
+
+    @property
+    def program_missing(self) -> bool:
+        """The coder's program is not there to be run."""
+        end = self.process_end
+        return isinstance(end, Ended) and bool(end.exit.error and end.exit.error.is_program)
+
+    def said(self) -> AgentClaim:
+        """What the agent claimed of its task, if it was this run's agent."""
+        return agent_claim.read(self.record.run.path, by=self.record.spec.id)
 
 
 def run_env(home: Home, coder: Coder, task: Task, login: Mapping[str, str]) -> dict[str, str]:

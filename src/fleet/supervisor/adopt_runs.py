@@ -15,8 +15,14 @@ from fleet.schemas import Stopped
 from fleet.schemas.decision import OURS
 from fleet.supervisor.active.active_run import ActiveRun
 from fleet.supervisor.active.follow_runs import FIRST_PAUSE, RunFollower, finishing, state_now
-from fleet.supervisor.assignments import Active, Assignment, Assignments, Stopping, Unknown
-from fleet.supervisor.stop_assignment import stop_assignment
+from fleet.supervisor.assignments import (
+    Active,
+    Assignment,
+    Assignments,
+    Stopping,
+    Unknown,
+    stop_assignment,
+)
 
 #: The longest pause between two looks, in seconds.
 _LONGEST_PAUSE = 1.0

@@ -33,6 +33,7 @@ from fleet.supervisor.assignments import (
     Claimed,
     Finishing,
     Preparing,
+    stop_assignment,
 )
 from fleet.supervisor.capacity import Capacity
 from fleet.supervisor.events import Happenings
@@ -44,7 +45,6 @@ from fleet.supervisor.start.agent_bin import make_programs
 from fleet.supervisor.start.launch import SHORT
 from fleet.supervisor.start.start_run import RunStarter
 from fleet.supervisor.start.workspace import Prepared
-from fleet.supervisor.stop_assignment import stop_assignment
 from fleet.watchdog.stall_rules import Patience
 
 #: How long starting runs may keep the loop from everything else, in seconds.

@@ -16,9 +16,9 @@ from fleet.supervisor.assignments import (
     Assignments,
     Claimed,
     Preparing,
+    stop_assignment,
 )
 from fleet.supervisor.queue_io.queue_requests import LEASE, RENEW, QueueRequests
-from fleet.supervisor.stop_assignment import stop_assignment
 
 
 class LeaseKeeper:

@@ -24,7 +24,7 @@ from fleet.runs.outcome_history import Ending
 from fleet.runs.run_directory import RunSpec, new_run
 from fleet.schemas import Account, Blocked, Event, Failed, Lease, RateLimit, RateLimited, Task
 from fleet.settlement import run_record
-from fleet.settlement.decide_outcome import by_stream
+from fleet.settlement.end_run import by_stream
 from fleet.settlement.settle_table import Facts, decide
 from fleet.supervisor.active.active_run import ActiveRun
 from fleet.supervisor.active.assign_account import AccountAssigner

@@ -15,7 +15,7 @@ from fleet.processes.keeper_client import NeverStarted
 from fleet.runs import stop_reason
 from fleet.runs.run_directory import RunSpec, new_run
 from fleet.schemas import ContextFull, Lease, Stopped, Task
-from fleet.settlement.decide_outcome import ExitedRun
+from fleet.settlement.run_record import ExitedRun
 from fleet.supervisor.active.active_run import ActiveRun
 from fleet.supervisor.assignments import (
     Active,
@@ -26,8 +26,8 @@ from fleet.supervisor.assignments import (
     Preparing,
     Stopping,
     Unknown,
+    stop_assignment,
 )
-from fleet.supervisor.stop_assignment import stop_assignment
 
 NOW = datetime(2026, 11, 16, 12, tzinfo=UTC)
 ADA, BOB = Stopped(by="ada"), Stopped(by="bob")

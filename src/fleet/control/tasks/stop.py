@@ -31,9 +31,8 @@ from fleet.runs import stop_reason
 from fleet.runs.outcome_history import read_ending
 from fleet.runs.run_directory import Run, latest_run
 from fleet.schemas import Status, Stopped, Task
-from fleet.settlement.decide_outcome import ExitedRun, ProcessEnd, case_of, outcome_of
-from fleet.settlement.end_run import end_of, note_end
-from fleet.settlement.run_record import RunRecord
+from fleet.settlement.end_run import case_of, end_of, note_end, outcome_of
+from fleet.settlement.run_record import ExitedRun, ProcessEnd, RunRecord
 from fleet.spending.day_ledger import DayLedger, entry_of
 from fleet.spending.prices import Prices
 

@@ -10,8 +10,7 @@ from fleet.supervisor.active.active_run import ActiveRun
 from fleet.supervisor.active.assign_account import AccountAssigner
 from fleet.supervisor.active.budget_meter import BudgetMeter
 from fleet.supervisor.active.watch_runs import Watchdog
-from fleet.supervisor.assignments import Active, Assignment, Assignments
-from fleet.supervisor.stop_assignment import stop_assignment
+from fleet.supervisor.assignments import Active, Assignment, Assignments, stop_assignment
 
 
 class RunChecker:

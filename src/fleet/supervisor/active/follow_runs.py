@@ -17,7 +17,7 @@ from fleet.processes.keeper_client import Ended, NeverStarted, Orphaned, Running
 from fleet.processes.stop_run import stop_run
 from fleet.runs import stop_reason
 from fleet.runs.run_directory import Run
-from fleet.settlement.decide_outcome import ExitedRun, ProcessEnd
+from fleet.settlement.run_record import ExitedRun, ProcessEnd
 from fleet.supervisor.active.active_run import ActiveRun
 from fleet.supervisor.assignments import (
     Active,

@@ -22,8 +22,7 @@ from fleet.runs.run_directory import latest_run
 from fleet.schemas import Closed, Failed, Lease, Outcome, RateLimited, Released, Stopped, Task
 from fleet.schemas.decision import OURS, Decision
 from fleet.schemas.units import shown_span
-from fleet.settlement.decide_outcome import case_of, outcome_of
-from fleet.settlement.end_run import end_of, note_end
+from fleet.settlement.end_run import case_of, end_of, note_end, outcome_of
 from fleet.supervisor.active.active_run import ActiveRun
 from fleet.supervisor.active.check_runs import report_trips
 from fleet.supervisor.active.message_receipts import MessageReceipts
