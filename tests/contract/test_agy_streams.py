@@ -9,9 +9,9 @@ from fleet.coders import make
 from fleet.coders.base import Options
 from fleet.coders.stream.run_totals import RunTotals
 from fleet.schemas import Failed, Finished, RateLimit, RateLimited, Usage
+from tests.builders import a_task
 from tests.fakes import run_agy
 from tests.streams import READ_AT
-from tests.tasks import a_task
 
 TASK_DIR = Path("/h/tasks/fleet-abc")
 

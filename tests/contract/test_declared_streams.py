@@ -8,8 +8,8 @@ from fleet.coders import toml
 from fleet.coders.base import Options
 from fleet.errors import BadInput
 from fleet.schemas import Failed, Finished, RateLimited, Usage
+from tests.builders import a_task
 from tests.streams import recorded, replay
-from tests.tasks import a_task
 
 EXAMPLES = Path(__file__).parents[2] / "docs" / "coders"
 TASK_DIR = Path("/h/tasks/fleet-abc")

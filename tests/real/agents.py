@@ -16,9 +16,9 @@ from fleet.coders.agent_environment import agent_env
 from fleet.coders.base import Coder
 from fleet.coders.stream.run_totals import RunTotals
 from fleet.schemas import Outcome, Task
+from tests.builders import a_task
 from tests.conftest import missing
 from tests.streams import READ_AT
-from tests.tasks import a_task
 
 _CACHES = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache"))
 CACHE = Path(os.environ.get("FLEET_CLI_CACHE", _CACHES / "fleet-cli"))

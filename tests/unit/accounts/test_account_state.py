@@ -1,6 +1,6 @@
 """What events make of an account's state, and that `accounts.json` keeps it."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import msgspec
 import pytest
@@ -18,9 +18,8 @@ from fleet.accounts.account_state import (
 )
 from fleet.accounts.account_store import open_accounts
 from fleet.schemas import RateLimit
+from tests.builders import HOUR, NOW
 
-NOW = datetime(2026, 11, 16, 12, tzinfo=UTC)
-HOUR = timedelta(hours=1)
 FULL = RateLimit(kind="five_hour", status="rejected", resets_at=NOW + HOUR)
 REFUSED = LimitRefused(FULL, 3)
 
@@ -111,8 +110,8 @@ def test_a_file_of_an_earlier_release_is_read(tmp_path):
     """Its keys are those of today."""
     old = (
         '{"work":{"windows":{"five_hour":{"kind":"five_hour","model":"","status":"rejected",'
-        '"used_percent":null,"resets_at":"2026-11-16T13:00:00Z","seen_at":"2026-11-16T12:00:00Z"}},'
-        '"pace":{"allowed":1,"since":"2026-11-16T13:00:00Z","until":null,"unproven":true,"probe":"",'
+        '"used_percent":null,"resets_at":"2026-11-15T13:00:00Z","seen_at":"2026-11-15T12:00:00Z"}},'
+        '"pace":{"allowed":1,"since":"2026-11-15T13:00:00Z","until":null,"unproven":true,"probe":"",'
         '"refused_at":null,"refusals":0,"signs":[]},"proven_login":null}}'
     )
     (tmp_path / "accounts.json").write_text(old)

@@ -9,7 +9,7 @@ from fleet.home import Home, make_home, task_json
 from fleet.home.task_policy import policy_of
 from fleet.schemas import Account, Settings
 from fleet.schemas.account import read_chain
-from tests.tasks import a_task
+from tests.builders import a_task
 
 CONFIG = Config(
     accounts={

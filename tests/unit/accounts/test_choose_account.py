@@ -1,6 +1,6 @@
 """Which account a task runs on: by room and weight, along its chain, or until when it waits."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import pytest
 
@@ -17,9 +17,7 @@ from fleet.accounts.choose_account import Go, Seat, Standing, Wait, choose, retr
 from fleet.errors import BadInput
 from fleet.schemas import Account, RateLimit
 from fleet.schemas.account import read_chain
-
-NOW = datetime(2026, 11, 16, 12, tzinfo=UTC)
-HOUR = timedelta(hours=1)
+from tests.builders import HOUR, NOW
 
 
 def account(name, **more):

@@ -1,7 +1,7 @@
 """When a coder gets no more work, who may try it, and what opens and closes the breaker."""
 
 import os
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import pytest
 
@@ -32,8 +32,8 @@ from fleet.schemas import (
     Stalled,
     Stopped,
 )
+from tests.builders import NOW
 
-NOW = datetime(2030, 1, 1, 12, tzinfo=UTC)
 SONNET = Blamed(coder="claude", model="sonnet")
 CRASH = Failed(reason="exit_code", detail="exit code 3")
 DEAD = lambda _: False  # noqa: E731
@@ -269,7 +269,7 @@ def test_a_clock_that_was_set_back_lets_one_task_try(play):
 def test_a_pause_that_cannot_be_is_no_circuit(tmp_path, pause):
     """The breaker begins anew."""
     text = f'{{"claude":{{"fault":"missing","probe":"t1","pause":{pause},'
-    text += '"since":"2030-01-01T12:00:00Z","until":"2030-01-01T13:00:00Z"}}'
+    text += '"since":"2026-11-15T12:00:00Z","until":"2026-11-15T13:00:00Z"}}'
     (tmp_path / "breaker.json").write_text(text)
     play = Play(tmp_path)
     assert play.held() == []
@@ -297,8 +297,8 @@ def test_a_file_of_an_earlier_release_is_read(tmp_path):
     """Its keys are those of today."""
     old = (
         '{"claude":{"recent":[{"task_id":"t1","run":1,"fault":"missing"}],"version":"",'
-        '"fault":"missing","why":"no such file","since":"2030-01-01T12:00:00Z",'
-        '"until":"2030-01-01T12:01:00Z","pause":60.0,"probe":""}}'
+        '"fault":"missing","why":"no such file","since":"2026-11-15T12:00:00Z",'
+        '"until":"2026-11-15T12:01:00Z","pause":60.0,"probe":""}}'
     )
     (tmp_path / "breaker.json").write_text(old)
     noted = RunNoted(note=Note("t1", 1, "missing"), why="no such file")

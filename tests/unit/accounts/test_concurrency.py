@@ -1,6 +1,6 @@
 """How many agents an account bears: halved at once, raised step by step, proven by one."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 from hypothesis import given
 from hypothesis import strategies as some
@@ -15,8 +15,8 @@ from fleet.accounts.concurrency import (
     agents_allowed,
     one_task_tries,
 )
+from tests.builders import NOW
 
-NOW = datetime(2026, 11, 16, 12, tzinfo=UTC)
 SECOND = timedelta(seconds=1)
 
 

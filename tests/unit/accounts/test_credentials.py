@@ -2,7 +2,7 @@
 
 import json
 from base64 import urlsafe_b64encode
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -13,9 +13,7 @@ from fleet.coders import find
 from fleet.coders.claude import ClaudeCoder
 from fleet.coders.codex import CodexCoder
 from fleet.schemas import Account
-
-NOW = datetime(2026, 11, 16, 12, tzinfo=UTC)
-HOUR = timedelta(hours=1)
+from tests.builders import HOUR, NOW
 
 
 class TestLogin:

@@ -1,6 +1,6 @@
 """An account's windows: kept apart by kind, believed as long as they last, and no longer."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import pytest
 from hypothesis import given
@@ -9,9 +9,7 @@ from hypothesis import strategies as some
 from fleet.accounts import rate_windows
 from fleet.accounts.rate_windows import full_window, headroom, is_current, with_limit
 from fleet.schemas import RateLimit
-
-NOW = datetime(2026, 11, 16, 12, tzinfo=UTC)
-HOUR = timedelta(hours=1)
+from tests.builders import HOUR, NOW
 
 
 def told(*limits, now=NOW):

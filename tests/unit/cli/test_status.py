@@ -1,6 +1,6 @@
 """What `fleet status` says."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import pytest
 
@@ -14,8 +14,7 @@ from fleet.control.status import FleetStatus, fleet_status
 from fleet.home import Home, make_home
 from fleet.queue.protocol import Draft
 from fleet.schemas import RateLimit
-
-NOW = datetime(2026, 11, 15, 12, 0, tzinfo=UTC)
+from tests.builders import NOW
 
 
 @pytest.fixture

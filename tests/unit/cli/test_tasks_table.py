@@ -1,14 +1,13 @@
 """The table of `fleet tasks` at the widths that people have."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import pytest
 
 from fleet.cli.inspect.tasks_table import table
 from fleet.cli.terminal_text import ENDLESS, cells
 from fleet.control.tasks.in_progress import InProgress
-
-NOW = datetime(2026, 11, 15, 12, 0, tzinfo=UTC)
+from tests.builders import NOW
 
 
 def a_run(**fields):

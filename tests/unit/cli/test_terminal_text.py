@@ -16,8 +16,7 @@ from fleet.cli.terminal_text import (
     one_line,
     wrapped,
 )
-
-NOON = datetime(2026, 11, 15, 12, 0, tzinfo=UTC)
+from tests.builders import NOW
 
 
 @pytest.mark.parametrize(
@@ -62,13 +61,13 @@ def test_a_count_fits_into_five_characters(number, said):
 
 def test_a_moment_is_told_on_the_readers_clock():
     """What was recorded in UTC is read in the zone of whoever looks."""
-    there = NOON.astimezone(timezone(timedelta(hours=9)))
-    assert moment(NOON, there) == "21:00:00"
+    there = NOW.astimezone(timezone(timedelta(hours=9)))
+    assert moment(NOW, there) == "21:00:00"
 
 
 def test_a_moment_of_another_day_tells_its_day():
     """An agent that works since yesterday does not look as if it began today."""
-    assert moment(NOON - timedelta(days=1), NOON) == "Nov 14 12:00"
+    assert moment(NOW - timedelta(days=1), NOW) == "Nov 14 12:00"
     midnight = datetime(2026, 11, 15, 23, 0, tzinfo=UTC)
     assert moment(midnight, midnight.astimezone(timezone(timedelta(hours=2)))) == "01:00:00"
 

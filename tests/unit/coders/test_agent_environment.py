@@ -6,7 +6,7 @@ import pytest
 
 from fleet.coders import make, names
 from fleet.coders.agent_environment import agent_env
-from tests.tasks import a_task
+from tests.builders import a_task
 
 TASK_DIR = Path("/h/tasks/fleet-abc")
 SECRETS = {

@@ -7,7 +7,7 @@ import pytest
 
 from fleet.coders import make
 from fleet.coders.base import Options
-from tests.tasks import a_task
+from tests.builders import a_task
 
 TASK_DIR = Path("/h/tasks/fleet-abc")
 TASK = a_task(cwd="/my/project")

@@ -10,7 +10,7 @@ from fleet import coders
 from fleet.coders import toml
 from fleet.coders.base import Options
 from fleet.schemas import Failed, Reason
-from tests.tasks import a_task
+from tests.builders import a_task
 
 DOCS = Path(__file__).parents[3] / "docs"
 PAGE = (DOCS / "coders.md").read_text(encoding="utf-8")

@@ -9,7 +9,7 @@ from fleet.coders import make
 from fleet.coders.base import Options
 from fleet.coders.codex import home as codex_home
 from tests import baggage
-from tests.tasks import a_task
+from tests.builders import a_task
 
 CONTEXTS = ("full", "project", "lean")
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from fleet.coders import make
 from fleet.coders.base import Options
 from fleet.coders.prompts import ARGUMENT_CAP, TEMPLATES
-from tests.tasks import a_task
+from tests.builders import a_task
 
 TASK_DIR = Path("/h/tasks/fleet-abc")
 

@@ -1,13 +1,12 @@
 """The fold of a run's events."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import pytest
 
 from fleet.coders.stream.run_totals import RunTotals, TokenTotals
 from fleet.schemas import Event, RateLimit, ToolCall, ToolResult, Usage
-
-NOW = datetime(2026, 11, 15, 12, 0, tzinfo=UTC)
+from tests.builders import NOW
 
 
 def read(*events):

@@ -12,8 +12,8 @@ from fleet.coders.agent_environment import agent_env
 from fleet.coders.base import Coder, Options
 from fleet.coders.stream.run_totals import RunTotals
 from fleet.schemas import Failed, Finished
+from tests.builders import a_task
 from tests.streams import READ_AT
-from tests.tasks import a_task
 
 EXAMPLE = '''\
 import json

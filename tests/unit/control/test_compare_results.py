@@ -1,7 +1,5 @@
 """How an entry of a comparison stands, by what there is of it; and all added up without a rank."""
 
-from datetime import UTC, datetime
-
 import pytest
 from click import unstyle
 from msgspec import structs
@@ -14,10 +12,8 @@ from fleet.errors import BadInput
 from fleet.runs.outcome_history import Ending
 from fleet.schemas import Blocked, Closed, Failed, FileChange, Finished, NeedsHuman, Stopped, Usage
 from fleet.schemas.comparison import Comparison, Entry, Result, Size
-from tests.tasks import a_task
+from tests.builders import NOW, a_task
 from tests.unit.control.test_usage import receipt
-
-NOW = datetime(2026, 11, 15, 12, 0, tzinfo=UTC)
 
 
 def ending(outcome, why="because", *, counts=True):

@@ -1,6 +1,6 @@
 """What `fleet tasks` says of a task in progress, by what can be seen of its run."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import msgspec
 import pytest
@@ -21,14 +21,13 @@ from fleet.runs.progress_json import FILE, Progress
 from fleet.runs.run_directory import Exit, ProcessId, RunSpec, Started, new_run
 from fleet.runs.run_id import RunId
 from fleet.schemas import Settings
-from tests.tasks import a_task
+from tests.builders import NOW, a_task
 
-THEN = datetime(2026, 11, 15, 12, 0, tzinfo=UTC)
-CLOCK = f"{THEN.astimezone():%H:%M}"
+CLOCK = f"{NOW.astimezone():%H:%M}"
 NOBODY = ProcessId(pid=1 << 22, start_ticks=1, boot_id="never")
-STARTED = Started(keeper=NOBODY, agent=NOBODY, at=THEN, monotonic=0.0)
-RUNNING, ENDED = Running(STARTED), Ended(Exit(code=0, started_at=THEN, ended_at=THEN, seconds=1.0))
-LEASED = {"lease_owner": "us", "lease_until": THEN, "status": "in_progress"}
+STARTED = Started(keeper=NOBODY, agent=NOBODY, at=NOW, monotonic=0.0)
+RUNNING, ENDED = Running(STARTED), Ended(Exit(code=0, started_at=NOW, ended_at=NOW, seconds=1.0))
+LEASED = {"lease_owner": "us", "lease_until": NOW, "status": "in_progress"}
 
 
 @pytest.mark.parametrize(
@@ -65,7 +64,7 @@ def test_a_task_of_ours_is_told_by_its_run_and_its_supervisor(
         ({}, ""),
         ({"rung": "suspect", "why": "silent for 8m"}, "suspect: silent for 8m"),
         (
-            {"rung": "waiting_limit", "until": THEN},
+            {"rung": "waiting_limit", "until": NOW},
             f"waits for a limit until {CLOCK}",
         ),
         ({"rung": "looping", "why": "3 times the same"}, "3 times the same"),

@@ -1,6 +1,6 @@
 """Questions and answers: the file, the notes, and what is refused."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import pytest
 from click.testing import CliRunner
@@ -24,8 +24,9 @@ from fleet.runs.outcome_history import Ending, write_ending
 from fleet.runs.run_directory import RunSpec, new_run
 from fleet.runs.run_id import RunId
 from fleet.schemas import Blocked, Failed, Finished
+from tests.builders import NOW
 
-NOW = datetime(2026, 11, 15, 12, 34, tzinfo=UTC)
+ANSWERED = NOW.replace(minute=34)
 ENV = {"USER": "ada"}
 FINISHED = Finished()
 
@@ -113,7 +114,7 @@ def test_tasks_that_ask_nothing_are_counted_in_words(fleet, number, says):
 def test_an_old_question_is_not_asked_again_by_a_later_failure(fleet):
     """The note of the first block stands before the later one."""
     task = blocked(fleet, "QUESTION: Which db?", in_file="## Q: Which db?\n")
-    answer(fleet, task, "SQLite", at=NOW, env=ENV)
+    answer(fleet, task, "SQLite", at=ANSWERED, env=ENV)
     (lease,) = fleet.queue.claim("us", ttl=timedelta(minutes=5))
     task = fleet.queue.settle(lease, Blocked(note="invalid: its directory is not there"))
     assert "QUESTION" in task.notes
@@ -131,7 +132,7 @@ def test_a_question_past_fleet_is_told_by_its_mark(fleet):
 def test_an_answer_stands_below_its_question_and_opens_the_task(fleet):
     """In the form that the agent's instructions name."""
     task = blocked(fleet, "QUESTION: Which db?", in_file="## Q: Which db?\n\nA or B?")
-    done = answer(fleet, task, "  B, and\nsay why \n", at=NOW, env=ENV)
+    done = answer(fleet, task, "  B, and\nsay why \n", at=ANSWERED, env=ENV)
     assert (done.status, done.assignee) == ("open", "")
     text = (fleet.home.task(task.id) / FILE).read_text()
     assert text == ("## Q: Which db?\n\nA or B?\n\n## A: 2026-11-15 12:34\n\nB, and\nsay why\n")
@@ -140,7 +141,7 @@ def test_an_answer_stands_below_its_question_and_opens_the_task(fleet):
 def test_the_answer_to_a_note_makes_the_file(fleet):
     """The next session reads it there, whatever the last one wrote."""
     task = blocked(fleet, "QUESTION: Which db?")
-    answer(fleet, task, "B", at=NOW, env=ENV)
+    answer(fleet, task, "B", at=ANSWERED, env=ENV)
     text = (fleet.home.task(task.id) / FILE).read_text()
     assert text == "## A: 2026-11-15 12:34\n\nB\n"
 
@@ -149,26 +150,26 @@ def test_nothing_is_answered_that_was_not_asked(fleet):
     """An answer to the wrong id must not open a task that is blocked for a reason."""
     task = blocked(fleet, "auth: log in again", asked=False, outcome=Failed(reason="auth"))
     with pytest.raises(Refused, match="asks nothing"):
-        answer(fleet, task, "B", at=NOW, env=ENV)
+        answer(fleet, task, "B", at=ANSWERED, env=ENV)
     assert not (fleet.home.task(task.id) / FILE).exists()
     assert fleet.get(task.id).status == "blocked"
-    assert answer(fleet, task, "B", at=NOW, force=True, env=ENV).status == "open"
+    assert answer(fleet, task, "B", at=ANSWERED, force=True, env=ENV).status == "open"
 
 
 def test_an_empty_answer_is_refused(fleet):
     """Most likely a variable was empty."""
     task = blocked(fleet, "QUESTION: Which db?")
     with pytest.raises(BadInput, match="empty"):
-        answer(fleet, task, " \n", at=NOW, env=ENV)
+        answer(fleet, task, " \n", at=ANSWERED, env=ENV)
 
 
 def test_a_task_that_was_taken_meanwhile_is_not_opened(fleet):
     """Between the look and the write somebody else moved it: their claim stands."""
     task = blocked(fleet, "QUESTION: Which db?")
-    answer(fleet, task, "A", at=NOW, env=ENV)
+    answer(fleet, task, "A", at=ANSWERED, env=ENV)
     fleet.queue.claim("them", ttl=timedelta(minutes=5))
     with pytest.raises(Refused):
-        answer(fleet, task, "B", at=NOW, force=True, env=ENV)
+        answer(fleet, task, "B", at=ANSWERED, force=True, env=ENV)
     assert fleet.get(task.id).lease_owner == "them"
 
 
@@ -182,5 +183,5 @@ def test_a_link_in_the_files_place_is_not_followed(fleet, tmp_path):
     path.symlink_to(outside)
     assert question_of(fleet, task).question == ""
     with pytest.raises(Exception, match="cannot be read"):
-        answer(fleet, task, "B", at=NOW, env=ENV)
+        answer(fleet, task, "B", at=ANSWERED, env=ENV)
     assert outside.read_text() == "## Q: secret\n"

@@ -10,9 +10,8 @@ from fleet.demo.script import TASKS
 from fleet.home import Home
 from fleet.runs.outcome_history import Ending
 from fleet.schemas import Blocked, Failed, Finished, RateLimit, RateLimited, Released
-from tests.tasks import a_task
+from tests.builders import NOW, a_task
 
-NOW = a_task().created_at
 SOON = NOW + timedelta(seconds=3)
 
 CRASHED = Ending(

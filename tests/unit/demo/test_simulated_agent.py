@@ -2,7 +2,7 @@
 
 import io
 import json
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import pytest
 
@@ -11,8 +11,7 @@ from fleet.coders.stream.run_totals import RunTotals
 from fleet.demo.script import CODER, CONTEXT, OTHER_CODER
 from fleet.demo.simulated_agent import Session, SimulatedCoder, add_coders
 from fleet.schemas import Finished, RateLimited
-
-NOW = datetime(2026, 11, 15, 12, 0, tzinfo=UTC)
+from tests.builders import NOW
 
 
 def read(printed: str) -> RunTotals:

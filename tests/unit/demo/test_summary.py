@@ -1,7 +1,6 @@
 """The end of the demo: honest about what worked and what did not."""
 
 import io
-from datetime import UTC, datetime
 
 import pytest
 from msgspec import structs
@@ -22,9 +21,8 @@ from fleet.schemas import (
     RateLimited,
     Released,
 )
-from tests.tasks import a_task
+from tests.builders import NOW, a_task
 
-NOW = datetime(2026, 11, 15, 12, 0, tzinfo=UTC)
 SETTLEMENTS = {
     "Closed": Closed(reason="done"),
     "Released": Released(),

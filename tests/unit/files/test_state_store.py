@@ -2,14 +2,12 @@
 
 import errno
 import os
-from datetime import UTC, datetime
 
 import pytest
 
 from fleet.files import json_record
 from fleet.files.state_store import StateStore
-
-NOW = datetime(2026, 11, 16, 12, tzinfo=UTC)
+from tests.builders import NOW
 
 
 def after(state, event, now):

@@ -20,10 +20,9 @@ from fleet.home import Home, make_home, worktree_json
 from fleet.schemas import Policy, Task
 from fleet.supervisor.cleanup import tidy
 from fleet.supervisor.start.workspace import Abandoned, Unprepared, Workspace, order_of, prepare
+from tests.builders import NOW
 from tests.conftest import need
 from tests.repos import ENV, Repo
-
-NOW = datetime(2026, 11, 15, 12, 0, tzinfo=UTC)
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 import json
 import subprocess
 from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime
 
 import pytest
 
@@ -12,9 +11,8 @@ from fleet.coders.prompts import fresh, resumed
 from fleet.errors import BadInput
 from fleet.home import HOOK, messages
 from fleet.supervisor.start.agent_bin import make_programs
-from tests.tasks import a_task
+from tests.builders import NOW, a_task
 
-NOW = datetime(2030, 1, 1, 12, tzinfo=UTC)
 NASTY = 'a "b" \\n %s $(touch x) `y` é\nline\ttab'
 
 

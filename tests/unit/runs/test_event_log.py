@@ -1,7 +1,6 @@
 """events.jsonl: each event once, whoever reads the streams and whenever they are killed."""
 
 import json
-from datetime import UTC, datetime
 
 import pytest
 from hypothesis import given
@@ -10,8 +9,7 @@ from hypothesis import strategies as some
 from fleet.runs import event_log
 from fleet.runs.run_directory import RunSpec, new_run
 from fleet.schemas import Event
-
-NOW = datetime(2026, 11, 15, 12, 0, tzinfo=UTC)
+from tests.builders import NOW
 
 
 @pytest.fixture

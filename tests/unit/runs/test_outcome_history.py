@@ -1,7 +1,5 @@
 """What runs came to, counted once: outcome.json, .failures, and what a person forgives."""
 
-from datetime import UTC, datetime
-
 import pytest
 from msgspec import structs
 
@@ -27,8 +25,8 @@ from fleet.schemas import (
     Spend,
 )
 from fleet.schemas.decision import Decision
+from tests.builders import NOW
 
-NOW = datetime(2026, 11, 15, 12, 0, tzinfo=UTC)
 FAILED = Failed(reason="api_error")
 LIMITED = RateLimited(limit=RateLimit(kind="usage"))
 

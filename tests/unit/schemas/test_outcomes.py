@@ -1,7 +1,5 @@
 """Events and outcomes as values that can be written down."""
 
-from datetime import UTC, datetime
-
 import msgspec
 import pytest
 
@@ -20,8 +18,7 @@ from fleet.schemas import (
     Stopped,
     Usage,
 )
-
-NOW = datetime(2026, 11, 15, 12, 0, tzinfo=UTC)
+from tests.builders import NOW
 
 
 @pytest.mark.parametrize(

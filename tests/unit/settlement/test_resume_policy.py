@@ -1,7 +1,5 @@
 """After a run: which session the next one goes on with, and what it is told."""
 
-from datetime import UTC, datetime
-
 import pytest
 
 from fleet import coders
@@ -22,8 +20,8 @@ from fleet.schemas import (
 )
 from fleet.schemas.decision import SHUTDOWN
 from fleet.settlement.resume_policy import session_to_carry_on, told
+from tests.builders import NOW
 
-NOW = datetime(2026, 11, 15, 12, 0, tzinfo=UTC)
 CLAUDE = coders.make("claude")
 LIMIT = RateLimited(limit=RateLimit(kind="five_hour"))
 

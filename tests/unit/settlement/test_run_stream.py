@@ -1,7 +1,7 @@
 """The streams of a run: every line one event, however often its reader dies."""
 
 import json
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -13,8 +13,8 @@ from fleet.runs import event_log
 from fleet.runs.run_directory import RunSpec, new_run
 from fleet.schemas import Event, Task
 from fleet.settlement.run_record import RunRecord
+from tests.builders import NOW
 
-NOW = datetime(2026, 11, 15, 12, 0, tzinfo=UTC)
 TASK = Task(id="fleet-1", title="a task", created_at=NOW, updated_at=NOW)
 
 

@@ -1,7 +1,7 @@
 """The settle table: every row of docs/invariants.md, and what no sequence of runs can do."""
 
 import re
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -31,9 +31,9 @@ from fleet.schemas import (
 )
 from fleet.schemas.decision import LEASE_LOST, SHUTDOWN, TOLD
 from fleet.settlement.settle_table import FULL_CONTEXTS, NEVER_STARTED, Facts, decide, spread
+from tests.builders import NOW
 from tests.conftest import often
 
-NOW = datetime(2026, 11, 15, 12, 0, tzinfo=UTC)
 RESET = NOW + timedelta(hours=2)
 DAY = NOW + timedelta(hours=12)
 INVARIANTS = Path(__file__).parents[3] / "docs/invariants.md"

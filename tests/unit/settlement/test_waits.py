@@ -1,14 +1,14 @@
 """`retry_wait_s`: how long a task waits after a run that failed."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import pytest
 
 from fleet.runs.agent_claim import AgentClaim
 from fleet.schemas import Failed, RateLimit, RateLimited, Released
 from fleet.settlement.settle_table import Facts, decide
+from tests.builders import NOW
 
-NOW = datetime(2026, 11, 15, 12, 0, tzinfo=UTC)
 CRASH = Failed(reason="killed")
 
 

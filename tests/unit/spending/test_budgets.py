@@ -22,8 +22,8 @@ from fleet.schemas.budget_status import BudgetStatus, Payer
 from fleet.settlement.resume_policy import session_to_carry_on, told
 from fleet.settlement.settle_table import Facts, decide
 from fleet.spending import budgets
+from tests.builders import NOW
 
-NOW = datetime(2026, 11, 15, 12, 0, tzinfo=UTC)
 DAY = BudgetStatus(scope="day", budget=Budget(usd=20))
 APP = BudgetStatus(scope="project", name="/srv/app", budget=Budget(tokens=1000))
 WORK = BudgetStatus(scope="account", name="work", budget=Budget(usd=5))

@@ -3,7 +3,7 @@
 import errno
 import json
 from collections import Counter
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 import pytest
 from msgspec import structs
@@ -28,9 +28,8 @@ from fleet.settlement.end_run import by_stream
 from fleet.settlement.settle_table import Facts, decide
 from fleet.supervisor.active.active_run import ActiveRun
 from fleet.supervisor.active.assign_account import AccountAssigner
+from tests.builders import HOUR, NOW
 
-NOW = datetime(2026, 11, 16, 12, tzinfo=UTC)
-HOUR = timedelta(hours=1)
 FACTS = Facts(
     run=1, started=True, said=AgentClaim(), attempts=0, retry_limit=3, full_contexts=0,
     progress=False, jitter=0.0,
@@ -237,7 +236,7 @@ def test_what_a_supervisor_before_took_in_is_no_news_to_the_next(home, assigner)
         RateLimit(kind="five_hour", status="full"),
         RateLimit(kind="five_hour", used_percent="80"),
         RateLimit(kind="five_hour", resets_at="tomorrow"),
-        RateLimit(kind="five_hour", status="rejected", resets_at=datetime(2026, 11, 16, 13)),  # noqa: DTZ001
+        RateLimit(kind="five_hour", status="rejected", resets_at=datetime(2026, 11, 15, 13)),  # noqa: DTZ001
         "five_hour",
     ],
 )
@@ -267,7 +266,7 @@ def test_an_outcome_of_a_custom_coder_that_is_none_is_a_failure(home, told):
 def test_an_outcome_that_waits_for_a_moment_of_no_zone_waits_for_none(home):
     """It could be compared with no other."""
     live = a_live(home)
-    naive = datetime(2026, 11, 16, 13)  # noqa: DTZ001
+    naive = datetime(2026, 11, 15, 13)  # noqa: DTZ001
     limit = RateLimit(kind="five_hour", status="rejected", resets_at=naive)
     live.coder.outcome = lambda *_, **__: RateLimited(limit=limit)
     got = by_stream(live, 0, None)

@@ -2,7 +2,7 @@
 
 import threading
 from collections import Counter
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from types import SimpleNamespace
 
 import pytest
@@ -28,8 +28,8 @@ from fleet.supervisor.assignments import (
     Unknown,
     stop_assignment,
 )
+from tests.builders import NOW
 
-NOW = datetime(2026, 11, 16, 12, tzinfo=UTC)
 ADA, BOB = Stopped(by="ada"), Stopped(by="bob")
 
 

@@ -2,7 +2,7 @@
 
 import errno
 import selectors
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import pytest
 from msgspec import structs
@@ -24,8 +24,8 @@ from fleet.supervisor.events import Happenings
 from fleet.supervisor.host.resource_backoff import PAUSE
 from fleet.supervisor.host.worker_pool import WorkerPool
 from fleet.supervisor.start import launch
+from tests.builders import NOW
 
-NOW = datetime(2026, 11, 15, 12, 0, tzinfo=UTC)
 CODER = 'argv = ["true"]\nprompt = "stdin"\n'
 
 

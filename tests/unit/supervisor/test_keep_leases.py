@@ -1,7 +1,7 @@
 """Leases of the tasks in hand: renewed, lost, and perhaps lost."""
 
 import threading
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import pytest
 
@@ -13,8 +13,8 @@ from fleet.schemas.decision import LEASE_LOST
 from fleet.supervisor import keep_leases
 from fleet.supervisor.assignments import Assignments, Preparing, Unknown
 from fleet.supervisor.keep_leases import LeaseKeeper
+from tests.builders import NOW
 
-NOW = datetime(2026, 11, 15, 12, 0, tzinfo=UTC)
 LEASE = Lease(
     task=Task(id="fleet-1", title="a task", created_at=NOW, updated_at=NOW),
     owner="me",

@@ -5,7 +5,6 @@ import json
 import os
 import subprocess
 import sys
-from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -23,9 +22,7 @@ from fleet.runs.artifacts_digest import fingerprint
 from fleet.runs.run_directory import RunSpec, new_run
 from fleet.schemas import ContextFull, Stopped
 from fleet.supervisor.start.agent_bin import KEEPER, make_programs
-
-NOW = datetime(2026, 11, 15, 12, 0, tzinfo=UTC)
-HOUR = timedelta(hours=1)
+from tests.builders import NOW
 
 
 class TestLog:

@@ -3,7 +3,7 @@
 import select
 import threading
 import time
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import pytest
 
@@ -13,8 +13,8 @@ from fleet.schemas import Closed, Lease, Request, Task
 from fleet.supervisor.queue_io import queue_thread
 from fleet.supervisor.queue_io.queue_requests import QueueRequests
 from fleet.supervisor.queue_io.queue_thread import QueueThread
+from tests.builders import NOW
 
-NOW = datetime(2026, 11, 15, 12, 0, tzinfo=UTC)
 TASK = Task(id="fleet-1", title="a task", created_at=NOW, updated_at=NOW)
 LEASE = Lease(task=TASK, owner="me", fence=1, until=NOW + timedelta(minutes=10))
 PATIENCE = 10.0

@@ -4,7 +4,7 @@ import errno
 import select
 import selectors
 import threading
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import pytest
 
@@ -20,10 +20,9 @@ from fleet.supervisor.events import Happenings
 from fleet.supervisor.host.worker_pool import WorkerPool
 from fleet.supervisor.start import start_run
 from fleet.supervisor.start.workspace import Abandoned, Broken, Unprepared, order_of, prepare
+from tests.builders import NOW
 from tests.conftest import need
 from tests.repos import Repo
-
-NOW = datetime(2026, 11, 15, 12, 0, tzinfo=UTC)
 
 
 class FakeQueue:

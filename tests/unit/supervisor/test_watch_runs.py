@@ -1,7 +1,7 @@
 """Looking after living runs, with a clock that goes where it is put."""
 
 import json
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import pytest
 
@@ -27,8 +27,8 @@ from fleet.supervisor.active.watch_runs import Watchdog
 from fleet.supervisor.assignments import Active, Assignments
 from fleet.watchdog.liveness_sample import Sample
 from fleet.watchdog.stall_rules import Patience
+from tests.builders import NOW
 
-NOW = datetime(2026, 11, 15, 12, 0, tzinfo=UTC)
 TASK = Task(id="fleet-1", title="a task", created_at=NOW, updated_at=NOW)
 LEASE = Lease(task=TASK, owner="me", fence=1, until=NOW + timedelta(minutes=10))
 LIMITS = Limits(start=100, idle=100, turns=10)

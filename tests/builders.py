@@ -1,0 +1,41 @@
+"""Values for tests that need one and do not care which: a moment, a task, a lease, a run."""
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from fleet.runs.outcome_history import Ending
+from fleet.runs.run_directory import Run, RunSpec, new_run
+from fleet.schemas import Lease, Outcome, Released, Settlement, Task
+
+#: When the tests take place.
+NOW = datetime(2026, 11, 15, 12, 0, tzinfo=UTC)
+HOUR = timedelta(hours=1)
+
+
+def a_task(**fields) -> Task:
+    whole = {"id": "fleet-abc", "title": "Add a parser", "created_at": NOW, "updated_at": NOW}
+    return Task(**whole | fields)
+
+
+def a_lease(task_id="fleet-1", *, fence=1, until=NOW + timedelta(minutes=10), **fields) -> Lease:
+    """A lease of the owner `me` on a task with these fields."""
+    return Lease(task=a_task(id=task_id, **fields), owner="me", fence=fence, until=until)
+
+
+def a_run(task_dir: Path, **spec) -> Run:
+    """The next run in a task's directory; no process is started."""
+    return new_run(task_dir, RunSpec(**{"argv": ("true",), "cwd": "/"} | spec))
+
+
+def an_ending(outcome: Outcome, settlement: Settlement | None = None, **fields) -> Ending:
+    """How a run ended that counted as an attempt and made no progress."""
+    whole = {"counts": True, "why": "because", "progress": False, "at": NOW} | fields
+    return Ending(outcome=outcome, settlement=settlement or Released(), **whole)
+
+
+def a_program(path: Path, script: str) -> Path:
+    """A shell script that can be started by its path."""
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(f"#!/bin/sh\n{script}\n")
+    path.chmod(0o755)
+    return path
