@@ -1,34 +1,32 @@
-"""Lines that are shown anew in their place on a terminal, until Ctrl-C."""
+"""Lines that are drawn anew in their place on a terminal."""
 
 import os
 import sys
-import time
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
 
-#: Seconds from one look to the next; and how many times longer the pause is than the look before
-#: it, so that a slow queue is asked less often.
-_PAUSE, _REST = 1.0, 9
-
-_HIDE_CURSOR, _SHOW_CURSOR = "\x1b[?25l", "\x1b[?25h"
+#: Without wrapping the terminal cuts a line that is too long, so that a line takes one row.
+_BEGIN, _END = "\x1b[?25l\x1b[?7l", "\x1b[?25h\x1b[?7h"
 _CLEAR_BELOW = "\x1b[J"
 
 
-def show_live(look: Callable[[], Sequence[str]], pause: float = _PAUSE) -> None:
-    """Print the lines that `look` returns over those of the look before; stdout is a terminal."""
+@contextmanager
+def live_view() -> Generator[Callable[[Sequence[str]], None]]:
+    """A function that draws lines over those it drew before; stdout is a terminal."""
     out, shown = sys.stdout, 0
-    out.write(_HIDE_CURSOR)
+
+    def draw(lines: Sequence[str]) -> None:
+        nonlocal shown
+        height = os.get_terminal_size(out.fileno()).lines or 24
+        fitting = lines[: height - 1]
+        up = f"\x1b[{shown}F" if shown else ""
+        out.write(up + _CLEAR_BELOW + "".join(f"{line}\n" for line in fitting))
+        out.flush()
+        shown = len(fitting)
+
+    out.write(_BEGIN)
     try:
-        with suppress(KeyboardInterrupt):  # Ctrl-C is how a person leaves: no error
-            while True:
-                began = time.monotonic()
-                height = os.get_terminal_size(out.fileno()).lines or 24
-                lines = look()[: height - 1]
-                up = f"\x1b[{shown}F" if shown else ""
-                out.write(up + _CLEAR_BELOW + "".join(f"{line}\n" for line in lines))
-                out.flush()
-                shown = len(lines)
-                time.sleep(max(pause, _REST * (time.monotonic() - began)))
+        yield draw
     finally:
-        out.write(_SHOW_CURSOR)
+        out.write(_END)
         out.flush()

@@ -3,8 +3,9 @@ coloured; times, spans and counts take few characters.
 """
 
 import os
+import re
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from datetime import datetime
 from types import MappingProxyType
 from unicodedata import category, east_asian_width
@@ -13,8 +14,12 @@ from unicodedata import category, east_asian_width
 ENDLESS = 10_000
 
 _SGR: Mapping[str, str] = MappingProxyType(
-    {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "cyan": "36"}
-)
+    {
+        "bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "magenta": "35",
+        "cyan": "36", "bold red": "1;31", "bold green": "1;32", "bold magenta": "1;35",
+    }
+)  # fmt: skip
+_STYLED = re.compile(r"\x1b\[[\d;]*m")
 
 
 def one_line(text: str) -> str:
@@ -86,15 +91,49 @@ def wants_colour() -> bool:
 
 
 def painted(text: str, style: str) -> str:
-    """Text in a colour, bold or dim; as it is without a style."""
-    return f"\x1b[{_SGR[style]}m{text}\x1b[0m" if style and text else text
+    """Text in a colour, bold or dim; as it is without a style, or where colours are not wanted."""
+    return f"\x1b[{_SGR[style]}m{text}\x1b[0m" if style and text and wants_colour() else text
+
+
+def table(
+    head: Sequence[str],
+    rows: Sequence[Sequence[str] | str],
+    *,
+    right: Collection[str] = (),
+    width: int = ENDLESS,
+    drop: Sequence[str] = (),
+) -> Iterator[str]:
+    """Aligned columns below their bold names; the columns named in `right` end at one edge.
+
+    A cell may have several lines, and be painted. A row that is a text stands by itself. Where the
+    table is wider than `width`, the columns named in `drop` go, one after the other.
+    """
+    columns = list(zip(head, *(row for row in rows if not isinstance(row, str)), strict=True))
+    widths = {
+        name: max(cells(line) for cell in (name, *column) for line in cell.split("\n"))
+        for name, *column in columns
+    }
+    for name in drop:
+        if sum(widths.values()) + 2 * (len(widths) - 1) > width:
+            del widths[name]
+    for row in ([painted(name, "bold") for name in head], *rows):
+        if isinstance(row, str):
+            yield row
+            continue
+        shown = {n: cell.split("\n") for n, cell in zip(head, row, strict=True) if n in widths}
+        for number in range(max(map(len, shown.values()))):
+            parts: list[str] = []
+            for name, lines in shown.items():
+                line = lines[number] if number < len(lines) else ""
+                gap = " " * (widths[name] - cells(line))
+                parts.append(f"{gap}{line}" if name in right else f"{line}{gap}")
+            yield "  ".join(parts).rstrip()
 
 
 def cells(text: str) -> int:
-    """How many columns of a terminal a text takes: wide letters take two, marks none."""
-    if text.isascii():
-        return len(text)
-    return sum(_cells_of(letter) for letter in text)
+    """How many columns of a terminal a text takes: wide letters take two, marks and styles none."""
+    plain = _STYLED.sub("", text)
+    return len(plain) if plain.isascii() else sum(map(_cells_of, plain))
 
 
 def _cells_of(letter: str) -> int:

@@ -4,7 +4,8 @@ from datetime import timedelta
 
 import pytest
 
-from fleet.cli.inspect.tasks_table import table
+from fleet.cli import terminal_text
+from fleet.cli.inspect.tasks_table import tasks_table
 from fleet.cli.terminal_text import ENDLESS, cells
 from fleet.control.tasks.in_progress import InProgress
 from tests.builders import NOW
@@ -66,8 +67,8 @@ TASKS = (
 )  # fmt: skip
 
 
-def rendered(tasks, width, *, colour=False):
-    return "\n".join(table(tasks, NOW, width, colour=colour))
+def rendered(tasks, width):
+    return "\n".join(tasks_table(tasks, NOW, width))
 
 
 @pytest.mark.parametrize("width", [40, 80, 120, 200])
@@ -76,9 +77,10 @@ def test_the_table_reads_well(width, snapshot):
     assert rendered(TASKS, width) == snapshot
 
 
-def test_colours_tell_full_contexts_and_overrides(snapshot):
+def test_colours_tell_full_contexts_and_overrides(monkeypatch, snapshot):
     """Green, yellow from 50 %, red from 80 %; bold is the task's own, dim is inherited."""
-    assert rendered(TASKS[:3], 200, colour=True) == snapshot
+    monkeypatch.setattr(terminal_text, "wants_colour", lambda: True)
+    assert rendered(TASKS[:3], 200) == snapshot
 
 
 @pytest.mark.parametrize("width", range(30, 220, 7))

@@ -10,6 +10,7 @@ import click
 
 from fleet import control
 from fleet.cli.compare.output import comparison_json, diff_lines, entry_table, summary_table, word
+from fleet.cli.live_view import live_view
 from fleet.cli.task_ids import task_id
 from fleet.cli.terminal_text import first_line, one_line, terminal_width
 from fleet.control import Control
@@ -208,18 +209,12 @@ def _standing_printer() -> Callable[[Sequence[Entry]], None]:
 
 
 def _follow_in_table(fleet: Control, comparison: Comparison) -> bool:
-    from rich.console import Console
-    from rich.live import Live
-    from rich.text import Text
-
-    console = Console(highlight=False, markup=False, emoji=False)
-    with Live(console=console, auto_refresh=False, transient=True) as live:
-
-        def draw(found: Sequence[Entry]) -> None:
-            lines = "\n".join(entry_table(found, console.width))
-            live.update(Text.from_ansi(lines), refresh=True)
-
-        return _follow(fleet, comparison, draw)
+    with live_view() as draw:
+        over = _follow(
+            fleet, comparison, lambda found: draw([*entry_table(found, terminal_width())])
+        )
+        draw(())
+    return over
 
 
 def _print_beginning(fleet: Control, task: Task, comparison: Comparison) -> None:

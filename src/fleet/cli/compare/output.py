@@ -3,12 +3,10 @@
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-import click
 import msgspec
-from rich.cells import cell_len
 
 from fleet.cli.json_output import pretty
-from fleet.cli.terminal_text import count, cut, duration, first_line, one_line
+from fleet.cli.terminal_text import count, cut, duration, first_line, one_line, painted, table
 from fleet.control.compare.diffs import EntryDiff
 from fleet.control.compare.results import Range, Summary, summaries
 from fleet.control.usage import ENOUGH
@@ -33,8 +31,13 @@ _DIFF_COLOURS: Mapping[str, str] = {"+": "green", "-": "red"}
 
 def entry_table(entries: Sequence[Entry], width: int) -> Iterator[str]:
     """A line for each entry, followed by the reason if the entry is not verified."""
-    rows = [_cells(entry, entry.result) for entry in entries if entry.result is not None]
-    yield from _aligned(_HEAD, rows, _RIGHT, lambda number: _below(entries[number], width))
+    rows: list[Sequence[str]] = []
+    for entry in entries:
+        if entry.result is not None:
+            rows.append(_cells(entry, entry.result))
+            if entry.result.why:
+                rows.append(painted(f"    {cut(first_line(entry.result.why), width - 4)}", "dim"))
+    return table(_HEAD, rows, right=_RIGHT)
 
 
 def _cells(entry: Entry, result: Result) -> tuple[str, ...]:
@@ -42,7 +45,7 @@ def _cells(entry: Entry, result: Result) -> tuple[str, ...]:
     return (
         entry.task_id or "-",
         one_line(entry.label),
-        click.style(word(result.standing), fg=_COLOURS.get(result.standing)),
+        painted(word(result.standing), _COLOURS.get(result.standing, "")),
         duration(result.seconds) if began else "-",
         ("unknown" if result.tokens is None else count(result.tokens)) if began else "-",
         shown_cost(result) if began else "-",
@@ -70,11 +73,6 @@ def shown_size(result: Result) -> str:
     return f"{files} +{size.added} -{size.removed}" if size.files else "nothing"
 
 
-def _below(entry: Entry, width: int) -> str:
-    why = entry.result.why if entry.result else ""
-    return click.style(f"    {cut(first_line(why), width - 4)}", dim=True) if why else ""
-
-
 def summary_table(found: Sequence[Summary]) -> Iterator[str]:
     """A line for each coder and model: the least, the median and the most of each figure, and in
     parentheses the number of entries behind it.
@@ -92,11 +90,11 @@ def summary_table(found: Sequence[Summary]) -> Iterator[str]:
         for row in found
     ]
     head = ("coder", "verified", "rate", "time", "tokens", "cost", "lines changed")
-    yield from _aligned(head, rows, frozenset({"rate"}))
+    yield from table(head, rows, right=("rate",))
     few = min((row.over for row in found), default=0)
     if few < ENOUGH:
         text = f"(n): number of entries. Too few to rank; rates are shown from {ENOUGH} on."
-        yield click.style(text, dim=True)
+        yield painted(text, "dim")
 
 
 def _range(found: Range | None, show: Callable[[float], str], none: str = "-") -> str:
@@ -112,7 +110,7 @@ def diff_lines(diffs: Sequence[EntryDiff]) -> Iterator[str]:
     for diff in diffs:
         result = diff.entry.result
         state = f": {word(result.standing)}, {shown_size(result)}" if result is not None else ""
-        yield click.style(one_line(diff.name), bold=True) + state
+        yield painted(one_line(diff.name), "bold") + state
         if diff.trouble:
             yield f"  {one_line(diff.trouble)}"
         for file in diff.files:
@@ -120,7 +118,7 @@ def diff_lines(diffs: Sequence[EntryDiff]) -> Iterator[str]:
         yield ""
     for diff in diffs:
         if diff.patch:
-            yield click.style(f"── {one_line(diff.name)} ──", bold=True)
+            yield painted(f"── {one_line(diff.name)} ──", "bold")
             yield from map(_coloured, diff.patch.splitlines())
             yield ""
 
@@ -128,10 +126,10 @@ def diff_lines(diffs: Sequence[EntryDiff]) -> Iterator[str]:
 def _coloured(line: str) -> str:
     text = one_line(line.expandtabs(4))
     if line.startswith("diff --git "):
-        return click.style(text, bold=True, fg="cyan")
-    if line.startswith(("+++", "---")) or line[:1] not in _DIFF_COLOURS:
+        return painted(text, "cyan")
+    if line.startswith(("+++", "---")):
         return text
-    return click.style(text, fg=_DIFF_COLOURS[line[:1]])
+    return painted(text, _DIFF_COLOURS.get(line[:1], ""))
 
 
 def comparison_json(comparison: Comparison, found: Sequence[Entry]) -> str:
@@ -170,26 +168,3 @@ def _entry_shape(entry: Entry) -> dict[str, Any]:
         "unpriced_runs": result.unpriced,
         "size": msgspec.to_builtins(result.size),
     }
-
-
-def _aligned(
-    head: Sequence[str],
-    rows: Sequence[Sequence[str]],
-    right: frozenset[str],
-    below: Callable[[int], str] = lambda _: "",
-) -> Iterator[str]:
-    plain = [[cell_len(click.unstyle(cell)) for cell in row] for row in rows]
-    widths = [max([len(name), *(row[n] for row in plain)]) for n, name in enumerate(head)]
-
-    def line(cells: Sequence[str]) -> str:
-        parts: list[str] = []
-        for name, cell, width in zip(head, cells, widths, strict=True):
-            gap = " " * (width - cell_len(click.unstyle(cell)))
-            parts.append(f"{gap}{cell}" if name in right else f"{cell}{gap}")
-        return "  ".join(parts).rstrip()
-
-    yield click.style(line(head), bold=True)
-    for number, row in enumerate(rows):
-        yield line(row)
-        if rest := below(number):
-            yield rest

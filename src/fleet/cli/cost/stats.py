@@ -1,15 +1,12 @@
 """`fleet stats`: how coders and models did, over everything that has run."""
 
-import textwrap
-from collections.abc import Iterable
-
 import click
 import msgspec
 
 from fleet import control
 from fleet.cli.cost.usage import NOTHING, moment
 from fleet.cli.json_output import pretty
-from fleet.cli.terminal_text import count, one_line, terminal_width
+from fleet.cli.terminal_text import count, one_line, table, terminal_width
 from fleet.control.usage import ENOUGH, Record, ended_runs, records
 
 
@@ -36,39 +33,21 @@ def command(since: str | None, as_json: bool) -> None:
         click.secho(f"-: of fewer than {ENOUGH} tasks, or not known", dim=True)
 
 
-#: What each column is called, and how wide it is.
-_COLUMNS = {
-    "verified": -10, "rate": 4, "runs": 4, "retries": 7, "$/verified": 10, "unverified": 10,
-    "stalled": 7, "limited": 7, "failed": 6, "tokens": 6,
-}  # fmt: skip
+_HEAD = (
+    "coder", "verified", "rate", "runs", "retries", "$/verified", "unverified", "stalled",
+    "limited", "failed", "tokens",
+)  # fmt: skip
+#: Which columns go first where there is no room; --json has all of them.
+_DROP = (
+    "tokens", "failed", "limited", "stalled", "unverified", "retries", "runs", "rate",
+)  # fmt: skip
 
 
 def show(found: list[Record], columns: int) -> None:
-    """Print a table, or where it has no room the same in lines."""
-    width = max(5, *(len(_name(row)) for row in found))
-    head = f"{'coder':<{width}}  {_aligned(_COLUMNS)}"
-    if len(head) <= columns:
-        click.secho(head, bold=True)
-        for row in found:
-            click.echo(f"{_name(row):<{width}}  {_aligned(_cells(row))}")
-        return
-    for row in found:
-        click.secho(_name(row), bold=True)
-        words = ", ".join(
-            f"{name} {cell}" for name, cell in zip(_COLUMNS, _cells(row), strict=True)
-        )
-        click.echo(textwrap.fill(words, columns, initial_indent="  ", subsequent_indent="  "))
-
-
-def _aligned(cells: Iterable[str]) -> str:
-    pairs = zip(cells, _COLUMNS.values(), strict=True)
-    return "  ".join(
-        f"{cell:<{-width}}" if width < 0 else f"{cell:>{width}}" for cell, width in pairs
-    )
-
-
-def _name(row: Record) -> str:
-    return one_line(f"{row.coder} {row.model}".strip())
+    """Print the table into so many columns."""
+    rows = [(one_line(f"{row.coder} {row.model}".strip()), *_cells(row)) for row in found]
+    for line in table(_HEAD, rows, right=_HEAD[2:], width=columns, drop=_DROP):
+        click.echo(line)
 
 
 def _cells(row: Record) -> tuple[str, ...]:

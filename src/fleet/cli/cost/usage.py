@@ -2,14 +2,13 @@
 
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
-from typing import NamedTuple
 
 import click
 import msgspec
 
 from fleet import control
 from fleet.cli.json_output import pretty
-from fleet.cli.terminal_text import count, one_line, terminal_width
+from fleet.cli.terminal_text import count, cut_front, one_line, table, terminal_width
 from fleet.control import Control
 from fleet.control.budget_status import day_budgets
 from fleet.control.usage import BYS, By, Spent, ended_runs, price_list, spent, total_of
@@ -18,8 +17,11 @@ from fleet.schemas.budget import shown_runs, shown_usd
 from fleet.schemas.budget_status import BudgetStatus
 from fleet.schemas.units import seconds
 
-#: The length of a bar, and the least length that is shown.
-_BAR, _LEAST_BAR = 20, 5
+#: The length of a bar.
+_BAR = 15
+#: The columns behind the name; the bar has none. And which of them go first without room.
+_HEAD = ("", "tokens", "fresh", "cached", "output", "cost", "lost", "runs")
+_DROP = ("", "fresh", "cached", "output", "lost", "runs")
 NOTHING = "No run has ended yet."
 
 
@@ -74,41 +76,19 @@ def moment(word: str | None) -> datetime | None:
         ) from None
 
 
-class _Form(NamedTuple):
-    """The columns of the table for the width of the terminal."""
-
-    name: int
-    bar: int
-    #: Tokens are shown by their kind.
-    kinds: bool
-
-
 def show(found: list[Spent], by: By, columns: int) -> None:
-    """Print the table into so many columns: first the bars give way, then the kinds of tokens,
-    then the ends of names.
-    """
+    """Print the table into so many columns: first the bars give way, then the kinds of tokens."""
     most = max(row.usage.total for row in found) or 1
-    form = _form(max(len(by), *(len(one_line(row.name)) for row in found)), columns)
-    kinds = f" {'fresh':>7} {'cached':>7} {'output':>7}" if form.kinds else ""
-    tokens = f"{'tokens':<{form.bar + 7}}" if form.bar else f"{'tokens':>6}"
-    head = f"{by:<{form.name}}  {tokens}{kinds} {'cost':>10} {'lost':>5}  runs"
-    click.secho(head, bold=True)
-    for row in found:
-        name = one_line(row.name)
-        short = name if len(name) <= form.name else f"…{name[len(name) - form.name + 1 :]}"
-        click.echo(f"{short:<{form.name}}  {_line(row, most, form)}  {row.runs}")
+    rows = [(_short(row.name, columns), *_cells(row, most)) for row in found]
+    head = (by, *_HEAD)
+    for line in table(head, rows, right=_HEAD, width=columns, drop=_DROP):
+        click.echo(line)
     click.secho(_summary(total_of(found)), dim=True)
 
 
-def _form(name: int, columns: int) -> _Form:
-    #: Name, tokens, cost, share and runs, with what stands between them; and the kinds of tokens.
-    bare, kinds = name + 2 + 6 + 11 + 6 + 6, 24
-    bar = min(_BAR, columns - bare - kinds - 1)
-    if bar >= _LEAST_BAR:
-        return _Form(name, bar, kinds=True)
-    with_kinds = columns >= bare + kinds
-    least = max(8, name - max(0, bare - columns))
-    return _Form(name if with_kinds else least, 0, kinds=with_kinds)
+def _short(name: str, columns: int) -> str:
+    """A name in at most half of the width; of a path, the end tells most."""
+    return cut_front(one_line(name), columns // 2)
 
 
 def show_budgets(days: Sequence[BudgetStatus]) -> None:
@@ -129,23 +109,22 @@ def _name(status: BudgetStatus) -> str:
     return one_line(f"{kind}{status.name}")
 
 
-def _line(row: Spent, most: int, form: _Form) -> str:
+def _cells(row: Spent, most: int) -> tuple[str, ...]:
     used = row.usage
     fresh, lost = used.input + used.cache_write, _share(row.wasted_tokens, used.total)
     # Every run uses tokens: 0 means that the CLI told none.
-    told = [count(n) if used.total else "?" for n in (fresh, used.cache_read, used.output)]
-    kinds = "".join(f" {word:>7}" for word in told) if form.kinds else ""
-    bar = f"{_bar(used.total / most, form.bar)} " if form.bar else ""
-    return f"{bar}{_tokens(used.total):>6}{kinds} {_cost(row):>10} {lost:>5}"
+    kinds = [count(n) if used.total else "?" for n in (fresh, used.cache_read, used.output)]
+    bar = _bar(used.total / most)
+    return (bar, _tokens(used.total), *kinds, _cost(row), lost, str(row.runs))
 
 
 def _tokens(total: int) -> str:
     return count(total) if total else "?"
 
 
-def _bar(share: float, length: int = _BAR) -> str:
-    filled = round(length * share)
-    return "█" * filled + "░" * (length - filled)
+def _bar(share: float) -> str:
+    filled = round(_BAR * share)
+    return "█" * filled + "░" * (_BAR - filled)
 
 
 def _summary(total: Spent) -> str:
@@ -198,14 +177,14 @@ def _show_prices(fleet: Control, *, as_json: bool) -> None:
     if as_json:
         click.echo(pretty(listed.prices))
         return
-    width = max(map(len, listed.prices))
-    head = f"{'input':>9} {'output':>9} {'cached':>9} {'to cache':>9}"
-    click.secho(f"{'model':<{width}} {head}", bold=True)
+    rows: list[tuple[str, ...]] = []
     for name, price in listed.prices.items():
         figures = (price.input, price.output, price.cache_read, price.cache_write)
-        tag = "  (yours)" if name in listed.own else ""
-        line = " ".join(f"{figure:>9.4g}" for figure in figures)
-        click.echo(f"{one_line(name):<{width}} {line}{tag}")
+        tag = "(yours)" if name in listed.own else ""
+        rows.append((one_line(name), *(f"{figure:.4g}" for figure in figures), tag))
+    head = ("model", "input", "output", "cached", "to cache", "")
+    for line in table(head, rows, right=head[1:-1]):
+        click.echo(line)
     text = (
         f"Dollars for a million tokens. List prices of {listed.source}: a starting point."
         ' Yours go before them: [prices."pattern"] in runtime.toml.'

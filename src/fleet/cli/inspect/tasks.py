@@ -1,19 +1,24 @@
 """`fleet tasks`: what is being worked on, once or over and over."""
 
 import sys
+import time
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import datetime
 
 from fleet import control
 from fleet.bd.pflag import Flag, Parsed
 from fleet.cli.fast_path import Quick
-from fleet.cli.terminal_text import one_line, painted, terminal_width, wants_colour
+from fleet.cli.terminal_text import one_line, painted, terminal_width
 from fleet.control import Control
 from fleet.control.tasks.in_progress import InProgress, in_progress
 from fleet.errors import BadInput, QueueError
 
 LIMIT = 50
 NOTHING = "No tasks in progress."
+#: Seconds from one look of --watch to the next; and how many times longer the pause is than the
+#: look before it, so that a slow queue is asked less often.
+_PAUSE, _REST = 1.0, 9
 
 
 def tasks(line: Parsed) -> int:
@@ -42,13 +47,11 @@ def tasks(line: Parsed) -> int:
 def _view(found: Sequence[InProgress], limit: int) -> list[str]:
     if not found:
         return [NOTHING]
-    from fleet.cli.inspect.tasks_table import table
+    from fleet.cli.inspect.tasks_table import tasks_table
 
-    now, colour = datetime.now().astimezone(), wants_colour()
-    lines = list(table(found[:limit], now, terminal_width(), colour=colour))
+    lines = list(tasks_table(found[:limit], datetime.now().astimezone(), terminal_width()))
     if len(found) > limit:
-        more = f"and {len(found) - limit} more (--limit {len(found)})"
-        lines.append(painted(more, "dim" if colour else ""))
+        lines.append(painted(f"and {len(found) - limit} more (--limit {len(found)})", "dim"))
     return lines
 
 
@@ -61,15 +64,16 @@ def _shape(task: InProgress) -> dict[str, object]:
 def _watch(fleet: Control, limit: int) -> None:
     if not sys.stdout.isatty():
         raise BadInput("--watch needs a terminal", hint="For a program: fleet tasks --json")
-    from fleet.cli.live_view import show_live
+    from fleet.cli.live_view import live_view
 
-    def look() -> list[str]:
-        try:
-            return _view(in_progress(fleet), limit)
-        except QueueError as error:  # the queue may answer the next look
-            return [painted(one_line(error.message), "red" if wants_colour() else "")]
-
-    show_live(look)
+    with suppress(KeyboardInterrupt), live_view() as draw:  # Ctrl-C is how a person leaves
+        while True:
+            began = time.monotonic()
+            try:
+                draw(_view(in_progress(fleet), limit))
+            except QueueError as error:  # the queue may answer the next look
+                draw([painted(one_line(error.message), "red")])
+            time.sleep(max(_PAUSE, _REST * (time.monotonic() - began)))
 
 
 QUICK = Quick(

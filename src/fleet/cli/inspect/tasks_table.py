@@ -2,10 +2,9 @@
 and only then goes. Id and title never go.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import NamedTuple
 
 from fleet.cli.terminal_text import (
     ENDLESS,
@@ -17,6 +16,7 @@ from fleet.cli.terminal_text import (
     moment,
     one_line,
     painted,
+    table,
     wrapped,
 )
 from fleet.control.tasks.in_progress import Doing, InProgress
@@ -30,97 +30,55 @@ _COLOURS: Mapping[Doing, str] = {
     "elsewhere": "cyan",
     "invalid": "red",
 }
-_GAP = "  "
+#: Each column, and the width of the terminal from which on it is shown.
+_FROM_WIDTH = {
+    "ID": 0, "Started": 100, "Elapsed": 40, "Idle": 60, "Context": 70, "Events": 90, "Coder": 110,
+    "Model": 110, "Title": 0, "cwd": 140,
+}  # fmt: skip
+_RIGHT = frozenset({"Elapsed", "Idle", "Context", "Events"})
 #: The share of the room that a directory takes from a title, and the least that a title needs.
 _CWD_SHARE, _LEAST_TITLE = 0.4, 12
 _MOST_MODEL = 24
 
 
-class Span(NamedTuple):
-    """Some text in one style."""
-
-    text: str
-    style: str = ""
-
-
-#: One line of a cell; a cell has one or more of them.
-Line = Sequence[Span]
-_UNKNOWN: Line = (Span("-", "dim"),)
-
-
-class View(NamedTuple):
-    """What a cell depends on beside its task."""
-
-    now: datetime
-    #: The names of the columns that there is room for.
-    columns: frozenset[str]
-    #: Nothing is cut: the output goes to a file or a program.
-    endless: bool
-
-
-#: The lines of a task's cell in a given width.
-Cell = Callable[[InProgress, View, int], Sequence[Line]]
-
-
-class Column(NamedTuple):
-    """A column, and from which width of the terminal on it is shown."""
-
-    name: str
-    from_width: int
-    cell: Cell
-    right: bool = False
-
-
-def table(tasks: Sequence[InProgress], now: datetime, width: int, *, colour: bool) -> Iterator[str]:
+def tasks_table(tasks: Sequence[InProgress], now: datetime, width: int) -> Iterator[str]:
     """The lines of the table for a terminal of this width."""
-    columns = [column for column in COLUMNS if width >= column.from_width]
-    names = frozenset(column.name for column in columns)
-    view = View(now=now, columns=names, endless=width >= ENDLESS)
-    widths = _widths(columns, tasks, view, width)
-    head = [[[Span(column.name, "bold")]] for column in columns]
-    yield from _row(head, columns, widths, colour=colour)
-    yield "─" * (sum(widths) + len(_GAP) * (len(widths) - 1))
-    for task in tasks:
-        row = [column.cell(task, view, room) for column, room in zip(columns, widths, strict=True)]
-        yield from _row(row, columns, widths, colour=colour)
+    names = [name for name, least in _FROM_WIDTH.items() if width >= least]
+    rows = [_figures(task, now, names, endless=width >= ENDLESS) for task in tasks]
+    fixed = [name for name in names if name in rows[0]]
+    rest = width - 2 * (len(names) - 1)
+    rest -= sum(max(cells(name), *(cells(row[name]) for row in rows)) for name in fixed)
+    title_room, cwd_room = _shared(tasks, names, rest)
+    for task, row in zip(tasks, rows, strict=True):
+        row["Title"] = "\n".join(_title(task, names, title_room))
+        row["cwd"] = _cwd(task, cwd_room)
+    return table(names, [[row[name] for name in names] for row in rows], right=_RIGHT)
 
 
-def _widths(
-    columns: Sequence[Column], tasks: Sequence[InProgress], view: View, width: int
-) -> list[int]:
-    """Each column as wide as its cells; title and directory share what the others leave."""
-    wanted = {
-        column.name: max([len(column.name), *(_widest(column, task, view) for task in tasks)])
-        for column in columns
+def _shared(tasks: Sequence[InProgress], names: Collection[str], rest: int) -> tuple[int, int]:
+    """The rooms of title and directory, which share what the other columns leave."""
+    cwd = 0
+    if "cwd" in names:
+        titles = [line for task in tasks for line in _title(task, names, ENDLESS)]
+        cwd = max(rest - max(map(cells, titles)), int(rest * _CWD_SHARE))
+        cwd = min(cwd, max(len("cwd"), *(cells(_cwd(task, ENDLESS)) for task in tasks)))
+    return max(_LEAST_TITLE, rest - cwd), cwd
+
+
+def _figures(
+    task: InProgress, now: datetime, names: Collection[str], *, endless: bool
+) -> dict[str, str]:
+    """The cells that are never cut: half of a figure or an id is worse than none."""
+    return {
+        "ID": painted(task.id, "cyan"),
+        "Started": moment(task.started_at, now) if task.started_at else painted("-", "dim"),
+        "Elapsed": _since(task.started_at, now),
+        "Idle": _since(task.last_event_at, now),
+        "Context": _context(task, with_tokens="Events" in names),
+        "Events": str(task.events),
+        "Coder": _coder(task),
+        "Model": _model(task, ENDLESS if endless else _MOST_MODEL),
     }
-    rest = width - len(_GAP) * (len(columns) - 1)
-    rest -= sum(room for name, room in wanted.items() if name not in ("Title", "cwd"))
-    if "cwd" in wanted and wanted["Title"] + wanted["cwd"] > rest:
-        wanted["cwd"] = min(wanted["cwd"], max(int(rest * _CWD_SHARE), rest - wanted["Title"]))
-    wanted["Title"] = max(_LEAST_TITLE, min(wanted["Title"], rest - wanted.get("cwd", 0)))
-    return [wanted[column.name] for column in columns]
-
-
-def _widest(column: Column, task: InProgress, view: View) -> int:
-    return max(map(_cells, column.cell(task, view, ENDLESS)))
-
-
-def _cells(line: Line) -> int:
-    return sum(cells(span.text) for span in line)
-
-
-def _row(
-    row: Sequence[Sequence[Line]], columns: Sequence[Column], widths: Sequence[int], *, colour: bool
-) -> Iterator[str]:
-    """A row as lines; cells with fewer lines than others are empty below."""
-    for number in range(max(map(len, row))):
-        parts: list[str] = []
-        for cell, column, room in zip(row, columns, widths, strict=True):
-            line = cell[number] if number < len(cell) else ()
-            text = "".join(painted(*span) if colour else span.text for span in line)
-            gap = " " * (room - _cells(line))
-            parts.append(f"{gap}{text}" if column.right else f"{text}{gap}")
-        yield _GAP.join(parts).rstrip()
 
 
 def short(path: str) -> str:
@@ -132,61 +90,27 @@ def short(path: str) -> str:
     return f"~{path[len(home) :]}" if path == home or path.startswith(f"{home}/") else path
 
 
-def _plain(text: Callable[[InProgress, View], Line]) -> Cell:
-    """A cell of one line that is never cut: half of a figure or an id is worse than none."""
-
-    def cell(task: InProgress, view: View, width: int) -> Sequence[Line]:
-        del width
-        return [text(task, view)]
-
-    return cell
+def _since(at: datetime | None, now: datetime) -> str:
+    return duration((now - at).total_seconds()) if at else painted("-", "dim")
 
 
-def _id(task: InProgress, view: View) -> Line:
-    del view
-    return [Span(task.id, "cyan")]
-
-
-def _started(task: InProgress, view: View) -> Line:
-    return [Span(moment(task.started_at, view.now))] if task.started_at else _UNKNOWN
-
-
-def _elapsed(task: InProgress, view: View) -> Line:
-    return _since(task.started_at, view)
-
-
-def _idle(task: InProgress, view: View) -> Line:
-    return _since(task.last_event_at, view)
-
-
-def _since(at: datetime | None, view: View) -> Line:
-    return [Span(duration((view.now - at).total_seconds()))] if at else _UNKNOWN
-
-
-def _context(task: InProgress, view: View) -> Line:
+def _context(task: InProgress, *, with_tokens: bool) -> str:
     percent = task.context_percent
     if percent is None:
-        return _UNKNOWN
+        return painted("-", "dim")
     style = "red" if percent >= 80 else "yellow" if percent >= 50 else "green"
-    tokens = f"{count(task.context_peak)} " if "Events" in view.columns else ""
-    return [Span(f"{tokens}{percent:>2}%", style)]
+    tokens = f"{count(task.context_peak)} " if with_tokens else ""
+    return painted(f"{tokens}{percent:>2}%", style)
 
 
-def _events(task: InProgress, view: View) -> Line:
-    del view
-    return [Span(str(task.events))]
+def _coder(task: InProgress) -> str:
+    return painted(one_line(task.coder), _weight(task, "coder"))
 
 
-def _coder(task: InProgress, view: View) -> Line:
-    del view
-    return [Span(one_line(task.coder), _weight(task, "coder"))]
-
-
-def _model(task: InProgress, view: View) -> Line:
+def _model(task: InProgress, width: int) -> str:
     if not task.model:
-        return _UNKNOWN  # the coder leaves the choice to its CLI
-    name = one_line(task.model)
-    return [Span(name if view.endless else cut(name, _MOST_MODEL), _weight(task, "model"))]
+        return painted("-", "dim")  # the coder leaves the choice to its CLI
+    return painted(cut(one_line(task.model), width), _weight(task, "model"))
 
 
 def _weight(task: InProgress, name: str) -> str:
@@ -194,50 +118,25 @@ def _weight(task: InProgress, name: str) -> str:
     return "bold" if name in task.overrides else "dim"
 
 
-def _title(task: InProgress, view: View, width: int) -> Sequence[Line]:
+def _title(task: InProgress, names: Collection[str], width: int) -> Iterator[str]:
     """The title; below it what is not as usual, and what has no column."""
-    lines: list[Line] = [[Span(cut(one_line(task.title), width))]]
-    reason = one_line(task.reason)
+    yield cut(one_line(task.title), width)
+    reason, style = one_line(task.reason), "yellow"
     if task.doing != "running":
         reason, style = f"{task.doing}: {reason}", _COLOURS.get(task.doing, "dim")
-    else:
-        style = "yellow"
-    lines += [[Span(line, style)] for line in wrapped(reason.removesuffix(": "), width) if line]
-    below = _below(task, view, width)
-    return [*lines, below] if below else lines
+    yield from (painted(line, style) for line in wrapped(reason.removesuffix(": "), width) if line)
+    below = ""
+    if "Coder" not in names and task.coder:
+        below = f"{_coder(task)}{painted('/', 'dim')}{_model(task, _MOST_MODEL)} "
+        if cells(below) > width:
+            below = painted(cut(f"{one_line(task.coder)}/{one_line(task.model)}", width), "dim")
+    if "cwd" not in names and task.cwd:
+        below += _cwd(task, max(0, width - cells(below)))
+    if below:
+        yield below
 
 
-def _below(task: InProgress, view: View, width: int) -> Line:
-    spans: list[Span] = []
-    if "Coder" not in view.columns and task.coder:
-        spans += [*_coder(task, view), Span("/", "dim"), *_model(task, view), Span(" ")]
-        if _cells(spans) > width:
-            spans = [Span(cut("".join(span.text for span in spans), width), "dim")]
-    if "cwd" not in view.columns and task.cwd:
-        room = max(0, width - _cells(spans))
-        spans.append(Span(cut_front(one_line(short(task.cwd)), room), _cwd_style(task)))
-    return spans
-
-
-def _cwd(task: InProgress, view: View, width: int) -> Sequence[Line]:
-    del view
-    return [[Span(cut_front(one_line(short(task.cwd)), width), _cwd_style(task))]]
-
-
-def _cwd_style(task: InProgress) -> str:
+def _cwd(task: InProgress, width: int) -> str:
     """Every task has a directory of its own, so that is not bold."""
-    return "" if "cwd" in task.overrides else "dim"
-
-
-COLUMNS = (
-    Column("ID", 0, _plain(_id)),
-    Column("Started", 100, _plain(_started)),
-    Column("Elapsed", 40, _plain(_elapsed), right=True),
-    Column("Idle", 60, _plain(_idle), right=True),
-    Column("Context", 70, _plain(_context), right=True),
-    Column("Events", 90, _plain(_events), right=True),
-    Column("Coder", 110, _plain(_coder)),
-    Column("Model", 110, _plain(_model)),
-    Column("Title", 0, _title),
-    Column("cwd", 140, _cwd),
-)
+    style = "" if "cwd" in task.overrides else "dim"
+    return painted(cut_front(one_line(short(task.cwd)), width), style)
