@@ -2,9 +2,28 @@
 
 import shutil
 import sys
+import textwrap
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 
 import click
+
+from fleet.cli.live_view import live_view
+from fleet.cli.terminal_text import painted, table
+from fleet.demo.summary import DemoRow, RowState, StyledLine
+
+_HEADLINE = "fleet demo: the agents are simulated, all else is real. Ctrl-C ends it."
+_STYLES: Mapping[RowState, str] = {
+    "waiting": "dim",
+    "running": "cyan",
+    "pausing": "yellow",
+    "asking": "magenta",
+    "blocked": "red",
+    "closed": "green",
+}
+_SHORTEST_LOG = 3
 
 
 @click.command("demo")
@@ -19,32 +38,79 @@ def command(keep: bool) -> int:
 
     Exit code: 0 all went as staged, 1 something did not.
     """
-    from rich.console import Console
-    from rich.text import Text
-
     from fleet.demo.run_demo import Demo
     from fleet.demo.sandbox import sandbox
-    from fleet.demo.screen import Screen
     from fleet.demo.summary import deviations, next_steps, summary
 
-    width = None if sys.stdout.isatty() else 100
-    screen = Screen(Console(width=width, highlight=False, markup=False, emoji=False))
     with sandbox(keep=keep) as box:
         try:
-            with screen:
-                report = Demo(box, screen).run()
+            with live_view() if sys.stdout.isatty() else nullcontext() as draw:
+                screen = Screen(draw)
+                report = Demo(box, screen.say, screen.show).run()
         except KeyboardInterrupt:
-            screen.print([Text("Interrupted. The agents are being ended.")])
+            click.echo("Interrupted. The agents are being ended.")
             raise
-        screen.print(summary(report))
+        _print(summary(report))
     if keep:
         kept = (f"project  {box.project}", f"home     {box.home.path}")
         look = f"look     FLEET_HOME={box.home.path} fleet bd list --all"
-        screen.print([Text(), Text("Kept", "bold"), *(Text(f"  {line}") for line in (*kept, look))])
+        _print([("", ""), ("Kept", "bold"), *((f"  {line}", "") for line in (*kept, look))])
     else:
-        screen.print([Text("Its processes are ended, and its home and project removed.")])
-    screen.print(next_steps(_folder_of_fleet()))
+        _print([("Its processes are ended, and its home and project removed.", "")])
+    _print(next_steps(_folder_of_fleet()))
     return 1 if deviations(report) else 0
+
+
+class Screen:
+    """On a terminal the table of tasks with the last lines of the log; elsewhere the log alone."""
+
+    def __init__(self, draw: Callable[[Sequence[str]], None] | None) -> None:
+        self._draw = draw
+        self._log: deque[str] = deque(maxlen=50)
+        self._rows: Sequence[DemoRow] = ()
+        if draw is None:
+            click.echo(_HEADLINE)
+
+    def say(self, text: str, style: str) -> None:
+        """Add a line to the log."""
+        self._log.append(painted(text, style or "dim"))
+        if self._draw is None:
+            click.echo(text)
+        self._redraw()
+
+    def show(self, rows: Sequence[DemoRow]) -> None:
+        self._rows = rows
+        self._redraw()
+
+    def _redraw(self) -> None:
+        if self._draw is None:
+            return
+        above = [painted(_HEADLINE, "bold"), "", *demo_table(self._rows), ""]
+        room = max(_SHORTEST_LOG, shutil.get_terminal_size().lines - len(above) - 1)
+        self._draw([*above, *list(self._log)[-room:]])
+
+
+def demo_table(rows: Sequence[DemoRow]) -> Iterator[str]:
+    """The tasks, one a line."""
+    cells: list[tuple[str, ...]] = []
+    for row in rows:
+        number = len(row.endings) + (row.state == "running")
+        state = painted(row.state, _STYLES.get(row.state, ""))
+        what = row.what or (f"{row.events} events" if row.events else "")
+        run = str(number) if number else ""
+        cells.append((row.task.id, str(row.task.priority), row.task.title, run, state, what))
+    return table(("Task", "P", "Title", "Run", "State", ""), cells, right=("Run",))
+
+
+def _print(lines: Iterable[StyledLine]) -> None:
+    """Print lines; a long one goes on two places to the right."""
+    width = shutil.get_terminal_size().columns if sys.stdout.isatty() else 100
+    for line, style in lines:
+        margin = " " * (len(line) - len(line.lstrip()) + 2)
+        text = textwrap.fill(
+            line, width, subsequent_indent=margin, break_long_words=False, break_on_hyphens=False
+        )
+        click.echo(painted(text, style))
 
 
 def _folder_of_fleet() -> str:

@@ -2,5 +2,5 @@
 
 Only the agents are simulated. `script` lists the tasks and how each has to end, `simulated_agent`
 is the process that works on one, `sandbox` holds the temporary home and the supervisor,
-`run_demo` runs the tasks and plays the person, `screen` and `summary` show what happened.
+`run_demo` runs the tasks and plays the person, `summary` says what happened.
 """

@@ -2,30 +2,25 @@
 
 import shlex
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
-from pathlib import Path
 
 import msgspec
-from msgspec import Struct
 
 from fleet import control
 from fleet.control import Control
+from fleet.control.tasks.in_progress import in_progress
 from fleet.control.tasks.questions import answer
 from fleet.demo.sandbox import SETTINGS, Sandbox
-from fleet.demo.screen import DemoRow, RowState, Screen
 from fleet.demo.script import ANSWER, KILLED_DURING, TASKS, DemoTask
-from fleet.demo.summary import DemoReport
+from fleet.demo.summary import DemoReport, DemoRow, RowState
 from fleet.files.tail import Follower
 from fleet.home import Home
 from fleet.queue.protocol import Filter
-from fleet.runs.event_log import FILE
 from fleet.runs.outcome_history import Ending, read_ending
 from fleet.runs.run_directory import all_runs
-from fleet.schemas import RateLimited, Task, ToolCall
+from fleet.schemas import RateLimited, Task
 
-#: What a task in progress does until its agent prints something.
-STARTS = "starts"
 #: Seconds between two looks at the queue.
 _PAUSE = 0.2
 #: Seconds for which a question stays on the screen before it is answered.
@@ -35,11 +30,20 @@ _LONGEST = 120.0
 
 
 class Demo:
-    """One demo in one sandbox."""
+    """One demo in one sandbox.
 
-    def __init__(self, sandbox: Sandbox, screen: Screen) -> None:
+    `say` gets each line of the log with its style, `show` the tasks whenever they were read.
+    """
+
+    def __init__(
+        self,
+        sandbox: Sandbox,
+        say: Callable[[str, str], None],
+        show: Callable[[Sequence[DemoRow]], None],
+    ) -> None:
         self._sandbox = sandbox
-        self._screen = screen
+        self._print = say
+        self._draw = show
         self._began = time.monotonic()
         #: The demo's tasks by the id that the queue gave them, in the order of creation.
         self._tasks: dict[str, DemoTask] = {}
@@ -96,7 +100,7 @@ class Demo:
 
     def _show(self, fleet: Control) -> list[DemoRow]:
         rows = read_rows(fleet, self._tasks, datetime.now(UTC))
-        self._screen.show(rows)
+        self._draw(rows)
         self._show_log()
         return rows
 
@@ -140,11 +144,11 @@ class Demo:
         for action, text in self._journal.read():
             self._log.append((action, text))
             task = self._tasks.get(text.partition(":")[0])
-            short = text.removesuffix(f" in {self._sandbox.project}")
-            self._say(short, title=task.title if task else "")
+            task_id, colon, rest = text.removesuffix(f" in {self._sandbox.project}").partition(":")
+            self._say(f"{task_id} {task.title}{colon}{rest}" if task else text)
 
-    def _say(self, text: str, style: str = "", title: str = "") -> None:
-        self._screen.say(text, self._seconds, style=style, title=title)
+    def _say(self, text: str, style: str = "") -> None:
+        self._print(f"{self._seconds:5.1f} s  {text}", style)
 
     def _commits(self) -> tuple[str, ...]:
         if not any((self._sandbox.project / ".git" / "refs" / "heads").iterdir()):
@@ -154,7 +158,7 @@ class Demo:
 
 def _may_kill(row: DemoRow) -> bool:
     """The agent is at work, and has enough to do to outlive a supervisor."""
-    working = row.state == "running" and row.what != STARTS
+    working = row.state == "running" and row.events > 0
     return row.demo_task.key == KILLED_DURING and working and not row.endings
 
 
@@ -166,41 +170,33 @@ def is_over(rows: Sequence[DemoRow]) -> bool:
 def read_rows(fleet: Control, made: Mapping[str, DemoTask], now: datetime) -> list[DemoRow]:
     """One row for each task that was made, from the queue and the task directories."""
     tasks = {task.id: task for task in fleet.queue.find(Filter(include_closed=True))}
+    events = {each.id: each.events for each in in_progress(fleet)}
     ids = {demo_task.key: task_id for task_id, demo_task in made.items()}
     rows: list[DemoRow] = []
     for task_id, demo_task in made.items():
-        task_dir = fleet.home.task(task_id)
-        endings = [e for run in all_runs(task_dir) if (e := read_ending(run)) is not None]
+        runs = all_runs(fleet.home.task(task_id))
+        endings = tuple(e for run in runs if (e := read_ending(run)) is not None)
         needs = [tasks[ids[key]] for key in demo_task.needs]
-        doing = _last_event(task_dir) if tasks[task_id].status == "in_progress" else ""
-        rows.append(row_of(demo_task, tasks[task_id], endings, needs, doing=doing, now=now))
+        state, what = state_of(tasks[task_id], endings, needs, now)
+        row = DemoRow(
+            demo_task=demo_task, task=tasks[task_id], state=state, what=what, endings=endings,
+            events=events.get(task_id, 0),
+        )  # fmt: skip
+        rows.append(row)
     return rows
 
 
-def row_of(
-    demo_task: DemoTask,
-    task: Task,
-    endings: Sequence[Ending],
-    needs: Sequence[Task],
-    *,
-    doing: str,
-    now: datetime,
-) -> DemoRow:
-    """Pure: `needs` have to be closed first, `doing` is the agent's last step."""
-    state, what = _state(task, endings, needs, doing, now)
-    return DemoRow(demo_task=demo_task, task=task, state=state, what=what, endings=tuple(endings))
-
-
-def _state(
-    task: Task, endings: Sequence[Ending], needs: Sequence[Task], doing: str, now: datetime
+def state_of(
+    task: Task, endings: Sequence[Ending], needs: Sequence[Task], now: datetime
 ) -> tuple[RowState, str]:
+    """What a task does or waits for; `needs` have to be closed first. Pure."""
     last = endings[-1] if endings else None
     missing = [need.title for need in needs if need.status != "closed"]
     match task.status:
         case "closed":
             return "closed", task.close_reason.partition(" [run")[0]
         case "in_progress":
-            return "running", doing or STARTS
+            return "running", ""
         case "blocked" if last is not None and last.why.startswith("QUESTION:"):
             return "asking", last.why.removeprefix("QUESTION:").strip()
         case "blocked":
@@ -219,31 +215,6 @@ def _pause(last: Ending | None, seconds: float) -> str:
     if isinstance(last.outcome, RateLimited):
         return f"{seconds:.0f} s until the limit resets"
     return f"{seconds:.0f} s, then again: {last.why}"
-
-
-class _ShownEvent(Struct):
-    """The parts of an event that the demo shows."""
-
-    kind: str = ""
-    text: str = ""
-    calls: tuple[ToolCall, ...] = ()
-
-
-def _last_event(task_dir: Path) -> str:
-    """What the agent of the latest run last said or did."""
-    shown = ""
-    for line in Follower(task_dir / FILE).read():
-        event = msgspec.json.decode(line.data, type=_ShownEvent)
-        if event.kind == "fleet_started":
-            shown = ""
-        shown = event.text or " ".join(_call_text(call) for call in event.calls) or shown
-    return shown
-
-
-def _call_text(call: ToolCall) -> str:
-    if "command" in call.input:
-        return f"$ {call.input['command']}"
-    return f"{call.name} {Path(str(call.input.get('file_path', ''))).name}"
 
 
 class JournalTail:

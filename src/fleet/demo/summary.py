@@ -4,14 +4,31 @@ Pure: lines for the screen, from how the runs ended.
 """
 
 from collections.abc import Iterator
+from typing import Literal
 
 from msgspec import Struct
-from rich.text import Text
 
-from fleet.demo.screen import DemoRow
 from fleet.demo.script import TASKS, DemoTask, ExpectedEnd
 from fleet.runs.outcome_history import Ending
-from fleet.schemas import Blocked, Closed, ContextFull, RateLimited
+from fleet.schemas import Blocked, Closed, ContextFull, RateLimited, Task
+
+RowState = Literal["waiting", "ready", "running", "pausing", "asking", "blocked", "closed"]
+#: A line, and the style that it is printed in.
+StyledLine = tuple[str, str]
+
+
+class DemoRow(Struct, frozen=True, kw_only=True):
+    """One task as the table and the summary show it."""
+
+    demo_task: DemoTask
+    task: Task
+    state: RowState
+    #: What the task waits for or came to, in few words.
+    what: str = ""
+    #: How its runs ended so far.
+    endings: tuple[Ending, ...] = ()
+    #: What the agent of its run has printed so far.
+    events: int = 0
 
 
 class DemoReport(Struct, frozen=True, kw_only=True):
@@ -62,21 +79,21 @@ def _matches(end: ExpectedEnd, ending: Ending) -> bool:
     return type(ending.settlement).__name__ == end.settlement and end.cause in ending.why
 
 
-def summary(report: DemoReport) -> Iterator[Text]:
+def summary(report: DemoReport) -> Iterator[StyledLine]:
     """The text below the table."""
-    yield Text()
-    yield Text("What happened", "bold")
+    yield "", ""
+    yield "What happened", "bold"
     for row in report.rows:
         yield from _task_lines(row, report)
     if report.killed:
-        yield Text("  the supervisor", "cyan")
-        yield Text("      killed with kill -9 while agents were at work", "yellow")
-        yield Text(f"      → they ran on, and a new supervisor {_adoption(report)}")
-    yield Text()
-    yield Text("What the project got (git log --oneline)", "bold")
+        yield "  the supervisor", "cyan"
+        yield "      killed with kill -9 while agents were at work", "yellow"
+        yield f"      → they ran on, and a new supervisor {_adoption(report)}", ""
+    yield "", ""
+    yield "What the project got (git log --oneline)", "bold"
     for commit in report.commits:
-        yield Text(f"  {commit}")
-    yield Text()
+        yield f"  {commit}", ""
+    yield "", ""
     yield from _result(report)
 
 
@@ -87,17 +104,17 @@ def _adoption(report: DemoReport) -> str:
     return f"adopted {adopted} of them in mid-work" if adopted > 1 else "adopted one in mid-work"
 
 
-def _task_lines(row: DemoRow, report: DemoReport) -> Iterator[Text]:
+def _task_lines(row: DemoRow, report: DemoReport) -> Iterator[StyledLine]:
     runs = "1 run" if len(row.endings) == 1 else f"{len(row.endings)} runs"
     mark, style = ("✓", "green") if row.task.status == "closed" else ("✗", "red")
-    yield Text(f"  {mark} {row.task.id}  {row.demo_task.title}: {row.task.status}, {runs}", style)
+    yield f"  {mark} {row.task.id}  {row.demo_task.title}: {row.task.status}, {runs}", style
     if report.held_back(row):
-        yield Text("      came while its coder had a limit", "yellow")
-        yield Text("      → no agent was started before the limit had reset")
+        yield "      came while its coder had a limit", "yellow"
+        yield "      → no agent was started before the limit had reset", ""
     for number, ending in enumerate(row.endings, start=1):
         if not isinstance(ending.settlement, Closed):
-            yield Text(f"      run {number}: {ending.why}", "yellow")
-            yield Text(f"      → {_remedy(ending, row.demo_task)}")
+            yield f"      run {number}: {ending.why}", "yellow"
+            yield f"      → {_remedy(ending, row.demo_task)}", ""
 
 
 def _remedy(ending: Ending, task: DemoTask) -> str:
@@ -116,15 +133,15 @@ def _remedy(ending: Ending, task: DemoTask) -> str:
             return "tried again after a pause, and told the agent how it had ended"
 
 
-def _result(report: DemoReport) -> Iterator[Text]:
+def _result(report: DemoReport) -> Iterator[StyledLine]:
     found = deviations(report)
     if found:
-        yield Text(f"Not as staged, after {report.seconds:.0f} s:", "bold red")
-        yield from (Text(f"  {each}", "red") for each in found)
+        yield f"Not as staged, after {report.seconds:.0f} s:", "bold red"
+        yield from ((f"  {each}", "red") for each in found)
     else:
         closed = sum(row.task.status == "closed" for row in report.rows)
         rest = f"{closed} of {len(report.rows)} tasks are done, one waits for a person."
-        yield Text(f"All went as staged, in {report.seconds:.0f} s: {rest}", "bold green")
+        yield f"All went as staged, in {report.seconds:.0f} s: {rest}", "bold green"
 
 
 _STEPS = (
@@ -138,11 +155,11 @@ _STEPS = (
 )
 
 
-def next_steps(folder: str) -> Iterator[Text]:
+def next_steps(folder: str) -> Iterator[StyledLine]:
     """How to go on; `folder` holds the fleet program where PATH does not, else it is empty."""
-    yield Text()
-    yield Text("Now for real", "bold")
+    yield "", ""
+    yield "Now for real", "bold"
     if folder:
-        yield Text(f'  export PATH="{folder}:$PATH"')
+        yield f'  export PATH="{folder}:$PATH"', ""
     for command, about in _STEPS:
-        yield Text(f"  {command:<38}{about}".rstrip())
+        yield f"  {command:<38}{about}".rstrip(), ""

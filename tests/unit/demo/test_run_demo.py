@@ -5,8 +5,9 @@ from datetime import timedelta
 import msgspec
 import pytest
 
-from fleet.demo.run_demo import STARTS, JournalTail, is_over, row_of
+from fleet.demo.run_demo import JournalTail, is_over, state_of
 from fleet.demo.script import TASKS
+from fleet.demo.summary import DemoRow
 from fleet.home import Home
 from fleet.runs.outcome_history import Ending
 from fleet.schemas import Blocked, Failed, Finished, RateLimit, RateLimited, Released
@@ -30,41 +31,37 @@ ASKED = msgspec.structs.replace(
 )
 
 
-def state_of(task, *endings, needs=(), doing=""):
-    row = row_of(TASKS[0], task, endings, needs, doing=doing, now=NOW)
-    return row.state, row.what
+def state(task, *endings, needs=()):
+    return state_of(task, endings, needs, NOW)
 
 
 @pytest.mark.parametrize(
     ("given", "expected"),
     [
-        (state_of(a_task()), ("ready", "")),
+        (state(a_task()), ("ready", "")),
         (
-            state_of(a_task(), needs=[a_task(title="Lay out"), a_task(status="closed")]),
+            state(a_task(), needs=[a_task(title="Lay out"), a_task(status="closed")]),
             ("waiting", "for: Lay out"),
         ),
-        (state_of(a_task(status="in_progress")), ("running", STARTS)),
-        (state_of(a_task(status="in_progress"), CRASHED, doing="Write x"), ("running", "Write x")),
+        (state(a_task(status="in_progress"), CRASHED), ("running", "")),
         (
-            state_of(a_task(not_before=SOON), CRASHED),
+            state(a_task(not_before=SOON), CRASHED),
             ("pausing", "3 s, then again: killed: Out of memory"),
         ),
-        (state_of(a_task(not_before=SOON), LIMITED), ("pausing", "3 s until the limit resets")),
-        (state_of(a_task(not_before=SOON)), ("pausing", "3 s: its coder has reached a limit")),
-        (state_of(a_task(not_before=NOW), CRASHED), ("ready", "killed: Out of memory")),
-        (state_of(a_task(status="blocked"), ASKED), ("asking", "Both?")),
-        (state_of(a_task(status="blocked"), CRASHED), ("blocked", "killed: Out of memory")),
-        (state_of(a_task(status="blocked", notes="by hand")), ("blocked", "by hand")),
+        (state(a_task(not_before=SOON), LIMITED), ("pausing", "3 s until the limit resets")),
+        (state(a_task(not_before=SOON)), ("pausing", "3 s: its coder has reached a limit")),
+        (state(a_task(not_before=NOW), CRASHED), ("ready", "killed: Out of memory")),
+        (state(a_task(status="blocked"), ASKED), ("asking", "Both?")),
+        (state(a_task(status="blocked"), CRASHED), ("blocked", "killed: Out of memory")),
+        (state(a_task(status="blocked", notes="by hand")), ("blocked", "by hand")),
         (
-            state_of(
-                a_task(status="closed", closed_at=NOW, close_reason="Wrote x [run 2]"), CRASHED
-            ),
+            state(a_task(status="closed", closed_at=NOW, close_reason="Wrote x [run 2]"), CRASHED),
             ("closed", "Wrote x"),
         ),
     ],
 )
 def test_a_row_says_what_goes_on(given, expected):
-    """From the queue's status, the past runs and the agent's last step."""
+    """From the queue's status and the past runs."""
     assert given == expected
 
 
@@ -79,11 +76,11 @@ def rows(**states):
     }
     demo_tasks = {task.key: task for task in TASKS}
     made = {}
-    for key, state in states.items():
-        task = tasks[state]
+    for key, named in states.items():
+        task = tasks[named]
         needs = [made[need].task for need in demo_tasks[key].needs if need in made]
-        endings = [ASKED] if state == "asking" else []
-        made[key] = row_of(demo_tasks[key], task, endings, needs, doing="", now=NOW)
+        now, what = state(task, *([ASKED] if named == "asking" else []), needs=needs)
+        made[key] = DemoRow(demo_task=demo_tasks[key], task=task, state=now, what=what)
     return list(made.values())
 
 
