@@ -129,6 +129,17 @@ class TestClaims:
         assert "--if-assignee needs a name" in bd.refused("unclaim a --force --if-assignee x")
         assert "--if-assignee needs a name" in bd.refused("unclaim a --if-assignee ''")
 
+    def test_a_claim_that_ended_is_freed_by_force(self, bd):
+        """As in bd, a claim past its end stays; --force frees it for another actor."""
+        bd.tasks("a")
+        bd.ok("update a --claim --actor bob")
+        bd.clock.pass_(seconds=3600)
+        assert bd("update a --claim --actor ann").code == 1
+        assert bd("unclaim a --actor ann").code == 1
+        bd.ok("unclaim a --force --actor ann")
+        bd.ok("update a --claim --actor ann")
+        assert bd.queue.get("fleet-a").assignee == "ann"
+
     def test_a_supervisors_lease_is_its_own(self, bd):
         """Another actor needs --force to take it away, and the supervisor then settles nothing."""
         bd.tasks("a")

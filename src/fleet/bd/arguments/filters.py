@@ -1,11 +1,16 @@
-"""The filters of list, ready, search and count: their flags, and the Search that they mean."""
+"""The filters of list, ready, search and count: their flags, and the conditions that they mean."""
 
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
+
+import msgspec
 
 from fleet.bd.arguments import values
 from fleet.bd.command import Call, Failure
 from fleet.bd.pflag import Flag
-from fleet.queue.sql.tracker.search import Search, Span
+from fleet.queue.sql.row_mapping import to_micros
+from fleet.queue.sql.tracker.search import Condition, Search, holds
+from fleet.schemas import Task
 
 LABELS = (
     Flag("label", "list", "l", help="Filter by labels (must have all)"),
@@ -48,78 +53,137 @@ SORT = (
     Flag("reverse", "switch", "r", help="Reverse sort order"),
 )
 
-#: The first words of the flags of moments, and the columns that they mean.
-_SPANS: tuple[tuple[str, Any], ...] = (
-    ("created", "created_at"), ("updated", "updated_at"), ("closed", "closed_at"),
-    ("due", "due_at"),
-)  # fmt: skip
-_HOLDS: tuple[tuple[str, Any], ...] = (
-    ("title", "title"), ("title-contains", "title"), ("desc-contains", "description"),
-    ("notes-contains", "notes"),
-)  # fmt: skip
+UNFINISHED = Condition("tasks.status NOT IN ('closed', 'pinned')")
+
+#: What a flag that stands on the line means.
+_Meaning = Callable[[Call, str], Iterable[Condition]]
 
 
-def search_of(call: Call) -> Search:
-    """What the filters on the line mean. A flag that the command does not have is never there."""
-    line = call.line
-    ids = line.text("id")
-    return Search(
-        statuses=_statuses(call),
-        types=tuple(values.issue_type(word) for word in line.list("type") if word),
-        not_types=tuple(values.issue_type(word) for word in line.list("exclude-type")),
-        ids=tuple(word.strip() for word in ids.split(",") if word.strip()) if ids else None,
-        priority=_priority(call, "priority"),
-        priority_min=_priority(call, "priority-min"),
-        priority_max=_priority(call, "priority-max"),
-        assignee=line.text("assignee"),
-        unassigned=line.switch("no-assignee") or line.switch("unassigned"),
-        labels=line.list("label"),
-        any_label=line.list("label-any"),
-        no_label_of=line.list("exclude-label"),
-        unlabelled=line.switch("no-labels"),
-        holds=tuple((column, line.text(flag)) for flag, column in _HOLDS if line.text(flag)),
-        spec_prefix=line.text("spec"),
-        external_ref=line.text("external-ref"),
-        top_level=line.switch("no-parent"),
-        spans=_spans(call),
-        overdue=line.switch("overdue"),
-        deferred=line.switch("deferred"),
-        metadata=_metadata(call),
-        metadata_key=_metadata_key(call),
-    )
+def search_of(call: Call, *, without: Sequence[str] = ()) -> Search:
+    """What the filters on the line mean, except for the flags in `without`."""
+    flags = [name for name in call.line.values if name in _MEANINGS and name not in without]
+    where = tuple(each for name in flags for each in _MEANINGS[name](call, name))
+    return Search(where=where, fits=_metadata(call))
 
 
-def _statuses(call: Call) -> tuple[str, ...]:
-    words = [word.strip() for word in call.line.text("status").split(",") if word.strip()]
-    return () if "all" in words else tuple(values.status(word) for word in words)
+def without_types(types: Sequence[str]) -> Condition:
+    return Condition("tasks.issue_type NOT IN ($)", types)
 
 
-def _priority(call: Call, flag: str) -> int | None:
-    return values.priority(call.line.text(flag)) if call.line.has(flag) else None
+def types_of(call: Call) -> tuple[str, ...]:
+    return tuple(values.issue_type(word) for word in call.line.list("type") if word)
 
 
-def _spans(call: Call) -> tuple[Span, ...]:
-    spans: list[Span] = []
-    for what, column in _SPANS:
-        for side, sign in (("after", ">"), ("before", "<")):
-            if (moment := values.moment(call, f"{what}-{side}")) is not None:
-                spans.append((column, sign, moment))
-    return tuple(spans)
+def _if_on(sql: str) -> _Meaning:
+    return lambda call, flag: [Condition(sql)] if call.line.switch(flag) else []
 
 
-def _metadata(call: Call) -> tuple[tuple[str, str], ...]:
+def _text(sql: str) -> _Meaning:
+    """A condition on the flag's text; an empty text is none."""
+    return lambda call, flag: [Condition(sql, (text,)) for text in (call.line.text(flag),) if text]
+
+
+def _holds(column: str) -> _Meaning:
+    return lambda call, flag: [holds(column, text) for text in (call.line.text(flag),) if text]
+
+
+def _list(sql: str) -> _Meaning:
+    """A condition on all values of the flag at once."""
+    return lambda call, flag: [Condition(sql, list_) for list_ in (call.line.list(flag),) if list_]
+
+
+def _priority(sign: str) -> _Meaning:
+    return lambda call, flag: [
+        Condition(f"tasks.priority {sign} $", (values.priority(call.line.text(flag)),))
+    ]
+
+
+def _moment(column: str, sign: str) -> _Meaning:
+    return lambda call, flag: [
+        Condition(f"tasks.{column} {sign} $", (to_micros(moment),))
+        for moment in (values.moment(call, flag),)
+        if moment is not None
+    ]
+
+
+def _types(call: Call, _: str) -> list[Condition]:
+    return [Condition("tasks.issue_type IN ($)", types) for types in (types_of(call),) if types]
+
+
+def _not_types(call: Call, flag: str) -> list[Condition]:
+    types = [values.issue_type(word) for word in call.line.list(flag)]
+    return [without_types(types)] if types else []
+
+
+def _statuses(call: Call, flag: str) -> list[Condition]:
+    words = [word.strip() for word in call.line.text(flag).split(",") if word.strip()]
+    if not words or "all" in words:
+        return []
+    return [Condition("tasks.status IN ($)", [values.status(word) for word in words])]
+
+
+def _ids(call: Call, flag: str) -> list[Condition]:
+    text = call.line.text(flag)
+    ids = [word.strip() for word in text.split(",")]
+    return [Condition("tasks.id IN ($)", ids)] if text else []
+
+
+_MEANINGS: Mapping[str, _Meaning] = {
+    "label": lambda call, flag: [Condition("has_label", (x,)) for x in call.line.list(flag)],
+    "label-any": _list("has_label"),
+    "exclude-label": _list(
+        "NOT EXISTS (SELECT 1 FROM labels l WHERE l.task_id = tasks.id AND l.label IN ($))"
+    ),
+    "no-labels": _if_on("unlabelled"),
+    "priority": _priority("="),
+    "priority-min": _priority(">="),
+    "priority-max": _priority("<="),
+    "type": _types,
+    "exclude-type": _not_types,
+    "assignee": _text("tasks.assignee = $"),
+    "unassigned": _if_on("tasks.assignee = ''"),
+    "no-assignee": _if_on("tasks.assignee = ''"),
+    "status": _statuses,
+    "title": _holds("title"),
+    "title-contains": _holds("title"),
+    "desc-contains": _holds("description"),
+    "notes-contains": _holds("notes"),
+    "id": _ids,
+    "spec": _text("substr(tasks.spec_id, 1, length(CAST($ AS TEXT))) = $"),
+    "external-ref": _text("tasks.external_ref = $"),
+    **{
+        f"{what}-{side}": _moment(f"{what}_at", sign)
+        for what in ("created", "updated", "closed", "due")
+        for side, sign in (("after", ">"), ("before", "<"))
+    },
+    "overdue": _if_on("tasks.due_at < :now AND tasks.status <> 'closed'"),
+    "deferred": _if_on("tasks.defer_until IS NOT NULL"),
+    "no-parent": _if_on("top_level"),
+}
+
+
+def _metadata(call: Call) -> Callable[[Task], bool] | None:
+    """The filters on metadata; None if the line has none."""
     pairs: list[tuple[str, str]] = []
     for word in call.line.list("metadata-field"):
-        key, equals, value = word.partition("=")
+        name, equals, value = word.partition("=")
         if not equals:
             raise Failure(f'invalid --metadata-field: expected key=value, got "{word}"')
-        values.check_metadata_key(key)
-        pairs.append((key, value))
-    return tuple(pairs)
-
-
-def _metadata_key(call: Call) -> str:
+        pairs.append((name, value))
     key = call.line.text("has-metadata-key")
-    if key:
-        values.check_metadata_key(key)
-    return key
+    for name in [*(name for name, _ in pairs), *([key] if key else [])]:
+        values.check_metadata_key(name)
+    if not pairs and not key:
+        return None
+
+    def fits(task: Task) -> bool:
+        there = {name: _written(value) for name, value in task.metadata.items()}
+        same = all(there.get(name) == value for name, value in pairs)
+        return same and (not key or key in there)
+
+    return fits
+
+
+def _written(value: Any) -> str:
+    """A metadata value as a person would write it after `key=`."""
+    return value if isinstance(value, str) else msgspec.json.encode(value).decode()

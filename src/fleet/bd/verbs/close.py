@@ -15,7 +15,7 @@ from fleet.queue.sql.actor_claims import claim_next
 from fleet.queue.sql.tracker import delete_tasks
 from fleet.queue.sql.tracker.delete_tasks import Removal
 from fleet.queue.sql.tracker.related import freed_by
-from fleet.queue.sql.tracker.search import Search
+from fleet.queue.sql.tracker.search import READY_WORK, WORK_TYPES, Search
 from fleet.schemas import Task
 
 _REASONS = ("reason", "resolution", "message", "comment")
@@ -73,7 +73,8 @@ def _reply(call: Call, closed: Sequence[Task]) -> Reply:
         texts += [f"Unblocked {task.id}: {task.title}" for task in freed]
         more |= {"unblocked": [issue(task) for task in freed]} if freed else {}
     if call.line.switch("claim-next"):
-        task = claim_next(call.queue, Search(ready=True, order="fifo"), actor=call.actor)
+        ready = Search(where=(*READY_WORK, WORK_TYPES), order="fifo")
+        task = claim_next(call.queue, ready, actor=call.actor)
         texts.append(f"Claimed {task.id}: {task.title}" if task else "No ready issue to claim")
         more |= {"claimed": issue(task)} if task else {}
     rows = [issue(task) for task in closed]

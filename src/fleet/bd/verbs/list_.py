@@ -11,7 +11,15 @@ from fleet.bd.output.json_shapes import Shape, brief, issue, with_counts
 from fleet.bd.pflag import Flag
 from fleet.queue.sql.sql_queue import SqlQueue
 from fleet.queue.sql.tracker.related import Tally, edges_from, tallies
-from fleet.queue.sql.tracker.search import Order, Search, search
+from fleet.queue.sql.tracker.search import (
+    READY_WORK,
+    WORK_TYPES,
+    Condition,
+    Order,
+    Search,
+    holds,
+    search,
+)
 from fleet.schemas import Task
 
 #: Types of machinery that a plain list leaves out.
@@ -52,16 +60,23 @@ def _listed(call: Call, want: Search) -> Reply:
 
 def _wanted(call: Call) -> Search:
     line = call.line
-    want = filters.search_of(call)
-    for kind in want.types:
+    ready = line.switch("ready")
+    want = filters.search_of(call, without=("status",) if ready else ())
+    types = filters.types_of(call)
+    for kind in types:
         values.known_type(kind)
-    hidden = tuple(kind for kind in _INFRASTRUCTURE if kind not in want.types)
-    want = replace(want, not_types=(*want.not_types, *hidden), parent=line.text("parent"))
-    if line.switch("ready"):
-        return replace(want, ready=True, statuses=(), order="fifo")
+    hidden = [kind for kind in _INFRASTRUCTURE if kind not in types]
+    where = [*want.where, filters.without_types(hidden), *_children_of(line.text("parent"))]
+    if ready:
+        where += READY_WORK if types else (*READY_WORK, WORK_TYPES)
+        return replace(want, where=tuple(where), order="fifo")
     if not line.has("status") and not line.switch("all"):
-        want = replace(want, not_statuses=("closed", "pinned"))
-    return replace(want, order=_order(call), reverse=line.switch("reverse"))
+        where.append(filters.UNFINISHED)
+    return replace(want, where=tuple(where), order=_order(call), reverse=line.switch("reverse"))
+
+
+def _children_of(parent: str) -> list[Condition]:
+    return [Condition("child_of", (parent,))] if parent else []
 
 
 def _order(call: Call) -> Order:
@@ -74,7 +89,8 @@ def _order(call: Call) -> Order:
 
 def _children(call: Call) -> Reply:
     (parent,) = values.exactly(call, 1)
-    return _listed(call, Search(parent=parent, not_types=_INFRASTRUCTURE))
+    where = (filters.without_types(_INFRASTRUCTURE), *_children_of(parent))
+    return _listed(call, Search(where=where))
 
 
 def _search(call: Call) -> Reply:
@@ -82,9 +98,12 @@ def _search(call: Call) -> Reply:
     if not word:
         raise Failure("search query is required: bd search <text>")
     limit = call.line.number("limit", _SOME)
+    want = filters.search_of(call)
+    title, task_id = holds("title", word), holds("id", word)
+    either = Condition(f"{title.sql} OR {task_id.sql}", title.values)
     want = replace(
-        filters.search_of(call),
-        word=word,
+        want,
+        where=(*want.where, either),
         order=_order(call),
         reverse=call.line.switch("reverse"),
         limit=limit if limit > 0 else None,
@@ -96,10 +115,10 @@ def _search(call: Call) -> Reply:
 
 
 def _human_list(call: Call) -> Reply:
-    want = replace(filters.search_of(call), labels=("human",))
-    if not call.line.has("status"):
-        want = replace(want, not_statuses=("closed", "pinned"))
-    tasks = search(call.queue, want)
+    want = filters.search_of(call)
+    unfinished = () if call.line.has("status") else (filters.UNFINISHED,)
+    where = (*want.where, Condition("has_label", ("human",)), *unfinished)
+    tasks = search(call.queue, replace(want, where=where))
     return Reply(
         value=[issue(task) for task in tasks],
         text=lines.rows(tasks, "No issues wait for a person."),

@@ -10,7 +10,15 @@ from fleet.bd.pflag import Flag
 from fleet.bd.verbs.list_ import counted
 from fleet.queue.sql.actor_claims import claim_next, wake
 from fleet.queue.sql.tracker.related import blocked
-from fleet.queue.sql.tracker.search import Order, Search, search, total
+from fleet.queue.sql.tracker.search import (
+    READY_WORK,
+    WORK_TYPES,
+    Condition,
+    Order,
+    Search,
+    search,
+    total,
+)
 
 _SOME = 100
 _ORDERS: dict[str, Order] = {"priority": "fifo", "oldest": "oldest", "hybrid": "hybrid"}
@@ -34,13 +42,18 @@ def _wanted(call: Call) -> Search:
         raise Failure(
             f'invalid sort policy "{call.line.text("sort")}" (valid: {", ".join(_ORDERS)})'
         )
-    return replace(
-        filters.search_of(call),
-        ready=True,
-        include_deferred=call.line.switch("include-deferred"),
-        ancestor=call.line.text("parent"),
-        order=order,
-    )
+    ready = READY_WORK
+    if call.line.switch("include-deferred"):
+        ready = (Condition("tasks.status = 'open'"), Condition("unblocked"))
+    types = () if filters.types_of(call) else (WORK_TYPES,)
+    want = filters.search_of(call)
+    return replace(want, where=(*ready, *types, *want.where, *_family(call)), order=order)
+
+
+def _family(call: Call) -> list[Condition]:
+    """The descendants of --parent."""
+    parent = call.line.text("parent")
+    return [Condition("below", (parent,))] if parent else []
 
 
 def _claim(call: Call, want: Search) -> Reply:
@@ -71,7 +84,7 @@ def _show(call: Call, want: Search) -> Reply:
 def _blocked(call: Call) -> Reply:
     held = blocked(call.queue)
     want = filters.search_of(call)
-    want = replace(want, not_statuses=("closed", "pinned"), ancestor=call.line.text("parent"))
+    want = replace(want, where=(*want.where, filters.UNFINISHED, *_family(call)))
     tasks = [task for task in search(call.queue, want) if task.id in held] if held else []
     ids = {task.id: ", ".join(blocker.id for blocker in held[task.id]) for task in tasks}
     texts = [lines.row(task, f"blocked by {ids[task.id]}") for task in tasks]

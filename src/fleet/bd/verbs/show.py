@@ -20,7 +20,7 @@ from fleet.bd.pflag import Flag
 from fleet.errors import FleetError
 from fleet.queue.sql.sql_queue import SqlQueue
 from fleet.queue.sql.tracker.related import comments_of, edges_from, edges_to, tasks_of
-from fleet.queue.sql.tracker.search import Search, search
+from fleet.queue.sql.tracker.search import Condition, Search, search
 from fleet.schemas import Comment, Dependency, Task
 
 
@@ -51,8 +51,10 @@ def _found(call: Call) -> list[Task]:
     """The tasks that the line names; an id that means none is told on standard error."""
     words = (*call.words, *call.line.list("id"))
     if call.line.switch("current"):
-        want = Search(statuses=("in_progress", "hooked"), assignee=call.actor, order="updated")
-        tasks = search(call.queue, want)
+        own = Condition(
+            "tasks.status IN ('in_progress', 'hooked') AND tasks.assignee = $", (call.actor,)
+        )
+        tasks = search(call.queue, Search(where=(own,), order="updated"))
         if words or not tasks:
             raise Failure("--current shows your issue in progress, and takes no ids")
         return tasks[:1]

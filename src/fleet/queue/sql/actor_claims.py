@@ -9,7 +9,7 @@ from fleet.errors import Refused
 from fleet.queue.sql.row_mapping import to_micros
 from fleet.queue.sql.sql_queue import SqlQueue
 from fleet.queue.sql.task_row import in_status, save, take
-from fleet.queue.sql.tracker.search import Search, search
+from fleet.queue.sql.tracker.search import Condition, Search, search
 from fleet.schemas import Task
 
 #: How many ready tasks `claim_next` looks at before it says that there is none: others may be
@@ -37,8 +37,9 @@ def claimed(task: Task, actor: str, now: datetime) -> Task:
 
 
 def claim_next(queue: SqlQueue, want: Search, *, actor: str) -> Task | None:
-    """Claim the first ready task without an assignee for this actor; None if there is none."""
-    free = structs.replace(want, ready=True, unassigned=True, limit=_CANDIDATES)
+    """Claim the first task of a search without an assignee for this actor; None: there is none."""
+    unassigned = Condition("tasks.assignee = ''")
+    free = structs.replace(want, where=(*want.where, unassigned), limit=_CANDIDATES)
     with queue.db.writing():
         for candidate in search(queue, free):
             task = take(queue, candidate.id)

@@ -3,6 +3,8 @@
 from collections.abc import Mapping
 from pathlib import Path
 
+from fleet.queue.sql.row_mapping import TASK_SQL
+
 _STATEMENTS = Path(__file__).parent / "statements"
 _NAME = "-- name: "
 
@@ -10,7 +12,7 @@ _NAME = "-- name: "
 def load(file: str, **dialect: str) -> Mapping[str, str]:
     """Every statement of one file; `dialect` gives what the two engines write differently."""
     # Read by hand: every command starts here, and compiling patterns would cost more.
-    named = dict(dialect)
+    named = {**TASK_SQL, **dialect}
     name = ""
     for line in (_STATEMENTS / file).read_text(encoding="utf-8").splitlines():
         if line.startswith(_NAME):

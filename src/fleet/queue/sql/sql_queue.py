@@ -70,10 +70,7 @@ class SqlQueue:
 
     def insert(self, task: Task) -> None:
         """Write a whole task as it is; inside the caller's transaction."""
-        values = to_columns(task)
-        for name in ("fence", "lease_owner", "lease_until", "heartbeat_at"):
-            del values[name]
-        self.db.rows(self.sql["insert_task"], values)
+        self.db.rows(self.sql["insert_task"], to_columns(task))
         for label in task.labels:
             self.db.rows(self.sql["insert_label"], {"id": task.id, "label": label})
 

@@ -60,7 +60,6 @@ class Sqlite:
         "is_picked": "id IN (SELECT id FROM picked)",
         "waits_for_others": "{unmet_dependency}",
         "lock_graph": "SELECT 1",
-        "holds": "instr(id, :part) > 0",
     }
 
     def __init__(

@@ -20,10 +20,7 @@ def take(queue: SqlQueue, task_id: str) -> Task:
 
 def save(queue: SqlQueue, task: Task) -> None:
     """Write a task's own row; inside the caller's transaction, which took it."""
-    values = to_columns(task)
-    for name in ("created_at", "created_by", "owner"):
-        del values[name]
-    queue.db.rows(queue.more("edit_task.sql")["save"], values)
+    queue.db.rows(queue.more("edit_task.sql")["save"], to_columns(task))
 
 
 def in_status(task: Task, status: Status, now: datetime) -> Task:

@@ -27,7 +27,6 @@ _DIALECT = {
     # A function, so that a claim does not set up a plan of twenty nodes that it seldom runs.
     "waits_for_others": "fleet.waits_for_others(:now, tasks.id)",
     "lock_graph": "SELECT pg_advisory_xact_lock(1718379877, 2)",
-    "holds": "strpos(id, :part) > 0",
 }
 _SQL = named_sql.load("postgres.sql", **named_sql.load("queue.sql", **_DIALECT))
 

@@ -5,16 +5,7 @@
 UPDATE tasks SET fence = fence WHERE id = :id RETURNING {task_columns}
 
 -- name: save
-UPDATE tasks
-SET title = :title, status = :status, priority = :priority, issue_type = :issue_type,
-    updated_at = :updated_at, description = :description, design = :design,
-    acceptance_criteria = :acceptance_criteria, notes = :notes, spec_id = :spec_id,
-    assignee = :assignee, estimated_minutes = :estimated_minutes, started_at = :started_at,
-    closed_at = :closed_at, close_reason = :close_reason, due_at = :due_at,
-    defer_until = :defer_until, not_before = :not_before, external_ref = :external_ref,
-    metadata = :metadata, extra = :extra, fence = :fence, lease_owner = :lease_owner,
-    lease_until = :lease_until, heartbeat_at = :heartbeat_at
-WHERE id = :id
+UPDATE tasks SET {own_changes} WHERE id = :id
 
 -- name: delete_label
 DELETE FROM labels WHERE task_id = :id AND label = :label

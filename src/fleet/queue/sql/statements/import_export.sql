@@ -17,6 +17,3 @@ SELECT task_id FROM comments WHERE id = :id
 
 -- name: count_child
 UPDATE tasks SET last_child = :number WHERE id = :id AND last_child < :number
-
--- name: set_heartbeat
-UPDATE tasks SET heartbeat_at = :at WHERE id = :id

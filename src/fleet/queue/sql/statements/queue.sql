@@ -1,11 +1,7 @@
 -- Statements of the Queue verbs. `:name` is a value, `{name}` another entry of this folder.
 
 -- name: task_columns
-tasks.id, tasks.title, tasks.status, tasks.priority, tasks.issue_type, tasks.created_at, tasks.updated_at, tasks.description,
-tasks.design, tasks.acceptance_criteria, tasks.notes, tasks.spec_id, tasks.assignee, tasks.owner, tasks.created_by,
-tasks.estimated_minutes, tasks.started_at, tasks.closed_at, tasks.close_reason, tasks.due_at, tasks.defer_until,
-tasks.not_before, tasks.external_ref, tasks.metadata, tasks.extra, tasks.fence, tasks.lease_owner, tasks.lease_until,
-tasks.heartbeat_at,
+{all_columns},
 (SELECT string_agg(l.label, '
 ') FROM labels l WHERE l.task_id = tasks.id)
 
@@ -103,14 +99,7 @@ SELECT {task_columns} FROM tasks WHERE tasks.id = :id
 SELECT status, count(*) FROM tasks GROUP BY status
 
 -- name: insert_task
-INSERT INTO tasks (id, title, status, priority, issue_type, created_at, updated_at, description,
-    design, acceptance_criteria, notes, spec_id, assignee, owner, created_by, estimated_minutes,
-    started_at, closed_at, close_reason, due_at, defer_until, not_before, external_ref, metadata,
-    extra)
-VALUES (:id, :title, :status, :priority, :issue_type, :created_at, :updated_at, :description,
-    :design, :acceptance_criteria, :notes, :spec_id, :assignee, :owner, :created_by,
-    :estimated_minutes, :started_at, :closed_at, :close_reason, :due_at, :defer_until,
-    :not_before, :external_ref, :metadata, :extra)
+INSERT INTO tasks ({own_columns}) VALUES ({own_values})
 
 -- name: exists
 SELECT 1 FROM tasks WHERE id = :id
@@ -149,6 +138,3 @@ tasks.status <> 'closed'
 
 -- name: leased_by
 tasks.lease_owner = :leased_by
-
--- name: ids_holding
-SELECT id FROM tasks WHERE {holds} ORDER BY id LIMIT :limit + 0

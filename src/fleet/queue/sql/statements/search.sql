@@ -1,17 +1,11 @@
 -- Conditions and orders of the searches. Each condition is about one row of `tasks`; `$` stands
--- for the name of a value, since one search may ask for several labels.
+-- for its values.
 
 -- name: ids_starting
 SELECT id FROM tasks
 WHERE substr(id, 1, length(CAST(:bare AS TEXT))) = :bare
    OR substr(id, 1, length(CAST(:prefixed AS TEXT))) = :prefixed
 ORDER BY id LIMIT 100
-
--- name: found
-SELECT {task_columns} FROM tasks
-
--- name: found_count
-SELECT count(*) FROM tasks
 
 -- name: unblocked
 NOT {held_up}
@@ -21,27 +15,18 @@ NOT {held_up}
 (tasks.status = 'open' OR (tasks.status = 'deferred' AND tasks.defer_until <= :now))
 AND (tasks.defer_until IS NULL OR tasks.defer_until <= :now)
 
--- name: open_work
-tasks.status = 'open'
-
 -- name: work_types
 tasks.issue_type NOT IN ('merge-request', 'gate', 'molecule', 'message', 'agent', 'role', 'rig')
 
 -- name: has_label
-EXISTS (SELECT 1 FROM labels l WHERE l.task_id = tasks.id AND l.label = :$)
-
--- name: has_any_label
 EXISTS (SELECT 1 FROM labels l WHERE l.task_id = tasks.id AND l.label IN ($))
-
--- name: has_no_label_of
-NOT EXISTS (SELECT 1 FROM labels l WHERE l.task_id = tasks.id AND l.label IN ($))
 
 -- name: unlabelled
 NOT EXISTS (SELECT 1 FROM labels l WHERE l.task_id = tasks.id)
 
 -- name: child_of
 EXISTS (SELECT 1 FROM dependencies up WHERE up.task_id = tasks.id
-        AND up.type = 'parent-child' AND up.depends_on_id = :$)
+        AND up.type = 'parent-child' AND up.depends_on_id = $)
 
 -- name: top_level
 NOT EXISTS (SELECT 1 FROM dependencies up WHERE up.task_id = tasks.id AND up.type = 'parent-child')
@@ -50,7 +35,7 @@ NOT EXISTS (SELECT 1 FROM dependencies up WHERE up.task_id = tasks.id AND up.typ
 tasks.id IN (
     WITH RECURSIVE family (id) AS (
         SELECT down.task_id FROM dependencies down
-        WHERE down.depends_on_id = :$ AND down.type = 'parent-child'
+        WHERE down.depends_on_id = $ AND down.type = 'parent-child'
         UNION
         SELECT down.task_id FROM family JOIN dependencies down ON down.depends_on_id = family.id
         WHERE down.type = 'parent-child'
@@ -58,26 +43,8 @@ tasks.id IN (
     SELECT id FROM family
 )
 
--- name: overdue
-tasks.due_at < :now AND tasks.status <> 'closed'
-
--- name: deferred
-tasks.defer_until IS NOT NULL
-
--- name: unassigned
-tasks.assignee = ''
-
--- name: starts_with
-substr(tasks.%, 1, length(CAST(:$ AS TEXT))) = :$
-
--- name: holds_text
-lower(tasks.%) LIKE lower(CAST(:$ AS TEXT)) ESCAPE '!'
-
 -- name: by_hybrid
 -- Young tasks by priority, then the old ones by age, so that nothing waits for ever.
 CASE WHEN tasks.created_at >= :recent THEN 0 ELSE 1 END,
 CASE WHEN tasks.created_at >= :recent THEN tasks.priority ELSE 0 END,
 tasks.created_at, tasks.id
-
--- name: labels_of_found
-SELECT l.label, count(*) FROM labels l JOIN tasks ON tasks.id = l.task_id

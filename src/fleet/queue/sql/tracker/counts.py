@@ -8,8 +8,7 @@ from msgspec import Struct
 from fleet.queue.sql.dependencies import epics
 from fleet.queue.sql.sql_queue import SqlQueue
 from fleet.queue.sql.tracker.related import blocked
-from fleet.queue.sql.tracker.search import Search
-from fleet.queue.sql.tracker.search_sql import Where
+from fleet.queue.sql.tracker.search import Condition, Search, total, where_clause
 
 Group = Literal["status", "priority", "issue_type", "assignee", "label"]
 
@@ -32,17 +31,16 @@ class Figures(Struct, frozen=True, kw_only=True):
 
 def grouped(queue: SqlQueue, want: Search, by: Group) -> list[tuple[str, int]]:
     """How many tasks of each kind a search finds, by the kind's name."""
-    where = Where(queue, want)
-    sql = queue.more("search.sql")
-    if by != "label":
-        text = f"SELECT tasks.{by}, count(*) FROM tasks {where.text} GROUP BY tasks.{by}"
-        return sorted((_name(by, kind), int(n)) for kind, n in queue.db.rows(text, where.values))
-    text = f"{sql['labels_of_found']} {where.text} GROUP BY l.label"
-    found = [(str(label), int(n)) for label, n in queue.db.rows(text, where.values)]
-    bare = Where(queue, want)
-    bare.add("unlabelled")
-    without = queue.db.rows(f"{sql['found_count']} {bare.text}", bare.values)[0][0]
-    return sorted([*found, ("(no labels)", int(without))] if without else found)
+    where, values = where_clause(queue, want.where)
+    column, tables = f"tasks.{by}", "tasks"
+    if by == "label":
+        column, tables = "l.label", "labels l JOIN tasks ON tasks.id = l.task_id"
+    text = f"SELECT {column}, count(*) FROM {tables} {where} GROUP BY {column}"
+    groups = [(_name(by, kind), int(n)) for kind, n in queue.db.rows(text, values)]
+    if by == "label":
+        bare = Search(where=(*want.where, Condition("unlabelled")))
+        groups += [("(no labels)", n) for n in (total(queue, bare),) if n]
+    return sorted(groups)
 
 
 def _name(by: Group, kind: object) -> str:

@@ -133,9 +133,6 @@ class _Arrival:
         if not found:
             self.report.new += 1
             self.queue.insert(task)
-            if task.heartbeat_at is not None:
-                values = {"id": task.id, "at": to_micros(task.heartbeat_at)}
-                self.queue.db.rows(self._sql["set_heartbeat"], values)
             return True
         return self._replace(task_of(found[0]), task)
 

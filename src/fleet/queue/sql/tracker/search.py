@@ -1,7 +1,8 @@
-"""Finding tasks by more than their id: parts of ids, and the filters of `bd list` and `ready`."""
+"""Finding tasks by more than their id: parts of ids, and the searches of `bd list` and `ready`."""
 
-from collections.abc import Mapping, Sequence
-from datetime import datetime, timedelta
+import re
+from collections.abc import Callable, Mapping, Sequence
+from datetime import timedelta
 from typing import Any, Literal
 
 from msgspec import Struct
@@ -9,7 +10,6 @@ from msgspec.structs import replace
 
 from fleet.queue.sql.row_mapping import task_of, to_micros
 from fleet.queue.sql.sql_queue import SqlQueue
-from fleet.queue.sql.tracker.search_sql import Where, by_hand
 from fleet.schemas import Task
 
 Order = Literal[
@@ -31,50 +31,37 @@ _ORDERS: Mapping[str, tuple[str, bool]] = {
 }
 _YOUNG = timedelta(hours=48)
 
-MomentColumn = Literal["created_at", "updated_at", "closed_at", "due_at"]
-TextColumn = Literal["title", "description", "notes"]
-#: A column, `<` or `>`, and a moment.
-Span = tuple[MomentColumn, str, datetime]
+
+class Condition(Struct, frozen=True):
+    """What a row of `tasks` must meet: SQL, or the name of an entry of search.sql. `$` stands for
+    the values.
+    """
+
+    sql: str
+    values: Sequence[object] = ()
+
+
+#: Work that could be begun now.
+READY_WORK = (Condition("due_work"), Condition("unblocked"))
+WORK_TYPES = Condition("work_types")
 
 
 class Search(Struct, frozen=True, kw_only=True):
-    """Which tasks, in which order. Every field that is set narrows the search."""
+    """Which tasks, in which order: the tasks that meet all conditions."""
 
-    statuses: Sequence[str] = ()
-    not_statuses: Sequence[str] = ()
-    types: Sequence[str] = ()
-    not_types: Sequence[str] = ()
-    ids: Sequence[str] | None = None
-    #: Text that the title or the id holds.
-    word: str = ""
-    priority: int | None = None
-    priority_min: int | None = None
-    priority_max: int | None = None
-    assignee: str = ""
-    unassigned: bool = False
-    labels: Sequence[str] = ()
-    any_label: Sequence[str] = ()
-    no_label_of: Sequence[str] = ()
-    unlabelled: bool = False
-    #: Columns and what they hold, whatever the case.
-    holds: Sequence[tuple[TextColumn, str]] = ()
-    spec_prefix: str = ""
-    external_ref: str = ""
-    #: Its children, or all that descends from it.
-    parent: str = ""
-    ancestor: str = ""
-    top_level: bool = False
-    spans: Sequence[Span] = ()
-    overdue: bool = False
-    deferred: bool = False
-    metadata: Sequence[tuple[str, str]] = ()
-    metadata_key: str = ""
-    #: Only what could be worked on now; `include_deferred` overlooks a date that is still ahead.
-    ready: bool = False
-    include_deferred: bool = False
+    where: tuple[Condition, ...] = ()
+    #: A condition on metadata, in Python: the two engines have no common SQL for JSON.
+    fits: Callable[[Task], bool] | None = None
     order: Order = "priority"
     reverse: bool = False
     limit: int | None = None
+
+
+def holds(column: str, text: str) -> Condition:
+    """The column has this text in it, whatever the case."""
+    pattern = re.sub(r"([!%_])", r"!\1", text)
+    sql = f"lower(tasks.{column}) LIKE lower(CAST($ AS TEXT)) ESCAPE '!'"
+    return Condition(sql, (f"%{pattern}%",))
 
 
 def ids_like(queue: SqlQueue, word: str) -> list[str]:
@@ -89,24 +76,35 @@ def ids_like(queue: SqlQueue, word: str) -> list[str]:
 
 def search(queue: SqlQueue, want: Search) -> list[Task]:
     """The tasks that a search finds, in its order."""
-    sql = queue.more("search.sql")
-    fits = by_hand(want)
-    where = Where(queue, want)
-    parts = [sql["found"], where.text, f"ORDER BY {_order(queue, want, where.values)}"]
-    if want.limit is not None and fits is None:
+    where, values = where_clause(queue, want.where)
+    parts = [queue.sql["select_tasks"], where, f"ORDER BY {_order(queue, want, values)}"]
+    if want.limit is not None and want.fits is None:
         parts.append("LIMIT :limit + 0")
-        where.values["limit"] = want.limit
-    tasks = [task_of(row) for row in queue.db.rows("\n".join(parts), where.values)]
-    return tasks if fits is None else [task for task in tasks if fits(task)][: want.limit]
+        values["limit"] = want.limit
+    tasks = [task_of(row) for row in queue.db.rows("\n".join(parts), values)]
+    return tasks if want.fits is None else [*filter(want.fits, tasks)][: want.limit]
 
 
 def total(queue: SqlQueue, want: Search) -> int:
     """How many tasks a search would find without its limit."""
-    if by_hand(want) is not None:
+    if want.fits is not None:
         return len(search(queue, replace(want, limit=None)))
-    where = Where(queue, want)
-    counted = f"{queue.more('search.sql')['found_count']}\n{where.text}"
-    return int(queue.db.rows(counted, where.values)[0][0])
+    where, values = where_clause(queue, want.where)
+    return int(queue.db.rows(f"SELECT count(*) FROM tasks {where}", values)[0][0])
+
+
+def where_clause(queue: SqlQueue, conditions: Sequence[Condition]) -> tuple[str, dict[str, object]]:
+    """The conditions as SQL, and the values that it names."""
+    named = queue.more("search.sql")
+    values: dict[str, object] = {}
+    parts: list[str] = []
+    for condition in conditions:
+        names = [f"v{len(values) + n}" for n in range(len(condition.values))]
+        values.update(zip(names, condition.values, strict=True))
+        text = named.get(condition.sql, condition.sql)
+        parts.append(f"({text.replace('$', ', '.join(f':{name}' for name in names))})")
+    values["now"] = to_micros(queue.db.now())
+    return f"WHERE {' AND '.join(parts)}" if parts else "", values
 
 
 def _order(queue: SqlQueue, want: Search, values: dict[str, Any]) -> str:
