@@ -248,10 +248,11 @@ def test_bd_alone_gives_the_overview(bd):
 
 
 def test_a_command_that_is_not_there_says_what_to_do(bd):
-    """The first line is bd's own, the second names beads; that goes for rare verbs of bd, too."""
+    """The first line is bd's own, then come fleet's commands and beads; also for rare verbs."""
     for name in ("frob", "kv", "stale", "reclaim", "link"):
         said = bd.misused(name)
         assert said.startswith(f'unknown command "{name}" for "bd"\n')
+        assert "fleet bd --help" in said
         assert said.endswith("install beads: fleet init --queue beads")
 
 

@@ -20,7 +20,7 @@ def test_a_message_for_a_task_that_does_not_run_goes_into_its_next_prompt(scene)
     """Once, as new, and later sessions that remember nothing are told of it too."""
     task = scene.add("copy:prompt tool exit:1 | copy:prompt tool done end")
     done = scene.fleet("tell", task, TEXT)
-    assert f"Told {task}: it waits for the task's next run." in done.stdout
+    assert f"Told {task}: the message waits for the task's next run." in done.stdout
     assert f"{TEXT} (waits)" in scene.fleet("show", task).stdout
     scene.supervise()
     scene.until_status(task, "closed")
@@ -44,7 +44,8 @@ def test_an_agent_that_cannot_hear_is_told_with_its_next_run(scene):
     (scene.folder(task) / "go").touch()
     scene.until_status(task, "closed")
     assert TEXT in prompt(scene, task, 2)
-    assert len(scene.log("told_undelivered")) == 1
+    (left,) = scene.log("told_undelivered")
+    assert left["text"] == f"{task}: 1 message was not read; the next run is told"
     assert [note["to_run"] for note in notes(scene, task, "told_delivered")] == [2]
 
 

@@ -125,5 +125,6 @@ def _storage_reply(name: str, rest: Sequence[str], out: TextIO, env: Mapping[str
 def unknown_command(name: str) -> str:
     return (
         f'unknown command "{name}" for "bd"\n'
-        "Fleet's own queues do not have that command; install beads: fleet init --queue beads"
+        "The commands of fleet's own queues: fleet bd --help\n"
+        "To have all commands of bd, install beads: fleet init --queue beads"
     )

@@ -66,6 +66,8 @@ def _account_now(
     account: Account, state: AccountState, wrong: str, tasks: tuple[str, ...], now: datetime
 ) -> AccountNow:
     rest = resting(account, state, now)
+    if not account.enabled:  # what else is wrong matters once the account is resumed
+        wrong = ""
     return AccountNow(
         account=account,
         own=account.is_own,

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from fleet import __version__
 from fleet.coders.agent_environment import plain_env
+from fleet.config import Config
 from fleet.doctor.check_result import CheckResult, Installation
 from fleet.processes.bounded_call import call
 from fleet.schemas.units import shown_size
@@ -89,7 +90,7 @@ def disk(installation: Installation) -> Iterator[CheckResult]:
 
 
 def limits(installation: Installation) -> Iterator[CheckResult]:
-    agents = installation.config.max_concurrent if installation.config else 1
+    agents = (installation.config or Config()).max_concurrent
     found = list(_short(agents))
     yield from found
     if not found:
@@ -123,7 +124,7 @@ def _short(agents: int) -> Iterator[CheckResult]:
 def memory(installation: Installation) -> Iterator[CheckResult]:
     import psutil
 
-    agents = installation.config.max_concurrent if installation.config else 1
+    agents = (installation.config or Config()).max_concurrent
     free, wanted = int(psutil.virtual_memory().available), agents * _AGENT_MEMORY
     text = f"{shown_size(free)} of memory free"
     if free < wanted:

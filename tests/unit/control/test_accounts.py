@@ -10,6 +10,7 @@ from fleet.accounts.account_state import EMPTY, LimitRefused
 from fleet.accounts.account_store import open_accounts
 from fleet.control import Control
 from fleet.control.account import add, pause, remove, resume
+from fleet.control.accounts import accounts_now
 from fleet.home import Home, make_home
 from fleet.queue.protocol import Draft
 from fleet.schemas import RateLimit, Released
@@ -83,3 +84,13 @@ def test_a_new_account_is_not_held_to_what_one_of_its_name_had_used(home, fleet)
     open_accounts(home.path).apply({"work": LimitRefused(FULL, 1)}, NOW)
     fleet(work="claude")
     assert open_accounts(home.path).state("work") == EMPTY
+
+
+def test_a_paused_account_is_shown_as_paused_whatever_else_is_wrong(home, fleet):
+    """A person who paused an account without a login sees that the pause took effect."""
+    pause(fleet(one="claude"), "one")
+    (shown,) = [each for each in accounts_now(opened(home), NOW) if each.account.name == "one"]
+    assert shown.shut == "one is paused (fleet account resume one)"
+    resume(opened(home), "one")
+    (shown,) = [each for each in accounts_now(opened(home), NOW) if each.account.name == "one"]
+    assert "not logged in" in shown.shut

@@ -194,6 +194,13 @@ def test_enough_of_everything_is_one_line(installation, monkeypatch):
     assert one(check_machine.limits(installation)).severity == "ok"
 
 
+def test_without_a_home_the_machine_is_held_against_the_settings_of_a_new_one(installation):
+    """Before `fleet init` there is no runtime.toml, and its defaults are what a first run has."""
+    bare = msgspec.structs.replace(installation, config=None)
+    fresh = msgspec.structs.replace(installation, config=config.Config())
+    assert list(check_machine.limits(bare)) == list(check_machine.limits(fresh))
+
+
 def test_each_limit_of_the_system_that_is_short_is_told(installation, monkeypatch):
     """Files, processes, and both of inotify's."""
     monkeypatch.setattr(resource, "getrlimit", lambda _: (100, 100))

@@ -37,7 +37,9 @@ class _Whole(Struct, frozen=True, kw_only=True):
 def _show(call: Call) -> Reply:
     tasks = _found(call)
     if not tasks:
-        raise Failure("no issues found matching the provided IDs", hint="See: bd list --all")
+        raise Failure(
+            "no issues found matching the provided IDs", hint="list what there is: bd list --all"
+        )
     if call.line.switch("short"):
         return Reply(text="\n".join(map(lines.row, tasks)), value=[issue(task) for task in tasks])
     whole = _with_surroundings(call.queue, tasks)

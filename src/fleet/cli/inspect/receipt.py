@@ -13,6 +13,8 @@ from fleet.schemas.budget import shown_usd
 from fleet.schemas.units import shown_size
 
 _COLOURS = {"verified": "green", "unverified": "yellow", "out_of_scope": "red"}
+#: As wide as the column of names.
+_INDENT = " " * 12
 #: How many files and commands are listed; --json has all.
 _MOST = 20
 
@@ -37,7 +39,7 @@ def _state(receipt: Receipt) -> str:
 
 
 def _rows(receipt: Receipt) -> Iterator[tuple[str, str]]:
-    yield "ended", f"{receipt.outcome}: {first_line(receipt.why)}"
+    yield "ended", f"{receipt.outcome}: {first_line(receipt.why).removesuffix(':')}"
     if receipt.claim is not None:
         yield "claim", one_line(receipt.claim)
     if receipt.verdict is not None:
@@ -45,7 +47,7 @@ def _rows(receipt: Receipt) -> Iterator[tuple[str, str]]:
             head, *rest = finding.what.splitlines() or [""]
             yield "broke", f"{finding.rule}: {one_line(head)}"
             if rest:
-                yield "", "\n" + lines("\n".join(rest), " " * 12)
+                yield "", lines("\n".join(rest), _INDENT).removeprefix(_INDENT)
     for check in receipt.checks:
         yield "verify", f"{one_line(check.command)}  {_ending(check)}"
         if check.restored:

@@ -34,10 +34,10 @@ def command(task_id: str, text: str, now: bool) -> None:
             )
         case "next_run_deaf":
             click.echo(
-                f"Told {task.id}: its agent cannot be reached, so it waits for its next run."
+                f"Told {task.id}: its agent cannot be reached; the message waits for its next run."
             )
             click.echo(f"To stop the agent for it: fleet tell --now {task.id} …")
         case "next_run":
-            click.echo(f"Told {task.id}: it waits for the task's next run.")
+            click.echo(f"Told {task.id}: the message waits for the task's next run.")
             if task.status in ("blocked", "closed", "deferred"):
                 click.echo(f"The task is {task.status}. {way_on(task)}")

@@ -41,7 +41,8 @@ class MessageReceipts:
             return
         left = sum(tell.run is None for tell in messages.read(run.run.task_dir))
         if left:
-            text = f"{run.task_id}: {left} messages were not read; the next run is told them"
+            unread = "1 message was" if left == 1 else f"{left} messages were"
+            text = f"{run.task_id}: {unread} not read; the next run is told"
             self._log.say("told_undelivered", text, task_dir=run.run.task_dir)
 
     def _note(self, run: ActiveRun, known: list[Delivery]) -> None:
