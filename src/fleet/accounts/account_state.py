@@ -1,17 +1,52 @@
-"""What is known of one account, and what each event makes of it. Pure."""
+"""What is known of one account, and what each event makes of it. Pure.
+
+The pace is how many agents an account bears: halved at a refusal, raised step by step. After a wait
+one task tries the account for all others; once its model has answered, one more agent may start for
+every step of time without a refusal.
+"""
 
 from datetime import datetime, timedelta
+from typing import Annotated
 
-from msgspec import Struct, field, structs
+from msgspec import Meta, Struct, field, structs
 
-from fleet.accounts import concurrency, rate_windows
-from fleet.accounts.concurrency import FREE, Pace
+from fleet.accounts import rate_windows
 from fleet.schemas.account import Moment, Window
 from fleet.schemas.event import RateLimit
 
 #: An account whose login or bill was refused is tried again after this long, unless a person
 #: resumes it before.
 _REFUSED = timedelta(minutes=5)
+#: One more agent for each of these without a refusal.
+STEP = timedelta(seconds=5)
+#: So many signs of pressure within so long are no accident.
+_SIGNS, _WITHIN = 3, timedelta(seconds=10)
+#: Refusals within this long are one: the agents that met it had all begun before.
+_TOGETHER = timedelta(seconds=5)
+#: A clock that was set back by more than this makes every moment of before a guess.
+_SET_BACK = timedelta(hours=1)
+#: The first pause after a refusal that names none, and the longest.
+_PAUSE, _LONGEST = timedelta(seconds=15), timedelta(minutes=5)
+
+
+class Pace(Struct, frozen=True, kw_only=True):
+    """How many agents an account bears at once for now."""
+
+    #: How many may run at once as of `since`; None: the account was never refused.
+    allowed: Annotated[int, Meta(ge=0)] | None = None
+    since: Moment | None = None
+    #: Nothing starts before this.
+    until: Moment | None = None
+    #: It is not known whether the account works again; `probe` is the task that tries it.
+    unproven: bool = False
+    probe: str = ""
+    #: When the account was last refused, how often in a row, and the latest signs of pressure.
+    refused_at: Moment | None = None
+    refusals: Annotated[int, Meta(ge=0)] = 0
+    signs: tuple[Moment, ...] = ()
+
+
+FREE = Pace()
 
 
 class AccountState(Struct, frozen=True, kw_only=True):
@@ -88,7 +123,7 @@ def after(state: AccountState, event: AccountEvent, now: datetime) -> AccountSta
         case LimitRefused():
             return _after_limit_refused(state, event, now)
         case LoginRefused():
-            rest = concurrency.one_task_tries(pace, now)
+            rest = one_task_tries(pace, now)
             return _paced(state, structs.replace(rest, until=now + _REFUSED, refused_at=now))
         case RunStarted(task_id=task_id, proving=proving):
             tries = pace.unproven or proving
@@ -96,7 +131,7 @@ def after(state: AccountState, event: AccountEvent, now: datetime) -> AccountSta
         case ModelAnswered(task_id=task_id, slots=slots, login_ends=login_ends):
             if pace.probe == task_id and login_ends is not None:
                 state = structs.replace(state, proven_login=login_ends)
-            return _paced(state, concurrency.after_answer(pace, task_id, slots, now))
+            return _paced(state, after_answer(pace, task_id, slots, now))
         case RunEnded(task_id=task_id):
             # A probe that showed nothing leaves the trial to another task.
             tried = pace.probe == task_id
@@ -114,7 +149,7 @@ def _after_limit_seen(state: AccountState, event: LimitSeen, now: datetime) -> A
     if limit.kind in rate_windows.PASSING:
         if limit.status == "allowed":
             return state
-        return _paced(state, concurrency.after_pressure(state.pace, event.running, now))
+        return _paced(state, after_pressure(state.pace, event.running, now))
     if limit.status == "rejected" and limit.resets_at is None:
         return state  # another window may name the end; the outcome of the run says which
     windows = dict(rate_windows.with_limit(state.windows, limit, now))
@@ -126,10 +161,70 @@ def _after_limit_refused(state: AccountState, event: LimitRefused, now: datetime
     if limit.kind in rate_windows.PASSING:
         until = limit.resets_at
         wait = until - now if until and rate_windows.believable(until, now) else None
-        return _paced(state, concurrency.after_refusal(state.pace, event.running, wait, now))
+        return _paced(state, after_refusal(state.pace, event.running, wait, now))
     rejected = structs.replace(limit, status="rejected")
     windows = dict(rate_windows.with_limit(state.windows, rejected, now, event.model))
     ends = rate_windows.end_of(windows[limit.kind])
-    return structs.replace(
-        state, windows=windows, pace=concurrency.one_task_tries(state.pace, ends)
+    return structs.replace(state, windows=windows, pace=one_task_tries(state.pace, ends))
+
+
+def agents_allowed(pace: Pace, now: datetime) -> int | None:
+    """How many agents may run at once by now; None: any number."""
+    if pace.allowed is None or pace.since is None:
+        return None
+    return pace.allowed + max(0, int((now - pace.since) / STEP))
+
+
+def rests_until(pace: Pace, now: datetime) -> datetime | None:
+    """Until when nothing starts; None: a run may start now."""
+    set_back = pace.refused_at is not None and now < pace.refused_at - _SET_BACK
+    return None if pace.until is None or now >= pace.until or set_back else pace.until
+
+
+def after_refusal(pace: Pace, running: int, wait: timedelta | None, now: datetime) -> Pace:
+    """An agent was turned away, for `wait` if that is known: fewer at once, none for a while."""
+    if pace.refused_at is not None and timedelta() <= now - pace.refused_at < _TOGETHER:
+        until = now + wait if wait else pace.until
+        later = max(filter(None, (until, pace.until)), default=None)
+        return structs.replace(pace, until=later, since=later)
+    pause = wait or min(_PAUSE * 2 ** min(pace.refusals, 10), _LONGEST)
+    return Pace(
+        allowed=_halved(pace, running, now),
+        since=now + pause,
+        until=now + pause,
+        unproven=True,
+        refused_at=now,
+        refusals=pace.refusals + 1,
     )
+
+
+def after_pressure(pace: Pace, running: int, now: datetime) -> Pace:
+    """An agent was told to try again later: several such signs at once mean too many agents."""
+    signs = (*(sign for sign in pace.signs if timedelta() <= now - sign < _WITHIN), now)
+    recent = pace.refused_at is not None and timedelta() <= now - pace.refused_at < _WITHIN
+    if len(signs) < _SIGNS or recent:
+        return structs.replace(pace, signs=signs[-_SIGNS:])
+    fewer = _halved(pace, running, now)
+    return structs.replace(pace, allowed=fewer, since=now, refused_at=now, signs=())
+
+
+def one_task_tries(pace: Pace, since: datetime) -> Pace:
+    """One task shall try the account from `since` on, before any other starts."""
+    return Pace(allowed=1, since=since, unproven=True, refused_at=pace.refused_at)
+
+
+def after_answer(pace: Pace, task_id: str, slots: int, now: datetime) -> Pace:
+    """The model of a run has answered; `slots` agents may run on the account by configuration."""
+    if pace.probe == task_id:
+        allowed = None if pace.allowed is None else max(1, pace.allowed)
+        return Pace(allowed=allowed, since=now, refused_at=pace.refused_at, signs=pace.signs)
+    if not pace.unproven and (agents_allowed(pace, now) or slots) >= slots:
+        return Pace(signs=pace.signs)  # there is nothing left to raise
+    if not pace.unproven and pace.since is not None and now < pace.since:
+        return structs.replace(pace, since=now)  # the clock was set back
+    return pace
+
+
+def _halved(pace: Pace, running: int, now: datetime) -> int:
+    before = agents_allowed(pace, now)
+    return max(1, (running if before is None else min(running, before)) // 2)

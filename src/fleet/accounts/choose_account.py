@@ -10,8 +10,7 @@ from datetime import datetime, timedelta
 
 from msgspec import Struct
 
-from fleet.accounts.account_state import EMPTY, AccountState
-from fleet.accounts.concurrency import STEP, agents_allowed, rests_until
+from fleet.accounts.account_state import EMPTY, STEP, AccountState, agents_allowed, rests_until
 from fleet.accounts.rate_windows import end_of, full_window, headroom
 from fleet.schemas.account import Account
 

@@ -8,9 +8,8 @@ from msgspec import Struct
 
 from fleet import coders
 from fleet.accounts import candidates
-from fleet.accounts.account_state import EMPTY, AccountState
+from fleet.accounts.account_state import EMPTY, AccountState, agents_allowed
 from fleet.accounts.account_store import open_accounts
-from fleet.accounts.concurrency import agents_allowed
 from fleet.accounts.rate_windows import is_current
 from fleet.accounts.resting import resting
 from fleet.control import Control

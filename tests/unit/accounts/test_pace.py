@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 from msgspec import structs
 
-from fleet.accounts.concurrency import (
+from fleet.accounts.account_state import (
     FREE,
     STEP,
     after_answer,
