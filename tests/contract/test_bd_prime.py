@@ -7,7 +7,7 @@ import msgspec
 import pytest
 
 from fleet.bd.command import GLOBAL
-from fleet.bd.command_table import VERBS, find_verb, split_command
+from fleet.bd.command_line import VERBS, find_verb, split_command
 from fleet.bd.pflag import parse
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from fleet.bd.command_table import VERBS, find_verb
+from fleet.bd.command_line import VERBS, find_verb
 from fleet.schemas import Settings
 
 

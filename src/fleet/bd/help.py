@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from fleet.bd.command import GLOBAL, Verb
-from fleet.bd.command_table import STORAGE, VERBS, find_verb, split_command
+from fleet.bd.command_line import STORAGE, VERBS, find_verb, split_command
 from fleet.bd.pflag import Flag
 
 _VALUE = {

@@ -1,1 +1,1 @@
-"""One module for each family of bd commands; `fleet.bd.command_table` names them all."""
+"""One module for each family of bd commands; `fleet.bd.command_line` names them all."""

@@ -15,7 +15,7 @@ from msgspec import Struct, structs
 
 from fleet.bd.actor import actor
 from fleet.bd.command import GLOBAL
-from fleet.bd.command_table import find_verb, split_command
+from fleet.bd.command_line import find_verb, split_command
 from fleet.bd.pflag import FlagError, Parsed, parse
 from fleet.cli.tracker.task_flags import OWN
 from fleet.control import Control

@@ -15,7 +15,14 @@ import msgspec
 
 from fleet import control
 from fleet.bd.command import GLOBAL
-from fleet.bd.command_table import find_verb, split_command
+from fleet.bd.command_line import (
+    answer,
+    carry_out,
+    find_verb,
+    read_line,
+    show,
+    split_command,
+)
 from fleet.bd.pflag import FlagError, asks_for_help, take
 from fleet.cli.terminal_text import one_line
 from fleet.cli.tracker.task_flags import EVIDENCE, LIMITS, OWN, PLACE, settings_from, shown_settings
@@ -105,8 +112,6 @@ def _forward(fleet: Control, args: Sequence[str]) -> int:
         from fleet.queue.beads.bd_cli.forward import forward
 
         return forward(fleet.home.path, args)
-    from fleet.bd.command_line import answer
-
     return answer(args, fleet.tracker, env=os.environ)
 
 
@@ -133,8 +138,6 @@ def _create(fleet: Control, name: str, args: Sequence[str]) -> int:
     settings = settings_from(fleet, own)
     if fleet.config.queue == "beads":
         return _create_on_beads(fleet, name, rest, settings)
-    from fleet.bd.command_line import carry_out, read_line, show
-
     try:
         call = read_line([name, *rest], fleet.tracker, env=os.environ, settings=settings)
     except FlagError as error:

@@ -11,7 +11,7 @@ import msgspec
 from msgspec import structs
 
 from fleet.bd.command import GLOBAL
-from fleet.bd.command_table import find_verb
+from fleet.bd.command_line import find_verb
 from fleet.bd.pflag import FlagError, parse, take
 from fleet.cli.terminal_text import one_line
 from fleet.cli.tracker.agent_bd import own_run
