@@ -19,7 +19,9 @@ from msgspec import Struct
 from fleet.errors import FleetError
 from fleet.files.file_lock import locked
 from fleet.processes import keeper, process_identity
+from fleet.runs import stop_reason
 from fleet.runs.run_directory import Exit, ProcessId, Run, Started
+from fleet.schemas import Outcome
 
 #: Seconds to wait for steps that take milliseconds on a healthy machine.
 PATIENCE = 2.0
@@ -191,6 +193,22 @@ def stop(run: Run, *, now: bool = False) -> bool:
     if not isinstance(state, Running) or state.started is None:
         return False
     return process_identity.send(state.started.keeper, signal.SIGINT if now else signal.SIGTERM)
+
+
+def stop_run(
+    run: Run, reason: Outcome, *, keeper: ProcessId | None = None, now: bool = False
+) -> bool:
+    """Ask the run's keeper to stop the whole process tree: with the run's grace, or at once.
+
+    This is the one way to stop a run. The reason is written before the signal: a process that dies
+    in between leaves a run that ends later with a reason, and never a run that ended and looks as
+    if it had failed by itself. The first reason that was written stands. `keeper` is known to the
+    supervisor before the run's files name it. False: there is no keeper to ask.
+    """
+    stop_reason.record(run, reason)
+    if keeper is None:
+        return stop(run, now=now)
+    return process_identity.send(keeper, signal.SIGINT if now else signal.SIGTERM)
 
 
 def glance(run: Run) -> Running | Ended | None:

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from msgspec import Struct, structs
 
 from fleet.evidence.inspect_run import Inspection
-from fleet.processes.stop_run import stop_run
+from fleet.processes.keeper_client import stop_run
 from fleet.runs import stop_reason
 from fleet.runs.run_directory import Run
 from fleet.schemas import Lease, Outcome, Stopped

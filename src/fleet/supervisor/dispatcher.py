@@ -22,7 +22,6 @@ from fleet.settlement.run_record import own_env
 from fleet.settlement.settle_table import stopped
 from fleet.supervisor.active.assign_account import AccountAssigner
 from fleet.supervisor.active.budget_meter import BudgetMeter
-from fleet.supervisor.active.check_runs import RunChecker
 from fleet.supervisor.active.follow_runs import RunFollower
 from fleet.supervisor.active.message_receipts import MessageReceipts
 from fleet.supervisor.active.watch_runs import Watchdog
@@ -94,9 +93,11 @@ class Dispatcher:
             breaker=breaker, messages=self._messages, pool=inspections, events=events, log=log,
             clock=clock,
         )  # fmt: skip
-        self.follower = RunFollower(table, selector, log, clock, self._finish)
-        watchdog = Watchdog(table, pool, log, clock, patience=patience)
-        self._checker = RunChecker(watchdog, accounts, meter, log, clock)
+        self._watchdog = Watchdog(table, pool, log, clock, patience=patience)
+        self.follower = RunFollower(
+            table, selector, log, clock,
+            accounts=accounts, watchdog=self._watchdog, finish=self._finish,
+        )  # fmt: skip
         self._adoption = Adoption(home, table, self.follower, log)
         self.starter = RunStarter(
             home, coder=coder, programs=make_programs(home.path), follower=self.follower, pool=pool,
@@ -185,15 +186,18 @@ class Dispatcher:
 
     def follow(self) -> None:
         """Read what runs have printed, act on it, and finish the runs that have ended."""
-        for assignment in self.follower.read():
-            if assignment.run is not None:
-                self._checker.check_output(assignment, assignment.run, self._config)
+        self.follower.read(self._config)
         self.follower.see_to_ends()
         self._adoption.look_again(self._config, self.stopping)
 
     def watch(self, now: float, awake: float) -> None:
-        """Hold every run against its budgets, its limits and the stall rules."""
-        self._checker.check_all(self.assignments, now, awake)
+        """Hold every run against its budgets, its limits and the stall rules.
+
+        `awake` is `now` on a clock that counts while the machine sleeps.
+        """
+        for assignment, passed in self.capacity.meter.over_budget(self.assignments):
+            stop_assignment(assignment, passed)
+        self._watchdog.tick(now, awake)
 
     def _finish(self, assignment: Assignment, stage: Finishing) -> None:
         self._finisher.finish(assignment, stage, self._config)

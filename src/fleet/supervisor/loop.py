@@ -33,8 +33,7 @@ from fleet.supervisor.events import (
 )
 from fleet.supervisor.host.worker_pool import WorkerPool
 from fleet.supervisor.keep_leases import LeaseKeeper, awake
-from fleet.supervisor.queue_io.queue_requests import QueueRequests
-from fleet.supervisor.queue_io.queue_thread import QueueThread
+from fleet.supervisor.queue_io.queue_requests import QueueRequests, QueueThread
 from fleet.supervisor.queue_io.wake_waiting import wake, wake_next
 from fleet.supervisor.shutdown import PATIENCE, Shutdown
 from fleet.supervisor.stop_orphans import stop_orphans

@@ -9,7 +9,7 @@ from fleet.errors import FleetError
 from fleet.home import Home
 from fleet.home.journal import Log
 from fleet.processes import keeper_client, process_identity
-from fleet.processes.stop_run import stop_run
+from fleet.processes.keeper_client import stop_run
 from fleet.runs.outcome_history import read_ending
 from fleet.runs.run_directory import latest_run
 from fleet.runs.run_id import RunId

@@ -10,7 +10,7 @@ from msgspec import structs
 
 from fleet.coders.claude import ClaudeCoder
 from fleet.evidence.inspect_run import Inspection
-from fleet.processes import stop_run
+from fleet.processes import keeper_client
 from fleet.processes.keeper_client import NeverStarted
 from fleet.runs import stop_reason
 from fleet.runs.run_directory import RunSpec, new_run
@@ -47,7 +47,7 @@ def signals(monkeypatch):
         sent.append((number.name, stop_reason.read(who.run) is not None))
         return True
 
-    monkeypatch.setattr(stop_run.process_identity, "send", send)
+    monkeypatch.setattr(keeper_client.process_identity, "send", send)
     return sent
 
 

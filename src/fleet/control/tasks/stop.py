@@ -23,8 +23,7 @@ from fleet.evidence.inspect_run import inspect_run
 from fleet.files.inotify import DirectoryWatch
 from fleet.home import owner_file
 from fleet.processes import keeper_client
-from fleet.processes.keeper_client import Ended, NeverStarted, Running, Vanished
-from fleet.processes.stop_run import stop_run
+from fleet.processes.keeper_client import Ended, NeverStarted, Running, Vanished, stop_run
 from fleet.processes.supervisor_lock import supervisor_of
 from fleet.queue import PREFIX
 from fleet.runs import stop_reason

@@ -1,4 +1,4 @@
-"""Follows the runs: reads their streams as they grow, and sees when their processes end."""
+"""Follows the runs: reads their streams, acts on what they tell, sees when their processes end."""
 
 import selectors
 import time
@@ -8,17 +8,20 @@ from functools import partial
 
 from msgspec import structs
 
+from fleet.config import Config
 from fleet.errors import InvalidTask
 from fleet.files.file_lock import locked
 from fleet.files.inotify import DirectoryWatch
 from fleet.home.journal import Log
 from fleet.processes import keeper_client
-from fleet.processes.keeper_client import Ended, NeverStarted, Orphaned, Running, Vanished
-from fleet.processes.stop_run import stop_run
+from fleet.processes.keeper_client import Ended, NeverStarted, Orphaned, Running, Vanished, stop_run
 from fleet.runs import stop_reason
 from fleet.runs.run_directory import Run
+from fleet.schemas import ContextFull
 from fleet.settlement.run_record import ExitedRun, ProcessEnd
 from fleet.supervisor.active.active_run import ActiveRun
+from fleet.supervisor.active.assign_account import AccountAssigner
+from fleet.supervisor.active.watch_runs import Watchdog
 from fleet.supervisor.assignments import (
     Active,
     Assignment,
@@ -26,6 +29,7 @@ from fleet.supervisor.assignments import (
     Finishing,
     Stopping,
     Unknown,
+    stop_assignment,
 )
 
 #: A run that could not be finished (a full disk) is tried again after so many seconds.
@@ -44,9 +48,13 @@ class RunFollower:
         selector: selectors.BaseSelector,
         log: Log,
         clock: Callable[[], datetime],
+        *,
+        accounts: AccountAssigner,
+        watchdog: Watchdog,
         finish: Callable[[Assignment, Finishing], None],
     ) -> None:
         self._assignments = assignments
+        self._accounts, self._watchdog = accounts, watchdog
         self._selector = selector
         self._log = log
         self._now = clock
@@ -87,22 +95,48 @@ class RunFollower:
             case _:
                 pass
 
-    def read(self) -> list[Assignment]:
-        """Read what is new in the streams; the assignments whose run printed something."""
+    def read(self, config: Config) -> None:
+        """Read what is new in the streams, and act on it."""
         grown = {directory.parent.parent.name for directory in self._watch.changed(0)}
-        printed: list[Assignment] = []
         for task_id in sorted(grown | self._unread):
             self._unread.discard(task_id)
             assignment = self._assignments.get(task_id)
             run = assignment and assignment.run
             if assignment is None or run is None:
                 continue
-            printed.append(assignment)  # stderr is not read, but it counts
             if run.stream.behind:
                 run.stream.read(self._now())
                 if run.stream.more:
                     self._unread.add(task_id)
-        return printed
+            self._act(assignment, run, config)  # stderr is not read, but it counts
+
+    def _act(self, assignment: Assignment, run: ActiveRun, config: Config) -> None:
+        report_trips(self._log, run)
+        self._accounts.follow(run, config, self._now())
+        if isinstance(assignment.stage, Active):
+            self._check_context(assignment, run, config.context_pressure_threshold_pct)
+        if isinstance(assignment.stage, Active):
+            self._check_login(assignment, run, config)
+        self._watchdog.check_output(assignment)
+
+    def _check_context(self, assignment: Assignment, run: ActiveRun, threshold_pct: int) -> None:
+        """Stop a run whose context is too full to go on."""
+        tokens, window = run.totals.tokens.context_tokens or 0, run.context_window
+        if tokens * 100 < window * threshold_pct:
+            return
+        run.stream.note("fleet_context", self._now(), tokens=tokens, window=window)
+        text = f"{run.task_id}: context at {tokens} of {window}, ends this session"
+        self._log.say("context_pressure", text, task_dir=run.run.task_dir)
+        stop_assignment(assignment, ContextFull(tokens=tokens, window=window))
+
+    def _check_login(self, assignment: Assignment, run: ActiveRun, config: Config) -> None:
+        """Stop a run that works with another login than the one that was chosen."""
+        wrong = self._accounts.wrong_login(run, config)
+        if wrong is not None:
+            run.stream.note("fleet_wrong_account", self._now(), why=wrong.detail)
+            text = f"{run.task_id}: stopped: {wrong.detail}"
+            self._log.say("wrong_account", text, task_dir=run.run.task_dir)
+            stop_assignment(assignment, wrong, now=True)
 
     def see_to_ends(self) -> None:
         """Finish the runs whose processes are gone, and remind keepers that were told to stop."""
@@ -154,6 +188,15 @@ class RunFollower:
             if isinstance(assignment.stage, Finishing):
                 later = time.monotonic() + TRY_AGAIN
                 assignment.stage = structs.replace(assignment.stage, retry_at=later)
+
+
+def report_trips(log: Log, run: ActiveRun) -> None:
+    """Log the destructive commands that the tripwire met since the last report."""
+    for trip, refusing in run.stream.tripwire.unreported:
+        word = "refuses" if refusing else "met"
+        text = f"{run.task_id}: tripwire {word} `{trip.command}`: it {trip.what}"
+        log.say("tripwire", text, task_dir=run.run.task_dir, rule=trip.rule)
+    run.stream.tripwire.unreported.clear()
 
 
 def finishing(assignment: Assignment, run: ActiveRun, end: ProcessEnd) -> Finishing:

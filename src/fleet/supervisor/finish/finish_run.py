@@ -24,7 +24,7 @@ from fleet.schemas.decision import OURS, Decision
 from fleet.schemas.units import shown_span
 from fleet.settlement.end_run import case_of, end_of, note_end, outcome_of
 from fleet.supervisor.active.active_run import ActiveRun
-from fleet.supervisor.active.check_runs import report_trips
+from fleet.supervisor.active.follow_runs import report_trips
 from fleet.supervisor.active.message_receipts import MessageReceipts
 from fleet.supervisor.assignments import Assignment, Assignments, Finishing, Inspecting
 from fleet.supervisor.capacity import Capacity
