@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import sys
 import time
 
@@ -11,7 +12,7 @@ from click.testing import CliRunner
 from fleet.cli.setup.doctor import command
 from fleet.config import default_text
 from fleet.doctor import context
-from fleet.doctor.context import claude_reported, codex_files
+from fleet.doctor.context import claude_reported
 from fleet.home import Home, make_home
 from tests import baggage
 from tests.unit.doctor.test_doctor import program
@@ -96,17 +97,16 @@ def shown(*args):
 
 
 def test_claudes_own_count_is_taken(home):
-    """For each context one question; its own skills are one line."""
+    """For each context one question; the files tell whose a server is, and which is missing."""
     talker(home)
     found = survey(home, "claude")
     assert found.counted
-    assert found.totals == {"full": 26_200, "project": 26_200, "lean": 5000}
+    assert found.totals == {"full": 26_534, "project": 26_534, "lean": 5000}
     by_name = {load.name: load for load in found.loads}
     assert by_name["its own tools"].tokens == 18_000
-    assert by_name["its own 2 skills"].tokens == 100
-    assert by_name["lookup"].tokens == 1200
-    assert by_name["lookup"].where == f"{home}/.claude.json, 2 tools"
-    assert by_name["poetry"].where == f"{home}/.claude/skills/poetry/SKILL.md"
+    assert by_name["verify"].origin == "cli"
+    assert (by_name["lookup"].tokens, by_name["lookup"].where) == (1200, "2 tools")
+    assert by_name["poetry"].origin == "user"
     assert by_name["plug:ship"].origin == "plugin"
     assert by_name["projects"].tokens is None  # it did not come up
 
@@ -131,15 +131,12 @@ def test_an_account_loads_what_is_in_its_own_directory(home):
 
 
 def test_without_a_login_noughts_are_not_taken_for_costs(home):
-    """Claude answers with noughts: the names are good, the sizes come from the files."""
-    noughts = {**USAGE, "categories": [{"name": "Skills", "tokens": 1956}]}
-    noughts["memoryFiles"] = [{"path": f"{home}/project/CLAUDE.md", "type": "Project", "tokens": 0}]
-    talker(home, noughts)
+    """Claude answers with noughts: names and sizes come from the files."""
+    talker(home, {**USAGE, "categories": [{"name": "Skills", "tokens": 1956}]})
     found = survey(home, "claude")
     assert not found.counted
     assert "could not count" in found.source
     by_name = {load.name: load for load in found.loads}
-    assert by_name["its own prompt"].tokens is None
     assert by_name["lookup"].tokens is None
     assert by_name[f"{home}/project/CLAUDE.md"].tokens > 50
 
@@ -184,36 +181,13 @@ def test_answers_of_other_shapes_are_no_crash(home, usage):
     assert found.loads
 
 
-# What codex says.
-
-
-def test_codexs_own_prompt_is_weighed(home):
-    """In each context, with the words that a run would have."""
-    prompt = [{"role": "user", "content": [{"type": "input_text", "text": "x" * 8000}]}]
-    short = [{"role": "user", "content": [{"type": "input_text", "text": "x" * 4000}]}]
-    program(
-        home / "bin", "codex",
-        f"case \"$*\" in *include_instructions*) echo '{json.dumps(short)}';;"
-        f" *) echo '{json.dumps(prompt)}';; esac",
-    )  # fmt: skip
-    found = survey(home, "codex")
-    assert found.totals == {"full": 2000, "project": 2000, "lean": 1000}
-    by_name = {load.name: load for load in found.loads}
-    assert by_name["its own tools"].tokens is None
-    assert by_name["lookup"].tokens is None
-    assert 1000 < by_name["its own prompt"].tokens < 2000
-
-
-@pytest.mark.parametrize(
-    "script", ["exit 1", "echo garbage", "sleep 60", "cat /dev/zero", "echo 3"]
-)
-def test_a_codex_that_tells_nothing_leaves_the_files(home, monkeypatch, script):
-    """Whatever it does instead."""
-    monkeypatch.setattr(codex_files, "PATIENCE", 1.0)
-    program(home / "bin", "codex", script)
+def test_codex_is_known_by_its_files(home):
+    """No program is started for it."""
+    program(home / "bin", "codex", "exit 1")
     found = survey(home, "codex")
     assert "estimate from the files" in found.source
     assert {"poetry", "lookup"} <= {load.name for load in found.loads}
+    assert found.totals["full"] > found.totals["project"] >= found.totals["lean"] > 0
 
 
 # What a person sees.
@@ -224,10 +198,10 @@ def test_the_table_tells_costs_duplicates_and_contexts(home):
     talker(home)
     code, out = shown("--cwd", str(home / "project"), "--coder", "claude")
     assert code == 2
-    assert "18,000  tools        its own tools" in out
+    assert re.search(r"18,000 +tools +its own tools +cli", out)
     assert "loaded more than once" in out
     assert "claude plugin disable plug; rm -r ~/.claude/skills/shared-skill" in out
-    assert "full 26,200   project 26,200 (1.00)   lean 5,000 (0.19)" in out
+    assert "full 26,534 (1.00)   project 26,534 (1.00)   lean 5,000 (0.19)" in out
     assert "figures: claude's own count" in out
 
 

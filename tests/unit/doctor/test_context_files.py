@@ -105,15 +105,6 @@ def test_a_users_own_directory_is_not_a_projects(tmp_path):
     assert len(found(loads, "rules")) == 1
 
 
-def test_hooks_are_counted(env, project):
-    """They cost nothing by themselves, and may print."""
-    hook = {"hooks": [{"type": "command", "command": "x"}, {"type": "command", "command": "y"}]}
-    text = json.dumps({"hooks": {"Stop": [hook], "PostToolUse": [hook, 3], "Odd": "x"}})
-    (project / ".claude/settings.local.json").write_text(text)
-    loads, _ = claude_files.loads(env, project)
-    assert found(loads, "hooks") == [("4 hooks", "project")]
-
-
 def test_servers_of_one_project_of_the_user_count_there(env, project, tmp_path):
     """And nowhere else."""
     state = {"projects": {str(project): {"mcpServers": {"mine": {"command": "x"}}}}}
@@ -138,8 +129,7 @@ def test_broken_settings_are_findings(env, project, tmp_path, text):
     "settings",
     [
         {"enabledPlugins": ["plug@market"]},
-        {"enabledPlugins": {"plug@market": "yes"}, "hooks": []},
-        {"hooks": {"Stop": {"hooks": 3}}},
+        {"enabledPlugins": {"plug@market": "yes"}},
     ],
 )
 def test_settings_of_other_shapes_are_no_crash(env, project, tmp_path, settings):

@@ -10,7 +10,7 @@ def load(kind, name, origin="user", content="", *, tokens=10):
 
 
 def twice(*loads):
-    return duplicates(loads, lambda load: f"drop {load.origin}:{load.name}")
+    return duplicates(loads, "claude")
 
 
 def test_a_skill_in_three_places_costs_two_too_many():
@@ -21,7 +21,7 @@ def test_a_skill_in_three_places_costs_two_too_many():
     )  # fmt: skip
     assert (each.what, each.tokens) == ("skill a", 20)
     assert each.places == ("/plugin/p:a", "/user/a", "/project/a")
-    assert each.fix == "drop plugin:p:a; drop user:a"
+    assert each.fix == "claude plugin disable p; rm -r /user"
 
 
 def test_only_the_same_content_is_a_duplicate():

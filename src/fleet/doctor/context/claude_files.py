@@ -1,4 +1,4 @@
-"""What claude loads, by the files that it reads: rules, skills, plugins, servers, hooks."""
+"""What claude loads, by the files that it reads: rules, skills, plugins and servers."""
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
@@ -25,13 +25,8 @@ def loads(env: Mapping[str, str], cwd: Path) -> tuple[list[Load], list[CheckResu
     found += _extras(home, "user")
     for path in own:
         found += _extras(path / ".claude", "project")
-    settings = _settings(home, own, findings)
-    found += _plugins(home, settings, findings)
+    found += _plugins(home, own, findings)
     found += _servers(env, cwd, own, findings)
-    for path, origin, setting in settings:
-        if count := _hook_count(setting):
-            name = "a hook" if count == 1 else f"{count} hooks"
-            found.append(Load(kind="hooks", name=name, origin=origin, where=str(path), tokens=0))
     return found, findings
 
 
@@ -58,26 +53,18 @@ def _extras(folder: Path, origin: Origin, prefix: str = "") -> Iterator[Load]:
     yield from pages("agent", folder / "agents", origin, prefix)
 
 
-def _settings(
-    home: Path, own: Sequence[Path], findings: list[CheckResult]
-) -> list[tuple[Path, Origin, dict[str, Any]]]:
-    places: list[tuple[Path, Origin]] = [(home / "settings.json", "user")]
+def _plugins(home: Path, own: Sequence[Path], findings: list[CheckResult]) -> Iterator[Load]:
+    """Plugins that the settings switch on; the project's word comes after the user's."""
+    files = [home / "settings.json"]
     for path in own:
-        places.append((path / ".claude/settings.json", "project"))
-        places.append((path / ".claude/settings.local.json", "project"))
-    return [(path, origin, _read(path, findings)) for path, origin in places]
-
-
-def _plugins(
-    home: Path, settings: Sequence[tuple[Path, Origin, dict[str, Any]]], findings: list[CheckResult]
-) -> Iterator[Load]:
-    enabled: dict[str, bool] = {}
-    for _, _, setting in settings:
-        own = table(setting.get("enabledPlugins"))
-        enabled |= {name: value is True for name, value in own.items()}
+        files += [path / ".claude/settings.json", path / ".claude/settings.local.json"]
+    enabled: dict[str, Any] = {}
+    for file in files:
+        enabled |= table(_read(file, findings).get("enabledPlugins"))
     installed = table(_read(home / "plugins/installed_plugins.json", findings).get("plugins"))
-    for name in sorted(name for name, on in enabled.items() if on):
-        for copy in _list(installed.get(name)):
+    for name in sorted(name for name, on in enabled.items() if on is True):
+        copies: Any = installed.get(name)
+        for copy in cast("list[object]", copies) if isinstance(copies, list) else []:
             place = table(copy).get("installPath")
             if isinstance(place, str) and "\0" not in place:
                 yield from _plugin(name, Path(place), findings)
@@ -114,35 +101,9 @@ def server_load(name: str, body: object, origin: Origin, where: Path) -> Load:
     return Load(kind="server", name=name, origin=origin, where=str(where), digest=content)
 
 
-def _hook_count(settings: Mapping[str, Any]) -> int:
-    groups = (group for event in table(settings.get("hooks")).values() for group in _list(event))
-    return sum(len(_list(table(group).get("hooks"))) for group in groups)
-
-
-def _list(value: object) -> list[Any]:
-    return cast("list[Any]", value) if isinstance(value, list) else []
-
-
 def _read(path: Path, findings: list[CheckResult]) -> dict[str, Any]:
     content, problem = read_json(path)
     if problem:
         what = f"{path} is passed over: {problem}"
         findings.append(CheckResult("context", "warning", what, "Mend the file."))
     return content
-
-
-def fix(load: Load) -> str:
-    """How to remove a load."""
-    match load.kind, load.origin:
-        case _, "plugin":
-            return f"claude plugin disable {load.name.partition(':')[0]}"
-        case "server", "user":
-            return f"claude mcp remove {load.name}"
-        case "server", _:
-            return f"take {load.name} out of {load.where}"
-        case "rules", _:
-            return f"delete {load.where}, or import it (@) from the other"
-        case "skill", _ if load.where.endswith("/SKILL.md"):
-            return f"rm -r {Path(load.where).parent}"
-        case _:
-            return f"rm {load.where}"

@@ -1,6 +1,6 @@
 """What claude itself reports to have loaded, by its control protocol. No model is asked.
 
-Claude counts tokens by a request that is free; without a login or a network the counts are 0.
+Claude counts tokens by a request that is free; without a login or a network all counts are 0.
 """
 
 import json
@@ -10,10 +10,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
-from msgspec import Struct, structs
+from msgspec import structs
 
 from fleet.coders.claude.home import table
-from fleet.doctor.context.load import Kind, Load, Origin, total
+from fleet.doctor.context.load import Kind, Load, Origin
 from fleet.processes.bounded_call import Dialogue, dialogue
 
 #: Seconds for one conversation. A start takes half a second, and eight on a busy machine.
@@ -29,19 +29,10 @@ _SOURCES: Mapping[str, Origin] = {
 }  # fmt: skip
 
 
-class ClaudeReport(Struct, frozen=True, kw_only=True):
-    """What claude loads, by its own account."""
-
-    loads: tuple[Load, ...]
-    #: The tokens were counted.
-    counted: bool
-    total: int
-
-
 def ask_claude(
     program: str, flags: Sequence[str], env: Mapping[str, str], cwd: Path, model: str
-) -> ClaudeReport | str:
-    """Claude's report on a run with these flags; a sentence if claude gives none."""
+) -> list[Load] | str:
+    """What claude loads in a run with these flags; a sentence if claude does not count that."""
     argv = [
         program, "-p", "--input-format", "stream-json", "--output-format", "stream-json",
         "--verbose", "--no-session-persistence", *(("--model", model) if model else ()),
@@ -56,97 +47,56 @@ def ask_claude(
         return f"claude cannot be started: {error.strerror}"
     if usage is None:
         return f"claude did not tell within {PATIENCE:g} s"
-    return read_report(usage)
+    return read_report(usage) or "claude could not count: no login, or no network"
 
 
-def read_report(usage: Mapping[str, Any]) -> ClaudeReport | str:
-    """The report in an answer to `get_context_usage`."""
+def read_report(usage: Mapping[str, Any]) -> list[Load]:
+    """The loads in an answer to `get_context_usage`; empty if claude could not count."""
     own = {str(c.get("name")): _count(c) for c in _objects(usage.get("categories"))}
-    counted = bool(own.get("System prompt"))
-    loads: list[Load] = []
-    kinds: tuple[tuple[Kind, str], ...] = (("prompt", "System prompt"), ("tools", "System tools"))
-    for kind, category in kinds:
-        tokens = own.get(category, 0) if counted else None
-        name = f"its own {kind}"
-        loads.append(Load(kind=kind, name=name, origin="cli", tokens=tokens, counted=counted))
-    for file in _objects(usage.get("memoryFiles")):
-        path = str(file.get("path", ""))
-        loads.append(_load("rules", path, str(file.get("type")), file, path, counted=counted))
-    # Claude counts skills without a request.
-    loads += [
-        _load("skill", _full_name(skill), str(skill.get("source")), skill, "")
+    if not own.get("System prompt"):
+        return []
+    found = [
+        _load("prompt", "its own prompt", "built-in", own["System prompt"]),
+        _load("tools", "its own tools", "built-in", own.get("System tools", 0)),
+    ]
+    found += [
+        _load("rules", str(file.get("path")), file.get("type"), _count(file))
+        for file in _objects(usage.get("memoryFiles"))
+    ]
+    found += [
+        _load("skill", _full_name(skill), skill.get("source"), _count(skill))
         for skill in _objects(table(usage.get("skills")).get("skillFrontmatter"))
     ]
-    for agent in _objects(usage.get("agents")):
-        name, source = str(agent.get("agentType")), str(agent.get("source"))
-        loads.append(_load("agent", name, source, agent, "", counted=counted))
+    found += [
+        _load("agent", str(agent.get("agentType")), agent.get("source"), _count(agent))
+        for agent in _objects(usage.get("agents"))
+    ]
     servers: defaultdict[str, list[int]] = defaultdict(list)
     for tool in _objects(usage.get("mcpTools")):
         servers[str(tool.get("serverName"))].append(_count(tool))
     for name, tools in servers.items():
-        loads.append(
-            Load(
-                kind="server", name=name, origin="user", where=f"{len(tools)} tools",
-                tokens=sum(tools) if counted else None, counted=counted,
-            )
-        )  # fmt: skip
-    if not own:
-        return "claude answered with something else than its context"
-    kept = [
-        tokens for name, tokens in own.items() if name not in ("Free space", "Autocompact buffer")
-    ]
-    return ClaudeReport(loads=tuple(loads), counted=counted, total=sum(kept))
+        load = _load("server", name, "userSettings", sum(tools))
+        found.append(structs.replace(load, where=f"{len(tools)} tools"))
+    return found
 
 
-def with_files(report: ClaudeReport, files: Sequence[Load]) -> tuple[Load, ...]:
-    """The reported loads with what the files know: their place, their content, and an estimate
-    where claude did not count. Hooks, plugins and servers that did not come up are added.
+def with_files(reported: Sequence[Load], files: Sequence[Load]) -> list[Load]:
+    """The reported loads, with what claude does not tell: whose a server is, servers that did not
+    come up, and plugins.
     """
-    by_name: dict[tuple[Kind, str, Origin | None], Load] = {}
-    for load in files:
-        # Claude calls commands skills, and does not say whose a server is.
-        kind = "skill" if load.kind == "command" else load.kind
-        by_name.setdefault((kind, load.name, None if kind == "server" else load.origin), load)
-    found: list[Load] = []
-    own_skills: list[Load] = []
-    for load in report.loads:
-        server = load.kind == "server"
-        known = by_name.get((load.kind, load.name, None if server else load.origin))
-        if load.kind == "skill" and load.origin == "cli":
-            own_skills.append(load)
-        elif known is None:
-            found.append(load)
-        else:
-            where = f"{known.where}, {load.where}" if server else known.where
-            tokens = load.tokens if load.counted or load.tokens else known.tokens
-            found.append(
-                structs.replace(
-                    load, origin=known.origin, where=where, tokens=tokens, digest=known.digest
-                )
-            )
-    if own_skills:
-        name = f"its own {len(own_skills)} skills"
-        found.append(Load(kind="skill", name=name, origin="cli", tokens=total(own_skills)))
-    up = {load.name for load in report.loads if load.kind == "server"}
-    found += [load for load in files if load.kind in ("hooks", "plugin")]
-    found += [load for load in files if load.kind == "server" and load.name not in up]
-    return tuple(found)
+    names = {load.name for load in reported}
+    servers = {load.name: load.origin for load in files if load.kind == "server"}
+    unnamed = [x for x in files if x.kind in ("server", "plugin") and x.name not in names]
+    known = [
+        structs.replace(load, origin=servers[load.name]) if load.name in servers else load
+        for load in reported
+    ]
+    return [*known, *unnamed]
 
 
-def _load(
-    kind: Kind,
-    name: str,
-    source: str,
-    about: Mapping[str, Any],
-    where: str,
-    *,
-    counted: bool = False,
-) -> Load:
-    tokens = _count(about)
-    return Load(
-        kind=kind, name=name[:300], origin=_SOURCES.get(source, "user"), where=where,
-        tokens=tokens if counted or tokens else None, counted=counted,
-    )  # fmt: skip
+def _load(kind: Kind, name: str, source: object, tokens: int) -> Load:
+    origin = _SOURCES.get(str(source), "user")
+    return Load(kind=kind, name=name[:300], origin=origin, tokens=tokens, counted=True)
 
 
 def _full_name(skill: Mapping[str, Any]) -> str:

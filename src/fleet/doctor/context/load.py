@@ -1,8 +1,9 @@
 """What a CLI loads before it reads its task, as values, and what of that is loaded twice. Pure."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from hashlib import sha256
+from pathlib import PurePath
 from typing import Literal
 
 from msgspec import Struct
@@ -11,7 +12,7 @@ from fleet.coders.cli_files import Content
 from fleet.doctor.check_result import CheckResult
 from fleet.schemas import Context
 
-Kind = Literal["prompt", "tools", "rules", "skill", "command", "agent", "server", "plugin", "hooks"]
+Kind = Literal["prompt", "tools", "rules", "skill", "command", "agent", "server", "plugin"]
 #: Whose it is: the CLI's own, the user's, the project's, or a plugin's (which is the user's).
 Origin = Literal["cli", "user", "project", "plugin"]
 
@@ -83,23 +84,39 @@ def digest(content: Content) -> str:
     return sha256(text).hexdigest() if text and content.whole else ""
 
 
-def duplicates(loads: Iterable[Load], fix: Callable[[Load], str]) -> tuple[Duplicate, ...]:
-    """Loads of one kind with the same content, the most expensive first; `fix` removes a copy."""
+def duplicates(loads: Iterable[Load], coder: str) -> tuple[Duplicate, ...]:
+    """Loads of one kind with the same content, the most expensive first."""
     groups: defaultdict[tuple[Kind, str], list[Load]] = defaultdict(list)
     for load in loads:
         if load.digest:
             groups[load.kind, load.digest].append(load)
-    found = [_duplicate(kind, group, fix) for (kind, _), group in groups.items() if len(group) > 1]
+    found = [_duplicate(group, coder) for group in groups.values() if len(group) > 1]
     return tuple(sorted(found, key=lambda each: -(each.tokens or 0)))
 
 
-def _duplicate(kind: Kind, group: Sequence[Load], fix: Callable[[Load], str]) -> Duplicate:
+def _duplicate(group: Sequence[Load], coder: str) -> Duplicate:
     copies = sorted(group, key=lambda load: _REMOVED_FIRST.index(load.origin))
+    kind = copies[0].kind
     names = dict.fromkeys(load.name.rpartition(":")[2].partition("@")[0] for load in group)
     known = [load.tokens for load in copies[:-1] if load.tokens is not None]
     return Duplicate(
         what=f"the same {kind}" if kind == "rules" else f"{kind} {' and '.join(names)}",
         places=tuple(load.where or load.origin for load in copies),
         tokens=sum(known) if known else None,
-        fix="; ".join(dict.fromkeys(fix(load) for load in copies[:-1])),
+        fix="; ".join(dict.fromkeys(_removal(load, coder) for load in copies[:-1])),
     )
+
+
+def _removal(load: Load, coder: str) -> str:
+    """How to remove a load."""
+    match load.kind, load.origin:
+        case _, "plugin":
+            return f"{coder} plugin disable {load.name.partition(':')[0]}"
+        case "server", "user":
+            return f"{coder} mcp remove {load.name}"
+        case "server", _:
+            return f"take {load.name} out of {load.where}"
+        case "skill", _:
+            return f"rm -r {PurePath(load.where).parent}"
+        case _:
+            return f"rm {load.where}"
