@@ -33,9 +33,9 @@ def an_ending(outcome: Outcome, settlement: Settlement | None = None, **fields) 
     return Ending(outcome=outcome, settlement=settlement or Released(), **whole)
 
 
-def a_program(path: Path, script: str) -> Path:
-    """A shell script that can be started by its path."""
+def a_program(path: Path, script: str) -> str:
+    """A shell script that can be started; its path."""
     path.parent.mkdir(exist_ok=True)
     path.write_text(f"#!/bin/sh\n{script}\n")
     path.chmod(0o755)
-    return path
+    return str(path)

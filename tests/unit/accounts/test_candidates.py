@@ -5,7 +5,7 @@ import pytest
 from fleet.accounts.candidates import Place, accounts_for, place_of, stages_of
 from fleet.config import Config
 from fleet.errors import BadInput
-from fleet.home import Home, make_home, task_json
+from fleet.home import task_json
 from fleet.home.task_policy import policy_of
 from fleet.schemas import Account, Settings
 from fleet.schemas.account import read_chain
@@ -19,13 +19,6 @@ CONFIG = Config(
         "keys": Account(name="keys", coder="codex"),
     }
 )
-
-
-@pytest.fixture
-def home(tmp_path):
-    home = Home(tmp_path / "home")
-    make_home(home)
-    return home
 
 
 def place(chain="none", **asked):

@@ -17,7 +17,6 @@ from fleet.accounts.circuit_breaker import (
     held_coder,
     spare_probe,
 )
-from fleet.runs.outcome_history import Ending
 from fleet.schemas import (
     Blocked,
     Closed,
@@ -32,7 +31,7 @@ from fleet.schemas import (
     Stalled,
     Stopped,
 )
-from tests.builders import NOW
+from tests.builders import NOW, an_ending
 
 SONNET = Blamed(coder="claude", model="sonnet")
 CRASH = Failed(reason="exit_code", detail="exit code 3")
@@ -40,15 +39,8 @@ DEAD = lambda _: False  # noqa: E731
 ALIVE = lambda _: True  # noqa: E731
 
 
-def ending(outcome, settlement=None, why="it broke", **more):
-    settlement = settlement or Released()
-    return Ending(
-        outcome=outcome, settlement=settlement, counts=True, why=why, progress=False, at=NOW, **more
-    )
-
-
-GOOD = ending(Finished(), Closed(reason="done"), "closed by its agent")
-MADE_UP = ending(Finished(), why="unverified: no_tools: it used none", broke=("no_tools",))
+GOOD = an_ending(Finished(), Closed(reason="done"), why="closed by its agent")
+MADE_UP = an_ending(Finished(), why="unverified: no_tools: it used none", broke=("no_tools",))
 
 
 class Play:
@@ -86,8 +78,8 @@ def play(tmp_path):
     return Play(tmp_path)
 
 
-ABSENT = ending(Failed(reason="never_started"), why="cannot start: claude: No such file")
-AUTH = ending(Failed(reason="auth"), Blocked(note="auth"), "auth: not logged in")
+ABSENT = an_ending(Failed(reason="never_started"), why="cannot start: claude: No such file")
+AUTH = an_ending(Failed(reason="auth"), Blocked(note="auth"), why="auth: not logged in")
 
 
 @pytest.mark.parametrize(
@@ -111,14 +103,14 @@ AUTH = ending(Failed(reason="auth"), Blocked(note="auth"), "auth: not logged in"
 )
 def test_only_what_a_coder_can_be_blamed_for_is_held_against_it(outcome, fault):
     """A limit, a stop or a vendor's trouble says nothing of the coder."""
-    assert fault_of(ending(outcome), missing=False) == fault
+    assert fault_of(an_ending(outcome), missing=False) == fault
 
 
 def test_five_failures_of_ten_open_it_and_four_do_not(play):
     """Crashes and made-up results count together, good runs between them or not."""
-    assert play.ends(GOOD, ending(CRASH), GOOD, ending(CRASH), MADE_UP, GOOD, MADE_UP) == []
+    assert play.ends(GOOD, an_ending(CRASH), GOOD, an_ending(CRASH), MADE_UP, GOOD, MADE_UP) == []
     assert play.admitted()
-    ((name, held),) = play.ends(ending(CRASH))
+    ((name, held),) = play.ends(an_ending(CRASH))
     assert (name, held.fault, held.until) == ("claude/sonnet", "crash", NOW + timedelta(minutes=5))
     assert not play.admitted()
 
@@ -126,15 +118,15 @@ def test_five_failures_of_ten_open_it_and_four_do_not(play):
 def test_failures_that_are_long_past_are_forgotten(play):
     """Ten runs later they are out of sight, and of a coder that works nothing is kept."""
     for _ in range(3):
-        play.ends(*[ending(CRASH)] * 4, *[GOOD] * 10)
+        play.ends(*[an_ending(CRASH)] * 4, *[GOOD] * 10)
     assert play.held() == []
     assert (play.home / "breaker.json").read_text() == "{}\n"
 
 
 def test_one_bad_task_does_not_speak_for_its_coder(play):
     """It fails as often as it likes: its own retry limit ends that."""
-    assert play.ends(*[ending(CRASH)] * 9, task="poison") == []
-    assert len(play.ends(ending(CRASH), task="another")) == 1
+    assert play.ends(*[an_ending(CRASH)] * 9, task="poison") == []
+    assert len(play.ends(an_ending(CRASH), task="another")) == 1
 
 
 def test_a_missing_program_opens_it_at_once_for_every_model(play):
@@ -162,13 +154,13 @@ def test_another_model_of_the_same_coder_goes_on(play):
 
 def test_another_version_starts_anew(play):
     """An upgrade is another program: its first failure is not the fifth."""
-    play.ends(*[ending(CRASH)] * 4)
-    assert play.ends(ending(CRASH), version="2") == []
+    play.ends(*[an_ending(CRASH)] * 4)
+    assert play.ends(an_ending(CRASH), version="2") == []
 
 
 def test_after_the_pause_one_task_tries_it_and_the_others_wait(play):
     """As long as that one lives; a probe that was lost makes way for the next."""
-    play.ends(*[ending(CRASH)] * 5)
+    play.ends(*[an_ending(CRASH)] * 5)
     later = NOW + timedelta(minutes=5)
     assert not play.admitted("a", now=later - timedelta(seconds=1))
     assert play.admitted("a", now=later)
@@ -181,39 +173,39 @@ def test_after_the_pause_one_task_tries_it_and_the_others_wait(play):
 
 def test_a_probe_that_succeeds_closes_it(play):
     """And nothing of the past counts any more."""
-    play.ends(*[ending(CRASH)] * 5)
+    play.ends(*[an_ending(CRASH)] * 5)
     later = NOW + timedelta(minutes=5)
     assert play.admitted("a", now=later)
     assert play.ends(GOOD, task="a", now=later) == [("claude/sonnet", None)]
     assert play.admitted("b")
-    assert play.ends(*[ending(CRASH)] * 4) == []
+    assert play.ends(*[an_ending(CRASH)] * 4) == []
 
 
 def test_a_probe_that_fails_doubles_the_pause_up_to_a_limit(play):
     """Five minutes, ten, twenty, and never more than two hours."""
-    play.ends(*[ending(CRASH)] * 5)
+    play.ends(*[an_ending(CRASH)] * 5)
     now, pauses = NOW, []
     for _ in range(7):
         (held,) = play.breaker.held()
         pauses.append((held.until - now).total_seconds() / 60)
         now = held.until
         assert play.admitted("a", now=now)
-        play.ends(ending(CRASH), task="a", now=now)
+        play.ends(an_ending(CRASH), task="a", now=now)
     assert pauses == [5, 10, 20, 40, 80, 120, 120]
 
 
 def test_runs_that_had_begun_before_change_nothing_while_it_is_open(play):
     """Only the probe's failure counts; but a success of theirs is good news."""
-    play.ends(*[ending(CRASH)] * 5)
+    play.ends(*[an_ending(CRASH)] * 5)
     (before,) = play.breaker.held()
-    play.ends(*[ending(CRASH)] * 3)
+    play.ends(*[an_ending(CRASH)] * 3)
     assert play.breaker.held() == [before]
     assert play.ends(GOOD) == [("claude/sonnet", None)]
 
 
 def test_a_probe_that_shows_nothing_lets_another_try(play):
     """It was stopped, or met a limit."""
-    play.ends(*[ending(CRASH)] * 5)
+    play.ends(*[an_ending(CRASH)] * 5)
     later = NOW + timedelta(minutes=5)
     play.admitted("a", now=later)
     assert play.breaker.probed(SONNET, "a")
@@ -224,7 +216,7 @@ def test_a_probe_that_shows_nothing_lets_another_try(play):
 def test_a_failed_probe_costs_its_task_nothing():
     """It goes back, uncounted, until the coder is tried again."""
     held = HeldCoder(name="claude", fault="account", why="no", since=NOW, until=NOW)
-    counted = ending(CRASH, Blocked(note="at its limit"), attempts=3)
+    counted = an_ending(CRASH, Blocked(note="at its limit"), attempts=3)
     free = spare_probe(counted, held)
     assert (free.counts, free.attempts) == (False, 2)
     assert free.settlement == Released(not_before=NOW)
@@ -232,7 +224,7 @@ def test_a_failed_probe_costs_its_task_nothing():
 
 def test_a_restart_forgets_nothing_and_counts_nothing_twice(play):
     """Another supervisor reads the file, and hears of the same run again."""
-    play.ends(*[ending(CRASH)] * 4)
+    play.ends(*[an_ending(CRASH)] * 4)
     again = Breaker(play.home)
     same = RunNoted(note=Note("t4", 4, "crash"), version="1")
     assert again.note(SONNET, same, NOW) == []

@@ -6,14 +6,11 @@ import pytest
 
 from fleet.cli.tracker.agent_bd import record_claim
 from fleet.errors import BadInput
-from fleet.home import Home, make_home
 from fleet.runs.agent_claim import AgentClaim, read
 
 
 @pytest.fixture
-def run(tmp_path):
-    home = Home(tmp_path / "home")
-    make_home(home)
+def run(home):
     folder = home.task("fleet-abc") / "runs" / "1"
     folder.mkdir(parents=True)
     return folder

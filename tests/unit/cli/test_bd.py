@@ -6,24 +6,19 @@ import pytest
 from msgspec.structs import replace
 
 from fleet.cli.tracker.bd import bd
-from fleet.config import Config, default_text
-from fleet.control import Control
-from fleet.home import Home, make_home, task_json
+from fleet.config import default_text
+from fleet.home import task_json
 
 
 @pytest.fixture
-def fleet(tmp_path, monkeypatch):
+def fleet(fleet, tmp_path, monkeypatch):
     """An open home with the embedded queue, in a directory to work in."""
-    home = Home(tmp_path / "home")
-    make_home(home)
-    home.config.write_text(default_text(queue="embedded"))
-    monkeypatch.setenv("FLEET_HOME", str(home.path))
+    fleet.home.config.write_text(default_text(queue="embedded"))
+    monkeypatch.setenv("FLEET_HOME", str(fleet.home.path))
     work = tmp_path / "work"
     work.mkdir()
     monkeypatch.chdir(work)
-    control = Control(home, Config())
-    yield control
-    control.close()
+    return fleet
 
 
 @pytest.mark.parametrize("flag", ["-d", "--description", "--notes"])

@@ -5,23 +5,19 @@ import pytest
 from fleet.bd.pflag import Parsed
 from fleet.cli.tracker.ready import ready
 from fleet.cli.tracker.show import show
-from fleet.config import Config, default_text
-from fleet.control import Control
-from fleet.home import Home, make_home, worktree_json
+from fleet.config import default_text
+from fleet.home import worktree_json
 from fleet.home.worktree_json import Worktree
 from fleet.processes.supervisor_lock import sole_supervisor
 from fleet.queue.protocol import Draft
 
 
 @pytest.fixture
-def fleet(tmp_path, monkeypatch):
-    home = Home(tmp_path / "home")
-    make_home(home)
-    home.config.write_text(default_text(queue="embedded"))
-    monkeypatch.setenv("FLEET_HOME", str(home.path))
-    control = Control(home, Config())
-    yield control
-    control.close()
+def fleet(fleet, monkeypatch):
+    """A home that commands find by themselves."""
+    fleet.home.config.write_text(default_text(queue="embedded"))
+    monkeypatch.setenv("FLEET_HOME", str(fleet.home.path))
+    return fleet
 
 
 def test_a_worktree_that_is_gone_is_told_by_its_branch(fleet, tmp_path, capsys):

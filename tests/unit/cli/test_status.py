@@ -11,16 +11,13 @@ from fleet.config import Config
 from fleet.control import Control
 from fleet.control.pause import pause, unpause
 from fleet.control.status import FleetStatus, fleet_status
-from fleet.home import Home, make_home
 from fleet.queue.protocol import Draft
 from fleet.schemas import RateLimit
 from tests.builders import NOW
 
 
 @pytest.fixture
-def fleet(tmp_path):
-    home = Home(tmp_path / "home")
-    make_home(home)
+def fleet(home):
     control = Control(home, Config(max_concurrent=4))
     yield control
     control.close()

@@ -11,7 +11,6 @@ from fleet.accounts.account_store import open_accounts
 from fleet.control import Control
 from fleet.control.account import add, pause, remove, resume
 from fleet.control.accounts import accounts_now
-from fleet.home import Home, make_home
 from fleet.queue.protocol import Draft
 from fleet.schemas import RateLimit, Released
 
@@ -20,9 +19,7 @@ FULL = RateLimit(kind="five_hour", status="rejected", resets_at=NOW + timedelta(
 
 
 @pytest.fixture
-def home(tmp_path):
-    home = Home(tmp_path / "home")
-    make_home(home)
+def home(home):
     home.config.write_text(config.default_text())
     return home
 

@@ -9,18 +9,14 @@ from fleet.control.compare.diffs import EntryDiff
 from fleet.control.compare.finish import find_entry
 from fleet.control.compare.results import EntryFacts, result_of, summaries
 from fleet.errors import BadInput
-from fleet.runs.outcome_history import Ending
 from fleet.schemas import Blocked, Closed, Failed, FileChange, Finished, NeedsHuman, Stopped, Usage
 from fleet.schemas.comparison import Comparison, Entry, Result, Size
-from tests.builders import NOW, a_task
+from tests.builders import NOW, a_task, an_ending
 from tests.unit.control.test_usage import receipt
 
 
 def ending(outcome, why="because", *, counts=True):
-    return Ending(
-        outcome=outcome, settlement=Blocked(note=why), counts=counts, why=why, progress=False,
-        at=NOW,
-    )  # fmt: skip
+    return an_ending(outcome, Blocked(note=why), counts=counts, why=why)
 
 
 def closed():

@@ -5,8 +5,6 @@ from datetime import timedelta
 import msgspec
 import pytest
 
-from fleet.config import Config
-from fleet.control import Control
 from fleet.control.tasks.in_progress import (
     InProgress,
     RunOnDisk,
@@ -14,14 +12,14 @@ from fleet.control.tasks.in_progress import (
     in_progress,
     with_neighbours,
 )
-from fleet.home import Home, make_home, owner_file, task_json
+from fleet.home import owner_file, task_json
 from fleet.processes.keeper_client import Ended, Running
 from fleet.queue.protocol import Draft
 from fleet.runs.progress_json import FILE, Progress
-from fleet.runs.run_directory import Exit, ProcessId, RunSpec, Started, new_run
+from fleet.runs.run_directory import Exit, ProcessId, Started
 from fleet.runs.run_id import RunId
 from fleet.schemas import Settings
-from tests.builders import NOW, a_task
+from tests.builders import NOW, a_run, a_task
 
 CLOCK = f"{NOW.astimezone():%H:%M}"
 NOBODY = ProcessId(pid=1 << 22, start_ticks=1, boot_id="never")
@@ -114,15 +112,6 @@ def test_a_task_that_a_person_took_is_held():
     assert doing_of(task, seen_run) == ("held", "taken by Ada")
 
 
-@pytest.fixture
-def fleet(tmp_path):
-    home = Home(tmp_path / "home")
-    make_home(home)
-    control = Control(home, Config())
-    yield control
-    control.close()
-
-
 def claimed(fleet, **settings):
     task = fleet.queue.add(Draft(title="Fix it"))
     task_json.write(fleet.home, task.id, Settings(cwd=str(fleet.home.path), **settings))
@@ -133,7 +122,7 @@ def claimed(fleet, **settings):
 def test_a_run_of_an_earlier_lease_says_nothing_of_this_one(fleet):
     """The last attempt's figures must not be shown for a run that is only being born."""
     lease = claimed(fleet)
-    run = new_run(fleet.home.task(lease.task.id), RunSpec(id="older", argv=("x",), cwd="/"))
+    run = a_run(fleet.home.task(lease.task.id), id="older")
     (run.path / "started").write_bytes(msgspec.json.encode(STARTED))
     (seen,) = in_progress(fleet)
     assert (seen.doing, seen.run, seen.started_at) == ("waiting", None, None)
@@ -142,9 +131,7 @@ def test_a_run_of_an_earlier_lease_says_nothing_of_this_one(fleet):
 def test_what_a_task_insists_on_is_shown_as_asked_and_the_rest_as_it_turned_out(fleet):
     """An inherited model may be dropped for the coder's own; an asked one is what was asked."""
     lease = claimed(fleet, coder="codex", model="gpt-5")
-    run = new_run(
-        fleet.home.task(lease.task.id), RunSpec(id=str(RunId.of(lease)), argv=("x",), cwd="/")
-    )
+    run = a_run(fleet.home.task(lease.task.id), id=str(RunId.of(lease)))
     told = Progress(coder="other", model="gpt-5-2026-01-01", events=3, context_peak=50)
     (run.path / FILE).write_bytes(msgspec.json.encode(told))
     (seen,) = in_progress(fleet)
@@ -168,9 +155,7 @@ def test_a_broken_task_json_is_a_row_and_hides_no_other(fleet):
 def test_a_damaged_progress_file_is_overlooked(fleet):
     """It is only a courtesy of the supervisor, and written again at the next turn."""
     lease = claimed(fleet)
-    run = new_run(
-        fleet.home.task(lease.task.id), RunSpec(id=str(RunId.of(lease)), argv=("x",), cwd="/")
-    )
+    run = a_run(fleet.home.task(lease.task.id), id=str(RunId.of(lease)))
     (run.path / FILE).write_bytes(b'{"coder": "cl')
     (seen,) = in_progress(fleet)
     assert (seen.coder, seen.events) == ("claude", 0)

@@ -7,26 +7,17 @@ import pytest
 from fleet.config import Config
 from fleet.control import Control
 from fleet.control.list_coders import coders_here
-from fleet.home import Home, make_home
 from fleet.processes import process_identity
 from fleet.processes.cli_versions import versions
+from tests.builders import a_program
 
 
 @pytest.fixture
-def fleet(tmp_path, monkeypatch):
-    home = Home(tmp_path / "home")
-    make_home(home)
+def fleet(home, tmp_path, monkeypatch):
     (home.path / "coders").mkdir()
     (tmp_path / "bin").mkdir()
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:/usr/bin:/bin")
     return Control(home, Config(coder="mine"))
-
-
-def program(tmp_path, name, script):
-    path = tmp_path / "bin" / name
-    path.write_text(f"#!/bin/sh\n{script}\n")
-    path.chmod(0o755)
-    return path
 
 
 def coder_file(fleet, name, text):
@@ -35,11 +26,11 @@ def coder_file(fleet, name, text):
 
 def test_a_coder_is_told_with_its_program_and_version(fleet, tmp_path):
     """The program is what its argv begins with, where it names none."""
-    path = program(tmp_path, "mycli", "echo 'mycli 1.2.3'; echo more")
+    path = a_program(tmp_path / "bin/mycli", "echo 'mycli 1.2.3'; echo more")
     coder_file(fleet, "mine.toml", 'argv = ["mycli", "{prompt}"]\n')
     found = {coder.name: coder for coder in coders_here(fleet)}
     mine = found["mine"]
-    assert (mine.program, mine.path, mine.version) == ("mycli", str(path), "mycli 1.2.3")
+    assert (mine.program, mine.path, mine.version) == ("mycli", path, "mycli 1.2.3")
     assert mine.origin == str(fleet.home.path / "coders" / "mine.toml")
     assert (mine.problem, mine.remark, mine.default) == ("", "", True)
     assert (found["claude"].origin, found["claude"].default) == ("built in", False)
@@ -64,7 +55,7 @@ def test_a_broken_coder_file_is_shown_with_its_error(fleet):
 
 def test_a_program_that_tells_no_version_can_still_run(fleet, tmp_path):
     """It may just not know the flag."""
-    program(tmp_path, "mycli", "echo 'unknown flag' >&2; exit 2")
+    a_program(tmp_path / "bin/mycli", "echo 'unknown flag' >&2; exit 2")
     coder_file(fleet, "mine.toml", 'argv = ["mycli", "{prompt}"]\n')
     mine = next(coder for coder in coders_here(fleet) if coder.name == "mine")
     assert mine.problem == ""
@@ -76,7 +67,9 @@ def test_programs_that_hang_cost_one_patience_and_leave_nothing(tmp_path):
     (tmp_path / "bin").mkdir()
     names = ("a", "b", "c")
     paths = {
-        name: str(program(tmp_path, name, f"sleep 60 & echo $! > {tmp_path}/{name}; wait"))
+        name: str(
+            a_program(tmp_path / "bin" / name, f"sleep 60 & echo $! > {tmp_path}/{name}; wait")
+        )
         for name in names
     }
     began = time.monotonic()

@@ -6,8 +6,7 @@ import pytest
 from click.testing import CliRunner
 
 from fleet.cli.run.questions import command
-from fleet.config import Config, default_text
-from fleet.control import Control
+from fleet.config import default_text
 from fleet.control.tasks.questions import (
     FILE,
     answer,
@@ -17,27 +16,16 @@ from fleet.control.tasks.questions import (
     questions,
 )
 from fleet.errors import BadInput, Refused
-from fleet.home import Home, make_home
 from fleet.queue.protocol import Draft
 from fleet.runs import agent_claim
-from fleet.runs.outcome_history import Ending, write_ending
-from fleet.runs.run_directory import RunSpec, new_run
+from fleet.runs.outcome_history import write_ending
 from fleet.runs.run_id import RunId
 from fleet.schemas import Blocked, Failed, Finished
-from tests.builders import NOW
+from tests.builders import NOW, a_run, an_ending
 
 ANSWERED = NOW.replace(minute=34)
 ENV = {"USER": "ada"}
 FINISHED = Finished()
-
-
-@pytest.fixture
-def fleet(tmp_path):
-    home = Home(tmp_path / "home")
-    make_home(home)
-    control = Control(home, Config())
-    yield control
-    control.close()
 
 
 def blocked(fleet, note, *, asked=True, outcome=FINISHED, in_file=""):
@@ -45,16 +33,11 @@ def blocked(fleet, note, *, asked=True, outcome=FINISHED, in_file=""):
     fleet.queue.add(Draft(title="Choose"))
     (lease,) = fleet.queue.claim("us", ttl=timedelta(minutes=5))
     task_dir = fleet.home.task(lease.task.id)
-    run = new_run(task_dir, RunSpec(id=str(RunId.of(lease)), argv=("x",), cwd="/"))
+    run = a_run(task_dir, id=str(RunId.of(lease)))
     if asked:
         agent_claim.record(run.path, agent_claim.AgentClaim(blocked=note))
     settlement = Blocked(note=note)
-    write_ending(
-        run,
-        Ending(
-            outcome=outcome, settlement=settlement, counts=False, why=note, progress=False, at=NOW
-        ),
-    )
+    write_ending(run, an_ending(outcome, settlement, counts=False, why=note))
     if in_file:
         write(fleet, lease.task, in_file)
     return fleet.queue.settle(lease, settlement)

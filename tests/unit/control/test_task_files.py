@@ -4,8 +4,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fleet.config import Config
-from fleet.control import Control
 from fleet.control.tasks.task_files import (
     Missing,
     document,
@@ -15,17 +13,7 @@ from fleet.control.tasks.task_files import (
     whole,
 )
 from fleet.errors import BadInput, NotFound, QueueUnavailable
-from fleet.home import Home, make_home
-from fleet.runs.run_directory import RunSpec, new_run
-
-
-@pytest.fixture
-def fleet(tmp_path):
-    home = Home(tmp_path / "home")
-    make_home(home)
-    control = Control(home, Config())
-    yield control
-    control.close()
+from tests.builders import a_run
 
 
 @pytest.fixture
@@ -70,7 +58,7 @@ def test_a_missing_file_says_who_would_write_it(fleet, task_dir):
 def test_stderr_is_that_of_the_latest_run_or_the_one_asked_for(fleet, task_dir):
     """Each run has its own."""
     for text in (b"one", b"two"):
-        run = new_run(task_dir, RunSpec(argv=("x",), cwd="/"))
+        run = a_run(task_dir)
         run.stderr.write_bytes(text)
     assert b"".join(whole(document(fleet, "abc", "stderr"))) == b"two"
     assert b"".join(whole(document(fleet, "abc", "stderr", 1))) == b"one"
@@ -87,14 +75,14 @@ def test_events_of_one_run_are_picked_from_all(fleet, task_dir):
         for run in (1, 11)
     ]
     (task_dir / "events.jsonl").write_bytes(b"".join(lines))
-    new_run(task_dir, RunSpec(argv=("x",), cwd="/"))
+    a_run(task_dir)
     found = b"".join(whole(document(fleet, "abc", "events", 1)))
     assert found == b"".join(line for line in lines if line.startswith(b'{"run":1,'))
 
 
 def test_only_events_and_stderr_belong_to_a_run(fleet, task_dir):
     """A plan is the task's: asking for that of a run is a misunderstanding."""
-    new_run(task_dir, RunSpec(argv=("x",), cwd="/"))
+    a_run(task_dir)
     with pytest.raises(BadInput, match="belongs to the task"):
         document(fleet, "abc", "plan", 1)
 

@@ -14,11 +14,10 @@ from fleet.cli.cost.usage import show as show_usage
 from fleet.cli.run.status import rows
 from fleet.control.status import fleet_status
 from fleet.control.usage import EndedRun, ended_runs, records, spent
-from fleet.home import Home, make_home
 from fleet.runs import receipt_json
-from fleet.runs.outcome_history import Ending, write_ending
-from fleet.runs.run_directory import RunSpec, new_run
+from fleet.runs.outcome_history import write_ending
 from fleet.schemas import Closed, Finding, Finished, Receipt, Released, Usage, Verdict
+from tests.builders import a_run, an_ending
 
 NOW = datetime.now(UTC)
 
@@ -42,16 +41,12 @@ def run(*about, good=True, counts=True, **more):
 
 def ending(*, closed=True, counts=True):
     settlement = Closed(reason="did it") if closed else Released()
-    return Ending(
-        outcome=Finished(), settlement=settlement, counts=counts, why="", progress=True, at=NOW
-    )
+    return an_ending(Finished(), settlement, counts=counts, progress=True, at=NOW)
 
 
 @pytest.fixture
-def home(tmp_path, monkeypatch):
+def home(home, monkeypatch):
     """A home with some runs behind it."""
-    home = Home(tmp_path / "home")
-    make_home(home)
     home.config.write_text(config.default_text())
     monkeypatch.setenv("FLEET_HOME", str(home.path))
     monkeypatch.delenv("COLUMNS", raising=False)  # pytest sets it
@@ -59,7 +54,7 @@ def home(tmp_path, monkeypatch):
     def add(found):
         folder = home.task(found.task_id)
         folder.mkdir(parents=True, exist_ok=True)
-        made = new_run(folder, RunSpec(argv=("x",), cwd="/"))
+        made = a_run(folder)
         receipt_json.write(made, found)
         write_ending(made, ending(closed=not found.verdict.findings))
 

@@ -9,20 +9,12 @@ from fleet.demo.run_demo import JournalTail, is_over, state_of
 from fleet.demo.script import TASKS
 from fleet.demo.summary import DemoRow
 from fleet.home import Home
-from fleet.runs.outcome_history import Ending
-from fleet.schemas import Blocked, Failed, Finished, RateLimit, RateLimited, Released
-from tests.builders import NOW, a_task
+from fleet.schemas import Blocked, Failed, Finished, RateLimit, RateLimited
+from tests.builders import NOW, a_task, an_ending
 
 SOON = NOW + timedelta(seconds=3)
 
-CRASHED = Ending(
-    outcome=Failed(reason="killed"),
-    settlement=Released(),
-    counts=True,
-    why="killed: Out of memory",
-    progress=False,
-    at=NOW,
-)
+CRASHED = an_ending(Failed(reason="killed"), why="killed: Out of memory")
 LIMITED = msgspec.structs.replace(
     CRASHED, outcome=RateLimited(limit=RateLimit(kind="five_hour")), why="rate limit (five_hour)"
 )

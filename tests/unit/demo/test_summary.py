@@ -6,7 +6,6 @@ from msgspec import structs
 from fleet.cli.demo import Screen, demo_table
 from fleet.demo.script import TASKS
 from fleet.demo.summary import DemoReport, DemoRow, deviations, next_steps, summary
-from fleet.runs.outcome_history import Ending
 from fleet.schemas import (
     Blocked,
     Closed,
@@ -17,7 +16,7 @@ from fleet.schemas import (
     RateLimited,
     Released,
 )
-from tests.builders import NOW, a_task
+from tests.builders import NOW, a_task, an_ending
 
 SETTLEMENTS = {
     "Closed": Closed(reason="done"),
@@ -32,14 +31,8 @@ OUTCOMES = {
 
 
 def ending(end):
-    return Ending(
-        outcome=OUTCOMES.get(end.cause, Finished()),
-        settlement=SETTLEMENTS[end.settlement],
-        counts=True,
-        why=f"{end.cause}: and so on",
-        progress=False,
-        at=NOW,
-    )
+    outcome = OUTCOMES.get(end.cause, Finished())
+    return an_ending(outcome, SETTLEMENTS[end.settlement], why=f"{end.cause}: and so on")
 
 
 def row(demo_task, number):

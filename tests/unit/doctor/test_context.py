@@ -15,7 +15,7 @@ from fleet.doctor import context
 from fleet.doctor.context import claude_reported
 from fleet.home import Home, make_home
 from tests import baggage
-from tests.unit.doctor.test_doctor import program
+from tests.builders import a_program
 
 USAGE = {
     "categories": [
@@ -79,7 +79,7 @@ def home(tmp_path, monkeypatch):
 def talker(home, usage=USAGE):
     script = home / "talker.py"
     script.write_text(TALKER.format(usage=json.dumps(usage)))
-    return program(home / "bin", "claude", f'exec {sys.executable} -I {script} "$@"')
+    return a_program(home / "bin/claude", f'exec {sys.executable} -I {script} "$@"')
 
 
 def survey(home, coder):
@@ -154,7 +154,7 @@ def test_without_a_login_noughts_are_not_taken_for_costs(home):
 def test_a_claude_that_tells_nothing_leaves_the_files(home, monkeypatch, script, why):
     """One that ends, hangs, floods or prints garbage; in bounded time."""
     monkeypatch.setattr(claude_reported, "PATIENCE", 1.0)
-    program(home / "bin", "claude", script)
+    a_program(home / "bin/claude", script)
     begun = time.monotonic()
     found = survey(home, "claude")
     assert time.monotonic() - begun < 20
@@ -183,7 +183,7 @@ def test_answers_of_other_shapes_are_no_crash(home, usage):
 
 def test_codex_is_known_by_its_files(home):
     """No program is started for it."""
-    program(home / "bin", "codex", "exit 1")
+    a_program(home / "bin/codex", "exit 1")
     found = survey(home, "codex")
     assert "estimate from the files" in found.source
     assert {"poetry", "lookup"} <= {load.name for load in found.loads}

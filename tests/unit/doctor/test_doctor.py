@@ -14,49 +14,21 @@ import pytest
 
 from fleet import config, doctor
 from fleet.doctor import check_home, check_leftovers, check_machine, check_queue
-from fleet.doctor.check_result import CheckResult, Installation
+from fleet.doctor.check_result import CheckResult
 from fleet.errors import QueueUnavailable
-from fleet.home import Home, make_home, worktree_json
+from fleet.home import worktree_json
 from fleet.processes import process_identity
 from fleet.queue.protocol import Draft
 from fleet.queue.sql.sqlite import open_embedded
 from fleet.runs.run_directory import RunSpec, Started, new_run
 from fleet.schemas import Closed
-
-NOW = datetime.now(UTC)
-
-
-@pytest.fixture
-def installation(tmp_path):
-    """A sound home in the hands of somebody with git."""
-    home = Home(tmp_path / "home")
-    make_home(home)
-    home.config.write_text("")
-    (tmp_path / ".gitconfig").write_text("[user]\nname = Ann\nemail = ann@example.org\n")
-    env = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "FLEET_HOME": str(home.path)}
-    return Installation(home=home, env=env, now=NOW, config=config.load(home.config))
-
-
-def with_settings(installation, text):
-    installation.home.config.write_text(text)
-    return msgspec.structs.replace(installation, config=config.load(installation.home.config))
-
-
-def with_env(installation, **env):
-    return msgspec.structs.replace(installation, env={**installation.env, **env})
+from tests.builders import a_program
+from tests.unit.doctor.conftest import with_env, with_settings
 
 
 def one(findings):
     (finding,) = findings
     return finding
-
-
-def program(folder, name, script):
-    folder.mkdir(exist_ok=True)
-    path = folder / name
-    path.write_text(f"#!/bin/sh\n{script}\n")
-    path.chmod(0o755)
-    return path
 
 
 # The examination itself.
@@ -160,7 +132,7 @@ def test_git_without_a_name_cannot_commit(installation, tmp_path):
 def test_an_old_or_broken_git_is_told(installation, tmp_path, monkeypatch, script, words):
     """And one that hangs is not waited for."""
     monkeypatch.setattr(check_machine, "_PATIENCE", 0.5)
-    program(tmp_path / "bin", "git", script)
+    a_program(tmp_path / "bin/git", script)
     installation = with_env(installation, PATH=f"{tmp_path / 'bin'}:{os.environ['PATH']}")
     first = next(iter(check_machine.git(installation)))
     assert (first.severity, words in first.what) == ("warning", True), first
@@ -292,7 +264,7 @@ def a_run(installation, task_id, *, keeper=None, mark="fleetabc.x.1"):
     spec = RunSpec(id=mark, argv=("true",), cwd="/")
     run = new_run(installation.home.task(task_id), spec, b"")
     if keeper is not None:
-        started = Started(keeper=keeper, agent=keeper, at=NOW, monotonic=1.0)
+        started = Started(keeper=keeper, agent=keeper, at=datetime.now(UTC), monotonic=1.0)
         (run.path / "started").write_bytes(msgspec.json.encode(started))
     return run
 
@@ -389,7 +361,7 @@ def test_worktrees_of_tasks_that_are_long_closed_or_unknown_are_told(installatio
     tree = worktree_json.Worktree(path="/w", repository="/my/repo", commit="c", branch="b")
     worktree_json.write(installation.home, done, tree)
     assert "fleet-gone (no such task)" in one(check_leftovers.worktrees(installation)).what
-    later = msgspec.structs.replace(installation, now=NOW + timedelta(days=4))
+    later = msgspec.structs.replace(installation, now=installation.now + timedelta(days=4))
     (installation.home.worktrees / "fleet-gone").rmdir()
     finding = one(check_leftovers.worktrees(later))
     assert finding.what.startswith(f"1 left of 2: {done} (closed 2")

@@ -7,9 +7,8 @@ import msgspec
 import pytest
 
 from fleet.doctor import check_coders, claude_login, codex_login
-from tests.unit.doctor.test_doctor import installation, program, with_env, with_settings
-
-__all__ = ["installation"]
+from tests.builders import a_program
+from tests.unit.doctor.conftest import with_env, with_settings
 
 CREDENTIALS = {"claudeAiOauth": {"accessToken": "a", "subscriptionType": "max"}}
 SAYS_IN = 'echo \'{"loggedIn": true, "authMethod": "claude.ai", "subscriptionType": "max"}\''
@@ -28,7 +27,7 @@ def claude(tmp_path):
             (folder / ".credentials.json").chmod(0o600)
         if settings is not None:
             (folder / "settings.json").write_text(settings)
-        path = program(tmp_path / "bin", "claude", script)
+        path = a_program(tmp_path / "bin/claude", script)
         base = {"PATH": os.environ["PATH"], "CLAUDE_CONFIG_DIR": str(folder)}
         return [
             (f.check, f.severity, f.what) for f in claude_login.check_login(str(path), base | env)
@@ -117,7 +116,7 @@ def codex(tmp_path):
             (folder / "auth.json").chmod(0o600)
         if config is not None:
             (folder / "config.toml").write_text(config)
-        path = program(tmp_path / "bin", "codex", script)
+        path = a_program(tmp_path / "bin/codex", script)
         base = {"PATH": os.environ["PATH"], "CODEX_HOME": str(folder)}
         return [
             (f.check, f.severity, f.what) for f in codex_login.check_login(str(path), base | env)
@@ -183,9 +182,9 @@ def test_broken_files_of_codex_are_told(codex, auth, config):
 
 def test_the_default_coder_must_be_logged_in_and_others_need_not(installation, tmp_path):
     """One line for each CLI that is there, and one for its login."""
-    program(tmp_path / "bin", "claude", SAYS_OUT)
-    program(tmp_path / "bin", "codex", f'[ "$1" = --version ] && echo 1.0 && exit; {OUT}')
-    program(tmp_path / "bin", "agy", "echo 3")
+    a_program(tmp_path / "bin/claude", SAYS_OUT)
+    a_program(tmp_path / "bin/codex", f'[ "$1" = --version ] && echo 1.0 && exit; {OUT}')
+    a_program(tmp_path / "bin/agy", "echo 3")
     installation = with_env(installation, PATH=f"{tmp_path / 'bin'}:{os.environ['PATH']}")
     os.environ["PATH"], before = installation.env["PATH"], os.environ["PATH"]
     try:
@@ -203,7 +202,7 @@ def test_the_default_coder_must_be_logged_in_and_others_need_not(installation, t
 
 def test_somebody_without_a_home_is_told_of_the_coders(installation, tmp_path, monkeypatch):
     """The doctor is what one runs first; a broken home is told of by itself."""
-    program(tmp_path / "bin", "claude", SAYS_IN)
+    a_program(tmp_path / "bin/claude", SAYS_IN)
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
     nobody = with_env(installation, PATH=os.environ["PATH"])
     broken = msgspec.structs.replace(nobody, config=None)
@@ -227,7 +226,7 @@ def test_the_environment_of_a_login_is_the_agents(installation):
 def with_accounts(installation, tmp_path, monkeypatch):
     """A home with two accounts, and a claude that says of each directory whether it is known."""
     script = f'[ -e "$CLAUDE_CONFIG_DIR/in" ] && {SAYS_IN} || {SAYS_OUT}'
-    program(tmp_path / "bin", "claude", script)
+    a_program(tmp_path / "bin/claude", script)
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
     for name in ("first", "second"):
         (tmp_path / name).mkdir(mode=0o700)

@@ -13,22 +13,19 @@ from fleet.git import snapshot_index
 from fleet.home import Home
 from fleet.runs.run_directory import ProcessId, Run, RunSpec, Started, new_run
 from fleet.schemas import Policy
-from tests.conftest import need
-from tests.repos import ENV, Repo, RunIn
+from tests.repos import ENV, RunIn
 
 
 @pytest.fixture
-def repo(tmp_path):
-    need("git")
-    made = Repo(tmp_path / "repo")
+def repo(repo, tmp_path):
     for number in range(50):
-        made.put(f"data/{number}.txt", f"{number}\n" * 20)
-    made.commit(app__main_dot_py="print()\n", README="read me\n")
-    made.git("init", "-q", "--bare", str(tmp_path / "hub"))
-    made.git("remote", "add", "hub", str(tmp_path / "hub"))
-    made.git("branch", "other")
-    made.git("tag", "v1")
-    return made
+        repo.put(f"data/{number}.txt", f"{number}\n" * 20)
+    repo.commit(app__main_dot_py="print()\n", README="read me\n")
+    repo.git("init", "-q", "--bare", str(tmp_path / "hub"))
+    repo.git("remote", "add", "hub", str(tmp_path / "hub"))
+    repo.git("branch", "other")
+    repo.git("tag", "v1")
+    return repo
 
 
 def broken(run, repo, cwd="", **policy):

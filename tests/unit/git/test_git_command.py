@@ -9,18 +9,16 @@ import pytest
 from fleet.git import repository, run_baseline
 from fleet.git.git_command import Git, GitFailed, undone
 from fleet.git.repository import guarded_config
-from tests.conftest import need
+from tests.builders import a_program
 from tests.repos import Repo, RunIn
 
 
 @pytest.fixture
-def repo(tmp_path, monkeypatch):
-    need("git")
+def repo(repo, tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path / "user"))
     (tmp_path / "user").mkdir()
-    made = Repo(tmp_path / "repo")
-    made.commit(a_dot_txt="one\n")
-    return made
+    repo.commit(a_dot_txt="one\n")
+    return repo
 
 
 def git_of(repo, seconds=10.0):
@@ -29,19 +27,14 @@ def git_of(repo, seconds=10.0):
 
 def trap(tmp_path):
     """A command that leaves a mark."""
-    script = tmp_path / "trap.sh"
-    script.write_text(f"#!/bin/sh\necho sprung >> {tmp_path}/sprung\ncat\n")
-    script.chmod(0o755)
-    return str(script)
+    return a_program(tmp_path / "trap.sh", f"echo sprung >> {tmp_path}/sprung\ncat")
 
 
 def test_nothing_that_a_repository_brings_is_run(repo, tmp_path):
     """Hooks, monitor, filters, diff drivers, signing, an included file: the mark is never left."""
     script = trap(tmp_path)
     for hook in ("pre-commit", "post-checkout", "post-index-change", "reference-transaction"):
-        place = repo.root / ".git/hooks" / hook
-        place.write_text(f"#!/bin/sh\nexec {script}\n")
-        place.chmod(0o755)
+        a_program(repo.root / ".git/hooks" / hook, f"exec {script}")
     repo.put(".gitattributes", "*.txt filter=evil diff=evil\n*.inc filter=included\n")
     repo.put(".git/more", f'[filter "included"]\n\tclean = {script}\n\trequired = true\n')
     settings = {
@@ -70,9 +63,7 @@ def test_nothing_that_a_repository_brings_is_run(repo, tmp_path):
 
 def test_a_filter_of_the_users_own_is_kept(repo, tmp_path):
     """It is what every git of theirs runs; a repository cannot put another in its place."""
-    script = tmp_path / "shout.sh"
-    script.write_text("#!/bin/sh\ntr a-z A-Z\n")
-    script.chmod(0o755)
+    script = a_program(tmp_path / "shout.sh", "tr a-z A-Z")
     (tmp_path / "user/.gitconfig").write_text(f'[filter "shout"]\n\tclean = {script}\n')
     repo.git("config", "filter.shout.clean", trap(tmp_path))
     repo.put(".gitattributes", "*.txt filter=shout\n")
@@ -105,12 +96,9 @@ def test_variables_from_outside_do_not_lead_git_astray(repo, tmp_path, monkeypat
 
 def test_git_that_hangs_is_ended_with_all_that_it_started(repo, tmp_path):
     """The time limit holds, and the whole group goes."""
-    program = tmp_path / "bin/git"
-    program.parent.mkdir()
-    program.write_text(f"#!/bin/sh\nsleep 60 &\necho $! > {tmp_path}/child\nwait\n")
-    program.chmod(0o755)
     git = git_of(repo, seconds=0.5)
-    git._program = str(program)
+    script = f"sleep 60 &\necho $! > {tmp_path}/child\nwait"
+    git._program = a_program(tmp_path / "bin/git", script)
     began = time.monotonic()
     with pytest.raises(GitFailed, match="took too long"):
         git.ask("status")

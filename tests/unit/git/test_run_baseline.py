@@ -13,11 +13,9 @@ from tests.repos import Repo, RunIn
 
 
 @pytest.fixture
-def repo(tmp_path):
-    need("git")
-    made = Repo(tmp_path / "repo")
-    made.commit(a_dot_txt="one\n", src__b_dot_txt="two\n", _dot_gitignore="*.o\n")
-    return made
+def repo(repo):
+    repo.commit(a_dot_txt="one\n", src__b_dot_txt="two\n", _dot_gitignore="*.o\n")
+    return repo
 
 
 def test_no_repository_has_no_base(tmp_path):

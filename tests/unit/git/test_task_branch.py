@@ -13,26 +13,16 @@ from fleet.git.git_command import Git
 from fleet.git.merge_onto_branch import land
 from fleet.git.refs import ELSEWHERE
 from fleet.git.task_branch import task_branch_of
-from fleet.home import Home, make_home, worktree_json
+from fleet.home import worktree_json
 from fleet.schemas import Policy
 from fleet.supervisor.start.workspace import Unprepared, order_of, prepare
-from tests.conftest import need
 from tests.repos import Repo
 
 TASK = "fleet-1.1"
 
 
 @pytest.fixture
-def home(tmp_path):
-    home = Home(tmp_path / "home")
-    make_home(home)
-    return home
-
-
-@pytest.fixture
-def repo(tmp_path):
-    need("git")
-    repo = Repo(tmp_path / "repo")
+def repo(repo):
     repo.first = repo.commit(a="one\n", _dot_gitignore="*.o\n")
     return repo
 

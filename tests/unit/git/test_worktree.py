@@ -16,26 +16,16 @@ from fleet.config import Config
 from fleet.files.file_lock import locked
 from fleet.git import snapshot_index
 from fleet.git.run_baseline import INDEX
-from fleet.home import Home, make_home, worktree_json
+from fleet.home import worktree_json
 from fleet.schemas import Policy, Task
 from fleet.supervisor.cleanup import tidy
 from fleet.supervisor.start.workspace import Abandoned, Unprepared, Workspace, order_of, prepare
 from tests.builders import NOW
-from tests.conftest import need
 from tests.repos import ENV, Repo
 
 
 @pytest.fixture
-def home(tmp_path):
-    home = Home(tmp_path / "home")
-    make_home(home)
-    return home
-
-
-@pytest.fixture
-def repo(tmp_path):
-    need("git")
-    repo = Repo(tmp_path / "repo")
+def repo(repo):
     repo.commit(app__main_dot_py="print()\n", _dot_gitignore="*.o\n")
     return repo
 

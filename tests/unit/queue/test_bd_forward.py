@@ -6,9 +6,7 @@ import os
 import signal
 import subprocess
 import sys
-from contextlib import closing
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 
@@ -17,27 +15,9 @@ from fleet.queue.beads.bd_cli.create import create
 from fleet.queue.beads.bd_cli.forward import forward
 from fleet.queue.protocol import Draft, Filter
 from fleet.schemas import Settings
-from tests.simulated.beads import SimulatedBeads
+from tests.builders import a_program
 
 HERE = Settings(cwd="/srv/project", coder="agy", model="opus")
-
-
-@pytest.fixture
-def beads(tmp_path):
-    return SimulatedBeads(tmp_path)
-
-
-@pytest.fixture
-def queue(beads):
-    with closing(beads.open()) as queue:
-        yield queue
-
-
-def program(folder: Path, body: str) -> str:
-    path = folder / "told-bd"
-    path.write_text(f"#!/bin/sh\n{body}\n")
-    path.chmod(0o755)
-    return str(path)
 
 
 def quiet(queue):
@@ -48,7 +28,10 @@ def quiet(queue):
 class TestForward:
     def test_arguments_streams_and_exit_code_are_bds(self, beads, tmp_path):
         """Nothing is added, split or dropped, and bd runs in the home on the home's database."""
-        bd = program(tmp_path, 'printf "%s|" "$@" "$PWD" "$BEADS_DIR"; cat; echo oops >&2; exit 13')
+        bd = a_program(
+            tmp_path / "told-bd",
+            'printf "%s|" "$@" "$PWD" "$BEADS_DIR"; cat; echo oops >&2; exit 13',
+        )
         out, err, source = (tmp_path / name for name in ("out", "err", "in"))
         source.write_text("typed")
         with out.open("w") as stdout, err.open("w") as stderr, source.open() as stdin:
@@ -67,14 +50,17 @@ class TestForward:
 
     def test_the_users_own_name_is_kept(self, beads, tmp_path):
         """BEADS_ACTOR reaches bd; a database named by the environment does not."""
-        bd = program(tmp_path, 'echo "$BEADS_ACTOR $BEADS_DB" > "$BEADS_DIR/../said"')
+        bd = a_program(tmp_path / "told-bd", 'echo "$BEADS_ACTOR $BEADS_DB" > "$BEADS_DIR/../said"')
         environ = dict(os.environ, BEADS_ACTOR="ann", BEADS_DB="/elsewhere")
         assert forward(beads.home, ["list"], bd=bd, environ=environ) == 0
         assert (beads.home / "said").read_text() == "ann \n"
 
     def test_a_death_by_signal_is_told_as_a_shell_tells_it(self, beads, tmp_path):
         """128 and the signal's number."""
-        assert forward(beads.home, ["list"], bd=program(tmp_path, "kill -SEGV $$")) == 139
+        assert (
+            forward(beads.home, ["list"], bd=a_program(tmp_path / "told-bd", "kill -SEGV $$"))
+            == 139
+        )
 
     def test_a_missing_bd_is_said(self, beads, tmp_path):
         """A FleetError with a hint, not a traceback."""
@@ -83,7 +69,7 @@ class TestForward:
 
     def test_a_write_wakes_the_supervisor_and_a_read_does_not(self, beads, queue, tmp_path):
         """`close` rings, `list` does not; an unknown command rings to be safe."""
-        bd = program(tmp_path, "exit 0")
+        bd = a_program(tmp_path / "told-bd", "exit 0")
         quiet(queue)
         forward(beads.home, ["--json", "list"], bd=bd)
         assert queue.wait(timedelta(0)) is False
@@ -93,7 +79,7 @@ class TestForward:
 
     def test_a_write_waits_for_its_turn_but_not_for_ever(self, beads, queue, tmp_path):
         """Behind a stuck writer the user's command goes ahead after all."""
-        bd = program(tmp_path, "exit 4")
+        bd = a_program(tmp_path / "told-bd", "exit 4")
         with queue.lock.held():
             patience = timedelta(milliseconds=50)
             assert forward(beads.home, ["update", "x"], bd=bd, patience=patience) == 4
@@ -101,8 +87,8 @@ class TestForward:
     @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
     def test_ctrl_c_and_a_kill_reach_bd_and_its_exit_code_counts(self, beads, tmp_path, number):
         """Then bd may clean up and choose its code; fleet waits for it and passes that on."""
-        bd = program(
-            tmp_path,
+        bd = a_program(
+            tmp_path / "told-bd",
             'trap "exit 7" INT TERM; echo ready; while :; do sleep 0.05; done',
         )
         code = (

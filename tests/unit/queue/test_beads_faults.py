@@ -16,27 +16,11 @@ from fleet.queue.beads.bd_cli import bd_process
 from fleet.queue.beads.queue import open_beads
 from fleet.queue.protocol import Draft, Filter, LeaseLost
 from fleet.schemas import Blocked, Closed, Released
-from tests.contract.queue_contract import ManualClock
+from tests.builders import a_program
 from tests.simulated.beads import SimulatedBeads
 
 TTL = timedelta(minutes=5)
 SOON = timedelta(seconds=1)
-
-
-@pytest.fixture
-def beads(tmp_path):
-    return SimulatedBeads(tmp_path)
-
-
-@pytest.fixture
-def clock():
-    return ManualClock()
-
-
-@pytest.fixture
-def queue(beads, clock):
-    with closing(beads.open(clock=clock)) as queue:
-        yield queue
 
 
 class TestTyped:
@@ -134,11 +118,10 @@ class TestTyped:
     def test_no_more_than_two_calls_run_at_once(self, tmp_path):
         """However many threads ask, bd's engine is started twice at most."""
         log = tmp_path / "log"
-        program = tmp_path / "bd"
-        program.write_text(f'#!/bin/sh\necho + >> {log}\nsleep 0.2\necho - >> {log}\necho "[]"\n')
-        program.chmod(0o755)
+        script = f'echo + >> {log}\nsleep 0.2\necho - >> {log}\necho "[]"'
+        bd = a_program(tmp_path / "bd", script)
         beads = SimulatedBeads(tmp_path / "more")
-        with closing(open_beads(beads.home, bd=str(program))) as queue:
+        with closing(open_beads(beads.home, bd=bd)) as queue:
             threads = [threading.Thread(target=queue.find, args=(Filter(),)) for _ in range(6)]
             for thread in threads:
                 thread.start()

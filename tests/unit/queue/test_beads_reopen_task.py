@@ -1,6 +1,5 @@
 """A person's `retry` and `answer` on beads."""
 
-from contextlib import closing
 from datetime import timedelta
 
 import pytest
@@ -8,26 +7,8 @@ import pytest
 from fleet.errors import NotFound, QueueUnavailable, Refused
 from fleet.queue.protocol import Draft
 from fleet.schemas import Blocked, Closed, Released
-from tests.contract.queue_contract import ManualClock
-from tests.simulated.beads import SimulatedBeads
 
 TTL = timedelta(minutes=5)
-
-
-@pytest.fixture
-def clock():
-    return ManualClock()
-
-
-@pytest.fixture
-def beads(tmp_path):
-    return SimulatedBeads(tmp_path)
-
-
-@pytest.fixture
-def queue(beads, clock):
-    with closing(beads.open(clock=clock)) as queue:
-        yield queue
 
 
 @pytest.fixture

@@ -7,14 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from fleet.runs import event_log
-from fleet.runs.run_directory import RunSpec, new_run
 from fleet.schemas import Event
-from tests.builders import NOW
+from tests.builders import NOW, a_run
 
 
 @pytest.fixture
 def run(tmp_path):
-    return new_run(tmp_path, RunSpec(argv=("true",), cwd="/"))
+    return a_run(tmp_path)
 
 
 def write(run, *lines):
@@ -54,7 +53,7 @@ def test_the_last_line_says_how_far_it_is_written(run):
 def test_an_earlier_run_says_nothing_of_a_later_one(run):
     """Each run has its own streams."""
     write(run, line(run, (10, 5)))
-    later = new_run(run.task_dir, RunSpec(argv=("true",), cwd="/"))
+    later = a_run(run.task_dir)
     assert event_log.written(later) == (0, 0)
     write(run, event_log.note_of("fleet_started", later.number, {"ts": NOW}))
     assert event_log.written(later) == (0, 0)
@@ -63,7 +62,7 @@ def test_an_earlier_run_says_nothing_of_a_later_one(run):
 @given(some.data())
 def test_a_file_that_was_cut_anywhere_is_mended(tmp_path_factory, data):
     """What is left of a line is cut off, and the whole lines before it count."""
-    run = new_run(tmp_path_factory.mktemp("task"), RunSpec(argv=("true",), cwd="/"))
+    run = a_run(tmp_path_factory.mktemp("task"))
     texts = data.draw(some.lists(some.sampled_from(["", "x" * 70_000, "é" * 40]), max_size=4))
     lines = [line(run, (at, 0), text) for at, text in enumerate(texts, 1)]
     whole = b"".join(lines)

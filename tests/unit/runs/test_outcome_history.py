@@ -4,7 +4,6 @@ import pytest
 from msgspec import structs
 
 from fleet.runs.outcome_history import (
-    Ending,
     History,
     forgive,
     history,
@@ -12,7 +11,6 @@ from fleet.runs.outcome_history import (
     spent_before,
     write_ending,
 )
-from fleet.runs.run_directory import RunSpec, new_run
 from fleet.schemas import (
     Blocked,
     Closed,
@@ -25,7 +23,7 @@ from fleet.schemas import (
     Spend,
 )
 from fleet.schemas.decision import Decision
-from tests.builders import NOW
+from tests.builders import a_run, an_ending
 
 FAILED = Failed(reason="api_error")
 LIMITED = RateLimited(limit=RateLimit(kind="usage"))
@@ -33,21 +31,15 @@ LIMITED = RateLimited(limit=RateLimit(kind="usage"))
 
 def end(task, outcome, settlement, *, counts=True, started=True, progress=False):
     """One more run of a task, with its ending written as the supervisor does."""
-    run = new_run(task, RunSpec(argv=("true",), cwd="/"))
+    run = a_run(task)
     decision = Decision(settlement=settlement, counts=counts, why="it did")
     past = history(task, before=run.number)
     after = past.after(outcome, decision, started=started, progress=progress)
-    ending = Ending(
-        outcome=outcome,
-        settlement=settlement,
-        counts=counts,
-        why="it did",
-        progress=progress,
-        at=NOW,
-        attempts=after.attempts,
-        full_contexts=after.full_contexts,
+    ending = an_ending(
+        outcome, settlement, counts=counts, why="it did", progress=progress,
+        attempts=after.attempts, full_contexts=after.full_contexts,
         never_started=after.never_started,
-    )
+    )  # fmt: skip
     write_ending(run, ending)
     return run, ending
 

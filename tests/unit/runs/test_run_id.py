@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from fleet.home import Home
-from fleet.runs.run_directory import RunSpec, new_run
 from fleet.runs.run_id import RunId, find_run
+from tests.builders import a_run
 
 
 @given(
@@ -36,8 +36,8 @@ def test_a_run_is_found_by_its_id(tmp_path):
     home = Home(tmp_path)
     wanted = RunId("me", "fleet-a", 2)
     assert find_run(home, wanted) is None
-    run = new_run(home.task("fleet-a"), RunSpec(id=str(wanted), argv=("x",), cwd="/"))
-    damaged = new_run(home.task("fleet-a"), RunSpec(id="me.fleet-a.3", argv=("x",), cwd="/"))
+    run = a_run(home.task("fleet-a"), id=str(wanted))
+    damaged = a_run(home.task("fleet-a"), id="me.fleet-a.3")
     (damaged.path / "run.json").write_text("{")
     assert find_run(home, wanted) == run
     assert find_run(home, RunId("me", "fleet-a", 3)) is None

@@ -4,7 +4,6 @@ import pytest
 
 from fleet import coders
 from fleet.coders.stream import startup_failure
-from fleet.runs.outcome_history import Ending
 from fleet.schemas import (
     ContextFull,
     Failed,
@@ -14,13 +13,12 @@ from fleet.schemas import (
     NeedsHuman,
     RateLimit,
     RateLimited,
-    Released,
     Stalled,
     Stopped,
 )
 from fleet.schemas.decision import SHUTDOWN
 from fleet.settlement.resume_policy import session_to_carry_on, told
-from tests.builders import NOW
+from tests.builders import an_ending
 
 CLAUDE = coders.make("claude")
 LIMIT = RateLimited(limit=RateLimit(kind="five_hour"))
@@ -28,10 +26,7 @@ LIMIT = RateLimited(limit=RateLimit(kind="five_hour"))
 
 def ended(outcome, **more):
     known = {"session_id": "s1", "coder": "claude", "tool_calls": 3} | more
-    return Ending(
-        outcome=outcome, settlement=Released(), counts=True, why="why", progress=False, at=NOW,
-        **known,
-    )  # fmt: skip
+    return an_ending(outcome, **known)
 
 
 @pytest.mark.parametrize(
@@ -91,7 +86,7 @@ def test_the_next_agent_is_told_what_not_to_repeat():
     """A limit above all: the same waste once more would be the same end."""
     assert "smaller steps" in told(ended(LimitExceeded(limit="cost")))
     assert "another way" in told(ended(Stalled(rung="looping")))
-    assert told(ended(Lost())) == "why"
+    assert told(ended(Lost())) == "because"
     assert told(None) == ""
 
 

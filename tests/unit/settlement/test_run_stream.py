@@ -10,12 +10,9 @@ from hypothesis import strategies as some
 
 from fleet.coders.base import Coder
 from fleet.runs import event_log
-from fleet.runs.run_directory import RunSpec, new_run
-from fleet.schemas import Event, Task
+from fleet.schemas import Event
 from fleet.settlement.run_record import RunRecord
-from tests.builders import NOW
-
-TASK = Task(id="fleet-1", title="a task", created_at=NOW, updated_at=NOW)
+from tests.builders import NOW, a_run, a_task
 
 
 class TwoStreams(Coder):
@@ -37,13 +34,11 @@ class TwoStreams(Coder):
         return Event(kind="thinking", text=raw_line)
 
 
-def a_run(folder):
-    return new_run(folder, RunSpec(argv=("true",), cwd="/"))
-
-
 def a_stream(run, coder=None, *, adopted=False):
     env = {"FOLDER": str(run.path)}
-    record = RunRecord(TASK, run, coder or TwoStreams(), env=env, spec=run.spec(), adopted=adopted)
+    record = RunRecord(
+        a_task(), run, coder or TwoStreams(), env=env, spec=run.spec(), adopted=adopted
+    )
     return record.stream
 
 

@@ -15,14 +15,13 @@ from fleet.config import Config, Project
 from fleet.errors import BadInput, ConfigError
 from fleet.home.task_policy import policy_of
 from fleet.runs.agent_claim import AgentClaim
-from fleet.runs.outcome_history import Ending
 from fleet.schemas import Account, Blocked, Budget, LimitExceeded, Released, Settings, Spend
 from fleet.schemas.budget import read_budget, shown_tokens, spend_of
 from fleet.schemas.budget_status import BudgetStatus, Payer
 from fleet.settlement.resume_policy import session_to_carry_on, told
 from fleet.settlement.settle_table import Facts, decide
 from fleet.spending import budgets
-from tests.builders import NOW
+from tests.builders import NOW, an_ending
 
 DAY = BudgetStatus(scope="day", budget=Budget(usd=20))
 APP = BudgetStatus(scope="project", name="/srv/app", budget=Budget(tokens=1000))
@@ -161,9 +160,9 @@ def test_the_way_out_of_a_spent_budget_leads_out(dollars, times):
 @pytest.mark.parametrize("limit", ["day_budget", "project_budget", "account_budget"])
 def test_a_session_that_a_day_cut_off_goes_on_and_is_not_scolded(limit):
     """As often as days end; its agent is told why, and not to do it in smaller steps."""
-    last = Ending(
-        outcome=LimitExceeded(limit=limit), settlement=Released(), counts=False, why="spent",
-        progress=False, at=NOW, coder="claude", session_id="s1", tool_calls=3, resumed=True,
+    last = an_ending(
+        LimitExceeded(limit=limit), counts=False, why="spent", coder="claude", session_id="s1",
+        tool_calls=3, resumed=True,
     )  # fmt: skip
     assert session_to_carry_on(last, make("claude")) == "s1"
     assert told(last) == "spent"

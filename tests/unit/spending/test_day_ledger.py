@@ -10,12 +10,12 @@ from hypothesis import strategies as some
 from fleet.home import Home, make_home
 from fleet.processes import process_identity
 from fleet.runs import receipt_json
-from fleet.runs.outcome_history import Ending, write_ending
-from fleet.runs.run_directory import RunSpec, new_run
+from fleet.runs.outcome_history import write_ending
 from fleet.schemas import Blocked, Receipt, Spend, Stopped, Usage
 from fleet.spending import day_ledger
 from fleet.spending.budgets import day_of
 from fleet.spending.day_ledger import DayLedger, SpendEntry, entry_of
+from tests.builders import a_run, an_ending
 
 NOW = datetime.now(UTC)
 TODAY = day_of(NOW)
@@ -28,18 +28,11 @@ def receipt(task="fleet-a", run=1, *, began=NOW, cost=1.0, project="/srv/app"):
     )  # fmt: skip
 
 
-@pytest.fixture
-def home(tmp_path):
-    home = Home(tmp_path / "home")
-    make_home(home)
-    return home
-
-
 def put(home, found):
     """A run with its receipt, as a supervisor leaves it."""
     folder = home.task(found.task_id)
     folder.mkdir(parents=True, exist_ok=True)
-    run = new_run(folder, RunSpec(argv=("x",), cwd="/"))
+    run = a_run(folder)
     receipt_json.write(run, found)
     return run
 
@@ -129,11 +122,10 @@ def test_old_tasks_are_not_read_to_begin_a_day(home, monkeypatch):
 def test_a_run_without_a_receipt_counts_by_its_ending(home):
     """A person stopped the run without a supervisor."""
     (folder := home.task("fleet-a")).mkdir(parents=True)
-    run = new_run(folder, RunSpec(argv=("x",), cwd="/srv/app"))
-    ending = Ending(
-        outcome=Stopped(by="ada"), settlement=Blocked(note="stopped"), counts=False, why="stopped",
-        progress=False, at=NOW, tokens=70, cost_usd=0.5,
-    )  # fmt: skip
+    run = a_run(folder, cwd="/srv/app")
+    ending = an_ending(
+        Stopped(by="ada"), Blocked(note="stopped"), counts=False, at=NOW, tokens=70, cost_usd=0.5
+    )
     write_ending(run, ending)
     assert spent(home) == Spend(runs=1, tokens=70, usd=0.5)
 

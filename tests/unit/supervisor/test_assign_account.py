@@ -17,40 +17,25 @@ from fleet.accounts.circuit_breaker import fault_of
 from fleet.coders.claude import ClaudeCoder
 from fleet.config import Config
 from fleet.files import json_record
-from fleet.home import Home, make_home
-from fleet.home.journal import Log
 from fleet.runs.agent_claim import AgentClaim
-from fleet.runs.outcome_history import Ending
 from fleet.runs.run_directory import RunSpec, new_run
-from fleet.schemas import Account, Blocked, Event, Failed, Lease, RateLimit, RateLimited, Task
+from fleet.schemas import Account, Blocked, Event, Failed, Lease, RateLimit, RateLimited
 from fleet.settlement import run_record
 from fleet.settlement.end_run import by_stream
 from fleet.settlement.settle_table import Facts, decide
 from fleet.supervisor.active.active_run import ActiveRun
 from fleet.supervisor.active.assign_account import AccountAssigner
-from tests.builders import HOUR, NOW
+from tests.builders import HOUR, NOW, a_task, an_ending
 
 FACTS = Facts(
     run=1, started=True, said=AgentClaim(), attempts=0, retry_limit=3, full_contexts=0,
     progress=False, jitter=0.0,
 )  # fmt: skip
-TASK = Task(id="fleet-1", title="a task", created_at=NOW, updated_at=NOW)
+TASK = a_task(id="fleet-1")
 
 
-@pytest.fixture
-def home(tmp_path):
-    home = Home(tmp_path / "home")
-    make_home(home)
-    return home
-
-
-@pytest.fixture
-def said():
-    return []
-
-
-class Aside:
-    """Does what it is asked for when it is told to."""
+class WorkLater:
+    """A worker pool that does its work at `finish`."""
 
     def __init__(self):
         self.asked = []
@@ -65,15 +50,14 @@ class Aside:
 
 
 @pytest.fixture
-def aside():
-    return Aside()
+def pool():
+    return WorkLater()
 
 
 @pytest.fixture
-def assigner(home, said, aside):
-    log = Log(home.logging, lambda: NOW, lambda text: said.append(text.split("  ", 1)[1]))
+def assigner(home, log, pool):
     return AccountAssigner(
-        home, breaker=Breaker(home.path), pool=aside, log=log, env={}, running=Counter,
+        home, breaker=Breaker(home.path), pool=pool, log=log, env={}, running=Counter,
         at_work=lambda _: False, spent=lambda _: None,
     )  # fmt: skip
 
@@ -136,9 +120,7 @@ def test_a_keyring_that_does_not_answer_keeps_no_task_from_another_account(home,
         assert found.seat.account.name == "b"
 
 
-def test_the_keyring_is_asked_beside_the_loop_and_once_for_all_tasks(
-    home, assigner, keyring, aside
-):
+def test_the_keyring_is_asked_beside_the_loop_and_once_for_all_tasks(home, assigner, keyring, pool):
     """Who asks for the first time waits a moment; what it said is known for a while."""
     keyring.holds(fleet={"a": "tok-1"})
     settings = config(account(home, "a", secret="keyring:fleet/a"))
@@ -146,24 +128,24 @@ def test_the_keyring_is_asked_beside_the_loop_and_once_for_all_tasks(
     assert isinstance(found, Wait)
     assert not found.person
     assert found.until <= NOW + 3 * timedelta(seconds=1)
-    aside.finish()
+    pool.finish()
     for _ in range(5):
         assert isinstance(chosen(assigner, home, settings), Go)
     assert assigner.variables(settings.accounts["a"])["CLAUDE_CODE_OAUTH_TOKEN"] == "tok-1"
     assert keyring.times == 1
 
 
-def test_a_secret_that_comes_back_to_the_keyring_opens_its_account(home, assigner, keyring, aside):
+def test_a_secret_that_comes_back_to_the_keyring_opens_its_account(home, assigner, keyring, pool):
     """It is looked for again, and said to be missing meanwhile."""
     settings = config(account(home, "a", secret="keyring:fleet/a"))
     chosen(assigner, home, settings)
-    aside.finish()
+    pool.finish()
     found = chosen(assigner, home, settings)
     assert found.person
     assert "secret is gone" in found.why
     keyring.holds(fleet={"a": "tok-2"})
     chosen(assigner, home, settings, NOW + HOUR)
-    aside.finish()
+    pool.finish()
     assert isinstance(chosen(assigner, home, settings, NOW + HOUR), Go)
 
 
@@ -194,9 +176,7 @@ def test_a_project_that_sets_a_key_closes_no_account(home, assigner):
     decision = decide(wrong, structs.replace(FACTS, elsewhere=True), NOW)
     assert isinstance(decision.settlement, Blocked)
     assert not decision.counts
-    ending = Ending(
-        outcome=wrong, settlement=decision.settlement, counts=False, why="", progress=False, at=NOW
-    )
+    ending = an_ending(wrong, decision.settlement, counts=False)
     assert fault_of(ending, missing=False) == "unknown"
     assigner.run_ended(live, ending, 1.0, NOW)
     assert assigner.accounts.state("work") == EMPTY

@@ -2,7 +2,6 @@
 
 import threading
 from collections import Counter
-from datetime import timedelta
 from types import SimpleNamespace
 
 import pytest
@@ -14,7 +13,7 @@ from fleet.processes import keeper_client
 from fleet.processes.keeper_client import NeverStarted
 from fleet.runs import stop_reason
 from fleet.runs.run_directory import RunSpec, new_run
-from fleet.schemas import ContextFull, Lease, Stopped, Task
+from fleet.schemas import ContextFull, Stopped
 from fleet.settlement.run_record import ExitedRun
 from fleet.supervisor.active.active_run import ActiveRun
 from fleet.supervisor.assignments import (
@@ -28,14 +27,9 @@ from fleet.supervisor.assignments import (
     Unknown,
     stop_assignment,
 )
-from tests.builders import NOW
+from tests.builders import a_lease
 
 ADA, BOB = Stopped(by="ada"), Stopped(by="bob")
-
-
-def a_lease(task_id="fleet-1", fence=1):
-    task = Task(id=task_id, title="a task", created_at=NOW, updated_at=NOW)
-    return Lease(task=task, owner="me", fence=fence, until=NOW + timedelta(minutes=10))
 
 
 @pytest.fixture

@@ -7,28 +7,25 @@ import pytest
 from msgspec import structs
 
 from fleet.config import Config, Project
-from fleet.home import Home, make_home
 from fleet.home.journal import Log
-from fleet.runs.outcome_history import Ending, write_ending
+from fleet.runs.outcome_history import write_ending
 from fleet.runs.run_directory import RunSpec, new_run
 from fleet.schemas import (
     Blocked,
     Budget,
     Event,
     Failed,
-    Lease,
     Policy,
     Price,
     Receipt,
-    Released,
-    Task,
     Usage,
 )
 from fleet.spending import budgets
 from fleet.supervisor.active.active_run import ActiveRun
 from fleet.supervisor.active.budget_meter import BudgetMeter
 from fleet.supervisor.assignments import Active, Assignments
-from tests.unit.supervisor.test_watch_runs import Told
+from tests.builders import a_lease, a_run, an_ending
+from tests.unit.supervisor.conftest import ScriptedCoder
 
 NOON = datetime(2026, 11, 15, 12, 0).astimezone()
 ONE = Price(input=1.0, output=1.0, cache_read=1.0, cache_write=1.0)
@@ -38,9 +35,8 @@ PRICES = {"*": ONE}
 class Shop:
     """A home, its meter, and what its runs said."""
 
-    def __init__(self, root, **settings):
-        self.home = Home(root / "home")
-        make_home(self.home)
+    def __init__(self, home, **settings):
+        self.home = home
         self.now = NOON
         self.said = []
         self.assignments = Assignments()
@@ -58,12 +54,10 @@ class Shop:
             self.meter.apply(self.config)
 
     def begin(self, name="fleet-1", *, cwd="/srv/app", budget=None):
-        task = Task(id=name, title="t", created_at=NOON, updated_at=NOON, cwd=cwd)
-        lease = Lease(task=task, owner="me", fence=1, until=NOON)
-        coder = Told()
-        coder.events = []
+        lease = a_lease(name, cwd=cwd)
+        coder = ScriptedCoder()
         spec = RunSpec(argv=("x",), cwd=cwd, policy=Policy(budget=budget or Budget()))
-        run = ActiveRun(task, new_run(self.home.task(name), spec), coder, env={}, spec=spec)
+        run = ActiveRun(lease.task, new_run(self.home.task(name), spec), coder, env={}, spec=spec)
         run.coder.model = "any"
         self.assignments.take(lease).stage = Active(run)
         return run
@@ -96,16 +90,13 @@ class Shop:
 
 def spent_before(shop, name, dollars):
     """An earlier run of a task, and what it cost."""
-    ending = Ending(
-        outcome=Failed(reason="api_error"), settlement=Released(), counts=True, why="x",
-        progress=False, at=NOON, tokens=2000, cost_usd=dollars,
-    )  # fmt: skip
-    write_ending(new_run(shop.home.task(name), RunSpec(argv=("x",), cwd="/")), ending)
+    ending = an_ending(Failed(reason="api_error"), at=NOON, tokens=2000, cost_usd=dollars)
+    write_ending(a_run(shop.home.task(name)), ending)
 
 
 @pytest.fixture
-def shop(tmp_path):
-    return Shop(tmp_path, day_budget="$10")
+def shop(home):
+    return Shop(home, day_budget="$10")
 
 
 def test_living_and_ended_runs_are_counted_together_and_once(shop):
@@ -116,8 +107,7 @@ def test_living_and_ended_runs_are_counted_together_and_once(shop):
     assert shop.look() == []
     assert str(shop.meter.statuses[0]) == "the day's budget: ~$7.00 of $10 (70 %)"
     shop.end(first)
-    lease = Lease(task=first.task, owner="me", fence=1, until=NOON)
-    shop.assignments.take(lease).stage = Active(first)  # recorded, and not yet settled
+    shop.assignments.take(a_lease()).stage = Active(first)  # recorded, and not yet settled
     shop.look()
     assert shop.meter.statuses[0].spent.usd == 7
     shop.spend(second, 3)
@@ -164,13 +154,13 @@ def test_a_clock_that_jumps_over_midnight_and_back_keeps_each_day_apart(shop):
     assert shop.meter.statuses[0].spent.usd == 12
 
 
-def test_a_projects_budget_stops_its_own_tasks_only(tmp_path):
+def test_a_projects_budget_stops_its_own_tasks_only(home):
     """Before they begin and while they live; the innermost project pays."""
     projects = {
         "/srv": Project(path="/srv", settings={"day_budget": "$5"}),
         "/srv/web": Project(path="/srv/web", settings={"day_budget": "5M tokens"}),
     }
-    shop = Shop(tmp_path, projects=projects)
+    shop = Shop(home, projects=projects)
     mine, other = shop.begin("fleet-1", cwd="/srv/app"), shop.begin("fleet-2", cwd="/srv/web/ui")
     shop.spend(mine, 6)
     shop.spend(other, 4)
@@ -205,9 +195,9 @@ def test_a_task_without_room_in_its_budget_does_not_begin(shop):
     assert shop.meter.refusal(task, Policy(), "/srv/app") is None
 
 
-def test_only_tasks_that_wait_for_a_day_are_woken(tmp_path):
+def test_only_tasks_that_wait_for_a_day_are_woken(home):
     """And only once there is room: what waits for another reason is let wait."""
-    shop = Shop(tmp_path, projects={"/srv": Project(path="/srv", settings={"day_budget": "$5"})})
+    shop = Shop(home, projects={"/srv": Project(path="/srv", settings={"day_budget": "$5"})})
     live = shop.begin(cwd="/srv")
     shop.spend(live, 6)
     shop.look()
@@ -230,9 +220,9 @@ def test_only_tasks_that_wait_for_a_day_are_woken(tmp_path):
     assert not shop.meter.has_budget_again(later)
 
 
-def test_a_dollar_budget_says_once_that_it_cannot_see_all(tmp_path):
+def test_a_dollar_budget_says_once_that_it_cannot_see_all(home):
     """A run that told of tokens and has no price; one that told of none yet is not blamed."""
-    shop = Shop(tmp_path, day_budget="$10")
+    shop = Shop(home, day_budget="$10")
     shop.config = Config(day_budget="$10")
     shop.meter.apply(shop.config)
     live = shop.begin()
@@ -246,9 +236,9 @@ def test_a_dollar_budget_says_once_that_it_cannot_see_all(tmp_path):
     assert '[prices."pattern"]' in shop.said[0]
 
 
-def test_without_budgets_nothing_is_written_while_runs_live(tmp_path):
+def test_without_budgets_nothing_is_written_while_runs_live(home):
     """Only a run that ended leaves a line."""
-    shop = Shop(tmp_path)
+    shop = Shop(home)
     live = shop.begin()
     shop.spend(live, 1)
     assert shop.look() == []

@@ -1,83 +1,23 @@
 """What the supervisor does with a lease when its task, or the machine, has a fault."""
 
 import errno
-import selectors
 from datetime import timedelta
 
 import pytest
 from msgspec import structs
 
 from fleet.accounts.account_state import LimitRefused
-from fleet.config import Config
 from fleet.errors import FleetError
-from fleet.home import Home, make_home
-from fleet.home.journal import Log
 from fleet.processes.keeper_client import NeverStarted, Running
 from fleet.runs.outcome_history import read_ending, write_ending
 from fleet.runs.run_directory import RunSpec, latest_run, new_run
-from fleet.schemas import Blocked, Lease, RateLimit, Released, Stopped, Task
+from fleet.schemas import Blocked, RateLimit, Released, Stopped
 from fleet.settlement.settle_table import NEVER_STARTED
 from fleet.supervisor import adopt_runs
 from fleet.supervisor.assignments import Unknown
-from fleet.supervisor.dispatcher import Dispatcher
-from fleet.supervisor.events import Happenings
 from fleet.supervisor.host.resource_backoff import PAUSE
-from fleet.supervisor.host.worker_pool import WorkerPool
 from fleet.supervisor.start import launch
-from tests.builders import NOW
-
-CODER = 'argv = ["true"]\nprompt = "stdin"\n'
-
-
-class FakeQueue:
-    """Settles at once, and remembers how."""
-
-    def __init__(self):
-        self.settled = {}
-
-    def settle(self, lease, settlement, then, evidence):
-        evidence()
-        self.settled[lease.task.id] = settlement
-        then(lease.task)
-
-
-@pytest.fixture
-def home(tmp_path):
-    home = Home(tmp_path / "home")
-    make_home(home)
-    (home.path / "coders").mkdir()
-    (home.path / "coders/none.toml").write_text(CODER)
-    return home
-
-
-@pytest.fixture
-def queue():
-    return FakeQueue()
-
-
-@pytest.fixture
-def said():
-    return []
-
-
-@pytest.fixture
-def dispatcher(home, queue, said):
-    selector = selectors.DefaultSelector()
-    log = Log(home.logging, lambda: NOW, lambda text: said.append(text.split("  ", 1)[1]))
-    config = Config(coder="none", model="none")
-    clock = lambda: NOW  # noqa: E731
-    made = Dispatcher(
-        home, config, coder=None, queue=queue, pool=WorkerPool(), events=Happenings(), log=log,
-        clock=clock, selector=selector,
-    )  # fmt: skip
-    yield made
-    made.follower.close()
-    selector.close()
-
-
-def a_lease(task_id="fleet-1", fence=1):
-    task = Task(id=task_id, title="a task", created_at=NOW, updated_at=NOW)
-    return Lease(task=task, owner="me", fence=fence, until=NOW + timedelta(minutes=10))
+from tests.builders import NOW, a_lease
 
 
 def take(dispatcher, *leases):

@@ -1,26 +1,19 @@
 """Leases of the tasks in hand: renewed, lost, and perhaps lost."""
 
 import threading
-from datetime import timedelta
 
 import pytest
 
-from fleet.home import Home, make_home
 from fleet.home.journal import Log
 from fleet.queue.protocol import LeaseLost
-from fleet.schemas import Lease, Stopped, Task
+from fleet.schemas import Stopped
 from fleet.schemas.decision import LEASE_LOST
 from fleet.supervisor import keep_leases
 from fleet.supervisor.assignments import Assignments, Preparing, Unknown
 from fleet.supervisor.keep_leases import LeaseKeeper
-from tests.builders import NOW
+from tests.builders import NOW, a_lease
 
-LEASE = Lease(
-    task=Task(id="fleet-1", title="a task", created_at=NOW, updated_at=NOW),
-    owner="me",
-    fence=7,
-    until=NOW + timedelta(minutes=10),
-)
+LEASE = a_lease(fence=7)
 
 
 class FakeQueue:
@@ -46,9 +39,7 @@ def clock(monkeypatch):
 
 
 class Scene:
-    def __init__(self, root, *, shared):
-        home = Home(root / "home")
-        make_home(home)
+    def __init__(self, home, *, shared):
         self.queue = FakeQueue()
         self.assignments = Assignments()
         log = Log(home.logging, lambda: NOW, lambda text: None)
@@ -62,8 +53,8 @@ class Scene:
 
 
 @pytest.fixture
-def shared(tmp_path, clock):
-    return Scene(tmp_path, shared=True)
+def shared(home, clock):
+    return Scene(home, shared=True)
 
 
 def test_on_a_shared_queue_a_run_ends_with_its_lease(shared, clock):
@@ -86,9 +77,9 @@ def test_a_renewal_counts_from_when_it_was_asked(shared, clock):
     assert not shared.task.renewing
 
 
-def test_on_a_queue_of_its_own_a_failing_queue_stops_no_run(tmp_path, clock):
+def test_on_a_queue_of_its_own_a_failing_queue_stops_no_run(home, clock):
     """No other home claims from it."""
-    scene = Scene(tmp_path, shared=False)
+    scene = Scene(home, shared=False)
     scene.keeper.keep()
     clock[0] += 86_400
     scene.keeper.keep()
@@ -116,7 +107,7 @@ def test_a_lost_lease_ends_the_run(shared):
 def test_the_loss_of_an_older_lease_is_no_loss(shared):
     """The task was given another one since it was asked."""
     shared.keeper.keep()
-    later = Lease(task=LEASE.task, owner="me", fence=8, until=LEASE.until)
+    later = a_lease(fence=8)
     assert shared.assignments.take(later) is shared.task
     shared.queue.renewals[0](LeaseLost(task_id="fleet-1", why="a later claim holds it"))
     assert not shared.lost
@@ -129,13 +120,10 @@ def test_a_task_that_the_queue_does_not_hold_is_ended(shared):
     assert shared.lost
 
 
-def test_a_claimed_task_that_is_lost_is_dropped(tmp_path, clock):
+def test_a_claimed_task_that_is_lost_is_dropped(home, clock):
     """Nothing of it runs, and there is no lease to settle."""
-    scene = Scene(tmp_path, shared=True)
-    other = scene.assignments.take(
-        Lease(task=Task(id="fleet-2", title="b", created_at=NOW, updated_at=NOW), owner="me",
-              fence=1, until=LEASE.until)
-    )  # fmt: skip
+    scene = Scene(home, shared=True)
+    other = scene.assignments.take(a_lease("fleet-2"))
     scene.keeper.compare()
     assert scene.assignments.get(other.task_id) is None
 

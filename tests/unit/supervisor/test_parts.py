@@ -19,10 +19,9 @@ from fleet.processes.supervisor_lock import (
 )
 from fleet.runs import stop_reason
 from fleet.runs.artifacts_digest import fingerprint
-from fleet.runs.run_directory import RunSpec, new_run
 from fleet.schemas import ContextFull, Stopped
 from fleet.supervisor.start.agent_bin import KEEPER, make_programs
-from tests.builders import NOW
+from tests.builders import NOW, a_run
 
 
 class TestLog:
@@ -141,7 +140,7 @@ class TestArtifacts:
 class TestVerdict:
     def test_it_is_found_again(self, tmp_path):
         """By whoever takes the run over; none where none was written, or it is damaged."""
-        run = new_run(tmp_path, RunSpec(argv=("true",), cwd="/"))
+        run = a_run(tmp_path)
         assert stop_reason.read(run) is None
         for outcome in (ContextFull(tokens=9, window=10), Stopped(by="ada")):
             stop_reason.record(run, outcome)

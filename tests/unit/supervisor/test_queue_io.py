@@ -3,19 +3,17 @@
 import select
 import threading
 import time
-from datetime import timedelta
 
 import pytest
 
 from fleet.errors import NotFound, QueueBusy
 from fleet.queue.protocol import LeaseLost
-from fleet.schemas import Closed, Lease, Request, Task
+from fleet.schemas import Closed, Request
 from fleet.supervisor.queue_io import queue_requests
 from fleet.supervisor.queue_io.queue_requests import QueueRequests, QueueThread
-from tests.builders import NOW
+from tests.builders import NOW, a_lease
 
-TASK = Task(id="fleet-1", title="a task", created_at=NOW, updated_at=NOW)
-LEASE = Lease(task=TASK, owner="me", fence=1, until=NOW + timedelta(minutes=10))
+LEASE = a_lease()
 PATIENCE = 10.0
 
 
@@ -39,13 +37,13 @@ class FakeQueue:
         return self._do("claim", [LEASE] * count)
 
     def settle(self, lease, settlement):
-        return self._do("settle", TASK)
+        return self._do("settle", LEASE.task)
 
     def renew(self, lease, *, ttl):
         return self._do("renew", lease)
 
     def find(self, want):
-        return self._do("find", [TASK])
+        return self._do("find", [LEASE.task])
 
     def requests(self):
         return self._do("requests", list(self.wishes))
@@ -64,11 +62,6 @@ class FakeQueue:
 @pytest.fixture
 def queue():
     return FakeQueue()
-
-
-@pytest.fixture
-def said():
-    return []
 
 
 @pytest.fixture
@@ -167,7 +160,7 @@ class TestQueueRequests:
         got = []
         requests.settle(LEASE, Closed(reason="done"), got.append)
         run(requests.thread, lambda: got)
-        assert got == [TASK]
+        assert got == [LEASE.task]
         assert queue.asked == ["settle"] * 4
         assert said == ["queue_failed", "queue_healed"]
         assert not requests.thread.busy

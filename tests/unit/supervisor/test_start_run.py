@@ -2,39 +2,20 @@
 
 import errno
 import select
-import selectors
 import threading
-from datetime import timedelta
 
 import pytest
 
 from fleet.config import Config
-from fleet.home import Home, make_home
-from fleet.home.journal import Log
 from fleet.runs.run_directory import latest_run
-from fleet.schemas import Blocked, Lease, Policy, Released, Stopped, Task
+from fleet.schemas import Blocked, Policy, Released, Stopped
 from fleet.schemas.decision import SHUTDOWN
 from fleet.supervisor.assignments import Active, Preparing
-from fleet.supervisor.dispatcher import Dispatcher
-from fleet.supervisor.events import Happenings
-from fleet.supervisor.host.worker_pool import WorkerPool
 from fleet.supervisor.start import start_run
 from fleet.supervisor.start.workspace import Abandoned, Broken, Unprepared, order_of, prepare
-from tests.builders import NOW
+from tests.builders import a_lease
 from tests.conftest import need
 from tests.repos import Repo
-
-
-class FakeQueue:
-    """Settles at once, and remembers how."""
-
-    def __init__(self):
-        self.settled = {}
-
-    def settle(self, lease, settlement, then, evidence):
-        evidence()
-        self.settled[lease.task.id] = settlement
-        then(lease.task)
 
 
 class Slow:
@@ -53,18 +34,7 @@ class Slow:
 
 
 @pytest.fixture
-def home(tmp_path):
-    home = Home(tmp_path / "home")
-    make_home(home)
-    (home.path / "coders").mkdir()
-    (home.path / "coders/none.toml").write_text('argv = ["true"]\nprompt = "stdin"\n')
-    return home
-
-
-@pytest.fixture
-def repo(tmp_path):
-    need("git")
-    repo = Repo(tmp_path / "repo")
+def repo(repo):
     repo.commit(a="1\n")
     return repo
 
@@ -75,34 +45,6 @@ def slow(monkeypatch):
     monkeypatch.setattr(start_run, "prepare", slow)
     yield slow
     slow.go_on.set()
-
-
-@pytest.fixture
-def queue():
-    return FakeQueue()
-
-
-@pytest.fixture
-def pool():
-    return WorkerPool()
-
-
-@pytest.fixture
-def dispatcher(home, queue, pool):
-    selector = selectors.DefaultSelector()
-    made = Dispatcher(
-        home, Config(coder="none", model="none"),
-        coder=None, queue=queue, pool=pool, events=Happenings(), selector=selector,
-        clock=lambda: NOW, log=Log(home.logging, lambda: NOW, lambda text: None),
-    )  # fmt: skip
-    yield made
-    made.follower.close()
-    selector.close()
-
-
-def a_lease(cwd, fence=1):
-    task = Task(id="fleet-1", title="a task", created_at=NOW, updated_at=NOW, cwd=str(cwd))
-    return Lease(task=task, owner="me", fence=fence, until=NOW + timedelta(minutes=10))
 
 
 def stage(dispatcher):
@@ -117,7 +59,7 @@ def deliver(pool):
 
 def test_a_task_in_a_repository_begins_with_a_record_of_it(dispatcher, pool, repo):
     """The run knows where the branch stood, and a snapshot is held."""
-    dispatcher.assignments.take(a_lease(repo.root))
+    dispatcher.assignments.take(a_lease(cwd=str(repo.root)))
     dispatcher.start_claimed()
     assert isinstance(stage(dispatcher), Preparing)
     deliver(pool)
@@ -130,7 +72,7 @@ def test_a_task_in_a_repository_begins_with_a_record_of_it(dispatcher, pool, rep
 
 def test_a_task_in_no_repository_begins_at_once(dispatcher, tmp_path, slow):
     """Nothing is done beside the loop, and nothing costs it time."""
-    dispatcher.assignments.take(a_lease(tmp_path))
+    dispatcher.assignments.take(a_lease(cwd=str(tmp_path)))
     dispatcher.start_claimed()
     assert isinstance(stage(dispatcher), Active)
     assert not slow.began.is_set()
@@ -139,12 +81,12 @@ def test_a_task_in_no_repository_begins_at_once(dispatcher, tmp_path, slow):
 
 def test_the_loop_goes_on_while_a_directory_is_prepared(dispatcher, pool, repo, slow):
     """The task counts as work, its lease is kept, and a second claim of it only renews that."""
-    dispatcher.assignments.take(a_lease(repo.root))
+    dispatcher.assignments.take(a_lease(cwd=str(repo.root)))
     dispatcher.start_claimed()
     assert slow.began.wait(10)
     assert len(dispatcher.assignments) == 1
     assert [held.lease.fence for held in dispatcher.assignments] == [1]
-    dispatcher.assignments.take(a_lease(repo.root, fence=2))
+    dispatcher.assignments.take(a_lease(cwd=str(repo.root), fence=2))
     dispatcher.start_claimed()
     assert [held.lease.fence for held in dispatcher.assignments] == [2]
     slow.go_on.set()
@@ -162,7 +104,7 @@ def test_the_loop_goes_on_while_a_directory_is_prepared(dispatcher, pool, repo, 
 )
 def test_a_stop_meanwhile_is_a_stop(dispatcher, pool, repo, queue, slow, why, expected):
     """It is settled once nothing of the preparation runs any more, and no run begins."""
-    dispatcher.assignments.take(a_lease(repo.root))
+    dispatcher.assignments.take(a_lease(cwd=str(repo.root)))
     dispatcher.start_claimed()
     assert slow.began.wait(10)
     assert dispatcher.stop("fleet-1", Stopped(by=why), now=False)
@@ -176,7 +118,7 @@ def test_a_stop_meanwhile_is_a_stop(dispatcher, pool, repo, queue, slow, why, ex
 
 def test_the_end_of_all_gives_it_back(dispatcher, pool, repo, queue, slow):
     """Also if it was ready before it could be told."""
-    dispatcher.assignments.take(a_lease(repo.root))
+    dispatcher.assignments.take(a_lease(cwd=str(repo.root)))
     dispatcher.start_claimed()
     assert slow.began.wait(10)
     dispatcher.stop_all(Stopped(by=SHUTDOWN), now=False)
@@ -199,7 +141,7 @@ def test_what_cannot_be_prepared_is_blocked_unless_the_machine_is_to_blame(
     """A full disk pauses everything, and the task pays for nothing."""
     slow.answer = answer
     slow.go_on.set()
-    dispatcher.assignments.take(a_lease(repo.root))
+    dispatcher.assignments.take(a_lease(cwd=str(repo.root)))
     dispatcher.start_claimed()
     deliver(pool)
     assert dispatcher.backoff.held is held

@@ -5,20 +5,17 @@ from datetime import timedelta
 
 import pytest
 
-from fleet.coders.base import Coder
 from fleet.home.journal import Log
 from fleet.processes import process_usage
 from fleet.runs.run_directory import ProcessId, RunSpec, new_run
 from fleet.schemas import (
     Event,
-    Lease,
     LimitExceeded,
     Limits,
     Policy,
     RateLimit,
     RateLimited,
     Stalled,
-    Task,
     ToolCall,
     Usage,
 )
@@ -27,25 +24,11 @@ from fleet.supervisor.active.watch_runs import Watchdog
 from fleet.supervisor.assignments import Active, Assignments
 from fleet.watchdog.liveness_sample import Sample
 from fleet.watchdog.stall_rules import Patience
-from tests.builders import NOW
+from tests.builders import NOW, a_lease
+from tests.unit.supervisor.conftest import ScriptedCoder
 
-TASK = Task(id="fleet-1", title="a task", created_at=NOW, updated_at=NOW)
-LEASE = Lease(task=TASK, owner="me", fence=1, until=NOW + timedelta(minutes=10))
+LEASE = a_lease()
 LIMITS = Limits(start=100, idle=100, turns=10)
-
-
-class Told(Coder):
-    """Gives the events that a test puts in, one a line."""
-
-    name = "told"
-    context_limit = 1000
-    events: list[Event]
-
-    def build_argv(self, task, task_dir):
-        return ["true"]
-
-    def normalize_event(self, raw_line):
-        return self.events[int(raw_line)]
 
 
 class AtOnce:
@@ -59,12 +42,11 @@ class Scene:
     def __init__(self, folder, monkeypatch, **policy):
         self.now = self.awake = 1000.0
         self.moving = 0.0
-        coder = Told()
-        coder.events = []
+        coder = ScriptedCoder()
         rules = Policy(limits=policy.pop("limits", LIMITS), **policy)
         spec = RunSpec(argv=("true",), cwd=str(folder), policy=rules)
         run = new_run(folder / "fleet-1", spec)
-        self.run = ActiveRun(TASK, run, coder, env={}, spec=spec)
+        self.run = ActiveRun(LEASE.task, run, coder, env={}, spec=spec)
         gone = ProcessId(pid=2**22 + 1, start_ticks=0, boot_id="")
         self.run.keeper = type("FakeKeeper", (), {"who": gone})()
         self.assignments = Assignments()

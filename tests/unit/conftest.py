@@ -1,0 +1,38 @@
+"""What the unit tests of several rooms need."""
+
+import pytest
+
+from fleet.config import Config
+from fleet.control import Control
+from fleet.home import Home, make_home
+from tests.conftest import need
+from tests.repos import Repo
+
+
+@pytest.fixture
+def home(tmp_path):
+    """A new home, without a config file."""
+    home = Home(tmp_path / "home")
+    make_home(home)
+    return home
+
+
+@pytest.fixture
+def fleet(home):
+    """The home opened with default settings, and with them the embedded queue."""
+    control = Control(home, Config())
+    yield control
+    control.close()
+
+
+@pytest.fixture
+def repo(tmp_path):
+    """A git repository without a commit."""
+    need("git")
+    return Repo(tmp_path / "repo")
+
+
+@pytest.fixture
+def said():
+    """The lines that a part of fleet printed."""
+    return []

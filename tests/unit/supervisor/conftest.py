@@ -1,0 +1,73 @@
+"""A dispatcher with a queue that settles at once."""
+
+import selectors
+
+import pytest
+
+from fleet.coders.base import Coder
+from fleet.config import Config
+from fleet.home.journal import Log
+from fleet.supervisor.dispatcher import Dispatcher
+from fleet.supervisor.events import Happenings
+from fleet.supervisor.host.worker_pool import WorkerPool
+from tests.builders import NOW
+
+
+class ScriptedCoder(Coder):
+    """Line n of a run is event n of `events`."""
+
+    name = "told"
+    context_limit = 1000
+
+    def __init__(self):
+        super().__init__()
+        self.events = []
+
+    def build_argv(self, task, task_dir):
+        return ["true"]
+
+    def normalize_event(self, raw_line):
+        return self.events[int(raw_line)]
+
+
+class SettlingQueue:
+    """Settles at once; `settled` holds the settlement of each task."""
+
+    def __init__(self):
+        self.settled = {}
+
+    def settle(self, lease, settlement, then, evidence):
+        evidence()
+        self.settled[lease.task.id] = settlement
+        then(lease.task)
+
+
+@pytest.fixture
+def queue():
+    return SettlingQueue()
+
+
+@pytest.fixture
+def pool():
+    return WorkerPool()
+
+
+@pytest.fixture
+def log(home, said):
+    """The journal of the home; what it prints goes to `said` without the time."""
+    return Log(home.logging, lambda: NOW, lambda text: said.append(text.split("  ", 1)[1]))
+
+
+@pytest.fixture
+def dispatcher(home, queue, pool, log):
+    """A dispatcher whose agent is `true`."""
+    (home.path / "coders").mkdir()
+    (home.path / "coders/none.toml").write_text('argv = ["true"]\nprompt = "stdin"\n')
+    selector = selectors.DefaultSelector()
+    made = Dispatcher(
+        home, Config(coder="none", model="none"), coder=None, queue=queue, pool=pool,
+        events=Happenings(), log=log, clock=lambda: NOW, selector=selector,
+    )  # fmt: skip
+    yield made
+    made.follower.close()
+    selector.close()
