@@ -11,6 +11,7 @@ from datetime import timedelta
 import pytest
 
 from fleet.errors import BadInput, QueueUnavailable
+from fleet.queue.beads.bd_cli.bd_client import Client, environment
 from fleet.queue.beads.bd_cli.create import create
 from fleet.queue.beads.bd_cli.forward import forward
 from fleet.queue.protocol import Draft, Filter
@@ -54,6 +55,20 @@ class TestForward:
         environ = dict(os.environ, BEADS_ACTOR="ann", BEADS_DB="/elsewhere")
         assert forward(beads.home, ["list"], bd=bd, environ=environ) == 0
         assert (beads.home / "said").read_text() == "ann \n"
+
+    def test_an_agents_bd_leads_to_the_real_bd(self, beads, tmp_path):
+        """In a run fleet's own `bd` comes first on PATH; called again, it would fork for ever."""
+        fleets, real = beads.home / "bin", tmp_path / "real"
+        for folder, word in ((fleets, "fleet"), (real, "real")):
+            folder.mkdir()
+            (folder / "bd").write_text(f"#!/bin/sh\necho {word} bd version 1.3.0\n")
+            (folder / "bd").chmod(0o755)
+        environ = dict(os.environ, PATH=f"{fleets}:{real}:{os.environ['PATH']}")
+        with (tmp_path / "out").open("w") as stdout:
+            forward(beads.home, ["show", "x"], environ=environ, stdout=stdout)
+        assert (tmp_path / "out").read_text() == "real bd version 1.3.0\n"
+        client = Client(beads.home, variables=environment(beads.home, environ))
+        assert client.call(["version"]).out == b"real bd version 1.3.0\n"
 
     def test_a_death_by_signal_is_told_as_a_shell_tells_it(self, beads, tmp_path):
         """128 and the signal's number."""

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from fleet.errors import QueueBusy, QueueUnavailable
+from fleet.home import AGENT_BIN
 from fleet.processes.bounded_call import DEVNULL, Exited, Stream
 from fleet.queue.beads.bd_cli import bd_output
 from fleet.queue.beads.bd_cli.bd_process import LIMIT, capture
@@ -52,8 +53,19 @@ def users_environment(home: Path, base: Mapping[str, str]) -> dict[str, str]:
         "BEADS_DIR": str(home / FOLDER),
         # A home may lie inside a repository of the user's: bd must not find that one.
         "GIT_CEILING_DIRECTORIES": str(home.resolve().parent),
+        **_path_to_bd(home, base),
         **_role(base),
     }
+
+
+def _path_to_bd(home: Path, base: Mapping[str, str]) -> dict[str, str]:
+    """A PATH that leads to the real bd: an agent finds fleet's own `bd` first, which would call
+    itself for ever.
+    """
+    own = os.path.realpath(home / AGENT_BIN)
+    folders = base.get("PATH", os.defpath).split(os.pathsep)
+    kept = [folder for folder in folders if os.path.realpath(folder) != own]
+    return {"PATH": os.pathsep.join(kept)}
 
 
 def environment(home: Path, base: Mapping[str, str]) -> dict[str, str]:
@@ -141,7 +153,7 @@ class Client:
 
     def _version(self) -> Version | None:
         """Asked once for each program file: an upgrade under a running supervisor is noticed."""
-        program = shutil.which(self.bd) or self.bd
+        program = shutil.which(self.bd, path=self._variables.get("PATH")) or self.bd
         try:
             key = (program, Path(program).stat().st_mtime_ns)
         except OSError as error:
