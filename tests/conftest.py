@@ -77,7 +77,7 @@ def pytest_xdist_auto_num_workers() -> int:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Each worker begins with its part of what takes long, module by module, so that at the end
-    there are only short tests to share out: nobody waits for the last one.
+    there are only short tests to share out: no worker waits long for the last one.
     """
     workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
     long = [item for item in items if item.path.parent.name in LONG]

@@ -18,7 +18,7 @@ HOME = ".fleet"
 
 @pytest.fixture(scope="session")
 def pristine_home(tmp_path_factory) -> Path:
-    """An initialised home that nobody writes to: `bd init` takes seconds, a copy milliseconds."""
+    """An initialised home that no test writes to: `bd init` takes seconds, a copy milliseconds."""
     need("bd")
     folder = tmp_path_factory.getbasetemp()
     if "PYTEST_XDIST_WORKER" in os.environ:

@@ -1,4 +1,4 @@
-"""Whatever edges are asked for in whatever order, nobody ever waits in a circle."""
+"""Whatever edges are asked for in whatever order, no tasks ever wait in a circle."""
 
 import itertools
 

@@ -28,7 +28,7 @@ def test_a_person_claims_without_a_lease(bd):
 
 
 def test_ready_claim_gives_each_a_task_of_their_own(bd):
-    """Each caller gets the next ready task that nobody has; the last gets an empty list."""
+    """Each caller gets the next ready task without an assignee; the last gets an empty list."""
     mine = bd.new("mine -a ann -p 0")
     tasks = [bd.new(f"t{n}") for n in range(3)]
     given = [bd(f"ready --claim --json --actor w{n}").json for n in range(4)]

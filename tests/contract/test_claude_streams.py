@@ -140,7 +140,7 @@ CASES = {
 
 
 def test_every_recording_is_in_the_table():
-    """A recording that nobody expects anything of proves nothing."""
+    """A recording without an expectation proves nothing."""
     assert sorted(CASES) == recorded("claude")
 
 

@@ -46,7 +46,7 @@ def queue(postgres_dsn):
 
 @pytest.fixture
 def admin(postgres_dsn):
-    """Somebody else in the same database."""
+    """Another client of the same database."""
     with psycopg.connect(postgres_dsn, autocommit=True) as connection:
         yield connection
 
@@ -69,7 +69,7 @@ class TestFailures:
         return caught.value
 
     def test_no_server_is_said_plainly(self, postgres_server):
-        """A port where nobody listens gives an error that names the place."""
+        """A port without a server gives an error that names the place."""
         dsn = postgres_server.dsn().replace(f":{postgres_server.port}/", ":1/")
         error = self.failure(dsn)
         assert "127.0.0.1:1/postgres" in error.message
@@ -209,7 +209,7 @@ class TestReconnecting:
         assert queue.add(Draft(title="whole")).title == "whole"
 
     def test_a_write_that_broke_off_is_not_repeated(self, queue, admin):
-        """Nobody knows whether it was stored, so the caller is told and decides."""
+        """It is unknown whether the write was stored, so the caller is told and decides."""
         queue.add(Draft(title="t"))
         (lease,) = queue.claim("a", ttl=TTL)
         told = []

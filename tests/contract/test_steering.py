@@ -53,7 +53,7 @@ def claimed(fleet, title="Fix it"):
 
 @ON_REAL_BD
 def test_a_blocked_task_goes_back_into_the_queue(fleet):
-    """Open, nobody's, and the next to be claimed."""
+    """Open, without an assignee, and the next to be claimed."""
     lease = claimed(fleet)
     task = fleet.queue.settle(lease, Blocked(note="QUESTION: which?"))
     done = fleet.queue.reopen_task(task, by="ada")

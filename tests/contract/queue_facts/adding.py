@@ -59,7 +59,7 @@ class Adding:
         assert (task.cwd, task.coder, task.model) == ("/srv/project", "claude", "opus")
 
     def test_a_plain_task_has_the_defaults(self, queue):
-        """A title alone makes an open task of priority 2 that nobody holds."""
+        """A title alone makes an open task of priority 2 without a lease."""
         task = queue.add(Draft(title="plain"))
         assert (task.status, task.priority, task.issue_type) == ("open", 2, "task")
         assert (task.assignee, task.lease_owner, task.cwd) == ("", None, None)
@@ -111,6 +111,6 @@ class Adding:
         assert queue.claim("a", ttl=timedelta(minutes=5)) == []
 
     def test_an_unknown_task_is_not_found(self, queue):
-        """`get` of an id that nobody has raises NotFound."""
+        """`get` of an unknown id raises NotFound."""
         with pytest.raises(NotFound):
             queue.get("fleet-nope")

@@ -78,7 +78,7 @@ class Claiming:
         assert sorted(taken) == sorted(ids)
 
     def test_an_epic_is_never_work(self, queue):
-        """Epics hold children; nobody is sent to work on one."""
+        """Epics hold children; no agent is sent to work on one."""
         queue.add(Draft(title="epic", issue_type="epic"))
         assert queue.claim("a", ttl=TTL) == []
 
@@ -152,7 +152,7 @@ class Claiming:
         assert queue.get(old.task.id).lease_until == new.until
 
     def test_an_ended_lease_cannot_be_renewed(self, queue):
-        """What was settled stays settled, whoever still thinks to hold it."""
+        """What was settled stays settled, also for an owner that still holds the old lease."""
         queue.add(Draft(title="t"))
         (lease,) = queue.claim("a", ttl=TTL)
         queue.settle(lease, Released())

@@ -118,7 +118,7 @@ class Settling:
         assert queue.requests() == []
 
     def test_a_person_closes_a_task_whatever_lease_is_on_it(self, queue):
-        """The lease ends with it; one that was read before somebody claimed it is refused."""
+        """The lease ends with the close; a close from before a claim is refused."""
         before = queue.add(Draft(title="t"))
         (lease,) = queue.claim("a", ttl=TTL)
         with pytest.raises(Refused):

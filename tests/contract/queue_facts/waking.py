@@ -28,7 +28,7 @@ class Waking:
         assert time.monotonic() - started >= 0.19
 
     def test_a_write_of_another_handle_is_heard(self, queue, open_queue):
-        """What was written while nobody waited is heard by the next wait."""
+        """What was written while no handle waited is heard by the next wait."""
         other = open_queue()
         drain(queue)
         other.add(Draft(title="news"))

@@ -113,7 +113,7 @@ def test_another_tasks_run_directory_is_not_believed(run, env, tmp_path):
 
 
 def test_the_word_bears_the_mark_of_the_run_that_said_it(run, env):
-    """So that nobody else's is taken for it."""
+    """So that no other run's claim is taken for this run's."""
     record_claim(["close", "fleet-abc"], env | {"FLEET_RUN_ID": "me.fleet-abc.1"})
     assert read(run).by == "me.fleet-abc.1"
     assert read(run, by="me.fleet-abc.1").done == "Closed"

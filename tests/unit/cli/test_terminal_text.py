@@ -60,7 +60,7 @@ def test_a_count_fits_into_five_characters(number, said):
 
 
 def test_a_moment_is_told_on_the_readers_clock():
-    """What was recorded in UTC is read in the zone of whoever looks."""
+    """What was recorded in UTC is shown in the reader's zone."""
     there = NOW.astimezone(timezone(timedelta(hours=9)))
     assert moment(NOW, there) == "21:00:00"
 

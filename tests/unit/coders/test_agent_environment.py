@@ -53,7 +53,7 @@ def test_no_two_coders_share_a_credential():
 
 
 def test_an_account_replaces_the_parents_login():
-    """Of two logins a CLI takes one that nobody chose, and may bill it."""
+    """Of two logins a CLI may take the one that the user did not choose, and bill it."""
     account = {"CLAUDE_CONFIG_DIR": "/accounts/2"}
     seen = env(extra=account)
     assert seen["CLAUDE_CONFIG_DIR"] == "/accounts/2"

@@ -49,7 +49,7 @@ def reads(reader: str, *raw: str) -> RunTotals:
             kept = msgspec.json.encode(event)
             assert msgspec.json.decode(kept, type=Event).kind == event.kind
         if reader != "rollout":
-            # `read` guards against anybody's code; ours must not need it.
+            # `read` guards against faults of any plugin; fleet's own coders must not need it.
             coder(reader).normalize_event(line)
     coder(reader).outcome(reading, 1, None)
     return reading
@@ -133,7 +133,7 @@ ABSURD = ["-5", "1e30", str(10**30), "-" + str(10**400), "1e999", "NaN", '"7"', 
 
 @pytest.mark.parametrize("value", ABSURD)
 def test_absurd_usage_counts_for_nothing(value):
-    """Neither a cost that nobody could pay, nor tokens below nought or beyond all reason."""
+    """Neither a cost beyond all reason, nor tokens below nought or beyond all reason."""
     answer = f'{{"input_tokens": {value}, "output_tokens": 5, "cache_read_input_tokens": {value}}}'
     models = f'{{"m": {{"inputTokens": {value}, "outputTokens": 5, "contextWindow": {value}}}}}'
     while_it_lives = reads(

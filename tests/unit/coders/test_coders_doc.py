@@ -25,7 +25,7 @@ def row(title, under):
 
 @pytest.mark.parametrize("name", ["claude", "codex", "agy"])
 def test_the_permissions_of_the_page_are_those_of_the_command(name):
-    """Somebody decides by this table what an agent may do."""
+    """Users decide by this table what an agent may do."""
     for permissions, flags in zip(
         ("edit", "auto", "bypass"), row(name, "## Permissions"), strict=True
     ):
@@ -77,7 +77,7 @@ def test_the_files_that_the_page_offers_are_there():
 
 
 def test_every_path_of_a_rule_is_on_the_page():
-    """A field that nobody can find out about is not there."""
+    """A field that is not on the page might as well not exist."""
     from fleet.coders.toml.event_rules import EventRule
 
     for part in msgspec.structs.fields(EventRule):

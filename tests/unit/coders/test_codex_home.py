@@ -80,7 +80,7 @@ def test_a_broken_configuration_is_codexs_to_complain_of(env, tmp_path, text):
 
 
 def test_files_that_cannot_be_read_are_no_crash(env, tmp_path):
-    """Neither a pipe that nobody writes to, nor a directory, nor one of another kind."""
+    """Neither a pipe without a writer, nor a directory, nor one of another kind."""
     config = tmp_path / "codex/config.toml"
     config.unlink()
     config.mkdir()

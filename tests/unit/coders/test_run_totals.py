@@ -178,7 +178,7 @@ def test_the_ending_of_another_session_ends_nothing():
 
 @pytest.mark.parametrize("absurd", [-1, 10**30, float("nan"), float("inf"), -(10**400)])
 def test_what_anybodys_coder_counts_is_sane_or_nothing(absurd):
-    """One bad line neither takes away what was counted nor spends what nobody has."""
+    """One bad line neither takes away what was counted nor adds an impossible sum."""
     before = Event(kind="usage", tokens=Usage(input=7), cost_usd=0.5)
     bad = Event(
         kind="usage", tokens=Usage(input=absurd, output=3), cost_usd=absurd, context_tokens=absurd
@@ -189,6 +189,6 @@ def test_what_anybodys_coder_counts_is_sane_or_nothing(absurd):
 
 
 def test_a_cost_that_is_no_number_is_none():
-    """A coder of somebody's may take a text for one."""
+    """A plugin may give a text for a cost."""
     assert read(Event(kind="usage", cost_usd="0.5")).tokens.cost_usd is None
     assert read(Event(kind="usage", cost_usd=True)).tokens.cost_usd is None

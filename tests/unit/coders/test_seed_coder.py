@@ -164,7 +164,7 @@ def test_a_line_that_breaks_a_coder_is_one_bad_line(my_coder):
 
 
 def test_the_contract_has_only_two_methods_that_must_be_written():
-    """`env` has a right answer already; the other two nobody can guess."""
+    """`env` has a right default already; the other two have none."""
     assert Coder.__abstractmethods__ == {"build_argv", "normalize_event"}
     for method in ("build_argv", "env", "normalize_event"):
         assert not asyncio.iscoroutinefunction(getattr(Coder, method))

@@ -63,7 +63,7 @@ def test_what_was_run_behind_the_last_edit_can_be_told():
 
 
 def test_a_question_to_a_person_is_seen_while_it_is_open():
-    """Nobody is there to answer it."""
+    """No person is there to answer the question."""
     assert trail(call(1, "AskUserQuestion")).asks == "AskUserQuestion"
     assert trail(call(1, "AskUserQuestion"), result(1)).asks == ""
 

@@ -45,7 +45,7 @@ def test_the_fields_of_config_are_the_keys_of_the_file():
     ],
 )
 def test_a_broken_file_is_refused_with_its_place(file, text, place):
-    """No command runs on a configuration that somebody got wrong."""
+    """No command runs on a wrong configuration."""
     file.write_text(text)
     with pytest.raises(ConfigError) as caught:
         config.load(file)

@@ -45,7 +45,7 @@ def fleet(home):
 
 
 def test_commands_that_come_together_lose_nothing_of_each_other(home, fleet):
-    """Each reads the file and writes it, whoever does so meanwhile."""
+    """Each command reads the file and writes it while the others do the same."""
     names = [f"a{number}" for number in range(6)]
     here = fleet(**dict.fromkeys(names, "claude"))
     threads = [threading.Thread(target=pause, args=(here, name)) for name in names]
@@ -65,7 +65,7 @@ def waiting(here, **settings):
 
 
 def test_an_account_that_is_opened_wakes_those_who_would_fall_back_to_it(home, fleet):
-    """They waited for the first of all that opens; those who have no way to it wait on."""
+    """Tasks that waited for any account wake; tasks without a way to this account wait on."""
     here = fleet(work="claude", spare="codex")
     falls = waiting(here, coder="claude", fallback="account:spare")
     waits = waiting(here, coder="claude", fallback="none")

@@ -22,8 +22,8 @@ from fleet.schemas import Settings
 from tests.builders import NOW, a_run, a_task
 
 CLOCK = f"{NOW.astimezone():%H:%M}"
-NOBODY = ProcessId(pid=1 << 22, start_ticks=1, boot_id="never")
-STARTED = Started(keeper=NOBODY, agent=NOBODY, at=NOW, monotonic=0.0)
+NO_PROCESS = ProcessId(pid=1 << 22, start_ticks=1, boot_id="never")
+STARTED = Started(keeper=NO_PROCESS, agent=NO_PROCESS, at=NOW, monotonic=0.0)
 RUNNING, ENDED = Running(STARTED), Ended(Exit(code=0, started_at=NOW, ended_at=NOW, seconds=1.0))
 LEASED = {"lease_owner": "us", "lease_until": NOW, "status": "in_progress"}
 
@@ -162,6 +162,6 @@ def test_a_damaged_progress_file_is_overlooked(fleet):
 
 
 def test_looking_makes_no_owner(fleet):
-    """Only a supervisor names itself; whoever looks leaves no trace."""
+    """Only a supervisor writes the owner file; `fleet tasks` leaves no trace."""
     assert in_progress(fleet) == []
     assert not (fleet.home.path / "owner").exists()

@@ -44,7 +44,7 @@ def test_a_program_that_is_missing_is_a_problem_of_its_coder_alone(fleet):
 
 
 def test_a_broken_coder_file_is_shown_with_its_error(fleet):
-    """Whoever wrote it sees what is wrong, and no other coder is lost."""
+    """The author of the file sees what is wrong, and no other coder is lost."""
     coder_file(fleet, "broken.py", "def")
     coder_file(fleet, "claude.toml", 'argv = ["x", "{prompt}"]\n')
     found = coders_here(fleet)

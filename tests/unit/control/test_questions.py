@@ -76,7 +76,7 @@ def test_an_agents_note_is_its_question(fleet):
 
 
 def test_a_task_blocked_for_failing_asks_nothing(fleet):
-    """It is counted, so that nobody believes there is nothing else to look at."""
+    """The task is counted, so that the user sees that there is more to look at."""
     blocked(fleet, "exit_code: 1 (attempt 3 of 3)", asked=False, outcome=Failed(reason="exit_code"))
     assert questions(fleet) == ([], 1)
 
@@ -105,7 +105,7 @@ def test_an_old_question_is_not_asked_again_by_a_later_failure(fleet):
 
 
 def test_a_question_past_fleet_is_told_by_its_mark(fleet):
-    """Somebody blocked the task with a bare bd: only `QUESTION:` tells it from a remark."""
+    """A task was blocked with a bare bd: only `QUESTION:` tells a question from a remark."""
     fleet.queue.add(Draft(title="Choose"))
     (lease,) = fleet.queue.claim("us", ttl=timedelta(minutes=5))
     task = fleet.queue.settle(lease, Blocked(note="see the mail\nQUESTION: which?"))
@@ -147,7 +147,7 @@ def test_an_empty_answer_is_refused(fleet):
 
 
 def test_a_task_that_was_taken_meanwhile_is_not_opened(fleet):
-    """Between the look and the write somebody else moved it: their claim stands."""
+    """Between the look and the write another actor claimed the task: that claim stands."""
     task = blocked(fleet, "QUESTION: Which db?")
     answer(fleet, task, "A", at=ANSWERED, env=ENV)
     fleet.queue.claim("them", ttl=timedelta(minutes=5))

@@ -100,7 +100,7 @@ def test_only_what_is_named_comes_back_and_what_was_added_goes_by_name(ran):
 
 
 def test_later_work_is_not_written_over_unless_that_is_insisted_on(ran):
-    """Somebody mended it by hand."""
+    """The user mended the file by hand."""
     ran.end()
     ran.repo.put("a", "mended\n")
     ran.repo.put("dir/b", "mended\n")
@@ -113,7 +113,7 @@ def test_later_work_is_not_written_over_unless_that_is_insisted_on(ran):
 
 
 def test_what_already_is_as_it_was_needs_nothing(ran):
-    """So a second restore goes as well as the first; what it did is not somebody's later work."""
+    """So a second restore goes as well as the first: what the first did is no later work."""
     ran.end()
     assert ran.cli("restore", str(ran.repo.root)).exit_code == 0
     again = ran.cli("restore", str(ran.repo.root))
@@ -155,7 +155,7 @@ def test_files_that_the_run_did_not_touch_are_nobodys_business(ran):
 
 
 def test_a_run_that_was_never_looked_at_is_taken_back_only_by_force(ran):
-    """Nobody knows what of it is the run's."""
+    """It is unknown which of the changes are the run's."""
     assert set(ran.restore().values()) == {"keep"}
     assert ran.read("a") == "changed\n"
     ran.restore(force=True)

@@ -161,7 +161,7 @@ def test_before_anything_ran_it_says_so(home):
 
 
 def test_an_estimate_is_marked_and_never_taken_for_the_clis_word(home):
-    """`~` in the table; in JSON the two stand apart, and so does what nobody knows."""
+    """`~` in the table; in JSON the two stand apart, and so does an unknown cost."""
     _, add = home
     add(receipt(cost=None, estimated_usd=0.124))
     shown = CliRunner().invoke(usage, []).output

@@ -12,7 +12,7 @@ from fleet.doctor import Installation
 
 @pytest.fixture
 def installation(home, tmp_path):
-    """A sound home in the hands of somebody with git."""
+    """A sound home of a user with git."""
     home.config.write_text("")
     (tmp_path / ".gitconfig").write_text("[user]\nname = Ann\nemail = ann@example.org\n")
     env = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "FLEET_HOME": str(home.path)}

@@ -223,7 +223,7 @@ def test_without_any_cli_both_are_told_from_the_files(home):
 
 
 def test_a_coder_that_fleet_knows_nothing_of_is_said_to_be_one(home):
-    """And one that nobody knows is a mistake."""
+    """And an unknown coder is a mistake."""
     code, out = shown("--cwd", "/", "--coder", "agy")
     assert (code, "fleet does not know what agy loads" in out) == (0, True)
     done = CliRunner().invoke(command, ["--context", "--coder", "nobody"])

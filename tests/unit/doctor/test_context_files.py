@@ -240,7 +240,7 @@ def test_codex_loads_its_chain_of_rules_skills_and_servers(env, project):
 
 
 def test_codex_does_not_read_more_than_it_says(env, project):
-    """The rest of a long AGENTS.md is not seen by anybody."""
+    """Codex does not see the rest of a long AGENTS.md."""
     (project / "AGENTS.md").write_text("x" * 40_000)
     _, findings = codex_files.loads(env, project)
     assert "codex reads the first 8,192" in findings[-1].what

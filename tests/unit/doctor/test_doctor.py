@@ -35,7 +35,7 @@ def one(findings):
 
 
 def test_findings_come_in_the_order_of_the_checks_whoever_is_done_first(installation):
-    """A slow one holds nobody up."""
+    """A slow check delays no other."""
 
     def slow(_):
         time.sleep(0.2)

@@ -85,7 +85,7 @@ def test_a_helper_for_keys_beside_a_subscription_is_told(claude):
 
 
 def test_a_key_alone_is_a_login(claude):
-    """Nobody pays twice, and it is said how."""
+    """No user pays twice: the finding says how the key is paid for."""
     ((check, severity, what),) = claude(SAYS_IN, ANTHROPIC_API_KEY="y")
     assert (check, severity) == ("login", "ok")
     assert "ANTHROPIC_API_KEY, billed by the token" in what

@@ -133,7 +133,7 @@ def test_a_rule_catches_what_it_is_for(rule, what):
                 )
             ),
         ),
-        # Nobody could look: that is no proof of anything.
+        # Fleet could not look: that is no proof of anything.
         (
             "no_effect",
             seen(
@@ -164,7 +164,7 @@ def test_a_rule_lets_pass_what_it_is_not_for(rule, what):
 
 
 def test_the_operators_own_commands_know_better_than_a_suspicion():
-    """Once they pass, nobody asks how it was done; what had to be there is still asked for."""
+    """Once they pass, no rule asks how it was done; what had to be there is still asked for."""
     fine = with_checks(IDLE, PASSED)
     assert broken(seen(fine, edits=0, after=0)) == []
     assert broken(seen(expecting("change", fine), edits=0, after=0)) == ["no_effect"]

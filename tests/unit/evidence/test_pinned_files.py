@@ -102,7 +102,7 @@ def test_a_link_in_the_place_of_the_exam_is_no_way_out(project, base):
 
 
 def test_a_pin_that_never_was_is_an_error(project, base):
-    """An exam that nobody set cannot be passed."""
+    """An exam that does not exist cannot be passed."""
     with (
         pytest.raises(FleetError, match="no such file when the run began"),
         originals(base, ("nope.sh",), str(project), project.parent / "run"),
@@ -111,7 +111,7 @@ def test_a_pin_that_never_was_is_an_error(project, base):
 
 
 def test_without_a_repository_nothing_can_be_pinned(tmp_path):
-    """And nobody pretends."""
+    """And the receipt does not pretend."""
     with (
         pytest.raises(FleetError, match="cannot be had as they were"),
         originals(None, ("exam.sh",), str(tmp_path), tmp_path),

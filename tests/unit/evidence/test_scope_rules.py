@@ -127,7 +127,7 @@ def test_the_branch_that_was_left_may_not_go():
 
 @pytest.mark.parametrize("at", ["f6", f"{ELSEWHERE}f6"])
 def test_a_branch_checked_out_in_another_tree_moves_by_itself(at):
-    """Somebody works there: the user, or another task."""
+    """The user or another task works there."""
     assert broken(refs={**BASE.refs, "refs/heads/elsewhere": at}) == {}
     assert broken(refs={**BASE.refs, "refs/heads/other": f"{ELSEWHERE}f6"}) == {}
 

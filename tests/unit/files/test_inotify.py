@@ -58,7 +58,7 @@ def test_a_waiting_watcher_is_woken(watch, directories):
 
 @kinds
 def test_a_dropped_directory_is_silent(watch, directories):
-    """What is no longer watched wakes nobody, and may be watched again."""
+    """A directory that is no longer watched wakes no reader, and may be watched again."""
     watch.add(directories[0])
     watch.drop(directories[0])
     (directories[0] / "started").touch()

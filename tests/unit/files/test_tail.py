@@ -127,7 +127,7 @@ def test_a_follower_goes_on_where_another_left_off(tmp_path):
 
 
 def test_a_file_that_was_cut_short_is_read_from_its_start(tmp_path):
-    """Whoever empties the file loses what was in it, not what comes after."""
+    """Emptying the file loses what was in it, not what comes after."""
     path = tmp_path / "stdout"
     path.write_bytes(b"a long first line\nand a piece")
     follower = Follower(path)

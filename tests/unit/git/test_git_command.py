@@ -164,7 +164,7 @@ def test_everyday_lines_of_the_configuration_are_no_change_of_it(added, same):
 
 
 def test_a_link_or_a_pipe_in_the_place_of_a_setting_is_told_and_not_opened(repo):
-    """Nobody waits for a pipe."""
+    """No read waits for a pipe."""
     os.mkfifo(repo.root / ".mcp.json")
     (repo.root / ".claude").mkdir()
     (repo.root / ".claude/settings.json").symlink_to("/dev/zero")

@@ -219,7 +219,7 @@ def test_a_large_new_file_is_left_out_and_named(repo, tmp_path, monkeypatch):
 
 
 def test_too_many_new_files_are_left_out_on_both_sides(repo, tmp_path, monkeypatch):
-    """Nobody is told that the run made what was there before."""
+    """No receipt says that the run made what was there before."""
     monkeypatch.setattr(tree_snapshot, "MOST_FILES", 3)
     for number in range(4):
         repo.put(f"new{number}", "")

@@ -97,7 +97,7 @@ def test_what_no_commit_can_hold_stays(home, repo):
 
 
 def test_a_branch_that_is_checked_out_elsewhere_stays(home, repo, tmp_path):
-    """It is somebody's now."""
+    """The user works on the branch now."""
     tree = Tree(home, repo)
     tree.commit(b="b\n")
     tree.git("switch", "-q", "--detach")

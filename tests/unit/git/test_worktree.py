@@ -111,7 +111,7 @@ def test_many_tasks_of_one_repository_are_prepared_at_once(home, repo):
 
 
 def test_what_cannot_be_isolated_is_said(home, repo, tmp_path):
-    """No repository, no commit, a bare one, a branch that is somebody's."""
+    """No repository, no commit, a bare one, a branch of the user's."""
     assert "is in no git repository" in why(prepared(home, tmp_path))
     fresh = Repo(tmp_path / "fresh")
     assert "has no commit yet" in why(prepared(home, fresh.root))
@@ -179,7 +179,7 @@ def test_a_worktree_that_was_deleted_comes_back_with_its_commits(home, repo):
 
 
 def test_files_in_the_place_of_a_worktree_are_not_written_over(home, repo):
-    """Somebody put them there."""
+    """A person put the files there."""
     first = prepared(home, repo.root)
     (Path(first.cwd) / ".git").unlink()
     assert "holds files" in why(prepared(home, repo.root))

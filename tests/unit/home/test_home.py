@@ -21,14 +21,14 @@ def home(tmp_path):
 
 
 def test_a_new_home_is_for_its_owner_only(home):
-    """Prompts and transcripts lie there; nobody else may look."""
+    """Prompts and transcripts lie there; no other user may look."""
     for path in (home.path, home.tasks, home.logging):
         assert stat.S_IMODE(path.stat().st_mode) == 0o700
 
 
 @pytest.mark.parametrize("mode", [0o777, 0o770, 0o702])
 def test_a_home_that_others_can_write_to_is_refused(home, mode):
-    """Whoever can write there can run commands as its owner."""
+    """A user who can write there can run commands as the owner."""
     home.path.chmod(mode)
     with pytest.raises(HomeError, match="others can write"):
         make_home(home)

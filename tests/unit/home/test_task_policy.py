@@ -59,7 +59,7 @@ def test_the_task_itself_has_the_last_word(settings):
 
 
 def test_a_context_is_the_tasks_or_the_projects_or_full(settings):
-    """As the CLI does by itself, where nobody says otherwise."""
+    """As the CLI does by itself, where neither task nor project says otherwise."""
     found = settings(PROJECTS)
     assert policy_of(found, Settings(), "/elsewhere").policy.context == "full"
     assert policy_of(found, Settings(), "/srv/app").policy.context == "lean"

@@ -151,7 +151,7 @@ class TestClaims:
     """A claim is what both the ledger and bd say, and heals when only one of them does."""
 
     def test_a_claim_that_bd_gave_to_another_is_given_back(self, beads, queue):
-        """It says 0 and names somebody else: no lease, and none is left in the ledger."""
+        """Bd exits with 0 and names another assignee: no lease, and none is left in the ledger."""
         task_id = queue.add(Draft(title="t")).id
         beads.fault("lie", on="update")
         assert queue.claim("a", ttl=TTL) == []
@@ -240,7 +240,7 @@ class TestClaims:
             assert len(fresh.claim("a", ttl=TTL)) == 1
 
     def test_what_a_person_took_is_not_taken_back(self, beads, queue, clock):
-        """A lease that ran out on a task that somebody claimed by hand is over."""
+        """A lease that ran out on a task that a person claimed by hand is over."""
         task_id = queue.add(Draft(title="t")).id
         queue.claim("a", ttl=TTL)
         beads.change(task_id, assignee="ann")
@@ -346,7 +346,7 @@ class TestSettling:
         "change", [{"assignee": "ann"}, {"status": "closed"}, {"status": "deferred"}]
     )
     def test_what_a_person_changed_is_not_overwritten(self, beads, queue, lease, change):
-        """A task that somebody took or ended in bd stays as they left it."""
+        """A task that a person took or ended in bd stays as that person left it."""
         beads.change(lease.task.id, **change)
         lost = queue.settle(lease, Released(note="mine"))
         assert isinstance(lost, LeaseLost)
@@ -367,7 +367,7 @@ class TestSettling:
         assert settled.notes == "QUESTION: which?\nwaits for an answer"
 
     def test_a_close_that_bd_refuses_is_left_to_a_person(self, beads, queue, lease):
-        """A blocker added during the run: the task is blocked with bd's words, and nobody loops."""
+        """A blocker added during the run: the task is blocked with bd's words and not run."""
         queue.add(Draft(title="first", blocks=(lease.task.id,)))
         settled = queue.settle(lease, Closed(reason="12 tests pass"))
         assert (settled.status, settled.lease_owner) == ("blocked", None)

@@ -36,7 +36,7 @@ def test_a_task_that_waits_need_not_wait_any_longer(queue, clock):
 
 
 def test_reopening_wakes_the_supervisor(queue, blocked):
-    """Nobody waits for a poll."""
+    """The supervisor does not wait for its next poll."""
     while queue.wait(timedelta(0)):
         pass
     queue.reopen_task(blocked, by="ann")

@@ -1,4 +1,4 @@
-"""events.jsonl: each event once, whoever reads the streams and whenever they are killed."""
+"""events.jsonl: each event once, whichever process reads the streams and whenever it is killed."""
 
 import json
 
@@ -36,7 +36,7 @@ def test_a_line_tells_run_place_and_event(run):
 
 @pytest.mark.parametrize("usage", [{"a": object()}, {"a": "\ud800"}])
 def test_an_event_that_cannot_be_written_is_told_as_bad(usage):
-    """Anybody's coder may put anything into it."""
+    """A plugin may put anything into an event."""
     told = json.loads(event_log.line_of(Event(kind="usage", ts=NOW, usage=usage), 1, (1, 0)))
     assert told["kind"] == "bad"
     assert "usage" in told["text"]

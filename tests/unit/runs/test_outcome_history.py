@@ -122,7 +122,7 @@ def test_lost_starts_count_in_a_row(tmp_path):
 
 
 def test_an_ending_written_twice_counts_once(tmp_path):
-    """Whoever finds the run undecided decides it again, with the same counts before it."""
+    """A supervisor that finds the run undecided decides again, with the same counts before it."""
     end(tmp_path, FAILED, Released())
     run, ending = end(tmp_path, FAILED, Released())
     before = history(tmp_path, before=run.number)
@@ -158,7 +158,7 @@ def test_a_damaged_mark_of_forgiveness_forgives_nothing(tmp_path):
 
 
 def test_what_a_task_spent_is_added_up_over_all_its_runs(tmp_path):
-    """By its latest run's word, and by each where nobody added up; a person forgives no cent."""
+    """By the sum in the latest ending, or run by run without one; a reopened task keeps it."""
     for cost in (1.0, 2.0):
         run, ending = end(tmp_path, FAILED, Released())
         write_ending(run, structs.replace(ending, tokens=10, cost_usd=cost))

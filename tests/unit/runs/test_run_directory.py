@@ -30,14 +30,14 @@ def test_runs_are_numbered_in_order(tmp_path):
 
 
 def test_two_at_once_never_share_a_number(tmp_path):
-    """Whoever makes the directory has the number; the other takes the next."""
+    """The process that makes the directory has the number; the other takes the next."""
     with ThreadPoolExecutor(8) as pool:
         runs = list(pool.map(lambda _: new_run(tmp_path, SPEC), range(40)))
     assert sorted(run.number for run in runs) == list(range(1, 41))
 
 
 def test_a_run_that_was_not_prepared_to_the_end_is_no_run(tmp_path, monkeypatch):
-    """Killed half-way, it leaves a number that nobody uses again and nobody runs."""
+    """Killed half-way, `new_run` leaves a number that is neither used again nor run."""
 
     def die(source, target):
         raise KeyboardInterrupt

@@ -139,7 +139,7 @@ class TestArtifacts:
 
 class TestVerdict:
     def test_it_is_found_again(self, tmp_path):
-        """By whoever takes the run over; none where none was written, or it is damaged."""
+        """The supervisor that adopts the run reads it; a missing or damaged file gives none."""
         run = a_run(tmp_path)
         assert stop_reason.read(run) is None
         for outcome in (ContextFull(tokens=9, window=10), Stopped(by="ada")):
@@ -179,7 +179,7 @@ class TestSole:
             pass
 
     def test_the_lock_of_a_killed_one_is_waited_for(self, tmp_path):
-        """A child that it was just starting has a copy for a moment: nobody is refused for it."""
+        """A child that the killed supervisor was starting holds a copy for a moment."""
         home = Home(tmp_path)
         fd = os.open(home.path / LOCK, os.O_RDWR | os.O_CREAT, 0o600)
         fcntl.flock(fd, fcntl.LOCK_EX)

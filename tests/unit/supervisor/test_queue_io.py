@@ -95,7 +95,7 @@ def run(thread, until):
 
 class TestQueueThread:
     def test_answers_come_in_the_order_of_the_questions(self, thread):
-        """And in the thread of whoever delivers them."""
+        """And in the thread that calls `deliver`."""
         got = []
         for number in range(50):
             thread.call(
@@ -146,7 +146,7 @@ class TestQueueThread:
         assert not queue.open
 
     def test_a_queue_that_hangs_does_not_keep_it(self, queue):
-        """Whoever closes it waits so long and no longer."""
+        """`close` returns when its time is over."""
         thread, hang = a_thread(queue), threading.Event()
         thread.call(lambda queue: hang.wait(PATIENCE), lambda answer: None)
         assert not thread.close(0.01)
@@ -192,7 +192,7 @@ class TestQueueRequests:
         assert said == ["queue_failed"]
 
     def test_only_what_a_task_waits_for_is_owed(self, requests, queue):
-        """A claim that fails keeps nobody from ending; a settlement does."""
+        """A claim that fails keeps no supervisor from ending; a settlement does."""
         queue.failing = {"claim": [QueueBusy("locked")] * 9, "settle": [QueueBusy("locked")] * 9}
         requests.claim(1, lambda leases: None)
         run(requests.thread, lambda: requests.thread.problem)
@@ -229,7 +229,7 @@ class TestQueueRequests:
         assert requests.thread.problem == ""
 
     def test_a_wish_is_handed_over_once(self, requests, queue):
-        """However often somebody rings before it is struck out: to stop twice means at once."""
+        """However often the doorbell rings before it is struck out: two stops mean at once."""
         queue.wishes = [Request(id="1", task_id="fleet-1", wish="stop", asked_at=NOW)]
         queue.failing["answered"] = [QueueBusy("locked")] * 2
         got = []
@@ -241,7 +241,7 @@ class TestQueueRequests:
         assert queue.wishes == []
 
     def test_a_wish_for_another_supervisor_is_left_to_it(self, requests, queue):
-        """On a queue that machines share, only whoever runs the task can carry it out."""
+        """On a shared queue only the supervisor that runs the task can stop it."""
         queue.wishes = [
             Request(id="1", task_id="theirs", wish="stop", asked_at=NOW),
             Request(id="2", task_id="fleet-1", wish="stop", asked_at=NOW),

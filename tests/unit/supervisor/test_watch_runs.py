@@ -124,7 +124,7 @@ def test_one_word_makes_all_well(scene):
 
 
 def test_a_machine_that_slept_gives_everybody_his_time_anew(scene):
-    """Nobody can talk while he sleeps; a nap of seconds is no sleep."""
+    """An agent prints nothing while its machine sleeps; a nap of seconds is no sleep."""
     scene.wait(95)
     scene.wait(1, asleep=3600)
     assert scene.wait(99) is None

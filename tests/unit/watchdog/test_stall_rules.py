@@ -51,14 +51,14 @@ def test_what_keeps_it_from_beginning_is_typed():
 
 
 def test_an_agent_without_what_it_needs_is_ended_at_once():
-    """Before it spends anything; what nobody needs is not missed."""
+    """Before the agent spends anything; what the task does not need is not missed."""
     ended = at(0, lacking=("mcp:db",))
     assert ended.outcome == Stalled(rung="degraded", detail="it has no mcp:db")
     assert at(0).outcome is None
 
 
 def test_silence_is_looked_at_and_not_ended():
-    """Time alone ends nobody."""
+    """Time alone ends no run."""
     assert at(419).rung == "fine"
     assert (at(421).rung, at(421).reaction) == ("suspect", "look")
     assert at(100_000).reaction == "look"
@@ -110,14 +110,14 @@ def test_a_stream_that_is_lost_is_no_stall():
 
 
 def test_a_question_that_nobody_answers_ends_the_run_after_a_grace():
-    """Whoever could answer it is given a minute."""
+    """A person who could answer has a minute."""
     assert at(59, asks="AskUserQuestion").rung == "fine"
     ended = at(60, asks="AskUserQuestion")
     assert (ended.rung, ended.reaction) == ("needs_input", "stop")
 
 
 def test_a_limit_is_waited_for_as_long_as_it_is_short():
-    """No silence counts meanwhile; for a long one nobody keeps a slot."""
+    """No silence counts meanwhile; a run that waits for a long one gives its slot back."""
     limit = RateLimit(kind="throttle")
     waits = at(10_000, limit=limit, limit_left=30.0, look=STILL)
     assert (waits.rung, waits.reaction) == ("waiting_limit", "report")
@@ -176,7 +176,7 @@ def test_whoever_moves_is_never_killed_for_silence(known):
 
 @given(knowledge)
 def test_nothing_changes_before_its_time(known):
-    """Whoever is fine can be left alone for as long as the ladder says."""
+    """A run that is fine need not be looked at before the time that the rules give."""
     seen = RunFacts(**known)
     left = quiet_for(seen, LIMITS, PATIENCE)
     if stall_state(seen, LIMITS, PATIENCE).rung == "fine":
