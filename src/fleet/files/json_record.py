@@ -1,10 +1,5 @@
-"""JSON records: one value of a known type in one file of bounded size, written whole.
+"""JSON records: one value of a known type in one file of bounded size, written whole."""
 
-`JsonRecord` reads and writes one kind of file. `SharedRecord` is one such file that several
-processes change.
-"""
-
-from collections.abc import Callable
 from pathlib import Path
 from typing import Generic, TypeVar
 
@@ -12,8 +7,7 @@ import msgspec
 
 from fleet.errors import InvalidTask
 from fleet.files.atomic_write import write_atomically
-from fleet.files.file_lock import exclusive
-from fleet.files.safe_read import read_bounded, stamp_of
+from fleet.files.safe_read import read_bounded
 
 T = TypeVar("T")
 
@@ -55,45 +49,3 @@ class JsonRecord(Generic[T]):
     def write(self, path: Path, value: T, *, durable: bool = True) -> None:
         """Replace the file in one step; see `write_atomically` for `durable`."""
         write_atomically(path, msgspec.json.encode(value) + b"\n", durable=durable)
-
-
-class SharedRecord(Generic[T]):
-    """A record that several processes change: read again when its stamp changes, and changed
-    under a lock beside it. A damaged file counts as `default`; the next change writes it anew.
-    """
-
-    def __init__(self, path: Path, record: JsonRecord[T], default: T) -> None:
-        self.path = path
-        self._record = record
-        self._default = default
-        self._value = default
-        self._stamp: tuple[int, int, int] | None = None
-
-    @property
-    def value(self) -> T:
-        """The value as it is in the file now. Costs one stat while the file does not change."""
-        stamp = stamp_of(self.path)
-        if stamp != self._stamp:
-            self._stamp = stamp
-            found = self._record.read_or_none(self.path)
-            self._value = self._default if found is None else found
-        return self._value
-
-    def update(self, change: Callable[[T], T], *, durable: bool = True) -> T:
-        """Replace the value by `change(value)`; a change to an equal value takes no lock.
-
-        An OSError (a full disk) is raised, and `value` is the changed one all the same until
-        another process writes the file.
-        """
-        if change(self.value) == self._value:
-            return self._value
-        try:
-            with exclusive(self.path.with_suffix(".lock")):
-                fresh = change(self.value)
-                self._record.write(self.path, fresh, durable=durable)
-                self._stamp = stamp_of(self.path)
-        except OSError:
-            self._value = change(self._value)
-            raise
-        self._value = fresh
-        return fresh

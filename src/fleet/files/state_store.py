@@ -5,7 +5,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import Generic, TypeVar
 
-from fleet.files.json_record import JsonRecord, SharedRecord
+from fleet.files.file_lock import exclusive
+from fleet.files.json_record import JsonRecord
+from fleet.files.safe_read import stamp_of
 
 State = TypeVar("State")
 Event = TypeVar("Event")
@@ -31,14 +33,20 @@ class StateStore(Generic[State, Event]):
         empty: State,
         on_error: Callable[[OSError], None] | None = None,
     ) -> None:
-        self._record: SharedRecord[dict[str, State]] = SharedRecord(path, JsonRecord(kind), {})
+        self._path, self._record = path, JsonRecord(kind)
+        self._states: dict[str, State] = {}
+        self._stamp: tuple[int, int, int] | None = None
         self._after, self._empty = after, empty
         self._on_error, self._failing = on_error, False
 
     @property
     def states(self) -> Mapping[str, State]:
-        """Every state that is not empty, by name."""
-        return self._record.value
+        """Every state that is not empty, by name. Costs one stat while the file is the same."""
+        stamp = stamp_of(self._path)
+        if stamp != self._stamp:
+            self._stamp = stamp
+            self._states = self._record.read_or_none(self._path) or {}
+        return self._states
 
     def state(self, name: str) -> State:
         return self.states.get(name, self._empty)
@@ -47,26 +55,34 @@ class StateStore(Generic[State, Event]):
         self, events: Mapping[str, Event], now: datetime, *, durable: bool = True
     ) -> dict[str, tuple[State, State]]:
         """Change the named states; returns those that differ, as before and after."""
-        changes: dict[str, tuple[State, State]] = {}
-
-        def change(states: dict[str, State]) -> dict[str, State]:
-            changes.clear()
-            for name, event in events.items():
-                before = states.get(name, self._empty)
-                after = self._after(before, event, now)
-                if after != before:
-                    changes[name] = (before, after)
-            fresh = {**states, **{name: after for name, (_, after) in changes.items()}}
-            return {name: state for name, state in fresh.items() if state != self._empty}
-
+        changes = self._changes(events, now)
+        if not changes:
+            return {}
         try:
-            self._record.update(change, durable=durable)
+            with exclusive(self._path.with_suffix(".lock")):
+                changes = self._changes(events, now)
+                fresh = self._with(changes)
+                self._record.write(self._path, fresh, durable=durable)
+                self._stamp = stamp_of(self._path)
         except OSError as error:
+            self._states = self._with(changes)
             if self._on_error is None:
                 raise
             if not self._failing:
                 self._on_error(error)
             self._failing = True
         else:
-            self._failing = self._failing and not changes
+            self._states, self._failing = fresh, False
         return changes
+
+    def _changes(
+        self, events: Mapping[str, Event], now: datetime
+    ) -> dict[str, tuple[State, State]]:
+        states = self.states
+        before = {name: states.get(name, self._empty) for name in events}
+        after = {name: self._after(before[name], event, now) for name, event in events.items()}
+        return {name: (before[name], after[name]) for name in events if after[name] != before[name]}
+
+    def _with(self, changes: Mapping[str, tuple[State, State]]) -> dict[str, State]:
+        fresh = {**self._states, **{name: after for name, (_, after) in changes.items()}}
+        return {name: state for name, state in fresh.items() if state != self._empty}

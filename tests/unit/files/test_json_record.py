@@ -1,16 +1,12 @@
 """JSON records: read, damaged, written, and changed by several processes."""
 
-import errno
-import os
 from pathlib import Path
-from threading import Thread
 
 import pytest
 from msgspec import Struct
 
 from fleet.errors import InvalidTask
-from fleet.files import json_record
-from fleet.files.json_record import JsonRecord, SharedRecord
+from fleet.files.json_record import JsonRecord
 
 
 class Thing(Struct, frozen=True):
@@ -67,55 +63,3 @@ def test_a_link_is_not_followed(path, tmp_path):
     path.symlink_to(tmp_path / "other.json")
     with pytest.raises(InvalidTask):
         RECORD.read(path)
-
-
-class TestShared:
-    def test_the_value_follows_the_file(self, path):
-        """Each store sees what the other has written."""
-        one, other = SharedRecord(path, COUNTS, {}), SharedRecord(path, COUNTS, {})
-        assert one.value == {}
-        other.update(lambda known: {**known, "a": 1})
-        assert one.value == {"a": 1}
-
-    def test_no_update_is_lost(self, path):
-        """Many stores add at once, and each addition is there in the end."""
-
-        def add() -> None:
-            store = SharedRecord(path, COUNTS, {})
-            for _ in range(25):
-                store.update(lambda known: {"n": known.get("n", 0) + 1}, durable=False)
-
-        threads = [Thread(target=add) for _ in range(4)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        assert SharedRecord(path, COUNTS, {}).value == {"n": 100}
-
-    def test_a_change_to_nothing_new_writes_nothing(self, path):
-        """Neither the file nor its lock is made."""
-        SharedRecord(path, COUNTS, {}).update(dict)
-        assert not list(path.parent.iterdir())
-
-    def test_a_damaged_file_counts_as_the_default(self, path):
-        """The next change writes the file anew."""
-        path.write_bytes(b"{")
-        store = SharedRecord(path, COUNTS, {"a": 0})
-        assert store.value == {"a": 0}
-        store.update(lambda known: {**known, "b": 1})
-        assert COUNTS.read(path) == {"a": 0, "b": 1}
-
-    def test_a_full_disk_is_raised_and_the_value_is_known_all_the_same(self, path, monkeypatch):
-        """The next change writes both."""
-        store = SharedRecord(path, COUNTS, {})
-
-        def full(*_args: object, **_kwargs: object) -> None:
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-
-        with monkeypatch.context() as patch:
-            patch.setattr(json_record, "write_atomically", full)
-            with pytest.raises(OSError, match="No space"):
-                store.update(lambda known: {**known, "a": 1})
-        assert store.value == {"a": 1}
-        store.update(lambda known: {**known, "b": 2})
-        assert COUNTS.read(path) == {"a": 1, "b": 2}
