@@ -106,7 +106,7 @@ def _equip(scene: Scene, root: Path, vendor: Vendor, *accounts: str) -> None:
         folder = root / "state" / name
         folder.mkdir(parents=True)
         own = {"coder": "claude", "directory": str(folder), "secret": f"env:TOKEN_{name}"}
-        path.write_text(config.with_account(path.read_text(), name, own, path))
+        path.write_text(config.changed(path.read_text(), own, path, "accounts", name))
         scene.env[f"TOKEN_{name}"] = name
     scene.env |= {
         "PATH": f"{program.parent}:{os.environ['PATH']}",

@@ -40,7 +40,7 @@ def declare(place, vendor, *names, **settings):
         folder.mkdir(parents=True)
         place.env[f"TOKEN_{name.upper()}"] = name
         own = {"coder": "claude", "directory": str(folder), "secret": f"env:TOKEN_{name.upper()}"}
-        text = config.with_account(text, name, own | settings, place.home.config)
+        text = config.changed(text, own | settings, place.home.config, "accounts", name)
     place.home.config.write_text(text)
 
 

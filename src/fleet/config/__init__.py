@@ -12,7 +12,7 @@ from typing import Any, Literal
 from msgspec import Struct, field
 
 from fleet.config import accounts as account_tables
-from fleet.config import prices as price_tables
+from fleet.config import price_tables
 from fleet.config import projects as project_tables
 from fleet.config.keys import KEYS, Key, Setting
 from fleet.config.projects import LISTS, TABLE, Project
@@ -176,52 +176,31 @@ def read_project_assignment(word: str) -> tuple[str, Setting | list[str] | None]
     return name, value
 
 
-def changed(text: str, changes: Mapping[str, Setting], path: Path) -> str:
-    """The file's text with some keys set, everything else (order, comments) as it was."""
-    import tomlkit
-
-    parse(text, path)
-    document = tomlkit.parse(text)
-    for name, value in changes.items():
-        document[name] = value
-    return tomlkit.dumps(document)
-
-
-def with_project(
-    text: str, directory: str, changes: Mapping[str, Setting | list[str] | None], path: Path
+def changed(
+    text: str,
+    changes: Mapping[str, Setting | list[str] | None] | None,
+    path: Path,
+    *table: str,
 ) -> str:
-    """The file's text with some keys of one project set or taken out (None), everything else as it
-    was.
+    """The file's text with some keys set or taken out (None), everything else (order, comments) as
+    it was. `table` names the table of one project or account; `changes` of None take it out.
     """
     import tomlkit
 
     parse(text, path)
-    document = tomlkit.parse(text)
-    table = document.setdefault(TABLE, tomlkit.table(is_super_table=True))
-    project = table.setdefault(directory, tomlkit.table())
-    for name, value in changes.items():
+    document = here = tomlkit.parse(text)
+    if table:
+        group, name = table
+        tables = document.setdefault(group, tomlkit.table(is_super_table=True))
+        if changes is None:
+            del tables[name]
+        else:
+            here = tables.setdefault(name, tomlkit.table())
+    for key, value in (changes or {}).items():
         if value is not None:
-            project[name] = value
-        elif name in project:
-            del project[name]
-    return tomlkit.dumps(document)
-
-
-def with_account(
-    text: str, account: str, changes: Mapping[str, Setting | bool] | None, path: Path
-) -> str:
-    """The file's text with some keys of one account set, or without the account (None)."""
-    import tomlkit
-
-    parse(text, path)
-    document = tomlkit.parse(text)
-    table = document.setdefault(account_tables.TABLE, tomlkit.table(is_super_table=True))
-    if changes is None:
-        del table[account]
-    else:
-        own = table.setdefault(account, tomlkit.table())
-        for name, value in changes.items():
-            own[name] = value
+            here[key] = value
+        elif key in here:
+            del here[key]
     return tomlkit.dumps(document)
 
 

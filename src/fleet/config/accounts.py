@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping
 from pathlib import PurePath
 from typing import Any, cast
 
-from fleet.errors import BadInput
+from fleet.config.keys import KEYS, Key
 from fleet.schemas.account import Account
-from fleet.schemas.budget import read_budget
 
 TABLE = "accounts"
 
+_TEXT = Key("coder", "")
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,40}")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _SOURCES = "env:NAME, file:/PATH or keyring:SERVICE/USER"
@@ -77,23 +77,8 @@ def _clash(accounts: Mapping[str, Account]) -> str:
     return ""
 
 
-def _text(value: object) -> str:
-    good = isinstance(value, str) and value.strip() and value.isprintable()
-    return "" if good else f"must be text in quotes, not {value!r}"
-
-
-def _budget(value: object) -> str:
-    if wrong := _text(value):
-        return wrong
-    try:
-        read_budget(str(value))
-    except BadInput as error:
-        return f"cannot be used: {error.message}. {error.hint}"
-    return ""
-
-
 def _path(value: object) -> str:
-    if wrong := _text(value):
+    if wrong := _TEXT.problem(value):
         return wrong
     absolute = PurePath(str(value)).is_absolute() and ".." not in PurePath(str(value)).parts
     return "" if absolute else f"must be an absolute path, not {value!r}"
@@ -116,27 +101,18 @@ def _variable(value: object) -> str:
     return "" if good else "must be the name of a variable, never a secret"
 
 
-def _number(low: int, high: int) -> Callable[[object], str]:
-    def check(value: object) -> str:
-        whole = isinstance(value, int) and not isinstance(value, bool)
-        good = whole and low <= cast("int", value) <= high
-        return "" if good else f"must be a whole number from {low} to {high}, not {value!r}"
-
-    return check
-
-
 def _truth(value: object) -> str:
     return "" if isinstance(value, bool) else f"must be true or false, not {value!r}"
 
 
 _CHECKS: Mapping[str, Callable[[object], str]] = {
-    "coder": _text,
+    "coder": _TEXT.problem,
     "directory": _path,
     "secret": _source,
     "variable": _variable,
-    "weight": _number(0, 1000),
-    "max_concurrent": _number(1, 1000),
-    "stop_at": _number(1, 100),
-    "day_budget": _budget,
+    "weight": Key("weight", 1, low=0, high=1000).problem,
+    "max_concurrent": Key("max_concurrent", 1, low=1, high=1000).problem,
+    "stop_at": KEYS["stop_at"].problem,
+    "day_budget": KEYS["day_budget"].problem,
     "enabled": _truth,
 }

@@ -32,7 +32,7 @@ class Key(Struct, frozen=True):
     name: str
     default: Setting
     #: A sentence for the file's comment and for `fleet config show`.
-    about: str
+    about: str = ""
     low: int = 0
     high: int = 0
     choices: tuple[str, ...] = ()

@@ -152,7 +152,9 @@ def _change(
     fleet: Control, name: str, changes: Mapping[str, str | int | bool] | None
 ) -> config.Config:
     path = fleet.home.config
-    return change_settings(fleet, lambda text: config.with_account(text, name, changes, path))
+    return change_settings(
+        fleet, lambda text: config.changed(text, changes, path, "accounts", name)
+    )
 
 
 def remove(fleet: Control, name: str) -> Account:

@@ -64,5 +64,5 @@ def set_project_settings(
             changes[name] = value
     fleet.check({name: value for name, value in changes.items() if isinstance(value, int | str)})
     path = fleet.home.config
-    change_settings(fleet, lambda text: config.with_project(text, directory, changes, path))
+    change_settings(fleet, lambda text: config.changed(text, changes, path, "projects", directory))
     return changes

@@ -17,11 +17,11 @@ class TestDeclared:
     def test_an_account_is_written_and_read(self, file):
         """Comments and order of the file are kept; what is not said has its default."""
         changes = {"coder": "claude", "directory": "/a", "weight": 3}
-        text = config.with_account(file.read_text(), "work", changes, file)
+        text = config.changed(file.read_text(), changes, file, "accounts", "work")
         assert text.startswith(file.read_text())
         account = config.checked(text, file).accounts["work"]
         assert (account.coder, account.weight, account.stop_at) == ("claude", 3, 100)
-        gone = config.with_account(text, "work", None, file)
+        gone = config.changed(text, None, file, "accounts", "work")
         assert config.checked(gone, file).accounts == {}
 
     def test_a_reserve_of_all_is_that_of_each_without_its_own(self, file):
@@ -37,8 +37,14 @@ class TestDeclared:
             ('coder = "claude"', "neither a directory nor a secret"),
             ('directory = "/a"', "has no coder"),
             ('coder = "claude"\ndirectory = "a"', "directory must be an absolute path"),
-            ('coder = "claude"\ndirectory = "/a"\nweight = -1', "weight must be a whole number"),
-            ('coder = "claude"\ndirectory = "/a"\nstop_at = 0', "stop_at must be a whole number"),
+            (
+                'coder = "claude"\ndirectory = "/a"\nweight = -1',
+                "weight must be between 0 and 1000",
+            ),
+            (
+                'coder = "claude"\ndirectory = "/a"\nstop_at = 0',
+                "stop_at must be between 1 and 100",
+            ),
             ('coder = "claude"\ndirectory = "/a"\nenabled = 1', "must be true or false"),
             ('coder = "claude"\ndirectory = "/a"\nkey = "x"', "key is not a key of an account"),
             ('coder = "claude"\nsecret = "sk-ant-4711"', "say where the secret is"),
@@ -75,7 +81,7 @@ class TestDeclared:
         """Small letters, digits, and two signs."""
         body = {"coder": "claude", "directory": "/a"}
         with pytest.raises(ConfigError, match="no name for an account"):
-            config.checked(config.with_account("", name, body, file), file)
+            config.checked(config.changed("", body, file, "accounts", name), file)
 
     @pytest.mark.parametrize("where", ["env:TOKEN", "file:/a/b", "keyring:fleet/work"])
     def test_a_secret_has_a_place(self, where):
