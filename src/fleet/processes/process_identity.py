@@ -70,13 +70,7 @@ def tree(*roots: ProcessId) -> list[ProcessId]:
 
 def marked(run_id: str) -> list[ProcessId]:
     """Every process whose environment at its start had this run id."""
-    return [who for pid in _pids() if (who := identify(pid)) and _mark(pid) == run_id]
-
-
-def marks(prefix: str) -> set[str]:
-    """The run ids that begin with `prefix`, of all processes that this user may see."""
-    found = (_mark(pid) for pid in _pids())
-    return {mark for mark in found if mark.startswith(prefix)}
+    return [row.who for row in bearers(run_id).get(run_id, ())]
 
 
 def marks_above(pid: int) -> list[str]:
@@ -155,9 +149,8 @@ def send(who: ProcessId, number: signal.Signals) -> bool:
     if not alive(who):
         return False
     try:
-        os.kill(
-            who.pid, number
-        )  # no pidfd here: a number that is used again at this moment cannot be told
+        # No pidfd here: a number that is used again at this moment cannot be told.
+        os.kill(who.pid, number)
     except (ProcessLookupError, PermissionError):
         return False
     return True

@@ -19,7 +19,7 @@ from fleet.schemas.decision import LEASE_LOST
 
 def stop_orphans(home: Home, owner: str, held: set[str], log: Log) -> None:
     """Stop every run that this home started for a task that it does not hold."""
-    for mark in sorted(process_identity.marks(f"{owner}.")):
+    for mark in sorted(process_identity.bearers(f"{owner}.")):
         run_id = RunId.parse(mark)
         if run_id is not None and run_id.task not in held:
             log.say("stray", f"{run_id.task}: stopped, it is not this supervisor's any more")
