@@ -14,7 +14,7 @@ from typing import Any
 
 from fleet import config
 from fleet.accounts.account_store import open_accounts
-from fleet.accounts.resting import all_resting
+from fleet.accounts.candidates import all_resting
 from fleet.processes import process_identity
 from fleet.runs.run_directory import ProcessId, Run, all_runs
 from tests import warm

@@ -4,18 +4,21 @@ accounts of its coder, and behind them what its chain names.
 `place_of` and `stages_of` answer this for the supervisor and for every command alike.
 """
 
+from collections.abc import Mapping
 from contextlib import suppress
+from datetime import datetime
 from pathlib import Path
 
 from msgspec import Struct
 
 from fleet import coders
-from fleet.accounts.choose_account import Seat
+from fleet.accounts.account_state import AccountState
+from fleet.accounts.choose_account import Seat, Standing, Wait, unavailable
 from fleet.config import Config
 from fleet.errors import BadInput, InvalidTask
 from fleet.home import Home
+from fleet.home.task_json import settings_of
 from fleet.home.task_policy import EffectivePolicy, policy_of
-from fleet.home.task_settings import settings_of
 from fleet.schemas import Settings, Task
 from fleet.schemas.account import Account, Step, read_chain
 
@@ -102,6 +105,24 @@ def find(name: str, coder: str, config: Config) -> Account:
         return own_login(coder, config)
     known = ", ".join(config.accounts) or "none is declared"
     raise BadInput(f"there is no account {name}", hint=f"Known: {known}. See: fleet accounts")
+
+
+def resting(account: Account, state: AccountState, now: datetime) -> Wait | None:
+    """Why an account gets no new work, however few agents run on it; None: it gets work."""
+    return unavailable(Seat(account=account, model=""), state, Standing(), now)
+
+
+def all_resting(
+    states: Mapping[str, AccountState], config: Config, now: datetime
+) -> dict[str, datetime]:
+    """Accounts that wait for a limit, and until when."""
+    found: dict[str, datetime] = {}
+    for name, state in states.items():
+        # A name without a declared account is that of a coder whose own login is used.
+        rest = resting(config.accounts.get(name) or own_login(name, config), state, now)
+        if rest is not None and not rest.person:
+            found[name] = rest.until
+    return found
 
 
 def stages_of(place: Place, config: Config, home: Path) -> Stages:

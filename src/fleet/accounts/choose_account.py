@@ -8,7 +8,7 @@ most room for its weight.
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from fleet.accounts.account_state import EMPTY, STEP, AccountState, agents_allowed, rests_until
 from fleet.accounts.rate_windows import end_of, full_window, headroom
@@ -57,18 +57,6 @@ class Standing(Struct, frozen=True, kw_only=True):
     trouble_until: datetime | None = None
 
 
-class Unavailable(Struct, frozen=True, kw_only=True):
-    """Why an account takes no work now, and from when on it may."""
-
-    account: str
-    until: datetime
-    why: str
-    #: The account has as many agents as it may.
-    busy: bool = False
-    #: A person has to do something about it.
-    person: bool = False
-
-
 class Go(Struct, frozen=True, kw_only=True):
     """The task starts on this seat; `proving`: it tries the account for all others."""
 
@@ -77,14 +65,15 @@ class Go(Struct, frozen=True, kw_only=True):
 
 
 class Wait(Struct, frozen=True, kw_only=True):
-    """No seat is free: the task waits."""
+    """Why a seat, or every seat of a task, takes no work now, and from when on it may."""
 
     #: The account that is available first; empty: the task has no seat at all.
     account: str = ""
     until: datetime
     why: str
+    #: The account has as many agents as it may.
     busy: bool = False
-    #: No seat becomes free before a person does something.
+    #: A person has to do something about it.
     person: bool = False
 
 
@@ -101,14 +90,13 @@ def choose(
 
     `session_on` is the account that holds the task's session, `pause` the wait for a busy account.
     """
-    taken: list[Unavailable] = []
+    taken: list[Wait] = []
     for stage in stages:
         free: list[Seat] = []
         for seat in stage:
             name = seat.account.name
-            found = unavailable(
-                seat, states.get(name, EMPTY), standings.get(name, Standing()), now, pause
-            )
+            state, standing = states.get(name, EMPTY), standings.get(name, Standing())
+            found = unavailable(seat, state, standing, now, pause)
             if found is None:
                 free.append(seat)
             else:
@@ -119,11 +107,8 @@ def choose(
     if not taken:
         text = "no account has a weight"
         return Wait(until=now + _FOR_A_PERSON, why=text, person=True)
-    person = all(each.person for each in taken)
     first = min(taken, key=lambda each: each.until)
-    return Wait(
-        account=first.account, until=first.until, why=first.why, busy=first.busy, person=person
-    )
+    return structs.replace(first, person=all(each.person for each in taken))
 
 
 def busy_pause(typical: float) -> timedelta:
@@ -147,35 +132,35 @@ def retry_at(wait: Wait, waiting: int, dice: float, now: datetime) -> datetime:
 
 def unavailable(
     seat: Seat, state: AccountState, standing: Standing, now: datetime, pause: timedelta = _PROBING
-) -> Unavailable | None:
+) -> Wait | None:
     """Why a seat is not free, and until when; None: the seat is free."""
     account, pace = seat.account, state.pace
     name = account.name
     if not account.enabled:
         text = f"{name} is paused (fleet account resume {name})"
-        return Unavailable(account=name, until=now + _FOR_A_PERSON, why=text, person=True)
+        return Wait(account=name, until=now + _FOR_A_PERSON, why=text, person=True)
     if standing.trouble:
         until = standing.trouble_until or now + _FOR_A_PERSON
-        return Unavailable(account=name, until=until, why=standing.trouble, person=True)
+        return Wait(account=name, until=until, why=standing.trouble, person=True)
     if standing.fetching:
         text = f"the secret of {name} is being fetched"
-        return Unavailable(account=name, until=now + _FETCHING, why=text)
+        return Wait(account=name, until=now + _FETCHING, why=text)
     if (full := full_window(state.windows, seat.model, account.stop_at, now)) is not None:
         text = f"{name} waits for its limit to reset ({full.kind})"
-        return Unavailable(account=name, until=end_of(full), why=text)
+        return Wait(account=name, until=end_of(full), why=text)
     if (until := rests_until(pace, now)) is not None:
-        return Unavailable(account=name, until=until, why=f"{name} was refused and rests")
+        return Wait(account=name, until=until, why=f"{name} was refused and rests")
     if _unproven(state, standing) and standing.probing:
         text = f"{name} is being tried by {pace.probe}"
-        return Unavailable(account=name, until=now + _PROBING, why=text)
+        return Wait(account=name, until=now + _PROBING, why=text)
     raised = None if pace.unproven else agents_allowed(pace, now)
     if raised is not None and standing.running >= raised:
         text = f"{name} may have {raised} at work for now"
-        return Unavailable(account=name, until=now + STEP, why=text)
+        return Wait(account=name, until=now + STEP, why=text)
     if standing.running >= account.max_concurrent:
         agents = "1 agent" if standing.running == 1 else f"{standing.running} agents"
         text = f"{name} has {agents} at work"
-        return Unavailable(account=name, until=now + pause, why=text, busy=True)
+        return Wait(account=name, until=now + pause, why=text, busy=True)
     return None
 
 

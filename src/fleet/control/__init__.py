@@ -11,7 +11,7 @@ from fleet import coders, config
 from fleet.config import Config
 from fleet.errors import BadInput, InvalidTask, NotFound
 from fleet.home import Home, home_from, open_home, task_json
-from fleet.home.task_settings import recorded_settings
+from fleet.home.task_json import recorded_settings
 from fleet.queue import PREFIX, check_address, open_queue
 from fleet.queue.protocol import Filter, Queue
 from fleet.schemas import Account, Settings, Status, Task, check_id

@@ -10,11 +10,11 @@ from fleet import coders
 from fleet.accounts import candidates
 from fleet.accounts.account_state import EMPTY, AccountState, agents_allowed
 from fleet.accounts.account_store import open_accounts
+from fleet.accounts.candidates import resting
 from fleet.accounts.rate_windows import is_current
-from fleet.accounts.resting import resting
 from fleet.control import Control
 from fleet.errors import BadInput
-from fleet.home.status_file import read_snapshot
+from fleet.home.status_file import read_status
 from fleet.processes.supervisor_lock import supervisor_of
 from fleet.schemas import Account, Window
 
@@ -40,7 +40,7 @@ class AccountNow(Struct, frozen=True, kw_only=True):
 def accounts_now(fleet: Control, now: datetime) -> list[AccountNow]:
     """Every account, declared ones first, then the logins that have been used."""
     states = open_accounts(fleet.home.path).states
-    tasks = read_snapshot(fleet.home).on_account if supervisor_of(fleet.home) else {}
+    tasks = read_status(fleet.home).on_account if supervisor_of(fleet.home) else {}
     declared = fleet.config.accounts
     theirs = {account.coder for account in declared.values()}
     used = [*states, *tasks, fleet.config.coder]
@@ -96,4 +96,4 @@ def trouble(account: Account, home: Path, *, asking: bool = False) -> str:
 
 def on_account(fleet: Control, name: str) -> tuple[str, ...]:
     """The tasks that a supervisor runs on an account now."""
-    return read_snapshot(fleet.home).on_account.get(name, ()) if supervisor_of(fleet.home) else ()
+    return read_status(fleet.home).on_account.get(name, ()) if supervisor_of(fleet.home) else ()

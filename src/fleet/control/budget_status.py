@@ -4,11 +4,11 @@ from datetime import datetime
 
 from fleet.accounts.candidates import Place
 from fleet.control import Control
-from fleet.home.status_file import read_snapshot
+from fleet.home.status_file import read_status
 from fleet.processes.supervisor_lock import supervisor_of
 from fleet.runs.outcome_history import spent_before
 from fleet.schemas import Task
-from fleet.schemas.budget_status import BudgetStatus, Payer
+from fleet.schemas.budget import BudgetStatus, Payer
 from fleet.spending import budgets
 from fleet.spending.day_ledger import DayLedger
 
@@ -19,7 +19,7 @@ def day_budgets(fleet: Control, now: datetime) -> list[BudgetStatus]:
     if not empty:
         return []
     if supervisor_of(fleet.home) is not None:
-        told = {(each.scope, each.name): each for each in read_snapshot(fleet.home).budgets}
+        told = {(each.scope, each.name): each for each in read_status(fleet.home).budgets}
         if all(_same(told.get((each.scope, each.name)), each) for each in empty):
             return [told[each.scope, each.name] for each in empty]
     day = DayLedger(fleet.home, keeps=False).day(budgets.day_of(now))

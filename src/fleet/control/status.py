@@ -7,15 +7,15 @@ from msgspec import Struct, field
 
 from fleet.accounts.account_store import open_accounts
 from fleet.accounts.breaker_store import Breaker
+from fleet.accounts.candidates import all_resting
 from fleet.accounts.circuit_breaker import HeldCoder
-from fleet.accounts.resting import all_resting
 from fleet.control import Control
 from fleet.control.budget_status import day_budgets
 from fleet.control.pause import paused_since
 from fleet.errors import FleetError
-from fleet.home.status_file import read_snapshot
+from fleet.home.status_file import read_status
 from fleet.processes.supervisor_lock import supervisor_of
-from fleet.schemas.budget_status import BudgetStatus
+from fleet.schemas.budget import BudgetStatus
 from fleet.spending.budgets import spent_words
 
 
@@ -51,7 +51,7 @@ class FleetStatus(Struct, frozen=True, kw_only=True):
 def fleet_status(fleet: Control, now: datetime) -> FleetStatus:
     """The state of the whole home. A failing queue is part of the state, not an error."""
     holder = supervisor_of(fleet.home)
-    snapshot = read_snapshot(fleet.home)
+    published = read_status(fleet.home)
     since = paused_since(fleet.home)
     try:
         tasks, problem = fleet.queue.counts(), ""
@@ -65,7 +65,7 @@ def fleet_status(fleet: Control, now: datetime) -> FleetStatus:
         running=holder is not None,
         pid=holder.who.pid if holder else None,
         since=holder.since if holder else None,
-        runs=_unsupervised(fleet) if look else snapshot.runs if holder or problem else 0,
+        runs=_unsupervised(fleet) if look else published.runs if holder or problem else 0,
         slots=fleet.config.max_concurrent,
         paused=since is not None,
         paused_since=since,
@@ -73,9 +73,9 @@ def fleet_status(fleet: Control, now: datetime) -> FleetStatus:
         shut=_shut_accounts(fleet, now),
         held=tuple(Breaker(fleet.home.path).held()),
         budgets=tuple(day_budgets(fleet, now)),
-        queue_problem=problem or (snapshot.queue_problem if holder else ""),
-        shortage=snapshot.shortage if holder else "",
-        lost_log_lines=snapshot.lost_log_lines if holder else 0,
+        queue_problem=problem or (published.queue_problem if holder else ""),
+        shortage=published.shortage if holder else "",
+        lost_log_lines=published.lost_log_lines if holder else 0,
         tasks=tasks,
     )
 

@@ -6,15 +6,15 @@ from msgspec import Struct, field
 
 from fleet.files.json_record import JsonRecord
 from fleet.home import Home
-from fleet.schemas.budget_status import BudgetStatus
+from fleet.schemas.budget import BudgetStatus
 
-SNAPSHOT = "supervisor.json"
+FILE = "supervisor.json"
 PAUSED = "paused"
 #: Below this much free disk no run is started: the running ones need the rest.
 FLOOR = 100 << 20
 
 
-class Snapshot(Struct, frozen=True, kw_only=True):
+class SupervisorStatus(Struct, frozen=True, kw_only=True):
     """The supervisor's state when it last published it: supervisor.json. Not durable."""
 
     runs: int = 0
@@ -30,20 +30,20 @@ class Snapshot(Struct, frozen=True, kw_only=True):
     lost_log_lines: int = 0
 
 
-_RECORD = JsonRecord(Snapshot)
+_RECORD = JsonRecord(SupervisorStatus)
 
 
-def write_snapshot(home: Home, snapshot: Snapshot) -> bool:
+def write_status(home: Home, status: SupervisorStatus) -> bool:
     """Publish the supervisor's state. False: the disk is full, and the last one still stands."""
     try:
-        _RECORD.write(home.path / SNAPSHOT, snapshot, durable=False)
+        _RECORD.write(home.path / FILE, status, durable=False)
     except OSError:
         return False
     return True
 
 
-def read_snapshot(home: Home) -> Snapshot:
-    return _RECORD.read_or_none(home.path / SNAPSHOT) or Snapshot()
+def read_status(home: Home) -> SupervisorStatus:
+    return _RECORD.read_or_none(home.path / FILE) or SupervisorStatus()
 
 
 def paused(home: Home) -> bool:

@@ -1,4 +1,4 @@
-"""`tasks/<id>/task.json`: the directory, coder and model of one task.
+"""`tasks/<id>/task.json`: the settings of one task; without the file, what the queue recorded.
 
 A file that cannot be trusted makes its task invalid and visibly so. It is never read as
 "no settings", because then the agent would run in the wrong directory.
@@ -6,10 +6,12 @@ A file that cannot be trusted makes its task invalid and visibly so. It is never
 
 from pathlib import Path
 
+import msgspec
+
 from fleet.errors import InvalidTask
 from fleet.files.json_record import JsonRecord
 from fleet.home import Home
-from fleet.schemas import Settings
+from fleet.schemas import Settings, Task
 
 FILE = "task.json"
 _RECORD = JsonRecord(Settings, may_be_empty=False)
@@ -32,6 +34,24 @@ def write(home: Home, task_id: str, settings: Settings) -> None:
     directory = home.task(task_id)
     directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     _RECORD.write(directory / FILE, settings)
+
+
+def settings_of(home: Home, task: Task) -> Settings:
+    """task.json where there is one; otherwise what was recorded when the task was made."""
+    return read(home, task.id) or recorded_settings(task)
+
+
+def recorded_settings(task: Task) -> Settings:
+    """The settings that the queue holds with the task's own fields. Raises InvalidTask."""
+    own = task.metadata.get("fleet")
+    place = {"cwd": task.cwd, "coder": task.coder, "model": task.model}
+    try:
+        return msgspec.convert({**(own if isinstance(own, dict) else {}), **place}, Settings)
+    except msgspec.ValidationError as error:
+        raise InvalidTask(
+            f"task {task.id} is invalid: its metadata for fleet: {error}",
+            hint=f"Mend it: fleet bd update {task.id} --metadata '…'",
+        ) from None
 
 
 def _invalid(task_id: str, why: str) -> InvalidTask:

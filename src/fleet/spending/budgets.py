@@ -9,8 +9,7 @@ from datetime import datetime, time, timedelta
 
 from fleet.config import Config
 from fleet.schemas import Budget, LimitExceeded, LimitName, Spend
-from fleet.schemas.budget import read_budget
-from fleet.schemas.budget_status import BudgetStatus, Payer, Scope
+from fleet.schemas.budget import BudgetStatus, Payer, Scope, read_budget
 from fleet.schemas.decision import Decision, blocked, released
 
 LIMIT_OF: Mapping[Scope, LimitName] = {

@@ -15,7 +15,7 @@ from fleet.errors import ConfigError
 from fleet.files.safe_read import stamp_of
 from fleet.home import Home, owner_file
 from fleet.home.journal import Log
-from fleet.home.status_file import Snapshot, write_snapshot
+from fleet.home.status_file import SupervisorStatus, write_status
 from fleet.processes.supervisor_lock import sole_supervisor
 from fleet.queue import open_queue
 from fleet.schemas import Lease, Request, Stopped, Task
@@ -94,7 +94,7 @@ class Supervisor:
         self.shutdown = Shutdown()
         self._timers = Timers()
         self._config_stamp = stamp_of(home.config)
-        self._published: Snapshot | None = None
+        self._published: SupervisorStatus | None = None
 
     def run(self) -> bool:
         """Supervise until the end. True: the caller shall start a new supervisor."""
@@ -257,7 +257,7 @@ class Supervisor:
     def publish(self) -> None:
         """Write what `fleet status` and `fleet tasks` show."""
         self.dispatcher.publish()
-        snapshot = Snapshot(
+        status = SupervisorStatus(
             runs=len(self.dispatcher.assignments),
             slots=self.config.max_concurrent,
             queue_problem=self.queue.thread.problem,
@@ -266,8 +266,8 @@ class Supervisor:
             on_account=self.dispatcher.assignments.tasks_by_account(),
             lost_log_lines=self.log.lost,
         )
-        if snapshot != self._published and write_snapshot(self.home, snapshot):
-            self._published = snapshot
+        if status != self._published and write_status(self.home, status):
+            self._published = status
 
     def _idle_seconds(self) -> float:
         """How long there is nothing to do unless something happens."""

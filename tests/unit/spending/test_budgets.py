@@ -16,8 +16,7 @@ from fleet.errors import BadInput, ConfigError
 from fleet.home.task_policy import policy_of
 from fleet.runs.agent_claim import AgentClaim
 from fleet.schemas import Account, Blocked, Budget, LimitExceeded, Released, Settings, Spend
-from fleet.schemas.budget import read_budget, shown_tokens, spend_of
-from fleet.schemas.budget_status import BudgetStatus, Payer
+from fleet.schemas.budget import BudgetStatus, Payer, read_budget, shown_tokens, spend_of
 from fleet.settlement.resume_policy import session_to_carry_on, told
 from fleet.settlement.settle_table import Facts, decide
 from fleet.spending import budgets

@@ -153,11 +153,11 @@ class TestState:
     def test_a_snapshot_is_read_back(self, tmp_path):
         """And a damaged one is an empty one."""
         home = Home(tmp_path)
-        snapshot = status_file.Snapshot(runs=3, slots=5, shortage="disk")
-        assert status_file.write_snapshot(home, snapshot)
-        assert status_file.read_snapshot(home) == snapshot
-        (tmp_path / status_file.SNAPSHOT).write_text("{")
-        assert status_file.read_snapshot(home) == status_file.Snapshot()
+        snapshot = status_file.SupervisorStatus(runs=3, slots=5, shortage="disk")
+        assert status_file.write_status(home, snapshot)
+        assert status_file.read_status(home) == snapshot
+        (tmp_path / status_file.FILE).write_text("{")
+        assert status_file.read_status(home) == status_file.SupervisorStatus()
 
     def test_a_disk_below_the_floor_has_no_room(self, tmp_path, monkeypatch):
         """What is left is for those that run."""

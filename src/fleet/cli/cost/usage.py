@@ -13,8 +13,7 @@ from fleet.control import Control
 from fleet.control.budget_status import day_budgets
 from fleet.control.usage import BYS, By, Spent, ended_runs, price_list, spent, total_of
 from fleet.errors import BadInput
-from fleet.schemas.budget import shown_runs, shown_usd
-from fleet.schemas.budget_status import BudgetStatus
+from fleet.schemas.budget import BudgetStatus, shown_runs, shown_usd
 from fleet.schemas.units import seconds
 
 #: The length of a bar.

@@ -8,7 +8,7 @@ from fleet.cli.fast_path import Quick
 from fleet.cli.terminal_text import duration, moment, one_line
 from fleet.control.status import FleetStatus, fleet_status
 from fleet.schemas import STATUSES
-from fleet.schemas.budget_status import BudgetStatus
+from fleet.schemas.budget import BudgetStatus
 
 
 def status(line: Parsed) -> int:

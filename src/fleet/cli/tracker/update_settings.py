@@ -19,7 +19,7 @@ from fleet.cli.tracker.task_flags import OWN, Given, settings_from, shown_settin
 from fleet.control import Control
 from fleet.errors import BadInput, Refused
 from fleet.home import task_json
-from fleet.home.task_settings import settings_of
+from fleet.home.task_json import settings_of
 from fleet.schemas import LimitWishes, Settings, Task
 
 #: What a flag sets, where that has another name.

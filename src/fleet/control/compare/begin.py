@@ -25,7 +25,7 @@ from fleet.files.file_lock import locked
 from fleet.git import repository
 from fleet.git.git_command import Git, GitFailed
 from fleet.home import compare_json, task_json
-from fleet.home.task_settings import settings_of
+from fleet.home.task_json import settings_of
 from fleet.queue.protocol import Draft, Filter
 from fleet.schemas import NOT_WORK, Settings, Task
 from fleet.schemas.account import NO_CHAIN

@@ -9,7 +9,7 @@ from fleet.bd.actor import actor
 from fleet.control import Control
 from fleet.errors import InvalidTask, Refused
 from fleet.home import compare_json, task_json
-from fleet.home.task_settings import settings_of
+from fleet.home.task_json import settings_of
 from fleet.processes import keeper_client
 from fleet.processes.keeper_client import Running
 from fleet.runs.outcome_history import forgive, spent_before

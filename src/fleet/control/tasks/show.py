@@ -14,8 +14,7 @@ from fleet.home.worktree_json import Worktree
 from fleet.runs.outcome_history import read_ending
 from fleet.runs.run_directory import newest_first
 from fleet.schemas import Task, named
-from fleet.schemas.budget import NONE
-from fleet.schemas.budget_status import BudgetStatus
+from fleet.schemas.budget import NONE, BudgetStatus
 
 
 class TaskDetails(Struct, frozen=True, kw_only=True):

@@ -9,7 +9,7 @@ from fleet.accounts.choose_account import Seat, Standing, Wait, choose
 from fleet.accounts.circuit_breaker import Blamed
 from fleet.control import Control, accounts, budget_status
 from fleet.errors import FleetError
-from fleet.home.status_file import read_snapshot
+from fleet.home.status_file import read_status
 from fleet.processes.supervisor_lock import supervisor_of
 from fleet.runs.outcome_history import was_put_off
 from fleet.schemas import Task
@@ -34,8 +34,8 @@ def waits_for(fleet: Control, task: Task, now: datetime) -> str:
 def _standings(
     fleet: Control, everyone: list[Seat], task: Task, now: datetime
 ) -> dict[str, Standing]:
-    snapshot = read_snapshot(fleet.home) if supervisor_of(fleet.home) else None
-    running = snapshot.on_account if snapshot else {}
+    published = read_status(fleet.home) if supervisor_of(fleet.home) else None
+    running = published.on_account if published else {}
     return {
         seat.account.name: Standing(
             running=len(running.get(seat.account.name, ())),

@@ -32,7 +32,7 @@ from fleet.home import Home
 from fleet.home.journal import Log
 from fleet.runs.outcome_history import Ending
 from fleet.schemas import Account, Failed, RateLimited
-from fleet.schemas.budget_status import BudgetStatus
+from fleet.schemas.budget import BudgetStatus
 from fleet.spending.budgets import next_day, spent_words
 from fleet.supervisor.active.active_run import ActiveRun
 

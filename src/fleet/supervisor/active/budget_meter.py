@@ -15,8 +15,7 @@ from fleet.home.journal import Log
 from fleet.runs.outcome_history import spent_before, was_put_off
 from fleet.runs.run_directory import began_at
 from fleet.schemas import LimitExceeded, Policy, Receipt, Spend, Task
-from fleet.schemas.budget import shown_runs
-from fleet.schemas.budget_status import BudgetStatus, Payer
+from fleet.schemas.budget import BudgetStatus, Payer, shown_runs
 from fleet.schemas.decision import Decision
 from fleet.spending import budgets
 from fleet.spending.day_ledger import DayLedger, entry_of
