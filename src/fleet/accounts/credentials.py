@@ -6,7 +6,7 @@ A secret goes from where it is kept to the agent, never to the disk.
 import os
 import stat
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -35,25 +35,13 @@ def variables(
     parent: Mapping[str, str],
     *,
     answer: KeyringAnswer | None = None,
+    hidden: bool = False,
 ) -> dict[str, str]:
     """The variables that put an agent on this account. Raises AccountTrouble.
 
-    `answer` is the keyring's, if it was read before.
+    `answer` is the keyring's, if it was read before. `hidden`: with `?` in the place of the secret,
+    which is not read.
     """
-    return _variables(account, coder, parent, lambda: secret(account, parent, answer))
-
-
-def outline(account: Account, coder: type[Coder], parent: Mapping[str, str]) -> dict[str, str]:
-    """The same variables with `?` in the place of the secret, which is not read.
-
-    Raises AccountTrouble.
-    """
-    return _variables(account, coder, parent, lambda: "?")
-
-
-def _variables(
-    account: Account, coder: type[Coder], parent: Mapping[str, str], found: Callable[[], str]
-) -> dict[str, str]:
     if account.is_own:
         return {}
     given: dict[str, str] = {}
@@ -74,7 +62,7 @@ def _variables(
                 f"nothing says how {account.coder} takes a secret",
                 hint=f'Name it: variable = "…" in [accounts.{account.name}]',
             )
-        given[variable] = found()
+        given[variable] = "?" if hidden else secret(account, parent, answer)
     return given
 
 
@@ -100,10 +88,8 @@ def trouble(
         if account.directory:
             _check_directory(Path(account.directory), coder)
             _check_settings(Path(account.directory), coder)
-        if in_keyring(account) and answer is None:
-            outline(account, coder, parent)
-        else:
-            variables(account, coder, parent, answer=answer)
+        unread = bool(in_keyring(account)) and answer is None
+        variables(account, coder, parent, answer=answer, hidden=unread)
     except AccountTrouble as error:
         return error.message
     return ""

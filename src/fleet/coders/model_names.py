@@ -4,7 +4,6 @@ to one of them. Fleet's own coders are described here, so that naming a model im
 
 from collections.abc import Mapping
 from fnmatch import fnmatchcase
-from types import MappingProxyType
 from typing import NamedTuple
 
 CLAUDE = ("sonnet*", "opus*", "haiku*", "fable*", "claude-*")
@@ -23,13 +22,11 @@ class CoderModels(NamedTuple):
         return self.default if not model or is_one_of(model, self.foreign) else model
 
 
-BUILT_IN: Mapping[str, CoderModels] = MappingProxyType(
-    {
-        "claude": CoderModels("sonnet", (*OPENAI, *GOOGLE)),
-        "codex": CoderModels("o4-mini", (*CLAUDE, *GOOGLE)),
-        "agy": CoderModels("", CLAUDE),
-    }
-)
+BUILT_IN: Mapping[str, CoderModels] = {
+    "claude": CoderModels("sonnet", (*OPENAI, *GOOGLE)),
+    "codex": CoderModels("o4-mini", (*CLAUDE, *GOOGLE)),
+    "agy": CoderModels("", CLAUDE),
+}
 
 
 def is_one_of(model: str, patterns: tuple[str, ...]) -> bool:

@@ -11,7 +11,6 @@ from contextlib import contextmanager
 
 from msgspec import Struct, structs
 
-from fleet.errors import InvalidTask
 from fleet.files.file_lock import Lock, locked
 from fleet.git import repository, snapshot_index, tree_snapshot, worktree
 from fleet.git.git_command import Git
@@ -206,25 +205,19 @@ def _beyond(git: Git, now: TreeSnapshot) -> str:
 def _commits(home: Home, task_id: str) -> dict[str, set[str]]:
     """The commits of a task's runs, each with the refs that existed before the first run."""
     runs = all_runs(home.task(task_id))
-    before: set[str] = set()
     found: list[str] = []
     for run in runs:
         receipt = receipt_json.read(run)
         if receipt is not None and receipt.changes is not None:
             found += receipt.changes.commits
-    try:
-        base = runs[0].spec().base if runs else None
-    except InvalidTask:
+    spec = runs[0].known_spec() if runs else None
+    if spec is None:
         return {}
-    if base is not None:
-        before = {*base.refs, base.branch}
+    before = {*spec.base.refs, spec.base.branch} if spec.base else set[str]()
     return dict.fromkeys(found, before)
 
 
 def _head(run: Run) -> str:
     """The commit that was checked out when the run began."""
-    try:
-        base = run.spec().base
-    except InvalidTask:
-        return ""
-    return base.head if base is not None else ""
+    spec = run.known_spec()
+    return spec.base.head if spec and spec.base else ""

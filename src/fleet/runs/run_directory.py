@@ -166,6 +166,10 @@ class Run(Struct, frozen=True):
             raise InvalidTask(f"{self.path} holds no run.json", hint="The run was never prepared.")
         return spec
 
+    def known_spec(self) -> RunSpec | None:
+        """The spec; None if run.json is missing or damaged."""
+        return _SPEC.read_or_none(self.path / "run.json")
+
     def lock_holder(self) -> "Run | None":
         """The run of this task that the lock is, or was last, held for."""
         name = (read_bounded(self.lock, _LONGEST_RECORD) or b"").strip()

@@ -39,14 +39,10 @@ class RunId(Struct, frozen=True):
 def find_run(home: Home, run_id: RunId) -> Run | None:
     """The run of that id, if its directory is there and its record can be read."""
     try:
-        runs = newest_first(home.task(run_id.task))
-        return next((run for run in runs if _is(run, run_id)), None)
+        for run in newest_first(home.task(run_id.task)):
+            spec = run.known_spec()
+            if spec is not None and spec.id == str(run_id):
+                return run
     except (FleetError, OSError):
-        return None
-
-
-def _is(run: Run, run_id: RunId) -> bool:
-    try:
-        return run.spec().id == str(run_id)
-    except FleetError:
-        return False
+        pass
+    return None

@@ -2,6 +2,9 @@
 
 `docs/glossary.md` says what each word means; the names here are those words.
 """
+# What is imported here is what the package offers:
+# ruff: noqa: F401
+# pyright: reportUnusedImport=false
 
 from fleet.schemas.account import Account, Step, Window
 from fleet.schemas.budget import Budget, Price, Spend
@@ -68,65 +71,3 @@ from fleet.schemas.task import (
     Wish,
     check_id,
 )
-
-__all__ = [
-    "BLOCKING",
-    "CLAIM_LASTS",
-    "NOT_WORK",
-    "STATUSES",
-    "Account",
-    "Base",
-    "Blocked",
-    "Budget",
-    "Changes",
-    "Check",
-    "Closed",
-    "Command",
-    "Comment",
-    "Context",
-    "ContextFull",
-    "Dependency",
-    "Event",
-    "EventKind",
-    "Failed",
-    "FileChange",
-    "Finding",
-    "Finished",
-    "Isolation",
-    "Lease",
-    "LimitExceeded",
-    "LimitKind",
-    "LimitName",
-    "LimitStatus",
-    "LimitWishes",
-    "Limits",
-    "Lost",
-    "NeedsHuman",
-    "Outcome",
-    "Policy",
-    "Price",
-    "RateLimit",
-    "RateLimited",
-    "Reason",
-    "Receipt",
-    "Released",
-    "Request",
-    "Rung",
-    "Settings",
-    "Settlement",
-    "Spend",
-    "Stalled",
-    "Status",
-    "Step",
-    "Stopped",
-    "Task",
-    "ToolCall",
-    "ToolResult",
-    "Tripwire",
-    "Usage",
-    "Verdict",
-    "Window",
-    "Wish",
-    "check_id",
-    "named",
-]

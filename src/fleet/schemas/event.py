@@ -182,12 +182,3 @@ class Event(Struct, frozen=True, kw_only=True, omit_defaults=True):
     #: The CLI says that its work is over, and how.
     terminal: Literal["success", "error"] | None = None
     reason: str | None = None
-
-    @property
-    def limit(self) -> RateLimit | None:
-        """The limit that presses most."""
-        return max(self.limits, key=_pressure, default=None)
-
-
-def _pressure(limit: RateLimit) -> tuple[bool, float]:
-    return limit.status == "rejected", limit.used_percent or 0.0

@@ -15,7 +15,6 @@ from msgspec import Struct, structs
 
 from fleet.coders.stream.run_totals import sane_limit
 from fleet.config import Config
-from fleet.errors import InvalidTask
 from fleet.evidence.claim_rules import findings
 from fleet.evidence.inspect_run import InspectedRun, Inspection
 from fleet.files.safe_read import tail
@@ -64,13 +63,10 @@ def _first_base(run: Run) -> Base | None:
     """The repository as the first run of the series found it; later runs find that run's work."""
     first = None
     for before in attempts_before(run):
-        try:
-            base = before.spec().base
-        except InvalidTask:
+        spec = before.known_spec()
+        if spec is None or spec.base is None or not spec.base.snapshot:
             break
-        if base is None or not base.snapshot:
-            break
-        first = base
+        first = spec.base
     return first
 
 

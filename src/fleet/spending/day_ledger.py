@@ -183,14 +183,9 @@ def _of_run(run: Run, task_id: str, day: str) -> Iterator[SpendEntry]:
         return
     ending = read_ending(run)  # the run was stopped without a supervisor
     if ending is not None and day_of(began_at(run) or ending.at) == day:
-        yield SpendEntry(task=task_id, run=run.number, project=_cwd(run), spend=ending.spend)
-
-
-def _cwd(run: Run) -> str:
-    try:
-        return run.spec().cwd
-    except InvalidTask:
-        return ""
+        spec = run.known_spec()
+        cwd = spec.cwd if spec else ""
+        yield SpendEntry(task=task_id, run=run.number, project=cwd, spend=ending.spend)
 
 
 def _touched(path: str, since: float) -> bool:

@@ -5,7 +5,6 @@ finished if they are over, and looked at again as long as that is not known.
 import time
 
 from fleet.config import Config
-from fleet.errors import InvalidTask
 from fleet.home import Home
 from fleet.home.journal import Log
 from fleet.processes.keeper_client import Orphaned, Running, adopt
@@ -107,7 +106,5 @@ class Adoption:
 
 
 def _account_of(run: Run) -> str:
-    try:
-        return run.spec().account
-    except InvalidTask:
-        return ""
+    spec = run.known_spec()
+    return spec.account if spec else ""

@@ -1,22 +1,21 @@
 """Google's Antigravity CLI: `agy -p=…` with a JSON stream. Its word SUCCESS means little."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from types import MappingProxyType
 from typing import ClassVar
 
 from fleet.coders.agy import stream
-from fleet.coders.base import Coder
+from fleet.coders.base import Coder, Permissions
 from fleet.coders.model_names import BUILT_IN
 from fleet.schemas import Event, Task
 
-_MODES = MappingProxyType(
-    {
-        "edit": ("--mode", "accept-edits"),
-        # It has no mode that judges for itself; what it may run is in its own settings file.
-        "auto": ("--mode", "accept-edits"),
-        "bypass": ("--dangerously-skip-permissions",),
-    }
-)
+_MODES: Mapping[Permissions, tuple[str, ...]] = {
+    "edit": ("--mode", "accept-edits"),
+    # It has no mode that judges for itself; what it may run is in its own settings file.
+    "auto": ("--mode", "accept-edits"),
+    "bypass": ("--dangerously-skip-permissions",),
+}
 
 #: Its own limit is five minutes, and ends a run in mid-work as a success. Fleet has limits.
 _NO_TIMEOUT = "24h"

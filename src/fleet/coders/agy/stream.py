@@ -6,7 +6,6 @@ needs an answer and tokens that were spent on it.
 
 import re
 from collections.abc import Mapping
-from types import MappingProxyType
 
 from fleet.coders.stream import json_line
 from fleet.coders.stream.json_line import Record, at, count, record, records, text
@@ -25,7 +24,7 @@ _ERRORS: tuple[tuple[str, Reason], ...] = (
     (r"overloaded|at capacity|unavailable", "overloaded"),
 )
 _WAIT = re.compile(r"[Rr]esets? in ((?:\d+[dhms])+)")
-_UNITS: Mapping[str, int] = MappingProxyType({"d": 86_400, "h": 3_600, "m": 60, "s": 1})
+_UNITS: Mapping[str, int] = {"d": 86_400, "h": 3_600, "m": 60, "s": 1}
 
 _QUIET_STEPS = frozenset({"user_input", "checkpoint", "subagent", "system"})
 

@@ -5,7 +5,6 @@ import os
 from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
-from types import MappingProxyType
 from typing import ClassVar
 
 from fleet.coders import hooks
@@ -16,9 +15,11 @@ from fleet.coders.stream import json_line
 from fleet.schemas import Event, Task
 from fleet.schemas.policy import CONTEXTS
 
-_MODES: Mapping[Permissions, str] = MappingProxyType(
-    {"edit": "acceptEdits", "auto": "auto", "bypass": "bypassPermissions"}
-)
+_MODES: Mapping[Permissions, str] = {
+    "edit": "acceptEdits",
+    "auto": "auto",
+    "bypass": "bypassPermissions",
+}
 
 _KEY = "ANTHROPIC_API_KEY"
 

@@ -1,7 +1,6 @@
 """Claude Code's JSON stream in fleet's words. Every value comes from a field of the CLI's own."""
 
 from collections.abc import Mapping
-from types import MappingProxyType
 
 from fleet.coders.stream import json_line
 from fleet.coders.stream.json_line import Record, count, number, record, records, text
@@ -16,48 +15,46 @@ from fleet.schemas import (
     Usage,
 )
 
-_ERRORS: Mapping[str, Reason] = MappingProxyType(
-    {
-        "authentication_failed": "auth",
-        "oauth_org_not_allowed": "auth",
-        "billing_error": "billing",
-        "rate_limit": "rate_limit",
-        "overloaded": "overloaded",
-        "invalid_request": "bad_request",
-        "model_not_found": "model_not_found",
-        "server_error": "api_error",
-        "max_output_tokens": "max_output",
-        "unknown": "api_error",
-    }
-)
+_ERRORS: Mapping[str, Reason] = {
+    "authentication_failed": "auth",
+    "oauth_org_not_allowed": "auth",
+    "billing_error": "billing",
+    "rate_limit": "rate_limit",
+    "overloaded": "overloaded",
+    "invalid_request": "bad_request",
+    "model_not_found": "model_not_found",
+    "server_error": "api_error",
+    "max_output_tokens": "max_output",
+    "unknown": "api_error",
+}
 
-_TERMINAL: Mapping[str, Reason] = MappingProxyType(
-    {
-        "prompt_too_long": "prompt_too_long",
-        "blocking_limit": "prompt_too_long",
-        "rapid_refill_breaker": "prompt_too_long",
-        "max_turns": "max_turns",
-        "model_error": "api_error",
-        "image_error": "bad_request",
-        "aborted_streaming": "aborted",
-        "aborted_tools": "aborted",
-    }
-)
+_TERMINAL: Mapping[str, Reason] = {
+    "prompt_too_long": "prompt_too_long",
+    "blocking_limit": "prompt_too_long",
+    "rapid_refill_breaker": "prompt_too_long",
+    "max_turns": "max_turns",
+    "model_error": "api_error",
+    "image_error": "bad_request",
+    "aborted_streaming": "aborted",
+    "aborted_tools": "aborted",
+}
 
-_STATUSES: Mapping[int, Reason] = MappingProxyType(
-    {401: "auth", 403: "auth", 404: "model_not_found", 429: "rate_limit", 529: "overloaded"}
-)
+_STATUSES: Mapping[int, Reason] = {
+    401: "auth",
+    403: "auth",
+    404: "model_not_found",
+    429: "rate_limit",
+    529: "overloaded",
+}
 
-_LIMITS: Mapping[str, LimitKind] = MappingProxyType(
-    {
-        "five_hour": "five_hour",
-        "seven_day": "weekly",
-        "seven_day_overage_included": "weekly",
-        "seven_day_opus": "weekly_opus",
-        "seven_day_sonnet": "weekly_sonnet",
-        "overage": "overage",
-    }
-)
+_LIMITS: Mapping[str, LimitKind] = {
+    "five_hour": "five_hour",
+    "seven_day": "weekly",
+    "seven_day_overage_included": "weekly",
+    "seven_day_opus": "weekly_opus",
+    "seven_day_sonnet": "weekly_sonnet",
+    "overage": "overage",
+}
 
 #: The states of an MCP server that an agent cannot use.
 _UNREACHED = frozenset({"failed", "needs-auth", "disabled"})

@@ -5,7 +5,6 @@ from base64 import urlsafe_b64decode
 from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
-from types import MappingProxyType
 from typing import ClassVar
 
 from fleet.coders import hooks
@@ -16,14 +15,12 @@ from fleet.coders.stream import json_line
 from fleet.schemas import Event, Task
 from fleet.schemas.policy import CONTEXTS
 
-_MODES: Mapping[Permissions, tuple[str, ...]] = MappingProxyType(
-    {
-        "edit": ("--sandbox", "workspace-write"),
-        # The same sandbox, and a reviewer of the CLI's own for what asks to leave it.
-        "auto": ("--approve-for-me",),
-        "bypass": ("--dangerously-bypass-approvals-and-sandbox",),
-    }
-)
+_MODES: Mapping[Permissions, tuple[str, ...]] = {
+    "edit": ("--sandbox", "workspace-write"),
+    # The same sandbox, and a reviewer of the CLI's own for what asks to leave it.
+    "auto": ("--approve-for-me",),
+    "bypass": ("--dangerously-bypass-approvals-and-sandbox",),
+}
 
 
 class CodexCoder(Coder):

@@ -6,7 +6,6 @@ Errors are read from the CLI's own error fields, never from what an agent said o
 
 from collections.abc import Mapping
 from datetime import datetime
-from types import MappingProxyType
 from typing import Any
 
 from fleet.coders.stream import json_line
@@ -14,18 +13,16 @@ from fleet.coders.stream.json_line import Record, at, count, number, record, tex
 from fleet.schemas import Event, LimitKind, RateLimit, Reason, ToolCall, ToolResult, Usage
 
 #: The item types that are work, and what fleet calls the tool.
-_TOOLS: Mapping[str, str] = MappingProxyType(
-    {
-        "command_execution": "shell",
-        "file_change": "edit",
-        "mcp_tool_call": "mcp",
-        "dynamic_tool_call": "tool",
-        "collab_tool_call": "agent",
-        "collab_agent_tool_call": "agent",
-        "web_search": "web_search",
-        "image_view": "image_view",
-    }
-)
+_TOOLS: Mapping[str, str] = {
+    "command_execution": "shell",
+    "file_change": "edit",
+    "mcp_tool_call": "mcp",
+    "dynamic_tool_call": "tool",
+    "collab_tool_call": "agent",
+    "collab_agent_tool_call": "agent",
+    "web_search": "web_search",
+    "image_view": "image_view",
+}
 _QUIET_ITEMS = frozenset(
     {
         "todo_list",
@@ -57,31 +54,29 @@ _MESSAGES: tuple[tuple[str, Reason], ...] = (
 )
 
 #: The rollout's typed errors.
-_INFOS: Mapping[str, Reason] = MappingProxyType(
-    {
-        "usage_limit_exceeded": "rate_limit",
-        "rate_limit_exceeded": "rate_limit",
-        "server_overloaded": "overloaded",
-        "policy_capacity_unavailable": "overloaded",
-        "context_window_exceeded": "prompt_too_long",
-        "session_budget_exceeded": "budget",
-        "model_not_found": "model_not_found",
-        "unauthorized": "auth",
-        "bad_request": "bad_request",
-        "invalid_prompt": "bad_request",
-        "cyber_policy": "refusal",
-        "bio_policy": "refusal",
-        "misalignment_policy_violation": "refusal",
-        "internal_server_error": "api_error",
-        "http_connection_failed": "api_error",
-        "response_stream_connection_failed": "api_error",
-        "response_stream_disconnected": "api_error",
-        "response_too_many_failed_attempts": "api_error",
-    }
-)
-_STATUSES: Mapping[int, Reason] = MappingProxyType({401: "auth", 403: "auth", 429: "rate_limit"})
+_INFOS: Mapping[str, Reason] = {
+    "usage_limit_exceeded": "rate_limit",
+    "rate_limit_exceeded": "rate_limit",
+    "server_overloaded": "overloaded",
+    "policy_capacity_unavailable": "overloaded",
+    "context_window_exceeded": "prompt_too_long",
+    "session_budget_exceeded": "budget",
+    "model_not_found": "model_not_found",
+    "unauthorized": "auth",
+    "bad_request": "bad_request",
+    "invalid_prompt": "bad_request",
+    "cyber_policy": "refusal",
+    "bio_policy": "refusal",
+    "misalignment_policy_violation": "refusal",
+    "internal_server_error": "api_error",
+    "http_connection_failed": "api_error",
+    "response_stream_connection_failed": "api_error",
+    "response_stream_disconnected": "api_error",
+    "response_too_many_failed_attempts": "api_error",
+}
+_STATUSES: Mapping[int, Reason] = {401: "auth", 403: "auth", 429: "rate_limit"}
 
-_WINDOWS: Mapping[int, LimitKind] = MappingProxyType({300: "five_hour", 10_080: "weekly"})
+_WINDOWS: Mapping[int, LimitKind] = {300: "five_hour", 10_080: "weekly"}
 _WARN_AT = 80.0
 
 

@@ -5,7 +5,6 @@ Stopped, Stalled and NeedsHuman are decided by the supervisor.
 """
 
 from collections.abc import Mapping
-from types import MappingProxyType
 from typing import cast, get_args
 
 from fleet.coders.stream import startup_failure
@@ -22,7 +21,7 @@ from fleet.schemas import (
 )
 
 _REASONS = frozenset(get_args(Reason))
-_NO_CODES: Mapping[int, Reason] = MappingProxyType({})
+_NO_CODES: Mapping[int, Reason] = {}
 
 #: Enough of the last words on stderr to tell a person what to do.
 _DETAIL_CAP = 500

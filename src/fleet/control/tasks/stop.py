@@ -111,10 +111,8 @@ def _check_running(fleet: Control, task: Task) -> None:
 
 
 def _grace(fleet: Control, run: Run | None) -> float:
-    try:
-        return run.spec().grace if run else float(fleet.config.grace_s)
-    except InvalidTask:
-        return float(fleet.config.grace_s)
+    spec = run.known_spec() if run else None
+    return spec.grace if spec else float(fleet.config.grace_s)
 
 
 def _watch_the_end(fleet: Control, task: Task, end: float) -> StopEnd:

@@ -10,7 +10,6 @@ from msgspec import Struct
 from fleet.bd.actor import actor
 from fleet.control import Control
 from fleet.control.tasks.retry import lives
-from fleet.errors import InvalidTask
 from fleet.home import AGENT_BIN, HOOK, messages
 from fleet.home.messages import Delivery
 from fleet.processes.supervisor_lock import supervisor_of
@@ -59,7 +58,5 @@ def _hears(fleet: Control, task: Task) -> bool:
     """The running agent was started with fleet's hook."""
     run = latest_run(fleet.home.task(task.id))
     hook = str(fleet.home.path / AGENT_BIN / HOOK)
-    try:
-        return run is not None and any(hook in word for word in run.spec().argv)
-    except InvalidTask:
-        return False
+    spec = run.known_spec() if run else None
+    return spec is not None and any(hook in word for word in spec.argv)

@@ -157,7 +157,7 @@ class AccountAssigner:
 
     def outline(self, account: Account) -> dict[str, str]:
         """The same environment with a mark in the place of the secret."""
-        return credentials.outline(account, self._kind(account), self._env)
+        return credentials.variables(account, self._kind(account), self._env, hidden=True)
 
     def waits_for_person(self, config: Config, place: Place, task_id: str, now: datetime) -> str:
         """What a person has to do before the task can run; empty if it can run without."""
