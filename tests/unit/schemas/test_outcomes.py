@@ -48,18 +48,6 @@ def test_an_event_needs_what_the_documentation_names_and_no_more():
     assert msgspec.json.decode(msgspec.json.encode(event), type=Event) == event
 
 
-def test_of_several_limits_the_one_that_presses_most_is_the_limit():
-    """Refused before full, full before empty."""
-    empty, full = (
-        RateLimit(kind="weekly", used_percent=10),
-        RateLimit(kind="five_hour", used_percent=99),
-    )
-    refused = RateLimit(kind="throttle", status="rejected")
-    assert Event(kind="usage", limits=(empty, full)).limit == full
-    assert Event(kind="usage", limits=(full, refused, empty)).limit == refused
-    assert Event(kind="usage").limit is None
-
-
 def test_tokens_add_up_and_come_apart():
     """Each token counts once, whichever way it came."""
     one = Usage(input=1, cache_read=10, cache_write=100, output=1000)
