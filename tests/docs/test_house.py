@@ -54,6 +54,7 @@ RECORDS = {
     "Issue": "an issue as bd prints it",
     "Progress": "progress.json",
     "Receipt": "receipt.json",
+    "Record": "a row of fleet stats --json",
     "Search": "the flags of bd list",
     "RunSpec": "run.json",
     "Task": "an issue as beads has it",

@@ -28,7 +28,7 @@ PAGE = (Path(__file__).parents[2] / "docs/reference.md").read_text(encoding="utf
         ("fleet stop ID", [StopEnd], []),
         ("fleet stop --all", [StopAllEnd, Braked], []),
         ("fleet usage", [Spent], ["by", "rows", "total", "budgets"]),
-        ("fleet stats", [Record], ["verified_rate", "runs_per_task", "cost_per_verified"]),
+        ("fleet stats", [Record], []),
         ("fleet accounts", [AccountNow], []),
         ("fleet coders", [CoderHere], []),
         ("fleet doctor", [CheckResult], []),

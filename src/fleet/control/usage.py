@@ -5,7 +5,7 @@ the run's outcome.json. A cost comes from the CLI, or from tokens and prices whe
 none; a cost that is not known stays unknown in every sum and is never 0.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from types import MappingProxyType
 from typing import Literal, get_args
@@ -18,6 +18,7 @@ from fleet.runs import receipt_json
 from fleet.runs.outcome_history import Ending, read_ending
 from fleet.runs.run_directory import all_runs
 from fleet.schemas import Closed, Price, Receipt, Usage
+from fleet.schemas.budget import Spend
 from fleet.spending import prices
 
 By = Literal["coder", "model", "account", "project", "day", "task"]
@@ -66,38 +67,6 @@ class Spent(Struct, frozen=True, kw_only=True):
     def known_usd(self) -> float:
         return self.cost_usd + self.estimated_usd
 
-    def plus(self, run: EndedRun) -> "Spent":
-        receipt, wasted = run.receipt, not run.closed
-        spend = receipt.spend
-        return self.with_(
-            Spent(
-                name=self.name,
-                runs=1,
-                usage=receipt.usage,
-                cost_usd=receipt.cost_usd or 0.0,
-                estimated_usd=spend.estimated_usd,
-                estimated=int(receipt.cost_usd is None and receipt.estimated_usd is not None),
-                unpriced=spend.unpriced,
-                wasted_runs=int(wasted),
-                wasted_tokens=receipt.usage.total * wasted,
-                wasted_usd=spend.usd * wasted,
-            )
-        )
-
-    def with_(self, other: "Spent") -> "Spent":
-        return Spent(
-            name=self.name,
-            runs=self.runs + other.runs,
-            usage=self.usage + other.usage,
-            cost_usd=self.cost_usd + other.cost_usd,
-            estimated_usd=self.estimated_usd + other.estimated_usd,
-            estimated=self.estimated + other.estimated,
-            unpriced=self.unpriced + other.unpriced,
-            wasted_runs=self.wasted_runs + other.wasted_runs,
-            wasted_tokens=self.wasted_tokens + other.wasted_tokens,
-            wasted_usd=self.wasted_usd + other.wasted_usd,
-        )
-
 
 class Record(Struct, frozen=True, kw_only=True):
     """How one coder and model did."""
@@ -120,24 +89,10 @@ class Record(Struct, frozen=True, kw_only=True):
     estimated_usd: float = 0.0
     unpriced: int = 0
 
-    @property
-    def enough(self) -> bool:
-        """There are enough tasks for a rate to mean something."""
-        return self.tasks >= ENOUGH
-
-    @property
-    def verified_rate(self) -> float | None:
-        return self.verified / self.tasks if self.enough else None
-
-    @property
-    def runs_per_task(self) -> float | None:
-        return self.runs / self.tasks if self.enough else None
-
-    @property
-    def cost_per_verified(self) -> float | None:
-        """Dollars a verified task; None where a cost is not known, or tasks are too few."""
-        known = self.enough and self.verified and not self.unpriced
-        return self.cost_usd / self.verified if known else None
+    #: Known from ENOUGH tasks on; the cost only where the cost of every run is known.
+    verified_rate: float | None = None
+    runs_per_task: float | None = None
+    cost_per_verified: float | None = None
 
 
 def ended_runs(home: Home, since: datetime | None = None) -> list[EndedRun]:
@@ -157,38 +112,36 @@ def ended_runs(home: Home, since: datetime | None = None) -> list[EndedRun]:
 
 def spent(runs: Iterable[EndedRun], by: By) -> list[Spent]:
     """What the runs used, in groups: most tokens first, days in their order."""
-    groups: dict[str, Spent] = {}
+    groups: dict[str, list[EndedRun]] = {}
     for run in runs:
-        name = _NAME[by](run.receipt) or "unknown"
-        groups[name] = groups.get(name, Spent(name=name)).plus(run)
-    if by == "day":
-        return [groups[name] for name in sorted(groups)]
-    return sorted(groups.values(), key=lambda group: (-group.usage.total, group.name))
+        groups.setdefault(_NAME[by](run.receipt) or "unknown", []).append(run)
+    found = [spent_together(name, group) for name, group in sorted(groups.items())]
+    return found if by == "day" else sorted(found, key=lambda group: -group.usage.total)
 
 
-class PriceList(Struct, frozen=True, kw_only=True):
-    """The price of a million tokens by pattern of model names."""
+def spent_together(name: str, runs: Sequence[EndedRun]) -> Spent:
+    """What some runs used."""
+    receipts = [run.receipt for run in runs]
+    wasted = [run.receipt for run in runs if not run.closed]
+    return Spent(
+        name=name,
+        runs=len(receipts),
+        usage=sum((receipt.usage for receipt in receipts), Usage()),
+        cost_usd=sum(receipt.cost_usd or 0.0 for receipt in receipts),
+        estimated_usd=sum(receipt.spend.estimated_usd for receipt in receipts),
+        estimated=sum(r.cost_usd is None and r.estimated_usd is not None for r in receipts),
+        unpriced=sum(receipt.spend.unpriced for receipt in receipts),
+        wasted_runs=len(wasted),
+        wasted_tokens=sum(receipt.usage.total for receipt in wasted),
+        wasted_usd=sum(receipt.spend.usd for receipt in wasted),
+    )
 
-    prices: Mapping[str, Price]
-    #: The patterns that runtime.toml sets; they go before the list prices.
-    own: frozenset[str]
-    #: Where the other prices come from.
-    source: str
 
-
-def price_list(settings: Config) -> PriceList:
-    """The prices in force: those of runtime.toml first, then the list prices."""
+def price_list(settings: Config) -> dict[str, Price]:
+    """The price of a million tokens by pattern of model names: those of runtime.toml first."""
     own = settings.prices
     listed = {name: price for name, price in prices.list_prices().items() if name not in own}
-    return PriceList(prices={**own, **listed}, own=frozenset(own), source=prices.SOURCE)
-
-
-def total_of(rows: Iterable[Spent]) -> Spent:
-    """The sum of some groups."""
-    total = Spent(name="all")
-    for row in rows:
-        total = total.with_(row)
-    return total
+    return {**own, **listed}
 
 
 def records(runs: Iterable[EndedRun]) -> list[Record]:
@@ -206,12 +159,17 @@ def _record(coder: str, model: str, group: list[EndedRun], last: Mapping[str, in
     """`last` is the number of each task's latest run, of any coder."""
     receipts = [run.receipt for run in group]
     outcomes = [receipt.outcome for receipt in receipts]
+    tasks = len({receipt.task_id for receipt in receipts})
+    verified = len({run.receipt.task_id for run in group if run.closed})
+    spend = sum((receipt.spend for receipt in receipts), Spend())
+    enough = tasks >= ENOUGH
+    priced = enough and verified and not spend.unpriced
     return Record(
         coder=coder,
         model=model,
         runs=len(group),
-        tasks=len({receipt.task_id for receipt in receipts}),
-        verified=len({run.receipt.task_id for run in group if run.closed}),
+        tasks=tasks,
+        verified=verified,
         unverified=sum(bool(receipt.verdict and receipt.verdict.findings) for receipt in receipts),
         stalled=outcomes.count("Stalled"),
         limited=outcomes.count("LimitExceeded"),
@@ -220,9 +178,12 @@ def _record(coder: str, model: str, group: list[EndedRun], last: Mapping[str, in
             run.failed_attempt and run.receipt.run < last[run.receipt.task_id] for run in group
         ),
         tokens=sum(receipt.usage.total for receipt in receipts),
-        cost_usd=sum(receipt.spend.usd for receipt in receipts),
-        estimated_usd=sum(receipt.spend.estimated_usd for receipt in receipts),
-        unpriced=sum(receipt.spend.unpriced for receipt in receipts),
+        cost_usd=spend.usd,
+        estimated_usd=spend.estimated_usd,
+        unpriced=spend.unpriced,
+        verified_rate=verified / tasks if enough else None,
+        runs_per_task=len(group) / tasks if enough else None,
+        cost_per_verified=spend.usd / verified if priced else None,
     )
 
 

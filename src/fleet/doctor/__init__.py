@@ -5,7 +5,6 @@ side; a check that hangs or fails is a finding itself.
 """
 
 import os
-import queue
 import threading
 import time
 from collections.abc import Mapping, Sequence
@@ -56,28 +55,25 @@ def examine(
     except FleetError as error:
         return [CheckResult("home", "error", error.message, error.hint)]
     installation = Installation(home=home, env=env, now=datetime.now(UTC), config=_config(home))
-    answers: queue.SimpleQueue[tuple[int, list[CheckResult]]] = queue.SimpleQueue()
-
-    def answer(number: int, name: str, check: Check) -> None:
-        answers.put((number, _run(name, check, installation)))
-
-    for number, (name, check) in enumerate(checks):
-        # Daemon threads: a check that hangs must not keep the program from ending.
-        threading.Thread(target=answer, args=(number, name, check), daemon=True).start()
-    found: dict[int, list[CheckResult]] = {}
-    until = time.monotonic() + patience
-    while len(found) < len(checks):
-        try:
-            number, findings = answers.get(timeout=max(0.0, until - time.monotonic()))
-        except queue.Empty:
-            break
-        found[number] = findings
     late = f"this check did not end within {patience:g} s"
-    for number, (name, _) in enumerate(checks):
-        found.setdefault(
-            number, [CheckResult(name, "warning", late, "Try again when less is going on.")]
-        )
-    return [finding for number in range(len(checks)) for finding in found[number]]
+    found = [
+        [CheckResult(name, "warning", late, "Try again when less is going on.")]
+        for name, _ in checks
+    ]
+
+    def run(number: int) -> None:
+        found[number] = _run(*checks[number], installation)
+
+    # Daemon threads: a check that hangs must not keep the program from ending.
+    threads = [
+        threading.Thread(target=run, args=(number,), daemon=True) for number in range(len(checks))
+    ]
+    until = time.monotonic() + patience
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(max(0.0, until - time.monotonic()))
+    return [finding for findings in found for finding in findings]
 
 
 def _run(name: str, check: Check, installation: Installation) -> list[CheckResult]:

@@ -221,7 +221,7 @@ def test_prices_are_listed_with_a_persons_own_first(home):
 def test_the_tables_fit_the_terminal(columns, by, capsys):
     """No line is broken by its edge, and what matters most stays: tokens and cost."""
     found = [run(), run("b", project="/srv/a/very/long/way/to/another/project/of/ours")]
-    show_usage(spent(found, by), by, columns)
+    show_usage(found, by, columns)
     lines = capsys.readouterr().out.splitlines()
     table = lines[: 1 + len(spent(found, by))]
     assert max(map(len, table)) <= columns

@@ -135,9 +135,7 @@ def _coloured(line: str) -> str:
 def comparison_json(comparison: Comparison, found: Sequence[Entry]) -> str:
     shape: dict[str, Any] = msgspec.to_builtins(comparison, builtin_types=())
     shape["entries"] = [_entry_shape(entry) for entry in found]
-    shape["summary"] = [
-        {**msgspec.to_builtins(row), "verified_rate": row.verified_rate} for row in summaries(found)
-    ]
+    shape["summary"] = summaries(found)
     return pretty(shape)
 
 

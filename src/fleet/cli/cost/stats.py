@@ -1,7 +1,6 @@
 """`fleet stats`: how coders and models did, over everything that has run."""
 
 import click
-import msgspec
 
 from fleet import control
 from fleet.cli.cost.usage import NOTHING, moment
@@ -23,7 +22,7 @@ def command(since: str | None, as_json: bool) -> None:
     fleet = control.opened()
     found = records(ended_runs(fleet.home, moment(since)))
     if as_json:
-        click.echo(pretty([_shape(row) for row in found]))
+        click.echo(pretty(found))
         return
     if not found:
         click.echo(NOTHING if since is None else "No run has ended in that time.")
@@ -64,12 +63,3 @@ def _cells(row: Record) -> tuple[str, ...]:
         str(row.failed),
         count(row.tokens) if row.tokens else "?",
     )
-
-
-def _shape(row: Record) -> dict[str, object]:
-    rates = {
-        "verified_rate": row.verified_rate,
-        "runs_per_task": row.runs_per_task,
-        "cost_per_verified": row.cost_per_verified,
-    }
-    return {**msgspec.to_builtins(row), **rates}

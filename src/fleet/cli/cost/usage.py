@@ -11,7 +11,16 @@ from fleet.cli.json_output import pretty
 from fleet.cli.terminal_text import count, cut_front, one_line, table, terminal_width
 from fleet.control import Control
 from fleet.control.budget_status import day_budgets
-from fleet.control.usage import BYS, By, Spent, ended_runs, price_list, spent, total_of
+from fleet.control.usage import (
+    BYS,
+    By,
+    EndedRun,
+    Spent,
+    ended_runs,
+    price_list,
+    spent,
+    spent_together,
+)
 from fleet.errors import BadInput
 from fleet.schemas.budget import BudgetStatus, shown_runs, shown_usd
 from fleet.schemas.units import seconds
@@ -43,7 +52,7 @@ def command(by: By, since: str | None, prices: bool, as_json: bool) -> None:
     if prices:
         _show_prices(fleet, as_json=as_json)
         return
-    found = spent(ended_runs(fleet.home, moment(since)), by)
+    found = ended_runs(fleet.home, moment(since))
     days = day_budgets(fleet, datetime.now().astimezone())
     if as_json:
         click.echo(pretty(_shape(found, by, days)))
@@ -75,19 +84,16 @@ def moment(word: str | None) -> datetime | None:
         ) from None
 
 
-def show(found: list[Spent], by: By, columns: int) -> None:
+def show(runs: Sequence[EndedRun], by: By, columns: int) -> None:
     """Print the table into so many columns: first the bars give way, then the kinds of tokens."""
+    found = spent(runs, by)
     most = max(row.usage.total for row in found) or 1
-    rows = [(_short(row.name, columns), *_cells(row, most)) for row in found]
+    # Of a path, the end tells most.
+    rows = [(cut_front(one_line(row.name), columns // 2), *_cells(row, most)) for row in found]
     head = (by, *_HEAD)
     for line in table(head, rows, right=_HEAD, width=columns, drop=_DROP):
         click.echo(line)
-    click.secho(_summary(total_of(found)), dim=True)
-
-
-def _short(name: str, columns: int) -> str:
-    """A name in at most half of the width; of a path, the end tells most."""
-    return cut_front(one_line(name), columns // 2)
+    click.secho(_summary(spent_together("all", runs)), dim=True)
 
 
 def show_budgets(days: Sequence[BudgetStatus]) -> None:
@@ -159,11 +165,11 @@ def _share(part: int, whole: int) -> str:
     return f"{100 * part / whole:.0f}%" if whole else "-"
 
 
-def _shape(found: list[Spent], by: By, days: Sequence[BudgetStatus]) -> dict[str, object]:
+def _shape(runs: Sequence[EndedRun], by: By, days: Sequence[BudgetStatus]) -> dict[str, object]:
     return {
         "by": by,
-        "rows": [msgspec.to_builtins(row) for row in found],
-        "total": msgspec.to_builtins(total_of(found)),
+        "rows": spent(runs, by),
+        "total": spent_together("all", runs),
         "budgets": [
             {**msgspec.to_builtins(each), "percent": each.percent, "reached": each.reached}
             for each in days
@@ -174,18 +180,18 @@ def _shape(found: list[Spent], by: By, days: Sequence[BudgetStatus]) -> dict[str
 def _show_prices(fleet: Control, *, as_json: bool) -> None:
     listed = price_list(fleet.config)
     if as_json:
-        click.echo(pretty(listed.prices))
+        click.echo(pretty(listed))
         return
     rows: list[tuple[str, ...]] = []
-    for name, price in listed.prices.items():
+    for name, price in listed.items():
         figures = (price.input, price.output, price.cache_read, price.cache_write)
-        tag = "(yours)" if name in listed.own else ""
+        tag = "(yours)" if name in fleet.config.prices else ""
         rows.append((one_line(name), *(f"{figure:.4g}" for figure in figures), tag))
     head = ("model", "input", "output", "cached", "to cache", "")
     for line in table(head, rows, right=head[1:-1]):
         click.echo(line)
     text = (
-        f"Dollars for a million tokens. List prices of {listed.source}: a starting point."
+        "Dollars for a million tokens. List prices of genai-prices: a starting point."
         ' Yours go before them: [prices."pattern"] in runtime.toml.'
     )
     click.secho(text, dim=True)

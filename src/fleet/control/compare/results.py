@@ -50,11 +50,8 @@ class Summary(Struct, frozen=True, kw_only=True):
     tokens: "Range | None" = None
     cost: "Range | None" = None
     lines: "Range | None" = None
-
-    @property
-    def verified_rate(self) -> float | None:
-        """The share of verified entries; None if too few are over."""
-        return self.verified / self.over if self.over >= ENOUGH else None
+    #: The share of verified entries; None if too few are over.
+    verified_rate: float | None = None
 
 
 class Range(Struct, frozen=True, kw_only=True):
@@ -176,12 +173,14 @@ def summaries(entries: Sequence[Entry]) -> list[Summary]:
 def _summary(coder: str, model: str | None, group: Sequence[Entry]) -> Summary:
     over = [each.result for each in group if each.result is not None and each.result.is_over]
     began = [result for result in over if result.attempts]
+    verified = sum(result.standing == "verified" for result in over)
     return Summary(
         coder=coder,
         model=model,
         entries=len(group),
         over=len(over),
-        verified=sum(result.standing == "verified" for result in over),
+        verified=verified,
+        verified_rate=verified / len(over) if len(over) >= ENOUGH else None,
         seconds=_range(result.seconds for result in began),
         tokens=_range(float(result.tokens) for result in began if result.tokens is not None),
         cost=_range(result.cost for result in began if result.cost is not None),
