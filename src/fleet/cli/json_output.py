@@ -1,6 +1,5 @@
 """The JSON of fleet's own commands."""
 
-from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -31,10 +30,6 @@ def task_shape(fleet: Control, task: Task) -> dict[str, Any]:
         "model": place.model,
         "overrides": place.overrides,
     }
-
-
-def tasks_json(fleet: Control, tasks: Sequence[Task]) -> str:
-    return pretty([task_shape(fleet, task) for task in tasks])
 
 
 def pretty(payload: Any) -> str:

@@ -10,7 +10,6 @@ from fleet.config import default_text
 from fleet.control.tasks.questions import (
     FILE,
     answer,
-    blocks_of,
     open_question,
     question_of,
     questions,
@@ -50,22 +49,18 @@ def write(fleet, task, text):
     return path
 
 
-def test_questions_and_answers_are_read_in_order():
-    """The heading's own text belongs to its block."""
-    text = "# Q&A\n\n## Q: Which?\n\nA or B?\n\n## A: 2026-11-15 12:34\n\nA\n\n##Q\nWhy?\n"
-    assert [(block.kind, block.text) for block in blocks_of(text)] == [
-        ("Q", "Which?\n\nA or B?"),
-        ("A", "2026-11-15 12:34\n\nA"),
-        ("Q", "Why?"),
-    ]
-    assert open_question(blocks_of(text)) == "Why?"
+def test_the_last_question_is_read_whole():
+    """The heading's own text belongs to its block, and an earlier question is answered."""
+    answered = "# Q&A\n\n## Q: Which?\n\nA or B?\n\n## A: 2026-11-15 12:34\n\nA\n"
+    assert open_question(f"{answered}\n##Q\nWhy?\n") == "Why?"
+    assert open_question("## Q: Which?\n\nA or B?\n") == "Which?\n\nA or B?"
 
 
 def test_an_answered_question_is_not_open():
     """And neither is what only looks like one."""
-    assert open_question(blocks_of("## Q: a\n## A: b\n")) == ""
-    assert open_question(blocks_of("## Questions to ask\n### Q: no\ntext ## Q: no\n")) == ""
-    assert open_question(blocks_of("")) == ""
+    assert open_question("## Q: a\n## A: b\n") == ""
+    assert open_question("## Questions to ask\n### Q: no\ntext ## Q: no\n") == ""
+    assert open_question("") == ""
 
 
 def test_an_agents_note_is_its_question(fleet):

@@ -67,14 +67,9 @@ def _one(fleet: Control, task_id: str, *, now: bool, as_json: bool) -> int:
 
 
 def _all(home: Home, *, now: bool, as_json: bool) -> int:
-    from msgspec import structs
-
-    from fleet.control.pause import paused_since
     from fleet.control.tasks.stop_all import stop_all
 
     end = stop_all(home, now=now)
-    # The answer says whether the home is paused now, not whether this command paused it.
-    end = structs.replace(end, paused=paused_since(home) is not None)
     if as_json:
         from fleet.cli.json_output import pretty
 

@@ -17,9 +17,9 @@ def ready(line: Parsed) -> int:
     fleet = control.opened()
     tasks = fleet.ready(limit)
     if line.switch("json"):
-        from fleet.cli.json_output import tasks_json
+        from fleet.cli.json_output import pretty, task_shape
 
-        print(tasks_json(fleet, tasks))
+        print(pretty([task_shape(fleet, task) for task in tasks]))
         return 0
     if not tasks:
         print("No ready tasks.")

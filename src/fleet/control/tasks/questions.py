@@ -5,7 +5,6 @@ import re
 from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
-from typing import Literal
 
 from msgspec import Struct
 
@@ -25,13 +24,6 @@ FILE = Path("artifacts") / "Q&A.md"
 _LARGEST = 4 << 20
 _MARK = "QUESTION:"
 _HEADING = re.compile(r"^##\s*(Q|A)\b:?[ \t]*(.*)$", re.MULTILINE)
-
-
-class Block(Struct, frozen=True):
-    """One `## Q:` or `## A:` block of the file."""
-
-    kind: Literal["Q", "A"]
-    text: str
 
 
 class Question(Struct, frozen=True, kw_only=True):
@@ -55,8 +47,7 @@ def questions(fleet: Control) -> tuple[list[Question], int]:
 
 def question_of(fleet: Control, task: Task) -> Question | None:
     """The question of a task; None if the task asks nothing."""
-    blocks = _blocks(fleet, task)
-    note, block = _note(fleet, task), open_question(blocks)
+    note, block = _note(fleet, task), open_question(_file(fleet, task))
     if not note and not block:
         return None
     try:
@@ -66,26 +57,21 @@ def question_of(fleet: Control, task: Task) -> Question | None:
     return Question(id=task.id, title=task.title, cwd=cwd, note=note, question=block)
 
 
-def blocks_of(text: str) -> list[Block]:
-    """The questions and answers in the order in which they stand in the file. Pure."""
+def open_question(text: str) -> str:
+    """The last `## Q:` block of a file, if no `## A:` block follows it. Pure."""
     _, *parts = _HEADING.split(text)
-    return [
-        Block("Q" if kind == "Q" else "A", f"{head.strip()}\n\n{body.strip()}".strip())
-        for kind, head, body in zip(*[iter(parts)] * 3, strict=True)
-    ]
+    if not parts:
+        return ""
+    kind, head, body = parts[-3:]
+    return f"{head.strip()}\n\n{body.strip()}".strip() if kind == "Q" else ""
 
 
-def open_question(blocks: list[Block]) -> str:
-    """The last question, if no answer follows it."""
-    return blocks[-1].text if blocks and blocks[-1].kind == "Q" else ""
-
-
-def _blocks(fleet: Control, task: Task) -> list[Block]:
+def _file(fleet: Control, task: Task) -> str:
     try:
         data = read_bounded(fleet.home.task(task.id) / FILE, _LARGEST)
     except InvalidTask:
-        return []  # a link or a pipe in the place of the file asks nothing; the notes still do
-    return blocks_of((data or b"").decode(errors="replace"))
+        return ""  # a link or a pipe in the place of the file asks nothing; the notes still do
+    return (data or b"").decode(errors="replace")
 
 
 def _note(fleet: Control, task: Task) -> str:

@@ -33,8 +33,8 @@ class StopAllEnd(Struct, frozen=True, kw_only=True):
     #: Nothing of any run is left.
     gone: bool
     seconds: float
-    #: Claiming was paused by this; False: it was paused before.
-    paused: bool
+    #: No new run begins until `fleet resume`.
+    paused: bool = True
 
 
 class Retried(Struct, frozen=True, kw_only=True):
@@ -48,14 +48,13 @@ class Retried(Struct, frozen=True, kw_only=True):
 def stop_all(home: Home, *, now: bool, env: Mapping[str, str] = os.environ) -> StopAllEnd:
     """Pause, then end every run of this home, all at the same time."""
     by = actor(env)
-    paused = pause(home)  # first, or else new ones begin as fast as these end
+    pause(home)  # first, or else new ones begin as fast as these end
     owner = owner_file.read(home)
     runs = tuple(brake(home, owner, by=by, now=now)) if owner else ()
     end = StopAllEnd(
         runs=runs,
         gone=all(run.gone for run in runs),
         seconds=max((run.seconds for run in runs), default=0.0),
-        paused=paused,
     )
     _remember(home, tuple(run.task_id for run in runs))
     how = "killed" if now else "stopped"
