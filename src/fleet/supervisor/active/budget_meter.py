@@ -19,7 +19,7 @@ from fleet.schemas.budget import BudgetStatus, Payer, shown_runs
 from fleet.schemas.decision import Decision
 from fleet.spending import budgets
 from fleet.spending.day_ledger import DayLedger, entry_of
-from fleet.spending.prices import Prices
+from fleet.spending.prices import Prices, load_in_background
 from fleet.supervisor.active.active_run import ActiveRun
 from fleet.supervisor.assignments import Active, Assignment, Assignments
 
@@ -54,6 +54,7 @@ class BudgetMeter:
 
     def apply_prices(self, run: ActiveRun) -> None:
         """Give a run the prices in force."""
+        load_in_background()
         run.prices = self._prices
 
     def record(self, run: ActiveRun, receipt: Receipt) -> None:
