@@ -80,29 +80,18 @@ def checked(text: str, path: Path) -> Config:
     """The settings that a text gives, which is or is to be the file's."""
     found = parse(text, path)
     projects, wrong = project_tables.read(found.pop(TABLE, {}))
-    if wrong:
-        line = _line_of(text, TABLE)
-        raise ConfigError(f"{path}, line {line}: {TABLE} {wrong}", hint=f"Edit {path}.")
+    _refuse(text, path, TABLE, wrong)
     prices, wrong, pattern = price_tables.read(found.pop(price_tables.TABLE, {}))
-    if wrong:
-        line = _line_of_table(text, price_tables.TABLE, pattern)
-        message = f"{path}, line {line}: {price_tables.TABLE} {wrong}"
-        raise ConfigError(message, hint="See what is known: fleet usage --prices")
+    hint = "See what is known: fleet usage --prices"
+    _refuse(text, path, price_tables.TABLE, wrong, hint=hint, name=pattern)
     accounts_table = found.pop(account_tables.TABLE, {})
     for name, value in found.items():
         key = KEYS.get(name)
         problem = key.problem(value) if key else unknown(name)
-        if problem:
-            raise ConfigError(
-                f"{path}, line {_line_of(text, name)}: {name} {problem}",
-                hint=f"Edit the file, or: fleet config set {name}=…" if key else f"Edit {path}.",
-            )
+        hint = f"Edit the file, or: fleet config set {name}=…" if key else ""
+        _refuse(text, path, name, problem, hint=hint)
     accounts, wrong = account_tables.read(accounts_table, found.get("stop_at", 100))
-    if wrong:
-        line = _line_of(text, account_tables.TABLE)
-        raise ConfigError(
-            f"{path}, line {line}: {account_tables.TABLE} {wrong}", hint=f"Edit {path}."
-        )
+    _refuse(text, path, account_tables.TABLE, wrong)
     return Config(**found, projects=projects, prices=prices, accounts=accounts)
 
 
@@ -217,15 +206,13 @@ def default_text(**chosen: Setting) -> str:
     return tomlkit.dumps(document)
 
 
-def _line_of(text: str, name: str) -> int:
-    found = re.search(rf"^\s*(?:\[+\s*)?[\"']?{re.escape(name)}\b", text, re.MULTILINE)
-    return text.count("\n", 0, found.start() + len(found[0])) + 1 if found else 1
-
-
-def _line_of_table(text: str, table: str, name: str) -> int:
-    """The line of `[table."name"]`, or else of the first that speaks of the table."""
-    head = rf"^\s*\[\s*{re.escape(table)}\s*\.\s*[\"']?{re.escape(name)}[\"']?\s*\]"
-    found = re.search(head, text, re.MULTILINE) if name else None
-    if found is None:
-        return _line_of(text, table)
-    return text.count("\n", 0, found.start() + len(found[0])) + 1
+def _refuse(text: str, path: Path, key: str, wrong: str, *, hint: str = "", name: str = "") -> None:
+    """Raise ConfigError with the line of a key, or of `[key."name"]`, if something is wrong."""
+    if not wrong:
+        return
+    table = rf"^\s*\[\s*{re.escape(key)}\s*\.\s*[\"']?{re.escape(name)}[\"']?\s*\]"
+    anywhere = rf"^\s*(?:\[+\s*)?[\"']?{re.escape(key)}\b"
+    found = name and re.search(table, text, re.MULTILINE)
+    found = found or re.search(anywhere, text, re.MULTILINE)
+    line = text.count("\n", 0, found.start() + len(found[0])) + 1 if found else 1
+    raise ConfigError(f"{path}, line {line}: {key} {wrong}", hint=hint or f"Edit {path}.")
