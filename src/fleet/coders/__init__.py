@@ -11,6 +11,7 @@ from fleet.errors import BadInput
 
 if TYPE_CHECKING:
     from fleet.coders.base import Coder, Options
+    from fleet.coders.plugins import Source
 
 #: One line a coder: its class, or where its class is to be found once it is needed.
 _REGISTRY: "dict[str, type[Coder] | str]" = {
@@ -34,14 +35,7 @@ def exists(name: str, home: Path | None = None) -> bool:
 
 def origin(name: str, home: Path | None = None) -> str:
     """Where a coder comes from, for a person. Raises BadInput for an unknown name."""
-    if name in _REGISTRY:
-        return "built in"
-    from fleet.coders import plugins
-
-    found = plugins.find(home).get(name)
-    if found is None:
-        raise _unknown(name, home)
-    return found.where
+    return "built in" if name in _REGISTRY else _added(name, home).where
 
 
 def find(name: str, home: Path | None = None) -> "type[Coder]":
@@ -51,10 +45,7 @@ def find(name: str, home: Path | None = None) -> "type[Coder]":
         return _imported(entry) if isinstance(entry, str) else entry
     from fleet.coders import plugins
 
-    found = plugins.find(home).get(name)
-    if found is None:
-        raise _unknown(name, home)
-    return plugins.load(found)
+    return plugins.load(_added(name, home))
 
 
 def make(
@@ -116,10 +107,15 @@ def _imported(target: str) -> "type[Coder]":
     return getattr(import_module(module), name)
 
 
-def _unknown(name: str, home: Path | None) -> BadInput:
+def _added(name: str, home: Path | None) -> "Source":
+    from fleet.coders import plugins
+
+    found = plugins.find(home).get(name)
+    if found is not None:
+        return found
     from difflib import get_close_matches
 
     known = names(home)
     near = get_close_matches(name, known, n=1, cutoff=0.5)
     hint = f"Did you mean {near[0]}? " if near else ""
-    return BadInput(f"unknown coder: {name}", hint=f"{hint}There is {', '.join(known)}.")
+    raise BadInput(f"unknown coder: {name}", hint=f"{hint}There is {', '.join(known)}.")

@@ -5,10 +5,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from fleet.coders import cli_files
 from fleet.coders.claude.home import LARGEST, read_json, table
 from fleet.coders.codex import home as codex_home
 from fleet.doctor.check_result import CheckResult, readable_by_others
+from fleet.files import lenient_read
 from fleet.processes.bounded_call import call
 
 _PATIENCE = 10.0
@@ -82,7 +82,7 @@ def _masked(words: str) -> str:
 
 
 def _config(path: Path) -> tuple[dict[str, Any], str]:
-    content = cli_files.read(path, LARGEST)
+    content = lenient_read.read(path, LARGEST)
     if content is None:
         return {}, ""
     if not content.whole:

@@ -12,6 +12,8 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from fleet.files import lenient_read
+
 #: Larger files are compared by size and time, not by content.
 _LARGEST = 1 << 20
 #: How many files of a guarded directory are compared.
@@ -88,19 +90,8 @@ def _at(root: str) -> Repository | None:
 
 def read_bounded(path: str) -> bytes | None:
     """The content of a regular file of at most _LARGEST bytes, else None."""
-    try:
-        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
-    except OSError:
-        return None
-    try:
-        about = os.fstat(fd)
-        if not stat.S_ISREG(about.st_mode) or about.st_size > _LARGEST:
-            return None
-        return os.read(fd, _LARGEST)
-    except OSError:
-        return None
-    finally:
-        os.close(fd)
+    content = lenient_read.read(path, _LARGEST)
+    return content.data if content and content.whole else None
 
 
 def shown(name: str | bytes) -> str:

@@ -1,7 +1,7 @@
 """What is found to be loaded twice, and what is not."""
 
-from fleet.coders.cli_files import Content
 from fleet.doctor.context.load import Load, digest, duplicates
+from fleet.files.lenient_read import Content
 
 
 def load(kind, name, origin="user", content="", *, tokens=10):

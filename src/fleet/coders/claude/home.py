@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast
 
-from fleet.coders import cli_files
+from fleet.files import lenient_read
 
 #: No settings that a person wrote are longer; claude's own record of projects can be.
 LARGEST = 4 << 20
@@ -31,7 +31,7 @@ def state_file(env: Mapping[str, str]) -> Path:
 
 def read_json(path: Path) -> tuple[dict[str, Any], str]:
     """An object from a file, and what is wrong with the file; empty if nothing is."""
-    content = cli_files.read(path, LARGEST)
+    content = lenient_read.read(path, LARGEST)
     if content is None:
         return {}, ""
     if not content.whole:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, cast
 
-from fleet.coders import cli_files
+from fleet.files import lenient_read
 from fleet.schemas import Context
 
 #: No configuration that a person wrote is longer.
@@ -59,7 +59,7 @@ def left_out(
 
 def servers_of(config: Path) -> dict[str, dict[str, Any]]:
     """The MCP servers of a configuration file by name; none where it cannot be read."""
-    content = cli_files.read(config, _LARGEST)
+    content = lenient_read.read(config, _LARGEST)
     if content is None or not content.whole:
         return {}
     try:

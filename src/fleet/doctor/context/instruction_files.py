@@ -8,9 +8,9 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from fleet.coders import cli_files
 from fleet.doctor.check_result import CheckResult
 from fleet.doctor.context.load import Kind, Load, Origin, digest, estimate
+from fleet.files import lenient_read
 
 #: How many bytes of a file are read.
 READ = 256 << 10
@@ -40,7 +40,7 @@ class Rules:
         self, path: Path, origin: Origin, *, imports: bool, importers: Sequence[Path] = ()
     ) -> bool:
         """Add a file, with its imports if the CLI follows them. False if there is no such file."""
-        content = cli_files.read(path, READ)
+        content = lenient_read.read(path, READ)
         if content is None:
             return False
         real = Path(os.path.realpath(path))
@@ -102,7 +102,7 @@ def pages(kind: Kind, folder: Path, origin: Origin, prefix: str = "") -> Iterato
 
 
 def _described(kind: Kind, path: Path, name: str, origin: Origin, prefix: str) -> Iterator[Load]:
-    content = cli_files.read(path, READ)
+    content = lenient_read.read(path, READ)
     if content is None or content.problem:
         return
     front = _FRONT_MATTER.match(content.text)

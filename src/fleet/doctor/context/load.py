@@ -8,8 +8,8 @@ from typing import Literal
 
 from msgspec import Struct
 
-from fleet.coders.cli_files import Content
 from fleet.doctor.check_result import CheckResult
+from fleet.files.lenient_read import Content
 from fleet.schemas import Context
 
 Kind = Literal["prompt", "tools", "rules", "skill", "command", "agent", "server", "plugin"]

@@ -1,6 +1,6 @@
-"""The files that a CLI reads for itself, read with care: they are people's, and may be anything.
+"""Files of people, of a CLI or of git, read with care: they may be anything.
 
-Links are followed, as CLIs do. Nothing blocks, and no more is read than was asked for.
+Links are followed, as those programs do. Nothing blocks, and no more is read than was asked for.
 """
 
 import os
@@ -28,7 +28,7 @@ class Content(Struct, frozen=True, kw_only=True):
         return not self.problem and len(self.data) == self.size
 
 
-def read(path: Path, most: int) -> Content | None:
+def read(path: Path | str, most: int) -> Content | None:
     """The beginning of a file; None if there is none."""
     try:
         fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK)
