@@ -1,7 +1,7 @@
 """Every key of runtime.toml: its type, its range, and what it does."""
 
 from collections.abc import Callable, Mapping
-from typing import Literal
+from typing import Any, Literal
 
 from msgspec import Struct
 
@@ -15,8 +15,8 @@ Setting = int | str
 
 Kind = Literal["text", "number", "span", "size", "dollars", "expectation", "budget", "chain"]
 
-#: How the text of a kind is read; it raises what is wrong with it.
-_READERS: Mapping[str, Callable[[str], object]] = {
+#: How the text of a kind is read; the reader raises what is wrong with the text.
+_READERS: Mapping[str, Callable[[str], Any]] = {
     "span": units.seconds,
     "size": units.size,
     "dollars": units.dollars,
@@ -56,12 +56,15 @@ class Key(Struct, frozen=True):
             return f"must be one of {', '.join(self.choices)}, not {value!r}"
         if not value.isprintable():
             return "must be one line without control characters"
-        if self.kind in _READERS:
-            try:
-                _READERS[self.kind](value)
-            except BadInput as error:
-                return f"cannot be used: {error.message}. {error.hint}".rstrip()
+        try:
+            self.read(value)
+        except BadInput as error:
+            return f"cannot be used: {error.message}. {error.hint}".rstrip()
         return ""
+
+    def read(self, value: Setting) -> Any:
+        """The value as fleet uses it: seconds, bytes, dollars, a budget. Raises BadInput."""
+        return _READERS[self.kind](str(value)) if self.kind in _READERS else value
 
 
 KEYS: Mapping[str, Key] = {

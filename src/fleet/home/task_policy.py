@@ -4,14 +4,12 @@ configuration's.
 
 import posixpath
 from collections.abc import Mapping
-from typing import cast
+from typing import Any
 
 from msgspec import Struct
 
-from fleet.config import Config, Project
-from fleet.schemas import Context, Isolation, Limits, LimitWishes, Policy, Settings, Tripwire
-from fleet.schemas.budget import read_budget
-from fleet.schemas.units import dollars, seconds, size
+from fleet.config import KEYS, Config, Project
+from fleet.schemas import Limits, LimitWishes, Policy, Settings
 
 #: The key of runtime.toml behind each limit.
 KEY_OF: Mapping[str, str] = {
@@ -26,6 +24,9 @@ KEY_OF: Mapping[str, str] = {
     "processes": "process_limit",
 }
 
+#: What a task itself may ask for beside its limits.
+_WISHES = ("expect", "verify", "pins", "scope", "isolation", "context", "needs", "budget")
+
 
 class EffectivePolicy(Struct, frozen=True, kw_only=True):
     """A policy, and which of its parts the task itself asked for."""
@@ -38,39 +39,26 @@ def policy_of(config: Config, settings: Settings, cwd: str) -> EffectivePolicy:
     """What the runs of a task with these settings are held to."""
     project = config.project(cwd)
     wishes = settings.limits or LimitWishes()
-    asked = {
-        name: getattr(settings, name)
-        for name in (
-            "expect",
-            "verify",
-            "pins",
-            "scope",
-            "isolation",
-            "context",
-            "needs",
-            "budget",
-        )
-        if getattr(settings, name) is not None
-    }
     policy = Policy(
-        expect=settings.expect or str(_value(config, project, "expect")),
+        expect=settings.expect or _value(config, project, "expect"),
         verify=project.verify if settings.verify is None else settings.verify,
         pins=project.pins if settings.pins is None else settings.pins,
-        verify_time=seconds(str(_value(config, project, "verify_limit"))),
+        verify_time=_value(config, project, "verify_limit"),
         scope=_from(cwd, project) if settings.scope is None else settings.scope,
-        isolation=settings.isolation or cast("Isolation", _value(config, project, "isolation")),
-        context=settings.context or cast("Context", _value(config, project, "context")),
+        isolation=settings.isolation or _value(config, project, "isolation"),
+        context=settings.context or _value(config, project, "context"),
         commit=settings.commit or "",
-        tripwire=cast("Tripwire", _value(config, project, "tripwire")),
+        tripwire=_value(config, project, "tripwire"),
         setup=project.setup,
         needs=project.needs if settings.needs is None else settings.needs,
         limits=_limits(config, project, wishes),
-        budget=read_budget(str(_value(config, project, "task_budget")))
+        budget=_value(config, project, "task_budget")
         if settings.budget is None
         else settings.budget,
     )
+    asked = {name for name in _WISHES if getattr(settings, name) is not None}
     limits = {name for name in KEY_OF if getattr(wishes, name) is not None}
-    return EffectivePolicy(policy=policy, own=frozenset({*asked, *limits}))
+    return EffectivePolicy(policy=policy, own=frozenset(asked | limits))
 
 
 def _from(cwd: str, project: Project) -> tuple[str, ...]:
@@ -89,24 +77,12 @@ def _from(cwd: str, project: Project) -> tuple[str, ...]:
 
 
 def _limits(config: Config, project: Project, wishes: LimitWishes) -> Limits:
-    def value(name: str) -> str:
-        return str(_value(config, project, KEY_OF[name]))
-
-    found: dict[str, float | int] = {
-        "start": seconds(value("start")),
-        "idle": seconds(value("idle")),
-        "time": seconds(value("time")),
-        "turns": int(value("turns")),
-        "tokens": int(value("tokens")),
-        "cost": dollars(value("cost")),
-        "output": size(value("output")),
-        "memory": size(value("memory")),
-        "processes": int(value("processes")),
-    }
+    found = {name: _value(config, project, key) for name, key in KEY_OF.items()}
     own = {name: wish for name in KEY_OF if (wish := getattr(wishes, name)) is not None}
-    return Limits(**(found | own))  # pyright: ignore[reportArgumentType]
+    return Limits(**(found | own))
 
 
-def _value(config: Config, project: Project, name: str) -> int | str:
+def _value(config: Config, project: Project, name: str) -> Any:
+    """The value of a key for one project, in fleet's own units."""
     own = project.settings.get(name)
-    return getattr(config, name) if own is None else own
+    return KEYS[name].read(getattr(config, name) if own is None else own)

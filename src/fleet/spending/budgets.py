@@ -4,20 +4,14 @@ A day is one of this machine's calendar. A run belongs to the day on which it be
 ends and however the clock goes meanwhile.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from datetime import datetime, time, timedelta
+from typing import cast
 
 from fleet.config import Config
 from fleet.schemas import Budget, LimitExceeded, LimitName, Spend
-from fleet.schemas.budget import BudgetStatus, Payer, Scope, read_budget
+from fleet.schemas.budget import BudgetStatus, Payer, read_budget
 from fleet.schemas.decision import Decision, blocked, released
-
-LIMIT_OF: Mapping[Scope, LimitName] = {
-    "task": "task_budget",
-    "project": "project_budget",
-    "day": "day_budget",
-    "account": "account_budget",
-}
 
 
 def of_days(config: Config) -> tuple[BudgetStatus, ...]:
@@ -53,7 +47,8 @@ def of_task(task_id: str, budget: Budget, spent: Spend) -> BudgetStatus | None:
 def ended(status: BudgetStatus, now: datetime) -> LimitExceeded:
     """The outcome of an active run whose budget is spent."""
     until = None if status.scope == "task" else next_day(now)
-    return LimitExceeded(limit=LIMIT_OF[status.scope], detail=spent_words(status), until=until)
+    limit = cast("LimitName", f"{status.scope}_budget")
+    return LimitExceeded(limit=limit, detail=spent_words(status), until=until)
 
 
 def refused(status: BudgetStatus, now: datetime) -> Decision:
