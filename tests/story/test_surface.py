@@ -283,6 +283,7 @@ def test_a_paused_fleet_starts_nothing_until_it_is_resumed(home):
     assert all_runs(home.home.task(second)) == []
     home.supervise()
     assert home.json("status")["paused"] is True
+    assert "paused: no run begins. To go on: fleet resume" in home.fleet("log")
     assert home.fleet("resume") == "Resumed.\n"
     home.said(second, "up")
     assert home.fleet("resume") == "Nothing was paused.\n"

@@ -15,7 +15,7 @@ from fleet.errors import ConfigError
 from fleet.files.safe_read import stamp_of
 from fleet.home import Home, owner_file
 from fleet.home.journal import Log
-from fleet.home.status_file import SupervisorStatus, write_status
+from fleet.home.status_file import SupervisorStatus, paused, write_status
 from fleet.processes.supervisor_lock import sole_supervisor
 from fleet.queue import open_queue
 from fleet.schemas import Lease, Request, Stopped, Task
@@ -100,6 +100,8 @@ class Supervisor:
         """Supervise until the end. True: the caller shall start a new supervisor."""
         self._open()
         self.log.say("started", f"supervising {self.home.path}", owner=self.queue.owner)
+        if paused(self.home):
+            self.log.say("paused", "paused: no run begins. To go on: fleet resume")
         try:
             self.recover()
             while not self.is_over():
