@@ -6,6 +6,7 @@ import pytest
 
 from fleet.queue.protocol import LeaseLost
 from fleet.schemas import Closed
+from tests.settled import settled
 
 
 def test_a_person_claims_without_a_lease(bd):
@@ -57,8 +58,7 @@ def test_changing_a_running_tasks_status_takes_the_lease_away(bd):
         assert bd(line.format(task)).code == 0
         row = bd.queue.get(task)
         assert (row.lease_owner, row.lease_until) == (None, None)
-        settled = bd.queue.settle(lease, Closed(reason="done"))
-        assert isinstance(settled, LeaseLost), line
+        assert isinstance(bd.queue.settle(lease, Closed(reason="done")), LeaseLost), line
         assert bd.queue.get(task) == row
         bd(f"close {task} --force")
 
@@ -71,9 +71,9 @@ def test_other_changes_leave_the_lease_alone(bd):
     assert bd(f"update {task} {line} -s in_progress").code == 0
     shown = bd(f"show {task} --json").json[0]
     assert shown["lease_expires_at"] == "2026-11-15T12:05:00Z"
-    settled = bd.queue.settle(lease, Closed(reason="done"))
-    assert settled.status == "closed"
-    assert (settled.title, settled.notes, settled.labels) == ("new", "n", ("l",))
+    done = settled(bd.queue, lease, Closed(reason="done"))
+    assert done.status == "closed"
+    assert (done.title, done.notes, done.labels) == ("new", "n", ("l",))
 
 
 def test_a_held_task_is_not_taken_over_its_holders_head(bd):

@@ -26,6 +26,7 @@ from fleet.queue.sql.postgres.connection import ServerClock, steady
 from fleet.schemas import Closed, Released
 from tests.contract.postgres_server import ESCAPED, PASSWORD
 from tests.contract.queue_contract import ManualClock, QueueContract
+from tests.settled import settled
 
 TTL = timedelta(minutes=5)
 SOON = timedelta(milliseconds=200)
@@ -131,7 +132,7 @@ class TestFailures:
                 with pytest.raises(QueueBusy):
                     queue.settle(lease, Closed(reason="done"))
             assert queue.get(task_id).status == "in_progress"
-            assert queue.settle(lease, Closed(reason="done")).status == "closed"
+            assert settled(queue, lease, Closed(reason="done")).status == "closed"
 
     def test_what_text_cannot_hold_is_bad_input(self, queue):
         """PostgreSQL has no NUL in text; the task is refused whole."""
@@ -184,7 +185,7 @@ class TestReconnecting:
         postgres_server.start()
         assert queue.get(task_id).title == "before"
         (lease,) = queue.claim("a", ttl=TTL)
-        assert queue.settle(lease, Closed(reason="done")).status == "closed"
+        assert settled(queue, lease, Closed(reason="done")).status == "closed"
         assert queue.wait(timedelta(seconds=10)) is True
         assert queue.wait(timedelta(seconds=10)) is True
         assert queue.wait(timedelta(0)) is False
@@ -298,6 +299,27 @@ class TestMigration:
             queue.db.rows("DROP FUNCTION fleet.waits_for_others")
         with closing(open_postgres(new_postgres_dsn)) as queue:
             assert [lease.task.id for lease in queue.claim("a", count=5, ttl=TTL)] == [first]
+
+    def test_the_checks_of_an_earlier_fleet_become_one_that_refuses_the_same(
+        self, new_postgres_dsn
+    ):
+        """After the next open one check holds every rule, also for other programs."""
+        with closing(open_postgres(new_postgres_dsn, steps=list(migrate.steps()[:1]))) as queue:
+            task_id = queue.add(Draft(title="t")).id
+        with psycopg.connect(new_postgres_dsn, autocommit=True) as admin:
+            admin.execute("SET search_path = fleet")
+            admin.execute("DROP FUNCTION possible_task CASCADE")
+            for rule in ("priority < 5", "title <> ''", "lease_owner IS NULL OR status <> 'open'"):
+                admin.execute(f"ALTER TABLE tasks ADD CHECK ({rule})")
+            open_postgres(new_postgres_dsn).close()
+            checks = "SELECT conname FROM pg_constraint WHERE conrelid = 'tasks'::regclass"
+            assert admin.execute(f"{checks} AND contype = 'c'").fetchall() == [("tasks_possible",)]
+            for wrong in ("priority = 5", "title = ''", "lease_owner = 'a', lease_until = 1"):
+                with pytest.raises(psycopg.errors.CheckViolation):
+                    admin.execute(f"UPDATE tasks SET {wrong}")
+            admin.execute("UPDATE tasks SET priority = 4")
+        with closing(open_postgres(new_postgres_dsn)) as queue:
+            assert [lease.task.id for lease in queue.claim("a", ttl=TTL)] == [task_id]
 
     def test_many_first_openers_make_one_schema(self, new_postgres_dsn):
         """Handles that open an empty database at once all succeed."""

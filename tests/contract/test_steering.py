@@ -14,6 +14,7 @@ from fleet.queue.protocol import Draft
 from fleet.schemas import Blocked, Closed, Released
 from tests.conftest import SLOW
 from tests.contract.beads_home import beads_home, pristine_home
+from tests.settled import settled
 from tests.simulated.beads import SimulatedBeads
 
 __all__ = ["beads_home", "pristine_home"]
@@ -55,7 +56,7 @@ def claimed(fleet, title="Fix it"):
 def test_a_blocked_task_goes_back_into_the_queue(fleet):
     """Open, without an assignee, and the next to be claimed."""
     lease = claimed(fleet)
-    task = fleet.queue.settle(lease, Blocked(note="QUESTION: which?"))
+    task = settled(fleet.queue, lease, Blocked(note="QUESTION: which?"))
     done = fleet.queue.reopen_task(task, by="ada")
     assert (done.status, done.assignee) == ("open", "")
     assert [lease.task.id for lease in fleet.queue.claim("us", ttl=TTL)] == [task.id]
@@ -65,7 +66,7 @@ def test_a_blocked_task_goes_back_into_the_queue(fleet):
 def test_a_waiting_task_that_is_retried_waits_no_more(fleet):
     """It is open already; only its wait stands in the way."""
     later = datetime.now(UTC) + timedelta(hours=1)
-    task = fleet.queue.settle(claimed(fleet), Released(not_before=later))
+    task = settled(fleet.queue, claimed(fleet), Released(not_before=later))
     assert fleet.queue.claim("us", ttl=TTL) == []
     retry(fleet, task, env=ENV)
     assert [lease.task.id for lease in fleet.queue.claim("us", ttl=TTL)] == [task.id]
@@ -75,7 +76,7 @@ def test_a_waiting_task_that_is_retried_waits_no_more(fleet):
 def test_nobodys_claim_is_undone_by_an_old_look(fleet):
     """The task was claimed again after it was read."""
     lease = claimed(fleet)
-    task = fleet.queue.settle(lease, Blocked(note="why"))
+    task = settled(fleet.queue, lease, Blocked(note="why"))
     fleet.queue.reopen_task(task, by="ada")
     (lease,) = fleet.queue.claim("them", ttl=TTL)
     with pytest.raises(Refused):

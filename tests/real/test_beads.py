@@ -18,6 +18,7 @@ from fleet.queue.protocol import Draft, Filter
 from fleet.schemas import Closed, Settings
 from tests.conftest import need, often
 from tests.contract.beads_home import HOME, fingerprint
+from tests.settled import settled
 
 TTL = timedelta(minutes=5)
 
@@ -40,7 +41,7 @@ def test_a_home_inside_a_users_repository_leaves_it_untouched(pristine_home, tmp
     with closing(open_beads(home)) as queue:
         task = queue.add(Draft(title="t"))
         (lease,) = queue.claim("a", ttl=TTL)
-        assert queue.settle(lease, Closed(reason="done")).id == task.id
+        assert settled(queue, lease, Closed(reason="done")).id == task.id
     after = fingerprint(repository)
     assert {path: after[path] for path in before} == before
     assert all(path.startswith(f"{HOME}/") for path in after.keys() - before.keys())

@@ -20,6 +20,7 @@ from fleet.queue.sql.postgres import open_postgres
 from fleet.queue.sql.sqlite import FILE, integrity, open_embedded
 from fleet.schemas import Closed
 from tests.conftest import often
+from tests.settled import settled
 
 ROOT = Path(__file__).parents[2]
 TTL = timedelta(minutes=5)
@@ -206,7 +207,7 @@ class TestBadDisks:
                 assert {task.id for task in queue.find(Filter())} == kept
             kept.add(queue.add(Draft(title="there is room again")).id)
             (lease,) = queue.claim("a", ttl=TTL)
-            assert queue.settle(lease, Closed(reason="done")).status == "closed"
+            assert settled(queue, lease, Closed(reason="done")).status == "closed"
             found = {task.id for task in queue.find(Filter(include_closed=True))}
             assert (found, integrity(queue)) == (kept, "ok")
 

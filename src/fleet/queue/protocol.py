@@ -84,7 +84,7 @@ class Queue(Protocol):
         """Hold a lease for longer."""
         ...
 
-    def settle(self, lease: Lease, settlement: Settlement) -> Task | LeaseLost:
+    def settle(self, lease: Lease, settlement: Settlement) -> LeaseLost | None:
         """End a lease. Under a lost lease nothing changes, and the answer says so."""
         ...
 

@@ -13,6 +13,7 @@ from fleet.control.account import add, pause, remove, resume
 from fleet.control.accounts import accounts_now
 from fleet.queue.protocol import Draft
 from fleet.schemas import RateLimit, Released
+from tests.settled import settled
 
 NOW = datetime.now(UTC)
 FULL = RateLimit(kind="five_hour", status="rejected", resets_at=NOW + timedelta(hours=3))
@@ -61,7 +62,7 @@ def waiting(here, **settings):
     """A task that waits for a limit."""
     here.queue.add(Draft(title="Fix it", metadata={"fleet": settings}))
     (lease,) = here.queue.claim("us", ttl=timedelta(minutes=5))
-    return here.queue.settle(lease, Released(not_before=NOW + timedelta(hours=3)))
+    return settled(here.queue, lease, Released(not_before=NOW + timedelta(hours=3)))
 
 
 def test_an_account_that_is_opened_wakes_those_who_would_fall_back_to_it(home, fleet):

@@ -21,6 +21,7 @@ from fleet.runs.outcome_history import write_ending
 from fleet.runs.run_id import RunId
 from fleet.schemas import Blocked, Failed, Finished
 from tests.builders import NOW, a_run, an_ending
+from tests.settled import settled
 
 ANSWERED = NOW.replace(minute=34)
 ENV = {"USER": "ada"}
@@ -39,7 +40,7 @@ def blocked(fleet, note, *, asked=True, outcome=FINISHED, in_file=""):
     write_ending(run, an_ending(outcome, settlement, counts=False, why=note))
     if in_file:
         write(fleet, lease.task, in_file)
-    return fleet.queue.settle(lease, settlement)
+    return settled(fleet.queue, lease, settlement)
 
 
 def write(fleet, task, text):
@@ -94,7 +95,7 @@ def test_an_old_question_is_not_asked_again_by_a_later_failure(fleet):
     task = blocked(fleet, "QUESTION: Which db?", in_file="## Q: Which db?\n")
     answer(fleet, task, "SQLite", at=ANSWERED, env=ENV)
     (lease,) = fleet.queue.claim("us", ttl=timedelta(minutes=5))
-    task = fleet.queue.settle(lease, Blocked(note="invalid: its directory is not there"))
+    task = settled(fleet.queue, lease, Blocked(note="invalid: its directory is not there"))
     assert "QUESTION" in task.notes
     assert question_of(fleet, task) is None
 
@@ -103,7 +104,7 @@ def test_a_question_past_fleet_is_told_by_its_mark(fleet):
     """A task was blocked with a bare bd: only `QUESTION:` tells a question from a remark."""
     fleet.queue.add(Draft(title="Choose"))
     (lease,) = fleet.queue.claim("us", ttl=timedelta(minutes=5))
-    task = fleet.queue.settle(lease, Blocked(note="see the mail\nQUESTION: which?"))
+    task = settled(fleet.queue, lease, Blocked(note="see the mail\nQUESTION: which?"))
     assert question_of(fleet, task).note == "which?"
 
 

@@ -17,6 +17,7 @@ from fleet.queue.beads.queue import open_beads
 from fleet.queue.protocol import Draft, Filter, LeaseLost
 from fleet.schemas import Blocked, Closed, Released
 from tests.builders import a_program
+from tests.settled import settled
 from tests.simulated.beads import SimulatedBeads
 
 TTL = timedelta(minutes=5)
@@ -280,8 +281,8 @@ class TestSettling:
     def test_a_close_that_bd_lost_is_written_again(self, beads, queue, lease):
         """It confirmed it and forgot it: reading again shows that, and the second write counts."""
         beads.fault("lose", on="close")
-        settled = queue.settle(lease, Closed(reason="done"))
-        assert settled.status == "closed"
+        done = settled(queue, lease, Closed(reason="done"))
+        assert done.status == "closed"
         assert beads.issue(lease.task.id).status == "closed"
 
     def test_a_bd_that_keeps_losing_closes_keeps_the_lease(self, beads, queue, lease):
@@ -290,7 +291,7 @@ class TestSettling:
         with pytest.raises(QueueUnavailable, match="does not show it"):
             queue.settle(lease, Closed(reason="done"))
         assert queue.get(lease.task.id).lease_owner == "a"
-        assert queue.settle(lease, Closed(reason="done")).status == "closed"
+        assert settled(queue, lease, Closed(reason="done")).status == "closed"
 
     @pytest.mark.parametrize("fault", ["segv", "locked", "half"])
     @pytest.mark.parametrize("step", ["show", "close"])
@@ -299,7 +300,7 @@ class TestSettling:
         beads.fault(fault, on=step)
         with pytest.raises(QueueError):
             queue.settle(lease, Closed(reason="done"))
-        assert queue.settle(lease, Closed(reason="done")).status == "closed"
+        assert settled(queue, lease, Closed(reason="done")).status == "closed"
 
     @pytest.mark.parametrize(
         "settlement", [Closed(reason="done"), Released(note="later"), Blocked(note="why?")]
@@ -315,8 +316,8 @@ class TestSettling:
                 doomed.settle(lease, settlement)
         monkeypatch.undo()
         notes = beads.issue(lease.task.id).notes
-        settled = queue.settle(lease, settlement)
-        assert settled.lease_owner is None
+        done = settled(queue, lease, settlement)
+        assert done.lease_owner is None
         assert beads.issue(lease.task.id).notes == notes
 
     def test_a_release_killed_after_its_write_still_waits(self, beads, queue, clock, monkeypatch):
@@ -357,22 +358,22 @@ class TestSettling:
     def test_a_task_that_bd_freed_can_still_be_closed(self, beads, queue, lease):
         """A `bd reclaim` on the machine does not cost a verified run."""
         beads.change(lease.task.id, status="open", assignee="")
-        assert queue.settle(lease, Closed(reason="done")).status == "closed"
+        assert settled(queue, lease, Closed(reason="done")).status == "closed"
 
     def test_a_question_of_the_agent_is_joined_by_fleets_note(self, beads, queue, lease):
         """An agent that set its own task to blocked does not make blocking it a surprise."""
         beads.change(lease.task.id, status="blocked", notes="QUESTION: which?")
-        settled = queue.settle(lease, Blocked(note="waits for an answer"))
-        assert (settled.status, settled.assignee) == ("blocked", "")
-        assert settled.notes == "QUESTION: which?\nwaits for an answer"
+        done = settled(queue, lease, Blocked(note="waits for an answer"))
+        assert (done.status, done.assignee) == ("blocked", "")
+        assert done.notes == "QUESTION: which?\nwaits for an answer"
 
     def test_a_close_that_bd_refuses_is_left_to_a_person(self, beads, queue, lease):
         """A blocker added during the run: the task is blocked with bd's words and not run."""
         queue.add(Draft(title="first", blocks=(lease.task.id,)))
-        settled = queue.settle(lease, Closed(reason="12 tests pass"))
-        assert (settled.status, settled.lease_owner) == ("blocked", None)
-        assert "blocked by open issues" in settled.notes
-        assert "12 tests pass" in settled.notes
+        done = settled(queue, lease, Closed(reason="12 tests pass"))
+        assert (done.status, done.lease_owner) == ("blocked", None)
+        assert "blocked by open issues" in done.notes
+        assert "12 tests pass" in done.notes
 
     def test_a_task_taken_at_the_last_moment_is_lost(self, beads, queue, lease, monkeypatch):
         """Between our look and our write a person can be faster; theirs counts."""
@@ -391,9 +392,9 @@ class TestSettling:
 
     def test_a_text_that_no_argument_carries_is_made_to_fit(self, queue, lease):
         """Settling never fails for what an agent wrote."""
-        settled = queue.settle(lease, Blocked(note="a\0b \ud800 " + "x" * 300_000))
-        assert settled.notes.startswith("ab ? x")
-        assert settled.notes.endswith("[cut by fleet]")
+        done = settled(queue, lease, Blocked(note="a\0b \ud800 " + "x" * 300_000))
+        assert done.notes.startswith("ab ? x")
+        assert done.notes.endswith("[cut by fleet]")
 
 
 class TestShapes:
@@ -408,7 +409,7 @@ class TestShapes:
             task = queue.add(Draft(title="t", metadata={"fleet": {"cwd": "/srv"}}))
             (lease,) = queue.claim("a", ttl=TTL)
             assert (lease.task.id, lease.task.cwd) == (task.id, "/srv")
-            assert queue.settle(lease, Closed(reason="done")).close_reason == "done"
+            assert settled(queue, lease, Closed(reason="done")).close_reason == "done"
             assert [found.id for found in queue.find(Filter(include_closed=True))] == [task.id]
 
     @pytest.mark.parametrize("version", ["1.0.5", "1.3.0"])
@@ -421,8 +422,8 @@ class TestShapes:
             (lease,) = queue.claim("a", ttl=TTL)
             assert lease.task.id == task_id
             queue.add(Draft(title="late", blocks=(task_id,)))
-            settled = queue.settle(lease, Closed(reason="done"))
-            assert f"close it: cannot close {task_id}: blocked by" in settled.notes.replace(
+            done = settled(queue, lease, Closed(reason="done"))
+            assert f"close it: cannot close {task_id}: blocked by" in done.notes.replace(
                 f"Error updating {task_id}: ", ""
             )
             assert queue.get(blocker).status == "open"

@@ -7,6 +7,7 @@ import pytest
 from fleet.errors import NotFound, QueueUnavailable, Refused
 from fleet.queue.protocol import Draft
 from fleet.schemas import Blocked, Closed, Released
+from tests.settled import settled
 
 TTL = timedelta(minutes=5)
 
@@ -15,7 +16,7 @@ TTL = timedelta(minutes=5)
 def blocked(queue):
     queue.add(Draft(title="t"))
     (lease,) = queue.claim("a", ttl=TTL)
-    return queue.settle(lease, Blocked(note="why?"))
+    return settled(queue, lease, Blocked(note="why?"))
 
 
 def test_a_blocked_task_is_claimable_again_at_once(queue, blocked):
@@ -30,7 +31,7 @@ def test_a_task_that_waits_need_not_wait_any_longer(queue, clock):
     """`not_before` is forgotten, and bd is not written to for that."""
     queue.add(Draft(title="t"))
     (lease,) = queue.claim("a", ttl=TTL)
-    waiting = queue.settle(lease, Released(not_before=clock() + TTL))
+    waiting = settled(queue, lease, Released(not_before=clock() + TTL))
     assert queue.reopen_task(waiting, by="ann").not_before is None
     assert len(queue.claim("b", ttl=TTL)) == 1
 
@@ -61,7 +62,7 @@ def test_what_is_being_run_is_left_alone(queue):
     (lease,) = queue.claim("a", ttl=TTL)
     with pytest.raises(Refused, match="worked on by a"):
         queue.reopen_task(lease.task, by="ann")
-    assert queue.settle(lease, Closed(reason="done")).status == "closed"
+    assert settled(queue, lease, Closed(reason="done")).status == "closed"
 
 
 def test_a_deleted_task_is_not_found(queue, blocked):
@@ -75,7 +76,7 @@ def test_a_reopening_that_bd_loses_is_written_again(beads, queue, blocked):
     """As with every write, what bd shows counts."""
     beads.fault("lose", on="update")
     assert queue.reopen_task(blocked, by="ann").status == "open"
-    again = queue.settle(queue.claim("a", ttl=TTL)[0], Blocked(note="again"))
+    again = settled(queue, queue.claim("a", ttl=TTL)[0], Blocked(note="again"))
     beads.fault("lose", on="update", times=2)
     with pytest.raises(QueueUnavailable):
         queue.reopen_task(again, by="ann")

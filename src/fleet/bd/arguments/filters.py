@@ -53,7 +53,7 @@ SORT = (
     Flag("reverse", "switch", "r", help="Reverse sort order"),
 )
 
-UNFINISHED = Condition("tasks.status NOT IN ('closed', 'pinned')")
+UNFINISHED = Condition("tasks.status <> 'closed' AND tasks.status <> 'pinned'")
 
 #: What a flag that stands on the line means.
 _Meaning = Callable[[Call, str], Iterable[Condition]]
@@ -119,7 +119,9 @@ def _statuses(call: Call, flag: str) -> list[Condition]:
     words = [word.strip() for word in call.line.text(flag).split(",") if word.strip()]
     if not words or "all" in words:
         return []
-    return [Condition("tasks.status IN ($)", [values.status(word) for word in words])]
+    statuses = [values.status(word) for word in words]
+    one_of = Condition("tasks.status IN ($)", statuses)
+    return [one_of] if "closed" in statuses else [Condition("not_closed"), one_of]
 
 
 def _ids(call: Call, flag: str) -> list[Condition]:

@@ -44,7 +44,11 @@ def _wanted(call: Call) -> Search:
         )
     ready = READY_WORK
     if call.line.switch("include-deferred"):
-        ready = (Condition("tasks.status = 'open'"), Condition("unblocked"))
+        ready = (
+            Condition("not_closed"),
+            Condition("tasks.status = 'open'"),
+            Condition("unblocked"),
+        )
     types = () if filters.types_of(call) else (WORK_TYPES,)
     want = filters.search_of(call)
     return replace(want, where=(*ready, *types, *want.where, *_family(call)), order=order)

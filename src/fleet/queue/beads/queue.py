@@ -88,11 +88,11 @@ class BeadsQueue:
             return Lease(task=lease.task, owner=lease.owner, fence=lease.fence, until=until)
         return self.settlements.lost(lease, self.ledger.entry(task_id))
 
-    def settle(self, lease: Lease, settlement: Settlement) -> Task | LeaseLost:
+    def settle(self, lease: Lease, settlement: Settlement) -> LeaseLost | None:
         with self.lock.held():
-            settled = self.settlements.settle(lease, settlement)
+            lost = self.settlements.settle(lease, settlement)
         self.bell.ring()
-        return settled
+        return lost
 
     def request(self, task_id: str, wish: Wish, *, text: str = "", asked_by: str = "") -> Request:
         request = Request(

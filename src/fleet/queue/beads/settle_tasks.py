@@ -8,11 +8,10 @@ from typing import Final
 
 from fleet.errors import FleetError, NotFound, QueueError, QueueUnavailable, Refused
 from fleet.queue.beads.bd_cli.bd_calls import Tracker, fitting
-from fleet.queue.beads.bd_cli.bd_issue import Issue, task_of
-from fleet.queue.beads.claim_tasks import with_entry
+from fleet.queue.beads.bd_cli.bd_issue import Issue
 from fleet.queue.beads.lease_ledger import Ledger, LedgerEntry
 from fleet.queue.protocol import LeaseLost
-from fleet.schemas import Blocked, Closed, Lease, Released, Settlement, Task
+from fleet.schemas import Blocked, Closed, Lease, Released, Settlement
 
 _TRIES: Final = 2
 
@@ -24,7 +23,7 @@ class Settlements:
         self._tracker = tracker
         self._ledger = ledger
 
-    def settle(self, lease: Lease, settlement: Settlement) -> Task | LeaseLost:
+    def settle(self, lease: Lease, settlement: Settlement) -> LeaseLost | None:
         task_id = lease.task.id
         entry = self._ledger.entry(task_id)
         if (entry.owner, entry.fence) != (lease.owner, lease.fence):
@@ -42,9 +41,7 @@ class Settlements:
             except (Refused, NotFound) as refusal:
                 issue = self._after(refusal, lease, settlement)
         self._ledger.end(entry)
-        if isinstance(issue, LeaseLost):
-            return issue
-        return with_entry(task_of(issue), self._ledger.entry(task_id))
+        return issue if isinstance(issue, LeaseLost) else None
 
     def _after(
         self, refusal: FleetError, lease: Lease, settlement: Settlement

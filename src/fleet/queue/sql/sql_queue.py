@@ -102,7 +102,7 @@ class SqlQueue:
             return self._lost(lease)
         return Lease(task=lease.task, owner=lease.owner, fence=lease.fence, until=until)
 
-    def settle(self, lease: Lease, settlement: Settlement) -> Task | LeaseLost:
+    def settle(self, lease: Lease, settlement: Settlement) -> LeaseLost | None:
         now = to_micros(self.db.now())
         values: dict[str, object] = {
             "id": lease.task.id,
@@ -128,8 +128,7 @@ class SqlQueue:
                 values |= {"status": "open", "note": note, "not_before": to_micros(not_before)}
             case Blocked(note=note):
                 values |= {"status": "blocked", "note": note}
-        rows = self.db.rows(self.sql["settle"], values)
-        return task_of(rows[0]) if rows else self._lost(lease)
+        return None if self.db.rows(self.sql["settle"], values) else self._lost(lease)
 
     def request(self, task_id: str, wish: Wish, *, text: str = "", asked_by: str = "") -> Request:
         request = Request(
@@ -216,7 +215,7 @@ class SqlQueue:
             values["now"] = to_micros(self.db.now())
         if want.statuses:
             one_of("status", want.statuses)
-        elif not (want.ready or want.include_closed or want.ids):
+        if "closed" not in want.statuses and not (want.include_closed or want.ids):
             where.append(self.sql["not_closed"])
         if want.ids:
             one_of("id", want.ids)

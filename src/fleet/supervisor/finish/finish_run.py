@@ -61,13 +61,13 @@ class Settler:
         self._queue.settle(lease, decision.settlement, answered, evidence)
 
     def _answered(
-        self, lease: Lease, decision: Decision, task_dir: Path | None, answer: Task | LeaseLost
+        self, lease: Lease, decision: Decision, task_dir: Path | None, lost: LeaseLost | None
     ) -> None:
         task_id, settlement = lease.task.id, decision.settlement
         kind, text = type(settlement).__name__.lower(), decision.why
         event = TaskSettled(task_id)
-        if isinstance(answer, LeaseLost):
-            kind, text = "lease_lost", f"not settled, the lease is lost: {answer.why}"
+        if lost is not None:
+            kind, text = "lease_lost", f"not settled, the lease is lost: {lost.why}"
             if task_dir is not None and not isinstance(settlement, Closed):
                 self._undo_close(lease, task_dir)
         elif isinstance(settlement, Closed):

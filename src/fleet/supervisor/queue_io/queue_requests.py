@@ -247,12 +247,12 @@ class QueueRequests:
         self,
         lease: Lease,
         settlement: Settlement,
-        then: Callable[[Task | LeaseLost], None],
+        then: Callable[[LeaseLost | None], None],
         evidence: Callable[[], None] = lambda: None,
     ) -> None:
         """End a lease. `evidence` is written first, in the queue's thread."""
 
-        def settled(queue: Queue) -> Task | LeaseLost:
+        def settled(queue: Queue) -> LeaseLost | None:
             evidence()
             return _or_lost(lease, lambda: queue.settle(lease, settlement))
 

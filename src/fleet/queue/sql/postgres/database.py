@@ -121,9 +121,9 @@ class Postgres:
         self.rows(_SQL["lock_schema"])
 
     def _script(self, sql: str) -> None:
-        """One migration step; tables that it made get their bell in the same transaction."""
+        """One migration step; its tables get their bell and their check in the same transaction."""
         with translated(self.address):
-            for script in (sql, _SQL["bell"]):
+            for script in (sql, _SQL["bell"], _SQL["one_check"]):
                 self._connected().execute(cast("Any", script))
 
     def _backup(self, have: int) -> None:

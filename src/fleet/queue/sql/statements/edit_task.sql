@@ -14,8 +14,8 @@ DELETE FROM labels WHERE task_id = :id AND label = :label
 DELETE FROM dependencies WHERE task_id = :id AND type = 'parent-child'
 
 -- name: sleepers
-SELECT 1 FROM tasks WHERE status = 'deferred' AND defer_until <= :now LIMIT 1
+SELECT 1 FROM tasks WHERE {not_closed} AND status = 'deferred' AND defer_until <= :now LIMIT 1
 
 -- name: wake
 UPDATE tasks SET status = 'open', defer_until = NULL, updated_at = :now
-WHERE status = 'deferred' AND defer_until <= :now
+WHERE {not_closed} AND status = 'deferred' AND defer_until <= :now

@@ -58,6 +58,38 @@ END $waits$
 -- name: tables
 SELECT tablename FROM pg_tables WHERE schemaname = 'fleet' ORDER BY tablename
 
+-- name: one_check
+-- The checks of `tasks` as one function. PostgreSQL reads the text of each check again in every
+-- statement that writes a row, which takes a sixth of a claim; a function is read once a session.
+DO $install$
+DECLARE
+    columns text;
+    parameters text;
+    rule text;
+    named text;
+BEGIN
+    IF to_regproc('fleet.possible_task') IS NOT NULL THEN
+        RETURN;
+    END IF;
+    SELECT string_agg(quote_ident(attname), ', ' ORDER BY attnum),
+           string_agg(format('%I %s', attname, atttypid::regtype), ', ' ORDER BY attnum)
+    INTO columns, parameters FROM pg_attribute
+    WHERE attrelid = 'fleet.tasks'::regclass AND attnum IN (
+        SELECT unnest(conkey) FROM pg_constraint
+        WHERE conrelid = 'fleet.tasks'::regclass AND contype = 'c');
+    SELECT string_agg(pg_get_expr(conbin, conrelid), ' AND ') INTO rule FROM pg_constraint
+    WHERE conrelid = 'fleet.tasks'::regclass AND contype = 'c';
+    FOR named IN SELECT conname FROM pg_constraint
+        WHERE conrelid = 'fleet.tasks'::regclass AND contype = 'c'
+    LOOP
+        EXECUTE format('ALTER TABLE fleet.tasks DROP CONSTRAINT %I', named);
+    END LOOP;
+    EXECUTE format('CREATE FUNCTION fleet.possible_task(%s) RETURNS boolean LANGUAGE plpgsql'
+        ' IMMUTABLE AS %L', parameters, format('BEGIN RETURN %s; END', rule));
+    EXECUTE format('ALTER TABLE fleet.tasks ADD CONSTRAINT tasks_possible'
+        ' CHECK (fleet.possible_task(%s))', columns);
+END $install$
+
 -- name: bell
 -- Every write notifies in its own transaction, whatever program writes. A claim and a renewal
 -- notify nothing: they leave a task in progress under a lease, and no listener waits for that.

@@ -41,7 +41,7 @@ EXISTS (
 ))
 
 -- name: ready
-tasks.status IN ('open', 'deferred', 'in_progress')
+{not_closed}
 AND (tasks.status = 'open' OR (tasks.status = 'deferred' AND tasks.defer_until <= :now))
 AND (tasks.defer_until IS NULL OR tasks.defer_until <= :now)
 AND tasks.issue_type NOT IN ('merge-request', 'gate', 'molecule', 'message', 'agent', 'role', 'rig')
@@ -49,7 +49,8 @@ AND NOT {held_up}
 
 -- name: claimable
 -- CASE, so that no planner takes the statuses apart and sorts instead of walking `tasks_waiting`.
-tasks.status IN ('open', 'deferred', 'in_progress')
+-- Only a task in progress can have a lease that has ended.
+{not_closed}
 AND CASE tasks.status
         WHEN 'open' THEN tasks.assignee IN ('', :owner)
         WHEN 'deferred' THEN tasks.defer_until <= :now AND tasks.assignee IN ('', :owner)
@@ -90,13 +91,21 @@ SET status = :status, assignee = :assignee, lease_owner = NULL, lease_until = NU
                  ELSE notes || :new_line || :note END,
     updated_at = :now
 WHERE id = :id AND lease_owner = :owner AND fence = :fence
-RETURNING {task_columns}
+RETURNING id
 
 -- name: get
 SELECT {task_columns} FROM tasks WHERE tasks.id = :id
 
 -- name: by_status
-SELECT status, count(*) FROM tasks GROUP BY status
+-- Closed tasks are the rest: an index counts all tasks sooner than a walk through them does.
+WITH unfinished (status, n) AS (
+    SELECT status, count(*) FROM tasks WHERE {not_closed} GROUP BY status
+), closed (n) AS (
+    SELECT (SELECT count(*) FROM tasks) - (SELECT count(*) FROM tasks WHERE {not_closed})
+)
+SELECT status, n FROM unfinished
+UNION ALL
+SELECT 'closed', n FROM closed WHERE n > 0
 
 -- name: insert_task
 INSERT INTO tasks ({own_columns}) VALUES ({own_values})
@@ -134,6 +143,7 @@ SELECT {task_columns} FROM tasks
 ORDER BY tasks.priority, tasks.created_at, tasks.id
 
 -- name: not_closed
+-- The words of the index `tasks_waiting`: SQLite takes it only for these.
 tasks.status <> 'closed'
 
 -- name: leased_by

@@ -12,7 +12,8 @@ NOT {held_up}
 
 -- name: due_work
 -- A dated deferral ends by itself.
-(tasks.status = 'open' OR (tasks.status = 'deferred' AND tasks.defer_until <= :now))
+{not_closed}
+AND (tasks.status = 'open' OR (tasks.status = 'deferred' AND tasks.defer_until <= :now))
 AND (tasks.defer_until IS NULL OR tasks.defer_until <= :now)
 
 -- name: work_types
