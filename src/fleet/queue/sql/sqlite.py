@@ -57,7 +57,7 @@ class Sqlite:
         # Without statistics SQLite would rather sort than walk the index that has the order.
         "by_queue_order": "INDEXED BY tasks_waiting",
         "skip_locked": "",
-        "is_picked": "id IN (SELECT id FROM picked)",
+        "is_picked": "id IN ({picked})",
         "waits_for_others": "{unmet_dependency}",
         "lock_graph": "SELECT 1",
     }

@@ -22,8 +22,8 @@ _DIALECT = {
     "by_queue_order": "",
     # NO KEY: a comment or a child that is just being added does not hide its task.
     "skip_locked": "FOR NO KEY UPDATE OF tasks SKIP LOCKED",
-    # An array is looked up in the primary key without a join and its hash table.
-    "is_picked": "id = ANY (ARRAY(SELECT id FROM picked))",
+    # An array is filled once, before the update: a subquery that may run again would lock more.
+    "is_picked": "id = ANY (ARRAY({picked}))",
     # A function, so that a claim does not set up a plan of twenty nodes that it seldom runs.
     "waits_for_others": "fleet.waits_for_others(:now, tasks.id)",
     "lock_graph": "SELECT pg_advisory_xact_lock(1718379877, 2)",
@@ -45,7 +45,7 @@ class Postgres:
         self._clock = clock
         self._lock_timeout = lock_timeout
         self._server_clock = ServerClock()
-        self._connection: psycopg.Connection | None = None
+        self._cursor: psycopg.Cursor | None = None
         self._listener: psycopg.Connection | None = None
         self._in_transaction = False
 
@@ -60,11 +60,11 @@ class Postgres:
     def rows(self, sql: str, values: Mapping[str, Any] | None = None) -> list[Row]:
         text, names = numbered(sql)
         given = [values[name] for name in names] if values else None
-        connection = self._connected()
+        cursor = self._connected()
         try:
-            return _run(connection, text, given)
+            return _run(cursor, text, given)
         except psycopg.Error as error:
-            if self._in_transaction or not connection.closed:
+            if self._in_transaction or not cursor.connection.closed:
                 raise in_our_words(error, self.address) from error
             if not text.startswith("SELECT"):
                 raise broke_off(self.address) from error
@@ -88,7 +88,7 @@ class Postgres:
         with translated(self.address):
             if self._listener is None or self._listener.closed:
                 self._listener = connect(self._dsn)
-                _run(self._listener, _SQL["listen"], None)
+                _run(self._listener.cursor(), _SQL["listen"], None)
                 return True  # what was written before we listened was not heard
             try:
                 return heard(self._listener, timeout.total_seconds())
@@ -97,7 +97,7 @@ class Postgres:
                 return True
 
     def close(self) -> None:
-        for connection in (self._connection, self._listener):
+        for connection in (self._cursor and self._cursor.connection, self._listener):
             if connection is not None:
                 connection.close()
 
@@ -124,7 +124,7 @@ class Postgres:
         """One migration step; its tables get their bell and their check in the same transaction."""
         with translated(self.address):
             for script in (sql, _SQL["bell"], _SQL["one_check"]):
-                self._connected().execute(cast("Any", script))
+                self._connected().connection.execute(cast("Any", script))
 
     def _backup(self, have: int) -> None:
         """Copy every table aside, in the transaction that changes them."""
@@ -135,30 +135,31 @@ class Postgres:
         for table in tables:
             self.rows(f'CREATE TABLE {aside}."{table}" AS TABLE fleet."{table}"')
 
-    def _connected(self) -> psycopg.Connection:
-        """The connection; inside a transaction the one it began on, or nothing at all."""
-        connection = self._connection
-        if self._in_transaction and connection is not None:
-            return connection
-        if connection is None or dropped(connection):
-            connection = self._connect()
-        return connection
+    def _connected(self) -> psycopg.Cursor:
+        """The connection's cursor; inside a transaction the one it began on, or nothing at all."""
+        cursor = self._cursor
+        if self._in_transaction and cursor is not None:
+            return cursor
+        if cursor is None or dropped(cursor.connection):
+            cursor = self._connect()
+        return cursor
 
-    def _connect(self) -> psycopg.Connection:
-        if self._connection is not None:
-            self._connection.close()
+    def _connect(self) -> psycopg.Cursor:
+        if self._cursor is not None:
+            self._cursor.connection.close()
         with translated(self.address):
-            self._connection = connection = connect(self._dsn)
+            # One for all statements: a new cursor looks up anew how each column is read.
+            self._cursor = cursor = connect(self._dsn).cursor(binary=True)
             text, _ = numbered(_SQL["session"])
             before = steady()
             limits = [_millis(self._lock_timeout), _millis(STATEMENT_TIMEOUT)]
-            self._server_clock.set(_run(connection, text, limits)[0][-1], before)
-        return connection
+            self._server_clock.set(_run(cursor, text, limits)[0][-1], before)
+        return cursor
 
     def _begin(self) -> None:
-        connection = self._connected()
+        cursor = self._connected()
         try:
-            connection.execute("BEGIN")
+            cursor.execute("BEGIN")
         except psycopg.OperationalError:
             # Nothing was done yet, so a second try on a new connection is safe.
             with translated(self.address):
@@ -166,12 +167,12 @@ class Postgres:
         self._in_transaction = True
 
     def _commit(self) -> None:
-        connection = self._connected()
+        cursor = self._connected()
         self._in_transaction = False
         try:
-            ended = connection.execute("COMMIT").statusmessage
+            ended = cursor.execute("COMMIT").statusmessage
         except psycopg.Error as error:
-            if connection.closed:
+            if cursor.connection.closed:
                 raise broke_off(self.address) from error
             raise in_our_words(error, self.address) from error
         if ended != "COMMIT":
@@ -179,17 +180,17 @@ class Postgres:
             raise QueueError(f"the queue {self.address} did not store a change that had failed")
 
     def _roll_back(self) -> None:
-        connection = self._connected()
+        cursor = self._connected()
         self._in_transaction = False
         try:
-            connection.execute("ROLLBACK")
+            cursor.execute("ROLLBACK")
         except psycopg.Error:
-            connection.close()  # the server undoes what a lost connection began
+            cursor.connection.close()  # the server undoes what a lost connection began
 
 
-def _run(connection: psycopg.Connection, text: str, given: list[Any] | None) -> list[Row]:
+def _run(cursor: psycopg.Cursor, text: str, given: list[Any] | None) -> list[Row]:
     # psycopg wants literal SQL; ours is literal too, but it comes from a file.
-    cursor = connection.execute(cast("Any", text), given)
+    cursor.execute(cast("Any", text), given)
     # Not `cursor.description`, which builds an object for each column: a third of a claim's time.
     result = cursor.pgresult
     return cursor.fetchall() if result is not None and result.nfields else []

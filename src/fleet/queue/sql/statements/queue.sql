@@ -62,14 +62,13 @@ AND tasks.issue_type NOT IN
     ('epic', 'merge-request', 'gate', 'molecule', 'message', 'agent', 'role', 'rig')
 AND NOT {held_up}
 
--- name: claim
--- Picked once, before the update: a subquery that the engine may run again would lock more.
+-- name: picked
 -- `+ 0`, since SQLite plans a bare `LIMIT :count` anew each time it is given a value.
-WITH picked (id) AS MATERIALIZED (
-    SELECT tasks.id FROM tasks {by_queue_order} WHERE {claimable}
-    ORDER BY tasks.priority, tasks.created_at, tasks.id LIMIT :count + 0
-    {skip_locked}
-)
+SELECT tasks.id FROM tasks {by_queue_order} WHERE {claimable}
+{queue_order} LIMIT :count + 0
+{skip_locked}
+
+-- name: claim
 UPDATE tasks
 SET status = 'in_progress', assignee = :owner, lease_owner = :owner, lease_until = :until,
     heartbeat_at = :now, fence = fence + 1, started_at = coalesce(started_at, :now),
