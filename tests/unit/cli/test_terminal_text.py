@@ -14,6 +14,7 @@ from fleet.cli.terminal_text import (
     harmless,
     moment,
     one_line,
+    table,
     wrapped,
 )
 from tests.builders import NOW
@@ -109,3 +110,22 @@ def test_a_line_is_broken_between_words():
 def test_wide_letters_take_two_columns_and_marks_none():
     """As terminals show them."""
     assert [cells("abc"), cells("任务"), cells("e\u0301"), cells("é")] == [3, 4, 1, 1]
+
+
+def test_columns_are_as_wide_as_their_cells():
+    """Figures end at one edge, a cell may have two lines, and a text stands by itself."""
+    rows = [("a", "\x1b[31m5\x1b[0m", "one\ntwo"), "  why", ("任务", "100", "three")]
+    assert list(table(("id", "n", "what"), rows, right=("n",))) == [
+        "id      n  what",
+        "a       \x1b[31m5\x1b[0m  one",
+        "           two",
+        "  why",
+        "任务  100  three",
+    ]
+
+
+@pytest.mark.parametrize(("width", "head"), [(20, "id  tokens  cost"), (12, "id  cost"), (5, "id")])
+def test_columns_go_in_their_order_where_there_is_no_room(width, head):
+    """As many as it takes; what is not named stays."""
+    found = table(("id", "tokens", "cost"), [], width=width, drop=("tokens", "cost"))
+    assert list(found) == [head]
