@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
 from types import MappingProxyType
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 import msgspec
 from msgspec import Struct
@@ -19,15 +19,12 @@ from fleet.coders.model_names import is_one_of
 from fleet.coders.stream import json_line, run_outcome
 from fleet.coders.stream.run_totals import RunTotals
 from fleet.schemas import Context, Event, Outcome, Reason, Task
-
-Permissions = Literal["edit", "auto", "bypass"]
+from fleet.schemas.policy import Permissions
 
 
 class Options(Struct, frozen=True, kw_only=True):
     """What the supervisor wants of one run."""
 
-    #: edit: write in the project and talk to fleet. auto: the CLI judges each step by itself.
-    #: bypass: everything, for machines that are a sandbox themselves.
     permissions: Permissions = "edit"
     #: The session to carry on instead of starting a new one.
     resume: str | None = None

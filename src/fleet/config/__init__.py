@@ -7,7 +7,7 @@ import re
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from msgspec import Struct, field
 
@@ -18,12 +18,11 @@ from fleet.config.keys import KEYS, Key, Setting
 from fleet.config.projects import LISTS, TABLE, Project
 from fleet.errors import BadInput, ConfigError
 from fleet.schemas import Account, Context, Isolation, Price, Tripwire
+from fleet.schemas.policy import Permissions
 
 FILE = "runtime.toml"
 
-Permissions = Literal["edit", "auto", "bypass"]
-
-__all__ = ["FILE", "KEYS", "Config", "Key", "Permissions", "Project", "Setting"]
+__all__ = ["FILE", "KEYS", "Config", "Key", "Project", "Setting"]
 
 
 class Config(Struct, frozen=True, kw_only=True):

@@ -9,7 +9,7 @@ from fleet.errors import BadInput
 from fleet.schemas import units
 from fleet.schemas.account import read_chain
 from fleet.schemas.budget import NONE, read_budget
-from fleet.schemas.policy import CONTEXTS, ISOLATIONS, TRIPWIRES, check_expectation
+from fleet.schemas.policy import CONTEXTS, ISOLATIONS, PERMISSIONS, TRIPWIRES, check_expectation
 
 Setting = int | str
 
@@ -85,7 +85,7 @@ KEYS: Mapping[str, Key] = {
             "edit",
             "What agents may do: edit (their directory, and the task's own commands), auto (the"
             " CLI judges each step), bypass (everything: only on a machine that is a sandbox).",
-            choices=("edit", "auto", "bypass"),
+            choices=PERMISSIONS,
         ),
         Key(
             "expect",

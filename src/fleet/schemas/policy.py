@@ -1,6 +1,6 @@
 """What a run may use, what it has to show for it, and where it may work. Pure."""
 
-from typing import Literal
+from typing import Literal, get_args
 
 from msgspec import Struct
 
@@ -14,17 +14,22 @@ EXPECTATIONS = ("any", "answer", "change")
 ARTIFACT = "artifact:"
 
 Isolation = Literal["none", "worktree"]
-ISOLATIONS: tuple[Isolation, ...] = ("none", "worktree")
+ISOLATIONS: tuple[Isolation, ...] = get_args(Isolation)
 
 #: Whether destructive commands are reported, refused (where the CLI has a hook) or ignored.
 Tripwire = Literal["report", "refuse", "off"]
-TRIPWIRES: tuple[Tripwire, ...] = ("report", "refuse", "off")
+TRIPWIRES: tuple[Tripwire, ...] = get_args(Tripwire)
 
 #: What an agent's CLI loads before it reads its task. `full`: all that it would by itself.
 #: `project`: nothing that is the user's own. `lean`: of the project's, only rules and permissions;
 #: and only the tools that work takes.
 Context = Literal["full", "project", "lean"]
-CONTEXTS: tuple[Context, ...] = ("full", "project", "lean")
+CONTEXTS: tuple[Context, ...] = get_args(Context)
+
+#: edit: write in the project and talk to fleet. auto: the CLI judges each step by itself.
+#: bypass: everything, for machines that are a sandbox themselves.
+Permissions = Literal["edit", "auto", "bypass"]
+PERMISSIONS: tuple[Permissions, ...] = get_args(Permissions)
 
 LimitName = Literal[
     "start", "idle", "time", "turns", "tokens", "cost", "output", "memory", "processes",

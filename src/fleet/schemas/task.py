@@ -2,7 +2,7 @@
 
 import re
 from datetime import datetime, timedelta
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from msgspec import Struct, field
 
@@ -11,9 +11,7 @@ from fleet.schemas.budget import Budget
 from fleet.schemas.policy import Context, Isolation, LimitWishes
 
 Status = Literal["open", "in_progress", "blocked", "deferred", "closed", "pinned", "hooked"]
-STATUSES: tuple[Status, ...] = (
-    "open", "in_progress", "blocked", "deferred", "closed", "pinned", "hooked",
-)  # fmt: skip
+STATUSES: tuple[Status, ...] = get_args(Status)
 
 #: Dependency types that keep a task from being ready while their target is open.
 BLOCKING = ("blocks", "conditional-blocks")
