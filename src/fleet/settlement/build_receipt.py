@@ -23,7 +23,7 @@ _RUNS_BEFORE = 5
 
 
 def receipt_of(
-    ended: ExitedRun, outcome: Outcome, said: AgentClaim, inspection: Inspection
+    ended: ExitedRun, outcome: Outcome, claim: AgentClaim, inspection: Inspection
 ) -> Receipt:
     """All that is known of the run, before it is judged."""
     record, end = ended.record, ended.process_end
@@ -41,7 +41,7 @@ def receipt_of(
         started_at=exit_record.started_at if exit_record else began_at(record.run),
         seconds=exit_record.seconds if exit_record else 0.0,
         outcome=type(outcome).__name__,
-        claim=said.done,
+        claim=claim.done,
         text=totals.text[-_TEXT_CAP:],
         tools=dict(tools.tools),
         tool_errors=tools.failed,

@@ -45,10 +45,10 @@ from fleet.settlement.settle_table import Facts, decide
 _STDERR = 1 << 16
 
 
-def case_of(ended: ExitedRun, said: AgentClaim, outcome: Outcome) -> InspectedRun:
+def case_of(ended: ExitedRun, claim: AgentClaim, outcome: Outcome) -> InspectedRun:
     """What has to be inspected before the run can be judged."""
     record = ended.record
-    claimed = said.done is not None and isinstance(outcome, Finished)
+    claimed = claim.done is not None and isinstance(outcome, Finished)
     return InspectedRun(
         run=record.run,
         cwd=record.spec.cwd or record.project,
@@ -70,7 +70,7 @@ def _first_base(run: Run) -> Base | None:
     return first
 
 
-def outcome_of(ended: ExitedRun, said: AgentClaim, *, abandoned: bool = False) -> Outcome:
+def outcome_of(ended: ExitedRun, claim: AgentClaim, *, abandoned: bool = False) -> Outcome:
     """Fleet's own reason, unless the agent had ended before it was stopped.
 
     `abandoned`: the inspection of the run was stopped, so its own ending cannot be judged.
@@ -78,8 +78,8 @@ def outcome_of(ended: ExitedRun, said: AgentClaim, *, abandoned: bool = False) -
     record = ended.record
     if ended.stop_reason is not None and (abandoned or not ended.ended_by_itself):
         return ended.stop_reason
-    if said.blocked is not None and ended.started:
-        return NeedsHuman(question=said.blocked)
+    if claim.blocked is not None and ended.started:
+        return NeedsHuman(question=claim.blocked)
     match ended.process_end:
         case Ended(exit=exit_record):
             if exit_record.stop == "timeout":
@@ -127,7 +127,7 @@ class RunEnd(Struct, frozen=True):
 
 def end_of(
     ended: ExitedRun,
-    said: AgentClaim,
+    claim: AgentClaim,
     outcome: Outcome,
     found: Inspection,
     config: Config,
@@ -146,7 +146,7 @@ def end_of(
     run, totals, started = record.run, record.totals, ended.started
     past = history(run.task_dir, before=run.number)
     progress = started and fingerprint(run.task_dir / "artifacts") != record.spec.artifacts
-    receipt = receipt_of(ended, outcome, said, found)
+    receipt = receipt_of(ended, outcome, claim, found)
     verdict = _judged(ended, receipt, found)
     judged = verdict or Verdict()
     resumed = bool(record.spec.resumes)
@@ -156,13 +156,11 @@ def end_of(
         started=started,
         spawn_error=_spawn_error(ended),
         program_missing=ended.program_missing,
-        said=said,
+        claim=claim,
         verdict=judged,
         unverifiable=found.trouble,
-        attempts=past.attempts,
+        past=past,
         retry_limit=config.retry_limit,
-        full_contexts=past.full_contexts,
-        never_started=past.never_started,
         resumed=resumed,
         progress=progress,
         elsewhere=elsewhere,

@@ -183,7 +183,7 @@ class ExitedRun(Struct, frozen=True, kw_only=True):
         end = self.process_end
         return isinstance(end, Ended) and bool(end.exit.error and end.exit.error.is_program)
 
-    def said(self) -> AgentClaim:
+    def claim(self) -> AgentClaim:
         """What the agent claimed of its task, if it was this run's agent."""
         return agent_claim.read(self.record.run.path, by=self.record.spec.id)
 

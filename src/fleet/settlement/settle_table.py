@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from fleet.accounts.rate_windows import LONGEST, PASSING, UNDATED
 from fleet.runs.agent_claim import AgentClaim
+from fleet.runs.outcome_history import History
 from fleet.schemas import (
     Blocked,
     Closed,
@@ -65,18 +66,14 @@ class Facts(Struct, frozen=True, kw_only=True):
     spawn_error: str = ""
     #: The program is not there, so that no task of this coder can start.
     program_missing: bool = False
-    said: AgentClaim
+    claim: AgentClaim
     #: Why its claim cannot be checked, through no fault of the agent's; empty if it can.
     unverifiable: str = ""
     #: Fleet's verdict on the claim, by the evidence.
     verdict: Verdict = Verdict()
-    #: Failed attempts that counted before this run.
-    attempts: int
+    #: What the runs before this one came to.
+    past: History = History()
     retry_limit: int
-    #: Runs in a row before this one that ended for want of context and changed nothing.
-    full_contexts: int
-    #: Runs in a row before this one that never started.
-    never_started: int = 0
     #: The run resumed the session of the run before.
     resumed: bool = False
     #: The agent's plan, its notes or its directory changed during this run.
@@ -111,7 +108,7 @@ def decide(outcome: Outcome, facts: Facts, now: datetime) -> Decision:
             wait = spread(max(resets_at, soonest), now, facts.jitter)
             return released(f"rate limit ({limit.kind})", not_before=wait)
         case ContextFull():
-            if facts.progress or facts.full_contexts + 1 < FULL_CONTEXTS:
+            if facts.progress or facts.past.full_contexts + 1 < FULL_CONTEXTS:
                 return released("context full: goes on in a fresh session from its artifacts")
             why = f"context full {FULL_CONTEXTS} times in a row without progress"
             return _attempt(why, facts, now)
@@ -160,10 +157,10 @@ def spread(until: datetime, now: datetime, jitter: float) -> datetime:
 
 
 def _finished(denied: tuple[str, ...], facts: Facts, now: datetime) -> Decision:
-    said = facts.said
-    if said.blocked is not None:
-        return blocked(said.blocked or "the agent blocked the task and gave no reason")
-    if said.done is None:
+    claim = facts.claim
+    if claim.blocked is not None:
+        return blocked(claim.blocked or "the agent blocked the task and gave no reason")
+    if claim.done is None:
         why = "finished without closing the task"
         if denied:
             why += f"; it was denied {', '.join(sorted(set(denied)))} {_SETTING}"
@@ -173,7 +170,7 @@ def _finished(denied: tuple[str, ...], facts: Facts, now: datetime) -> Decision:
         return blocked(f"cannot be verified: {facts.unverifiable}; {way}")
     if facts.verdict.findings:
         return _attempt(f"unverified: {_listed(facts.verdict.findings)}", facts, now)
-    reason = f"{plain_text(said.done)} [run {facts.run}: fleet task {facts.task_id} receipt]"
+    reason = f"{plain_text(claim.done)} [run {facts.run}: fleet task {facts.task_id} receipt]"
     return Decision(settlement=Closed(reason=reason), counts=True, why="verified")
 
 
@@ -202,7 +199,7 @@ def _attempt(why: str, facts: Facts, now: datetime) -> Decision:
     """A failed attempt: the task is tried again after a pause, or blocked at the retry limit."""
     if not facts.started:
         return _unstarted(why, facts, now)
-    made = facts.attempts + 1
+    made = facts.past.attempts + 1
     if made >= facts.retry_limit:
         note = plain_text(f"{why} (attempt {made} of {facts.retry_limit})")
         return Decision(settlement=Blocked(note=note), counts=True, why=note)
@@ -213,9 +210,9 @@ def _attempt(why: str, facts: Facts, now: datetime) -> Decision:
 
 def _unstarted(why: str, facts: Facts, now: datetime) -> Decision:
     """A run that never started counts as no attempt, and is tried so often in a row."""
-    if facts.never_started + 1 >= NEVER_STARTED:
+    if facts.past.never_started + 1 >= NEVER_STARTED:
         return blocked(f"{why} ({NEVER_STARTED} times in a row)")
-    if facts.never_started == 0:
+    if facts.past.never_started == 0:
         return released(why)  # a supervisor that was killed at the wrong moment, most likely
-    pause = min(_SHORTEST_WAIT * 2**facts.never_started, _LONGEST_WAIT)
+    pause = min(_SHORTEST_WAIT * 2**facts.past.never_started, _LONGEST_WAIT)
     return released(why, not_before=now + pause)

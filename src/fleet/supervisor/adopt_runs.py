@@ -1,17 +1,22 @@
 """Runs that an earlier supervisor started, or that this one lost sight of: adopted if they live,
-finished if they are over, and looked at again as long as that is not known.
+finished if they are over, and looked at again as long as that is not known. Their tasks stay leased
+meanwhile. A run whose task this home does not hold any more is stopped.
 """
 
+import os
+import signal
 import time
 
-from fleet.config import Config
+from fleet.errors import FleetError
 from fleet.home import Home
-from fleet.home.journal import Log
-from fleet.processes.keeper_client import Orphaned, Running, adopt
+from fleet.processes import keeper_client, process_identity
+from fleet.processes.keeper_client import Orphaned, Running, adopt, stop_run
 from fleet.runs import stop_reason
-from fleet.runs.run_directory import Run
+from fleet.runs.outcome_history import read_ending
+from fleet.runs.run_directory import Run, latest_run
+from fleet.runs.run_id import RunId
 from fleet.schemas import Stopped
-from fleet.schemas.decision import OURS
+from fleet.schemas.decision import LEASE_LOST, OURS
 from fleet.supervisor.active.active_run import ActiveRun
 from fleet.supervisor.active.follow_runs import FIRST_PAUSE, RunFollower, finishing, state_now
 from fleet.supervisor.assignments import (
@@ -22,89 +27,115 @@ from fleet.supervisor.assignments import (
     Unknown,
     stop_assignment,
 )
+from fleet.supervisor.state import SupervisorState
 
 #: The longest pause between two looks, in seconds.
 _LONGEST_PAUSE = 1.0
 
 
-class Adoption:
-    """Takes up old runs. Their tasks stay leased until it is known what became of each."""
+def next_look(assignments: Assignments) -> float:
+    """When a run is to be looked at again, on the monotonic clock."""
+    stages = (each.stage for each in assignments)
+    return min((s.due for s in stages if isinstance(s, Unknown)), default=float("inf"))
 
-    def __init__(
-        self, home: Home, assignments: Assignments, follower: RunFollower, log: Log
-    ) -> None:
-        self._home, self._assignments, self._follower, self._log = home, assignments, follower, log
 
-    @property
-    def next_moment(self) -> float:
-        """When a run is to be looked at again, on the monotonic clock."""
-        stages = (each.stage for each in self._assignments)
-        return min((s.due for s in stages if isinstance(s, Unknown)), default=float("inf"))
+def take_up(
+    state: SupervisorState, follower: RunFollower, assignment: Assignment, run: Run
+) -> None:
+    """See to a run that was begun and has no ending."""
+    unknown = assignment.stage = Unknown(run, _account_of(run), FIRST_PAUSE)
+    _look(state, follower, assignment, unknown)
 
-    def take_up(
-        self, assignment: Assignment, run: Run, config: Config, stopping: Stopped | None
-    ) -> None:
-        """See to a run that was begun and has no ending. `stopping`: all runs are to end."""
-        unknown = assignment.stage = Unknown(run, _account_of(run), FIRST_PAUSE)
-        self._look(assignment, unknown, config, stopping)
 
-    def look_again(self, config: Config, stopping: Stopped | None) -> None:
-        """See whether it is known by now what became of a run."""
-        now = time.monotonic()
-        for assignment in self._assignments:
-            stage = assignment.stage
-            if isinstance(stage, Unknown) and now >= stage.due:
-                try:
-                    self._look(assignment, stage, config, stopping)
-                except OSError:  # the machine is short of something, so nothing new is known
-                    self._wait(assignment, stage, None)
+def look_again(state: SupervisorState, follower: RunFollower) -> None:
+    """See whether it is known by now what became of a run."""
+    now = time.monotonic()
+    for assignment in state.assignments:
+        stage = assignment.stage
+        if isinstance(stage, Unknown) and now >= stage.due:
+            try:
+                _look(state, follower, assignment, stage)
+            except OSError:  # the machine is short of something, so nothing new is known
+                _wait(state, assignment, stage, None)
 
-    def _look(
-        self, assignment: Assignment, stage: Unknown, config: Config, stopping: Stopped | None
-    ) -> None:
-        """Adopt the run if it lives, finish it if it is over, and else look again."""
-        run, state = stage.run, state_now(stage.run)
-        keeper = adopt(state.started) if isinstance(state, Running) and state.started else None
-        if isinstance(state, Running | Orphaned) and keeper is None:
-            self._wait(assignment, stage, state)
-            return
-        active = ActiveRun.read(self._home, config, assignment.lease.task, run)
-        active.keeper = keeper
-        if not isinstance(state, Running | Orphaned):
-            assignment.stage = ending = finishing(assignment, active, state)
-            reason = ending.ended.stop_reason
-            if isinstance(reason, Stopped) and reason.by in OURS and ending.ended.ended_by_itself:
-                # The earlier supervisor left the run as it was: this one judges it.
-                stop_reason.forget(run)
-                assignment.stage = finishing(assignment, active, state)
-            self._follower.attend(assignment)
-            return
-        reason = stop_reason.read(run)
-        if reason is None:
-            assignment.stage = Active(active)
-        else:
-            again = time.monotonic() + config.grace_s + 1.0
-            assignment.stage = Stopping(active, reason, tell_again_at=again)
-        self._follower.attend(assignment)
-        text = f"{assignment.task_id}: adopted run {run.number}"
-        self._log.say("adopted", text, task_dir=run.task_dir)
-        if reason is None and stopping is not None:
-            stop_assignment(assignment, stopping)
 
-    def _wait(
-        self, assignment: Assignment, stage: Unknown, state: Running | Orphaned | None
-    ) -> None:
-        """Look again later: the run has no keeper that could be asked, or is just starting."""
-        run, pause = stage.run, stage.pause
-        if pause < _LONGEST_PAUSE <= pause * 2:
-            pids = ", ".join(str(who.pid) for who in getattr(state, "survivors", ()))
-            text = f"{assignment.task_id}: waits for what is left of run {run.number} {pids}"
-            self._log.say("unclear", text.rstrip(), task_dir=run.task_dir)
-        assignment.stage = Unknown(
-            run, stage.account, min(pause * 2, _LONGEST_PAUSE), time.monotonic() + pause
-        )
+def _look(
+    state: SupervisorState, follower: RunFollower, assignment: Assignment, stage: Unknown
+) -> None:
+    """Adopt the run if it lives, finish it if it is over, and else look again."""
+    run, found = stage.run, state_now(stage.run)
+    keeper = adopt(found.started) if isinstance(found, Running) and found.started else None
+    if isinstance(found, Running | Orphaned) and keeper is None:
+        _wait(state, assignment, stage, found)
+        return
+    active = ActiveRun.read(state.home, state.config, assignment.lease.task, run)
+    active.keeper = keeper
+    if not isinstance(found, Running | Orphaned):
+        assignment.stage = ending = finishing(assignment, active, found)
+        reason = ending.ended.stop_reason
+        if isinstance(reason, Stopped) and reason.by in OURS and ending.ended.ended_by_itself:
+            # The earlier supervisor left the run as it was: this one judges it.
+            stop_reason.forget(run)
+            assignment.stage = finishing(assignment, active, found)
+        follower.attend(assignment)
+        return
+    reason = stop_reason.read(run)
+    if reason is None:
+        assignment.stage = Active(active)
+    else:
+        again = time.monotonic() + state.config.grace_s + 1.0
+        assignment.stage = Stopping(active, reason, tell_again_at=again)
+    follower.attend(assignment)
+    text = f"{assignment.task_id}: adopted run {run.number}"
+    state.log.say("adopted", text, task_dir=run.task_dir)
+    if reason is None and state.stopping is not None:
+        stop_assignment(assignment, state.stopping)
+
+
+def _wait(
+    state: SupervisorState,
+    assignment: Assignment,
+    stage: Unknown,
+    found: Running | Orphaned | None,
+) -> None:
+    """Look again later: the run has no keeper that could be asked, or is just starting."""
+    run, pause = stage.run, stage.pause
+    if pause < _LONGEST_PAUSE <= pause * 2:
+        pids = ", ".join(str(who.pid) for who in getattr(found, "survivors", ()))
+        text = f"{assignment.task_id}: waits for what is left of run {run.number} {pids}"
+        state.log.say("unclear", text.rstrip(), task_dir=run.task_dir)
+    assignment.stage = Unknown(
+        run, stage.account, min(pause * 2, _LONGEST_PAUSE), time.monotonic() + pause
+    )
 
 
 def _account_of(run: Run) -> str:
     spec = run.known_spec()
     return spec.account if spec else ""
+
+
+def stop_orphans(state: SupervisorState, leased: set[str]) -> None:
+    """Stop every run that this home started for a task that it does not hold."""
+    for mark in sorted(process_identity.bearers(f"{state.queue.owner}.")):
+        run_id = RunId.parse(mark)
+        if run_id is not None and run_id.task not in leased:
+            text = f"{run_id.task}: stopped, it is not this supervisor's any more"
+            state.log.say("stray", text)
+            _stop(state.home, run_id)
+
+
+def _stop(home: Home, run_id: RunId) -> None:
+    try:
+        run = latest_run(home.task(run_id.task))
+        if run is not None and run.spec().id == str(run_id):
+            if read_ending(run) is not None:
+                stopped = keeper_client.stop(run)
+            else:
+                stopped = stop_run(run, Stopped(by=LEASE_LOST))
+            if stopped:
+                return
+    except (FleetError, OSError):
+        pass  # the run's directory is gone or damaged: its processes are found by their mark
+    for who in process_identity.tree(*process_identity.marked(str(run_id))):
+        if who.pid != os.getpid():
+            process_identity.send(who, signal.SIGKILL)

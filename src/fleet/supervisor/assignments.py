@@ -10,18 +10,40 @@ they are found again, or are known to be gone.
 
 import threading
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from pathlib import Path
 
 from msgspec import Struct, structs
 
+from fleet.coders.base import Coder
 from fleet.evidence.inspect_run import Inspection
 from fleet.processes.keeper_client import stop_run
 from fleet.runs import stop_reason
 from fleet.runs.run_directory import Run
-from fleet.schemas import Lease, Outcome, Stopped
+from fleet.schemas import Account, Base, Lease, Outcome, Policy, Stopped, Task, Usage
 from fleet.settlement.run_record import ExitedRun
 from fleet.supervisor.active.active_run import ActiveRun
-from fleet.supervisor.start.launch import Ready
+
+
+class Ready(Struct, frozen=True, kw_only=True):
+    """All that a run needs, before anything was started."""
+
+    task: Task
+    coder: Coder
+    account: Account
+    #: The files of the session that is carried on, and where they have to be for this account.
+    session: tuple[tuple[Path, Path], ...] = ()
+    env: Mapping[str, str]
+    #: The part of `env` that logs the agent in, and the same with a mark for the secret.
+    given: Mapping[str, str]
+    outline: Mapping[str, str]
+    policy: Policy
+    #: The repository as the run finds it, once it was looked at.
+    base: Base | None = None
+    #: What the session that is carried on had used before.
+    before: Usage = Usage()
+    #: Numbers of the messages in the prompt that no run has read.
+    told: tuple[int, ...] = ()
 
 
 class Claimed(Struct, frozen=True):

@@ -1,64 +1,84 @@
-"""Which tasks could run now: what the budgets and the accounts have room for."""
+"""Which tasks could run now, by the budgets and accounts, and the waking of those that can again:
+a budget was raised, an account was added or opened, a chain was set, the clock was set, or a run
+ended.
+"""
 
 from collections.abc import Callable
-from datetime import datetime
+from functools import partial
 
 from fleet.accounts.candidates import Place, place_of
-from fleet.config import Config
+from fleet.accounts.choose_account import Go, Wait
 from fleet.errors import FleetError
-from fleet.home import Home
 from fleet.runs.outcome_history import was_put_off
 from fleet.schemas import Task
-from fleet.supervisor.active.assign_account import AccountAssigner
-from fleet.supervisor.active.budget_meter import BudgetMeter
+from fleet.supervisor.state import SupervisorState
+
+#: So many waiting tasks are looked at when an account has room: the most urgent come first.
+_LOOK_AT = 100
 
 
-class Capacity:
-    """The budgets and accounts of one home, by the settings in force."""
+def waits_for_person(state: SupervisorState, task: Task) -> str:
+    """What keeps the task from running, if only a person can change that; empty otherwise."""
+    if state.meter.waits_for_budget(task):
+        return "a budget is spent"
+    place = _place(state, task)
+    if place is None:
+        return ""
+    found = state.accounts.would_choose(state.config, place, task.id, state.now())
+    return found.why if isinstance(found, Wait) and found.person else ""
 
-    def __init__(
-        self,
-        home: Home,
-        config: Config,
-        *,
-        coder: str | None,
-        meter: BudgetMeter,
-        accounts: AccountAssigner,
-        clock: Callable[[], datetime],
-    ) -> None:
-        self._home, self._config, self._coder, self._now = home, config, coder, clock
-        self.meter, self.accounts = meter, accounts
 
-    def apply(self, config: Config) -> None:
-        """Go by these settings from now on."""
-        self._config = config
-        self.meter.apply(config)
+def has_account_again(state: SupervisorState, task: Task) -> bool:
+    """The task was put off for want of an account, and there is one for it now."""
+    if not was_put_off(state.home.task(task.id), task.not_before):
+        return False
+    place = _place(state, task)
+    if place is None or state.meter.spent(place.cwd) is not None:
+        return False
+    return isinstance(state.accounts.would_choose(state.config, place, task.id, state.now()), Go)
 
-    def waits_for_person(self, task: Task) -> str:
-        """What keeps the task from running, if only a person can change that; empty otherwise."""
-        if self.meter.waits_for_budget(task):
-            return "a budget is spent"
-        place = self._place(task)
-        if place is None:
-            return ""
-        return self.accounts.waits_for_person(self._config, place, task.id, self._now())
 
-    def has_account_again(self, task: Task) -> bool:
-        """The task was put off for want of an account, and there is one for it now."""
-        if not was_put_off(self._home.task(task.id), task.not_before):
-            return False
-        place = self._place(task)
-        if place is None or self.meter.spent(place.cwd) is not None:
-            return False
-        return self.accounts.has_room(self._config, place, task.id, self._now())
+def has_other_seat(state: SupervisorState, task: Task, account: str) -> bool:
+    """The task may go on with another account, model or coder."""
+    place = _place(state, task)
+    return place is not None and state.accounts.has_other_seat(state.config, place, account)
 
-    def has_other_seat(self, task: Task, account: str) -> bool:
-        """The task may go on with another account, model or coder."""
-        place = self._place(task)
-        return place is not None and self.accounts.has_other_seat(self._config, place, account)
 
-    def _place(self, task: Task) -> Place | None:
-        try:
-            return place_of(self._home, self._config, task, coder=self._coder)
-        except FleetError:
-            return None
+def _place(state: SupervisorState, task: Task) -> Place | None:
+    try:
+        return place_of(state.home, state.config, task, coder=state.coder)
+    except FleetError:
+        return None
+
+
+def wake_next(state: SupervisorState, then: Callable[[], None]) -> None:
+    """A run ended on an account at `max_concurrent`: wake the first task that could use it."""
+
+    def first(tasks: list[Task]) -> None:
+        could = (task for task in tasks[:_LOOK_AT] if has_account_again(state, task))
+        task = next(could, None)
+        if task is None:
+            state.accounts.full_accounts.clear()
+        else:
+            state.queue.wake([task], lambda _: then())
+
+    state.queue.waiting_tasks(first)
+
+
+def wake_all(state: SupervisorState, then: Callable[[], None]) -> None:
+    """Wake all such tasks. One too many does no harm: its start asks for the same room again."""
+
+    def each(tasks: list[Task]) -> None:
+        paid = [task for task in tasks if state.meter.has_budget_again(task)]
+        seated = [task for task in tasks if task not in paid and has_account_again(state, task)]
+        for woken, what in ((paid, "budget"), (seated, "account")):
+            if woken:
+                state.queue.wake(woken, partial(report, what))
+
+    def report(what: str, count: int) -> None:
+        some, wait = ("1 task", "waits") if count == 1 else (f"{count} tasks", "wait")
+        article = "an" if what == "account" else "a"
+        state.log.say(f"{what}_room", f"{some} that waited for {article} {what} {wait} no more")
+        then()
+
+    state.queue.waiting_tasks(each)

@@ -2,36 +2,22 @@
 
 import heapq
 import time
-from collections.abc import Callable
 from datetime import datetime
 
-from fleet.home import Home
-from fleet.home.journal import Log
 from fleet.home.status_file import paused, room
 from fleet.schemas import Lease, Task
-from fleet.supervisor.dispatcher import Dispatcher
-from fleet.supervisor.queue_io.queue_requests import QueueRequests
+from fleet.supervisor.capacity import waits_for_person
+from fleet.supervisor.state import SupervisorState
 
 #: A task may become ready without an event: the queue is asked again this often anyway.
 ASK_AGAIN = 5.0
 
 
 class Claimer:
-    """Claims tasks for the dispatcher, and knows when there is nothing left to do."""
+    """Claims tasks, and knows when there is nothing left to do."""
 
-    def __init__(
-        self,
-        home: Home,
-        dispatcher: Dispatcher,
-        queue: QueueRequests,
-        log: Log,
-        clock: Callable[[], datetime],
-        *,
-        until_idle: bool,
-    ) -> None:
-        self._home, self._dispatcher, self._queue = home, dispatcher, queue
-        self._log, self._now = log, clock
-        self._until_idle = until_idle
+    def __init__(self, state: SupervisorState, *, until_idle: bool) -> None:
+        self._state, self._until_idle = state, until_idle
         #: When the queue is asked next, on the monotonic clock, if there is a free slot.
         self._ask_at = 0.0
         #: When tasks that were put off may be claimed again.
@@ -45,7 +31,7 @@ class Claimer:
         """When a task that was put off is due, on the monotonic clock."""
         if not self._due:
             return float("inf")
-        return time.monotonic() + (self._due[0] - self._now()).total_seconds()
+        return time.monotonic() + (self._due[0] - self._state.now()).total_seconds()
 
     def want(self) -> None:
         """There may be a ready task: claim with the next call of `claim`."""
@@ -55,47 +41,47 @@ class Claimer:
         """There may be a ready task from a moment on."""
         heapq.heappush(self._due, moment)
 
-    def claim(self, slots: int) -> None:
+    def claim(self) -> None:
         """Claim tasks if some may be ready, there are free slots, and nothing forbids it."""
-        while self._due and self._due[0] <= self._now():
+        state = self._state
+        while self._due and self._due[0] <= state.now():
             heapq.heappop(self._due)
             self.want()
-        dispatcher = self._dispatcher
-        free = slots - len(dispatcher.assignments)
-        if free <= 0 or time.monotonic() < self._ask_at or self._queue.claiming:
+        free = state.config.max_concurrent - len(state.assignments)
+        if free <= 0 or time.monotonic() < self._ask_at or state.queue.claiming:
             return
-        if dispatcher.backoff.held or paused(self._home):
+        if state.backoff.active or paused(state.home):
             return
-        if dispatcher.capacity.meter.day_is_spent():
+        if state.meter.day_is_spent():
             self.idle = self._is_quiet()
             return
-        if not room(self._home):
-            dispatcher.backoff.hold(f"the disk of {self._home.path} is almost full")
+        if not room(state.home):
+            state.backoff.begin(f"the disk of {state.home.path} is almost full")
             return
         self._ask_at = time.monotonic() + ASK_AGAIN
-        self._queue.claim(free, self._claimed)
+        state.queue.claim(free, self._claimed)
 
     def _claimed(self, leases: list[Lease]) -> None:
         for lease in leases:
-            self._dispatcher.assignments.take(lease)
+            self._state.assignments.take(lease)
         if leases:
             self.want()
         elif self._is_quiet():
-            self._queue.waiting_tasks(self._note_idle)
+            self._state.queue.waiting_tasks(self._note_idle)
 
     def _is_quiet(self) -> bool:
         """The supervisor is to end when it is idle, and has nothing in hand."""
-        in_hand = len(self._dispatcher.assignments) > 0 or self._queue.thread.busy
+        in_hand = len(self._state.assignments) > 0 or self._state.queue.thread.busy
         return self._until_idle and not in_hand
 
     def _note_idle(self, waiting: list[Task]) -> None:
         """Idle: each task that waits for a moment waits for a person too."""
-        reasons = [why for t in waiting if (why := self._dispatcher.capacity.waits_for_person(t))]
+        reasons = [why for task in waiting if (why := waits_for_person(self._state, task))]
         self.idle = len(reasons) == len(waiting)
         if reasons and self.idle:
             whys = "; ".join(sorted(set(reasons)))
             count = f"{len(reasons)} tasks wait"
             text = f"{count}, and nothing will open by itself: {whys}: fleet status"
             if text != self._idle_text:
-                self._log.say("idle", text)
+                self._state.log.say("idle", text)
             self._idle_text = text

@@ -5,7 +5,7 @@ Work that is nowhere else stays. Worker threads do it when a task is closed, and
 
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from functools import partial
 from pathlib import Path
@@ -18,11 +18,9 @@ from fleet.git import repository, snapshot_index, snapshot_retention, tree_snaps
 from fleet.git.git_command import Git
 from fleet.git.run_baseline import keep_index
 from fleet.home import Home, worktree_json
-from fleet.home.journal import Log
 from fleet.home.worktree_json import Worktree
 from fleet.schemas import Task
-from fleet.supervisor.host.worker_pool import WorkerPool
-from fleet.supervisor.queue_io.queue_requests import QueueRequests
+from fleet.supervisor.state import SupervisorState
 
 #: Seconds between two rounds over all closed tasks, and how many tasks are looked at in one.
 _ROUND = 3600.0
@@ -38,44 +36,37 @@ _UNFINISHED = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", 
 class Cleanup:
     """Clears away what closed tasks left, one by one and once an hour all of them."""
 
-    def __init__(
-        self,
-        home: Home,
-        queue: QueueRequests,
-        pool: WorkerPool,
-        log: Log,
-        clock: Callable[[], datetime],
-    ) -> None:
-        self._home, self._queue, self._pool, self._log = home, queue, pool, log
-        self._now = clock
+    def __init__(self, state: SupervisorState) -> None:
+        self._state = state
         self._next_round = 0.0
         #: How many answers are still to come.
         self.busy = 0
 
     def after_close(self, task_id: str) -> None:
         """Clear away what a task left that was just closed."""
-        if (self._home.worktrees / task_id).exists():
+        if (self._state.home.worktrees / task_id).exists():
             self._clean([task_id])
 
     def all_when_due(self) -> None:
         """Look through all closed tasks, once an hour."""
         if time.monotonic() >= self._next_round:
             self._next_round = time.monotonic() + _ROUND
-            ids = _candidates(self._home)
+            ids = _candidates(self._state.home)
             if ids:
                 self._clean(ids[:_MOST])
 
     def _clean(self, ids: list[str]) -> None:
         self.busy += 1
-        self._queue.named(tuple(ids), partial(self._look_at, ids))
+        self._state.queue.named(tuple(ids), partial(self._look_at, ids))
 
     def _look_at(self, ids: Sequence[str], tasks: list[Task]) -> None:
-        self._pool.submit(partial(tidy, self._home, ids, tasks, self._now()), self._done)
+        state = self._state
+        state.pool.submit(partial(tidy, state.home, ids, tasks, state.now()), self._done)
 
     def _done(self, reports: list[str]) -> None:
         self.busy -= 1
         for text in reports:
-            self._log.say("tidied", text)
+            self._state.log.say("tidied", text)
 
 
 def _candidates(home: Home) -> list[str]:

@@ -20,23 +20,21 @@ from fleet.processes.supervisor_lock import sole_supervisor
 from fleet.queue import open_queue
 from fleet.schemas import Lease, Request, Stopped, Task
 from fleet.schemas.decision import SHUTDOWN, TOLD
+from fleet.supervisor.adopt_runs import stop_orphans
+from fleet.supervisor.capacity import wake_all, wake_next
 from fleet.supervisor.claim_work import ASK_AGAIN, Claimer
 from fleet.supervisor.cleanup import Cleanup
 from fleet.supervisor.dispatcher import Dispatcher
-from fleet.supervisor.events import (
-    AccountFreed,
-    Happening,
-    Happenings,
-    QueueChanged,
-    TaskSettled,
-    TasksWoken,
-)
-from fleet.supervisor.host.worker_pool import WorkerPool
 from fleet.supervisor.keep_leases import LeaseKeeper, awake
 from fleet.supervisor.queue_io.queue_requests import QueueRequests, QueueThread
-from fleet.supervisor.queue_io.wake_waiting import wake, wake_next
 from fleet.supervisor.shutdown import PATIENCE, Shutdown
-from fleet.supervisor.stop_orphans import stop_orphans
+from fleet.supervisor.state import (
+    AccountFreed,
+    Happening,
+    QueueChanged,
+    SupervisorState,
+    TaskSettled,
+)
 from fleet.watchdog.stall_rules import Patience
 
 #: How often at most the directories of other tasks are read from the queue, and of how many.
@@ -71,26 +69,20 @@ class Supervisor:
         patience: Patience | None = None,
     ) -> None:
         self.home = home
-        self.config = config
         self.log = Log(home.logging, utc, echo)
         self.selector = selectors.DefaultSelector()
-        self.events = Happenings()
         thread = QueueThread(partial(open_queue, home.path, config), self.log.say)
         self.queue = QueueRequests(thread, owner_file.read_or_make(home))
-        self.pool = WorkerPool()
-        self.dispatcher = Dispatcher(
-            home, config,
-            coder=coder, queue=self.queue, pool=self.pool, events=self.events, log=self.log,
-            clock=utc, selector=self.selector, patience=patience,
-        )  # fmt: skip
+        self.state = SupervisorState(
+            home, config, queue=self.queue, log=self.log, now=utc, coder=coder
+        )
+        self.dispatcher = Dispatcher(self.state, self.selector, patience)
         self.leases = LeaseKeeper(
-            home, self.dispatcher.assignments, self.queue, self.log,
+            home, self.state.assignments, self.queue, self.log,
             shared=config.queue not in ("embedded", "beads"),
         )  # fmt: skip
-        self.claimer = Claimer(
-            home, self.dispatcher, self.queue, self.log, utc, until_idle=until_idle
-        )
-        self.cleanup = Cleanup(home, self.queue, self.pool, self.log, utc)
+        self.claimer = Claimer(self.state, until_idle=until_idle)
+        self.cleanup = Cleanup(self.state)
         self.shutdown = Shutdown()
         self._timers = Timers()
         self._config_stamp = stamp_of(home.config)
@@ -128,11 +120,11 @@ class Supervisor:
             self.reload()
             self.dispatcher.watch(time.monotonic(), awake())
             self.publish()
-        for event in self.events.drain():
-            self.handle(event)
+        while self.state.events:
+            self.handle(self.state.events.popleft())
         if not self.shutdown.requested:
             self.cleanup.all_when_due()
-            self.claimer.claim(self.config.max_concurrent)
+            self.claimer.claim()
         self.queue.thread.retry()
         self.compare_leases()
         self.leases.keep()
@@ -153,14 +145,7 @@ class Supervisor:
                 if closed and not self.shutdown.stops:
                     self.cleanup.after_close(task_id)
             case AccountFreed():
-                capacity = self.dispatcher.capacity
-                wake_next(
-                    self.queue, partial(self.events.post, TasksWoken()),
-                    of_account=capacity.has_account_again,
-                    none_waits=capacity.accounts.full_accounts.clear,
-                )  # fmt: skip
-            case TasksWoken():
-                self.claimer.want()
+                wake_next(self.state, self.claimer.want)
 
     def is_over(self) -> bool:
         shutdown, thread = self.shutdown, self.queue.thread
@@ -169,8 +154,8 @@ class Supervisor:
         if shutdown.restart or shutdown.stops > 1 or (shutdown.stops and thread.problem):
             # What is not settled in time is for the next supervisor, as after a crash.
             settled = not thread.owing or time.monotonic() >= shutdown.deadline
-            return settled and (shutdown.restart or not self.dispatcher.assignments.runs())
-        if thread.owing or len(self.dispatcher.assignments) > 0 or self.cleanup.busy:
+            return settled and (shutdown.restart or not self.state.assignments.runs())
+        if thread.owing or len(self.state.assignments) > 0 or self.cleanup.busy:
             return False
         return shutdown.stops > 0 or (self.claimer.idle and not thread.busy)
 
@@ -178,23 +163,15 @@ class Supervisor:
 
     def recover(self) -> None:
         def each(tasks: list[Task]) -> None:
-            stop_orphans(self.home, self.queue.owner, {task.id for task in tasks}, self.log)
+            stop_orphans(self.state, {task.id for task in tasks})
             for task in tasks:
                 self.dispatcher.resume(_lease_of(task))
             self.queue.claiming = False
-            self.wake_all()
+            wake_all(self.state, self.claimer.want)
 
         self.queue.claiming = True  # nothing is claimed before it is known what this home holds
         self.read_other_tasks()
         self.queue.leased(each)
-
-    def wake_all(self) -> None:
-        """Wake the tasks that were put off and have room now."""
-        capacity = self.dispatcher.capacity
-        wake(
-            self.queue, self.log, partial(self.events.post, TasksWoken()),
-            of_budget=capacity.meter.has_budget_again, of_account=capacity.has_account_again,
-        )  # fmt: skip
 
     def read_other_tasks(self) -> None:
         """Learn where other tasks have their directories: a run has no business there."""
@@ -205,7 +182,7 @@ class Supervisor:
 
     def is_ours(self, request: Request) -> bool:
         """On a shared queue a request is for the supervisor that runs the task."""
-        in_hand = self.dispatcher.assignments.get(request.task_id) is not None
+        in_hand = self.state.assignments.get(request.task_id) is not None
         return in_hand or not self.leases.shared
 
     def obey(self, request: Request) -> None:
@@ -248,24 +225,24 @@ class Supervisor:
         except ConfigError as error:
             self.log.say("config_broken", f"settings unchanged: {error.message}")
             return
-        if fresh.queue != self.config.queue:
+        queue = self.state.config.queue
+        if fresh.queue != queue:
             self.log.say("config", "another queue takes effect after: fleet restart")
-        self.config = structs.replace(fresh, queue=self.config.queue)
-        self.dispatcher.apply(self.config)
+        self.state.apply(structs.replace(fresh, queue=queue))
         self.claimer.want()
-        self.wake_all()
+        wake_all(self.state, self.claimer.want)
         self.log.say("config", "settings applied")
 
     def publish(self) -> None:
         """Write what `fleet status` and `fleet tasks` show."""
         self.dispatcher.publish()
         status = SupervisorStatus(
-            runs=len(self.dispatcher.assignments),
-            slots=self.config.max_concurrent,
+            runs=len(self.state.assignments),
+            slots=self.state.config.max_concurrent,
             queue_problem=self.queue.thread.problem,
-            shortage=self.dispatcher.backoff.why,
-            budgets=self.dispatcher.capacity.meter.statuses,
-            on_account=self.dispatcher.assignments.tasks_by_account(),
+            shortage=self.state.backoff.why,
+            budgets=self.state.meter.statuses,
+            on_account=self.state.assignments.tasks_by_account(),
             lost_log_lines=self.log.lost,
         )
         if status != self._published and write_status(self.home, status):
@@ -285,9 +262,9 @@ class Supervisor:
         _allow_files()
         self.shutdown.listen(self.selector)
         thread = self.queue.thread
-        self.selector.register(thread, selectors.EVENT_READ, thread.deliver)
-        self.selector.register(self.pool, selectors.EVENT_READ, self.pool.deliver)
-        thread.on_change = partial(self.events.post, QueueChanged())
+        for source in (thread, self.state.pool, self.state.inspections):
+            self.selector.register(source, selectors.EVENT_READ, source.deliver)
+        thread.on_change = partial(self.state.events.append, QueueChanged())
         thread.start()
 
     def _close(self) -> None:

@@ -34,7 +34,7 @@ class Tree:
         policy = Policy(isolation="worktree", commit=commit)
         order = order_of(home, Config(), task_id=task_id, cwd=str(repo.root), policy=policy)
         got = prepare(order, threading.Event())
-        assert not isinstance(got, Unprepared), got.why
+        assert not isinstance(got, Unprepared), got.error
         self.repo = Repo.__new__(Repo)
         self.repo.root = home.worktrees / task_id
         self.git, self.put, self.commit = self.repo.git, self.repo.put, self.repo.commit
@@ -57,7 +57,7 @@ def test_a_worktree_begins_at_the_commit_that_is_named(home, repo):
     assert worktree_json.read(home, TASK).commit == repo.first
     policy = Policy(isolation="worktree", commit="f" * 40)
     order = order_of(home, Config(), task_id="fleet-2", cwd=str(repo.root), policy=policy)
-    assert "lacks the commit" in prepare(order, threading.Event()).why
+    assert "lacks the commit" in str(prepare(order, threading.Event()).error)
 
 
 def test_committed_or_not_all_of_it_is_seen(home, repo):

@@ -5,6 +5,7 @@ from datetime import timedelta
 import pytest
 
 from fleet.runs.agent_claim import AgentClaim
+from fleet.runs.outcome_history import History
 from fleet.schemas import Failed, RateLimit, RateLimited, Released
 from fleet.settlement.settle_table import Facts, decide
 from tests.builders import NOW
@@ -14,8 +15,8 @@ CRASH = Failed(reason="killed")
 
 def wait(outcome, seconds=10, **changes):
     facts = {
-        "run": 1, "started": True, "said": AgentClaim(), "attempts": 0,
-        "retry_limit": 100, "full_contexts": 0, "progress": False, "jitter": 0.0,
+        "run": 1, "started": True, "claim": AgentClaim(),
+        "retry_limit": 100, "progress": False, "jitter": 0.0,
     } | changes  # fmt: skip
     settlement = decide(outcome, Facts(**facts, wait=timedelta(seconds=seconds)), NOW).settlement
     assert isinstance(settlement, Released)
@@ -29,12 +30,12 @@ def wait(outcome, seconds=10, **changes):
 )
 def test_a_failed_task_waits_twice_as_long_each_time(first, attempts, seconds):
     """By `retry_wait_s`, up to five minutes, however often."""
-    assert wait(CRASH, first, attempts=attempts) == seconds
+    assert wait(CRASH, first, past=History(attempts=attempts)) == seconds
 
 
 def test_a_long_first_wait_is_kept():
     """What a person set is not cut."""
-    assert wait(CRASH, 3600, attempts=3) == 3600
+    assert wait(CRASH, 3600, past=History(attempts=3)) == 3600
 
 
 @pytest.mark.parametrize(("first", "soonest"), [(10, 30), (1, 3), (600, 30)])

@@ -41,10 +41,8 @@ INVARIANTS = Path(__file__).parents[3] / "docs/invariants.md"
 PLAIN = Facts(
     run=1,
     started=True,
-    said=AgentClaim(),
-    attempts=0,
+    claim=AgentClaim(),
     retry_limit=3,
-    full_contexts=0,
     progress=False,
     jitter=0.0,
 )
@@ -60,15 +58,31 @@ def facts(**changes):
 
 #: How a run ended, as the page names it, with an example of it.
 ROWS = [
-    ("Finished, claimed, verified", Finished(), facts(said=DONE)),
-    ("Finished, claimed, unverified", Finished(), facts(said=DONE, verdict=UNVERIFIED)),
-    ("Finished, claimed, and it cannot be checked", Finished(), facts(said=DONE, unverifiable="x")),
+    ("Finished, claimed, verified", Finished(), facts(claim=DONE)),
+    ("Finished, claimed, unverified", Finished(), facts(claim=DONE, verdict=UNVERIFIED)),
+    (
+        "Finished, claimed, and it cannot be checked",
+        Finished(),
+        facts(claim=DONE, unverifiable="x"),
+    ),
     ("Finished, no claim", Finished(), facts()),
     ("RateLimited", LIMIT, facts()),
     ("RateLimited, with another account, model or coder", LIMIT, facts(elsewhere=True)),
-    ("ContextFull, with progress", ContextFull(), facts(progress=True, full_contexts=9)),
-    ("ContextFull, no progress, not the third in a row", ContextFull(), facts(full_contexts=1)),
-    ("ContextFull, no progress, the third in a row", ContextFull(), facts(full_contexts=2)),
+    (
+        "ContextFull, with progress",
+        ContextFull(),
+        facts(progress=True, past=History(full_contexts=9)),
+    ),
+    (
+        "ContextFull, no progress, not the third in a row",
+        ContextFull(),
+        facts(past=History(full_contexts=1)),
+    ),
+    (
+        "ContextFull, no progress, the third in a row",
+        ContextFull(),
+        facts(past=History(full_contexts=2)),
+    ),
     ("NeedsHuman", NeedsHuman(question="Which?"), facts()),
     ("Failed", Failed(reason="api_error"), facts()),
     ("Failed for its account (login, money)", Failed(reason="auth"), facts()),
@@ -90,8 +104,12 @@ ROWS = [
     ("LimitExceeded, a budget of the day", LimitExceeded(limit="day_budget", until=DAY), facts()),
     ("LimitExceeded, the task's own budget", LimitExceeded(limit="task_budget"), facts()),
     ("Lost", Lost(why="its keeper was killed"), facts()),
-    ("any of these, out of scope", Finished(), facts(said=DONE, verdict=OUT_OF_SCOPE)),
-    ("any of these that count, the last of `retry_limit`", Finished(), facts(attempts=2)),
+    ("any of these, out of scope", Finished(), facts(claim=DONE, verdict=OUT_OF_SCOPE)),
+    (
+        "any of these that count, the last of `retry_limit`",
+        Finished(),
+        facts(past=History(attempts=2)),
+    ),
     ("Stopped by a person", Stopped(by="ada"), facts()),
     ("Stopped by the supervisor's shutdown", Stopped(by=SHUTDOWN), facts()),
     ("Stopped as the lease was lost", Stopped(by=LEASE_LOST), facts()),
@@ -99,8 +117,12 @@ ROWS = [
     ("its program is missing", Lost(), facts(spawn_error="claude: …", program_missing=True)),
     ("it cannot be run for another reason", Lost(), facts(spawn_error="cwd: No such file")),
     ("it never started", Lost(), facts(started=False)),
-    ("it never started, again", Lost(), facts(started=False, never_started=1)),
-    ("it never started, the eighth in a row", Lost(), facts(started=False, never_started=7)),
+    ("it never started, again", Lost(), facts(started=False, past=History(never_started=1))),
+    (
+        "it never started, the eighth in a row",
+        Lost(),
+        facts(started=False, past=History(never_started=7)),
+    ),
 ]
 
 
@@ -140,15 +162,15 @@ def test_the_page_prints_what_the_function_does():
 
 def test_a_closed_task_tells_its_reason_and_where_the_evidence_is():
     """The agent's words, the run's number, and the command that shows the receipt."""
-    closed = decide(Finished(), facts(said=DONE, run=7, task_id="fleet-a"), NOW).settlement
+    closed = decide(Finished(), facts(claim=DONE, run=7, task_id="fleet-a"), NOW).settlement
     assert closed == Closed(reason="did it [run 7: fleet task fleet-a receipt]")
 
 
 def test_an_unverified_task_carries_what_was_missed():
     """The next agent is told, and so is the person who finds it blocked."""
-    again = decide(Finished(), facts(said=DONE, verdict=UNVERIFIED), NOW)
+    again = decide(Finished(), facts(claim=DONE, verdict=UNVERIFIED), NOW)
     assert again.why == "unverified: no_tools: it used no tool"
-    last = decide(Finished(), facts(said=DONE, verdict=UNVERIFIED, attempts=2), NOW)
+    last = decide(Finished(), facts(claim=DONE, verdict=UNVERIFIED, past=History(attempts=2)), NOW)
     assert last.settlement == Blocked(note=f"{again.why} (attempt 3 of 3)")
 
 
@@ -163,8 +185,8 @@ def test_whatever_a_run_came_to_one_that_went_too_far_is_for_a_person(outcome):
 
 def test_a_question_goes_before_a_claim():
     """The agent blocked its task: nothing is closed."""
-    said = AgentClaim(blocked="QUESTION: tabs?")
-    assert decide(Finished(), facts(said=said), NOW).settlement == Blocked(note="QUESTION: tabs?")
+    claim = AgentClaim(blocked="QUESTION: tabs?")
+    assert decide(Finished(), facts(claim=claim), NOW).settlement == Blocked(note="QUESTION: tabs?")
 
 
 def test_what_was_denied_is_told():
@@ -177,7 +199,9 @@ def test_what_was_denied_is_told():
 def test_pauses_double_up_to_five_minutes(made, seconds):
     """And the dice add up to half of it."""
     for jitter, share in ((0.0, 1.0), (1.0, 1.5)):
-        decision = decide(Lost(), facts(attempts=made, retry_limit=100, jitter=jitter), NOW)
+        decision = decide(
+            Lost(), facts(past=History(attempts=made), retry_limit=100, jitter=jitter), NOW
+        )
         assert decision.settlement.not_before == NOW + timedelta(seconds=seconds) * share
 
 
@@ -205,10 +229,10 @@ NASTY = 'a\0b\x1b[31m\ud800 "c"\n' + "x" * 10_000
 @pytest.mark.parametrize(
     ("outcome", "given_facts"),
     [
-        (Finished(), facts(said=AgentClaim(done=NASTY))),
-        (Finished(), facts(said=AgentClaim(blocked=NASTY))),
+        (Finished(), facts(claim=AgentClaim(done=NASTY))),
+        (Finished(), facts(claim=AgentClaim(blocked=NASTY))),
         (NeedsHuman(question=NASTY), facts()),
-        (Failed(reason="api_error", detail=NASTY), facts(attempts=2)),
+        (Failed(reason="api_error", detail=NASTY), facts(past=History(attempts=2))),
         (Failed(reason="auth", detail=NASTY), facts()),
         (Stopped(by=NASTY), facts()),
     ],
@@ -239,10 +263,8 @@ def play(runs, retry_limit):
             run=number,
             started=started,
             verdict=UNVERIFIED if claims else Verdict(),
-            said=DONE if claims else AgentClaim(),  # nothing that could be closed
-            attempts=past.attempts,
-            full_contexts=past.full_contexts,
-            never_started=past.never_started,
+            claim=DONE if claims else AgentClaim(),  # nothing that could be closed
+            past=past,
             retry_limit=retry_limit,
         )
         decision = decide(outcome, given_facts, NOW)
@@ -266,7 +288,7 @@ def test_limits_never_count(runs):
     """A run that met a limit leaves the count of attempts as it was."""
     past = History()
     for outcome, started, _ in runs:
-        given_facts = facts(started=started, attempts=past.attempts)
+        given_facts = facts(started=started, past=past)
         decision = decide(outcome, structs.replace(given_facts, retry_limit=100), NOW)
         after = past.after(outcome, decision, started=started, progress=False)
         if isinstance(outcome, RateLimited):

@@ -15,6 +15,7 @@ from fleet.config import Config, Project
 from fleet.errors import BadInput, ConfigError
 from fleet.home.task_policy import policy_of
 from fleet.runs.agent_claim import AgentClaim
+from fleet.runs.outcome_history import History
 from fleet.schemas import Account, Blocked, Budget, LimitExceeded, Released, Settings, Spend
 from fleet.schemas.budget import BudgetStatus, Payer, read_budget, shown_tokens, spend_of
 from fleet.settlement.resume_policy import session_to_carry_on, told
@@ -120,7 +121,7 @@ def test_no_budget_of_a_day_burns_an_attempt_or_blocks(spent, empty, attempts):
     """However many attempts were made: the task comes back with the next day."""
     status = budgets.status_of(empty, [(Payer("/srv/app", "work"), spent)])
     facts = Facts(
-        run=1, started=True, said=AgentClaim(), attempts=attempts, retry_limit=1, full_contexts=0,
+        run=1, started=True, claim=AgentClaim(), past=History(attempts=attempts), retry_limit=1,
         progress=False, jitter=0.5,
     )  # fmt: skip
     for decision in (
@@ -136,7 +137,7 @@ def test_a_task_that_spent_its_own_is_for_a_person_with_the_way_out():
     spent = Spend(tokens=1200, runs=3)
     status = budgets.of_task("fleet-a", Budget(tokens=1000), spent)
     facts = Facts(
-        run=1, started=True, said=AgentClaim(), attempts=0, retry_limit=3, full_contexts=0,
+        run=1, started=True, claim=AgentClaim(), retry_limit=3,
         progress=True, jitter=0,
     )  # fmt: skip
     lived = decide(budgets.ended(status, NOW), facts, NOW)

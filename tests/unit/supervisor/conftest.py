@@ -8,8 +8,7 @@ from fleet.coders.base import Coder
 from fleet.config import Config
 from fleet.home.journal import Log
 from fleet.supervisor.dispatcher import Dispatcher
-from fleet.supervisor.events import Happenings
-from fleet.supervisor.host.worker_pool import WorkerPool
+from fleet.supervisor.state import SupervisorState
 from tests.builders import NOW
 
 
@@ -48,8 +47,8 @@ def queue():
 
 
 @pytest.fixture
-def pool():
-    return WorkerPool()
+def pool(dispatcher):
+    return dispatcher.state.pool
 
 
 @pytest.fixture
@@ -59,15 +58,14 @@ def log(home, said):
 
 
 @pytest.fixture
-def dispatcher(home, queue, pool, log):
+def dispatcher(home, queue, log):
     """A dispatcher whose agent is `true`."""
     (home.path / "coders").mkdir()
     (home.path / "coders/none.toml").write_text('argv = ["true"]\nprompt = "stdin"\n')
     selector = selectors.DefaultSelector()
-    made = Dispatcher(
-        home, Config(coder="none", model="none"), coder=None, queue=queue, pool=pool,
-        events=Happenings(), log=log, clock=lambda: NOW, selector=selector,
-    )  # fmt: skip
+    config = Config(coder="none", model="none")
+    state = SupervisorState(home, config, queue=queue, log=log, now=lambda: NOW)
+    made = Dispatcher(state, selector)
     yield made
     made.follower.close()
     selector.close()

@@ -10,7 +10,6 @@ from msgspec import structs
 
 from fleet.accounts.account_state import EMPTY, AccountReset, LoginRefused
 from fleet.accounts.account_store import open_accounts
-from fleet.accounts.breaker_store import Breaker
 from fleet.accounts.candidates import place_of
 from fleet.accounts.choose_account import Go, Wait
 from fleet.accounts.circuit_breaker import fault_of
@@ -28,7 +27,7 @@ from fleet.supervisor.active.assign_account import AccountAssigner
 from tests.builders import HOUR, NOW, a_task, an_ending
 
 FACTS = Facts(
-    run=1, started=True, said=AgentClaim(), attempts=0, retry_limit=3, full_contexts=0,
+    run=1, started=True, claim=AgentClaim(), retry_limit=3,
     progress=False, jitter=0.0,
 )  # fmt: skip
 TASK = a_task(id="fleet-1")
@@ -57,7 +56,7 @@ def pool():
 @pytest.fixture
 def assigner(home, log, pool):
     return AccountAssigner(
-        home, breaker=Breaker(home.path), pool=pool, log=log, env={}, running=Counter,
+        home, pool=pool, log=log, env={}, running=Counter,
         at_work=lambda _: False, spent=lambda _: None,
     )  # fmt: skip
 

@@ -15,19 +15,19 @@ from fleet.schemas import Blocked, RateLimit, Released, Stopped
 from fleet.settlement.settle_table import NEVER_STARTED
 from fleet.supervisor import adopt_runs
 from fleet.supervisor.assignments import Unknown
-from fleet.supervisor.host.resource_backoff import PAUSE
 from fleet.supervisor.start import launch
+from fleet.supervisor.state import PAUSE
 from tests.builders import NOW, a_lease
 
 
 def take(dispatcher, *leases):
     for lease in leases:
-        dispatcher.assignments.take(lease)
+        dispatcher.state.assignments.take(lease)
 
 
 def make_due(dispatcher):
     """The pause of a run is over of which it is not known what became."""
-    assignment = dispatcher.assignments.get("fleet-1")
+    assignment = dispatcher.state.assignments.get("fleet-1")
     assert isinstance(assignment.stage, Unknown)
     assignment.stage = structs.replace(assignment.stage, due=0.0)
 
@@ -54,23 +54,23 @@ def test_a_machine_without_processes_pauses_everything_and_blames_no_task(
     """One start fails: the others wait for better times, and the task goes back uncounted."""
     take(dispatcher, a_lease("fleet-1"), a_lease("fleet-2"))
     dispatcher.start_claimed()
-    assert dispatcher.backoff.held
-    assert "Resource temporarily unavailable" in dispatcher.backoff.why
+    assert dispatcher.state.backoff.active
+    assert "Resource temporarily unavailable" in dispatcher.state.backoff.why
     see_ends(dispatcher)
     assert dispatcher.next_moment > 0  # it does not spin while it waits
     assert queue.settled == {"fleet-1": Released()}
-    ending = read_ending(latest_run(dispatcher._home.task("fleet-1")))
+    ending = read_ending(latest_run(dispatcher.state.home.task("fleet-1")))
     assert (ending.counts, ending.never_started) == (False, 1)
     assert "Resource temporarily unavailable" in ending.why
     dispatcher.start_claimed()
-    assert latest_run(dispatcher._home.task("fleet-2")) is None
-    assert len(dispatcher.assignments) == 1
+    assert latest_run(dispatcher.state.home.task("fleet-2")) is None
+    assert len(dispatcher.state.assignments) == 1
 
 
 def test_a_run_that_never_starts_is_left_to_a_person_in_the_end(dispatcher, queue, no_processes):
     """Eight times in a row, and it is blocked with the reason."""
     for number in range(1, NEVER_STARTED + 1):
-        dispatcher.backoff.until = 0.0
+        dispatcher.state.backoff.until = 0.0
         take(dispatcher, a_lease(fence=number))
         dispatcher.start_claimed()
         see_ends(dispatcher)
@@ -89,7 +89,7 @@ def test_a_full_disk_pauses_everything_and_blames_no_task(dispatcher, queue, sai
     take(dispatcher, a_lease())
     dispatcher.start_claimed()
     assert queue.settled == {"fleet-1": Released()}
-    assert dispatcher.backoff.held
+    assert dispatcher.state.backoff.active
     assert [line for line in said if "No space left" in line]
 
 
@@ -105,26 +105,26 @@ def test_a_session_that_goes_before_it_can_be_moved_costs_its_task_a_moment(
     take(dispatcher, a_lease())
     dispatcher.start_claimed()
     assert queue.settled == {"fleet-1": Released()}
-    assert not dispatcher.backoff.held
+    assert not dispatcher.state.backoff.active
 
 
 def test_a_pause_grows_and_is_told_once(dispatcher, said):
     """And is over with the first start that succeeds."""
     for _ in range(3):
-        dispatcher.backoff.hold("no memory")
+        dispatcher.state.backoff.begin("no memory")
     assert len([line for line in said if "no memory" in line]) == 1
-    assert dispatcher.backoff.pause == 8 * PAUSE
-    dispatcher.backoff.release()
-    assert (dispatcher.backoff.why, dispatcher.backoff.pause) == ("", PAUSE)
+    assert dispatcher.state.backoff.pause == 8 * PAUSE
+    dispatcher.state.backoff.end()
+    assert (dispatcher.state.backoff.why, dispatcher.state.backoff.pause) == ("", PAUSE)
 
 
 def test_a_task_whose_directory_cannot_be_used_is_blocked(dispatcher, queue):
     """A file in its place is a matter for a person."""
-    dispatcher._home.task("fleet-1").write_text("not a directory")
+    dispatcher.state.home.task("fleet-1").write_text("not a directory")
     take(dispatcher, a_lease())
     dispatcher.start_claimed()
     assert "Not a directory" in queue.settled["fleet-1"].note
-    assert not dispatcher.backoff.held
+    assert not dispatcher.state.backoff.active
 
 
 def test_an_id_that_no_file_can_bear_is_blocked(dispatcher, queue):
@@ -141,7 +141,7 @@ def test_a_stop_before_the_start_is_a_stop(dispatcher, queue):
     assert not dispatcher.stop("fleet-1", Stopped(by="ada"), now=False)
     dispatcher.start_claimed()
     assert queue.settled["fleet-1"].note.startswith("stopped by ada")
-    assert latest_run(dispatcher._home.task("fleet-1")) is None
+    assert latest_run(dispatcher.state.home.task("fleet-1")) is None
 
 
 def test_what_is_claimed_as_all_ends_goes_back(dispatcher, queue):
@@ -155,7 +155,7 @@ def test_what_is_claimed_as_all_ends_goes_back(dispatcher, queue):
 def test_a_coder_that_rests_costs_its_tasks_no_directory(dispatcher, queue, home):
     """Ten thousand of them may wait for one limit."""
     limit = RateLimit(kind="five_hour", resets_at=NOW + timedelta(hours=1))
-    dispatcher.capacity.accounts.accounts.apply({"none": LimitRefused(limit, 1)}, NOW)
+    dispatcher.state.accounts.accounts.apply({"none": LimitRefused(limit, 1)}, NOW)
     take(dispatcher, a_lease())
     dispatcher.start_claimed()
     settled = queue.settled["fleet-1"]
@@ -168,7 +168,7 @@ def test_an_ending_under_another_lease_is_not_this_ones(dispatcher, queue, no_pr
     take(dispatcher, a_lease(fence=1))
     dispatcher.start_claimed()
     see_ends(dispatcher)
-    run = latest_run(dispatcher._home.task("fleet-1"))
+    run = latest_run(dispatcher.state.home.task("fleet-1"))
     ending = read_ending(run)
     queue.settled.clear()
     dispatcher.resume(a_lease(fence=2))
@@ -184,11 +184,11 @@ def test_a_run_that_cannot_be_looked_at_is_looked_at_again(dispatcher, queue, mo
     counts as used meanwhile.
     """
     spec = RunSpec(argv=("true",), cwd="/", coder="none", account="work")
-    run = new_run(dispatcher._home.task("fleet-1"), spec)
+    run = new_run(dispatcher.state.home.task("fleet-1"), spec)
 
     monkeypatch.setattr(adopt_runs, "state_now", lambda run: Running(None))
     dispatcher.resume(a_lease())
-    assert dispatcher.assignments.by_account() == {"work": 1}
+    assert dispatcher.state.assignments.by_account() == {"work": 1}
 
     def short(run):
         raise OSError(errno.EMFILE, "Too many open files", str(run.lock))
@@ -196,7 +196,7 @@ def test_a_run_that_cannot_be_looked_at_is_looked_at_again(dispatcher, queue, mo
     monkeypatch.setattr(adopt_runs, "state_now", short)
     make_due(dispatcher)
     dispatcher.follow()
-    assert len(dispatcher.assignments) == 1
+    assert len(dispatcher.state.assignments) == 1
     assert queue.settled == {}
 
     monkeypatch.setattr(adopt_runs, "state_now", lambda run: NeverStarted())

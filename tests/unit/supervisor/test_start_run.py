@@ -7,12 +7,13 @@ import threading
 import pytest
 
 from fleet.config import Config
+from fleet.errors import FleetError
 from fleet.runs.run_directory import latest_run
 from fleet.schemas import Blocked, Policy, Released, Stopped
 from fleet.schemas.decision import SHUTDOWN
 from fleet.supervisor.assignments import Active, Preparing
 from fleet.supervisor.start import start_run
-from fleet.supervisor.start.workspace import Abandoned, Broken, Unprepared, order_of, prepare
+from fleet.supervisor.start.workspace import Unprepared, order_of, prepare
 from tests.builders import a_lease
 from tests.conftest import need
 from tests.repos import Repo
@@ -48,7 +49,7 @@ def slow(monkeypatch):
 
 
 def stage(dispatcher):
-    return dispatcher.assignments.get("fleet-1").stage
+    return dispatcher.state.assignments.get("fleet-1").stage
 
 
 def deliver(pool):
@@ -59,12 +60,12 @@ def deliver(pool):
 
 def test_a_task_in_a_repository_begins_with_a_record_of_it(dispatcher, pool, repo):
     """The run knows where the branch stood, and a snapshot is held."""
-    dispatcher.assignments.take(a_lease(cwd=str(repo.root)))
+    dispatcher.state.assignments.take(a_lease(cwd=str(repo.root)))
     dispatcher.start_claimed()
     assert isinstance(stage(dispatcher), Preparing)
     deliver(pool)
     assert isinstance(stage(dispatcher), Active)
-    base = latest_run(dispatcher._home.task("fleet-1")).spec().base
+    base = latest_run(dispatcher.state.home.task("fleet-1")).spec().base
     assert (base.root, base.head) == (str(repo.root), repo.git("rev-parse", "HEAD"))
     assert repo.git("rev-parse", "refs/fleet/fleet-1/1") == base.snapshot
     dispatcher.stop("fleet-1", Stopped(by="the test"), now=True)
@@ -72,7 +73,7 @@ def test_a_task_in_a_repository_begins_with_a_record_of_it(dispatcher, pool, rep
 
 def test_a_task_in_no_repository_begins_at_once(dispatcher, tmp_path, slow):
     """Nothing is done beside the loop, and nothing costs it time."""
-    dispatcher.assignments.take(a_lease(cwd=str(tmp_path)))
+    dispatcher.state.assignments.take(a_lease(cwd=str(tmp_path)))
     dispatcher.start_claimed()
     assert isinstance(stage(dispatcher), Active)
     assert not slow.began.is_set()
@@ -81,17 +82,17 @@ def test_a_task_in_no_repository_begins_at_once(dispatcher, tmp_path, slow):
 
 def test_the_loop_goes_on_while_a_directory_is_prepared(dispatcher, pool, repo, slow):
     """The task counts as work, its lease is kept, and a second claim of it only renews that."""
-    dispatcher.assignments.take(a_lease(cwd=str(repo.root)))
+    dispatcher.state.assignments.take(a_lease(cwd=str(repo.root)))
     dispatcher.start_claimed()
     assert slow.began.wait(10)
-    assert len(dispatcher.assignments) == 1
-    assert [held.lease.fence for held in dispatcher.assignments] == [1]
-    dispatcher.assignments.take(a_lease(cwd=str(repo.root), fence=2))
+    assert len(dispatcher.state.assignments) == 1
+    assert [held.lease.fence for held in dispatcher.state.assignments] == [1]
+    dispatcher.state.assignments.take(a_lease(cwd=str(repo.root), fence=2))
     dispatcher.start_claimed()
-    assert [held.lease.fence for held in dispatcher.assignments] == [2]
+    assert [held.lease.fence for held in dispatcher.state.assignments] == [2]
     slow.go_on.set()
     deliver(pool)
-    assert [held.lease.fence for held in dispatcher.assignments] == [2]
+    assert [held.lease.fence for held in dispatcher.state.assignments] == [2]
     dispatcher.stop("fleet-1", Stopped(by="the test"), now=True)
 
 
@@ -104,7 +105,7 @@ def test_the_loop_goes_on_while_a_directory_is_prepared(dispatcher, pool, repo, 
 )
 def test_a_stop_meanwhile_is_a_stop(dispatcher, pool, repo, queue, slow, why, expected):
     """It is settled once nothing of the preparation runs any more, and no run begins."""
-    dispatcher.assignments.take(a_lease(cwd=str(repo.root)))
+    dispatcher.state.assignments.take(a_lease(cwd=str(repo.root)))
     dispatcher.start_claimed()
     assert slow.began.wait(10)
     assert dispatcher.stop("fleet-1", Stopped(by=why), now=False)
@@ -113,12 +114,15 @@ def test_a_stop_meanwhile_is_a_stop(dispatcher, pool, repo, queue, slow, why, ex
     slow.go_on.set()
     deliver(pool)
     assert queue.settled == {"fleet-1": expected}
-    assert (len(dispatcher.assignments), latest_run(dispatcher._home.task("fleet-1"))) == (0, None)
+    assert (
+        len(dispatcher.state.assignments),
+        latest_run(dispatcher.state.home.task("fleet-1")),
+    ) == (0, None)
 
 
 def test_the_end_of_all_gives_it_back(dispatcher, pool, repo, queue, slow):
     """Also if it was ready before it could be told."""
-    dispatcher.assignments.take(a_lease(cwd=str(repo.root)))
+    dispatcher.state.assignments.take(a_lease(cwd=str(repo.root)))
     dispatcher.start_claimed()
     assert slow.began.wait(10)
     dispatcher.stop_all(Stopped(by=SHUTDOWN), now=False)
@@ -130,24 +134,24 @@ def test_the_end_of_all_gives_it_back(dispatcher, pool, repo, queue, slow):
 @pytest.mark.parametrize(
     ("answer", "held"),
     [
-        (Unprepared("its repository has no commit"), False),
-        (Broken(OSError(errno.EACCES, "Permission denied", "worktrees")), False),
-        (Broken(OSError(errno.ENOSPC, "No space left", "worktrees")), True),
+        (FleetError("its repository has no commit"), False),
+        (OSError(errno.EACCES, "Permission denied", "worktrees"), False),
+        (OSError(errno.ENOSPC, "No space left", "worktrees"), True),
     ],
 )
 def test_what_cannot_be_prepared_is_blocked_unless_the_machine_is_to_blame(
     dispatcher, pool, repo, queue, slow, answer, held
 ):
     """A full disk pauses everything, and the task pays for nothing."""
-    slow.answer = answer
+    slow.answer = Unprepared(answer)
     slow.go_on.set()
-    dispatcher.assignments.take(a_lease(cwd=str(repo.root)))
+    dispatcher.state.assignments.take(a_lease(cwd=str(repo.root)))
     dispatcher.start_claimed()
     deliver(pool)
-    assert dispatcher.backoff.held is held
+    assert dispatcher.state.backoff.active is held
     settled = queue.settled["fleet-1"]
     assert isinstance(settled, Released if held else Blocked)
-    assert held or str(getattr(answer, "why", "Permission denied")) in settled.note
+    assert held or str(getattr(answer, "message", "Permission denied")) in settled.note
 
 
 def test_fleets_own_home_is_never_looked_at_as_a_project(home):
@@ -162,5 +166,5 @@ def test_a_preparation_that_is_to_be_left_answers_so(home, repo):
     order = order_of(home, Config(), task_id="x", cwd=str(repo.root), policy=Policy())
     left = threading.Event()
     left.set()
-    assert prepare(order, left) == Abandoned()
+    assert prepare(order, left) is None
     assert repo.git("for-each-ref", "refs/fleet") == ""

@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from fleet.supervisor.host.worker_pool import WorkerPool
+from fleet.supervisor.worker_pool import WorkerPool
 
 
 def deliver(pool, count, results):
@@ -60,7 +60,7 @@ def test_a_stuck_job_does_not_keep_the_process_from_ending():
     """A supervisor that is told to end does not wait for its workers."""
     code = (
         "import threading\n"
-        "from fleet.supervisor.host.worker_pool import WorkerPool\n"
+        "from fleet.supervisor.worker_pool import WorkerPool\n"
         "begun = threading.Event()\n"
         "pool = WorkerPool()\n"
         "pool.submit(lambda: (begun.set(), threading.Event().wait()), print)\n"

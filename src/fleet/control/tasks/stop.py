@@ -177,12 +177,12 @@ def _end(fleet: Control, task: Task, run: Run, by: str) -> None:
         stop_reason=stop_reason.read(run) or Stopped(by=by),
         cut_off=record.tools.at_work,
     )
-    said = ended.said()
-    outcome = outcome_of(ended, said)
-    found = inspect_run(case_of(ended, said, outcome), threading.Event())
+    claim = ended.claim()
+    outcome = outcome_of(ended, claim)
+    found = inspect_run(case_of(ended, claim, outcome), threading.Event())
     if found.abandoned:
-        outcome = outcome_of(ended, said, abandoned=True)
-    end = end_of(ended, said, outcome, found, config, now, fence=task.fence, jitter=0.0)
+        outcome = outcome_of(ended, claim, abandoned=True)
+    end = end_of(ended, claim, outcome, found, config, now, fence=task.fence, jitter=0.0)
     ledger = DayLedger(home, keeps=True)
     ledger.record(entry_of(end.receipt), end.receipt.started_at or now)
     note_end(record, end.ending, now)

@@ -47,6 +47,8 @@ class ActiveRun(RunRecord):
         self.health = Health()
         #: The model has answered, so the account works.
         self.answered = False
+        #: The stamp of the messages that were noted; 0: none were.
+        self.messages_stamp = 0
         self._published: Progress | None = None
 
     def printed(self) -> int:

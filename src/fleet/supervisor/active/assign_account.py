@@ -44,7 +44,6 @@ class AccountAssigner:
         self,
         home: Home,
         *,
-        breaker: Breaker,
         pool: Workers,
         log: Log,
         env: Mapping[str, str],
@@ -53,7 +52,8 @@ class AccountAssigner:
         spent: Callable[[str], BudgetStatus | None],
     ) -> None:
         self.accounts = open_accounts(home.path, self._say_unwritten)
-        self._home, self._breaker, self._log, self._env = home, breaker, log, env
+        self._home, self._log, self._env = home, log, env
+        self.breaker = Breaker(home.path)
         self._keyring = KeyringCache(pool)
         self._running, self._at_work, self._spent = running, at_work, spent
         #: The usual length of a run, in seconds.
@@ -71,15 +71,11 @@ class AccountAssigner:
 
     # Before a run.
 
-    def stages(self, config: Config, place: Place) -> Stages:
-        """The seats of a task, with the model of each filled in. Raises FleetError."""
-        return candidates.stages_of(place, config, self._home.path)
-
     def choose(
         self, config: Config, place: Place, task_id: str, last: Ending | None, now: datetime
     ) -> Go | Wait:
         """The seat for a task, or until when it waits. Raises FleetError."""
-        stages = self.stages(config, place)
+        stages = candidates.stages_of(place, config, self._home.path)
         standings = self._standings(stages, task_id, now)
         session_on = last.account if last is not None else ""
         found = choose(
@@ -135,7 +131,7 @@ class AccountAssigner:
         if (spent := self._spent(account.name)) is not None:
             return spent_words(spent), next_day(now)
         blamed = Blamed(coder=seat.coder, model=seat.model, account=account.name)
-        held = self._breaker.admit(blamed, task_id, now, self._at_work)
+        held = self.breaker.admit(blamed, task_id, now, self._at_work)
         if held is not None:
             return f"{held.name} gets no work: {held.text}", held.until
         kind = self._kind(account)
@@ -159,21 +155,12 @@ class AccountAssigner:
         """The same environment with a mark in the place of the secret."""
         return credentials.variables(account, self._kind(account), self._env, hidden=True)
 
-    def waits_for_person(self, config: Config, place: Place, task_id: str, now: datetime) -> str:
-        """What a person has to do before the task can run; empty if it can run without."""
-        found = self._would_choose(config, place, task_id, now)
-        return found.why if isinstance(found, Wait) and found.person else ""
-
-    def has_room(self, config: Config, place: Place, task_id: str, now: datetime) -> bool:
-        """Whether a seat is free for the task."""
-        return isinstance(self._would_choose(config, place, task_id, now), Go)
-
-    def _would_choose(
+    def would_choose(
         self, config: Config, place: Place, task_id: str, now: datetime
     ) -> Go | Wait | None:
         """What `choose` would return, without being counted; None: the task is invalid."""
         try:
-            stages = self.stages(config, place)
+            stages = candidates.stages_of(place, config, self._home.path)
         except FleetError:
             return None
         standings = self._standings(stages, task_id, now)
@@ -182,7 +169,7 @@ class AccountAssigner:
     def has_other_seat(self, config: Config, place: Place, account: str) -> bool:
         """Whether the task could run elsewhere than on this account with its first model."""
         with suppress(FleetError):
-            stages = self.stages(config, place)
+            stages = candidates.stages_of(place, config, self._home.path)
             seats = [seat for stage in stages for seat in stage]
             return len(stages) > 1 or any(seat.account.name != account for seat in seats)
         return False
@@ -194,7 +181,7 @@ class AccountAssigner:
         account = go.seat.account.name
         del self._turned_away[account]
         blamed = Blamed(coder=go.seat.coder, model=go.seat.model, account=account)
-        self._breaker.probe(blamed, task_id, now)
+        self.breaker.probe(blamed, task_id, now)
         self.accounts.apply({account: RunStarted(task_id, go.proving)}, now)
 
     def follow(self, run: ActiveRun, config: Config, now: datetime) -> None:

@@ -3,12 +3,10 @@
 import selectors
 import time
 from collections.abc import Callable
-from datetime import datetime
 from functools import partial
 
 from msgspec import structs
 
-from fleet.config import Config
 from fleet.errors import InvalidTask
 from fleet.files.file_lock import locked
 from fleet.files.inotify import DirectoryWatch
@@ -20,17 +18,16 @@ from fleet.runs.run_directory import Run
 from fleet.schemas import ContextFull
 from fleet.settlement.run_record import ExitedRun, ProcessEnd
 from fleet.supervisor.active.active_run import ActiveRun
-from fleet.supervisor.active.assign_account import AccountAssigner
 from fleet.supervisor.active.watch_runs import Watchdog
 from fleet.supervisor.assignments import (
     Active,
     Assignment,
-    Assignments,
     Finishing,
     Stopping,
     Unknown,
     stop_assignment,
 )
+from fleet.supervisor.state import SupervisorState
 
 #: A run that could not be finished (a full disk) is tried again after so many seconds.
 TRY_AGAIN = 1.0
@@ -44,20 +41,12 @@ class RunFollower:
 
     def __init__(
         self,
-        assignments: Assignments,
+        state: SupervisorState,
         selector: selectors.BaseSelector,
-        log: Log,
-        clock: Callable[[], datetime],
-        *,
-        accounts: AccountAssigner,
         watchdog: Watchdog,
         finish: Callable[[Assignment, Finishing], None],
     ) -> None:
-        self._assignments = assignments
-        self._accounts, self._watchdog = accounts, watchdog
-        self._selector = selector
-        self._log = log
-        self._now = clock
+        self._state, self._selector, self._watchdog = state, selector, watchdog
         #: Called once nothing of a run lives and all that it printed is read, until its stage
         #: changes. It may raise OSError: then it is called again a little later.
         self._finish = finish
@@ -74,7 +63,7 @@ class RunFollower:
         if self._unread:
             return 0.0
         moments = [float("inf")]
-        for each in self._assignments:
+        for each in self._state.assignments:
             match each.stage:
                 case Stopping(tell_again_at=moment) | Finishing(retry_at=moment):
                     moments.append(moment)
@@ -95,53 +84,26 @@ class RunFollower:
             case _:
                 pass
 
-    def read(self, config: Config) -> None:
+    def read(self) -> None:
         """Read what is new in the streams, and act on it."""
         grown = {directory.parent.parent.name for directory in self._watch.changed(0)}
         for task_id in sorted(grown | self._unread):
             self._unread.discard(task_id)
-            assignment = self._assignments.get(task_id)
+            assignment = self._state.assignments.get(task_id)
             run = assignment and assignment.run
             if assignment is None or run is None:
                 continue
             if run.stream.behind:
-                run.stream.read(self._now())
+                run.stream.read(self._state.now())
                 if run.stream.more:
                     self._unread.add(task_id)
-            self._act(assignment, run, config)  # stderr is not read, but it counts
-
-    def _act(self, assignment: Assignment, run: ActiveRun, config: Config) -> None:
-        report_trips(self._log, run)
-        self._accounts.follow(run, config, self._now())
-        if isinstance(assignment.stage, Active):
-            self._check_context(assignment, run, config.context_pressure_threshold_pct)
-        if isinstance(assignment.stage, Active):
-            self._check_login(assignment, run, config)
-        self._watchdog.check_output(assignment)
-
-    def _check_context(self, assignment: Assignment, run: ActiveRun, threshold_pct: int) -> None:
-        """Stop a run whose context is too full to go on."""
-        tokens, window = run.totals.tokens.context_tokens or 0, run.context_window
-        if tokens * 100 < window * threshold_pct:
-            return
-        run.stream.note("fleet_context", self._now(), tokens=tokens, window=window)
-        text = f"{run.task_id}: context at {tokens} of {window}, ends this session"
-        self._log.say("context_pressure", text, task_dir=run.run.task_dir)
-        stop_assignment(assignment, ContextFull(tokens=tokens, window=window))
-
-    def _check_login(self, assignment: Assignment, run: ActiveRun, config: Config) -> None:
-        """Stop a run that works with another login than the one that was chosen."""
-        wrong = self._accounts.wrong_login(run, config)
-        if wrong is not None:
-            run.stream.note("fleet_wrong_account", self._now(), why=wrong.detail)
-            text = f"{run.task_id}: stopped: {wrong.detail}"
-            self._log.say("wrong_account", text, task_dir=run.run.task_dir)
-            stop_assignment(assignment, wrong, now=True)
+            _check_output(self._state, assignment, run)
+            self._watchdog.check_output(assignment)  # stderr is not read, but it counts
 
     def see_to_ends(self) -> None:
         """Finish the runs whose processes are gone, and remind keepers that were told to stop."""
         now = time.monotonic()
-        for assignment, run in self._assignments.runs():
+        for assignment, run in self._state.assignments.runs():
             match assignment.stage:
                 case Stopping(tell_again_at=moment) as stage if now >= moment:
                     assignment.stage = structs.replace(stage, tell_again_at=float("inf"))
@@ -184,10 +146,41 @@ class RunFollower:
             run = stage.run.run
             if not stage.retry_at:
                 why = f"{error.filename or run.path}: {error.strerror or error}"
-                self._log.say("disk", f"{assignment.task_id}: {why}", task_dir=run.task_dir)
+                self._state.log.say("disk", f"{assignment.task_id}: {why}", task_dir=run.task_dir)
             if isinstance(assignment.stage, Finishing):
                 later = time.monotonic() + TRY_AGAIN
                 assignment.stage = structs.replace(assignment.stage, retry_at=later)
+
+
+def _check_output(state: SupervisorState, assignment: Assignment, run: ActiveRun) -> None:
+    """Act on what a run has just printed."""
+    report_trips(state.log, run)
+    state.accounts.follow(run, state.config, state.now())
+    if isinstance(assignment.stage, Active):
+        _check_context(state, assignment, run)
+    if isinstance(assignment.stage, Active):
+        _check_login(state, assignment, run)
+
+
+def _check_context(state: SupervisorState, assignment: Assignment, run: ActiveRun) -> None:
+    """Stop a run whose context is too full to go on."""
+    tokens, window = run.totals.tokens.context_tokens or 0, run.context_window
+    if tokens * 100 < window * state.config.context_pressure_threshold_pct:
+        return
+    run.stream.note("fleet_context", state.now(), tokens=tokens, window=window)
+    text = f"{run.task_id}: context at {tokens} of {window}, ends this session"
+    state.log.say("context_pressure", text, task_dir=run.run.task_dir)
+    stop_assignment(assignment, ContextFull(tokens=tokens, window=window))
+
+
+def _check_login(state: SupervisorState, assignment: Assignment, run: ActiveRun) -> None:
+    """Stop a run that works with another login than the one that was chosen."""
+    wrong = state.accounts.wrong_login(run, state.config)
+    if wrong is not None:
+        run.stream.note("fleet_wrong_account", state.now(), why=wrong.detail)
+        text = f"{run.task_id}: stopped: {wrong.detail}"
+        state.log.say("wrong_account", text, task_dir=run.run.task_dir)
+        stop_assignment(assignment, wrong, now=True)
 
 
 def report_trips(log: Log, run: ActiveRun) -> None:

@@ -20,7 +20,7 @@ from fleet.schemas import LimitExceeded, RateLimit, Stalled
 from fleet.settlement.end_run import by_stream
 from fleet.supervisor.active.active_run import ActiveRun
 from fleet.supervisor.assignments import Active, Assignment, Assignments, stop_assignment
-from fleet.supervisor.host.worker_pool import WorkerPool
+from fleet.supervisor.worker_pool import WorkerPool
 from fleet.watchdog import liveness_sample, run_limits, stall_rules
 from fleet.watchdog.liveness_sample import Sample, Subject
 from fleet.watchdog.run_limits import AT_ONCE, Used

@@ -1,32 +1,32 @@
 """From a lease to a living run: place, coder, prompt, environment, keeper."""
 
 import errno
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
-from msgspec import Struct, structs
+from msgspec import structs
 
 from fleet import coders
 from fleet.accounts.candidates import Place, place_of
 from fleet.accounts.candidates import find as find_account
 from fleet.accounts.choose_account import Seat
-from fleet.accounts.credentials import AccountTrouble
 from fleet.accounts.move_session import move, moving
 from fleet.coders.base import Coder, Options
-from fleet.config import Config
-from fleet.errors import FleetError
+from fleet.errors import FleetError, InvalidTask
 from fleet.home import HOOK, Home, compare_json, messages
 from fleet.processes.keeper_client import Busy, start_keeper
 from fleet.runs.artifacts_digest import fingerprint
 from fleet.runs.outcome_history import Ending
 from fleet.runs.run_directory import Run, RunSpec, latest_run, new_run
 from fleet.runs.run_id import RunId
-from fleet.schemas import Account, Base, Lease, Policy, Task, Usage
+from fleet.schemas import Lease, Task, Usage
 from fleet.settlement import resume_policy
 from fleet.settlement.run_record import own_env, run_env
 from fleet.supervisor.active.active_run import ActiveRun
+from fleet.supervisor.assignments import Ready
 from fleet.supervisor.start.agent_bin import KEEPER
 from fleet.supervisor.start.workspace import Workspace
+from fleet.supervisor.state import SupervisorState
 
 #: Errors of a machine that is short of something, for which no task is to blame.
 SHORT = frozenset(
@@ -38,123 +38,66 @@ SHORT = frozenset(
 KEEPERS_SLACK = 2.0
 
 
-#: The environment that logs an agent in to an account; may raise AccountTrouble.
-Login = Callable[[Account], Mapping[str, str]]
-
-
-class Unfit(Struct, frozen=True):
-    """The task cannot run as it is; a person has to mend it."""
-
-    why: str
-
-
-class Short(Struct, frozen=True):
-    """The machine lacks memory or processes for the run, which is over as it begins."""
-
-    why: str
-    run: ActiveRun
-
-
-class SessionGone(Struct, frozen=True):
-    """The session that was to be carried on went before it could be copied."""
-
-
-class Ready(Struct, frozen=True, kw_only=True):
-    """All that a run needs, before anything was started."""
-
-    task: Task
-    coder: Coder
-    account: Account
-    #: The files of the session that is carried on, and where they have to be for this account.
-    session: tuple[tuple[Path, Path], ...] = ()
-    env: Mapping[str, str]
-    #: The part of `env` that logs the agent in, and the same with a mark for the secret.
-    given: Mapping[str, str]
-    outline: Mapping[str, str]
-    policy: Policy
-    #: The repository as the run finds it, once it was looked at.
-    base: Base | None = None
-    #: What the session that is carried on had used before.
-    before: Usage = Usage()
-    #: Numbers of the messages in the prompt that no run has read.
-    told: tuple[int, ...] = ()
-
-
-def placed(home: Home, config: Config, task: Task, coder: str | None) -> Place | Unfit:
-    """Where a task runs and what it asks for."""
-    try:
-        if compare_json.is_open(home, task.id):
-            return Unfit(f"it is being compared: fleet compare {task.id}")
-        place = place_of(home, config, task, coder=coder)
-        coders.find(place.coder, home.path)
-    except FleetError as error:
-        return Unfit(error.message)
+def placed(state: SupervisorState, task: Task) -> Place:
+    """Where a task runs and what it asks for. Raises FleetError."""
+    if compare_json.is_open(state.home, task.id):
+        raise InvalidTask(f"it is being compared: fleet compare {task.id}")
+    place = place_of(state.home, state.config, task, coder=state.coder)
+    coders.find(place.coder, state.home.path)
     if not Path(place.cwd).is_dir():
-        return Unfit(f"its directory {place.cwd} is not there")
+        raise InvalidTask(f"its directory {place.cwd} is not there")
     return place
 
 
 def make_ready(
-    home: Home,
-    config: Config,
+    state: SupervisorState,
     lease: Lease,
     place: Place,
     seat: Seat,
     last: Ending | None,
-    *,
-    login: Login,
-    outline: Login,
     programs: Path,
-) -> Ready | Unfit:
-    """Put together what a task runs with, on this seat. Touches nothing. Raises AccountTrouble.
+) -> Ready:
+    """Put together what a task runs with, on this seat. Touches nothing. Raises FleetError.
 
-    `last` is the end of the task's last run. `outline` gives the login of any account with a mark
-    in the place of its secret: where its state is.
+    `last` is the end of the task's last run.
     """
-    try:
-        driver = coders.make(
-            seat.coder,
-            seat.model,
-            Options(
-                permissions=config.permissions,
-                last_ending=resume_policy.told(last),
-                max_cost=place.ruled.policy.limits.cost,
-            ),
-            home.path,
-        )
-        task = structs.replace(lease.task, cwd=place.cwd, coder=seat.coder, model=seat.model)
-        given = login(seat.account)
-        env = run_env(home, driver, task, given)
-        session = resume_policy.session_to_carry_on(last, driver)
-        files = _session(config, driver, last, seat, env, outline) if session else ()
-        session = None if files is None else session
-        said = messages.read(home.task(lease.task.id))
-        number = _latest(home.task(lease.task.id)) if session else None
-        driver.options = structs.replace(
-            driver.options,
-            told=messages.for_prompt(said, resumed=number),
-            hook=str(programs / HOOK),
-            refuse=place.ruled.policy.tripwire == "refuse",
-            context=place.ruled.policy.context,
-            needs=place.ruled.policy.needs,
-        )
-        if last is not None and session:
-            driver.options = structs.replace(driver.options, resume=session, cut_off=last.cut_off)
-    except AccountTrouble:
-        raise
-    except FleetError as error:
-        return Unfit(error.message)
+    home, policy = state.home, place.ruled.policy
+    task = structs.replace(lease.task, cwd=place.cwd, coder=seat.coder, model=seat.model)
+    options = Options(
+        permissions=state.config.permissions,
+        last_ending=resume_policy.told(last),
+        max_cost=policy.limits.cost,
+    )
+    coder = coders.make(seat.coder, seat.model, options, home.path)
+    given = state.accounts.variables(seat.account)
+    env = run_env(home, coder, task, given)
+    session = resume_policy.session_to_carry_on(last, coder)
+    files = _session(state, coder, last, seat, env) if session else ()
+    session = None if files is None else session
+    deliveries = messages.read(home.task(task.id))
+    number = _latest(home.task(task.id)) if session else None
+    resumed = last if session else None
+    coder.options = structs.replace(
+        options,
+        told=messages.for_prompt(deliveries, resumed=number),
+        hook=str(programs / HOOK),
+        refuse=policy.tripwire == "refuse",
+        context=policy.context,
+        needs=policy.needs,
+        resume=session,
+        cut_off=resumed.cut_off if resumed else (),
+    )
     return Ready(
         task=task,
-        coder=driver,
+        coder=coder,
         account=seat.account,
         session=files or (),
         given=given,
-        outline=outline(seat.account),
+        outline=state.accounts.outline(seat.account),
         env=env,
-        policy=place.ruled.policy,
-        before=last.session_usage if last is not None and session else Usage(),
-        told=tuple(tell.number for tell in said if tell.run is None),
+        policy=policy,
+        before=resumed.session_usage if resumed else Usage(),
+        told=tuple(each.number for each in deliveries if each.run is None),
     )
 
 
@@ -163,25 +106,17 @@ def _latest(task_dir: Path) -> int | None:
     return run.number if run else None
 
 
-def moved(home: Home, ready: Ready, workspace: Workspace) -> Ready | Unfit:
-    """What a run needs, in the directory that was prepared for it."""
+def moved(home: Home, ready: Ready, workspace: Workspace) -> Ready:
+    """What a run needs, in the directory that was prepared for it. Raises FleetError."""
     if workspace.cwd == ready.task.cwd:
         return structs.replace(ready, base=workspace.base)
     task = structs.replace(ready.task, cwd=workspace.cwd)
-    try:
-        env = run_env(home, ready.coder, task, ready.given)
-    except FleetError as error:
-        return Unfit(error.message)
+    env = run_env(home, ready.coder, task, ready.given)
     return structs.replace(ready, task=task, env=env, base=workspace.base)
 
 
 def _session(
-    config: Config,
-    coder: Coder,
-    last: Ending | None,
-    seat: Seat,
-    env: Mapping[str, str],
-    outline: Login,
+    state: SupervisorState, coder: Coder, last: Ending | None, seat: Seat, env: Mapping[str, str]
 ) -> tuple[tuple[Path, Path], ...] | None:
     """What has to be copied for a session to go on with another account: its files, and where to.
 
@@ -191,36 +126,36 @@ def _session(
     if last is None or before in ("", seat.account.name):
         return ()
     try:
-        account = find_account(before, seat.coder, config)
-        theirs = {**env, **dict.fromkeys(coder.credentials, ""), **outline(account)}
+        account = find_account(before, seat.coder, state.config)
+        login = state.accounts.outline(account)
     except FleetError:
         return None  # the account is gone, and with it the way to its files
+    theirs = {**env, **dict.fromkeys(coder.credentials, ""), **login}
     if account.is_own and coder.state_variable:
         theirs[coder.state_variable] = own_env().get(coder.state_variable, "")
     return moving(coder, last.session_id, theirs, env)
 
 
-def launch(
-    home: Home, config: Config, lease: Lease, ready: Ready, programs: Path
-) -> ActiveRun | Unfit | Short | SessionGone:
-    """Prepare the run's directory and start its keeper. A full disk is an OSError."""
+def launch(state: SupervisorState, lease: Lease, ready: Ready, programs: Path) -> ActiveRun | None:
+    """Prepare the run's directory and start its keeper. A full disk is an OSError.
+
+    None: the session that was to be carried on went before it could be copied. A run without a
+    keeper is over as it begins.
+    """
     task, coder = ready.task, ready.coder
-    task_dir = home.task(task.id)
+    task_dir = state.home.task(task.id)
     (task_dir / "artifacts").mkdir(mode=0o700, parents=True, exist_ok=True)
-    words = _words(coder, task, task_dir, ready.env)
-    if isinstance(words, Unfit):
-        return words
-    argv, prompt = words
+    argv, prompt = _words(coder, task, task_dir, ready.env)
     try:
         move(ready.session)  # before its length is taken: what is in it by now was told before
     except FileNotFoundError:
-        return SessionGone()
+        return None
     spec = RunSpec(
         id=str(RunId.of(lease)),
         argv=argv,
         cwd=str(task.cwd),
         stdin="prompt.md" if coder.prompt_on_stdin else None,
-        grace=float(config.grace_s),
+        grace=float(state.config.grace_s),
         time_limit=ready.policy.limits.time + KEEPERS_SLACK,
         coder=str(task.coder),
         model=coder.model,
@@ -240,9 +175,10 @@ def launch(
     active = ActiveRun(lease.task, run, coder, env=env, spec=spec)
     try:
         keeper = start_keeper(run, env, programs / KEEPER)
-    except FleetError as error:
+    except FleetError as error:  # the machine lacks memory or processes
         active.start_trouble = error.message
-        return Short(error.message, active)
+        state.backoff.begin(error.message)
+        return active
     if isinstance(keeper, Busy):
         active.start_trouble = "what is left of an earlier run withstands killing"
     else:
@@ -252,8 +188,8 @@ def launch(
 
 def _words(
     coder: Coder, task: Task, task_dir: Path, env: Mapping[str, str]
-) -> tuple[tuple[str, ...], bytes] | Unfit:
-    """The argv and the prompt."""
+) -> tuple[tuple[str, ...], bytes]:
+    """The argv and the prompt. Raises FleetError."""
     try:
         leave_out = coder.left_out(env, str(task.cwd))
         coder.options = structs.replace(coder.options, leave_out=leave_out)
@@ -263,8 +199,9 @@ def _words(
         return tuple(map(str, coder.build_argv(task, task_dir))), prompt
     except OSError:
         raise
-    except Exception as error:  # noqa: BLE001 - a coder may be foreign code
-        return Unfit(f"coder {coder.name} failed: {type(error).__name__}: {error}")
+    except Exception as error:  # a coder may be foreign code
+        why = f"coder {coder.name} failed: {type(error).__name__}: {error}"
+        raise FleetError(why) from error
 
 
 def _second_size(coder: Coder, env: Mapping[str, str]) -> int:

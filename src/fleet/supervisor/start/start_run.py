@@ -4,46 +4,27 @@ keeper is started. What keeps a run from beginning settles the lease.
 
 import threading
 from collections.abc import Callable
-from datetime import datetime, timedelta
+from contextlib import suppress
+from datetime import timedelta
 from functools import partial
 from pathlib import Path
 
 from fleet.accounts.candidates import Place
 from fleet.accounts.choose_account import Wait
 from fleet.accounts.credentials import AccountTrouble
-from fleet.config import Config
 from fleet.errors import FleetError
-from fleet.home import Home
-from fleet.home.journal import Log
+from fleet.home.status_file import paused
 from fleet.runs.outcome_history import history
 from fleet.schemas import Lease
 from fleet.schemas.decision import blocked, released
-from fleet.supervisor.active.assign_account import AccountAssigner
-from fleet.supervisor.active.budget_meter import BudgetMeter
+from fleet.settlement.settle_table import stopped
 from fleet.supervisor.active.follow_runs import RunFollower
-from fleet.supervisor.assignments import Active, Assignment, Preparing
-from fleet.supervisor.finish.finish_run import Settler
-from fleet.supervisor.host.resource_backoff import ResourceBackoff
-from fleet.supervisor.host.worker_pool import WorkerPool
-from fleet.supervisor.start.launch import (
-    Ready,
-    SessionGone,
-    Short,
-    Unfit,
-    launch,
-    make_ready,
-    moved,
-    placed,
-)
-from fleet.supervisor.start.workspace import (
-    Abandoned,
-    Broken,
-    Prepared,
-    Unprepared,
-    Workspace,
-    order_of,
-    prepare,
-)
+from fleet.supervisor.assignments import Active, Assignment, Preparing, Ready
+from fleet.supervisor.finish_run import settle
+from fleet.supervisor.start.agent_bin import make_programs
+from fleet.supervisor.start.launch import SHORT, launch, make_ready, moved, placed
+from fleet.supervisor.start.workspace import Prepared, Unprepared, order_of, prepare
+from fleet.supervisor.state import SupervisorState
 
 #: When a task looks again for an account whose secret could not be had.
 _TROUBLE = timedelta(minutes=1)
@@ -52,28 +33,9 @@ _TROUBLE = timedelta(minutes=1)
 class RunStarter:
     """Starts runs for claimed tasks."""
 
-    def __init__(
-        self,
-        home: Home,
-        *,
-        coder: str | None,
-        programs: Path,
-        follower: RunFollower,
-        pool: WorkerPool,
-        settler: Settler,
-        accounts: AccountAssigner,
-        backoff: ResourceBackoff,
-        meter: BudgetMeter,
-        log: Log,
-        clock: Callable[[], datetime],
-        prepared: Callable[[Assignment, Preparing, Prepared], None],
-    ) -> None:
-        self._home, self._coder, self._programs = home, coder, programs
-        self._follower, self._pool, self._settler = follower, pool, settler
-        self._accounts, self._backoff, self._meter = accounts, backoff, meter
-        self._log, self._now = log, clock
-        #: Called in the loop's thread once a task's directory is ready, or cannot be.
-        self._prepared = prepared
+    def __init__(self, state: SupervisorState, follower: RunFollower) -> None:
+        self._state, self._follower = state, follower
+        self._programs = make_programs(state.home.path)
         #: Tasks that are not closed, with their directories, as they were a while ago.
         self._other_tasks: tuple[tuple[str, str], ...] = ()
 
@@ -81,112 +43,103 @@ class RunStarter:
         """Tasks that are not closed, with their directories: a run has no business there."""
         self._other_tasks = others
 
-    def begin(self, config: Config, assignment: Assignment, task_dir: Path) -> None:
-        """Begin a run, or have its directory made ready first."""
-        task = assignment.lease.task
-        place = placed(self._home, config, task, self._coder)
-        if isinstance(place, Place):
-            refusal = self._meter.refusal(task, place.ruled.policy, place.cwd)
-            if refusal is not None:
-                self._settler.settle(assignment, refusal)
-                return
-            place = self._ready(config, assignment.lease, place, task_dir)
-        match place:
-            case Wait():
-                self._settler.settle(assignment, released(place.why, not_before=place.until))
-            case Unfit():
-                task_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
-                self._settler.settle(assignment, blocked(f"invalid: {place.why}"), task_dir)
-            case Ready():
-                self._prepare(config, assignment, place, task_dir)
-
-    def _ready(
-        self, config: Config, lease: Lease, place: Place, task_dir: Path
-    ) -> Ready | Unfit | Wait:
-        """Choose the account of a run, and put together what the run needs there."""
-        task_id, now, last = lease.task.id, self._now(), history(task_dir).last
+    def guard(self, assignment: Assignment, act: Callable[[Assignment, Path], None]) -> None:
+        """Keep one task's fault from the others: the task is blocked, or waits for the machine."""
+        task_dir = None
         try:
-            chosen = self._accounts.choose(config, place, task_id, last, now)
-        except FleetError as error:
-            return Unfit(error.message)
+            task_dir = self._state.home.task(assignment.task_id)
+            act(assignment, task_dir)
+        except FleetError as error:  # also an id that cannot name a file
+            with suppress(OSError):
+                if task_dir is not None:
+                    task_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+            settle(self._state, assignment, blocked(f"invalid: {error.message}"), task_dir)
+        except OSError as error:
+            why = f"{error.filename or assignment.task_id}: {error.strerror or error}"
+            if error.errno in SHORT:
+                self._state.backoff.begin(why)
+                settle(self._state, assignment, released(why))
+            else:
+                settle(self._state, assignment, blocked(f"invalid: {why}"))
+
+    def begin(self, assignment: Assignment, task_dir: Path) -> None:
+        """Begin a run, or have its directory made ready first. Raises FleetError."""
+        task = assignment.lease.task
+        place = placed(self._state, task)
+        refusal = self._state.meter.refusal(task, place.ruled.policy, place.cwd)
+        if refusal is not None:
+            settle(self._state, assignment, refusal)
+            return
+        ready = self._ready(assignment.lease, place, task_dir)
+        if isinstance(ready, Wait):
+            decision = released(ready.why, not_before=ready.until)
+            settle(self._state, assignment, decision)
+        else:
+            self._prepare(assignment, ready, task_dir)
+
+    def _ready(self, lease: Lease, place: Place, task_dir: Path) -> Ready | Wait:
+        """Choose the account of a run, and put together what the run needs there."""
+        state, now, last = self._state, self._state.now(), history(task_dir).last
+        chosen = state.accounts.choose(state.config, place, lease.task.id, last, now)
         if isinstance(chosen, Wait):
             return chosen
         try:
-            ready = make_ready(
-                self._home, config, lease, place, chosen.seat, last,
-                login=self._accounts.variables, outline=self._accounts.outline,
-                programs=self._programs,
-            )  # fmt: skip
+            ready = make_ready(state, lease, place, chosen.seat, last, self._programs)
         except AccountTrouble as error:  # a keyring that does not answer, a file that is just gone
             why = f"account {chosen.seat.account.name}: {error.message}"
             return Wait(until=now + _TROUBLE, why=why)
-        if isinstance(ready, Ready):
-            self._accounts.run_started(chosen, task_id, now)
+        state.accounts.run_started(chosen, lease.task.id, now)
         return ready
 
-    def _prepare(
-        self, config: Config, assignment: Assignment, ready: Ready, task_dir: Path
-    ) -> None:
+    def _prepare(self, assignment: Assignment, ready: Ready, task_dir: Path) -> None:
         order = order_of(
-            self._home, config,
+            self._state.home, self._state.config,
             task_id=assignment.task_id, cwd=str(ready.task.cwd), policy=ready.policy,
             others=self._other_tasks,
         )  # fmt: skip
         if order is None:
-            self._launch(config, assignment, ready, task_dir)
+            self._launch(assignment, ready, task_dir)
             return
         abandon = threading.Event()
         assignment.stage = Preparing(ready, abandon)
-        self._pool.submit(partial(prepare, order, abandon), partial(self._done, assignment))
+        prepared = partial(self._prepared, assignment)
+        self._state.pool.submit(partial(prepare, order, abandon), prepared)
 
-    def _done(self, assignment: Assignment, prepared: Prepared) -> None:
-        if isinstance(assignment.stage, Preparing):
-            self._prepared(assignment, assignment.stage, prepared)
-
-    def go_on(
-        self,
-        config: Config,
-        ready: Ready,
-        prepared: Prepared,
-        assignment: Assignment,
-        task_dir: Path,
-    ) -> None:
-        """Begin a run whose directory is ready, or cannot be. Raises what the machine refused."""
-        match prepared:
-            case Broken(error):
-                raise error
-            case Abandoned():
-                self._settler.settle(assignment, released("its preparation was left"), task_dir)
-                return
-            case Unprepared(why):
-                self._settler.settle(assignment, blocked(f"invalid: {why}"), task_dir)
-                return
-            case Workspace():
-                pass
-        there = moved(self._home, ready, prepared)
-        if isinstance(there, Unfit):
-            self._settler.settle(assignment, blocked(f"invalid: {there.why}"), task_dir)
+    def _prepared(self, assignment: Assignment, prepared: Prepared) -> None:
+        """A task's directory is ready, or cannot be."""
+        stage, state = assignment.stage, self._state
+        if not isinstance(stage, Preparing):
+            return
+        if (reason := stage.stop_reason or state.stopping) is not None:
+            settle(state, assignment, stopped(reason, assignment.task_id))
+        elif paused(state.home):
+            settle(state, assignment, released("claimed as fleet was paused"))
         else:
-            self._launch(config, assignment, there, task_dir)
+            self.guard(assignment, partial(self._go_on, stage.ready, prepared))
 
-    def _launch(self, config: Config, assignment: Assignment, ready: Ready, task_dir: Path) -> None:
-        launched = launch(self._home, config, assignment.lease, ready, self._programs)
-        match launched:
-            case Unfit(why):
-                self._settler.settle(assignment, blocked(f"invalid: {why}"), task_dir)
-                return
-            case SessionGone():
-                why = "the session that it was to carry on is gone: it begins a fresh one"
-                self._settler.settle(assignment, released(why), task_dir)
-                return
-            case Short(why, run):
-                self._backoff.hold(why)
-            case run:
-                self._backoff.release()
-                facts = {"coder": ready.coder.name, "model": ready.coder.model}
-                run.stream.note("fleet_started", self._now(), **facts, account=ready.account.name)
-                on = "" if ready.account.is_own else f" on {ready.account.name}"
-                text = f"{run.task_id}: run {run.run.number} with {ready.coder.name}{on}"
-                self._log.say("run_started", f"{text} in {ready.task.cwd}", task_dir=task_dir)
+    def _go_on(
+        self, ready: Ready, prepared: Prepared, assignment: Assignment, task_dir: Path
+    ) -> None:
+        if isinstance(prepared, Unprepared):
+            raise prepared.error
+        if prepared is None:
+            settle(self._state, assignment, released("its preparation was left"), task_dir)
+        else:
+            self._launch(assignment, moved(self._state.home, ready, prepared), task_dir)
+
+    def _launch(self, assignment: Assignment, ready: Ready, task_dir: Path) -> None:
+        state = self._state
+        run = launch(state, assignment.lease, ready, self._programs)
+        if run is None:
+            why = "the session that it was to carry on is gone: it begins a fresh one"
+            settle(state, assignment, released(why), task_dir)
+            return
+        if run.keeper is not None:
+            state.backoff.end()
+            facts = {"coder": ready.coder.name, "model": ready.coder.model}
+            run.stream.note("fleet_started", state.now(), **facts, account=ready.account.name)
+            on = "" if ready.account.is_own else f" on {ready.account.name}"
+            text = f"{run.task_id}: run {run.run.number} with {ready.coder.name}{on}"
+            state.log.say("run_started", f"{text} in {ready.task.cwd}", task_dir=task_dir)
         assignment.stage = Active(run)
         self._follower.attend(assignment)

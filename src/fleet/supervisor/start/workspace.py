@@ -46,22 +46,13 @@ class Workspace(Struct, frozen=True, kw_only=True):
 
 
 class Unprepared(Struct, frozen=True):
-    """The directory cannot be had as the task wants it; a person has to see to it."""
+    """The directory cannot be had: the task wants what is not there, or the machine refused it."""
 
-    why: str
-
-
-class Abandoned(Struct, frozen=True):
-    """The preparation was stopped."""
+    error: FleetError | OSError
 
 
-class Broken(Struct, frozen=True):
-    """The machine refused something: a full disk, a directory of another user."""
-
-    error: OSError
-
-
-Prepared = Workspace | Unprepared | Abandoned | Broken
+#: None: the preparation was stopped.
+Prepared = Workspace | Unprepared | None
 
 
 def order_of(
@@ -88,21 +79,19 @@ def order_of(
 
 
 def prepare(order: Order, abandon: threading.Event) -> Prepared:
-    """Prepare a run's directory. Blocks, so not for the loop's thread. Errors are answers too."""
+    """Prepare a run's directory. Blocks, so not for the loop's thread. Returns its errors."""
     try:
         task_dir = order.home.task(order.task_id)
         task_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
         if abandon.is_set():
-            return Abandoned()
+            return None
         if order.policy.isolation == "none":
             place = Workspace(cwd=order.cwd, base=_recorded(order, order.cwd, task_dir))
         else:
             place = _isolated(order, task_dir, abandon)
-        return Abandoned() if abandon.is_set() or place is None else place
-    except FleetError as error:
-        return Unprepared(error.message)
-    except OSError as error:
-        return Broken(error)
+    except (FleetError, OSError) as error:
+        return Unprepared(error)
+    return None if abandon.is_set() else place
 
 
 def _isolated(order: Order, task_dir: Path, abandon: threading.Event) -> Workspace | None:

@@ -1,1 +1,0 @@
-"""From the end of a run to the settlement of its task."""

@@ -1,0 +1,201 @@
+"""Finishes runs and settles leases: what a run came to is written first, then the queue is told."""
+
+import random
+import threading
+from collections.abc import Callable
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+
+from msgspec import structs
+
+from fleet.accounts.circuit_breaker import Blamed, Note, RunNoted, fault_of, spare_probe
+from fleet.evidence.inspect_run import InspectedRun, Inspection, inspect_run
+from fleet.home import closed_by_hand
+from fleet.queue.protocol import LeaseLost
+from fleet.runs import stop_reason
+from fleet.runs.outcome_history import Ending, read_ending
+from fleet.runs.run_directory import latest_run
+from fleet.schemas import Closed, Failed, Lease, RateLimited, Released, Stopped, Task
+from fleet.schemas.decision import OURS, Decision
+from fleet.schemas.units import shown_span
+from fleet.settlement.end_run import case_of, end_of, note_end, outcome_of
+from fleet.supervisor.active.active_run import ActiveRun
+from fleet.supervisor.active.follow_runs import report_trips
+from fleet.supervisor.active.message_receipts import note_messages, note_undelivered
+from fleet.supervisor.assignments import Assignment, Finishing, Inspecting
+from fleet.supervisor.capacity import has_other_seat
+from fleet.supervisor.state import AccountFreed, SupervisorState, TaskSettled
+
+#: Why a task was opened again.
+_PAST_FLEET = (
+    "it was closed past fleet while its agent was at work, and nothing shows that it is done;"
+    " to close it all the same: fleet bd close"
+)
+
+
+def settle(
+    state: SupervisorState,
+    assignment: Assignment,
+    decision: Decision,
+    task_dir: Path | None = None,
+    evidence: Callable[[], None] = lambda: None,
+) -> None:
+    """Take a task out of the table and end its lease. `evidence` is written before the queue is
+    told.
+    """
+    state.assignments.remove(assignment)
+    lease = assignment.lease
+    answered = partial(_answered, state, lease, decision, task_dir)
+    state.queue.settle(lease, decision.settlement, answered, evidence)
+
+
+def _answered(
+    state: SupervisorState,
+    lease: Lease,
+    decision: Decision,
+    task_dir: Path | None,
+    lost: LeaseLost | None,
+) -> None:
+    task_id, settlement = lease.task.id, decision.settlement
+    kind, text = type(settlement).__name__.lower(), decision.why
+    event = TaskSettled(task_id)
+    if lost is not None:
+        kind, text = "lease_lost", f"not settled, the lease is lost: {lost.why}"
+        if task_dir is not None and not isinstance(settlement, Closed):
+            _undo_close(state, lease, task_dir)
+    elif isinstance(settlement, Closed):
+        event = TaskSettled(task_id, closed=True)
+    elif isinstance(settlement, Released):
+        event = TaskSettled(task_id, not_before=settlement.not_before)
+    state.log.say(kind, f"{task_id}: {kind}: {text}", task_dir=task_dir, task=task_id)
+    state.events.append(event)
+
+
+def _undo_close(state: SupervisorState, lease: Lease, task_dir: Path) -> None:
+    """Open a task again that the tracker says is closed and the evidence does not."""
+    run = latest_run(task_dir)
+    began = run.started() if run is not None else None
+    if began is None:
+        return
+
+    def reopened(task: Task | None) -> None:
+        if task is not None:
+            text = f"{task.id}: opened again ({task.status}): {_PAST_FLEET}"
+            state.log.say("reopened", text, task_dir=task_dir, task=task.id)
+
+    by_hand = partial(closed_by_hand.noted, task_dir, began.at)
+    state.queue.undo_close(lease, _PAST_FLEET, by_hand, reopened)
+
+
+def finish(state: SupervisorState, assignment: Assignment, stage: Finishing) -> None:
+    """Inspect what the run left; once that is done, decide what follows and tell the queue.
+
+    May raise OSError: then nothing is decided yet.
+    """
+    run, ended = stage.run, stage.ended
+    note_messages(run, state.log, state.now())
+    state.meter.apply_prices(run)
+    findings = stage.findings
+    if findings is None:
+        known = read_ending(run.run)
+        if known is not None:  # decided before, and the queue was not told
+            _settle_run(state, assignment, run, known, 0.0)
+            return
+        run.stream.finish(state.now())
+    claim = ended.claim()
+    outcome = outcome_of(ended, claim)
+    if findings is None:
+        case = case_of(ended, claim, outcome)
+        if not case.is_short:
+            _inspect(state, assignment, stage, case)
+            return
+        findings = Inspection()
+    if findings.abandoned:
+        reason = ended.stop_reason or stop_reason.read(run.run)
+        reason = reason or Stopped(by="the end of its verify command")
+        if isinstance(reason, Stopped) and reason.by in OURS:
+            _leave(state, assignment, run)
+            return
+        ended = structs.replace(ended, stop_reason=reason)
+        outcome = outcome_of(ended, claim, abandoned=True)
+    now, jitter = state.now(), random.random()  # noqa: S311 - not a secret
+    # Whether there is another seat is asked only where it matters.
+    elsewhere = isinstance(outcome, RateLimited | Failed) and has_other_seat(
+        state, assignment.lease.task, run.account
+    )
+    end = end_of(
+        ended, claim, outcome, findings, state.config, now,
+        fence=assignment.lease.fence, jitter=jitter, elsewhere=elsewhere,
+    )  # fmt: skip
+    state.meter.record(run, end.receipt)
+    ending = _blame(state, run, end.ending, now, missing=ended.program_missing)
+    end = structs.replace(end, ending=ending)
+    evidence = partial(end.write, run.run)
+    _settle_run(state, assignment, run, ending, end.receipt.seconds, evidence)
+
+
+def _inspect(
+    state: SupervisorState, assignment: Assignment, stage: Finishing, case: InspectedRun
+) -> None:
+    def inspected(findings: Inspection) -> None:
+        if isinstance(now := assignment.stage, Inspecting):
+            assignment.stage = Finishing(now.run, now.ended, findings)
+
+    abandon = threading.Event()
+    assignment.stage = Inspecting(stage.run, stage.ended, abandon)
+    stage.run.stream.note("fleet_verifying", state.now(), commands=case.policy.verify)
+    state.inspections.submit(partial(inspect_run, case, abandon), inspected)
+
+
+def _leave(state: SupervisorState, assignment: Assignment, run: ActiveRun) -> None:
+    """Decide nothing: the next supervisor finds the run as this one found it."""
+    text = f"{run.task_id}: left to be verified by the next supervisor"
+    state.log.say("left", text, task_dir=run.run.task_dir)
+    stop_reason.forget(run.run)
+    state.assignments.remove(assignment)
+
+
+def _settle_run(
+    state: SupervisorState,
+    assignment: Assignment,
+    run: ActiveRun,
+    ending: Ending,
+    seconds: float,
+    evidence: Callable[[], None] = lambda: None,
+) -> None:
+    now = state.now()
+    if state.accounts.run_ended(run, ending, seconds, now):
+        state.events.append(AccountFreed())
+    note_end(run, ending, now)
+    settle(state, assignment, ending.decision, run.run.task_dir, evidence)
+    note_undelivered(run, state.log, now)
+    report_trips(state.log, run)
+
+
+def _blame(
+    state: SupervisorState, run: ActiveRun, ending: Ending, now: datetime, *, missing: bool
+) -> Ending:
+    """Give a coder that fails again and again no work; the ending, which spares a failed probe."""
+    fault = fault_of(ending, missing=missing)
+    coder, task_id = run.coder, run.task_id
+    blamed = Blamed(coder=coder.name, model=coder.model, account=run.account)
+    breaker = state.accounts.breaker
+    probe = breaker.probed(blamed, task_id)
+    if fault == "unknown":
+        breaker.give_up_probe(task_id, now)
+        return ending
+    note = Note(task_id, run.run.number, fault)
+    noted = RunNoted(note=note, version=run.totals.version, why=ending.why)
+    for name, opened in breaker.note(blamed, noted, now):
+        if opened is None:
+            state.log.say("breaker_closed", f"{name} works again and gets work")
+            continue
+        again = "still gets" if opened.since < now else "gets"
+        pause = shown_span((opened.until - now).total_seconds())
+        text = f"{name} {again} no work for {pause}: {opened.text}"
+        way = f"Then one task tries it. To go on at once: fleet resume --coder {opened.coder}"
+        state.log.say("breaker_open", f"{text}. {way}", coder=name)
+        if probe:
+            ending = spare_probe(ending, opened)
+    return ending

@@ -1,1 +1,0 @@
-"""What the machine can bear: worker threads, and rest after a shortage."""

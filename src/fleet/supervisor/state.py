@@ -1,0 +1,114 @@
+"""What the parts of one supervisor share: settings, the tasks in hand, the ways to the outside."""
+
+import time
+from collections import deque
+from collections.abc import Callable
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from msgspec import Struct
+
+from fleet.config import Config
+from fleet.home import Home
+from fleet.home.journal import Log
+from fleet.settlement.run_record import own_env
+from fleet.supervisor.active.assign_account import AccountAssigner
+from fleet.supervisor.active.budget_meter import BudgetMeter
+from fleet.supervisor.assignments import Assignments
+from fleet.supervisor.queue_io.queue_requests import QueueRequests
+from fleet.supervisor.worker_pool import WorkerPool
+
+if TYPE_CHECKING:
+    from fleet.schemas import Stopped
+
+#: How many runs are inspected at once.
+_INSPECTIONS = 64
+#: Nothing is started for this long on a machine that is short of disk, memory or processes, doubled
+#: each time up to the longest, in seconds.
+PAUSE, LONGEST = 1.0, 60.0
+
+
+class QueueChanged(Struct, frozen=True):
+    """Another process may have changed the queue."""
+
+
+class TaskSettled(Struct, frozen=True):
+    """The queue knows what became of a task, so that there is a free slot."""
+
+    task_id: str
+    closed: bool = False
+    #: When the task may be claimed again, if it was put off.
+    not_before: datetime | None = None
+
+
+class AccountFreed(Struct, frozen=True):
+    """A run ended on an account that had as many agents as it may."""
+
+
+Happening = QueueChanged | TaskSettled | AccountFreed
+
+
+class ResourceBackoff:
+    """How long no run is started, and why; no task is to blame for it."""
+
+    def __init__(self, log: Log) -> None:
+        self._log = log
+        #: What the machine is short of; empty if of nothing.
+        self.why = ""
+        #: Until when nothing is started, on the monotonic clock, and how long the next pause is.
+        self.until = 0.0
+        self.pause = PAUSE
+
+    @property
+    def active(self) -> bool:
+        return time.monotonic() < self.until
+
+    def begin(self, why: str) -> None:
+        """Start nothing for a while, longer each time."""
+        if not self.why:
+            self._log.say("short", f"nothing new is started for now: {why}")
+        self.why = why
+        self.until = time.monotonic() + self.pause
+        self.pause = min(self.pause * 2, LONGEST)
+
+    def end(self) -> None:
+        """The last start went well."""
+        if self.why:
+            self._log.say("enough", "runs are started again")
+        self.why, self.pause = "", PAUSE
+
+
+class SupervisorState:
+    """One supervisor's state. `coder` replaces the configured one."""
+
+    def __init__(
+        self,
+        home: Home,
+        config: Config,
+        *,
+        queue: QueueRequests,
+        log: Log,
+        now: Callable[[], datetime],
+        coder: str | None = None,
+    ) -> None:
+        self.home, self.config, self.coder = home, config, coder
+        self.queue, self.log, self.now = queue, log, now
+        self.assignments = Assignments()
+        #: What happened since the last turn of the loop, oldest first.
+        self.events: deque[Happening] = deque()
+        self.pool = WorkerPool()
+        # Threads of their own: an inspection may take minutes, and no other work waits for it.
+        self.inspections = WorkerPool(_INSPECTIONS)
+        self.backoff = ResourceBackoff(log)
+        self.meter = BudgetMeter(home, config, log, now)
+        self.accounts = AccountAssigner(
+            home, pool=self.inspections, log=log, env=own_env(), spent=self.meter.spent_by,
+            running=self.assignments.by_account, at_work=self.assignments.at_work,
+        )  # fmt: skip
+        #: Why all runs are to end; runs that come to light from then on are stopped too.
+        self.stopping: Stopped | None = None
+
+    def apply(self, config: Config) -> None:
+        """Go by these settings from now on."""
+        self.config = config
+        self.meter.apply(config)
