@@ -14,13 +14,7 @@ WORST = re.compile(r"\b(whoever|nobody|somebody|anybody|so-manieth)\b", re.IGNOR
 TEXTS = {".py", ".sql", ".md", ".toml"}
 
 #: How many lines of each room had such a word before the rule. These may only shrink.
-NOT_YET = {
-    "control": 5,
-    "settlement": 2,
-    "supervisor": 2,
-    "templates": 1,
-    "watchdog": 5,
-}
+NOT_YET = {"templates": 1}
 
 
 def room(path):
@@ -45,6 +39,8 @@ def test_every_sentence_names_its_subject():
     counts = Counter(where for where, _ in found)
     over = {where for where, count in counts.items() if count > NOT_YET.get(where, 0)}
     assert [line for where, line in found if where in over] == []
+    mended = {where for where, count in NOT_YET.items() if counts[where] < count}
+    assert mended == set(), "lower the numbers of these rooms"
 
 
 @pytest.mark.parametrize("word", ["Whoever", "nobody's", "the so-manieth of them"])

@@ -16,7 +16,7 @@ _WAITED = frozenset({"silent", "needs_input"})
 _ADVICE = {
     "limit": "What it did up to then is still there: go on from that in smaller steps, and do not"
     " do the same again.",
-    "needs_input": "Nobody can answer while you run: write the question down as the rules say.",
+    "needs_input": "No person can answer while you run: write the question down as the rules say.",
     "looping": "Find another way: the same call will fail again.",
     "silent": "Give commands that may take long a time limit of their own.",
 }

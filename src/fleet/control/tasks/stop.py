@@ -105,7 +105,7 @@ def _check_running(fleet: Control, task: Task) -> None:
         raise Refused(f"{task.id} is not running: it is {task.status}", hint=way_on(task))
     if task.lease_owner is None:
         raise Refused(
-            f"{task.id} is not run by fleet: {task.assignee or 'somebody'} has taken it",
+            f"{task.id} is not run by fleet: {task.assignee or 'a person'} has taken it",
             hint=way_on(task),
         )
 
