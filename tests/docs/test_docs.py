@@ -7,8 +7,8 @@ import pytest
 from msgspec import structs
 
 from fleet import errors
+from fleet.bd.fleet_flags import OWN
 from fleet.cli import COMMANDS
-from fleet.cli.tracker.task_flags import OWN
 from fleet.evidence import claim_rules, scope_rules
 from tests.docs import reference
 from tests.unit.demo.test_summary import AS_STAGED, text

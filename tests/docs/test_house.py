@@ -49,7 +49,6 @@ RECORDS = {
     "EventRule": "the keys of an [[event]] in a coder's TOML file",
     "FleetStatus": "fleet status --json",
     "InProgress": "a row of fleet tasks --json",
-    "Issue": "an issue as bd prints it",
     "Progress": "progress.json",
     "Receipt": "receipt.json",
     "Record": "a row of fleet stats --json",

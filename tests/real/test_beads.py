@@ -9,10 +9,10 @@ from datetime import timedelta
 
 import pytest
 
+from fleet.bd.beads_create import create
+from fleet.bd.beads_forward import forward
 from fleet.queue.beads.bd_cli.bd_init import init_beads
 from fleet.queue.beads.bd_cli.bd_version import bd_version
-from fleet.queue.beads.bd_cli.create import create
-from fleet.queue.beads.bd_cli.forward import forward
 from fleet.queue.beads.queue import open_beads
 from fleet.queue.protocol import Draft, Filter
 from fleet.schemas import Closed, Settings
@@ -76,7 +76,7 @@ def test_a_plan_is_recorded_with_its_directory(beads_home, queue, tmp_path):
     (tmp_path / "graph.json").write_text(json.dumps({"nodes": nodes, "edges": []}))
     for args in (["--file", "plan.md"], ["--graph=graph.json"]):
         made = create(beads_home, args, here, invoked_in=tmp_path)
-        assert (made.code, len(made.issues)) == (0, 2)
+        assert (made.code, len(made.tasks)) == (0, 2)
     tasks = {task.title: task for task in queue.find(Filter())}
     assert set(tasks) == {"One", "Two", "A", "B"}
     assert {(task.cwd, task.coder) for task in tasks.values()} == {("/srv/project", "codex")}
@@ -89,8 +89,8 @@ def test_a_users_create_is_bds_own(beads_home, queue):
     args = ["-p", "1", "--title", "T", "--metadata", '{"n": 1}', "-l", "a,b", "--json"]
     made = create(beads_home, args, here)
     quick = create(beads_home, ["quick", "one", "-p0"], here, verb="q")
-    assert json.loads(made.out)["data"]["id"] == made.issues[0].id
-    task, other = queue.get(made.issues[0].id), queue.get(quick.issues[0].id)
+    assert json.loads(made.out)["data"]["id"] == made.tasks[0].id
+    task, other = queue.get(made.tasks[0].id), queue.get(quick.tasks[0].id)
     assert (task.priority, task.labels, task.metadata["n"], task.cwd) == (1, ("a", "b"), 1, "/srv")
     assert (other.title, other.priority, other.cwd) == ("quick one", 0, "/srv")
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from fleet.cli.tracker.task_flags import OWN
+from fleet.bd.fleet_flags import OWN
 from tests import warm
 from tests.conftest import need
 from tests.contract.beads_home import pristine_home

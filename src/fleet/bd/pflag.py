@@ -158,59 +158,77 @@ def _integer(flag: Flag, value: str) -> int:
     )
 
 
-def take(
-    own: Sequence[Flag], known: Sequence[Flag], args: Sequence[str]
-) -> tuple[dict[str, list[str]], list[str]]:
-    """Pick some text flags out of a line, each with the values it was given in order, and leave
-    the rest of the line exactly as it was.
+class Part(Struct, frozen=True):
+    """A piece of a line as typed: a flag with its value, a word, or `--` and all behind it."""
 
-    `known` are the flags that may stand beside them: their values are never mistaken for flags.
-    """
-    ours = {flag.name for flag in own}
-    values: dict[str, list[str]] = {}
-    rest: list[str] = []
+    typed: tuple[str, ...]
+    #: The flag's long name; empty for words, and for flags that are not known.
+    flag: str = ""
+    value: str | None = None
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        if self.typed[0] == "--":
+            return self.typed[1:]
+        is_flag = self.flag or (self.typed[0].startswith("-") and self.typed != ("-",))
+        return () if is_flag else self.typed
+
+
+def parts(known: Sequence[Flag], args: Sequence[str]) -> list[Part]:
+    """The pieces of a line in order. Flags that are not in `known` are taken to have no value."""
+    found: list[Part] = []
     left = list(args)
     while left:
         word = left.pop(0)
-        name, equals, value = word.removeprefix("--").partition("=")
         if word == "--":
-            return values, [*rest, word, *left]
-        if not (word.startswith("--") and name in ours):
-            rest.append(word)
-            if _wants_value(word, known) and left:
-                rest.append(left.pop(0))
-        elif equals:
-            values.setdefault(name, []).append(value)
-        elif left:
-            values.setdefault(name, []).append(left.pop(0))
+            found.append(Part((word, *left)))
+            break
+        flag, value = _known(known, word)
+        typed = (word,)
+        if flag is not None and flag.kind != "switch" and value is None and left:
+            value = left.pop(0)
+            typed = (word, value)
+        found.append(Part(typed, flag.name if flag else "", value))
+    return found
+
+
+def _known(known: Sequence[Flag], word: str) -> tuple[Flag | None, str | None]:
+    """The flag that a word is, and the value in the same word; of short ones the last."""
+    if word.startswith("--"):
+        name, equals, value = word[2:].partition("=")
+        flag = next((flag for flag in known if name in (flag.name, *flag.aliases)), None)
+        return flag, value if equals else None
+    letters = word[1:] if word.startswith("-") else ""
+    flag = None
+    while letters:
+        flag = next((flag for flag in known if flag.short == letters[0]), None)
+        letters = letters[1:]
+        if flag is None or flag.kind != "switch":
+            return flag, letters.removeprefix("=") if letters else None
+    return flag, None
+
+
+def take(
+    own: Sequence[Flag], known: Sequence[Flag], args: Sequence[str]
+) -> tuple[dict[str, list[str]], list[str]]:
+    """Pick some flags with values out of a line, each with the values it was given in order, and
+    leave the rest of the line exactly as it was.
+
+    `known` are the flags that may stand beside them: their values are never mistaken for flags.
+    """
+    names = {flag.name for flag in own}
+    given: dict[str, list[str]] = {}
+    rest: list[str] = []
+    for part in parts((*own, *known), args):
+        if part.flag not in names:
+            rest += part.typed
+        elif part.value is None:
+            raise FlagError(f"flag needs an argument: --{part.flag}")
         else:
-            raise FlagError(f"flag needs an argument: --{name}")
-    return values, rest
+            given.setdefault(part.flag, []).append(part.value)
+    return given, rest
 
 
 def asks_for_help(known: Sequence[Flag], args: Sequence[str]) -> bool:
     """--help or -h stands on the line as a flag, not as the value of another flag."""
-    left = iter(args)
-    for word in left:
-        if word == "--":
-            return False
-        if word in ("--help", "-h"):
-            return True
-        if _wants_value(word, known):
-            next(left, None)
-    return False
-
-
-def _wants_value(word: str, known: Sequence[Flag]) -> bool:
-    """Is this a flag whose value is the next word?"""
-    if word.startswith("--"):
-        name = word.removeprefix("--")
-        return any(name in (flag.name, *flag.aliases) and flag.kind != "switch" for flag in known)
-    if not word.startswith("-") or word == "-":
-        return False
-    short = {flag.short: flag for flag in known if flag.short}
-    for place, letter in enumerate(word[1:], start=2):
-        flag = short.get(letter)
-        if flag is None or flag.kind != "switch":
-            return flag is not None and place == len(word)
-    return False
+    return any(part.typed in (("--help",), ("-h",)) for part in parts(known, args))

@@ -10,10 +10,10 @@ from datetime import timedelta
 
 import pytest
 
+from fleet.bd.beads_create import create
+from fleet.bd.beads_forward import forward
 from fleet.errors import BadInput, QueueUnavailable
 from fleet.queue.beads.bd_cli.bd_client import Client, environment
-from fleet.queue.beads.bd_cli.create import create
-from fleet.queue.beads.bd_cli.forward import forward
 from fleet.queue.protocol import Draft, Filter
 from fleet.schemas import Settings
 from tests.builders import a_program
@@ -108,7 +108,7 @@ class TestForward:
         )
         code = (
             "import sys; from pathlib import Path;"
-            "from fleet.queue.beads.bd_cli.forward import forward;"
+            "from fleet.bd.beads_forward import forward;"
             "sys.exit(forward(Path(sys.argv[1]), ['edit', 'x'], bd=sys.argv[2]))"
         )
         with subprocess.Popen(
@@ -129,7 +129,7 @@ class TestCreate:
         """One `bd create`, and its metadata says where and with what to work."""
         made = create(beads.home, ["Fix it", "--priority=1"], HERE, bd=str(beads.bd))
         assert (made.code, made.style, len(beads.calls)) == (0, "line", 1)
-        (issue,) = made.issues
+        (issue,) = made.tasks
         task = queue.get(issue.id)
         assert (task.title, task.priority) == ("Fix it", 1)
         assert (task.cwd, task.coder, task.model) == ("/srv/project", "agy", "opus")
@@ -138,7 +138,7 @@ class TestCreate:
         """Keys of the user's stay, and so do unknown ones under `fleet`."""
         mine = '--metadata={"team": "x", "fleet": {"note": 1, "cwd": "/old"}}'
         made = create(beads.home, ["T", mine], HERE, bd=str(beads.bd))
-        metadata = queue.get(made.issues[0].id).metadata
+        metadata = queue.get(made.tasks[0].id).metadata
         assert metadata["team"] == "x"
         assert (metadata["fleet"]["note"], metadata["fleet"]["cwd"]) == (1, "/srv/project")
 
@@ -164,20 +164,20 @@ class TestCreate:
         assert made.style == style
         assert '"data"' in made.out
         if verb == "q":
-            assert queue.get(made.issues[0].id).title == "two words"
+            assert queue.get(made.tasks[0].id).title == "two words"
 
     def test_a_dry_run_leaves_nothing_behind(self, beads, queue):
         """No task, no entry in the ledger, no bell."""
         quiet(queue)
         made = create(beads.home, ["T", "--dry-run"], HERE, bd=str(beads.bd))
-        assert (made.code, made.issues) == (0, ())
+        assert (made.code, made.tasks) == (0, ())
         assert list(queue.find(Filter(include_closed=True))) == []
         assert queue.wait(timedelta(0)) is False
 
     def test_a_refusal_is_passed_on_with_its_code(self, beads):
         """What bd says is not an exception: the user sees it as bd put it."""
         made = create(beads.home, ["T", "--type=banana"], HERE, bd=str(beads.bd))
-        assert (made.code, made.err, made.issues) == (1, "Error: invalid issue type: banana\n", ())
+        assert (made.code, made.err, made.tasks) == (1, "Error: invalid issue type: banana\n", ())
         raw = create(beads.home, ["T", "--type=banana", "--json"], HERE, bd=str(beads.bd))
         assert "invalid issue type" in json.loads(raw.out)["data"]["error"]
 
@@ -186,7 +186,7 @@ class TestCreate:
         made = create(
             beads.home, ["T", "--stdin"], HERE, bd=str(beads.bd), stdin=io.BytesIO(b"from a pipe")
         )
-        assert queue.get(made.issues[0].id).description == "from a pipe"
+        assert queue.get(made.tasks[0].id).description == "from a pipe"
 
     def test_a_file_is_found_where_the_user_typed_it(self, beads, queue, tmp_path):
         """Bd runs in the home, but a relative path means the user's own directory."""
@@ -194,7 +194,7 @@ class TestCreate:
         made = create(
             beads.home, ["T", "--body-file=body.md"], HERE, bd=str(beads.bd), invoked_in=tmp_path
         )
-        assert queue.get(made.issues[0].id).description == "the body"
+        assert queue.get(made.tasks[0].id).description == "the body"
 
     def test_a_made_task_wakes_the_supervisor_and_keeps_its_place(self, beads, queue):
         """It rings, and stands behind what was added before it in the same second."""
@@ -204,5 +204,5 @@ class TestCreate:
         assert queue.wait(timedelta(0)) is True
         ids = [task.id for task in queue.find(Filter(ready=True))]
         created = {queue.get(task_id).created_at for task_id in ids}
-        expected = [first, second.issues[0].id]
+        expected = [first, second.tasks[0].id]
         assert ids == expected or len(created) == 2

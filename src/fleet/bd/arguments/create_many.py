@@ -4,7 +4,7 @@ What bd would drop with a warning (an unknown field, a wrong type or priority) i
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -18,6 +18,7 @@ from fleet.bd.arguments.create import edges_of, with_settings
 from fleet.bd.command import Call, Failure
 from fleet.errors import FleetError
 from fleet.queue.protocol import Draft
+from fleet.schemas import Dependency
 
 _SEPARATORS = re.compile(r"[,\s]+")
 
@@ -124,20 +125,13 @@ class _Graph(Struct, forbid_unknown_fields=True):
     commit_message: str = ""
 
 
-class PlannedEdge(Struct, frozen=True, kw_only=True):
-    """A dependency of a graph plan; its ends are keys of new tasks, or ids of existing ones."""
-
-    source: str
-    target: str
-    type: str
-    metadata: str = "{}"
-
-
 class GraphPlan(Struct, frozen=True, kw_only=True):
-    """The tasks of a graph by their keys, and what connects them."""
+    """The tasks of a graph by their keys, and what connects them: the ends of an edge are keys of
+    new tasks, or ids of existing ones.
+    """
 
     drafts: Mapping[str, Draft]
-    edges: Sequence[PlannedEdge]
+    edges: Sequence[Dependency]
     statuses: Mapping[str, str]
     #: For a task's key: metadata whose values are the ids of other keys.
     references: Mapping[str, Mapping[str, str]]
@@ -166,9 +160,29 @@ def graph_of_json(call: Call, text: str) -> GraphPlan:
         except FleetError as error:
             raise Failure(f"invalid graph plan: {error.message}") from None
 
+    def edge(source: str, target: str, kind: str, metadata: str = "{}") -> Dependency:
+        return Dependency(
+            task_id=source,
+            depends_on_id=target,
+            type=values.edge_type(kind),
+            created_at=call.now,
+            created_by=call.actor,
+            metadata=metadata,
+        )
+
+    edges: list[Dependency] = []
+    for node in nodes:
+        parent = node.parent_key or node.parent
+        if parent or node.parent_id:
+            edges.append(edge(node.key, end(parent, node.parent_id), "parent-child"))
+        edges += [edge(node.key, end(dep.target, ""), dep.type) for dep in node.deps]
+    edges += [
+        edge(end(one.from_key, one.from_id), end(one.to_key, one.to_id), one.type, one.metadata)
+        for one in graph.edges
+    ]
     return GraphPlan(
         drafts=drafts,
-        edges=[*_edges_of_nodes(nodes, end), *_edges_of_plan(graph, end)],
+        edges=edges,
         statuses={node.key: values.status(node.status) for node in nodes if node.status},
         references={
             node.key: {name: end(key, "") for name, key in node.metadata_refs.items()}
@@ -176,36 +190,6 @@ def graph_of_json(call: Call, text: str) -> GraphPlan:
             if node.metadata_refs
         },
     )
-
-
-def _edges_of_nodes(
-    nodes: Sequence[_GraphNode], end: Callable[[str, str], str]
-) -> list[PlannedEdge]:
-    edges: list[PlannedEdge] = []
-    for node in nodes:
-        key = node.parent_key or node.parent
-        if key or node.parent_id:
-            parent = end(key, node.parent_id)
-            edges.append(PlannedEdge(source=node.key, target=parent, type="parent-child"))
-        edges += [
-            PlannedEdge(
-                source=node.key, target=end(dep.target, ""), type=values.edge_type(dep.type)
-            )
-            for dep in node.deps
-        ]
-    return edges
-
-
-def _edges_of_plan(graph: _Graph, end: Callable[[str, str], str]) -> list[PlannedEdge]:
-    return [
-        PlannedEdge(
-            source=end(edge.from_key, edge.from_id),
-            target=end(edge.to_key, edge.to_id),
-            type=values.edge_type(edge.type),
-            metadata=edge.metadata,
-        )
-        for edge in graph.edges
-    ]
 
 
 def _node_draft(call: Call, node: _GraphNode, row: dict[str, Any]) -> Draft:

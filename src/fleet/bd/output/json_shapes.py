@@ -10,6 +10,14 @@ from fleet.queue.sql.tracker.related import Blocker, Tally
 from fleet.schemas import CLAIM_LASTS, Comment, Dependency, Task
 
 _NO_TIME = "0001-01-01T00:00:00Z"
+#: The fields of bd's Issue that are a task's own, in bd's order, around those of its claim.
+_BEFORE_CLAIM = (
+    "id", "title", "description", "design", "acceptance_criteria", "notes", "spec_id", "status",
+    "priority", "issue_type", "assignee", "owner", "estimated_minutes", "created_at", "created_by",
+    "updated_at", "started_at", "closed_at", "close_reason",
+)  # fmt: skip
+_BEHIND_CLAIM = ("due_at", "defer_until", "external_ref", "metadata")
+_ALWAYS = ("id", "title", "status", "priority", "issue_type", "created_at", "updated_at")
 _LONG_TEXTS = ("description", "design", "acceptance_criteria", "notes")
 
 Shape = dict[str, Any]
@@ -22,39 +30,13 @@ def when(moment: datetime) -> str:
 
 def issue(task: Task) -> Shape:
     """Bd's Issue: empty fields are absent, never null; status and priority always stand."""
-    shape: Shape = {"id": task.id, "title": task.title}
-    shape |= _present(
-        {
-            "description": task.description,
-            "design": task.design,
-            "acceptance_criteria": task.acceptance_criteria,
-            "notes": task.notes,
-            "spec_id": task.spec_id,
-        }
-    )
-    shape |= {"status": task.status, "priority": task.priority, "issue_type": task.issue_type}
-    shape |= _present({"assignee": task.assignee, "owner": task.owner})
-    if task.estimated_minutes is not None:
-        shape["estimated_minutes"] = task.estimated_minutes
-    shape["created_at"] = when(task.created_at)
-    shape |= _present({"created_by": task.created_by})
-    shape["updated_at"] = when(task.updated_at)
-    shape |= _present(
-        {
-            "started_at": task.started_at,
-            "closed_at": task.closed_at,
-            "close_reason": task.close_reason,
-            **_claim(task),
-            "due_at": task.due_at,
-            "defer_until": task.defer_until,
-            "external_ref": task.external_ref,
-            "metadata": task.metadata,
-        }
-    )
-    shape |= task.extra
-    if task.labels:
-        shape["labels"] = list(task.labels)
-    return shape
+    fields: Shape = {name: getattr(task, name) for name in _BEFORE_CLAIM}
+    fields |= _claim(task) | {name: getattr(task, name) for name in _BEHIND_CLAIM}
+    kept = {name: value for name, value in fields.items() if value or name in _ALWAYS}
+    if task.estimated_minutes == 0:
+        kept["estimated_minutes"] = 0
+    labels = {"labels": list(task.labels)} if task.labels else {}
+    return _printable(kept) | task.extra | labels
 
 
 def _claim(task: Task) -> Shape:
@@ -73,10 +55,13 @@ def claim_expires(task: Task) -> datetime | None:
 
 
 def _present(fields: Mapping[str, Any]) -> Shape:
+    return _printable({name: value for name, value in fields.items() if value})
+
+
+def _printable(fields: Mapping[str, Any]) -> Shape:
     return {
         name: when(value) if isinstance(value, datetime) else value
         for name, value in fields.items()
-        if value
     }
 
 

@@ -7,6 +7,7 @@ from fleet.bd.command import Call, Failure, Reply, Verb
 from fleet.bd.output import json_shapes
 from fleet.bd.pflag import Flag
 from fleet.queue.sql.tracker import comments
+from fleet.queue.sql.tracker.related import comments_of
 
 _KEY_LIKE = re.compile(r"[A-Za-z0-9][\w.-]*")
 
@@ -23,7 +24,7 @@ def _comment(call: Call) -> Reply:
 def _comments(call: Call) -> Reply:
     (word,) = values.exactly(call, 1)
     task = call.task(word)
-    listed = comments.comments(call.queue, task.id)
+    listed = comments_of(call.queue, [task.id]).get(task.id, [])
     texts = [f"{one.created_at:%Y-%m-%d %H:%M} {one.author}\n{one.text}\n" for one in listed]
     return Reply(
         value=[json_shapes.comment(one) for one in listed],

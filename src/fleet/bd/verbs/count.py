@@ -35,19 +35,7 @@ def _count(call: Call) -> Reply:
 
 
 def _stats(call: Call) -> Reply:
-    now = figures(call.queue, assignee=call.actor if call.line.switch("assigned") else "")
-    summary = {
-        "total_issues": now.total,
-        "open_issues": now.by_status.get("open", 0),
-        "in_progress_issues": now.by_status.get("in_progress", 0),
-        "closed_issues": now.by_status.get("closed", 0),
-        "blocked_issues": now.blocked,
-        "deferred_issues": now.by_status.get("deferred", 0),
-        "ready_issues": now.ready,
-        "pinned_issues": now.by_status.get("pinned", 0),
-        "epics_eligible_for_closure": now.finished_epics,
-        "average_lead_time_hours": now.lead_hours,
-    }
+    summary = figures(call.queue, assignee=call.actor if call.line.switch("assigned") else "")
     texts = [f"{name.replace('_', ' ')}: {number}" for name, number in summary.items()]
     return Reply(value={"summary": dict(sorted(summary.items()))}, text="\n".join(texts))
 

@@ -109,16 +109,9 @@ def _create_graph(call: Call, text: str) -> Reply:
         for key, draft in plan.drafts.items():
             ids[key] = _add(call, draft).id
         for edge in plan.edges:
-            call.queue.depend(
-                Dependency(
-                    task_id=ids.get(edge.source, edge.source),
-                    depends_on_id=ids.get(edge.target, edge.target),
-                    type=edge.type,
-                    created_at=call.now,
-                    created_by=call.actor,
-                    metadata=edge.metadata,
-                )
-            )
+            source = ids.get(edge.task_id, edge.task_id)
+            target = ids.get(edge.depends_on_id, edge.depends_on_id)
+            call.queue.depend(replace(edge, task_id=source, depends_on_id=target))
         for key, named in plan.references.items():
             references = {name: ids[target] for name, target in named.items()}
             edit(call.queue, ids[key], Change(merge_metadata=references), actor=call.actor)

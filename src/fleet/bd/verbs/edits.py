@@ -4,7 +4,7 @@ undefer, unclaim, label add, label remove. `label list` is their reading neighbo
 
 from collections.abc import Callable, Sequence
 
-from msgspec import UNSET, Struct
+from msgspec import UNSET
 
 from fleet.bd.arguments import values
 from fleet.bd.command import Call, Failure, Reply, Verb
@@ -17,60 +17,45 @@ from fleet.queue.sql.task_row import take
 from fleet.schemas import Task
 
 
-class _Edit(Struct, frozen=True, kw_only=True):
-    """What one of these commands changes, and how the command says so."""
-
-    ids: Sequence[str]
-    change: Change
-    #: The text for one changed task.
-    said: str
-    #: Refuses a task that the change makes no sense for; called while the task is locked.
-    check: Callable[[Task], None] = lambda _: None
-
-
-def _edited(call: Call, wanted: _Edit) -> list[Task]:
-    """The tasks after the change, all of them or none."""
+def _edited(
+    call: Call, words: Sequence[str], change: Change, check: Callable[[Task], None] | None = None
+) -> list[Task]:
+    """The tasks after the change, all or none; `check` may refuse a task while it is locked."""
     tasks: list[Task] = []
     with call.queue.db.writing():
-        for word in wanted.ids:
+        for word in words:
             task_id = call.resolve(word)
-            wanted.check(take(call.queue, task_id))
-            tasks.append(edit(call.queue, task_id, wanted.change, actor=call.actor).after)
+            if check is not None:
+                check(take(call.queue, task_id))
+            tasks.append(edit(call.queue, task_id, change, actor=call.actor).after)
     return tasks
 
 
-def _sentences(wanted: _Edit, tasks: Sequence[Task]) -> str:
-    return "\n".join(f"{wanted.said}: {task.id} {task.title}" for task in tasks)
+def _sentences(done: str, tasks: Sequence[Task]) -> str:
+    return "\n".join(f"{done}: {task.id} {task.title}" for task in tasks)
 
 
-def _one(edit_of: Callable[[Call], _Edit]) -> Callable[[Call], Reply]:
-    """A command about one task, whose JSON is the task."""
-
-    def run(call: Call) -> Reply:
-        wanted = edit_of(call)
-        tasks = _edited(call, wanted)
-        return call.confirmed(_sentences(wanted, tasks), issue(tasks[0]))
-
-    return run
+def _one(call: Call, word: str, change: Change, done: str) -> Reply:
+    """The reply of a command about one task, whose JSON is the task."""
+    tasks = _edited(call, [word], change)
+    return call.confirmed(_sentences(done, tasks), issue(tasks[0]))
 
 
-def _assign(call: Call) -> _Edit:
+def _assign(call: Call) -> Reply:
     word, assignee = values.exactly(call, 2)
     change = Change(assignee=assignee, force=call.line.switch("force"))
-    said = f"Assigned to {assignee}" if assignee else "Unassigned"
-    return _Edit(ids=[word], change=change, said=said)
+    return _one(call, word, change, f"Assigned to {assignee}" if assignee else "Unassigned")
 
 
-def _priority(call: Call) -> _Edit:
+def _priority(call: Call) -> Reply:
     word, text = values.exactly(call, 2)
     level = values.priority(text)
-    return _Edit(ids=[word], change=Change(fields={"priority": level}), said=f"Priority P{level}")
+    return _one(call, word, Change(fields={"priority": level}), f"Priority P{level}")
 
 
-def _note(call: Call) -> _Edit:
+def _note(call: Call) -> Reply:
     word, *rest = values.ids(call)
-    text = values.spoken_text(call, rest)
-    return _Edit(ids=[word], change=Change(append_notes=text), said="Note added")
+    return _one(call, word, Change(append_notes=values.spoken_text(call, rest)), "Note added")
 
 
 def _defer(call: Call) -> Reply:
@@ -82,15 +67,14 @@ def _defer(call: Call) -> Reply:
         defer_until=UNSET if until is None else until,
         append_notes=call.line.text("reason"),
     )
-    wanted = _Edit(ids=values.ids(call), change=change, said="Deferred")
-    tasks = _edited(call, wanted)
-    return call.confirmed(_sentences(wanted, tasks), [issue(task) for task in tasks])
+    tasks = _edited(call, values.ids(call), change)
+    return call.confirmed(_sentences("Deferred", tasks), [issue(task) for task in tasks])
 
 
 def _undefer(call: Call) -> Reply:
     ids = [call.resolve(word) for word in values.ids(call)]
     change = Change(status="open", defer_until=None, if_status="deferred")
-    return _each(call, ids, _Edit(ids=ids, change=change, said="Open again"))
+    return _each(call, ids, change, "Open again")
 
 
 def _unclaim(call: Call) -> Reply:
@@ -115,12 +99,16 @@ def _unclaim(call: Call) -> Reply:
         force=free,
         if_assignee=line.text("if-assignee") if line.has("if-assignee") else None,
     )
-    return _each(
-        call, values.ids(call), _Edit(ids=(), change=change, said="Unclaimed", check=check)
-    )
+    return _each(call, values.ids(call), change, "Unclaimed", check)
 
 
-def _each(call: Call, words: Sequence[str], wanted: _Edit) -> Reply:
+def _each(
+    call: Call,
+    words: Sequence[str],
+    change: Change,
+    done: str,
+    check: Callable[[Task], None] | None = None,
+) -> Reply:
     """Each task by itself; what fails is told on standard error, and is a failure of the command
     unless the task only was in another status already.
     """
@@ -128,14 +116,12 @@ def _each(call: Call, words: Sequence[str], wanted: _Edit) -> Reply:
     failed = False
     for word in words:
         try:
-            tasks += _edited(
-                call, _Edit(ids=[word], change=wanted.change, said="", check=wanted.check)
-            )
+            tasks += _edited(call, [word], change, check)
         except FleetError as error:
             call.warn(f"{word}: {error.message}")
             failed = failed or not (isinstance(error, Stale) and call.name == "undefer")
     value = [issue(task) for task in tasks] if tasks else UNSET
-    return call.confirmed(_sentences(wanted, tasks), value, code=int(failed))
+    return call.confirmed(_sentences(done, tasks), value, code=int(failed))
 
 
 def _relabel(call: Call) -> Reply:
@@ -147,14 +133,13 @@ def _relabel(call: Call) -> Reply:
         raise Failure("labels that start with 'provides:' are reserved")
     status = "added" if adds else "removed"
     change = Change(add_labels=labels) if adds else Change(remove_labels=labels)
-    wanted = _Edit(ids=words, change=change, said=f"Labels {status} ({', '.join(labels)})")
-    tasks = _edited(call, wanted)
+    tasks = _edited(call, words, change)
     rows = [
         {"issue_id": task.id, "label": label, "status": status}
         for task in tasks
         for label in labels
     ]
-    return call.confirmed(_sentences(wanted, tasks), rows)
+    return call.confirmed(_sentences(f"Labels {status} ({', '.join(labels)})", tasks), rows)
 
 
 def _label_list(call: Call) -> Reply:
@@ -164,20 +149,20 @@ def _label_list(call: Call) -> Reply:
 
 
 ASSIGN = Verb(
-    run=_one(_assign),
+    run=_assign,
     usage="bd assign <id> <name> [flags]",
     about="Assign an issue; an empty name unassigns it",
     flags=(Flag("force", "switch", help="Take over another actor's work in progress"),),
     writes=True,
 )
 PRIORITY = Verb(
-    run=_one(_priority),
+    run=_priority,
     usage="bd priority <id> <n>",
     about="Set the priority of an issue",
     writes=True,
 )
 NOTE = Verb(
-    run=_one(_note),
+    run=_note,
     usage="bd note <id> [text...] [flags]",
     about="Append a note to an issue",
     flags=values.TEXT_FLAGS,

@@ -23,9 +23,10 @@ from fleet.bd.command_line import (
     show,
     split_command,
 )
+from fleet.bd.fleet_flags import EVIDENCE, LIMITS, OWN, PLACE
 from fleet.bd.pflag import FlagError, asks_for_help, take
 from fleet.cli.terminal_text import one_line
-from fleet.cli.tracker.task_flags import EVIDENCE, LIMITS, OWN, PLACE, settings_from, shown_settings
+from fleet.cli.tracker.task_flags import settings_from, shown_settings
 from fleet.control import Control
 from fleet.errors import BadInput, FleetError, InvalidTask
 from fleet.home import task_json
@@ -58,7 +59,8 @@ def bd(args: Sequence[str]) -> int:
 
 def _checked_for_agents(name: str, args: Sequence[str], rest: Sequence[str]) -> int:
     """A command that means something else when an agent gives it for its own task."""
-    from fleet.cli.tracker import agent_bd, update_settings  # other commands need not load it
+    from fleet.cli.tracker import update_settings
+    from fleet.control import agent_bd  # other commands need not load it
 
     recorded = agent_bd.record_claim(args, os.environ)
     if recorded is not None:
@@ -109,7 +111,7 @@ def _forward(fleet: Control, args: Sequence[str]) -> int:
     if split_command(args)[0] == "export":
         _record_edits(fleet)
     if fleet.config.queue == "beads":
-        from fleet.queue.beads.bd_cli.forward import forward
+        from fleet.bd.beads_forward import forward
 
         return forward(fleet.home.path, args)
     return answer(args, fleet.tracker, env=os.environ)
@@ -153,17 +155,17 @@ def _create(fleet: Control, name: str, args: Sequence[str]) -> int:
 
 
 def _create_on_beads(fleet: Control, name: str, args: Sequence[str], settings: Settings) -> int:
-    from fleet.queue.beads.bd_cli.create import create
+    from fleet.bd.beads_create import create
 
     made = create(fleet.home.path, args, settings, verb=name, invoked_in=_base())
     sys.stderr.write(made.err)
-    _write_settings(fleet, [issue.id for issue in made.issues], settings)
-    if made.code != 0 or made.style == "json" or not made.issues:
+    _write_settings(fleet, [task.id for task in made.tasks], settings)
+    if made.code != 0 or made.style == "json" or not made.tasks:
         sys.stdout.write(made.out)
     elif made.style == "id":
-        print(*(issue.id for issue in made.issues), sep="\n")
+        print(*(task.id for task in made.tasks), sep="\n")
     else:
-        _tell(((issue.id, issue.title) for issue in made.issues), settings)
+        _tell(((task.id, task.title) for task in made.tasks), settings)
     return made.code
 
 

@@ -1,6 +1,4 @@
-"""The flags of `fleet bd create` that are fleet's own: where and with what a task runs, what it has
-to show, and what it may use. They never reach the tracker.
-"""
+"""The settings that fleet's own flags on a `create` or `update` line ask for, checked."""
 
 import os
 import re
@@ -10,43 +8,12 @@ from typing import Any, TypeVar
 import msgspec
 
 from fleet import control
-from fleet.bd.pflag import Flag
 from fleet.control import Control
 from fleet.errors import BadInput
 from fleet.schemas import Budget, Limits, LimitWishes, Settings
 from fleet.schemas.budget import read_budget
 from fleet.schemas.policy import CONTEXTS, ISOLATIONS, check_expectation, check_need, check_place
 from fleet.schemas.units import dollars, seconds, size
-
-PLACE = (
-    Flag("coder", help="The coder to use, instead of the configured one; with --model."),
-    Flag("model", help="The model to use, as the coder calls it; with --coder."),
-    Flag("account", help="The account to run on, and no other unless --fallback says so."),
-    Flag("fallback", help="Where to go when there is no room: account:A, model:M, coder:C, none."),
-    Flag("cwd", help="The directory to work in, instead of this one."),
-    Flag("isolation", help="none, or worktree: in a git worktree and branch of its own."),
-    Flag("context", help="What its CLI loads before the task: full, project or lean."),
-)
-EVIDENCE = (
-    Flag("expect", help="What must be there to show for it: any, change, answer, artifact:PATH."),
-    Flag("verify", "array", help="A command that must succeed before the task is closed."),
-    Flag("pin", "array", help="A file that --verify needs, used as it was at the start."),
-    Flag("scope", "array", help="Where files may be changed, like 'src/**'; else the directory."),
-    Flag("needs", "array", help="What the agent must have, or is ended: mcp:NAME, tool:NAME."),
-)
-LIMITS = (
-    Flag("budget", help="What the whole task may spend, over all its runs: $5, 50M tokens, none."),
-    Flag("timeout", help="How long a run may last, like 2h."),
-    Flag("max-cost", help="What a run may cost, in dollars."),
-    Flag("max-turns", help="How many answers of its model a run may take."),
-    Flag("max-tokens", help="How many tokens a run may use, like 500k or 20M."),
-    Flag("max-idle", help="How long a run may show nothing before it is looked at, like 10m."),
-    Flag("max-output", help="How much a run may print, like 500MB."),
-    Flag("max-memory", help="How much memory a run may hold, like 4GB."),
-    Flag("max-processes", help="How many processes a run may have."),
-)
-#: All of them.
-OWN = (*PLACE, *EVIDENCE, *LIMITS)
 
 Given = Mapping[str, Sequence[str]]
 _C = TypeVar("_C", bound=str)

@@ -12,11 +12,12 @@ from msgspec import structs
 
 from fleet.bd.command import GLOBAL
 from fleet.bd.command_line import find_verb
+from fleet.bd.fleet_flags import OWN
 from fleet.bd.pflag import FlagError, parse, take
 from fleet.cli.terminal_text import one_line
-from fleet.cli.tracker.agent_bd import own_run
-from fleet.cli.tracker.task_flags import OWN, Given, settings_from, shown_settings
+from fleet.cli.tracker.task_flags import Given, settings_from, shown_settings
 from fleet.control import Control
+from fleet.control.agent_bd import own_run
 from fleet.errors import BadInput, Refused
 from fleet.home import task_json
 from fleet.home.task_json import settings_of

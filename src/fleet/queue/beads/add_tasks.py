@@ -6,7 +6,6 @@ fleet is killed the moment bd has committed. What bd only warns about is checked
 
 from fleet.errors import BadInput, FleetError, NotFound, QueueError, Refused
 from fleet.queue.beads.bd_cli.bd_calls import Tracker
-from fleet.queue.beads.bd_cli.bd_issue import Issue, task_of
 from fleet.queue.beads.claim_tasks import with_entry
 from fleet.queue.beads.lease_ledger import Ledger
 from fleet.queue.protocol import Draft
@@ -30,7 +29,7 @@ class Additions:
         if _links(draft):
             issue = self._verified(issue.id, draft, complaint)
         self._ledger.added(issue.id)
-        return with_entry(task_of(issue), self._ledger.entry(issue.id))
+        return with_entry(issue, self._ledger.entry(issue.id))
 
     def _check_links(self, draft: Draft) -> None:
         """Look before: bd makes the task even if a link fails, and 1.0 overwrites a taken id."""
@@ -47,14 +46,13 @@ class Additions:
         if draft.id in known:
             raise Refused(f"issue {draft.id} already exists")
 
-    def _verified(self, task_id: str, draft: Draft, complaint: str) -> Issue:
+    def _verified(self, task_id: str, draft: Draft, complaint: str) -> Task:
         """The task with all its links, or no task at all."""
-        shown = self._tracker.show([task_id, *draft.blocks])
+        shown, there = self._tracker.show_with_links([task_id, *draft.blocks])
         wanted = {(task_id, kind, target) for kind, target in draft.depends_on}
         wanted |= {(waiting, "blocks", task_id) for waiting in draft.blocks}
         if draft.parent is not None:
             wanted.add((task_id, "parent-child", draft.parent))
-        there = {(one.id, *need) for one in shown.values() for need in one.needs()}
         if task_id in shown and wanted <= there:
             return shown[task_id]
         self._undo(task_id)

@@ -14,7 +14,6 @@ from msgspec import Struct, structs
 
 from fleet.errors import BadInput, FleetError, NotFound, Refused
 from fleet.queue.beads.bd_cli.bd_calls import Tracker
-from fleet.queue.beads.bd_cli.bd_issue import Issue, task_of
 from fleet.queue.beads.lease_ledger import Ledger, LedgerEntry
 from fleet.schemas import NOT_WORK, Lease, Task
 
@@ -25,7 +24,7 @@ _ROUNDS = 3
 class Candidate(Struct, frozen=True, kw_only=True):
     """An issue that may be claimed; `abandoned` if it is in progress under a lease that ran out."""
 
-    issue: Issue
+    issue: Task
     abandoned: bool = False
 
 
@@ -121,7 +120,7 @@ class Claims:
                 continue
             self._ledger.verified(entry)
             assert entry.until is not None
-            task = with_entry(task_of(issue), entry)
+            task = with_entry(issue, entry)
             leases.append(Lease(task=task, owner=owner, fence=entry.fence, until=entry.until))
         return leases
 
@@ -139,7 +138,7 @@ class Claims:
                     self._tracker.hand_over(ids, holder=assignee, owner=owner)
 
 
-def _is_abandoned(issue: Issue, entry: LedgerEntry | None, owner: str, now: datetime) -> bool:
+def _is_abandoned(issue: Task, entry: LedgerEntry | None, owner: str, now: datetime) -> bool:
     if entry is None or entry.owner is None:
         return issue.assignee == owner  # ours by name, and no lease speaks against it
     return not entry.is_held(now) and issue.assignee in (entry.owner, entry.holder)
@@ -160,8 +159,8 @@ def with_entry(task: Task, entry: LedgerEntry | None) -> Task:
 
 
 def queue_order(
-    ledger: Ledger, issues: Iterable[Issue]
-) -> Callable[[Issue], tuple[int, datetime, int, str]]:
+    ledger: Ledger, issues: Iterable[Task]
+) -> Callable[[Task], tuple[int, datetime, int, str]]:
     """Priority, then oldest. Within one second, bd's measure, the ledger's count decides."""
     numbers = {e.task_id: e.number or 0 for e in ledger.entries(i.id for i in issues).values()}
     return lambda issue: (issue.priority, issue.created_at, numbers.get(issue.id, 0), issue.id)

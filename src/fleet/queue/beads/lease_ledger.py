@@ -19,7 +19,7 @@ from fleet.errors import FleetError
 from fleet.queue.protocol import Clock
 from fleet.queue.sql import named_sql
 from fleet.queue.sql.database import Row
-from fleet.queue.sql.row_mapping import from_micros, moment, to_micros
+from fleet.queue.sql.row_mapping import from_micros, request_of, request_values, to_micros
 from fleet.queue.sql.sqlite import BUSY_TIMEOUT, Sqlite, translated
 from fleet.schemas import Request
 
@@ -125,21 +125,10 @@ class Ledger:
         self._rows("end", **_ours(entry))
 
     def add_request(self, request: Request) -> None:
-        self._rows(
-            "insert_request",
-            id=request.id,
-            task_id=request.task_id,
-            wish=request.wish,
-            text=request.text,
-            asked_by=request.asked_by,
-            now=to_micros(request.asked_at),
-        )
+        self._rows("insert_request", **request_values(request))
 
     def requests(self) -> list[Request]:
-        return [
-            Request(id=id_, task_id=task, wish=wish, text=text, asked_by=by, asked_at=moment(at))
-            for id_, task, wish, text, by, at in self._rows("requests")
-        ]
+        return [request_of(row) for row in self._rows("requests")]
 
     def delete_request(self, request_id: str) -> None:
         self._rows("delete_request", id=request_id)

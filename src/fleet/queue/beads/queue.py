@@ -15,7 +15,6 @@ from fleet.errors import BadInput, NotFound, QueueUnavailable, Refused
 from fleet.queue.beads.add_tasks import Additions
 from fleet.queue.beads.bd_cli.bd_calls import Tracker
 from fleet.queue.beads.bd_cli.bd_client import FOLDER, TIMEOUT, Client
-from fleet.queue.beads.bd_cli.bd_issue import Issue, task_of
 from fleet.queue.beads.change_watch import Watch
 from fleet.queue.beads.claim_tasks import Claims, queue_order, with_entry
 from fleet.queue.beads.lease_ledger import Ledger, LedgerEntry
@@ -125,7 +124,7 @@ class BeadsQueue:
             self.ledger.no_wait(entry)
             entry = self.ledger.entry(task.id)
         self.bell.ring()
-        return with_entry(task_of(issue), entry)
+        return with_entry(issue, entry)
 
     def close_task(self, task: Task, *, by: str, reason: str) -> Task:
         with self.lock.held():
@@ -135,9 +134,9 @@ class BeadsQueue:
             self.ledger.end(entry)
             entry = self.ledger.entry(task.id)
         self.bell.ring()
-        return with_entry(task_of(issue), entry)
+        return with_entry(issue, entry)
 
-    def _unchanged(self, task: Task) -> tuple[LedgerEntry, Issue]:
+    def _unchanged(self, task: Task) -> tuple[LedgerEntry, Task]:
         """What ledger and bd hold of a task that is as it was read. The caller has the lock."""
         entry = self.ledger.entry(task.id)
         issue = self.tracker.show([task.id]).get(task.id)
@@ -164,7 +163,7 @@ class BeadsQueue:
             raise NotFound(
                 f'no issue found matching "{task_id}"', hint="List what there is: fleet bd list"
             )
-        return with_entry(task_of(issue), self.ledger.entry(task_id))
+        return with_entry(issue, self.ledger.entry(task_id))
 
     def find(self, want: Filter) -> Sequence[Task]:
         issues = self._select(want)
@@ -175,9 +174,9 @@ class BeadsQueue:
         if want.ready:  # in bd's eyes a task that is just being claimed may still be open
             issues = [i for i in issues if i.id not in entries or not entries[i.id].is_held(now)]
         issues.sort(key=queue_order(self.ledger, issues))
-        return [with_entry(task_of(i), entries.get(i.id)) for i in issues[: want.limit]]
+        return [with_entry(i, entries.get(i.id)) for i in issues[: want.limit]]
 
-    def _select(self, want: Filter) -> list[Issue]:
+    def _select(self, want: Filter) -> list[Task]:
         """The issues that a filter could mean, by the cheapest call; `find` does the rest."""
         ids = set(want.ids)
         if want.leased_by is not None:

@@ -8,10 +8,9 @@ from typing import Final
 
 from fleet.errors import FleetError, NotFound, QueueError, QueueUnavailable, Refused
 from fleet.queue.beads.bd_cli.bd_calls import Tracker, fitting
-from fleet.queue.beads.bd_cli.bd_issue import Issue
 from fleet.queue.beads.lease_ledger import Ledger, LedgerEntry
 from fleet.queue.protocol import LeaseLost
-from fleet.schemas import Blocked, Closed, Lease, Released, Settlement
+from fleet.schemas import Blocked, Closed, Lease, Released, Settlement, Task
 
 _TRIES: Final = 2
 
@@ -43,9 +42,7 @@ class Settlements:
         self._ledger.end(entry)
         return issue if isinstance(issue, LeaseLost) else None
 
-    def _after(
-        self, refusal: FleetError, lease: Lease, settlement: Settlement
-    ) -> Issue | LeaseLost:
+    def _after(self, refusal: FleetError, lease: Lease, settlement: Settlement) -> Task | LeaseLost:
         """What becomes of a task that bd will not settle as asked.
 
         Taken from us a moment ago, it is lost. Otherwise bd has its reason not to close it, such
@@ -75,7 +72,7 @@ class Settlements:
             why = f"{entry.owner} holds it"
         return LeaseLost(task_id=task_id, why=why)
 
-    def write(self, task_id: str, actor: str, settlement: Settlement) -> Issue:
+    def write(self, task_id: str, actor: str, settlement: Settlement) -> Task:
         """Write until bd shows it. bd has been seen to lose a write that it had confirmed."""
         for _ in range(_TRIES):
             self._write(task_id, actor, settlement)
@@ -97,7 +94,7 @@ class Settlements:
                 self._tracker.put(task_id, owner, "blocked", fitting(note))
 
 
-def _has_status(issue: Issue, settlement: Settlement) -> bool:
+def _has_status(issue: Task, settlement: Settlement) -> bool:
     match settlement:
         case Closed():
             return issue.status == "closed"
@@ -107,7 +104,7 @@ def _has_status(issue: Issue, settlement: Settlement) -> bool:
             return (issue.status, issue.assignee) == ("blocked", "")
 
 
-def _is_done(issue: Issue, settlement: Settlement) -> bool:
+def _is_done(issue: Task, settlement: Settlement) -> bool:
     """Did an earlier try, cut short, already do all of it?"""
     match settlement:
         case Closed(reason=reason):
@@ -116,7 +113,7 @@ def _is_done(issue: Issue, settlement: Settlement) -> bool:
             return _has_status(issue, settlement) and fitting(note) in issue.notes
 
 
-def _is_ours(issue: Issue, lease: Lease, settlement: Settlement) -> bool:
+def _is_ours(issue: Task, lease: Lease, settlement: Settlement) -> bool:
     """Is the task in bd still where our claim put it, or freed by a `bd reclaim`?
 
     An agent may have set its own task to blocked before it asks; then blocking it is no surprise.
@@ -127,7 +124,7 @@ def _is_ours(issue: Issue, lease: Lease, settlement: Settlement) -> bool:
     return asked or issue.status in ("in_progress", "open")
 
 
-def _taken_away(issue: Issue | None) -> str:
+def _taken_away(issue: Task | None) -> str:
     if issue is None:
         return "the task was deleted"
     by = f" and assigned to {issue.assignee}" if issue.assignee else ""

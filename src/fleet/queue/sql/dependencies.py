@@ -59,18 +59,21 @@ def depend(queue: "SqlQueue", edge: Dependency) -> bool:
         around = {"from": edge.depends_on_id, "to": edge.task_id}
         if queue.db.rows(sql["reaches"], around):
             raise Refused("adding dependency would create a cycle")
-    queue.db.rows(
-        sql["insert_dependency"],
-        {
-            **ends,
-            "type": edge.type,
-            "now": to_micros(edge.created_at),
-            "actor": edge.created_by,
-            "metadata": edge.metadata,
-            "thread_id": edge.thread_id,
-        },
-    )
-    return True
+    return insert(queue, edge)
+
+
+def insert(queue: "SqlQueue", edge: Dependency) -> bool:
+    """Write one edge without a look at the others. False: there is one between its ends."""
+    values = {
+        "id": edge.task_id,
+        "depends_on": edge.depends_on_id,
+        "type": edge.type,
+        "now": to_micros(edge.created_at),
+        "actor": edge.created_by,
+        "metadata": edge.metadata,
+        "thread_id": edge.thread_id,
+    }
+    return bool(queue.db.rows(queue.more("dependencies.sql")["insert_dependency"], values))
 
 
 def _refuse_nonsense(edge: Dependency) -> None:

@@ -5,9 +5,10 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, cast
 
 import msgspec
+from msgspec import structs
 
 from fleet.queue.sql.database import Row
-from fleet.schemas import Task
+from fleet.schemas import Request, Task
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
@@ -68,4 +69,16 @@ def task_of(row: Row) -> Task:
         labels=tuple(sorted(labels.split("\n"))) if labels else (),
         **{name: settings.get(name) for name in _SETTINGS},
         **values,
+    )
+
+
+def request_values(request: Request) -> dict[str, Any]:
+    """The values of `insert_request`."""
+    return {**structs.asdict(request), "asked_at": to_micros(request.asked_at)}
+
+
+def request_of(row: Row) -> Request:
+    id_, task_id, wish, text, asked_by, asked_at = row
+    return Request(
+        id=id_, task_id=task_id, wish=wish, text=text, asked_by=asked_by, asked_at=moment(asked_at)
     )

@@ -10,7 +10,7 @@ from fleet.errors import BadInput, NotFound, QueueError, Refused
 from fleet.queue.protocol import Draft, Filter, LeaseLost
 from fleet.queue.sql import dependencies, named_sql
 from fleet.queue.sql.database import Database
-from fleet.queue.sql.row_mapping import moment, task_of, to_columns, to_micros
+from fleet.queue.sql.row_mapping import request_of, request_values, task_of, to_columns, to_micros
 from fleet.schemas import (
     Blocked,
     Closed,
@@ -139,24 +139,11 @@ class SqlQueue:
             asked_by=asked_by,
             asked_at=self.db.now(),
         )
-        self.db.rows(
-            self.sql["insert_request"],
-            {
-                "id": request.id,
-                "task_id": request.task_id,
-                "wish": wish,
-                "text": text,
-                "asked_by": asked_by,
-                "now": to_micros(request.asked_at),
-            },
-        )
+        self.db.rows(self.sql["insert_request"], request_values(request))
         return request
 
     def requests(self) -> list[Request]:
-        return [
-            Request(id=id_, task_id=task, wish=wish, text=text, asked_by=by, asked_at=moment(at))
-            for id_, task, wish, text, by, at in self.db.rows(self.sql["requests"])
-        ]
+        return [request_of(row) for row in self.db.rows(self.sql["requests"])]
 
     def answered(self, request: Request) -> None:
         self.db.rows(self.sql["delete_request"], {"id": request.id})

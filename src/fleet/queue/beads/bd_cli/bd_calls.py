@@ -10,9 +10,16 @@ import msgspec
 from fleet.errors import BadInput, NotFound, QueueUnavailable
 from fleet.queue.beads.bd_cli import bd_output
 from fleet.queue.beads.bd_cli.bd_client import FLEET, Client
-from fleet.queue.beads.bd_cli.bd_issue import LONG, Issue, create_args, issues_of
+from fleet.queue.beads.bd_cli.bd_issue import (
+    LONG,
+    Link,
+    create_args,
+    links_in,
+    rows_in,
+    tasks_in,
+)
 from fleet.queue.protocol import Draft
-from fleet.schemas import check_id
+from fleet.schemas import Task, check_id
 
 #: Ids in one call; a command line is not endless.
 _MANY = 200
@@ -24,7 +31,7 @@ class Tracker:
     def __init__(self, client: Client) -> None:
         self.client = client
 
-    def create(self, draft: Draft) -> tuple[Issue, str]:
+    def create(self, draft: Draft) -> tuple[Task, str]:
         """The new issue, and what bd complained about while it made it."""
         variables = {"GIT_AUTHOR_EMAIL": draft.owner} if draft.owner else {}
         with TemporaryDirectory(prefix="fleet-") as scratch:
@@ -36,39 +43,44 @@ class Tracker:
             raise bd_output.failure(ended, verb)
         return _only(bd_output.payload(ended, verb)), bd_output.complaint(ended)
 
-    def show(self, ids: Iterable[str]) -> dict[str, Issue]:
-        """These issues by their whole ids; an unknown one is missing from the answer."""
+    def show(self, ids: Iterable[str]) -> dict[str, Task]:
+        """These tasks by their whole ids; an unknown one is missing from the answer."""
+        return self.show_with_links(ids)[0]
+
+    def show_with_links(self, ids: Iterable[str]) -> tuple[dict[str, Task], set[Link]]:
+        """These tasks, and what they depend on."""
         wanted = [task_id for task_id in dict.fromkeys(ids) if is_id(task_id)]
         if len(wanted) == 1:
             found = self._show(wanted[0])
         else:  # `bd show` takes as long for each id as for the first; a list does not
             parts = [wanted[start : start + _MANY] for start in range(0, len(wanted), _MANY)]
-            found = [issue for part in parts for issue in self._list(f"--id={','.join(part)}")]
+            found = [row for part in parts for row in self._list(f"--id={','.join(part)}")]
         # bd also answers to a part of an id; we never mean that.
-        return {issue.id: issue for issue in found if issue.id in wanted}
+        rows = [row for row in found if row.get("id") in wanted]
+        return {task.id: task for task in tasks_in(rows)}, links_in(rows)
 
-    def _show(self, task_id: str) -> list[Issue]:
+    def _show(self, task_id: str) -> list[dict[str, Any]]:
         try:
-            return issues_of(self.client.ask(["show", "--", task_id]))
+            return rows_in(self.client.ask(["show", "--", task_id]))
         except NotFound:
             return []
 
-    def _list(self, *flags: str) -> list[Issue]:
+    def _list(self, *flags: str) -> list[dict[str, Any]]:
         hidden = ("--include-gates", "--include-infra", "--include-templates")
-        return issues_of(self.client.ask(["list", "--limit=0", "--all", *hidden, *flags]))
+        return rows_in(self.client.ask(["list", "--limit=0", "--all", *hidden, *flags]))
 
-    def ready(self) -> list[Issue]:
-        return issues_of(self.client.ask(["ready", "--limit=0", "--sort=priority"]))
+    def ready(self) -> list[Task]:
+        return tasks_in(self.client.ask(["ready", "--limit=0", "--sort=priority"]))
 
-    def listed(self, *statuses: str) -> list[Issue]:
+    def listed(self, *statuses: str) -> list[Task]:
         """All issues of these statuses, of every status if none is named."""
         if not statuses:
-            return self._list()
-        return issues_of(self.client.ask(["list", "--limit=0", f"--status={','.join(statuses)}"]))
+            return tasks_in(self._list())
+        return tasks_in(self.client.ask(["list", "--limit=0", f"--status={','.join(statuses)}"]))
 
     def blocked(self) -> set[str]:
         """The ids of what waits for another issue."""
-        return {issue.id for issue in issues_of(self.client.ask(["blocked"]))}
+        return {issue.id for issue in tasks_in(self.client.ask(["blocked"]))}
 
     def claim(self, ids: Sequence[str], owner: str, *, assignee: str) -> None:
         """Make `owner` the holder of open issues that are assigned to `assignee`."""
@@ -125,8 +137,8 @@ def fitting(text: str) -> str:
     return text if len(text) <= LONG else f"{text[:LONG]}\n[cut by fleet]"
 
 
-def _only(answer: Any) -> Issue:
-    issues = issues_of(answer)
-    if len(issues) != 1 or not issues[0].id:
-        raise QueueUnavailable(f"bd create answered with {len(issues)} issues instead of one")
-    return issues[0]
+def _only(answer: Any) -> Task:
+    tasks = tasks_in(answer)
+    if len(tasks) != 1 or not tasks[0].id:
+        raise QueueUnavailable(f"bd create answered with {len(tasks)} issues instead of one")
+    return tasks[0]

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import msgspec
-from msgspec import Struct, field
+from msgspec import structs
 
 from fleet.errors import BadInput, QueueUnavailable
 from fleet.queue.protocol import Draft
@@ -18,93 +18,78 @@ from fleet.schemas import Settings, Status, Task
 LONG = 30_000
 
 
-class Issue(Struct, frozen=True, kw_only=True):
-    """One issue as bd prints it; what is empty is left out there."""
-
-    id: str
-    title: str = ""
-    status: str = "open"
-    priority: int = 2
-    issue_type: str = "task"
-    created_at: datetime
-    updated_at: datetime
-    description: str = ""
-    design: str = ""
-    acceptance_criteria: str = ""
-    notes: str = ""
-    spec_id: str = ""
-    assignee: str = ""
-    owner: str = ""
-    created_by: str = ""
-    estimated_minutes: int | None = None
-    started_at: datetime | None = None
-    closed_at: datetime | None = None
-    close_reason: str = ""
-    due_at: datetime | None = None
-    defer_until: datetime | None = None
-    external_ref: str | None = None
-    metadata: Any = None
-    labels: list[str] | None = None
-    dependencies: list[dict[str, Any]] = field(default_factory=list[dict[str, Any]])
-
-    def needs(self) -> set[tuple[str, str]]:
-        """(type, id) of what this issue depends on; `show` and `list` tell it differently."""
-        return {
-            (
-                str(edge.get("dependency_type", edge.get("type"))),
-                str(edge.get("id", edge.get("depends_on_id"))),
-            )
-            for edge in self.dependencies
-        }
+#: Fields of a task that bd prints under the same name; leases and `not_before` are the ledger's.
+_FIELDS = frozenset(Task.__struct_fields__) - frozenset(
+    (
+        "status", "labels", "metadata", "extra", "fence", "lease_owner", "lease_until",
+        "heartbeat_at", "not_before", "cwd", "coder", "model",
+    )
+)  # fmt: skip
+#: (task, type, what it depends on)
+Link = tuple[str, str, str]
 
 
-def issues_of(answer: Any) -> list[Issue]:
+def rows_in(answer: Any) -> list[dict[str, Any]]:
     """The issues of an answer; `show` and `list` give an array, `create` one object."""
     several: Any = cast("list[Any]", answer) if isinstance(answer, list) else [answer]
     try:
-        return msgspec.convert(several, list[Issue])
+        return msgspec.convert(several, list[dict[str, Any]])
     except msgspec.ValidationError as error:
-        raise QueueUnavailable(
-            f"bd answered in a shape that fleet does not know: {error}",
-            hint="This bd may be newer than this fleet.",
-        ) from error
+        raise _unknown_shape(error) from error
 
 
-def task_of(issue: Issue) -> Task:
-    """The task that an issue tells of, without its lease: the ledger knows that."""
-    given: Any = issue.metadata
-    metadata = cast("dict[str, Any]", given) if isinstance(given, dict) else dict[str, Any]()
-    settings = settings_of(metadata)
-    return Task(
-        id=issue.id,
-        title=issue.title,
+def tasks_in(answer: Any) -> list[Task]:
+    """The tasks that an answer tells of, without their leases: the ledger knows those."""
+    try:
+        return [_task_of(row) for row in rows_in(answer)]
+    except msgspec.ValidationError as error:
+        raise _unknown_shape(error) from error
+
+
+def _unknown_shape(error: msgspec.ValidationError) -> QueueUnavailable:
+    return QueueUnavailable(
+        f"bd answered in a shape that fleet does not know: {error}",
+        hint="This bd may be newer than this fleet.",
+    )
+
+
+def _task_of(row: dict[str, Any]) -> Task:
+    given = {name: row[name] for name in _FIELDS & row.keys() if row[name] is not None}
+    metadata: Any = row.get("metadata")
+    task = msgspec.convert(
+        {
+            **given,
+            "metadata": metadata if isinstance(metadata, dict) else {},
+            "labels": sorted(row.get("labels") or ()),
+        },
+        Task,
+    )
+    settings = settings_of(task.metadata)
+    return structs.replace(
+        task,
         # A status that the user added to bd is shown as it is; no rule of ours names it.
-        status=cast("Status", issue.status),
-        priority=issue.priority,
-        issue_type=issue.issue_type,
-        created_at=to_second(issue.created_at),
-        updated_at=to_second(issue.updated_at),
-        description=issue.description,
-        design=issue.design,
-        acceptance_criteria=issue.acceptance_criteria,
-        notes=issue.notes,
-        spec_id=issue.spec_id,
-        assignee=issue.assignee,
-        owner=issue.owner,
-        created_by=issue.created_by,
-        estimated_minutes=issue.estimated_minutes,
-        started_at=issue.started_at,
-        closed_at=issue.closed_at,
-        close_reason=issue.close_reason,
-        due_at=issue.due_at and to_second(issue.due_at),
-        defer_until=issue.defer_until and to_second(issue.defer_until),
-        external_ref=issue.external_ref,
-        metadata=metadata,
-        labels=tuple(sorted(issue.labels or ())),
+        status=cast("Status", msgspec.convert(row.get("status", "open"), str)),
+        created_at=to_second(task.created_at),
+        updated_at=to_second(task.updated_at),
+        due_at=task.due_at and to_second(task.due_at),
+        defer_until=task.defer_until and to_second(task.defer_until),
         cwd=settings.cwd,
         coder=settings.coder,
         model=settings.model,
     )
+
+
+def links_in(rows: Sequence[dict[str, Any]]) -> set[Link]:
+    """What the issues depend on; `show` and `list` tell it differently."""
+    return {
+        (
+            row["id"],
+            str(edge.get("dependency_type", edge.get("type"))),
+            str(edge.get("id", edge.get("depends_on_id"))),
+        )
+        for row in rows
+        for edge in row.get("dependencies") or ()
+    }
 
 
 def settings_of(metadata: dict[str, Any]) -> Settings:

@@ -5,10 +5,6 @@ INSERT INTO comments (id, task_id, author, text, created_at)
 VALUES (:comment_id, :id, :author, :text, :now)
 ON CONFLICT (id) DO NOTHING
 
--- name: comments
-SELECT id, task_id, author, text, created_at FROM comments
-WHERE task_id = :id ORDER BY created_at, id
-
 -- name: memories
 SELECT key, value FROM memories ORDER BY key
 

@@ -6,6 +6,8 @@ SELECT type FROM dependencies WHERE task_id = :id AND depends_on_id = :depends_o
 -- name: insert_dependency
 INSERT INTO dependencies (task_id, depends_on_id, type, created_at, created_by, metadata, thread_id)
 VALUES (:id, :depends_on, :type, :now, :actor, :metadata, :thread_id)
+ON CONFLICT DO NOTHING
+RETURNING task_id
 
 -- name: delete_dependency
 DELETE FROM dependencies WHERE task_id = :id AND depends_on_id = :depends_on

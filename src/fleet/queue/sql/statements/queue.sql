@@ -127,7 +127,7 @@ ON CONFLICT (key) DO UPDATE SET value = excluded.value
 
 -- name: insert_request
 INSERT INTO requests (id, task_id, wish, text, asked_by, asked_at)
-VALUES (:id, :task_id, :wish, :text, :asked_by, :now)
+VALUES (:id, :task_id, :wish, :text, :asked_by, :asked_at)
 
 -- name: requests
 SELECT id, task_id, wish, text, asked_by, asked_at FROM requests ORDER BY asked_at, id

@@ -4,7 +4,7 @@ import os
 from collections.abc import Mapping
 from datetime import datetime
 
-from fleet.queue.sql.row_mapping import moment, to_micros
+from fleet.queue.sql.row_mapping import to_micros
 from fleet.queue.sql.sql_queue import SqlQueue
 from fleet.schemas import Comment
 
@@ -41,14 +41,6 @@ def comment(
         },
     )
     return added
-
-
-def comments(queue: SqlQueue, task_id: str) -> list[Comment]:
-    """The comments on a task, oldest first."""
-    return [
-        Comment(id=row[0], task_id=row[1], author=row[2], text=row[3], created_at=moment(row[4]))
-        for row in queue.db.rows(queue.more(_FILE)["comments"], {"id": task_id})
-    ]
 
 
 def memories(queue: SqlQueue) -> Mapping[str, str]:

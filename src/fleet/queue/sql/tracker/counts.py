@@ -1,9 +1,6 @@
 """Counting tasks: in groups, and the state of the whole queue at a glance."""
 
-from collections.abc import Mapping
 from typing import Literal
-
-from msgspec import Struct
 
 from fleet.queue.sql.dependencies import epics
 from fleet.queue.sql.sql_queue import SqlQueue
@@ -13,20 +10,6 @@ from fleet.queue.sql.tracker.search import Condition, Search, total, where_claus
 Group = Literal["status", "priority", "issue_type", "assignee", "label"]
 
 _MICROSECONDS_AN_HOUR = 3_600_000_000
-
-
-class Figures(Struct, frozen=True, kw_only=True):
-    """The queue, or one person's part of it, in numbers."""
-
-    by_status: Mapping[str, int]
-    blocked: int
-    ready: int
-    finished_epics: int
-    lead_hours: float
-
-    @property
-    def total(self) -> int:
-        return sum(self.by_status.values())
 
 
 def grouped(queue: SqlQueue, want: Search, by: Group) -> list[tuple[str, int]]:
@@ -49,8 +32,8 @@ def _name(by: Group, kind: object) -> str:
     return str(kind) or "(unassigned)"
 
 
-def figures(queue: SqlQueue, *, assignee: str = "") -> Figures:
-    """The numbers of `bd stats`."""
+def figures(queue: SqlQueue, *, assignee: str = "") -> dict[str, float]:
+    """The numbers of `bd stats`, of the whole queue or of one assignee's tasks."""
     sql = queue.more("counts.sql")
     if assignee:
         rows = queue.db.rows(sql["by_status_of"], {"assignee": assignee})
@@ -64,10 +47,14 @@ def figures(queue: SqlQueue, *, assignee: str = "") -> Figures:
         if assignee in ("", holder)
     ]
     lead = queue.db.rows(sql["lead_time"])[0][0]
-    return Figures(
-        by_status=by_status,
-        blocked=sum(held for _, held in unfinished),
-        ready=sum(status == "open" and not held for status, held in unfinished),
-        finished_epics=sum(epic.eligible for epic in epics(queue)),
-        lead_hours=round(float(lead) / _MICROSECONDS_AN_HOUR, 2),
-    )
+    return {
+        "total_issues": sum(by_status.values()),
+        **{
+            f"{status}_issues": by_status.get(status, 0)
+            for status in ("open", "in_progress", "closed", "deferred", "pinned")
+        },
+        "blocked_issues": sum(held for _, held in unfinished),
+        "ready_issues": sum(status == "open" and not held for status, held in unfinished),
+        "epics_eligible_for_closure": sum(epic.eligible for epic in epics(queue)),
+        "average_lead_time_hours": round(float(lead) / _MICROSECONDS_AN_HOUR, 2),
+    }

@@ -8,6 +8,7 @@ from msgspec import Struct
 from fleet.errors import Refused
 from fleet.queue.sql.row_mapping import to_micros
 from fleet.queue.sql.sql_queue import SqlQueue
+from fleet.queue.sql.tracker.related import edges_from, edges_to
 from fleet.schemas import Task
 
 _FILE = "delete_tasks.sql"
@@ -36,7 +37,7 @@ class Removal(Struct, frozen=True, kw_only=True):
 def plan(queue: SqlQueue, ids: Sequence[str], *, cascade: bool, orphan: bool) -> Removal:
     """What would go. Without leave to cascade or to orphan, dependents forbid it."""
     going = _with_dependents(queue, ids) if cascade else list(dict.fromkeys(ids))
-    links = sorted({link for task_id in going for link in _links(queue, task_id)})
+    links = _links(queue, going)
     orphans = sorted({task_id for task_id, target, _ in links if target in going} - set(going))
     if orphans and not orphan:
         blocked = next(target for task_id, target, _ in links if task_id in orphans)
@@ -73,17 +74,18 @@ def remove(queue: SqlQueue, ids: Sequence[str], *, cascade: bool, orphan: bool) 
 
 def _with_dependents(queue: SqlQueue, ids: Sequence[str]) -> list[str]:
     going = dict.fromkeys(ids)
-    left = list(going)
-    while left:
-        rows = queue.db.rows(queue.more(_FILE)["dependents"], {"id": left.pop()})
-        left += [row[0] for row in rows if row[0] not in going]
-        going.update(dict.fromkeys(row[0] for row in rows))
+    new = list(going)
+    while new:
+        edges = [edge for found in edges_to(queue, new).values() for edge in found]
+        new = list(dict.fromkeys(edge.task_id for edge in edges if edge.task_id not in going))
+        going.update(dict.fromkeys(new))
     return list(going)
 
 
-def _links(queue: SqlQueue, task_id: str) -> list[Link]:
-    rows = queue.db.rows(queue.more(_FILE)["edges_touching"], {"id": task_id})
-    return [(row[0], row[1], row[2]) for row in rows]
+def _links(queue: SqlQueue, ids: Sequence[str]) -> list[Link]:
+    found = [*edges_from(queue, ids).values(), *edges_to(queue, ids).values()]
+    links = {(edge.task_id, edge.depends_on_id, edge.type) for edges in found for edge in edges}
+    return sorted(links)
 
 
 def _without(task: Task, going: Iterable[str]) -> dict[str, str] | None:

@@ -189,7 +189,7 @@ class _Arrival:
             why = self._refusal(edge)
             if why:
                 self._skip(edge, why)
-            elif self.queue.db.rows(self._sql["insert_edge"], _edge_values(edge)):
+            elif dependencies.insert(self.queue, edge):
                 added.append(edge)
         self._open_circles(added)
         for parent, number in self._children.items():
@@ -241,18 +241,6 @@ def _changes(before: Task, after: Task) -> str:
 
 def _plain(value: Any) -> Any:
     return value.replace(microsecond=0) if hasattr(value, "microsecond") else value
-
-
-def _edge_values(edge: Dependency) -> dict[str, Any]:
-    return {
-        "id": edge.task_id,
-        "depends_on": edge.depends_on_id,
-        "type": edge.type,
-        "now": to_micros(edge.created_at),
-        "actor": edge.created_by,
-        "metadata": edge.metadata,
-        "thread_id": edge.thread_id,
-    }
 
 
 def everything(queue: SqlQueue) -> Iterator[Outgoing]:

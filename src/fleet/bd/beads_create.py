@@ -13,24 +13,25 @@ from typing import IO, Any, Literal, cast
 import msgspec
 from msgspec import Struct
 
+from fleet.bd.command import GLOBAL
+from fleet.bd.command_line import find_verb
+from fleet.bd.pflag import Part, parts
 from fleet.errors import BadInput, QueueError
 from fleet.processes.bounded_call import DEVNULL, Exited, Stream
 from fleet.queue.beads.bd_cli import bd_output
 from fleet.queue.beads.bd_cli.bd_calls import Tracker
 from fleet.queue.beads.bd_cli.bd_client import Client, creators_environment
-from fleet.queue.beads.bd_cli.bd_flags import Part, scan, typed
-from fleet.queue.beads.bd_cli.bd_issue import Issue, issues_of
+from fleet.queue.beads.bd_cli.bd_issue import tasks_in
 from fleet.queue.beads.lease_ledger import Ledger
 from fleet.queue.beads.write_lock import WriteLock
 from fleet.queue.doorbell import Doorbell
 from fleet.queue.sql.sqlite import BELL, utc_now
-from fleet.schemas import Settings
+from fleet.schemas import Settings, Task
 
 TIMEOUT = timedelta(minutes=2)
 
-_FILES = ("--file", "-f", "--graph", "--body-file", "--description-file", "--design-file")
-_MANY = ("--file", "-f", "--graph")
-_TEXT = ("--description", "--body", "--message", "-d", "-m")
+_MANY = ("file", "graph")
+_FILES = (*_MANY, "body-file", "design-file")
 
 
 class Made(Struct, frozen=True, kw_only=True):
@@ -39,7 +40,7 @@ class Made(Struct, frozen=True, kw_only=True):
     code: int
     #: How the user wants to see it: fleet's line, bd's JSON (`out`), or the id alone.
     style: Literal["line", "json", "id"]
-    issues: tuple[Issue, ...] = ()
+    tasks: tuple[Task, ...] = ()
     out: str = ""
     err: str = ""
 
@@ -60,7 +61,7 @@ def create(
 
     Files named relative to `invoked_in` are found there although bd runs in the home.
     """
-    wish = _Wish(scan(args), settings, verb, invoked_in)
+    wish = _Wish(args, settings, verb, invoked_in)
     variables = creators_environment(home, os.environ if environ is None else environ)
     client = Client(home, bd=bd, timeout=timeout, variables=variables)
     with TemporaryFile() as typed_in:
@@ -82,51 +83,51 @@ def _make(home: Path, client: Client, wish: "_Wish", source: Stream) -> Made:
             ended = client.call(wish.args(), actor=None, stdin=source)
             if ended.code != 0:
                 return wish.answer(ended, ())
-            issues = _made_issues(ended, Tracker(client))
+            tasks = _made_tasks(ended, Tracker(client))
             if wish.is_many:
-                _record(issues, wish.metadata, Tracker(Client(home, bd=client.bd)))
-            for issue in issues:
-                ledger.added(issue.id)
+                _record(tasks, wish.metadata, Tracker(Client(home, bd=client.bd)))
+            for task in tasks:
+                ledger.added(task.id)
     finally:
         ledger.close()
     Doorbell(home / BELL).ring()
-    return wish.answer(ended, issues)
+    return wish.answer(ended, tasks)
 
 
 class _Wish:
     """What the user typed, understood."""
 
     def __init__(
-        self, parts: list[Part], settings: Settings, verb: str, invoked_in: Path | None
+        self, args: Sequence[str], settings: Settings, verb: str, invoked_in: Path | None
     ) -> None:
-        self._parts = parts
-        self._flags = {part.flag: part.value for part in parts if part.flag}
+        create = find_verb("create")
+        assert create is not None
+        self._parts = parts((*create.flags, *GLOBAL), args)
+        self._flags = {part.flag: part.value for part in self._parts}
         self._quick = verb == "q"
         self._base = invoked_in
         self.is_many = any(flag in self._flags for flag in _MANY)
-        self.is_dry = "--dry-run" in self._flags
+        self.is_dry = "dry-run" in self._flags
         self.metadata = self._merged(settings)
-        self.reads_stdin = "--stdin" in self._flags or any(
-            self._flags.get(flag) == "-" for flag in (*_FILES, *_TEXT)
-        )
+        self.reads_stdin = "stdin" in self._flags or "-" in self._flags.values()
 
     def args(self) -> list[str]:
         """The same command line, with fleet's part in it. A plan takes no metadata of its own."""
-        kept = [self._found(part) for part in self._parts if part.flag != "--metadata"]
-        if self._quick:
-            words = [part.word for part in kept if part.word is not None]
-            kept = [part for part in kept if part.word is None]
-            kept.append(Part(typed=(f"--title={' '.join(words)}",), flag="--title"))
-        added = [] if "--json" in self._flags else ["--json"]
+        added = [] if "json" in self._flags else ["--json"]
         if not self.is_many and self.metadata:
             added.append(f"--metadata={msgspec.json.encode(self.metadata).decode()}")
-        return ["create", *added, *typed(kept)]
+        kept = [part for part in self._parts if part.flag != "metadata"]
+        if self._quick:
+            words = [word for part in kept for word in part.words]
+            kept = [part for part in kept if not part.words]
+            added.append(f"--title={' '.join(words)}")
+        return ["create", *added, *(word for part in kept for word in self._located(part))]
 
-    def answer(self, ended: Exited, issues: Sequence[Issue]) -> Made:
+    def answer(self, ended: Exited, tasks: Sequence[Task]) -> Made:
         style: Literal["line", "json", "id"] = "line"
-        if "--json" in self._flags:
+        if "json" in self._flags:
             style = "json"
-        elif self._quick or "--silent" in self._flags:
+        elif self._quick or "silent" in self._flags:
             style = "id"
         out, err = ended.out.decode(errors="replace"), ended.err
         if ended.code != 0 and style != "json":  # we asked for JSON, so bd complained in it
@@ -134,23 +135,21 @@ class _Wish:
         return Made(
             code=ended.code if ended.code >= 0 else 128 - ended.code,
             style=style,
-            issues=tuple(issues),
+            tasks=tuple(tasks),
             out=out,
             err=err,
         )
 
-    def _found(self, part: Part) -> Part:
+    def _located(self, part: Part) -> Sequence[str]:
         """A file flag whose relative path exists where the user typed it, made absolute."""
-        if part.flag not in _FILES or part.value in (None, "", "-") or self._base is None:
-            return part
-        path = self._base / str(part.value)
-        if not path.exists():
-            return part
-        long = "--file" if part.flag == "-f" else part.flag
-        return Part(typed=(f"{long}={path}",), flag=part.flag, value=str(path))
+        if part.flag in _FILES and part.value not in (None, "", "-") and self._base is not None:
+            path = self._base / part.value
+            if path.exists():
+                return [f"--{part.flag}={path}"]
+        return part.typed
 
     def _merged(self, settings: Settings) -> dict[str, Any]:
-        given = self._flags.get("--metadata")
+        given = self._flags.get("metadata")
         metadata = {} if given is None else self._parsed(given)
         own = msgspec.to_builtins(settings)
         if own:
@@ -170,17 +169,17 @@ class _Wish:
         return cast("dict[str, Any]", metadata)
 
 
-def _made_issues(ended: Exited, tracker: Tracker) -> list[Issue]:
+def _made_tasks(ended: Exited, tracker: Tracker) -> list[Task]:
     """What was made: one object, the array of `--file`, or the ids of `--graph`."""
     answer: Any = bd_output.payload(ended, "create")
     if isinstance(answer, dict) and "ids" in answer:
         named = cast("dict[str, str]", answer["ids"])
         return list(tracker.show(named.values()).values())
-    return issues_of(answer)
+    return tasks_in(answer)
 
 
-def _record(issues: Sequence[Issue], metadata: dict[str, Any], tracker: Tracker) -> None:
-    ids = [issue.id for issue in issues]
+def _record(tasks: Sequence[Task], metadata: dict[str, Any], tracker: Tracker) -> None:
+    ids = [task.id for task in tasks]
     if not ids or not metadata:
         return
     try:

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from fleet.cli.tracker.agent_bd import record_claim
+from fleet.control.agent_bd import record_claim
 from fleet.errors import BadInput
 from fleet.runs.agent_claim import AgentClaim, read
 

@@ -16,8 +16,8 @@ from msgspec import Struct, structs
 from fleet.bd.actor import actor
 from fleet.bd.command import GLOBAL
 from fleet.bd.command_line import find_verb, split_command
+from fleet.bd.fleet_flags import OWN
 from fleet.bd.pflag import FlagError, Parsed, parse
-from fleet.cli.tracker.task_flags import OWN
 from fleet.control import Control
 from fleet.errors import BadInput, FleetError, Refused
 from fleet.home import Home, closed_by_hand, home_from, owner_file

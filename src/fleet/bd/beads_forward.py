@@ -6,10 +6,10 @@ from contextlib import ExitStack
 from datetime import timedelta
 from pathlib import Path
 
+from fleet.bd.command_line import split_command
 from fleet.errors import QueueBusy
 from fleet.processes.bounded_call import Stream
 from fleet.queue.beads.bd_cli.bd_client import TIMEOUT, users_environment
-from fleet.queue.beads.bd_cli.bd_flags import split_verb
 from fleet.queue.beads.bd_cli.bd_process import attach
 from fleet.queue.beads.write_lock import WriteLock
 from fleet.queue.doorbell import Doorbell
@@ -18,7 +18,7 @@ from fleet.queue.sql.sqlite import BELL
 #: Commands after which nothing can have changed; after any other the supervisor is woken.
 _READS = frozenset(
     (
-        "", "blocked", "children", "completion", "context", "count", "export", "help", "history",
+        "blocked", "children", "completion", "context", "count", "export", "help", "history",
         "info", "list", "memories", "ping", "prime", "query", "quickstart", "ready", "recall",
         "search", "show", "stale", "stats", "status", "version", "view", "where",
     )
@@ -45,7 +45,7 @@ def forward(
     stderr: Stream = None,
 ) -> int:
     """Run bd with exactly these arguments and answer with its exit code."""
-    verb, _ = split_verb(args)
+    verb = split_command(args)[0].partition(" ")[0]
     env = users_environment(home, os.environ if environ is None else environ)
     try:
         with ExitStack() as locks:
