@@ -3,7 +3,6 @@ of the user's is touched.
 """
 
 import json
-import uuid
 from datetime import UTC, datetime
 
 import pytest
@@ -44,7 +43,6 @@ class Cli:
         options = {"hook": self.hook, "permissions": "bypass"} | options
         run = {"FLEET_RUN_DIR": str(self.desk.task_dir / "runs/1")}
         if self.name == "claude":
-            options = {"session_id": str(uuid.uuid4())} | options
             place = {"ANTHROPIC_BASE_URL": model.url, "CLAUDE_CONFIG_DIR": str(self.account)}
             return self.desk.work(
                 make("claude", "sonnet", Options(**options)), **LOGIN, **place, **run
