@@ -20,7 +20,7 @@ case $(cat) in *'"agent_id"'*) exit 0 ;; esac
 words=
 for name; do
     mine=${name%.waiting}.given-${FLEET_RUN_DIR##*/}
-    # Two tools may end at once: whoever renames it hands it over.
+    # Two tools may end at once: the one that renames the file hands it over.
     mv "$name" "$mine" 2>/dev/null && words=$words$(cat "$mine")
 done
 [ "$words" ] || exit 0
