@@ -128,7 +128,7 @@ def _handler(model: ScriptedModel) -> type[BaseHTTPRequestHandler]:
             self.reply(200 if self.path.split("?")[0].endswith("/models") else 404, {"data": []})
 
         def do_POST(self) -> None:
-            raw = self.rfile.read(int(self.headers.get("content-length") or 0))
+            raw = self.body()
             path = self.path.split("?")[0]
             dialect = {"/messages": anthropic, "/responses": responses}.get(path[path.rfind("/") :])
             if dialect is None:
@@ -138,6 +138,18 @@ def _handler(model: ScriptedModel) -> type[BaseHTTPRequestHandler]:
             body = json.loads(raw)
             login = self.headers.get("x-api-key") or self.headers.get("authorization") or ""
             self.answer(dialect, body, model.take(body, login.removeprefix("Bearer ")))
+
+        def body(self) -> bytes:
+            """The request's body, of a length told before or in chunks, as a proxy may send it."""
+            if "chunked" not in self.headers.get("transfer-encoding", "").lower():
+                return self.rfile.read(int(self.headers.get("content-length") or 0))
+            data = b""
+            while size := int(self.rfile.readline().split(b";")[0], 16):
+                data += self.rfile.read(size)
+                self.rfile.readline()
+            while self.rfile.readline().strip():  # trailers
+                pass
+            return data
 
         def answer(self, dialect: Any, body: dict[str, Any], step: Step) -> None:
             match step:
