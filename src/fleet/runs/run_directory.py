@@ -160,6 +160,11 @@ class Run(Struct, frozen=True):
     def stderr(self) -> Path:
         return self.path / "stderr"
 
+    @property
+    def spool(self) -> Path:
+        """The drop box of the run's agent: the one directory in here that agents may write to."""
+        return self.path / "spool"
+
     def spec(self) -> RunSpec:
         spec = _SPEC.read(self.path / "run.json")
         if spec is None:

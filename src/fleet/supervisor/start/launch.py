@@ -171,7 +171,8 @@ def launch(state: SupervisorState, lease: Lease, ready: Ready, programs: Path) -
     run = new_run(task_dir, spec, prompt)
     messages.give(task_dir, ready.told, run.number)
     _point_to(task_dir / "log.stderr", run)
-    env = {**ready.env, "FLEET_RUN_DIR": str(run.path)}
+    run.spool.mkdir(mode=0o700)
+    env = {**ready.env, "FLEET_RUN_DIR": str(run.path), "FLEET_SPOOL": str(run.spool)}
     active = ActiveRun(lease.task, run, coder, env=env, spec=spec)
     try:
         keeper = start_keeper(run, env, programs / KEEPER)
