@@ -48,6 +48,7 @@ RECORDS = {
     "Receipt": "receipt.json",
     "Record": "a row of fleet stats --json",
     "RunSpec": "run.json",
+    "Settings": "task.json",
     "Task": "an issue as beads has it",
 }
 

@@ -38,22 +38,22 @@ def command(keep: bool) -> int:
 
     Exit code: 0 all went as staged, 1 something did not.
     """
+    from fleet.demo.demo_home import demo_home
     from fleet.demo.run_demo import Demo
-    from fleet.demo.sandbox import sandbox
     from fleet.demo.summary import deviations, next_steps, summary
 
-    with sandbox(keep=keep) as box:
+    with demo_home(keep=keep) as place:
         try:
             with live_view() if sys.stdout.isatty() else nullcontext() as draw:
                 screen = Screen(draw)
-                report = Demo(box, screen.say, screen.show).run()
+                report = Demo(place, screen.say, screen.show).run()
         except KeyboardInterrupt:
             click.echo("Interrupted. The agents are being ended.")
             raise
         _print(summary(report))
     if keep:
-        kept = (f"project  {box.project}", f"home     {box.home.path}")
-        look = f"look     FLEET_HOME={box.home.path} fleet bd list --all"
+        kept = (f"project  {place.project}", f"home     {place.home.path}")
+        look = f"look     FLEET_HOME={place.home.path} fleet bd list --all"
         _print([("", ""), ("Kept", "bold"), *((f"  {line}", "") for line in (*kept, look))])
     else:
         _print([("Its processes are ended, and its home and project removed.", "")])

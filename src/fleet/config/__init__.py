@@ -17,7 +17,7 @@ from fleet.config import projects as project_tables
 from fleet.config.keys import KEYS, Key, Setting
 from fleet.config.projects import LISTS, TABLE, Project
 from fleet.errors import BadInput, ConfigError
-from fleet.schemas import Account, Context, Isolation, Price, Tripwire
+from fleet.schemas import Account, Context, Isolation, Price, SandboxLevel, Tripwire
 from fleet.schemas.policy import Permissions
 
 FILE = "runtime.toml"
@@ -35,6 +35,7 @@ class Config(Struct, frozen=True, kw_only=True):
     permissions: Permissions = "edit"
     expect: str = "any"
     isolation: Isolation = "none"
+    sandbox: SandboxLevel = "off"
     context: Context = "full"
     tripwire: Tripwire = "report"
     retry_limit: int = 3

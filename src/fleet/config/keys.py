@@ -9,7 +9,14 @@ from fleet.errors import BadInput
 from fleet.schemas import units
 from fleet.schemas.account import read_chain
 from fleet.schemas.budget import NONE, read_budget
-from fleet.schemas.policy import CONTEXTS, ISOLATIONS, PERMISSIONS, TRIPWIRES, check_expectation
+from fleet.schemas.policy import (
+    CONTEXTS,
+    ISOLATIONS,
+    PERMISSIONS,
+    SANDBOX_LEVELS,
+    TRIPWIRES,
+    check_expectation,
+)
 
 Setting = int | str
 
@@ -101,6 +108,15 @@ KEYS: Mapping[str, Key] = {
             "Where agents work: none (in the task's directory), worktree (in a git worktree and a"
             " branch of the task's own).",
             choices=ISOLATIONS,
+            per_project=True,
+        ),
+        Key(
+            "sandbox",
+            "off",
+            "The box around agents, verify and set-up commands: off (none), workspace (only the"
+            " task's own directories can be written, keys and other tasks are hidden), strict (the"
+            " same, and the network leads only to named hosts).",
+            choices=SANDBOX_LEVELS,
             per_project=True,
         ),
         Key(

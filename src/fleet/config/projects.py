@@ -11,7 +11,7 @@ from msgspec import Struct, field
 
 from fleet.config.keys import KEYS, Setting
 from fleet.errors import BadInput
-from fleet.schemas.policy import check_need, check_place
+from fleet.schemas.policy import check_host, check_need, check_opened, check_place
 
 TABLE = "projects"
 #: Keys that only a project has: each a list of lines.
@@ -21,6 +21,9 @@ LISTS: Mapping[str, str] = {
     "scope": "Where files may be changed, as patterns below the project's directory.",
     "setup": "Commands that make a fresh worktree fit to work in.",
     "needs": "What an agent must have from its start on: mcp:NAME, tool:NAME.",
+    "sandbox_read": "What the box opens to be read beside the usual: paths, also ~/….",
+    "sandbox_write": "What the box opens to be written beside the task's own directories.",
+    "sandbox_hosts": "Hosts that a strict box leads to, like packages.example.org or *.example.org.",
 }
 
 
@@ -35,6 +38,9 @@ class Project(Struct, frozen=True, kw_only=True):
     scope: tuple[str, ...] = ()
     setup: tuple[str, ...] = ()
     needs: tuple[str, ...] = ()
+    sandbox_read: tuple[str, ...] = ()
+    sandbox_write: tuple[str, ...] = ()
+    sandbox_hosts: tuple[str, ...] = ()
 
 
 def read(table: object) -> tuple[dict[str, Project], str]:
@@ -81,6 +87,10 @@ def _lines_problem(name: str, lines: list[str]) -> str:
                 check_need(line)
             elif name in ("pins", "scope"):
                 check_place(line, from_top=name == "scope")
+            elif name in ("sandbox_read", "sandbox_write"):
+                check_opened(line)
+            elif name == "sandbox_hosts":
+                check_host(line)
     except BadInput as error:
         return f"cannot be used: {error.message}. {error.hint}"
     return ""

@@ -11,7 +11,7 @@ from fleet import control
 from fleet.control import Control
 from fleet.control.tasks.in_progress import in_progress
 from fleet.control.tasks.questions import answer
-from fleet.demo.sandbox import SETTINGS, Sandbox
+from fleet.demo.demo_home import SETTINGS, DemoHome
 from fleet.demo.script import ANSWER, KILLED_DURING, TASKS, DemoTask
 from fleet.demo.summary import DemoReport, DemoRow, RowState
 from fleet.files.tail import Follower
@@ -30,24 +30,24 @@ _LONGEST = 120.0
 
 
 class Demo:
-    """One demo in one sandbox.
+    """One demo in one temporary home.
 
     `say` gets each line of the log with its style, `show` the tasks whenever they were read.
     """
 
     def __init__(
         self,
-        sandbox: Sandbox,
+        place: DemoHome,
         say: Callable[[str, str], None],
         show: Callable[[Sequence[DemoRow]], None],
     ) -> None:
-        self._sandbox = sandbox
+        self._place = place
         self._print = say
         self._draw = show
         self._began = time.monotonic()
         #: The demo's tasks by the id that the queue gave them, in the order of creation.
         self._tasks: dict[str, DemoTask] = {}
-        self._journal = JournalTail(sandbox.home)
+        self._journal = JournalTail(place.home)
         #: The supervisor's log: action and sentence.
         self._log: list[tuple[str, str]] = []
         self._asked_at: float | None = None
@@ -57,19 +57,19 @@ class Demo:
     def run(self) -> DemoReport:
         self._say("$ git init; fleet init --queue embedded", "bold")
         self._say(f"$ fleet config set {' '.join(SETTINGS)}", "bold")
-        self._sandbox.set_up()
-        fleet = control.opened(self._sandbox.env)
+        self._place.set_up()
+        fleet = control.opened(self._place.env)
         try:
             for task in TASKS:
                 if not task.late:
                     self._create(task)
                     self._show(fleet)
             self._say("$ fleet run", "bold")
-            self._pid = self._sandbox.start_supervisor()
+            self._pid = self._place.start_supervisor()
             rows, trouble = self._watch(fleet)
         finally:
             fleet.close()
-        self._sandbox.stop()
+        self._place.stop()
         self._show_log()
         return DemoReport(
             rows=tuple(rows),
@@ -91,7 +91,7 @@ class Demo:
             self._act(fleet, rows)
             if is_over(rows) and len(self._tasks) == len(rows) == len(TASKS):
                 return rows, ""
-            failure = self._sandbox.supervisor_failure()
+            failure = self._place.supervisor_failure()
             if failure is not None:
                 return rows, f"the supervisor ended: {failure}"
             if self._seconds > _LONGEST:
@@ -130,30 +130,30 @@ class Demo:
         words += ["--coder", task.coder, "--model", task.behaviour]
         if task.needs:
             words += ["--deps", ",".join(ids[key] for key in task.needs)]
-        task_id = self._sandbox.fleet(*words, "--silent")
+        task_id = self._place.fleet(*words, "--silent")
         self._tasks[task_id] = task
         self._say(f"$ fleet {shlex.join(words)}  → {task_id}", "bold")
 
     def _kill(self) -> None:
         self._killed = True
-        self._sandbox.kill_supervisor()
+        self._place.kill_supervisor()
         self._say(f"$ kill -9 {self._pid}  (the supervisor); fleet run", "bold red")
-        self._pid = self._sandbox.start_supervisor()
+        self._pid = self._place.start_supervisor()
 
     def _show_log(self) -> None:
         for action, text in self._journal.read():
             self._log.append((action, text))
             task = self._tasks.get(text.partition(":")[0])
-            task_id, colon, rest = text.removesuffix(f" in {self._sandbox.project}").partition(":")
+            task_id, colon, rest = text.removesuffix(f" in {self._place.project}").partition(":")
             self._say(f"{task_id} {task.title}{colon}{rest}" if task else text)
 
     def _say(self, text: str, style: str = "") -> None:
         self._print(f"{self._seconds:5.1f} s  {text}", style)
 
     def _commits(self) -> tuple[str, ...]:
-        if not any((self._sandbox.project / ".git" / "refs" / "heads").iterdir()):
+        if not any((self._place.project / ".git" / "refs" / "heads").iterdir()):
             return ()
-        return tuple(self._sandbox.git("log", "--reverse", "--format=%h %s").splitlines())
+        return tuple(self._place.git("log", "--reverse", "--format=%h %s").splitlines())
 
 
 def _may_kill(row: DemoRow) -> bool:

@@ -9,7 +9,8 @@ from typing import Any
 from msgspec import Struct
 
 from fleet.config import KEYS, Config, Project
-from fleet.schemas import Limits, LimitWishes, Policy, Settings
+from fleet.schemas import Limits, LimitWishes, Policy, Sandbox, SandboxLevel, Settings
+from fleet.schemas.policy import stricter
 
 #: The key of runtime.toml behind each limit.
 KEY_OF: Mapping[str, str] = {
@@ -25,7 +26,17 @@ KEY_OF: Mapping[str, str] = {
 }
 
 #: What a task itself may ask for beside its limits.
-_WISHES = ("expect", "verify", "pins", "scope", "isolation", "context", "needs", "budget")
+_WISHES = (
+    "expect",
+    "verify",
+    "pins",
+    "scope",
+    "isolation",
+    "sandbox",
+    "context",
+    "needs",
+    "budget",
+)
 
 
 class EffectivePolicy(Struct, frozen=True, kw_only=True):
@@ -49,6 +60,7 @@ def policy_of(config: Config, settings: Settings, cwd: str) -> EffectivePolicy:
         context=settings.context or _value(config, project, "context"),
         commit=settings.commit or "",
         tripwire=_value(config, project, "tripwire"),
+        sandbox=_sandbox(config, project, settings),
         setup=project.setup,
         needs=project.needs if settings.needs is None else settings.needs,
         limits=_limits(config, project, wishes),
@@ -74,6 +86,20 @@ def _from(cwd: str, project: Project) -> tuple[str, ...]:
         place = text if anchored else f"{up}/{deep}{text}"
         patterns.append(f"{'!' if pattern.startswith('!') else ''}{place}")
     return tuple(patterns)
+
+
+def _sandbox(config: Config, project: Project, settings: Settings) -> Sandbox:
+    """The box of a task: the configured level, or a stricter one that the task asks for.
+
+    A task cannot ask for less: what an import or a shared queue brings must not open a box.
+    """
+    configured: SandboxLevel = _value(config, project, "sandbox")
+    return Sandbox(
+        level=stricter(configured, settings.sandbox or "off"),
+        read=project.sandbox_read,
+        write=project.sandbox_write,
+        hosts=project.sandbox_hosts,
+    )
 
 
 def _limits(config: Config, project: Project, wishes: LimitWishes) -> Limits:

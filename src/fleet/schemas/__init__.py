@@ -40,6 +40,8 @@ from fleet.schemas.policy import (
     Limits,
     LimitWishes,
     Policy,
+    Sandbox,
+    SandboxLevel,
     Tripwire,
 )
 from fleet.schemas.receipt import (

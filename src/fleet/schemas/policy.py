@@ -1,5 +1,6 @@
 """What a run may use, what it has to show for it, and where it may work. Pure."""
 
+import re
 from typing import Literal, get_args
 
 from msgspec import Struct
@@ -16,6 +17,12 @@ ARTIFACT = "artifact:"
 Isolation = Literal["none", "worktree"]
 ISOLATIONS: tuple[Isolation, ...] = get_args(Isolation)
 
+#: What stands around an agent, from no box to the strictest. `off`: only what its CLI refuses.
+#: `workspace`: a box in which only the run's own directories can be written and no key can be read.
+#: `strict`: the same, and the network leads only to named hosts.
+SandboxLevel = Literal["off", "workspace", "strict"]
+SANDBOX_LEVELS: tuple[SandboxLevel, ...] = get_args(SandboxLevel)
+
 #: Whether destructive commands are reported, refused (where the CLI has a hook) or ignored.
 Tripwire = Literal["report", "refuse", "off"]
 TRIPWIRES: tuple[Tripwire, ...] = get_args(Tripwire)
@@ -30,6 +37,8 @@ CONTEXTS: tuple[Context, ...] = get_args(Context)
 #: bypass: everything, for machines that are a sandbox themselves.
 Permissions = Literal["edit", "auto", "bypass"]
 PERMISSIONS: tuple[Permissions, ...] = get_args(Permissions)
+
+_HOST = re.compile(r"(\*\.)?[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*\.?(:[0-9]{1,5})?")
 
 LimitName = Literal[
     "start", "idle", "time", "turns", "tokens", "cost", "output", "memory", "processes",
@@ -91,6 +100,18 @@ class LimitWishes(Struct, frozen=True, kw_only=True, omit_defaults=True):
     processes: int | None = None
 
 
+class Sandbox(Struct, frozen=True, kw_only=True):
+    """The box around a run: how strict it is, and what the operator opens in it."""
+
+    level: SandboxLevel = "off"
+    #: Directories and files beside the usual ones that the agent may read, and those that it may
+    #: write: absolute paths, or paths that begin with `~/`.
+    read: tuple[str, ...] = ()
+    write: tuple[str, ...] = ()
+    #: Hosts that a strict box leads to, beside those of the coder's vendor.
+    hosts: tuple[str, ...] = ()
+
+
 class Policy(Struct, frozen=True, kw_only=True):
     """The rules that one run is held to, with nothing left to be looked up."""
 
@@ -108,6 +129,7 @@ class Policy(Struct, frozen=True, kw_only=True):
     #: The commit that a worktree is made from; empty: the one that is checked out in the directory.
     commit: str = ""
     tripwire: Tripwire = "report"
+    sandbox: Sandbox = Sandbox()
     #: Commands that make a fresh worktree fit to work in.
     setup: tuple[str, ...] = ()
     #: What an agent must have from its start on, `mcp:NAME` or `tool:NAME`; without, the run ends.
@@ -144,6 +166,31 @@ def check_place(text: str, *, from_top: bool) -> str:
             hint="Name it from that directory on, like src/**.",
         )
     return text
+
+
+def stricter(one: SandboxLevel, other: SandboxLevel) -> SandboxLevel:
+    """The stricter of two levels."""
+    return SANDBOX_LEVELS[max(SANDBOX_LEVELS.index(one), SANDBOX_LEVELS.index(other))]
+
+
+def check_opened(text: str) -> str:
+    """The text itself, if it names a path that a box can open. Raises BadInput."""
+    if text.startswith(("/", "~/")) and ".." not in text.split("/"):
+        return text
+    raise BadInput(
+        f"{text!r} is no absolute path",
+        hint="Name it from the root or from your home on, like /srv/data or ~/.cache/pip.",
+    )
+
+
+def check_host(text: str) -> str:
+    """The text itself, if it names a host, or `*.` and all hosts below one. Raises BadInput."""
+    if _HOST.fullmatch(text) and len(text) <= 253:
+        return text
+    raise BadInput(
+        f"{text!r} is no name of a host",
+        hint="Write packages.example.org, or *.example.org for all hosts below it.",
+    )
 
 
 def check_expectation(text: str) -> str:

@@ -8,7 +8,7 @@ from msgspec import Struct, field
 
 from fleet.errors import BadInput
 from fleet.schemas.budget import Budget
-from fleet.schemas.policy import Context, Isolation, LimitWishes
+from fleet.schemas.policy import Context, Isolation, LimitWishes, SandboxLevel
 
 Status = Literal["open", "in_progress", "blocked", "deferred", "closed", "pinned", "hooked"]
 STATUSES: tuple[Status, ...] = get_args(Status)
@@ -77,6 +77,8 @@ class Settings(Struct, frozen=True, kw_only=True, omit_defaults=True):
     #: Where files may be changed; None inherits.
     scope: tuple[str, ...] | None = None
     isolation: Isolation | None = None
+    #: The box that the task insists on; a level below the configured one changes nothing.
+    sandbox: SandboxLevel | None = None
     #: What its CLI loads before it reads the task; None inherits.
     context: Context | None = None
     #: The commit that its worktree is made from; None: the one that its directory stands at.

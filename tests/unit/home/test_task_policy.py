@@ -5,7 +5,7 @@ import pytest
 from fleet import config
 from fleet.errors import BadInput, ConfigError
 from fleet.home.task_policy import policy_of
-from fleet.schemas import Limits, LimitWishes, Settings
+from fleet.schemas import Limits, LimitWishes, Sandbox, Settings
 from fleet.schemas.policy import check_expectation
 from fleet.schemas.units import dollars, seconds, shown_size, shown_span, size
 
@@ -18,6 +18,9 @@ time_limit = "1h"
 verify = "pytest -q"
 isolation = "worktree"
 context = "lean"
+sandbox = "workspace"
+sandbox_read = ["~/.cache/pip", "/srv/data"]
+sandbox_hosts = "*.example.org"
 """
 
 
@@ -44,6 +47,31 @@ def test_the_innermost_project_counts(settings):
     assert (outer.verify, outer.isolation, outer.limits.time) == (("make test",), "none", 3600)
     beside = policy_of(found, Settings(), "/srv-2").policy
     assert (beside.verify, beside.expect) == ((), "answer")
+
+
+@pytest.mark.parametrize(
+    ("asked", "level"), [(None, "workspace"), ("off", "workspace"), ("strict", "strict")]
+)
+def test_a_task_asks_only_for_a_stricter_box(settings, asked, level):
+    """What an import brings with a task cannot open the box that the operator configured."""
+    found = policy_of(settings(PROJECTS), Settings(sandbox=asked), "/srv/app").policy.sandbox
+    opened = (("~/.cache/pip", "/srv/data"), (), ("*.example.org",))
+    assert (found.level, (found.read, found.write, found.hosts)) == (level, opened)
+    assert policy_of(settings(PROJECTS), Settings(), "/srv").policy.sandbox == Sandbox()
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'sandbox = "some"',
+        'sandbox_read = ["data"]',
+        'sandbox_write = ["/srv/../etc"]',
+        'sandbox_hosts = ["https://example.com"]',
+    ],
+)
+def test_what_no_box_can_open_is_refused(settings, line):
+    with pytest.raises(ConfigError, match="sandbox"):
+        settings(f'[projects."/srv"]\n{line}\n')
 
 
 def test_the_task_itself_has_the_last_word(settings):

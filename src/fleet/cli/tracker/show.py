@@ -72,6 +72,7 @@ def _rules(details: TaskDetails) -> list[tuple[str, str, bool]]:
     rows += [("pinned", one_line(line), "pins" in own) for line in policy.pins]
     rows += [("scope", one_line(line), "scope" in own) for line in policy.scope]
     rows += [("isolation", policy.isolation, "isolation" in own)]
+    rows += [("sandbox", policy.sandbox.level, "sandbox" in own)]
     rows += [("context", policy.context, "context" in own)]
     rows += [("begins at", one_line(policy.commit), True)] if policy.commit else []
     rows += [("needs", one_line(line), "needs" in own) for line in policy.needs]

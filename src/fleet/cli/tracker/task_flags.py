@@ -12,7 +12,15 @@ from fleet.control import Control
 from fleet.errors import BadInput
 from fleet.schemas import Budget, Limits, LimitWishes, Settings
 from fleet.schemas.budget import read_budget
-from fleet.schemas.policy import CONTEXTS, ISOLATIONS, check_expectation, check_need, check_place
+from fleet.schemas.policy import (
+    CONTEXTS,
+    ISOLATIONS,
+    SANDBOX_LEVELS,
+    SandboxLevel,
+    check_expectation,
+    check_need,
+    check_place,
+)
 from fleet.schemas.units import dollars, seconds, size
 
 Given = Mapping[str, Sequence[str]]
@@ -62,6 +70,7 @@ def settings_from(fleet: Control, given: Given) -> Settings:
         pins=_lines(given, "pin"),
         scope=_lines(given, "scope"),
         isolation=_one_of(last, "isolation", ISOLATIONS),
+        sandbox=_sandbox(last),
         context=_one_of(last, "context", CONTEXTS),
         needs=_needs(given),
         limits=_limits(last),
@@ -71,7 +80,17 @@ def settings_from(fleet: Control, given: Given) -> Settings:
 
 def shown_settings(settings: Settings) -> Iterator[tuple[str, str]]:
     """What a task asks for itself, for people."""
-    names = ("cwd", "coder", "model", "account", "fallback", "isolation", "context", "expect")
+    names = (
+        "cwd",
+        "coder",
+        "model",
+        "account",
+        "fallback",
+        "isolation",
+        "sandbox",
+        "context",
+        "expect",
+    )
     for name in names:
         if (value := getattr(settings, name)) is not None:
             yield name, value
@@ -101,6 +120,16 @@ def _one_of(last: Mapping[str, str], name: str, choices: tuple[_C, ...]) -> _C |
         if choice == value:
             return choice
     raise BadInput(f"--{name} must be one of {', '.join(choices)}, not {value!r}")
+
+
+def _sandbox(last: Mapping[str, str]) -> SandboxLevel | None:
+    """A task may ask for a stricter box than its project has; the stricter of both counts."""
+    if last.get("sandbox") == "off":
+        raise BadInput(
+            "a task can only ask for a stricter box than its project has",
+            hint="For all tasks of a directory: fleet config set --project DIR sandbox=off",
+        )
+    return _one_of(last, "sandbox", SANDBOX_LEVELS[1:])
 
 
 def _coder(fleet: Control, last: Mapping[str, str]) -> tuple[str | None, str | None]:

@@ -53,7 +53,7 @@ class Interrupts:
     """Turns SIGNALS into a KeyboardInterrupt inside `allowed()`; elsewhere they wait.
 
     So no signal falls between the start of a process and its assignment to a variable, nor into
-    the removal of the sandbox.
+    the removal of the home.
     """
 
     def __init__(self) -> None:
@@ -83,7 +83,7 @@ class Interrupts:
             raise KeyboardInterrupt
 
 
-class Sandbox:
+class DemoHome:
     """A temporary directory, the commands that a person runs there, and at most one supervisor."""
 
     def __init__(self, root: Path, interrupts: Interrupts) -> None:
@@ -175,12 +175,12 @@ class Sandbox:
 
 
 @contextmanager
-def sandbox(*, keep: bool) -> Generator[Sandbox]:
-    """A sandbox whose processes are ended and, unless `keep`, whose files are removed at exit."""
+def demo_home(*, keep: bool) -> Generator[DemoHome]:
+    """A temporary home; at exit its processes end and, unless `keep`, its files go."""
     if shutil.which("git") is None:
         raise FleetError("the demo needs git", hint="Install git, then run it again.")
     interrupts = Interrupts()
-    made = Sandbox(Path(tempfile.mkdtemp(prefix="fleet-demo-")).resolve(), interrupts)
+    made = DemoHome(Path(tempfile.mkdtemp(prefix="fleet-demo-")).resolve(), interrupts)
     try:
         with interrupts.allowed():
             yield made

@@ -5,7 +5,7 @@ import signal
 
 import pytest
 
-from fleet.demo.sandbox import SIGNALS, Interrupts
+from fleet.demo.demo_home import SIGNALS, Interrupts
 
 
 @pytest.fixture
