@@ -11,8 +11,6 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from decimal import Decimal
 from fnmatch import fnmatchcase
-from functools import cache
-from threading import Thread
 from typing import TYPE_CHECKING
 
 from fleet.schemas import Price, Usage
@@ -39,16 +37,23 @@ class Prices:
     def __init__(self, own: Mapping[str, Price] | None = None) -> None:
         # Of several patterns that fit, the longest says most of the model.
         mine = sorted((own or {}).items(), key=lambda pair: (-len(pair[0]), pair[0]))
-        self._own = tuple((_written(pattern), price) for pattern, price in mine)
+        self._own = tuple((written(pattern), price) for pattern, price in mine)
         self._known: dict[str, Price | None] = {}
 
     def of(self, model: str) -> Price | None:
         """What a model's tokens cost; None if that is not known."""
         if model not in self._known:
-            name = _written(model)
-            fits = (price for pattern, price in self._own if fnmatchcase(name, pattern))
-            self._known[model] = (next(fits, None) or list_price(name)) if name else None
+            name = written(model)
+            self._known[model] = (self.own(name) or self.listed(name)) if name else None
         return self._known[model]
+
+    def own(self, name: str) -> Price | None:
+        """A person's price for a name as patterns write it; None if there is none."""
+        return next((price for pattern, price in self._own if fnmatchcase(name, pattern)), None)
+
+    def listed(self, name: str) -> Price | None:
+        """The list price of a name."""
+        return list_price(name)
 
     def estimate(self, usage: Usage, model: str) -> float | None:
         """What these tokens cost in dollars; None if there are no tokens, or no price."""
@@ -65,7 +70,7 @@ class Prices:
 def list_price(name: str) -> Price | None:
     """The list price of a model; None if the library does not know the model or its price.
 
-    The first call loads the library, unless `load_in_background` did: about 0.2 seconds and 20 MB.
+    The first call loads the library: about 0.2 seconds and 20 MB.
     """
     snapshot = _snapshot()
     for each in _spellings(name, snapshot):
@@ -80,12 +85,6 @@ def list_prices() -> dict[str, Price]:
     names = [model.id for model in _models(_snapshot()) if not model.deprecated]
     found = {name: list_price(name) for name in names}
     return {name: price for name, price in found.items() if price is not None}
-
-
-@cache
-def load_in_background() -> None:
-    """Load the library on a thread, once, so that the first question finds it loaded."""
-    Thread(target=_snapshot, daemon=True).start()
 
 
 def _snapshot() -> "DataSnapshot":
@@ -137,7 +136,7 @@ def _dollars(price: "Decimal | TieredPrices | None") -> float | None:
     return float(price if isinstance(price, Decimal) else price.base)
 
 
-def _written(name: str) -> str:
+def written(name: str) -> str:
     """A model's name as patterns write it: `Gemini 3 Pro (High)` is `gemini-3-pro-(high)`.
 
     A vendor's name before it (`anthropic/…`) says nothing about the price.

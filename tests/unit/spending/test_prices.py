@@ -2,8 +2,6 @@
 
 import subprocess
 import sys
-from queue import Queue
-from threading import current_thread
 
 import pytest
 from hypothesis import given
@@ -12,8 +10,7 @@ from hypothesis import strategies as some
 from fleet import config
 from fleet.errors import ConfigError
 from fleet.schemas import Price, Usage
-from fleet.spending import prices
-from fleet.spending.prices import Prices, list_price, list_prices, load_in_background
+from fleet.spending.prices import Prices, list_price, list_prices
 
 MILLION = Usage(input=1_000_000, cache_read=1_000_000, cache_write=1_000_000, output=1_000_000)
 
@@ -140,15 +137,3 @@ def test_a_price_that_cannot_be_is_refused_with_its_line(tmp_path, text, line, c
         load(tmp_path, text)
     assert f"line {line}: prices" in error.value.message
     assert complaint in error.value.message
-
-
-def test_the_library_is_loaded_once_and_on_another_thread(monkeypatch):
-    """The loop of a supervisor does not stand still for it."""
-    loaded = Queue()
-    monkeypatch.setattr(prices, "_snapshot", lambda: loaded.put(current_thread()))
-    load_in_background.cache_clear()
-    load_in_background()
-    load_in_background()
-    assert loaded.get(timeout=10) is not current_thread()
-    assert loaded.empty()
-    load_in_background.cache_clear()

@@ -19,7 +19,7 @@ from fleet.schemas.budget import BudgetStatus, Payer, shown_runs
 from fleet.schemas.decision import Decision
 from fleet.spending import budgets
 from fleet.spending.day_ledger import DayLedger, entry_of
-from fleet.spending.prices import Prices, load_in_background
+from fleet.spending.price_lookup import LookedUpPrices
 from fleet.supervisor.active.active_run import ActiveRun
 from fleet.supervisor.assignments import Active, Assignment, Assignments
 
@@ -33,7 +33,7 @@ class BudgetMeter:
         self._now = clock
         self._spending = DayLedger(home, keeps=True)
         self._config = config
-        self._prices, self._own_prices = Prices(config.prices), config.prices
+        self._prices, self._own_prices = LookedUpPrices(config.prices), config.prices
         self._empty = budgets.of_days(config)
         self._payers: dict[tuple[str, str], Payer] = {}
         #: The runs in hand, each with the day it began on and what its task had used before.
@@ -50,11 +50,11 @@ class BudgetMeter:
         self._config, self._empty = config, budgets.of_days(config)
         self._payers.clear()
         if config.prices != self._own_prices:
-            self._prices, self._own_prices = Prices(config.prices), config.prices
+            self._prices, self._own_prices = LookedUpPrices(config.prices), config.prices
 
     def apply_prices(self, run: ActiveRun) -> None:
         """Give a run the prices in force."""
-        load_in_background()
+        self._prices.begin(run.totals.model)
         run.prices = self._prices
 
     def record(self, run: ActiveRun, receipt: Receipt) -> None:
