@@ -20,6 +20,11 @@ def broke(reason, *, calls=0, errors=0, exit=1, signal=None, started=True):  # n
     return Failed(reason=reason), facts
 
 
+def outage(*, calls=0, exit=1):  # noqa: A002
+    limit = RateLimit(kind="outage", status="rejected")
+    return RateLimited(limit=limit), {"calls": calls, "exit": exit}
+
+
 def killed(signal=None, *, calls=0, errors=0):
     return broke("killed", calls=calls, errors=errors, exit=None if signal else 143, signal=signal)
 
@@ -45,7 +50,7 @@ CASES = {
     ),
     "429_rejected_midtool_oauth": limited(11, 38, calls=1),
     "429_rejected_oauth": limited(11, 36),
-    "500_retries0": broke("api_error"),
+    "500_retries0": outage(),
     "append_system_prompt": done(),
     "argv_130k": done(),
     "argv_plus_stdin": done(),
@@ -117,7 +122,7 @@ CASES = {
     "slash_usage": done("Total cost:"),
     "sse_error_event": done("Mock text"),
     "stall_after_headers": done("Mock text"),
-    "stall_api_timeout_3s": broke("api_error"),
+    "stall_api_timeout_3s": outage(),
     "stall_before_headers": killed(9),
     "stall_mid_stream": done("Mock text"),
     "stall_watchdog_10s": killed(9),
@@ -161,6 +166,9 @@ def test_a_recorded_run_ends_as_it_did(name):
         case LimitExceeded(limit=limit):
             assert outcome.limit == limit
             assert outcome.detail.startswith("Reached maximum")
+        case RateLimited(limit=limit) if limit.kind == "outage":
+            assert outcome == RateLimited(limit=limit, detail=reading.error)
+            assert reading.error
         case _:
             assert outcome == expected
     assert reading.tools.count == facts.get("calls", 0)

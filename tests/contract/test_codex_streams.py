@@ -1,9 +1,11 @@
 """What fleet makes of every recorded run of `codex exec`, and of its rollout files."""
 
+import json
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from fleet.coders.codex import CodexCoder
 from fleet.coders.stream.run_totals import RunTotals, TokenTotals
@@ -19,6 +21,11 @@ def broke(reason, *, calls=0, exit=1, signal=None, started=True):  # noqa: A002
     return Failed(reason=reason), {
         "calls": calls, "exit": exit, "signal": signal, "started": started,
     }  # fmt: skip
+
+
+def outage(*, calls=0, exit=1):  # noqa: A002
+    limit = RateLimit(kind="outage", status="rejected")
+    return RateLimited(limit=limit), {"calls": calls, "exit": exit}
 
 
 def killed(signal, *, calls=0, started=True):
@@ -42,13 +49,13 @@ CASES = {
         {"exit": 1},
     ),
     "429_usage_limit_reached": (RateLimited(limit=USED_UP), {"exit": 1}),
-    "500": broke("api_error"),
-    "500_retries0": broke("api_error"),
-    "503": broke("api_error"),
+    "500": outage(),
+    "500_retries0": outage(),
+    "503": outage(),
     "autocompact": done("finished after compaction", calls=7),
     "bg_child": done("left a background process", calls=1),
     "codex_api_key_env": done(),
-    "cut_mid_stream": broke("api_error"),
+    "cut_mid_stream": outage(),
     "isolation_chatgptA": done("ok with codex rate headers"),
     "isolation_keyA": done(),
     "isolation_keyB": done(),
@@ -71,7 +78,7 @@ CASES = {
     "sse_failed_context": (ContextFull(), {"exit": 1}),
     "stall_after_headers": killed(9),
     "stall_before_headers": killed(9),
-    "stall_idle5s": broke("api_error"),
+    "stall_idle5s": outage(),
     "stall_mid_stream": killed(9),
     "stdin_open_pipe": killed(9, started=False),
     "stdin_plus_argv": done(),
@@ -99,11 +106,38 @@ def test_a_recorded_run_ends_as_it_did(name):
     if isinstance(expected, Failed):
         assert isinstance(outcome, Failed)
         assert outcome.reason == expected.reason
+    elif expected == outage()[0]:
+        assert outcome == structs.replace(expected, detail=reading.error)
+        assert reading.error
     else:
         assert outcome == expected
     assert reading.tools.count == facts.get("calls", 0)
     assert (reading.kinds["unknown"], reading.kinds["bad"]) == (0, 0)
     assert len(reading.session_id) == (36 if facts.get("started", True) else 0)
+
+
+@pytest.mark.parametrize(
+    ("message", "reason"),
+    [
+        ('{"error": {"message": "x", "code": "context_length_exceeded"}}', "prompt_too_long"),
+        (
+            (
+                'unexpected status 400 Bad Request: {"error": {"code": "context_length_exceeded"}},'
+                " url: http://127.0.0.1:1/v1/responses"
+            ),
+            "prompt_too_long",
+        ),
+        ('{"type": "error", "error": {"code": "rate_limit_exceeded"}}', "rate_limit"),
+        ('{"error": {"type": "insufficient_quota"}}', "billing"),
+        ("Missing environment variable: `MY_KEY`.", "no_key"),
+        ('{"error": {"message": "something is invalid"}}', "bad_request"),
+        ("{ not JSON at all", "bad_request"),
+    ],
+)
+def test_the_vendors_own_code_in_a_message_is_the_reason(message, reason):
+    """A full context came as a body of status 400, and was taken for a bad request."""
+    line = json.dumps({"type": "turn.failed", "error": {"message": message}})
+    assert CodexCoder().read(line, READ_AT).reason == reason
 
 
 def test_cached_input_is_not_counted_twice():

@@ -29,22 +29,23 @@ CASES = {
     "gemini/iso_gemini_cli_home": (0, None, "Done. All good.", 0),
     "gemini/429": (None, 9, "!killed", 0),
     "gemini/429_long": (173, None, "!rate_limit", 0),
-    "gemini/500_long": (244, None, "!api_error", 0),
+    "gemini/sigterm_tool": (0, None, "!aborted", 1),
+    "gemini/500_long": (244, None, "~outage", 0),
     "gemini/sigint_group": (0, None, "!no_ending", 1),
     "gemini/sigterm_group": (0, None, "!no_ending", 1),
     "opencode/text": (0, None, "Done. All good.", 0),
     "opencode/tool": (0, None, HELLO, 1),
     "opencode/tool_noauto": (0, None, "!denied", 1),
     "opencode/429": (1, None, "!rate_limit", 0),
-    "opencode/500_long": (1, None, "!api_error", 0),
+    "opencode/500_long": (1, None, "~outage", 0),
     "opencode/sigterm_tool": (None, 15, "!killed", 0),
     "qwen/text": (0, None, "Done. All good.", 0),
     "qwen/tool": (0, None, HELLO, 1),
-    "qwen/500_long": (0, None, "!api_error", 0),
+    "qwen/500_long": (0, None, "~outage", 0),
     "qwen/429_long": (None, 9, "!killed", 0),
     "copilot/text": (0, None, "Done. All good.", 0),
     "copilot/tool": (0, None, HELLO, 1),
-    "copilot/500": (1, None, "!api_error", 0),
+    "copilot/500": (1, None, "~outage", 0),
     "copilot/sigterm_tool": (None, 15, "!killed", 1),
 }
 
@@ -59,8 +60,8 @@ def test_a_recorded_run_ends_as_it_did(case):
     match outcome:
         case Finished(text=text):
             assert text == expected
-        case RateLimited():
-            assert expected == "!rate_limit"
+        case RateLimited(limit=limit):
+            assert expected == ("~outage" if limit.kind == "outage" else "!rate_limit")
         case Failed(reason=reason):
             assert expected == f"!{reason}"
     assert (reading.tools.count, reading.kinds["bad"]) == (calls, 0)

@@ -2,14 +2,9 @@
 
 import json
 
-from fleet.coders import make
-from fleet.coders.base import Options
-from fleet.schemas import Finished
 from tests import baggage
 from tests.real import agents
-from tests.real.house import MODELS
-from tests.real.test_claude import LOGIN
-from tests.real.test_codex import SETTINGS
+from tests.real.house import a_house
 from tests.scripted_model import Say, ScriptedModel
 
 
@@ -26,20 +21,12 @@ class Request:
 
 
 def asked(cli, context, needs=()):
-    """The request of one small run with a user who has baggage."""
-    with agents.desk(cli) as desk, ScriptedModel(Say()) as model:
-        account = desk.home / cli
-        account.mkdir()
-        baggage.for_project(desk.project)
-        options = Options(context=context, needs=needs)
-        if cli == "claude":
-            baggage.for_claude(account)
-            login = LOGIN | {"ANTHROPIC_BASE_URL": model.url, "CLAUDE_CONFIG_DIR": str(account)}
-        else:
-            config = account / "config.toml"
-            config.write_text(SETTINGS.format(url=model.url), encoding="utf-8")
-            baggage.for_codex(account)
-            login = {"CODEX_HOME": str(account), "CODEX_API_KEY": "script"}
-        outcome, _ = desk.work(make(cli, MODELS[cli], options), **login)
-        assert outcome == Finished(text="Done.")
+    """The first request of a task that `fleet run` starts, for a user who has baggage."""
+    with ScriptedModel(Say()) as model, a_house(agents.cli_directory(cli), model.url) as house:
+        baggage.for_project(house.project)
+        fill = {"claude": baggage.for_claude, "codex": baggage.for_codex}[cli]
+        fill(house.home.parent / cli)
+        wishes = [word for need in needs for word in ("--needs", need)]
+        house.create(cli, "Say something", "--context", context, *wishes)
+        house.fleet("run", "--until-idle")
         return Request(model.requests[0])

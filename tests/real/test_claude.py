@@ -127,13 +127,14 @@ def test_a_window_that_fills_up_is_told_while_the_work_goes_on(desk):
     assert (limit.status, limit.used_percent) == ("warning", 91.0)
 
 
-def test_a_broken_server_is_a_failure_of_its_own_kind(desk):
+def test_a_broken_server_is_an_outage(desk):
     """With its own retries off, the CLI gives up at once."""
     body = error("api_error", "boom")
     with ScriptedModel(Refuse(status=500, body=body)) as model:
         outcome, _ = work(desk, model)
-    assert isinstance(outcome, Failed)
-    assert outcome.reason == "api_error"
+    assert isinstance(outcome, RateLimited)
+    assert outcome.limit.kind == "outage"
+    assert "boom" in outcome.detail
 
 
 def test_a_prompt_that_is_too_long_is_a_full_context(desk):

@@ -10,7 +10,7 @@ import pytest
 
 from fleet.coders import make
 from fleet.coders.base import Options
-from fleet.schemas import Failed, Finished, RateLimit, RateLimited, Usage
+from fleet.schemas import ContextFull, Failed, Finished, RateLimit, RateLimited, Usage
 from tests.conftest import need
 from tests.real import agents
 from tests.scripted_model import Call, Refuse, Say, ScriptedModel, Shell
@@ -137,7 +137,6 @@ def test_a_refused_start_tells_when_to_come_back(desk):
 @pytest.mark.parametrize(
     ("status", "error", "reason"),
     [
-        (500, {"message": "boom", "type": "server_error"}, "api_error"),
         (401, {"message": "bad key", "code": "invalid_api_key"}, "auth"),
         (404, {"message": "no such thing", "code": "model_not_found"}, "model_not_found"),
         (429, {"message": "pay", "type": "insufficient_quota"}, "billing"),
@@ -149,6 +148,23 @@ def test_a_refusal_has_its_own_reason(desk, status, error, reason):
         outcome, _ = work(desk, model)
     assert isinstance(outcome, Failed)
     assert outcome.reason == reason
+
+
+def test_a_broken_server_is_an_outage(desk):
+    """No task is to blame for it."""
+    body = {"error": {"message": "boom", "type": "server_error"}}
+    with ScriptedModel(Refuse(status=500, body=body)) as model:
+        outcome, _ = work(desk, model)
+    assert isinstance(outcome, RateLimited)
+    assert outcome.limit.kind == "outage"
+
+
+def test_a_context_that_is_full_is_full_however_the_vendor_says_it(desk):
+    """As a body of status 400 it was taken for a bad request, and counted."""
+    body = {"error": {"message": "too long", "code": "context_length_exceeded"}}
+    with ScriptedModel(Refuse(status=400, body=body)) as model:
+        outcome, _ = work(desk, model)
+    assert isinstance(outcome, ContextFull)
 
 
 def test_a_session_is_carried_on(desk):

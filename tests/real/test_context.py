@@ -62,10 +62,10 @@ def test_codex_has_the_same_contexts_but_for_its_users_rules(requests):
 
 @pytest.mark.parametrize("cli", CLIS)
 def test_each_context_is_smaller_than_the_one_before(requests, cli):
-    """The lean one by more than half."""
+    """The lean one by far: claude's notes on memory, of half its size, stay out too."""
     full, project, lean = (requests[cli, context].size for context in CONTEXTS)
     assert full > project > lean
-    assert lean < 0.6 * full
+    assert lean < {"claude": 0.3, "codex": 0.6}[cli] * full
 
 
 @pytest.mark.parametrize(

@@ -240,11 +240,14 @@ def test_a_chain_leads_only_to_accounts_and_coders_that_exist(place):
     assert place.fleet("account", "remove", "spare").returncode == 0
 
 
+ADD_NEW = ("account", "add", "new", "--coder", "claude", "--only")
+
+
 def test_an_account_that_is_not_logged_in_yet_costs_no_task_anything(place):
     """Between `add` and `login` no task is sent there and blocked for it."""
     with Vendor({"one": Login(50, HOUR)}) as vendor:
         place.env["ANTHROPIC_BASE_URL"] = vendor.url
-        assert place.fleet("account", "add", "new", "--coder", "claude").returncode == 0
+        assert place.fleet(*ADD_NEW).returncode == 0
         waits = task(place)
         assert place.until_ended(place.supervise("--until-idle")) == 0
         assert (place.status(waits), vendor.asked) == ("open", [])
@@ -265,7 +268,7 @@ def test_a_login_opens_its_account_for_what_waits(place, tmp_path):
     program.chmod(0o755)
     with Vendor({str(folder): Login(50, HOUR)}) as vendor:
         place.env["ANTHROPIC_BASE_URL"] = vendor.url
-        assert place.fleet("account", "add", "new", "--coder", "claude").returncode == 0
+        assert place.fleet(*ADD_NEW).returncode == 0
         waits = task(place)
         place.supervise()
         place.until(lambda: place.task(waits).not_before)

@@ -182,17 +182,27 @@ def _check_private(path: Path, *, needed: bool = True) -> None:
         raise AccountTrouble(f"others can read its secret: chmod 600 {path} (it is {mode:04o})")
 
 
+def own_key(coder: type[Coder], env: Mapping[str, str]) -> str:
+    """The setting of the user's own that gives the CLI a key; empty if there is none."""
+    return coder.key_in(_own_directory(coder, env)) if coder.state_folder else ""
+
+
+def _own_directory(coder: type[Coder], env: Mapping[str, str]) -> Path:
+    """Where the CLI keeps its state in this environment."""
+    named = env.get(coder.state_variable, "")
+    return Path(named) if named else Path(env.get("HOME", "/"), coder.state_folder)
+
+
 def login_ends(
     account: Account, coder: type[Coder], parent: Mapping[str, str], now: datetime
 ) -> datetime | None:
     """When the login's tokens end, if that is so soon that the CLI has to renew them."""
     if account.secret or not coder.login_file:
         return None
-    directory = account.directory or parent.get(coder.state_variable, "")
-    if not directory:
-        directory = os.path.join(parent.get("HOME", "/"), coder.state_folder)  # noqa: PTH118
+    own = _own_directory(coder, parent)
+    directory = Path(account.directory) if account.directory else own
     try:
-        data = read_bounded(Path(directory, coder.login_file), _LARGEST)
+        data = read_bounded(directory / coder.login_file, _LARGEST)
         ends = coder.login_ends(data) if data else None
     except (InvalidTask, OSError):
         return None  # the CLI itself says what is wrong with the file

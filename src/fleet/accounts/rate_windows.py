@@ -1,8 +1,8 @@
 """What is known of an account's limits, and when they let it work. Pure.
 
 A window is kept by its kind: a full week says nothing of the five hours, nor one model's week of
-another model's. Throttling and overload are no windows: they pass in minutes, and lower the pace
-instead.
+another model's. Throttling, overload and outages are no windows: they pass by themselves, and lower
+the pace instead.
 """
 
 import math
@@ -23,8 +23,8 @@ _STALE = timedelta(hours=5)
 #: A clock that was set back by more than this makes every date of before a guess.
 _SET_BACK = timedelta(hours=1)
 
-#: Refusals that pass in minutes, and are answered by a lower pace.
-PASSING: frozenset[LimitKind] = frozenset({"throttle", "overload"})
+#: Refusals that pass by themselves, and are answered by a lower pace.
+PASSING: frozenset[LimitKind] = frozenset({"throttle", "overload", "outage"})
 #: Windows that bind one family of models.
 _MODELS: Mapping[str, str] = {"weekly_opus": "opus", "weekly_sonnet": "sonnet"}
 #: Windows of use beyond the plan: being used does not close the account, being refused does.

@@ -44,6 +44,8 @@ class Options(Struct, frozen=True, kw_only=True):
     needs: tuple[str, ...] = ()
     #: The result of `left_out`: words for the command line.
     leave_out: tuple[str, ...] = ()
+    #: The operator's verify commands: an agent may run these itself without asking.
+    verify: tuple[str, ...] = ()
     #: What the run may cost in dollars, for a CLI that enforces a limit itself.
     max_cost: float | None = None
 

@@ -60,8 +60,12 @@ def _wrong(name: str, body: object) -> str:
             return f"{name}: {key} {wrong}"
     if "coder" not in body:
         return f"{name}: has no coder"
-    if not body.get("directory") and not body.get("secret"):
-        return f"{name}: has neither a directory nor a secret, so it would be your own login"
+    own = not body.get("directory") and not body.get("secret")
+    if own and name != body["coder"]:
+        return (
+            f"{name}: has neither a directory nor a secret, so it would be your own login, which is"
+            f" [{TABLE}.{body['coder']}]"
+        )
     return ""
 
 

@@ -35,8 +35,22 @@ _OUT = re.compile(r"not logged in", re.IGNORECASE)
 FOLDER = "accounts"
 
 
-def add(fleet: Control, name: str, settings: Mapping[str, str | int | None]) -> Account:
-    """Declare an account; its directory is made if it is not there. Raises BadInput."""
+class AddedAccount(Struct, frozen=True, kw_only=True):
+    """An account that was declared."""
+
+    account: Account
+    #: The user's own login was declared beside it, so that it goes on being used.
+    keeps_own: bool = False
+
+
+def add(
+    fleet: Control, name: str, settings: Mapping[str, str | int | None], *, only: bool = False
+) -> AddedAccount:
+    """Declare an account; its directory is made if it is not there. Raises BadInput.
+
+    With a coder's first account the user's own login is declared too, unless `only`: declared
+    accounts are all that a coder runs on.
+    """
     if wrong := name_problem(name):
         raise BadInput(wrong)
     if name in fleet.config.accounts:
@@ -59,10 +73,14 @@ def add(fleet: Control, name: str, settings: Mapping[str, str | int | None]) -> 
             raise BadInput(f"--{_FLAGS.get(key, key)} {wrong}")
     # What is known of an earlier account of this name does not hold for this one.
     _forget(fleet, name)
+    declared = any(each.coder == coder for each in fleet.config.accounts.values())
+    keeps_own = not (only or declared or name == coder)
+    if keeps_own:  # first: at no moment is the new account the only one
+        _change(fleet, coder, {"coder": coder})
     fresh = _change(fleet, name, given)
     if "directory" in given:
         Path(str(given["directory"])).mkdir(mode=0o700, parents=True, exist_ok=True)
-    return fresh.accounts[name]
+    return AddedAccount(account=fresh.accounts[name], keeps_own=keeps_own)
 
 
 #: The flag of the command line for a key, where that is not the key itself.

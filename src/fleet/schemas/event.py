@@ -37,6 +37,8 @@ Reason = Literal[
     "auth",
     #: The agent used another login or key than the one that was meant.
     "wrong_account",
+    #: The CLI looks for its key in a variable or a file that is not there.
+    "no_key",
     "billing",
     "model_not_found",
     "bad_request",
@@ -71,6 +73,8 @@ LimitKind = Literal[
     "throttle",
     #: The vendor is short of machines, whatever the account has left.
     "overload",
+    #: The vendor's service fails or cannot be reached.
+    "outage",
     #: Money or prepaid credit is gone: no reset, a person has to pay.
     "credit",
     #: A window of a length that the CLI did not tell.

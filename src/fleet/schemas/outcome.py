@@ -27,18 +27,20 @@ class Failed(Struct, frozen=True, kw_only=True, tag=True):
     @property
     def is_account(self) -> bool:
         """Any other task would fail in the same way on this account."""
-        return self.reason in ("auth", "billing")
+        return self.reason in ("auth", "billing", "no_key")
 
     @property
     def is_for_a_person(self) -> bool:
         """No retry helps: a person has to log in, pay, trust a directory or change the set-up."""
-        return self.is_account or self.reason in ("wrong_account", "untrusted", "no_terminal")
+        return self.reason in ("auth", "billing", "wrong_account", "untrusted", "no_terminal")
 
 
 class RateLimited(Struct, frozen=True, kw_only=True, tag=True):
-    """The vendor refused to go on."""
+    """The vendor refused to go on, or its service failed."""
 
     limit: RateLimit
+    #: The CLI's own words at an outage, for a person.
+    detail: str = ""
 
 
 class ContextFull(Struct, frozen=True, kw_only=True, tag=True):

@@ -97,8 +97,8 @@ def decide(outcome: Outcome, facts: Facts, now: datetime) -> Decision:
     match outcome:
         case Finished(denied=denied):
             return _finished(denied, facts, now)
-        case RateLimited(limit=limit) if facts.elsewhere:
-            return released(f"rate limit ({limit.kind}): goes on where there is room")
+        case RateLimited() if facts.elsewhere:
+            return released(f"{_refusal(outcome)}: goes on where there is room")
         case RateLimited(limit=limit):
             soonest = now + min(3 * facts.wait, _LIMIT_WAIT)
             # Whether one that passes is over as soon, its account knows.
@@ -106,7 +106,7 @@ def decide(outcome: Outcome, facts: Facts, now: datetime) -> Decision:
             told = limit.resets_at or undated
             resets_at = told if told <= now + LONGEST else undated
             wait = spread(max(resets_at, soonest), now, facts.jitter)
-            return released(f"rate limit ({limit.kind})", not_before=wait)
+            return released(_refusal(outcome), not_before=wait)
         case ContextFull():
             if facts.progress or facts.past.full_contexts + 1 < FULL_CONTEXTS:
                 return released("context full: goes on in a fresh session from its artifacts")
@@ -118,6 +118,11 @@ def decide(outcome: Outcome, facts: Facts, now: datetime) -> Decision:
             return stopped(outcome, facts.task_id)
         case Failed(reason=reason, detail=detail) if outcome.is_account and facts.elsewhere:
             return released(f"{reason}: {detail}: goes on with another account")
+        case Failed(reason="no_key", detail=detail):
+            wait = spread(now + UNDATED, now, facts.jitter)
+            return released(
+                f"{detail or 'its key is missing'}: its account is held", not_before=wait
+            )
         case Failed(reason=reason, detail=detail) if outcome.is_for_a_person:
             return blocked(f"{reason}: {detail}".rstrip(": "))
         case Failed(reason="session_not_found") if facts.resumed:
@@ -172,6 +177,12 @@ def _finished(denied: tuple[str, ...], facts: Facts, now: datetime) -> Decision:
         return _attempt(f"unverified: {_listed(facts.verdict.findings)}", facts, now)
     reason = f"{plain_text(claim.done)} [run {facts.run}: fleet task {facts.task_id} receipt]"
     return Decision(settlement=Closed(reason=reason), counts=True, why="verified")
+
+
+def _refusal(outcome: RateLimited) -> str:
+    if outcome.limit.kind == "outage":
+        return f"the vendor's service fails (outage): {outcome.detail}".rstrip(": ")
+    return f"rate limit ({outcome.limit.kind})"
 
 
 def _out_of_scope(facts: Facts) -> Decision:

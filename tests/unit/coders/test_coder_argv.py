@@ -23,13 +23,27 @@ def after(words, flag):
 
 def test_claude_streams_json_and_takes_its_prompt_from_stdin():
     """No argument holds the prompt: arguments are public, and have a limit."""
-    assert argv("claude", "opus") == [
+    words = argv("claude", "opus")
+    assert words[:-1] == [
         "claude", "-p", "--output-format", "stream-json", "--verbose",
         "--model", "opus",
         "--permission-mode", "acceptEdits", "--add-dir", "/h/tasks/fleet-abc",
-        "--allowedTools", "Bash(bd:*),Bash(fleet:*)",
+        "--allowedTools",
     ]  # fmt: skip
+    assert words[-1].startswith("Bash(bd:*),Bash(fleet:*),Bash(git add:*),")
     assert make("claude").prompt_on_stdin
+
+
+def test_claude_may_run_git_and_the_verify_commands_unasked():
+    """With `edit` alone an agent could neither run the tests nor commit."""
+    lines = ("make check && pytest -q", "cd web; npm test", "sh -c 'echo $(date)'", "a,b")
+    allowed = argv("claude", verify=lines)[-1].split(",")
+    assert "Bash(git commit:*)" in allowed
+    wanted = ("make check", "pytest -q", "cd web", "npm test")
+    assert [f"Bash({command}:*)" for command in wanted] == allowed[-4:]
+    assert not any("push" in rule or "date" in rule for rule in allowed)
+    bypass = argv("claude", verify=lines, permissions="bypass")[-1]
+    assert bypass == "Bash(bd:*),Bash(fleet:*)"
 
 
 def test_claude_carries_a_session_on():

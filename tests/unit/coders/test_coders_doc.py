@@ -44,7 +44,7 @@ def test_the_logins_of_the_page_are_those_that_pass(name):
 
 def test_every_reason_of_a_failure_is_on_the_page():
     """A person who sees one can look it up."""
-    other = {"rate_limit", "overloaded", "prompt_too_long", "max_turns", "budget"}
+    other = {"rate_limit", "overloaded", "api_error", "prompt_too_long", "max_turns", "budget"}
     told = set(row_of_failed())
     assert told == set(Reason.__args__) - other
     for reason in told:

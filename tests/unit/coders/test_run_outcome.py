@@ -18,6 +18,7 @@ from fleet.schemas import (
 STARTED = Event(kind="session_started", session_id="s")
 SAID = Event(kind="assistant_text", text="All done.")
 GOOD = Event(kind="session_ended", terminal="success")
+OUTAGE = RateLimit(kind="outage", status="rejected")
 
 
 def bad(reason=None, text="it said"):
@@ -66,6 +67,7 @@ def test_half_a_success_is_a_failure_with_a_reason(how, reason):
         ("prompt_too_long", ContextFull()),
         ("max_turns", LimitExceeded(limit="turns", detail="it said")),
         ("budget", LimitExceeded(limit="cost", detail="it said")),
+        ("api_error", RateLimited(limit=OUTAGE, detail="it said")),
         ("overloaded", RateLimited(limit=RateLimit(kind="overload", status="rejected"))),
         ("rate_limit", RateLimited(limit=RateLimit(kind="throttle", status="rejected"))),
         ("refusal", Failed(reason="refusal", detail="it said")),
@@ -110,7 +112,7 @@ def test_a_cli_without_an_ending_is_believed_on_exit_0():
     facts = {"prints_ending": False}
     assert ended(STARTED, SAID, **facts) == Finished(text="All done.")
     error = Event(kind="error", reason="api_error", text="500")
-    assert ended(STARTED, error, **facts) == Failed(reason="api_error", detail="500")
+    assert ended(STARTED, error, **facts) == RateLimited(limit=OUTAGE, detail="500")
 
 
 def test_the_last_words_on_stderr_explain_what_the_stream_does_not():
@@ -121,8 +123,40 @@ def test_the_last_words_on_stderr_explain_what_the_stream_does_not():
     assert len(failed.detail) == 500
 
 
+def test_a_cause_on_stderr_is_shown_in_whole_lines_without_a_stack_trace():
+    """Half a word of a frame told a person nothing."""
+    frames = "".join(f"    at work (/opt/cli/{number:04}.js:1:2)\n" for number in range(40))
+    stderr = (
+        f"Error: no space left\n{frames}TypeError: cannot read\n    at end (x.js:1)\nNode.js v20.1"
+    )
+    assert ended(exit=1, stderr=stderr).detail == "TypeError: cannot read"
+
+
+def test_a_last_line_without_words_keeps_the_error_that_was_told():
+    """Some CLIs tell the error first, and end with an empty line of failure."""
+    told = Event(kind="error", reason="bad_request", text="the model is unknown")
+    last = Event(kind="session_ended", terminal="error")
+    assert ended(STARTED, told, last, exit=1) == Failed(
+        reason="bad_request", detail="the model is unknown"
+    )
+
+
+def test_an_error_that_ended_the_work_is_not_undone_by_a_last_word_of_success():
+    """Gemini stops a loop with an error and then calls the session a success."""
+    loop = Event(kind="error", terminal="error", reason="aborted", text="Loop detected")
+    assert ended(STARTED, loop, GOOD) == Failed(reason="aborted", detail="Loop detected")
+
+
+def test_an_outage_is_no_doing_of_a_full_window():
+    """A window that is nearly full says nothing of a service that fails."""
+    full = RateLimit(kind="weekly", status="warning", used_percent=99.0)
+    failed = Event(kind="session_ended", terminal="error", reason="api_error", limits=(full,))
+    assert ended(STARTED, failed, exit=1) == RateLimited(limit=OUTAGE)
+
+
 def test_only_a_login_or_money_is_the_accounts_fault():
     """Any other task on that account would fail in the same way."""
     assert Failed(reason="auth").is_account
     assert Failed(reason="billing").is_account
-    assert not Failed(reason="api_error").is_account
+    assert Failed(reason="no_key").is_account
+    assert not Failed(reason="bad_request").is_account

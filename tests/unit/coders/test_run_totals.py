@@ -144,7 +144,7 @@ LATER = NOW + timedelta(hours=3)
 )
 def test_a_refusal_is_that_of_the_limit_that_was_named_or_is_full(limits, kind):
     """An account cools until its reset, so the limit with an end is the one to know."""
-    refused = read(Event(kind="usage", limits=tuple(limits))).refusal()
+    refused = read(Event(kind="usage", limits=tuple(limits))).refusal("rate_limit")
     assert (refused.kind, refused.status) == (kind, "rejected")
 
 
@@ -154,7 +154,7 @@ def test_a_limit_that_is_allowed_again_is_no_refusal():
         Event(kind="rate_limit", limits=(RateLimit(kind="weekly", status="rejected"),)),
         Event(kind="rate_limit_info", limits=(RateLimit(kind="weekly"),)),
     )
-    assert reading.refusal().kind == "throttle"
+    assert reading.refusal("rate_limit").kind == "throttle"
 
 
 def test_the_end_of_a_run_leaves_no_call_open():

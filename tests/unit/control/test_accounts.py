@@ -8,6 +8,7 @@ import pytest
 from fleet import config
 from fleet.accounts.account_state import EMPTY, LimitRefused
 from fleet.accounts.account_store import open_accounts
+from fleet.accounts.candidates import accounts_for
 from fleet.control import Control
 from fleet.control.account import add, pause, remove, resume
 from fleet.control.accounts import accounts_now
@@ -56,6 +57,25 @@ def test_commands_that_come_together_lose_nothing_of_each_other(home, fleet):
         thread.join()
     accounts = config.load(home.config).accounts
     assert [name for name in names if accounts[name].enabled] == []
+
+
+def test_the_users_own_login_stays_in_use_beside_the_first_account(home):
+    """Adding an account took the login away that all work ran on."""
+    done = add(opened(home), "work", {"coder": "claude"})
+    assert done.keeps_own
+    found = config.load(home.config)
+    assert [each.name for each in accounts_for("claude", found)] == ["claude", "work"]
+    assert found.accounts["claude"].is_own
+    assert not add(opened(home), "more", {"coder": "claude"}).keeps_own
+    remove(opened(home), "claude")
+    left = accounts_for("claude", config.load(home.config))
+    assert [each.name for each in left] == ["work", "more"]
+
+
+def test_a_person_may_want_only_the_account_that_is_added(home):
+    """`--only` takes the own login out of use, and so does pausing it later."""
+    assert not add(opened(home), "work", {"coder": "claude"}, only=True).keeps_own
+    assert [each.name for each in accounts_for("claude", config.load(home.config))] == ["work"]
 
 
 def waiting(here, **settings):

@@ -49,6 +49,7 @@ PLAIN = Facts(
 DONE = AgentClaim(done="did it")
 UNVERIFIED = Verdict(findings=(Finding(rule="no_tools", what="it used no tool"),))
 OUT_OF_SCOPE = Verdict(trespasses=(Finding(rule="outside", what="it changed ../b"),))
+OUTAGE = RateLimited(limit=RateLimit(kind="outage", status="rejected"), detail="503")
 LIMIT = RateLimited(limit=RateLimit(kind="five_hour", status="rejected", resets_at=RESET))
 
 
@@ -67,6 +68,7 @@ ROWS = [
     ),
     ("Finished, no claim", Finished(), facts()),
     ("RateLimited", LIMIT, facts()),
+    ("RateLimited, an outage of the vendor", OUTAGE, facts()),
     ("RateLimited, with another account, model or coder", LIMIT, facts(elsewhere=True)),
     (
         "ContextFull, with progress",
@@ -84,8 +86,9 @@ ROWS = [
         facts(past=History(full_contexts=2)),
     ),
     ("NeedsHuman", NeedsHuman(question="Which?"), facts()),
-    ("Failed", Failed(reason="api_error"), facts()),
+    ("Failed", Failed(reason="bad_request"), facts()),
     ("Failed for its account (login, money)", Failed(reason="auth"), facts()),
+    ("Failed, as its key is missing", Failed(reason="no_key"), facts()),
     ("Failed for its account, with another", Failed(reason="auth"), facts(elsewhere=True)),
     ("Failed for the set-up (trust, terminal)", Failed(reason="untrusted"), facts()),
     (
@@ -166,6 +169,11 @@ def test_a_closed_task_tells_its_reason_and_where_the_evidence_is():
     assert closed == Closed(reason="did it [run 7: fleet task fleet-a receipt]")
 
 
+def test_an_outage_is_told_in_the_vendors_words():
+    """A person who finds the task waiting sees what the vendor said."""
+    assert decide(OUTAGE, facts(), NOW).why == "the vendor's service fails (outage): 503"
+
+
 def test_an_unverified_task_carries_what_was_missed():
     """The next agent is told, and so is the person who finds it blocked."""
     again = decide(Finished(), facts(claim=DONE, verdict=UNVERIFIED), NOW)
@@ -174,7 +182,7 @@ def test_an_unverified_task_carries_what_was_missed():
     assert last.settlement == Blocked(note=f"{again.why} (attempt 3 of 3)")
 
 
-@pytest.mark.parametrize("outcome", [Finished(), Failed(reason="api_error"), Lost(), LIMIT])
+@pytest.mark.parametrize("outcome", [Finished(), Failed(reason="bad_request"), Lost(), LIMIT])
 def test_whatever_a_run_came_to_one_that_went_too_far_is_for_a_person(outcome):
     """It is not tried again, and no attempt is counted."""
     decision = decide(outcome, facts(verdict=OUT_OF_SCOPE), NOW)
@@ -232,7 +240,7 @@ NASTY = 'a\0b\x1b[31m\ud800 "c"\n' + "x" * 10_000
         (Finished(), facts(claim=AgentClaim(done=NASTY))),
         (Finished(), facts(claim=AgentClaim(blocked=NASTY))),
         (NeedsHuman(question=NASTY), facts()),
-        (Failed(reason="api_error", detail=NASTY), facts(past=History(attempts=2))),
+        (Failed(reason="bad_request", detail=NASTY), facts(past=History(attempts=2))),
         (Failed(reason="auth", detail=NASTY), facts()),
         (Stopped(by=NASTY), facts()),
     ],

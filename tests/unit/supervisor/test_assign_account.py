@@ -166,6 +166,18 @@ def test_a_run_that_is_adopted_keeps_the_login_that_it_began_with(home, assigner
     assert assigner.wrong_login(live, config(own)) is not None
 
 
+def test_a_projects_key_is_not_the_users_own_login(home, assigner, tmp_path):
+    """A project's settings billed by the token while the user thought of a subscription."""
+    live = a_live(home, "claude")
+    live.env.update(HOME=str(tmp_path), CLAUDE_CONFIG_DIR="")
+    live.totals.add(Event(kind="session_started", key_source="ANTHROPIC_API_KEY"))
+    assert assigner.wrong_login(live, config()).reason == "wrong_account"
+    settings = tmp_path / ".claude/settings.json"
+    settings.parent.mkdir()
+    settings.write_text('{"env": {"ANTHROPIC_API_KEY": "k"}}')
+    assert assigner.wrong_login(live, config()) is None, "the user's own settings name that key"
+
+
 def test_a_project_that_sets_a_key_closes_no_account(home, assigner):
     """Any account would be bypassed there: that is the trouble of one task, and of no account."""
     settings = config(account(home, "work"), account(home, "home"))
@@ -226,7 +238,7 @@ def test_a_limit_of_a_custom_coder_that_makes_no_sense_is_left_out(home, assigne
     assigner.follow(live, config(account(home, "work")), NOW)
     assigner.accounts.apply({"home": LoginRefused()}, NOW)
     assert "home" in open_accounts(home.path).states
-    refused = live.totals.refusal()
+    refused = live.totals.refusal("rate_limit")
     assert decide(RateLimited(limit=refused), FACTS, NOW).counts is False
 
 

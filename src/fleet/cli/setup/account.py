@@ -30,16 +30,21 @@ def command() -> None:
 @click.option("--max", "max_concurrent", type=int, help="How many agents it serves at once.")
 @click.option("--stop-at", type=int, metavar="PERCENT", help="Keep the rest of each window.")
 @click.option("--day-budget", metavar="AMOUNT", help="What may be spent on it in a day.")
-def add(name: str, directory: str | None, **settings: str | int | None) -> None:
-    """Declare an account.
+@click.option("--only", is_flag=True, help="Take your own login of this coder out of use.")
+def add(name: str, directory: str | None, only: bool, **settings: str | int | None) -> None:
+    """Declare an account; your own login of the coder stays in use beside it.
 
     Its directory is made in the fleet home unless you name one. No secret is ever written to
     runtime.toml: only where it is.
     """
     fleet = control.opened()
     place = str(Path(directory).expanduser().absolute()) if directory else None
-    added = account.add(fleet, name, {**settings, "directory": place})
+    done = account.add(fleet, name, {**settings, "directory": place}, only=only)
+    added = done.account
     click.echo(f"Account {name} of {added.coder} is declared in {fleet.home.config}")
+    if done.keeps_own:
+        way = f"fleet account pause {added.coder}"
+        click.echo(f"Your own login stays in use, as account {added.coder}; to rest it: {way}")
     if added.directory:
         click.echo(f"Its state: {added.directory}")
     if not added.secret:

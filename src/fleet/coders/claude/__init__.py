@@ -2,6 +2,7 @@
 
 import glob
 import os
+import re
 from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
@@ -24,7 +25,17 @@ _MODES: Mapping[Permissions, str] = {
 _KEY = "ANTHROPIC_API_KEY"
 
 #: What an agent must be able to run whatever its permissions: the way to say that it is done.
-_ALWAYS_ALLOWED = ("Bash(bd:*)", "Bash(fleet:*)")
+_ALWAYS_ALLOWED = ("bd", "fleet")
+#: What work in a repository takes every day. None of these reaches another machine.
+_GIT_VERBS = (
+    *("add", "blame", "branch", "checkout", "cherry-pick", "commit", "diff", "grep", "log"),
+    *("ls-files", "merge", "mv", "rebase", "restore", "rev-parse", "rm", "show", "stash"),
+    *("status", "switch", "tag"),
+)
+#: What stands between the simple commands of a shell line; the CLI judges each by itself.
+_JOINTS = re.compile(r"&&|\|\||[;|\n]")
+#: Characters with a meaning of their own in the CLI's list of allowed commands.
+_UNLISTED = frozenset("(),*$`<>")
 
 
 #: What work takes: a shell (which searches, and speaks to fleet) and files.
@@ -79,7 +90,7 @@ class ClaudeCoder(Coder):
         argv += ["--permission-mode", _MODES[self.options.permissions]]
         # The artifacts lie outside the project, where edits are otherwise refused.
         argv += ["--add-dir", str(task_dir)]
-        return [*argv, "--allowedTools", ",".join(_ALWAYS_ALLOWED)]
+        return [*argv, "--allowedTools", ",".join(_allowed(self.options))]
 
     def env(self, task: Task, task_dir: Path) -> dict[str, str]:
         own = {
@@ -120,12 +131,24 @@ class ClaudeCoder(Coder):
         if given == "none":
             return (
                 f"it uses the key of {source}, which bills by the token, instead of its login: see"
-                " the .claude/settings.json and settings.local.json of its directory"
+                " the .claude/settings.json and settings.local.json of its directory. To use that"
+                " key on purpose: fleet account add NAME --coder claude --secret WHERE"
+                f" --variable {_KEY}"
             )
         return f"it uses {source} instead of the key that it was given"
 
     def normalize_event(self, raw_line: str) -> Event | None:
         return stream.event(raw_line)
+
+
+def _allowed(options: Options) -> tuple[str, ...]:
+    """The commands that need no leave: fleet's, and with `edit` git's and the verify commands."""
+    commands = list(_ALWAYS_ALLOWED)
+    if options.permissions == "edit":
+        commands += [f"git {verb}" for verb in _GIT_VERBS]
+        simple = (part.strip() for line in options.verify for part in _JOINTS.split(line))
+        commands += [part for part in simple if part and not _UNLISTED & set(part)]
+    return tuple(f"Bash({command}:*)" for command in dict.fromkeys(commands))
 
 
 def context_flags(options: Options) -> list[str]:

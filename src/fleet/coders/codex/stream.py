@@ -47,11 +47,24 @@ _MESSAGES: tuple[tuple[str, Reason], ...] = (
     ("unexpected status 403", "auth"),
     ("unexpected status 429", "rate_limit"),
     ("unexpected status 4", "bad_request"),
+    ("Missing environment variable", "no_key"),
     ("{", "bad_request"),  # the body of a 400, as it came
     ("unexpected status 5", "api_error"),
     ("We're currently experiencing high demand", "api_error"),
     ("stream disconnected", "api_error"),
 )
+
+#: The vendor's error codes and types, in the JSON of a message.
+_CODES: Mapping[str, Reason] = {
+    "context_length_exceeded": "prompt_too_long",
+    "rate_limit_exceeded": "rate_limit",
+    "usage_limit_reached": "rate_limit",
+    "insufficient_quota": "billing",
+    "server_error": "api_error",
+    "server_is_overloaded": "overloaded",
+    "slow_down": "overloaded",
+    "invalid_api_key": "auth",
+}
 
 #: The rollout's typed errors.
 _INFOS: Mapping[str, Reason] = {
@@ -182,8 +195,19 @@ def _error(line: Record, message: str) -> Event:
 
 
 def _reason(message: str) -> Reason | None:
+    if (reason := _by_code(message)) is not None:
+        return reason
     plain = message.replace("\u2019", "'")
     return next((reason for start, reason in _MESSAGES if plain.startswith(start)), None)
+
+
+def _by_code(message: str) -> Reason | None:
+    """The reason that the vendor's own error code tells, where the message holds its JSON."""
+    _, brace, rest = message.partition("{")
+    end = rest.rfind("}") + 1
+    body = json_line.decode(brace + rest[:end]) if brace and end else None
+    error = record(body or {}, "error") or body or {}
+    return _CODES.get(text(error, "code")) or _CODES.get(text(error, "type"))
 
 
 def _refused(reason: Reason | None, message: str) -> tuple[RateLimit, ...]:

@@ -4,6 +4,7 @@ A success needs both a success in the stream and exit 0: either alone is wrong f
 Stopped, Stalled and NeedsHuman are decided by the supervisor.
 """
 
+import re
 from collections.abc import Mapping
 from typing import cast, get_args
 
@@ -25,6 +26,8 @@ _NO_CODES: Mapping[int, Reason] = {}
 
 #: Enough of the last words on stderr to tell a person what to do.
 _DETAIL_CAP = 500
+#: A line of a stack trace that only names a place.
+_FRAME = re.compile(r"\s+at |\s*File \".*\", line \d+|Node\.js v\d")
 
 
 def outcome(
@@ -47,7 +50,9 @@ def outcome(
     detail = totals.error or _tail(stderr)
     match reason:
         case "rate_limit" | "overloaded":
-            return RateLimited(limit=totals.refusal())
+            return RateLimited(limit=totals.refusal(reason))
+        case "api_error":
+            return RateLimited(limit=totals.refusal(reason), detail=detail)
         case "prompt_too_long":
             used = totals.tokens
             return ContextFull(tokens=used.context_tokens, window=used.context_window)
@@ -81,7 +86,7 @@ def _reason(
     told = cast("Reason", totals.reason if totals.reason in _REASONS else "")
     if totals.terminal == "error":
         return told or by_code or "unknown"
-    if totals.terminal is None and told in ("rate_limit", "overloaded"):
+    if totals.terminal is None and told in ("rate_limit", "overloaded", "api_error"):
         # The CLI was refused and ended without saying so: a retry at once would be refused too.
         return told
     if signal is not None or (exit_code is not None and exit_code > 128 and not by_code):
@@ -94,4 +99,10 @@ def _reason(
 
 
 def _tail(stderr: str) -> str:
-    return stderr.strip()[-_DETAIL_CAP:]
+    """The last whole lines on stderr that say something; frames of a stack trace do not."""
+    text = stderr.strip()
+    lines = text[-_DETAIL_CAP:].splitlines()
+    if len(text) > _DETAIL_CAP and len(lines) > 1:
+        lines = lines[1:]  # the first one is cut in the middle
+    telling = [line for line in lines if not _FRAME.match(line)]
+    return "\n".join(telling or lines)

@@ -146,9 +146,12 @@ class RunTotals(Struct, kw_only=True):
             # One process may hold several turns; only the last one's word counts.
             self.terminal, self.reason, self.error = None, "", ""
         if event.terminal or event.kind == "session_ended":
-            self.terminal = event.terminal or "success"
+            # An error that ended the work is not undone by a last line that calls it a success.
+            failed = self.terminal == "error"
+            self.terminal = "error" if failed else event.terminal or "success"
             self.reason = event.reason or ("" if self.terminal == "success" else self.reason)
-            self.error = event.text if self.terminal == "error" else ""
+            # A CLI's last line may say only that there was an error, told in a line before.
+            self.error = (event.text or self.error) if self.terminal == "error" else ""
             self.text = event.text or self.text
             self.tools.open.clear()
         elif event.reason:
@@ -157,18 +160,20 @@ class RunTotals(Struct, kw_only=True):
             self.reason, self.error = "", ""
             self.text = event.text if event.kind == "assistant_text" else self.text
 
-    def refusal(self) -> RateLimit:
-        """The limit that a refused run ran into.
+    def refusal(self, reason: str) -> RateLimit:
+        """The limit that a run ran into which was refused for this reason.
 
         In this order: a refused or full window with a reset time, a refused window, a full window,
-        else a limit without a window.
+        else a limit without a window. An outage is no window's doing, however full that is.
         """
+        if reason == "api_error":
+            return RateLimit(kind="outage", status="rejected")
         named = [limit for limit in self.limits.values() if limit.status == "rejected"]
         full = [limit for limit in self.limits.values() if (limit.used_percent or 0) >= _FULL]
         dated = [limit for limit in (*named, *full) if limit.resets_at]
         for limit in (*dated, *named, *full):
             return structs.replace(limit, status="rejected")
-        kind = "overload" if self.reason == "overloaded" else "throttle"
+        kind = "overload" if reason == "overloaded" else "throttle"
         return RateLimit(kind=kind, status="rejected")
 
 

@@ -8,7 +8,16 @@ from msgspec import Struct, field
 
 from fleet.coders.stream import json_line
 from fleet.coders.stream.json_line import Record
-from fleet.schemas import Event, EventKind, RateLimit, Reason, ToolCall, ToolResult, Usage
+from fleet.schemas import (
+    Event,
+    EventKind,
+    LimitKind,
+    RateLimit,
+    Reason,
+    ToolCall,
+    ToolResult,
+    Usage,
+)
 
 #: Conditions on a line: a path of dotted names, and the value there; `*` stands for any text.
 When = dict[str, str | bool | int | float]
@@ -55,6 +64,8 @@ class EventRule(Struct, frozen=True, forbid_unknown_fields=True):
     denied: str = ""
     terminal: Literal["success", "error"] | None = None
     reason: Reason | None = None
+    #: Which limit a `reason` of rate_limit is about; without, one that passes in minutes.
+    limit: LimitKind | None = None
 
 
 class RuleReader:
@@ -86,7 +97,7 @@ class RuleReader:
             or None,
             context_window=_count(line, rule.context_window) or None,
             cost_usd=json_line.money(line, *_path(rule.cost_usd)) if rule.cost_usd else None,
-            limits=_limits(rule.reason),
+            limits=_limits(rule.reason, rule.limit),
             denied=(_text(line, rule.denied),) if rule.denied else (),
             terminal=rule.terminal,
             reason=rule.reason,
@@ -156,9 +167,9 @@ def _tokens(line: Record, counts: Counts | None) -> Usage | None:
     )
 
 
-def _limits(reason: Reason | None) -> tuple[RateLimit, ...]:
+def _limits(reason: Reason | None, kind: LimitKind | None) -> tuple[RateLimit, ...]:
     if reason == "rate_limit":
-        return (RateLimit(kind="throttle", status="rejected"),)
+        return (RateLimit(kind=kind or "throttle", status="rejected"),)
     if reason == "billing":
         return (RateLimit(kind="credit", status="rejected"),)
     return ()

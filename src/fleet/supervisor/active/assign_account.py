@@ -203,8 +203,11 @@ class AccountAssigner:
     def wrong_login(self, run: ActiveRun, config: Config) -> Failed | None:
         """The outcome of a run whose agent uses another login than its account's."""
         source = run.totals.key_source
-        if not source or run.account not in config.accounts:
+        if not source:
             return None
+        known = config.accounts.get(run.account) or candidates.own_login(run.coder.name, config)
+        if known.is_own and credentials.own_key(type(run.coder), run.env):
+            return None  # the user's own settings name a key, so that key is what was meant
         what = run.coder.wrong_login(source, run.env)
         if not what:
             return None

@@ -67,6 +67,10 @@ def make_ready(
         permissions=state.config.permissions,
         last_ending=resume_policy.told(last),
         max_cost=policy.limits.cost,
+        # Before the environment is made, which depends on it.
+        context=policy.context,
+        needs=policy.needs,
+        verify=policy.verify,
     )
     coder = coders.make(seat.coder, seat.model, options, home.path)
     given = state.accounts.variables(seat.account)
@@ -82,8 +86,6 @@ def make_ready(
         told=messages.for_prompt(deliveries, resumed=number),
         hook=str(programs / HOOK),
         refuse=policy.tripwire == "refuse",
-        context=policy.context,
-        needs=policy.needs,
         resume=session,
         cut_off=resumed.cut_off if resumed else (),
     )
