@@ -38,7 +38,7 @@ def test_claude_and_codex_try_the_same_task(house):
         told = json.loads(here.fleet("compare", TASK, *coders, "--run", "--json"))
         assert told["commit"] == first
         entries = {entry["coder"]: entry for entry in told["entries"]}
-        assert {each["standing"] for each in entries.values()} == {"verified"}, [
+        assert {each["standing"] for each in entries.values()} == {"checked"}, [
             each["why"] for each in entries.values()
         ]
         for each in entries.values():

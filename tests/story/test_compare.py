@@ -90,9 +90,9 @@ def test_the_same_task_from_one_commit_and_one_of_the_tries_lands(scene):
     assert scene.runs(task_id) == []
     entries = known(scene, task_id)
     neat, lazy = entries["neat"], entries["lazy"]
-    assert (neat["standing"], neat["attempts"]) == ("verified", 1)
+    assert (neat["standing"], neat["attempts"]) == ("checked", 1)
     assert neat["size"] == {"files": 1, "added": 1, "removed": 1}
-    assert (lazy["standing"], lazy["verified"]) == ("unverified", False)
+    assert (lazy["standing"], lazy["checked"]) == ("unverified", False)
     assert "grep -q TWO a" in lazy["why"]
     assert neat["cost_usd"] is None
     for entry in (neat, lazy):
@@ -100,7 +100,9 @@ def test_the_same_task_from_one_commit_and_one_of_the_tries_lands(scene):
         assert (policy.commit, policy.verify) == (scene.first, VERIFY)
         assert task_json.read(scene.home, entry["task_id"]).fallback == "none"
 
-    assert "is not verified" in compare(scene, task_id, "--pick", "lazy", code=7)
+    assert "is neither checked nor plausible: unverified" in compare(
+        scene, task_id, "--pick", "lazy", code=7
+    )
     said = compare(scene, task_id, "--pick", "neat")
     assert "fast-forwarded" in said
     assert (scene.project / "a").read_text() == "one\nTWO\nthree\n"
@@ -109,7 +111,7 @@ def test_the_same_task_from_one_commit_and_one_of_the_tries_lands(scene):
     task = scene.task(task_id)
     assert task.status == "closed"
     assert f"fleet task {neat['task_id']} receipt" in task.close_reason
-    assert "verified" in scene.fleet("task", task_id, "receipt").stdout
+    assert "run 1: checked" in scene.fleet("task", task_id, "receipt").stdout
     assert scene.status(lazy["task_id"]) == "closed"
     assert receipt_json.read(scene.run(lazy["task_id"])) is not None
     # What it came to is still known, and what it left is held for a while.
@@ -166,8 +168,8 @@ def test_repeated_tries_are_told_one_by_one_and_added_up_without_a_rank(scene):
     told = json.loads(scene.fleet("compare", task_id, "--json").stdout)
     assert len(told["entries"]) == 4
     by_coder = {row["coder"]: row for row in told["summary"]}
-    assert (by_coder["neat"]["verified"], by_coder["neat"]["over"]) == (2, 2)
-    assert by_coder["neat"]["verified_rate"] is None
+    assert (by_coder["neat"]["checked"], by_coder["neat"]["over"]) == (2, 2)
+    assert by_coder["neat"]["checked_rate"] is None
     assert by_coder["lazy"]["seconds"]["of"] == 2
     made = compare_json.read(scene.home, task_id).entries
     # Each turn has every coder once, so that none is before the other in all of them.
@@ -197,7 +199,7 @@ def test_a_killed_supervisor_costs_no_try(scene):
     (scene.home.path / "go").touch()
     scene.supervise()
     said = compare(scene, task_id)
-    assert said.count("verified") >= 2
+    assert said.count("checked") >= 2
     assert {each["attempts"] for each in known(scene, task_id).values()} == {1}
     compare(scene, task_id, "--pick", "slower")
     assert_clean(scene)
@@ -399,7 +401,7 @@ def test_on_beads_it_is_the_same(on_beads):
     assert done.returncode == 0, done.stdout + done.stderr
     entries = known(scene, task_id)
     assert {name: each["standing"] for name, each in entries.items()} == {
-        "neat": "verified",
+        "neat": "checked",
         "lazy": "unverified",
     }
     compare(scene, task_id, "--pick", "neat")

@@ -30,10 +30,12 @@ def test_a_claim_is_closed_once_the_operators_command_passes(tmp_path):
     task_id = scene.add(verify=("pwd", "test -d ."))
     assert scene.supervise("--until-idle").wait(PATIENCE) == 0
     assert scene.status(task_id) == "closed"
-    assert scene.task(task_id).close_reason.endswith(f"[run 1: fleet task {task_id} receipt]")
+    assert scene.task(task_id).close_reason.endswith(
+        f"[run 1, checked: fleet task {task_id} receipt]"
+    )
     first, second = receipt(scene, task_id).checks
     assert (first.code, first.tail, second.code) == (0, str(scene.project), 0)
-    assert receipt(scene, task_id).verdict.state == "verified"
+    assert receipt(scene, task_id).verdict.state == "checked"
 
 
 def test_a_failed_command_goes_back_to_a_fresh_agent_with_what_it_printed(tmp_path):
@@ -49,7 +51,7 @@ def test_a_failed_command_goes_back_to_a_fresh_agent_with_what_it_printed(tmp_pa
     assert scene.status(task_id) == "closed"
     assert [run.verdict.state for run in (receipt(scene, task_id, 0), receipt(scene, task_id))] == [
         "unverified",
-        "verified",
+        "checked",
     ]
     prompt = (scene.run(task_id).path / "told").read_text()
     assert "verify_failed" in prompt
@@ -150,10 +152,10 @@ def test_the_receipt_is_shown(tmp_path):
     task_id = scene.add(verify=("echo fine",), limits=LimitWishes(turns=7))
     assert scene.supervise("--until-idle").wait(PATIENCE) == 0
     shown = scene.fleet("task", task_id, "receipt").stdout
-    assert "verified" in shown
+    assert "run 1: checked" in shown
     assert "echo fine" in shown
     told = json.loads(scene.fleet("task", task_id, "receipt", "--json").stdout)
-    assert told["verdict"]["state"] == "verified"
+    assert told["verdict"]["state"] == "checked"
     assert told["policy"]["limits"]["turns"] == 7
     missing = scene.fleet("task", task_id, "receipt", "--run", "9")
     assert missing.returncode != 0
@@ -253,3 +255,32 @@ def test_an_exam_that_cannot_be_had_costs_no_attempt(tmp_path):
     assert scene.status(task_id) == "blocked"
     assert "cannot be verified: exam.sh: no such file" in scene.task(task_id).notes
     assert len(scene.runs(task_id)) == 1
+
+
+def test_a_claim_before_a_limit_is_checked_and_closed(tmp_path):
+    """The work was done before its vendor refused the last sentence: nothing is done twice."""
+    scene = Scene(tmp_path)
+    task_id = scene.add("tool mark:made done limit exit:1", verify=("true",))
+    assert scene.supervise("--until-idle").wait(PATIENCE) == 0
+    assert scene.status(task_id) == "closed"
+    assert len(scene.runs(task_id)) == 1
+    seen = receipt(scene, task_id)
+    assert (seen.outcome, seen.verdict.state) == ("RateLimited", "checked")
+    shown = scene.fleet("task", task_id, "receipt").stdout
+    assert "nothing was claimed" not in shown
+    assert "run 1: checked" in shown
+
+
+def test_a_claim_that_is_only_plausible_is_left_to_a_person(tmp_path):
+    """Where a check is required; without that it is closed, and says that nothing proves it."""
+    scene = Scene(tmp_path)
+    believed = scene.add()
+    assert scene.supervise("--until-idle").wait(PATIENCE) == 0
+    assert "[run 1, plausible, no verify command:" in scene.task(believed).close_reason
+    assert f"{believed}: closed: plausible: there is no verify command" in scene.screen()
+    scene.configure(require="checked")
+    unproven, proven = scene.add(), scene.add(verify=("true",))
+    assert scene.supervise("--until-idle").wait(PATIENCE) == 0
+    assert (scene.status(unproven), scene.status(proven)) == ("blocked", "closed")
+    assert f"To take it as done: fleet bd close {unproven}" in scene.task(unproven).notes
+    assert receipt(scene, unproven).verdict.state == "plausible"

@@ -18,7 +18,7 @@ from fleet.config.keys import KEYS, Key, Setting
 from fleet.config.projects import LISTS, TABLE, Project
 from fleet.errors import BadInput, ConfigError
 from fleet.schemas import Account, Context, Isolation, Price, SandboxLevel, Tripwire
-from fleet.schemas.policy import Permissions
+from fleet.schemas.policy import Permissions, Requirement
 
 FILE = "runtime.toml"
 
@@ -34,6 +34,7 @@ class Config(Struct, frozen=True, kw_only=True):
     context_pressure_threshold_pct: int = 90
     permissions: Permissions = "edit"
     expect: str = "any"
+    require: Requirement = "plausible"
     isolation: Isolation = "none"
     sandbox: SandboxLevel = "off"
     context: Context = "full"

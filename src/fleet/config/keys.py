@@ -13,6 +13,7 @@ from fleet.schemas.policy import (
     CONTEXTS,
     ISOLATIONS,
     PERMISSIONS,
+    REQUIREMENTS,
     SANDBOX_LEVELS,
     TRIPWIRES,
     check_expectation,
@@ -100,6 +101,14 @@ KEYS: Mapping[str, Key] = {
             "What a claim must have to show: any (it must not look made up), change (files),"
             " answer (words are enough), artifact:PATH (that file).",
             kind="expectation",
+            per_project=True,
+        ),
+        Key(
+            "require",
+            "plausible",
+            "The least that closes a task: plausible (nothing contradicts the claim), checked (a"
+            " verify command passed; a claim that is only plausible is left to a person).",
+            choices=REQUIREMENTS,
             per_project=True,
         ),
         Key(

@@ -41,6 +41,12 @@ class EndedRun(Struct, frozen=True, kw_only=True):
         return self.ending is not None and isinstance(self.ending.settlement, Closed)
 
     @property
+    def closed_as(self) -> Literal["checked", "plausible"]:
+        """What a run that closed its task had shown."""
+        verdict = self.receipt.verdict
+        return "checked" if verdict is not None and verdict.checked else "plausible"
+
+    @property
     def failed_attempt(self) -> bool:
         """The run counted as an attempt and did not close its task."""
         return self.ending is not None and self.ending.counts and not self.closed
@@ -58,6 +64,9 @@ class Spent(Struct, frozen=True, kw_only=True):
     estimated_usd: float = 0.0
     estimated: int = 0
     unpriced: int = 0
+    #: Runs that closed their task as checked, and as plausible: never added.
+    checked: int = 0
+    plausible: int = 0
     #: The part that went into runs that closed no task.
     wasted_runs: int = 0
     wasted_tokens: int = 0
@@ -75,8 +84,10 @@ class Record(Struct, frozen=True, kw_only=True):
     model: str
     runs: int = 0
     tasks: int = 0
-    #: Tasks that were closed as verified, and runs by how else they ended.
-    verified: int = 0
+    #: Tasks that were closed as checked, tasks that were closed as plausible, and runs by how else
+    #: they ended. The first two are never added: only a check shows that the work is done.
+    checked: int = 0
+    plausible: int = 0
     unverified: int = 0
     stalled: int = 0
     limited: int = 0
@@ -89,10 +100,12 @@ class Record(Struct, frozen=True, kw_only=True):
     estimated_usd: float = 0.0
     unpriced: int = 0
 
-    #: Known from ENOUGH tasks on; the cost only where the cost of every run is known.
-    verified_rate: float | None = None
+    #: Known from ENOUGH tasks on; the cost only where the cost of every run is known. It is that of
+    #: all runs but those of tasks that were closed as plausible.
+    checked_rate: float | None = None
+    plausible_rate: float | None = None
     runs_per_task: float | None = None
-    cost_per_verified: float | None = None
+    cost_per_checked: float | None = None
 
 
 def ended_runs(home: Home, since: datetime | None = None) -> list[EndedRun]:
@@ -131,6 +144,8 @@ def spent_together(name: str, runs: Sequence[EndedRun]) -> Spent:
         estimated_usd=sum(receipt.spend.estimated_usd for receipt in receipts),
         estimated=sum(r.cost_usd is None and r.estimated_usd is not None for r in receipts),
         unpriced=sum(receipt.spend.unpriced for receipt in receipts),
+        checked=sum(run.closed and run.closed_as == "checked" for run in runs),
+        plausible=sum(run.closed and run.closed_as == "plausible" for run in runs),
         wasted_runs=len(wasted),
         wasted_tokens=sum(receipt.usage.total for receipt in wasted),
         wasted_usd=sum(receipt.spend.usd for receipt in wasted),
@@ -160,16 +175,20 @@ def _record(coder: str, model: str, group: list[EndedRun], last: Mapping[str, in
     receipts = [run.receipt for run in group]
     outcomes = [receipt.outcome for receipt in receipts]
     tasks = len({receipt.task_id for receipt in receipts})
-    verified = len({run.receipt.task_id for run in group if run.closed})
+    closed = {run.receipt.task_id: run.closed_as for run in group if run.closed}  # the last counts
+    checked = sum(state == "checked" for state in closed.values())
+    plausible = len(closed) - checked
     spend = sum((receipt.spend for receipt in receipts), Spend())
+    towards = sum((r.spend for r in receipts if closed.get(r.task_id) != "plausible"), Spend())
     enough = tasks >= ENOUGH
-    priced = enough and verified and not spend.unpriced
+    priced = enough and checked and not towards.unpriced
     return Record(
         coder=coder,
         model=model,
         runs=len(group),
         tasks=tasks,
-        verified=verified,
+        checked=checked,
+        plausible=plausible,
         unverified=sum(bool(receipt.verdict and receipt.verdict.findings) for receipt in receipts),
         stalled=outcomes.count("Stalled"),
         limited=outcomes.count("LimitExceeded"),
@@ -181,9 +200,10 @@ def _record(coder: str, model: str, group: list[EndedRun], last: Mapping[str, in
         cost_usd=spend.usd,
         estimated_usd=spend.estimated_usd,
         unpriced=spend.unpriced,
-        verified_rate=verified / tasks if enough else None,
+        checked_rate=checked / tasks if enough else None,
+        plausible_rate=plausible / tasks if enough else None,
         runs_per_task=len(group) / tasks if enough else None,
-        cost_per_verified=spend.usd / verified if priced else None,
+        cost_per_checked=towards.usd / checked if priced else None,
     )
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 
 from msgspec import Struct
 
-from fleet.schemas import Finding, Receipt
+from fleet.schemas import Finding, Finished, Receipt
 from fleet.schemas.policy import ARTIFACT
 from fleet.tripwire import shell_parser
 
@@ -95,8 +95,7 @@ class ClaimRule(Struct, frozen=True):
         expect = "artifact" if receipt.policy.artifact else receipt.policy.expect
         if self.expects and expect not in self.expects:
             return False
-        passed = receipt.checks and all(check.passed for check in receipt.checks)
-        return not (self.suspects and passed)
+        return not (self.suspects and receipt.checks_passed)
 
 
 def _no_tools(facts: ClaimFacts) -> str:
@@ -107,7 +106,8 @@ def _no_tools(facts: ClaimFacts) -> str:
 
 def _hollow(facts: ClaimFacts) -> str:
     receipt = facts.receipt
-    if receipt.text.strip() or not receipt.usage.total:
+    cut_off = receipt.outcome not in ("", Finished.__name__)
+    if cut_off or receipt.text.strip() or not receipt.usage.total:
         return ""
     if receipt.usage.output < _FEWEST_TOKENS:
         return f"it ended without a word, after {receipt.usage.output} tokens of output"

@@ -42,7 +42,7 @@ class InspectedRun(Struct, frozen=True, kw_only=True):
     base: Base | None
     #: The repository as the first attempt found it; pinned files are taken from there.
     first: Base | None = None
-    #: The agent claims completion, and its process ended well.
+    #: The agent claims completion, and its end says nothing against the work.
     claimed: bool
 
     @property

@@ -52,6 +52,7 @@ def policy_of(config: Config, settings: Settings, cwd: str) -> EffectivePolicy:
     wishes = settings.limits or LimitWishes()
     policy = Policy(
         expect=settings.expect or _value(config, project, "expect"),
+        require=_value(config, project, "require"),
         verify=project.verify if settings.verify is None else settings.verify,
         pins=project.pins if settings.pins is None else settings.pins,
         verify_time=_value(config, project, "verify_limit"),

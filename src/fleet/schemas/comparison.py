@@ -10,8 +10,12 @@ from msgspec import Struct
 from fleet.schemas.event import Usage
 from fleet.schemas.task import Status
 
-#: How an entry stands. The first four are over by themselves, the next three for want of a person.
+#: How an entry stands: over by itself, then over for want of a person, then not over.
 Standing = Literal[
+    #: Closed by its evidence: a verify command passed, or nothing contradicts the claim.
+    "checked",
+    "plausible",
+    #: Of a comparison by an earlier fleet, which had one word for both; never shown.
     "verified",
     #: It claimed to be done and was not believed, for the last time that it may try.
     "unverified",
@@ -29,8 +33,13 @@ Standing = Literal[
     "again",
 ]
 OVER: frozenset[Standing] = frozenset(
-    {"verified", "unverified", "out_of_scope", "failed", "asks", "stopped", "closed", "gone"}
-)
+    {
+        "checked", "plausible", "verified", "unverified", "out_of_scope", "failed", "asks",
+        "stopped", "closed", "gone",
+    }
+)  # fmt: skip
+#: Closed by its evidence: may be picked without `--force`.
+DONE: frozenset[Standing] = frozenset({"checked", "plausible"})
 
 #: making: not all entries are in the queue yet. landing: one was picked, and not all is done.
 State = Literal["making", "running", "landing", "picked", "discarded"]

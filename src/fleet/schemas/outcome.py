@@ -114,6 +114,23 @@ Outcome = (
 )
 
 
+def leaves_claim(outcome: Outcome) -> bool:
+    """A claim from before such an end is judged: the end says nothing against the work.
+
+    Not so where a person stopped the run, the agent asked a question, or the run was never one of
+    this task and account.
+    """
+    match outcome:
+        case Failed(reason=reason):
+            return reason not in ("wrong_account", "untrusted", "no_terminal", "never_started")
+        case Stalled(rung=rung):
+            return rung not in ("never_started", "degraded")
+        case Stopped() | NeedsHuman():
+            return False
+        case _:
+            return True
+
+
 def named(outcome: Outcome) -> str:
     """An outcome by its name and its own reason: `Stalled (silent)`, `Failed (auth)`."""
     match outcome:

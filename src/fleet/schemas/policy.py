@@ -14,6 +14,11 @@ from fleet.schemas.units import shown_size, shown_span
 EXPECTATIONS = ("any", "answer", "change")
 ARTIFACT = "artifact:"
 
+#: The least that closes a task. `plausible`: nothing contradicts the claim. `checked`: the verify
+#: commands passed; a claim that is only plausible is left to a person.
+Requirement = Literal["plausible", "checked"]
+REQUIREMENTS: tuple[Requirement, ...] = get_args(Requirement)
+
 Isolation = Literal["none", "worktree"]
 ISOLATIONS: tuple[Isolation, ...] = get_args(Isolation)
 
@@ -116,6 +121,7 @@ class Policy(Struct, frozen=True, kw_only=True):
     """The rules that one run is held to, with nothing left to be looked up."""
 
     expect: str = "any"
+    require: Requirement = "plausible"
     #: Commands of the operator's that must succeed before the task is closed.
     verify: tuple[str, ...] = ()
     #: Files that the commands need, taken from the commit at the start of the run.

@@ -100,18 +100,27 @@ class Finding(Struct, frozen=True, kw_only=True):
     what: str
 
 
+#: The four words for a claim of completion. checked: the operator's verify commands passed on what
+#: the run left. plausible: nothing contradicts the claim, and nothing proves it.
+VerdictState = Literal["checked", "plausible", "unverified", "out_of_scope"]
+
+
 class Verdict(Struct, frozen=True, kw_only=True):
     """fleet's judgement on a run's claim of completion."""
 
     findings: tuple[Finding, ...] = ()
     #: Findings about where the run worked, not about what the agent claims.
     trespasses: tuple[Finding, ...] = ()
+    #: There are verify commands of the operator's, and all of them passed.
+    checked: bool = False
 
     @property
-    def state(self) -> Literal["verified", "unverified", "out_of_scope"]:
+    def state(self) -> VerdictState:
         if self.trespasses:
             return "out_of_scope"
-        return "unverified" if self.findings else "verified"
+        if self.findings:
+            return "unverified"
+        return "checked" if self.checked else "plausible"
 
 
 class Receipt(Struct, frozen=True, kw_only=True):
@@ -165,6 +174,11 @@ class Receipt(Struct, frozen=True, kw_only=True):
     policy: Policy = Policy()
     #: None before the judgement.
     verdict: Verdict | None = None
+
+    @property
+    def checks_passed(self) -> bool:
+        """There were verify commands, and all of them passed."""
+        return bool(self.checks) and all(check.passed for check in self.checks)
 
     @property
     def cost(self) -> float | None:

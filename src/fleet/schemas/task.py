@@ -142,7 +142,7 @@ class Lease(Struct, frozen=True, kw_only=True):
 
 
 class Closed(Struct, frozen=True, kw_only=True, tag=True):
-    """The work is done and was verified."""
+    """The work is done, by a claim that is checked or plausible."""
 
     reason: str
 

@@ -15,7 +15,7 @@ from msgspec import Struct, structs
 
 from fleet.coders.stream.run_totals import sane_limit
 from fleet.config import Config
-from fleet.evidence.claim_rules import findings
+from fleet.evidence.claim_rules import findings, only_reports
 from fleet.evidence.inspect_run import InspectedRun, Inspection
 from fleet.files.safe_read import tail
 from fleet.processes.keeper_client import Ended, NeverStarted, Vanished
@@ -36,10 +36,11 @@ from fleet.schemas import (
     Receipt,
     Verdict,
 )
+from fleet.schemas.outcome import leaves_claim
 from fleet.schemas.units import shown_span
 from fleet.settlement.build_receipt import receipt_of, seen_of
 from fleet.settlement.run_record import ExitedRun, RunRecord
-from fleet.settlement.settle_table import Facts, decide
+from fleet.settlement.settle_table import Facts, SpawnFailure, decide
 
 #: How much of stderr may tell why a CLI ended.
 _STDERR = 1 << 16
@@ -48,15 +49,26 @@ _STDERR = 1 << 16
 def case_of(ended: ExitedRun, claim: AgentClaim, outcome: Outcome) -> InspectedRun:
     """What has to be inspected before the run can be judged."""
     record = ended.record
-    claimed = claim.done is not None and isinstance(outcome, Finished)
     return InspectedRun(
         run=record.run,
         cwd=record.spec.cwd or record.project,
         policy=record.policy,
         base=record.spec.base if ended.started else None,
         first=_first_base(record.run) if record.policy.pins else None,
-        claimed=claimed,
+        claimed=claim.done is not None and _is_judged(ended, outcome),
     )
+
+
+def _is_judged(ended: ExitedRun, outcome: Outcome) -> bool:
+    """A claim before such an end is held against the evidence.
+
+    Without a verify command not if a tool was cut off in its work: the agent had gone on after its
+    claim, and what it left is not what it spoke of.
+    """
+    if isinstance(outcome, Finished):
+        return True
+    at_work = any(not only_reports(call.partition(": ")[2]) for call in ended.open_calls)
+    return leaves_claim(outcome) and bool(ended.record.policy.verify or not at_work)
 
 
 def _first_base(run: Run) -> Base | None:
@@ -147,17 +159,17 @@ def end_of(
     past = history(run.task_dir, before=run.number)
     progress = started and fingerprint(run.task_dir / "artifacts") != record.spec.artifacts
     receipt = receipt_of(ended, outcome, claim, found)
-    verdict = _judged(ended, receipt, found)
+    verdict = _judged(ended, outcome, receipt, found)
     judged = verdict or Verdict()
     resumed = bool(record.spec.resumes)
     facts = Facts(
         task_id=record.task_id,
         run=run.number,
         started=started,
-        spawn_error=_spawn_error(ended),
-        program_missing=ended.program_missing,
+        spawn_failure=_spawn_failure(ended),
         claim=claim,
-        verdict=judged,
+        verdict=verdict,
+        require=record.policy.require,
         unverifiable=found.trouble,
         past=past,
         retry_limit=config.retry_limit,
@@ -191,7 +203,7 @@ def end_of(
         account=record.account,
         resumed=resumed,
         session_usage=totals.tokens.session_usage,
-        cut_off=ended.cut_off or record.tools.at_work,
+        cut_off=ended.open_calls,
     )
     return RunEnd(ending, structs.replace(receipt, verdict=verdict, why=decision.why))
 
@@ -203,21 +215,26 @@ def note_end(record: RunRecord, ending: Ending, now: datetime) -> None:
         record.stream.note("fleet_ended", now, **facts, why=ending.why)
 
 
-def _judged(ended: ExitedRun, receipt: Receipt, found: Inspection) -> Verdict | None:
+def _judged(
+    ended: ExitedRun, outcome: Outcome, receipt: Receipt, found: Inspection
+) -> Verdict | None:
     """The verdict on a claim. Without a claim only trespasses count; None: nothing was judged."""
-    claimed = receipt.outcome == Finished.__name__ and receipt.claim is not None
+    claimed = receipt.claim is not None and _is_judged(ended, outcome)
     if not claimed or found.abandoned or found.trouble:
         return Verdict(trespasses=found.trespasses) if found.trespasses else None
     cwd = Path(ended.record.spec.cwd or ended.record.project)
     seen = seen_of(ended.record, receipt, cwd)
-    return Verdict(findings=findings(seen), trespasses=found.trespasses)
+    return Verdict(
+        findings=findings(seen), trespasses=found.trespasses, checked=receipt.checks_passed
+    )
 
 
-def _spawn_error(ended: ExitedRun) -> str:
-    """Why the agent's program could not be run; empty if it could."""
+def _spawn_failure(ended: ExitedRun) -> SpawnFailure | None:
+    """Why the agent's program could not be run; None if it could."""
     end, spec = ended.process_end, ended.record.spec
     if not isinstance(end, Ended) or end.exit.error is None:
-        return ""
+        return None
     error = end.exit.error
     places = {"exec": spec.argv[0], "cwd": spec.cwd} if spec.argv else {}
-    return f"{places.get(error.stage, error.stage)}: {error.message}"
+    why = f"{places.get(error.stage, error.stage)}: {error.message}"
+    return SpawnFailure(why=why, program_missing=ended.program_missing)

@@ -173,6 +173,11 @@ class ExitedRun(Struct, frozen=True, kw_only=True):
         return not isinstance(self.process_end, NeverStarted)
 
     @property
+    def open_calls(self) -> tuple[str, ...]:
+        """The tools that were at work at the end, for people."""
+        return self.cut_off or self.record.tools.at_work
+
+    @property
     def ended_by_itself(self) -> bool:
         """The agent had ended before it was asked to."""
         return isinstance(self.process_end, Ended) and self.process_end.exit.stop is None

@@ -6,7 +6,7 @@
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from fleet.accounts.rate_windows import LONGEST, PASSING, UNDATED
 from fleet.runs.agent_claim import AgentClaim
@@ -37,7 +37,8 @@ from fleet.schemas.decision import (
     plain_text,
     released,
 )
-from fleet.schemas.policy import DAY_BUDGETS
+from fleet.schemas.outcome import leaves_claim, named
+from fleet.schemas.policy import DAY_BUDGETS, Requirement
 
 #: Context runs out this often in a row without progress before it counts as a failure.
 FULL_CONTEXTS = 3
@@ -50,8 +51,22 @@ _SHORTEST_WAIT = timedelta(seconds=1)
 _LIMIT_WAIT = timedelta(seconds=30)
 #: Tasks that wait for the same limit are spread over at most this time.
 _WIDEST_SPREAD = timedelta(minutes=1)
+#: A claim that nothing contradicts and nothing proves, where a check is required.
+_ONLY_PLAUSIBLE = (
+    "only plausible: nothing contradicts the claim, no verify command proves it, and a check is"
+    " required here (require = checked). To take it as done: fleet bd close {task_id}. To have it"
+    " checked: fleet bd update {task_id} --verify 'CMD', then fleet retry {task_id}"
+)
 #: What a person can do about a denied tool.
 _SETTING = "(see the permissions setting)"
+
+
+class SpawnFailure(Struct, frozen=True, kw_only=True):
+    """Why the agent's program could not be run at all."""
+
+    why: str
+    #: The program is not there, so that no task of this coder can start.
+    program_missing: bool = False
 
 
 class Facts(Struct, frozen=True, kw_only=True):
@@ -62,15 +77,15 @@ class Facts(Struct, frozen=True, kw_only=True):
     run: int
     #: The agent's process existed: only then an attempt was made.
     started: bool
-    #: Why its program could not be run at all; empty if it could.
-    spawn_error: str = ""
-    #: The program is not there, so that no task of this coder can start.
-    program_missing: bool = False
+    #: None: the program could be run.
+    spawn_failure: SpawnFailure | None = None
     claim: AgentClaim
     #: Why its claim cannot be checked, through no fault of the agent's; empty if it can.
     unverifiable: str = ""
-    #: Fleet's verdict on the claim, by the evidence.
-    verdict: Verdict = Verdict()
+    #: Fleet's verdict on the claim, by the evidence; None: nothing was judged.
+    verdict: Verdict | None = None
+    #: The least that closes the task.
+    require: Requirement = "plausible"
     #: What the runs before this one came to.
     past: History = History()
     retry_limit: int
@@ -88,12 +103,20 @@ class Facts(Struct, frozen=True, kw_only=True):
 
 def decide(outcome: Outcome, facts: Facts, now: datetime) -> Decision:
     """The one place where a run's end turns into a task's state."""
-    if facts.spawn_error and facts.program_missing:
-        return released(f"cannot start: {facts.spawn_error}")
-    if facts.spawn_error:
-        return blocked(f"cannot start: {facts.spawn_error}")
-    if facts.verdict.trespasses:
-        return _out_of_scope(facts)
+    if facts.spawn_failure is not None:
+        why = f"cannot start: {facts.spawn_failure.why}"
+        return released(why) if facts.spawn_failure.program_missing else blocked(why)
+    if facts.verdict is not None and facts.verdict.trespasses:
+        return _out_of_scope(facts, facts.verdict)
+    claim, verdict = facts.claim.done, facts.verdict
+    if claim is None or verdict is None or isinstance(outcome, Finished):
+        return _by_outcome(outcome, facts, now)
+    if not leaves_claim(outcome):
+        return _by_outcome(outcome, facts, now)
+    return _cut_off_after_claim(outcome, claim, verdict, facts, now)
+
+
+def _by_outcome(outcome: Outcome, facts: Facts, now: datetime) -> Decision:
     match outcome:
         case Finished(denied=denied):
             return _finished(denied, facts, now)
@@ -173,10 +196,12 @@ def _finished(denied: tuple[str, ...], facts: Facts, now: datetime) -> Decision:
     if facts.unverifiable:
         way = f"mend that, and then: fleet retry {facts.task_id}"
         return blocked(f"cannot be verified: {facts.unverifiable}; {way}")
-    if facts.verdict.findings:
-        return _attempt(f"unverified: {_listed(facts.verdict.findings)}", facts, now)
-    reason = f"{plain_text(claim.done)} [run {facts.run}: fleet task {facts.task_id} receipt]"
-    return Decision(settlement=Closed(reason=reason), counts=True, why="verified")
+    verdict = facts.verdict or Verdict()
+    if verdict.findings:
+        return _attempt(f"unverified: {_listed(verdict.findings)}", facts, now)
+    if not _is_enough(verdict, facts):
+        return blocked(_ONLY_PLAUSIBLE.format(task_id=facts.task_id))
+    return _closed(claim.done, verdict, facts)
 
 
 def _refusal(outcome: RateLimited) -> str:
@@ -185,10 +210,41 @@ def _refusal(outcome: RateLimited) -> str:
     return f"rate limit ({outcome.limit.kind})"
 
 
-def _out_of_scope(facts: Facts) -> Decision:
+def _cut_off_after_claim(
+    outcome: Outcome, claim: str, verdict: Verdict, facts: Facts, now: datetime
+) -> Decision:
+    """A run that claimed to be done, and then met a limit, a full context or its process's end.
+
+    The task is closed if the claim holds; else the run counts as what it is, and the next agent is
+    told what was wrong with the claim.
+    """
+    if not verdict.findings and _is_enough(verdict, facts):
+        return _closed(claim, verdict, facts, after=named(outcome))
+    decision = _by_outcome(outcome, facts, now)
+    if not verdict.findings:
+        return decision
+    why = f"{decision.why}; what it claimed before is unverified: {_listed(verdict.findings)}"
+    return structs.replace(decision, why=plain_text(why))
+
+
+def _is_enough(verdict: Verdict, facts: Facts) -> bool:
+    return verdict.checked or facts.require == "plausible"
+
+
+def _closed(claim: str, verdict: Verdict, facts: Facts, *, after: str = "") -> Decision:
+    """The task is done; reason and log say what was shown, and what was not."""
+    why = "checked" if verdict.checked else "plausible: there is no verify command to prove it"
+    shown = "checked" if verdict.checked else "plausible, no verify command"
+    reason = f"{plain_text(claim)} [run {facts.run}, {shown}: fleet task {facts.task_id} receipt]"
+    if after:
+        why = f"{why} (claimed before it ended as {after})"
+    return Decision(settlement=Closed(reason=reason), counts=True, why=why)
+
+
+def _out_of_scope(facts: Facts, verdict: Verdict) -> Decision:
     """A run that changed files out of its scope is for a person, whatever its outcome."""
     way = f"See: fleet task {facts.task_id} receipt. To go on all the same: fleet retry"
-    return blocked(f"out of scope: {_listed(facts.verdict.trespasses)}\n{way} {facts.task_id}")
+    return blocked(f"out of scope: {_listed(verdict.trespasses)}\n{way} {facts.task_id}")
 
 
 def _listed(findings: Sequence[Finding]) -> str:

@@ -9,7 +9,17 @@ from fleet.control.compare.diffs import EntryDiff
 from fleet.control.compare.finish import find_entry
 from fleet.control.compare.results import EntryFacts, result_of, summaries
 from fleet.errors import BadInput
-from fleet.schemas import Blocked, Closed, Failed, FileChange, Finished, NeedsHuman, Stopped, Usage
+from fleet.schemas import (
+    Blocked,
+    Closed,
+    Failed,
+    FileChange,
+    Finished,
+    NeedsHuman,
+    Stopped,
+    Usage,
+    Verdict,
+)
 from fleet.schemas.comparison import Comparison, Entry, Result, Size
 from tests.builders import NOW, a_task, an_ending
 from tests.unit.control.test_usage import receipt
@@ -20,7 +30,7 @@ def ending(outcome, why="because", *, counts=True):
 
 
 def closed():
-    return structs.replace(ending(Finished(), "verified"), settlement=Closed(reason="did it"))
+    return structs.replace(ending(Finished(), "plausible"), settlement=Closed(reason="did it"))
 
 
 def standing(status, *receipts, end=None, **more):
@@ -37,7 +47,8 @@ def test_a_try_stands_where_its_evidence_puts_it():
     assert standing("open", bad, end=ending(Finished())) == "again"
     assert standing("in_progress", doing="running") == "running"
     assert standing("in_progress", doing="verifying") == "verifying"
-    assert standing("closed", receipt(), end=closed()) == "verified"
+    assert standing("closed", receipt(), end=closed()) == "checked"
+    assert standing("closed", receipt(verdict=Verdict()), end=closed()) == "plausible"
     assert standing("closed", bad) == "closed"
     assert standing("closed", end=ending(Stopped(by="ann"))) == "stopped"
     assert standing("blocked", bad, end=ending(Finished())) == "unverified"
@@ -68,7 +79,7 @@ def test_figures_are_of_all_its_runs_and_what_no_run_told_stays_unknown():
 
 
 def entry(number, coder="claude", *, model="sonnet", turn=1, **result):
-    given = {"standing": "verified", "attempts": 1, "seconds": 60.0 * number, **result}
+    given = {"standing": "checked", "attempts": 1, "seconds": 60.0 * number, **result}
     made = Result(**given)
     return Entry(
         number=number, coder=coder, model=model, turn=turn, task_id=f"fleet-a.{number}", result=made
@@ -79,9 +90,11 @@ def test_a_handful_of_tries_makes_no_rate():
     """Five do; each figure says of how many it is."""
     entries = [entry(number, cost_usd=float(number)) for number in range(1, 5)]
     (few,) = summaries(entries)
-    assert (few.verified, few.over, few.verified_rate) == (4, 4, None)
+    assert (few.checked, few.over, few.checked_rate) == (4, 4, None)
     (enough,) = summaries([*entries, entry(5, standing="unverified", unpriced=1)])
-    assert enough.verified_rate == 0.8
+    assert (enough.checked_rate, enough.plausible, enough.plausible_rate) == (0.8, 0, 0.0)
+    (mixed,) = summaries([*entries, entry(5, standing="plausible")])
+    assert (mixed.checked, mixed.plausible) == (4, 1)
     assert (enough.seconds.of, enough.seconds.least, enough.seconds.middle) == (5, 60.0, 180.0)
     assert (enough.cost.of, enough.cost.most) == (4, 4.0)
     assert enough.lines is None
@@ -97,7 +110,7 @@ def test_the_tables_say_what_is_not_known():
     ]
     head, one, two, three, why = entry_table(rows, 80)
     assert "attempts" in head
-    assert [word in one for word in ("unknown", "2 files +3 -1", "verified")] == [True] * 3
+    assert [word in one for word in ("unknown", "2 files +3 -1", "checked")] == [True] * 3
     assert "$0.50+?" in two
     assert "1.5k" in two
     assert "waiting" in three
@@ -142,7 +155,7 @@ def test_diffs_are_printed_one_after_the_other():
             ]
         )
     ]
-    assert lines[:2] == ["fleet-a.1 claude:sonnet: verified, -", "  modified" + "a b  +1 -1"]
+    assert lines[:2] == ["fleet-a.1 claude:sonnet: checked, -", "  modified" + "a b  +1 -1"]
     assert "  it is gone" in lines
     assert lines.index("  it is gone") < lines.index("── fleet-a.1 claude:sonnet ──")
     assert "+2\\x1b[31m" in lines

@@ -24,9 +24,10 @@ NOW = datetime.now(UTC)
 
 def receipt(task="a", *, coder="claude", model="sonnet", tokens=100, cost=0.5, good=True, **more):
     made_up = Verdict(findings=(Finding(rule="no_tools", what="none"),))
+    verdict = Verdict(checked=True) if good else made_up
     settled = {
         "task_id": f"fleet-{task}", "run": 1, "coder": coder, "model": model, "claim": "did it",
-        "outcome": "Finished", "verdict": Verdict() if good else made_up, "cost_usd": cost,
+        "outcome": "Finished", "verdict": verdict, "cost_usd": cost,
         "usage": Usage(input=tokens, cache_read=tokens, output=tokens), "started_at": NOW,
         "project": "/srv/app",
     }  # fmt: skip
@@ -68,7 +69,7 @@ def test_a_cost_that_nobody_told_is_not_nought():
 
 
 def test_what_closed_nothing_is_told_apart():
-    """By the settlement: a verified claim that could not be checked closed nothing either."""
+    """By the settlement: a plausible claim that could not be checked closed nothing either."""
     unverifiable = EndedRun(receipt=receipt(), ending=ending(closed=False, counts=False))
     unsettled = EndedRun(receipt=receipt(), ending=None)
     (row,) = spent([run(), run(good=False), unverifiable, unsettled], "project")
@@ -118,16 +119,27 @@ def test_a_handful_makes_no_rate():
     """Four tasks say nothing; five are told with their number."""
     few = [run(str(number)) for number in range(4)]
     (row,) = records(few)
-    assert (row.tasks, row.verified, row.verified_rate, row.cost_per_verified) == (4, 4, None, None)
+    assert (row.tasks, row.checked, row.checked_rate, row.cost_per_checked) == (4, 4, None, None)
     (row,) = records([*few, run("5", good=False)])
-    assert (row.verified_rate, row.cost_per_verified, row.unverified) == (0.8, 2.5 / 4, 1)
+    assert (row.checked_rate, row.cost_per_checked, row.unverified) == (0.8, 2.5 / 4, 1)
 
 
 def test_a_retried_task_is_one_task():
     """The runs that it took are told beside it."""
     tasks = [run(str(number)) for number in range(5)]
     (row,) = records([*tasks, run("0", good=False)])
-    assert (row.tasks, row.runs, row.verified, row.runs_per_task) == (5, 6, 5, 1.2)
+    assert (row.tasks, row.runs, row.checked, row.runs_per_task) == (5, 6, 5, 1.2)
+
+
+def test_checked_and_plausible_are_never_added():
+    """Only a check shows that the work is done; what was merely plausible costs no checked task."""
+    proven = [run(str(number)) for number in range(3)]
+    believed = [run(f"b{number}", verdict=Verdict(), cost=9.0) for number in range(2)]
+    (row,) = records([*proven, *believed])
+    assert (row.checked, row.plausible, row.checked_rate, row.plausible_rate) == (3, 2, 0.6, 0.4)
+    assert row.cost_per_checked == 0.5
+    (all_runs,) = spent([*proven, *believed], "coder")
+    assert (all_runs.checked, all_runs.plausible) == (3, 2)
 
 
 def test_the_tables_are_printed(home):
@@ -230,7 +242,7 @@ def test_the_tables_fit_the_terminal(columns, by, capsys):
     show_stats(records(found), columns)
     told = capsys.readouterr().out
     assert max(map(len, told.splitlines())) <= columns
-    assert "$/verified" in told
+    assert "$/checked" in told
 
 
 def test_tokens_that_nobody_told_are_not_nought(home):
@@ -249,6 +261,6 @@ def test_stats_show_the_number_behind_each_rate(home):
     for number in range(5):
         add(receipt(str(number), good=number > 0))
     said = CliRunner().invoke(stats, []).output
-    assert "4 of 5" in said
+    assert "4 (80%)" in said
     assert "80%" in said
     assert '"retries": 0' in CliRunner().invoke(stats, ["--json"]).output

@@ -30,7 +30,14 @@ from fleet.schemas import (
     Verdict,
 )
 from fleet.schemas.decision import LEASE_LOST, SHUTDOWN, TOLD
-from fleet.settlement.settle_table import FULL_CONTEXTS, NEVER_STARTED, Facts, decide, spread
+from fleet.settlement.settle_table import (
+    FULL_CONTEXTS,
+    NEVER_STARTED,
+    Facts,
+    SpawnFailure,
+    decide,
+    spread,
+)
 from tests.builders import NOW
 from tests.conftest import often
 
@@ -47,6 +54,10 @@ PLAIN = Facts(
     jitter=0.0,
 )
 DONE = AgentClaim(done="did it")
+CHECKED = Verdict(checked=True)
+PLAUSIBLE = Verdict()
+MISSING = SpawnFailure(why="claude: …", program_missing=True)
+NO_CWD = SpawnFailure(why="cwd: No such file")
 UNVERIFIED = Verdict(findings=(Finding(rule="no_tools", what="it used no tool"),))
 OUT_OF_SCOPE = Verdict(trespasses=(Finding(rule="outside", what="it changed ../b"),))
 OUTAGE = RateLimited(limit=RateLimit(kind="outage", status="rejected"), detail="503")
@@ -59,7 +70,13 @@ def facts(**changes):
 
 #: How a run ended, as the page names it, with an example of it.
 ROWS = [
-    ("Finished, claimed, verified", Finished(), facts(claim=DONE)),
+    ("Finished, claimed, checked", Finished(), facts(claim=DONE, verdict=CHECKED)),
+    ("Finished, claimed, plausible", Finished(), facts(claim=DONE, verdict=PLAUSIBLE)),
+    (
+        "Finished, claimed, plausible where a check is required",
+        Finished(),
+        facts(claim=DONE, verdict=PLAUSIBLE, require="checked"),
+    ),
     ("Finished, claimed, unverified", Finished(), facts(claim=DONE, verdict=UNVERIFIED)),
     (
         "Finished, claimed, and it cannot be checked",
@@ -107,6 +124,17 @@ ROWS = [
     ("LimitExceeded, a budget of the day", LimitExceeded(limit="day_budget", until=DAY), facts()),
     ("LimitExceeded, the task's own budget", LimitExceeded(limit="task_budget"), facts()),
     ("Lost", Lost(why="its keeper was killed"), facts()),
+    (
+        "any of these but NeedsHuman, after a claim that holds",
+        LIMIT,
+        facts(claim=DONE, verdict=CHECKED),
+    ),
+    (
+        "RateLimited, after a claim that is unverified",
+        LIMIT,
+        facts(claim=DONE, verdict=UNVERIFIED),
+    ),
+    ("Lost, after a claim that is unverified", Lost(), facts(claim=DONE, verdict=UNVERIFIED)),
     ("any of these, out of scope", Finished(), facts(claim=DONE, verdict=OUT_OF_SCOPE)),
     (
         "any of these that count, the last of `retry_limit`",
@@ -117,8 +145,8 @@ ROWS = [
     ("Stopped by the supervisor's shutdown", Stopped(by=SHUTDOWN), facts()),
     ("Stopped as the lease was lost", Stopped(by=LEASE_LOST), facts()),
     ("Stopped to be told something", Stopped(by=TOLD), facts()),
-    ("its program is missing", Lost(), facts(spawn_error="claude: …", program_missing=True)),
-    ("it cannot be run for another reason", Lost(), facts(spawn_error="cwd: No such file")),
+    ("its program is missing", Lost(), facts(spawn_failure=MISSING)),
+    ("it cannot be run for another reason", Lost(), facts(spawn_failure=NO_CWD)),
     ("it never started", Lost(), facts(started=False)),
     ("it never started, again", Lost(), facts(started=False, past=History(never_started=1))),
     (
@@ -164,9 +192,64 @@ def test_the_page_prints_what_the_function_does():
 
 
 def test_a_closed_task_tells_its_reason_and_where_the_evidence_is():
-    """The agent's words, the run's number, and the command that shows the receipt."""
-    closed = decide(Finished(), facts(claim=DONE, run=7, task_id="fleet-a"), NOW).settlement
-    assert closed == Closed(reason="did it [run 7: fleet task fleet-a receipt]")
+    """The agent's words, the run's number, what was shown, and the command for the receipt."""
+    given_facts = facts(claim=DONE, run=7, task_id="fleet-a", verdict=CHECKED)
+    checked = decide(Finished(), given_facts, NOW)
+    assert checked.settlement == Closed(
+        reason="did it [run 7, checked: fleet task fleet-a receipt]"
+    )
+    assert checked.why == "checked"
+    plausible = decide(Finished(), structs.replace(given_facts, verdict=PLAUSIBLE), NOW)
+    assert "plausible, no verify command" in plausible.settlement.reason
+    assert plausible.why == "plausible: there is no verify command to prove it"
+
+
+CUT_OFF = [
+    LIMIT,
+    ContextFull(),
+    Lost(why="its keeper was killed"),
+    LimitExceeded(limit="time"),
+    Stalled(rung="silent"),
+    Failed(reason="killed"),
+    Failed(reason="api_error"),
+]
+
+
+@pytest.mark.parametrize("outcome", CUT_OFF)
+def test_a_claim_outlives_the_end_of_its_run(outcome):
+    """What cut the run off says nothing against work that was done before."""
+    decision = decide(outcome, facts(claim=DONE, verdict=CHECKED), NOW)
+    assert isinstance(decision.settlement, Closed)
+    assert decision.why.startswith("checked (claimed before it ended as ")
+
+
+@pytest.mark.parametrize("outcome", CUT_OFF)
+def test_a_claim_that_does_not_hold_changes_nothing_but_what_is_told(outcome):
+    """The run counts as what it is, and the next agent reads what was wrong."""
+    without = decide(outcome, facts(), NOW)
+    with_claim = decide(outcome, facts(claim=DONE, verdict=UNVERIFIED), NOW)
+    assert (with_claim.settlement, with_claim.counts) == (without.settlement, without.counts)
+    assert "what it claimed before is unverified: no_tools" in with_claim.why
+    required = decide(outcome, facts(claim=DONE, verdict=PLAUSIBLE, require="checked"), NOW)
+    assert required == without
+
+
+@pytest.mark.parametrize(
+    "outcome",
+    [Stopped(by="ada"), Stopped(by=SHUTDOWN), NeedsHuman(), Failed(reason="wrong_account")],
+)
+def test_a_stop_and_a_question_go_before_a_claim(outcome):
+    """A person who stopped the run decides; another login's work is not this task's."""
+    assert decide(outcome, facts(claim=DONE, verdict=CHECKED), NOW) == decide(outcome, facts(), NOW)
+
+
+def test_where_a_check_is_required_a_person_is_told_both_ways_out():
+    """To close by hand, or to give a verify command."""
+    given_facts = facts(claim=DONE, verdict=PLAUSIBLE, require="checked", task_id="fleet-a")
+    note = decide(Finished(), given_facts, NOW).settlement.note
+    assert note.startswith("only plausible: nothing contradicts the claim")
+    assert "fleet bd close fleet-a" in note
+    assert "--verify 'CMD', then fleet retry fleet-a" in note
 
 
 def test_an_outage_is_told_in_the_vendors_words():
@@ -299,7 +382,7 @@ def test_limits_never_count(runs):
         given_facts = facts(started=started, past=past)
         decision = decide(outcome, structs.replace(given_facts, retry_limit=100), NOW)
         after = past.after(outcome, decision, started=started, progress=False)
-        if isinstance(outcome, RateLimited):
+        if isinstance(outcome, RateLimited):  # without a claim
             assert after.attempts == past.attempts
             assert isinstance(decision.settlement, Released)
         if not started:

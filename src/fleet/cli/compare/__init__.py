@@ -49,7 +49,7 @@ class Unfinished(FleetError):
 @click.option("--json", "as_json", is_flag=True, help="All that is known, as JSON.")
 @click.option("--pick", "picked", metavar="ENTRY", help="Land this one, and put the others away.")
 @click.option("--discard", "drop", is_flag=True, help="Put all away, and the task back.")
-@click.option("--force", is_flag=True, help="Pick what is not verified; remove what would stay.")
+@click.option("--force", is_flag=True, help="Pick it all the same; remove what would stay.")
 @click.option("--run", "runs", is_flag=True, help="Run the queue here, until nothing is waiting.")
 @click.option("--no-wait", is_flag=True, help="Show how it stands, and do not wait for the end.")
 def command(
@@ -229,8 +229,8 @@ def _print_beginning(fleet: Control, task: Task, comparison: Comparison) -> None
         )
     if not fleet.place(task).ruled.policy.verify:
         click.echo(
-            "The task has no verify command: an entry counts as verified if no rule speaks against"
-            " it. Better: --verify when the task is created, or in its project."
+            "The task has no verify command: fleet can only say that an entry is plausible."
+            " Better: --verify when the task is created, or in its project."
         )
 
 

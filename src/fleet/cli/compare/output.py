@@ -13,7 +13,8 @@ from fleet.control.usage import ENOUGH
 from fleet.schemas.comparison import Comparison, Entry, Result, Standing
 
 _COLOURS: Mapping[Standing, str] = {
-    "verified": "green",
+    "checked": "green",
+    "plausible": "green",
     "unverified": "red",
     "out_of_scope": "red",
     "failed": "red",
@@ -30,7 +31,7 @@ _DIFF_COLOURS: Mapping[str, str] = {"+": "green", "-": "red"}
 
 
 def entry_table(entries: Sequence[Entry], width: int) -> Iterator[str]:
-    """A line for each entry, followed by the reason if the entry is not verified."""
+    """A line for each entry, followed by the reason if there is one to tell."""
     rows: list[Sequence[str]] = []
     for entry in entries:
         if entry.result is not None:
@@ -80,8 +81,9 @@ def summary_table(found: Sequence[Summary]) -> Iterator[str]:
     rows = [
         (
             one_line(f"{row.coder}:{row.model}" if row.model else row.coder),
-            f"{row.verified} of {row.over}",
-            "-" if row.verified_rate is None else f"{100 * row.verified_rate:.0f}%",
+            str(row.over),
+            _share(row.checked, row.checked_rate),
+            _share(row.plausible, row.plausible_rate),
             _range(row.seconds, duration),
             _range(row.tokens, lambda number: count(round(number)), "unknown"),
             _range(row.cost, lambda dollars: f"${dollars:.2f}", "unknown"),
@@ -89,12 +91,16 @@ def summary_table(found: Sequence[Summary]) -> Iterator[str]:
         )
         for row in found
     ]
-    head = ("coder", "verified", "rate", "time", "tokens", "cost", "lines changed")
-    yield from table(head, rows, right=("rate",))
+    head = ("coder", "over", "checked", "plausible", "time", "tokens", "cost", "lines changed")
+    yield from table(head, rows, right=("over", "checked", "plausible"))
     few = min((row.over for row in found), default=0)
     if few < ENOUGH:
         text = f"(n): number of entries. Too few to rank; rates are shown from {ENOUGH} on."
         yield painted(text, "dim")
+
+
+def _share(number: int, rate: float | None) -> str:
+    return str(number) if rate is None else f"{number} ({100 * rate:.0f}%)"
 
 
 def _range(found: Range | None, show: Callable[[float], str], none: str = "-") -> str:
@@ -153,7 +159,8 @@ def _entry_shape(entry: Entry) -> dict[str, Any]:
     return {
         **shape,
         "standing": result.standing,
-        "verified": result.standing == "verified",
+        "checked": result.standing == "checked",
+        "plausible": result.standing == "plausible",
         "over": result.is_over,
         "why": result.why,
         "attempts": result.attempts,

@@ -13,11 +13,12 @@ from fleet.control.usage import ENOUGH, Record, ended_runs, records
 @click.option("--since", metavar="WHEN", help="A span back from now (7d, 12h) or a date.")
 @click.option("--json", "as_json", is_flag=True, help="A JSON array with all that is known.")
 def command(since: str | None, as_json: bool) -> None:
-    """Show how each coder and model did: tasks verified, runs it took, what it cost.
+    """Show how each coder and model did: tasks closed, runs it took, what it cost.
 
-    The rows are no ranking: tasks differ. A rate of fewer than five tasks is not shown. A retry is
-    a run that failed and was followed by another of the same task. To see several on one task:
-    fleet compare.
+    A task is checked if a verify command passed, and plausible if nothing contradicts the claim and
+    nothing proves it; the two are never added. The rows are no ranking: tasks differ. A rate of
+    fewer than five tasks is not shown. A retry is a run that failed and was followed by another of
+    the same task. To see several on one task: fleet compare.
     """
     fleet = control.opened()
     found = records(ended_runs(fleet.home, moment(since)))
@@ -28,38 +29,44 @@ def command(since: str | None, as_json: bool) -> None:
         click.echo(NOTHING if since is None else "No run has ended in that time.")
         return
     show(found, terminal_width())
-    if any(row.verified_rate is None or row.cost_per_verified is None for row in found):
+    if any(row.checked_rate is None or row.cost_per_checked is None for row in found):
         click.secho(f"-: of fewer than {ENOUGH} tasks, or not known", dim=True)
 
 
 _HEAD = (
-    "coder", "verified", "rate", "runs", "retries", "$/verified", "unverified", "stalled",
-    "limited", "failed", "tokens",
+    "coder", "tasks", "checked", "plausible", "runs", "retries", "$/checked", "unverified",
+    "stalled", "limited", "failed", "tokens",
 )  # fmt: skip
 #: Which columns go first where there is no room; --json has all of them.
 _DROP = (
-    "tokens", "failed", "limited", "stalled", "unverified", "retries", "runs", "rate",
+    "tokens", "failed", "limited", "stalled", "unverified", "retries", "runs", "$/checked", "tasks",
 )  # fmt: skip
 
 
 def show(found: list[Record], columns: int) -> None:
     """Print the table into so many columns."""
     rows = [(one_line(f"{row.coder} {row.model}".strip()), *_cells(row)) for row in found]
-    for line in table(_HEAD, rows, right=_HEAD[2:], width=columns, drop=_DROP):
+    for line in table(_HEAD, rows, right=_HEAD[1:], width=columns, drop=_DROP):
         click.echo(line)
 
 
 def _cells(row: Record) -> tuple[str, ...]:
     mark = "~" if row.estimated_usd else ""
     return (
-        f"{row.verified} of {row.tasks}",
-        "-" if row.verified_rate is None else f"{100 * row.verified_rate:.0f}%",
+        str(row.tasks),
+        _share(row.checked, row.checked_rate),
+        _share(row.plausible, row.plausible_rate),
         str(row.runs),
         str(row.retries),
-        "-" if row.cost_per_verified is None else f"{mark}{row.cost_per_verified:.2f}",
+        "-" if row.cost_per_checked is None else f"{mark}{row.cost_per_checked:.2f}",
         str(row.unverified),
         str(row.stalled),
         str(row.limited),
         str(row.failed),
         count(row.tokens) if row.tokens else "?",
     )
+
+
+def _share(number: int, rate: float | None) -> str:
+    """`4 (80%)`; the number alone where there are too few tasks for a rate."""
+    return str(number) if rate is None else f"{number} ({100 * rate:.0f}%)"

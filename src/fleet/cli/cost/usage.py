@@ -140,6 +140,10 @@ def _summary(total: Spent) -> str:
     parts = [f"{tokens} in {shown_runs(total.runs)}, {cost}"]
     if read:
         parts.append(f"{_share(used.cache_read, read)} of the input was cached")
+    closed = {"checked": total.checked, "plausible": total.plausible}
+    if any(closed.values()):
+        told = ", ".join(f"{number} {word}" for word, number in closed.items() if number)
+        parts.append(f"tasks closed: {told}")
     if total.wasted_runs:
         money = f", {_mark(total)}{shown_usd(total.wasted_usd, exact=True)}"
         told = money if total.wasted_usd else ""

@@ -1,6 +1,6 @@
 """`fleet task ID receipt`: what fleet saw of one run, the verdict first."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import click
@@ -10,9 +10,15 @@ from fleet.cli.json_output import pretty
 from fleet.cli.terminal_text import count, duration, first_line, lines, one_line
 from fleet.schemas import Changes, Check, Receipt
 from fleet.schemas.budget import shown_usd
+from fleet.schemas.receipt import VerdictState
 from fleet.schemas.units import shown_size
 
-_COLOURS = {"verified": "green", "unverified": "yellow", "out_of_scope": "red"}
+_COLOURS: Mapping[VerdictState, str] = {
+    "checked": "green",
+    "plausible": "cyan",
+    "unverified": "yellow",
+    "out_of_scope": "red",
+}
 #: As wide as the column of names.
 _INDENT = " " * 12
 #: How many files and commands are listed; --json has all.
@@ -32,10 +38,14 @@ def show_receipt(receipt: Receipt, *, as_json: bool) -> None:
 
 
 def _state(receipt: Receipt) -> str:
-    if receipt.verdict is None or (receipt.claim is None and not receipt.verdict.trespasses):
+    verdict = receipt.verdict
+    if receipt.claim is None and (verdict is None or not verdict.trespasses):
         return f"{receipt.outcome}, nothing was claimed"
-    state = receipt.verdict.state
-    return click.style(state.replace("_", " "), fg=_COLOURS[state], bold=True)
+    if verdict is None:
+        return f"{receipt.outcome}, its claim was not judged"
+    state = verdict.state
+    word = click.style(state.replace("_", " "), fg=_COLOURS[state], bold=True)
+    return f"{word}, no verify command" if state == "plausible" else word
 
 
 def _rows(receipt: Receipt) -> Iterator[tuple[str, str]]:

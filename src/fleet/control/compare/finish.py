@@ -23,7 +23,7 @@ from fleet.home import closed_by_hand, compare_json
 from fleet.runs import receipt_json
 from fleet.runs.run_directory import newest_first
 from fleet.schemas import Task
-from fleet.schemas.comparison import Comparison, Entry
+from fleet.schemas.comparison import DONE, Comparison, Entry
 
 #: How often a task is closed anew that changes meanwhile.
 _TRIES = 5
@@ -126,7 +126,7 @@ def _check_pick(fleet: Control, comparison: Comparison, entry: Entry, *, force: 
     one = structs.replace(comparison, entries=(entry,))
     result = results(fleet, one, sizes=False)[0].result
     assert result is not None
-    if comparison.picked or result.standing == "verified":
+    if comparison.picked or result.standing in DONE:
         return
     if not result.is_over:
         raise Refused(
@@ -136,7 +136,7 @@ def _check_pick(fleet: Control, comparison: Comparison, entry: Entry, *, force: 
         )
     if not force:
         raise Refused(
-            f"{entry.task_id} ({entry.label}) is not verified: {result.standing}"
+            f"{entry.task_id} ({entry.label}) is neither checked nor plausible: {result.standing}"
             + (f": {result.why}" if result.why else ""),
             hint=f"See: fleet task {entry.task_id} receipt. To have it all the same: --force",
         )

@@ -5,6 +5,7 @@ added up by coder and model. Read only.
 from collections.abc import Iterable, Mapping, Sequence
 from statistics import median
 from types import MappingProxyType
+from typing import Literal
 
 from msgspec import Struct, structs
 
@@ -44,14 +45,17 @@ class Summary(Struct, frozen=True, kw_only=True):
     model: str | None
     entries: int
     over: int
-    verified: int
+    #: Entries that were closed as checked, and as plausible: never added.
+    checked: int
+    plausible: int
     #: None: no entry has the figure.
     seconds: "Range | None" = None
     tokens: "Range | None" = None
     cost: "Range | None" = None
     lines: "Range | None" = None
-    #: The share of verified entries; None if too few are over.
-    verified_rate: float | None = None
+    #: The shares of both; None if too few are over.
+    checked_rate: float | None = None
+    plausible_rate: float | None = None
 
 
 class Range(Struct, frozen=True, kw_only=True):
@@ -66,6 +70,7 @@ class Range(Struct, frozen=True, kw_only=True):
 def results(fleet: Control, comparison: Comparison, *, sizes: bool = True) -> list[Entry]:
     """The entries with their results, by coder and model; `sizes=False` starts no git."""
     ordered = sorted(comparison.entries, key=lambda entry: (entry.label, entry.turn))
+    ordered = [_with_todays_word(fleet.home, entry) for entry in ordered]
     if not comparison.is_open and all(entry.result for entry in ordered):
         return ordered
     ids = tuple(entry.task_id for entry in ordered if entry.task_id)
@@ -80,6 +85,15 @@ def results(fleet: Control, comparison: Comparison, *, sizes: bool = True) -> li
             result = structs.replace(result, size=size)
         found.append(structs.replace(entry, result=result))
     return found
+
+
+def _with_todays_word(home: Home, entry: Entry) -> Entry:
+    """An entry whose result was kept when one word stood for checked and for plausible."""
+    if entry.result is None or entry.result.standing != "verified":
+        return entry
+    found = (receipt_json.read(run) for run in reversed(all_runs(home.task(entry.task_id))))
+    standing = _closed_as(next((receipt for receipt in found if receipt is not None), None))
+    return structs.replace(entry, result=structs.replace(entry.result, standing=standing))
 
 
 def _facts(home: Home, task: Task | None, doing: Mapping[str, InProgress]) -> EntryFacts:
@@ -123,7 +137,7 @@ def _standing(facts: EntryFacts) -> tuple[Standing, str]:
         return "gone", "the task was deleted"
     match task.status:
         case "closed" if ending is not None and isinstance(ending.settlement, Closed):
-            return "verified", ""
+            return _closed_as(last), ""
         case "closed" if ending is not None and isinstance(ending.outcome, Stopped):
             return "stopped", why
         case "closed":
@@ -136,6 +150,12 @@ def _standing(facts: EntryFacts) -> tuple[Standing, str]:
             return _blocked(task, ending, last)
         case _:
             return ("again", why) if facts.runs else ("waiting", why)
+
+
+def _closed_as(last: Receipt | None) -> Literal["checked", "plausible"]:
+    """What the run that closed the task had shown."""
+    verdict = last.verdict if last is not None else None
+    return "checked" if verdict is not None and verdict.checked else "plausible"
 
 
 def _progress_note(facts: EntryFacts) -> str:
@@ -173,14 +193,18 @@ def summaries(entries: Sequence[Entry]) -> list[Summary]:
 def _summary(coder: str, model: str | None, group: Sequence[Entry]) -> Summary:
     over = [each.result for each in group if each.result is not None and each.result.is_over]
     began = [result for result in over if result.attempts]
-    verified = sum(result.standing == "verified" for result in over)
+    checked = sum(result.standing == "checked" for result in over)
+    plausible = sum(result.standing == "plausible" for result in over)
+    enough = len(over) >= ENOUGH
     return Summary(
         coder=coder,
         model=model,
         entries=len(group),
         over=len(over),
-        verified=verified,
-        verified_rate=verified / len(over) if len(over) >= ENOUGH else None,
+        checked=checked,
+        plausible=plausible,
+        checked_rate=checked / len(over) if enough else None,
+        plausible_rate=plausible / len(over) if enough else None,
         seconds=_range(result.seconds for result in began),
         tokens=_range(float(result.tokens) for result in began if result.tokens is not None),
         cost=_range(result.cost for result in began if result.cost is not None),
