@@ -242,7 +242,7 @@ def test_the_tables_fit_the_terminal(columns, by, capsys):
     show_stats(records(found), columns)
     told = capsys.readouterr().out
     assert max(map(len, told.splitlines())) <= columns
-    assert "$/checked" in told
+    assert "checked  plausible" in told
 
 
 def test_tokens_that_nobody_told_are_not_nought(home):
