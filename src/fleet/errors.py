@@ -47,6 +47,10 @@ class QueueUnavailable(QueueError):
     """The queue cannot be reached: no server, no program, no disk, damaged files."""
 
 
+class WrongQueue(QueueUnavailable):
+    """The queue is gone, was emptied, or is another one than the home knows."""
+
+
 class SchemaTooNew(QueueError):
     """The queue was written by a later fleet than this one."""
 

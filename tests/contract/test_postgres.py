@@ -18,6 +18,7 @@ from fleet.errors import (
     QueueError,
     QueueUnavailable,
     SchemaTooNew,
+    WrongQueue,
 )
 from fleet.queue.protocol import Draft, Filter
 from fleet.queue.sql import migrate
@@ -359,3 +360,39 @@ class TestTime:
         assert not clock.stale
         there = datetime(2001, 9, 9, 1, 46, 40, tzinfo=UTC)
         assert timedelta(0) <= clock.now() - there < timedelta(seconds=10)
+
+
+class TestIdentity:
+    """Another database behind the same address is refused, and no queue is made anew in it."""
+
+    @pytest.fixture
+    def home(self, tmp_path):
+        (tmp_path / "tasks").mkdir()
+        return tmp_path
+
+    def test_a_database_that_was_made_anew_is_refused(self, new_postgres_dsn, home):
+        """A dropped and created database, or a failover to an empty server, hides every task."""
+        open_postgres(new_postgres_dsn, home=home).close()
+        open_postgres(new_postgres_dsn, home=home).close()
+        with psycopg.connect(new_postgres_dsn, autocommit=True) as admin:
+            admin.execute("DROP SCHEMA fleet CASCADE")
+            with pytest.raises(WrongQueue, match="gone or was emptied"):
+                open_postgres(new_postgres_dsn, home=home)
+            assert not admin.execute("SELECT to_regnamespace('fleet')").fetchone()[0]
+        open_postgres(new_postgres_dsn).close()  # another home's first use
+        with pytest.raises(WrongQueue, match="another one"):
+            open_postgres(new_postgres_dsn, home=home)
+
+    def test_a_supervisor_that_connects_again_looks_again(self, new_postgres_dsn, home):
+        """The server may come back as another one while the supervisor runs."""
+        with closing(open_postgres(new_postgres_dsn, home=home)) as queue:
+            queue.add(Draft(title="t"))
+            with psycopg.connect(new_postgres_dsn, autocommit=True) as admin:
+                admin.execute("UPDATE fleet.meta SET value = 'other' WHERE key = 'identity'")
+                admin.execute(
+                    "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity"
+                    " WHERE datname = current_database() AND pid <> pg_backend_pid()"
+                )
+            for _ in range(2):
+                with pytest.raises(WrongQueue, match="another one"):
+                    queue.add(Draft(title="lost"))

@@ -19,7 +19,7 @@ MIRRORS = {
     **dict.fromkeys(
         (
             *("accounts", "init", "pause", "questions", "restart", "restore", "resume", "retry"),
-            *("status", "stop", "tell", "usage"),
+            *("queue_care", "status", "stop", "tell", "usage"),
         ),
         "one verb, one stem: the command in cli, what it does in control",
     ),

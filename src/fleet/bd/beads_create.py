@@ -22,6 +22,7 @@ from fleet.queue.beads.bd_cli import bd_output
 from fleet.queue.beads.bd_cli.bd_calls import Tracker
 from fleet.queue.beads.bd_cli.bd_client import Client, creators_environment
 from fleet.queue.beads.bd_cli.bd_issue import tasks_in
+from fleet.queue.beads.beads_identity import refuse_wrong
 from fleet.queue.beads.lease_ledger import Ledger
 from fleet.queue.beads.write_lock import WriteLock
 from fleet.queue.doorbell import Doorbell
@@ -61,6 +62,7 @@ def create(
 
     Files named relative to `invoked_in` are found there although bd runs in the home.
     """
+    refuse_wrong(home)
     wish = _Wish(args, settings, verb, invoked_in)
     variables = creators_environment(home, os.environ if environ is None else environ)
     client = Client(home, bd=bd, timeout=timeout, variables=variables)

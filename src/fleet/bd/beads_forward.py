@@ -11,6 +11,7 @@ from fleet.errors import QueueBusy
 from fleet.processes.bounded_call import Stream
 from fleet.queue.beads.bd_cli.bd_client import TIMEOUT, users_environment
 from fleet.queue.beads.bd_cli.bd_process import attach
+from fleet.queue.beads.beads_identity import refuse_wrong
 from fleet.queue.beads.write_lock import WriteLock
 from fleet.queue.doorbell import Doorbell
 from fleet.queue.sql.sqlite import BELL
@@ -45,6 +46,7 @@ def forward(
     stderr: Stream = None,
 ) -> int:
     """Run bd with exactly these arguments and answer with its exit code."""
+    refuse_wrong(home)
     verb = split_command(args)[0].partition(" ")[0]
     env = users_environment(home, os.environ if environ is None else environ)
     try:

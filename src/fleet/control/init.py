@@ -7,10 +7,9 @@ from msgspec import Struct, structs
 
 from fleet import config
 from fleet.config import Config
-from fleet.control import Control
 from fleet.files.atomic_write import write_atomically
 from fleet.home import Home, make_home
-from fleet.queue import PREFIX, check_address, without_password
+from fleet.queue import PREFIX, check_address, open_queue, without_password
 
 PERMISSIONS = config.KEYS["permissions"]
 
@@ -45,7 +44,9 @@ def init(
     make_home(home)
     chosen = queue or (before.queue if before else _best_queue())
     allowed = permissions or (before.permissions if before else ask())
-    warning = _set_up_queue(home, structs.replace(before or Config(), queue=chosen), force=force)
+    settings = structs.replace(before or Config(), queue=chosen)
+    another = before is None or before.queue != chosen
+    warning = _set_up_queue(home, settings, force=force, another=another)
     # Last, so that no runtime.toml names a queue that could not be opened.
     _record(home, before, {"queue": chosen, "permissions": allowed})
     return InitializedHome(
@@ -57,17 +58,21 @@ def _best_queue() -> str:
     return "beads" if shutil.which("bd") else "embedded"
 
 
-def _set_up_queue(home: Home, settings: Config, *, force: bool) -> str | None:
+def _set_up_queue(home: Home, settings: Config, *, force: bool, another: bool) -> str | None:
+    """Make the queue, or open the one that is there.
+
+    `another`: it is not the queue that the home had, so that a new one may be made beside tasks.
+    """
     warning = None
     if settings.queue == "beads":
         from fleet.queue.beads.bd_cli import bd_version
         from fleet.queue.beads.bd_cli.bd_init import init_beads
+        from fleet.queue.beads.beads_identity import refuse_wrong
 
+        refuse_wrong(home.path)
         init_beads(home.path, prefix=PREFIX, force=force)
         warning = bd_version.warning(bd_version.bd_version())
-    fleet = Control(home, settings)
-    assert fleet.queue is not None
-    fleet.close()
+    open_queue(home.path, settings, may_make=another).close()
     return warning
 
 

@@ -1,30 +1,45 @@
-"""The queue: whether it opens, whether it is whole, and which bd there is."""
+"""The queue: whether it is the home's own, whole and copied, and which bd there is."""
 
 from collections.abc import Iterator
+from datetime import datetime
 
-from fleet.control import Control
+from fleet.control.queue.queue_care import QueueCondition, condition, file_of
 from fleet.doctor.check_result import CheckResult, Installation
+from fleet.queue import backups
 
 
 def queue(installation: Installation) -> Iterator[CheckResult]:
     if installation.config is None:
         return
-    fleet = Control(installation.home, installation.config)
-    try:
-        kind = fleet.config.queue.partition(":")[0]
-        if kind == "beads":
-            yield from _bd()
-        assert fleet.queue is not None
-        if kind == "embedded":
-            from fleet.queue.sql.sqlite import integrity
+    home, config = installation.home, installation.config
+    if config.queue == "beads":
+        yield from _bd()
+    seen = condition(home, config)
+    if seen.problem:
+        yield CheckResult("queue", "error", seen.problem, seen.hint)
+        return
+    name = file_of(config)
+    if name is not None and (damage := backups.damage_of(home.path / backups.FILES[name])):
+        yield CheckResult("queue", "error", damage, "Put a copy back: fleet queue restore")
+        return
+    yield CheckResult("queue", "ok", f"{seen.kind}, {seen.identity[:8]}")
+    if name is None:
+        yield CheckResult("backup", "ok", seen.backup)
+    elif not seen.copies:
+        fix = "The supervisor makes one a day. At once: fleet queue backup"
+        yield CheckResult("backup", "warning", "there is no copy of the queue yet", fix)
+    else:
+        yield _age(seen, installation.now)
 
-            damage = integrity(fleet.tracker)
-            if damage != "ok":
-                yield CheckResult("queue", "error", damage, "Copy queue.db away, then .recover it.")
-                return
-        yield CheckResult("queue", "ok", kind)
-    finally:
-        fleet.close()
+
+def _age(seen: QueueCondition, now: datetime) -> CheckResult:
+    newest = seen.copies[0]
+    old = now - newest.at
+    what = f"the newest copy of the queue is {old.days} d {old.seconds // 3600} h old"
+    if old > 2 * backups.EVERY:
+        fix = "The supervisor makes one a day while it runs. At once: fleet queue backup"
+        return CheckResult("backup", "warning", what, fix)
+    return CheckResult("backup", "ok", what)
 
 
 def _bd() -> Iterator[CheckResult]:

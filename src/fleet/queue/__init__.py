@@ -32,18 +32,25 @@ def without_password(address: str) -> str:
     return f"{scheme}{slashes}{user.partition(':')[0]}:***@{place}"
 
 
-def open_queue(home: Path, config: Config) -> "Queue":
-    """The queue that runtime.toml names."""
+def open_queue(home: Path, config: Config, *, may_make: bool = False) -> "Queue":
+    """The queue that runtime.toml names. Raises WrongQueue if the home knows another one.
+
+    `may_make`: the operator asked for this queue just now, so that a new one may be made although
+    the home holds tasks.
+    """
     check_address(config.queue)
     if config.queue == "beads":
         from fleet.queue.beads.queue import open_beads
 
-        return open_beads(home, timeout=timedelta(seconds=config.bd_timeout_s))
+        limit = timedelta(seconds=config.bd_timeout_s)
+        return open_beads(home, timeout=limit, may_make=may_make)
     busy = timedelta(seconds=config.busy_timeout_s)
     if config.queue.startswith(_POSTGRES):
         from fleet.queue.sql.postgres import open_postgres
 
-        return open_postgres(config.queue, prefix=PREFIX, lock_timeout=busy)
+        return open_postgres(
+            config.queue, prefix=PREFIX, lock_timeout=busy, home=home, may_make=may_make
+        )
     from fleet.queue.sql.sqlite import open_embedded
 
-    return open_embedded(home, prefix=PREFIX, busy_timeout=busy)
+    return open_embedded(home, prefix=PREFIX, busy_timeout=busy, may_make=may_make)

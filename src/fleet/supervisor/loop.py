@@ -26,6 +26,7 @@ from fleet.supervisor.claim_work import ASK_AGAIN, Claimer
 from fleet.supervisor.cleanup import Cleanup
 from fleet.supervisor.dispatcher import Dispatcher
 from fleet.supervisor.keep_leases import LeaseKeeper, awake
+from fleet.supervisor.queue_io.queue_backups import QueueBackups
 from fleet.supervisor.queue_io.queue_requests import QueueRequests, QueueThread
 from fleet.supervisor.shutdown import PATIENCE, Shutdown
 from fleet.supervisor.state import (
@@ -35,6 +36,7 @@ from fleet.supervisor.state import (
     SupervisorState,
     TaskSettled,
 )
+from fleet.supervisor.worker_pool import WorkerPool
 from fleet.watchdog.stall_rules import Patience
 
 #: How often at most the directories of other tasks are read from the queue, and of how many.
@@ -71,10 +73,13 @@ class Supervisor:
         self.home = home
         self.log = Log(home.logging, utc, echo)
         self.selector = selectors.DefaultSelector()
-        thread = QueueThread(partial(open_queue, home.path, config), self.log.say)
+        pool = WorkerPool()
+        self.backups = QueueBackups(home.path, config.queue, pool, self.log, utc)
+        opening = partial(open_queue, home.path, config)
+        thread = QueueThread(opening, self.log.say, self.backups.rescue)
         self.queue = QueueRequests(thread, owner_file.read_or_make(home))
         self.state = SupervisorState(
-            home, config, queue=self.queue, log=self.log, now=utc, coder=coder
+            home, config, queue=self.queue, log=self.log, now=utc, coder=coder, pool=pool
         )
         self.dispatcher = Dispatcher(self.state, self.selector, patience)
         self.leases = LeaseKeeper(
@@ -124,6 +129,7 @@ class Supervisor:
             self.handle(self.state.events.popleft())
         if not self.shutdown.requested:
             self.cleanup.all_when_due()
+            self.backups.when_due()
             self.claimer.claim()
         self.queue.thread.retry()
         self.compare_leases()

@@ -90,13 +90,14 @@ class SupervisorState:
         log: Log,
         now: Callable[[], datetime],
         coder: str | None = None,
+        pool: WorkerPool | None = None,
     ) -> None:
         self.home, self.config, self.coder = home, config, coder
         self.queue, self.log, self.now = queue, log, now
         self.assignments = Assignments()
         #: What happened since the last turn of the loop, oldest first.
         self.events: deque[Happening] = deque()
-        self.pool = WorkerPool()
+        self.pool = pool or WorkerPool()
         # Threads of their own: an inspection may take minutes, and no other work waits for it.
         self.inspections = WorkerPool(_INSPECTIONS)
         self.backoff = ResourceBackoff(log)

@@ -11,9 +11,19 @@ from datetime import timedelta
 import psutil
 import pytest
 
-from fleet.errors import FleetError, NotFound, QueueBusy, QueueError, QueueUnavailable, Refused
+from fleet.errors import (
+    FleetError,
+    NotFound,
+    QueueBusy,
+    QueueError,
+    QueueUnavailable,
+    Refused,
+    WrongQueue,
+)
+from fleet.home import identity_json
 from fleet.queue.beads.bd_cli import bd_process
 from fleet.queue.beads.queue import open_beads
+from fleet.queue.identity import LEDGER
 from fleet.queue.protocol import Draft, Filter, LeaseLost
 from fleet.schemas import Blocked, Closed, Released
 from tests.builders import a_program
@@ -231,11 +241,16 @@ class TestClaims:
         assert beads.issue(third.task.id).assignee == "c"
 
     def test_a_lost_ledger_does_not_strand_what_was_running(self, beads, queue):
-        """Without its ledger a supervisor still finds the tasks that carry its name in bd."""
+        """Leases are not forgotten unasked; once a person accepted that, a supervisor still finds
+        the tasks that carry its name in bd.
+        """
         queue.add(Draft(title="t"))
         queue.claim("a", ttl=TTL)
         for file in beads.home.glob("ledger.db*"):
             file.unlink()
+        with pytest.raises(WrongQueue, match="gone"):
+            beads.open()
+        identity_json.forget(beads.home, LEDGER)
         with closing(beads.open()) as fresh:
             assert fresh.claim("b", ttl=TTL) == []
             assert len(fresh.claim("a", ttl=TTL)) == 1

@@ -16,6 +16,7 @@ import msgspec
 from msgspec import Struct
 
 from fleet.errors import FleetError
+from fleet.queue.identity import LEDGER, Identity
 from fleet.queue.protocol import Clock
 from fleet.queue.sql import named_sql
 from fleet.queue.sql.database import Row
@@ -51,10 +52,13 @@ class LedgerEntry(Struct, frozen=True, kw_only=True):
 class Ledger:
     """Small steps, each durable once it returns; threads may share it."""
 
-    def __init__(self, home: Path, *, clock: Clock) -> None:
+    def __init__(self, home: Path, *, clock: Clock, may_make: bool = False) -> None:
         self.now = clock
         self._one_at_a_time = threading.RLock()
-        self._db = Sqlite(home, clock=clock, busy_timeout=BUSY_TIMEOUT, file=FILE, bell=_NO_BELL)
+        identity = Identity(home=home, name=LEDGER, may_make=may_make)
+        self._db = Sqlite(
+            identity, clock=clock, busy_timeout=BUSY_TIMEOUT, file=FILE, bell=_NO_BELL
+        )
         try:
             with translated(self._db.path):
                 self._db.set_up("", [self._sql["schema"]])

@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from fleet.errors import BadInput, NotFound, QueueUnavailable, Refused
+from fleet.errors import BadInput, NotFound, Refused
 from fleet.queue.beads.add_tasks import Additions
 from fleet.queue.beads.bd_cli.bd_calls import Tracker
-from fleet.queue.beads.bd_cli.bd_client import FOLDER, TIMEOUT, Client
+from fleet.queue.beads.bd_cli.bd_client import TIMEOUT, Client
+from fleet.queue.beads.beads_identity import check_database
 from fleet.queue.beads.change_watch import Watch
 from fleet.queue.beads.claim_tasks import Claims, queue_order, with_entry
 from fleet.queue.beads.lease_ledger import Ledger, LedgerEntry
@@ -42,14 +43,17 @@ _BLIND = timedelta(seconds=15)
 
 
 def open_beads(
-    home: Path, *, bd: str = "bd", timeout: timedelta = TIMEOUT, clock: Clock = utc_now
+    home: Path,
+    *,
+    bd: str = "bd",
+    timeout: timedelta = TIMEOUT,
+    clock: Clock = utc_now,
+    may_make: bool = False,
 ) -> "BeadsQueue":
     """The beads queue of a home that `init_beads` prepared; `timeout` bounds each call of bd."""
-    if not (home / FOLDER).is_dir():
-        raise QueueUnavailable(
-            f"there is no beads database in {home}", hint="Make one with `fleet init`."
-        )
-    return BeadsQueue(Client(home, bd=bd, timeout=timeout), Ledger(home, clock=clock))
+    check_database(home)
+    ledger = Ledger(home, clock=clock, may_make=may_make)
+    return BeadsQueue(Client(home, bd=bd, timeout=timeout), ledger)
 
 
 class BeadsQueue:

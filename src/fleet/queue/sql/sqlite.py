@@ -2,22 +2,25 @@
 WAL-reset corruption. A commit that acknowledges work is on the disk (`synchronous=FULL`).
 """
 
-import os
 import time
-from collections.abc import Generator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import apsw
 
-from fleet.errors import FleetError, QueueBusy, QueueError, QueueUnavailable
+from fleet.errors import FleetError, QueueBusy, QueueError, QueueUnavailable, WrongQueue
 from fleet.queue.doorbell import Doorbell, deadline
+from fleet.queue.identity import EMBEDDED, KEY, WAY_OUT, Identity, new_id
 from fleet.queue.protocol import Clock
 from fleet.queue.sql.database import Row
 from fleet.queue.sql.migrate import Step, migrate
 from fleet.queue.sql.sql_queue import SqlQueue
+from fleet.queue.sqlite_files import Files, copy_to, files_of, is_empty, make_private, reading
+
+T = TypeVar("T")
 
 FILE = "queue.db"
 BELL = "queue.bell"
@@ -25,6 +28,7 @@ BUSY_TIMEOUT = timedelta(seconds=5)
 
 #: A missed ring costs at most this long: the bell wakes one listener, the file tells the rest.
 _LOOK_AGAIN = timedelta(seconds=1)
+_ID = "SELECT value FROM meta WHERE key = 'identity'"
 
 
 def utc_now() -> datetime:
@@ -38,9 +42,11 @@ def open_embedded(
     clock: Clock = utc_now,
     busy_timeout: timedelta = BUSY_TIMEOUT,
     steps: list[Step] | None = None,
+    may_make: bool = False,
 ) -> SqlQueue:
-    """The queue in `home`, made on first use and brought up to date."""
-    db = Sqlite(home, clock=clock, busy_timeout=busy_timeout)
+    """The queue in `home`, made on first use and brought up to date. Raises WrongQueue."""
+    identity = Identity(home=home, name=EMBEDDED, may_make=may_make)
+    db = Sqlite(identity, clock=clock, busy_timeout=busy_timeout)
     try:
         with translated(db.path):
             db.set_up(prefix, steps)
@@ -64,19 +70,24 @@ class Sqlite:
 
     def __init__(
         self,
-        home: Path,
+        identity: Identity,
         *,
         clock: Clock,
         busy_timeout: timedelta,
         file: str = FILE,
         bell: str = BELL,
     ) -> None:
-        self.path = home / file
+        self._identity = identity
+        self.path = identity.home / file
         self.address = str(self.path)
         self.now = clock
-        self._bell = Doorbell(home / bell)
+        self._bell = Doorbell(identity.home / bell)
+        #: The files behind the connection, once it is set up.
+        self._files: Files | None = None
         with translated(self.path):
-            make_private(self.path)
+            if is_empty(self.path):
+                identity.refuse_new(self.path)
+                make_private(self.path)
             # APSW's stubs leave its value type unknown; `rows` gives it a type again.
             self._connection: Any = apsw.Connection(str(self.path))
             self._connection.set_busy_timeout(int(busy_timeout / timedelta(milliseconds=1)))
@@ -101,8 +112,10 @@ class Sqlite:
                 return
 
     def set_up(self, prefix: str, steps: list[Step] | None) -> None:
+        files = files_of(self.path)
         tables = self._connection.execute("SELECT 1 FROM sqlite_schema WHERE name = 'meta'")
         if not tables.get:
+            self._identity.refuse_new(self.path)
             with self.writing():
                 self._connection.execute(
                     "CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT NOT NULL)"
@@ -112,8 +125,36 @@ class Sqlite:
                     (prefix,),
                 )
         migrate(self, self._script, self._backup, steps)
+        self._identity.check(self._own_id(), self.path)
+        self._files = Files(files.main, files_of(self.path).log)
+
+    def _own_id(self) -> str:
+        """The id that the queue bears; a queue from before there were ids gets one, unless its home
+        knows one that it should bear.
+        """
+        if not self.rows(_ID) and self._identity.known is None:
+            values = {"key": KEY, "id": new_id()}
+            self.rows("INSERT INTO meta VALUES (:key, :id) ON CONFLICT DO NOTHING", values)
+        return next((str(row[0]) for row in self.rows(_ID)), "")
+
+    def check_files(self) -> None:
+        """Raise WrongQueue if the files behind the connection are not those at the path any more:
+        what is written would be lost, and other processes would not see it.
+        """
+        if self._files is None:
+            return
+        there = files_of(self.path)
+        if there.main != self._files.main:
+            gone = "is gone" if there.main is None else "was replaced by another file"
+        elif self._files.log is not None and there.log != self._files.log:
+            gone = "has lost its log, queue.db-wal"
+        else:
+            return
+        raise WrongQueue(f"the queue {self.path} {gone} while it was in use", hint=WAY_OUT)
 
     def rows(self, sql: str, values: Mapping[str, Any] | None = None) -> list[Row]:
+        if not sql.startswith("SELECT"):
+            self.check_files()
         with translated(self.path):
             wrote = self._connection.total_changes()
             rows = self._connection.execute(sql, values).fetchall()
@@ -126,6 +167,7 @@ class Sqlite:
         if self._connection.in_transaction:
             yield
             return
+        self.check_files()
         with translated(self.path):
             self._connection.execute("BEGIN IMMEDIATE")
         try:
@@ -143,6 +185,7 @@ class Sqlite:
         while True:
             left = deadline(timedelta(0))
             rang = self._bell.wait(min(_LOOK_AGAIN, timedelta(seconds=end - left)))
+            self.check_files()
             seen = self._data_version()
             if rang or seen != self._seen:
                 self._seen = seen
@@ -163,27 +206,13 @@ class Sqlite:
 
     def _backup(self, have: int) -> None:
         """Copy the committed state aside. Runs while we hold the write lock, so it is exact."""
-        target = self.path.with_name(f"{self.path.name}.v{have}.backup")
-        target.unlink(missing_ok=True)
-        source = apsw.Connection(str(self.path), flags=apsw.SQLITE_OPEN_READONLY)
-        try:
-            copy = apsw.Connection(str(target))
-            with copy.backup("main", source, "main") as backup:
-                backup.step()
-            copy.close()
-        finally:
-            source.close()
+        with reading(self.path) as source:
+            copy_to(self.path.with_name(f"{self.path.name}.v{have}.backup"), source)
 
-
-def make_private(path: Path) -> None:
-    """Let SQLite find a file that only its owner can read; its journals take over the mode."""
-    try:
-        os.close(os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600))
-    except OSError as error:
-        raise QueueUnavailable(
-            f"the queue {path} cannot be opened: {error.strerror}",
-            hint="Check the owner and mode of the file and of its directory, and the disk.",
-        ) from error
+    def copied(self, copy: Callable[[Any], T]) -> T:
+        """Have the connection copied: it sees its file even when that has no name any more."""
+        with translated(self.path):
+            return copy(self._connection)
 
 
 def integrity(queue: SqlQueue) -> str:

@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 
 from msgspec import Struct
 
-from fleet.errors import BadInput, FleetError, NotFound, QueueError, Refused
+from fleet.errors import BadInput, FleetError, NotFound, QueueError, Refused, WrongQueue
 from fleet.queue.protocol import Filter, LeaseLost, Queue
 from fleet.schemas import Lease, Request, Settlement, Task
 
@@ -51,9 +51,16 @@ class QueueCall(Struct, eq=False):
 class QueueThread:
     """Calls the queue in order, one call at a time."""
 
-    def __init__(self, open_queue: Callable[[], Queue], say: Callable[[str, str], None]) -> None:
+    def __init__(
+        self,
+        open_queue: Callable[[], Queue],
+        say: Callable[[str, str], None],
+        rescue: Callable[[Queue], object] = lambda _: None,
+    ) -> None:
         self._open = open_queue
         self._say = say
+        #: Called in the queue's thread with a queue whose files are not at their path any more.
+        self._rescue = rescue
         self._calls: SimpleQueue[QueueCall | None] = SimpleQueue()
         #: What is to be done in the loop's thread.
         self._answers: deque[Callable[[], None]] = deque()
@@ -169,6 +176,11 @@ class QueueThread:
                 answer = call.do(queue)
             except BaseException as error:  # noqa: BLE001 - it is raised again in the loop's thread
                 answer = _as_queue_error(error)
+                if isinstance(error, WrongQueue) and queue is not None:
+                    # The queue that is put back is found by opening anew.
+                    self._rescue(queue)
+                    _close(queue)
+                    queue = None
             self._post(partial(self._answered, call, answer))
         if queue is not None:
             queue.close()
@@ -181,8 +193,12 @@ class QueueThread:
                 if queue.wait(_LISTEN):
                     self._post(self.on_change)
                     self._closing.wait(_LULL)
-            except (FleetError, OSError):
+            except (FleetError, OSError) as error:
                 # The calling thread meets the same error and reports it.
+                if isinstance(error, WrongQueue) and queue is not None:
+                    _close(queue)
+                    queue = None
+                    self._post(self.on_change)
                 self._closing.wait(_REST)
         if queue is not None:
             queue.close()
@@ -300,6 +316,11 @@ class QueueRequests:
 
     def renew(self, lease: Lease, then: Callable[[Lease | LeaseLost], None]) -> None:
         self.thread.call(lambda queue: _or_lost(lease, lambda: queue.renew(lease, ttl=LEASE)), then)
+
+
+def _close(queue: Queue) -> None:
+    with suppress(FleetError, OSError):
+        queue.close()
 
 
 def _as_queue_error(error: BaseException) -> BaseException:

@@ -1,8 +1,10 @@
 """The PostgreSQL queue: many machines, one queue. psycopg is imported only when it is opened."""
 
 from datetime import timedelta
+from pathlib import Path
 
 from fleet.errors import QueueUnavailable
+from fleet.queue.identity import Identity
 from fleet.queue.protocol import Clock
 from fleet.queue.sql.migrate import Step
 from fleet.queue.sql.sql_queue import SqlQueue
@@ -17,8 +19,13 @@ def open_postgres(
     clock: Clock | None = None,
     lock_timeout: timedelta = LOCK_TIMEOUT,
     steps: list[Step] | None = None,
+    home: Path | None = None,
+    may_make: bool = False,
 ) -> SqlQueue:
-    """The queue in the database that `dsn` names, made on first use and brought up to date."""
+    """The queue in the database that `dsn` names, made on first use and brought up to date.
+
+    `home` is the home that may know the queue. Raises WrongQueue if it knows another one.
+    """
     try:
         from fleet.queue.sql.postgres.database import Postgres
     except ImportError as error:
@@ -27,6 +34,8 @@ def open_postgres(
             hint="Install it with fleet: pip install 'fleet[postgres]'",
         ) from error
     db = Postgres(dsn, clock=clock, lock_timeout=lock_timeout)
+    if home is not None:
+        db.identity = Identity(home=home, name=db.address, may_make=may_make)
     try:
         db.set_up(prefix, steps)
     except BaseException:

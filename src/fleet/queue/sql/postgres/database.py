@@ -7,7 +7,8 @@ from typing import Any, cast
 
 import psycopg
 
-from fleet.errors import QueueError
+from fleet.errors import QueueError, WrongQueue
+from fleet.queue.identity import Identity, new_id
 from fleet.queue.protocol import Clock
 from fleet.queue.sql import migrate, named_sql
 from fleet.queue.sql.database import Row
@@ -44,10 +45,13 @@ class Postgres:
         self._dsn = dsn
         self._clock = clock
         self._lock_timeout = lock_timeout
+        #: What a home knows of the queue; without a home nothing is compared.
+        self.identity: Identity | None = None
         self._server_clock = ServerClock()
         self._cursor: psycopg.Cursor | None = None
         self._listener: psycopg.Connection | None = None
         self._in_transaction = False
+        self._is_set_up = False
 
     def now(self) -> datetime:
         if self._clock is not None:
@@ -104,6 +108,8 @@ class Postgres:
     def set_up(self, prefix: str, steps: list[migrate.Step] | None) -> None:
         todo = migrate.steps() if steps is None else steps
         if not self.rows(_SQL["is_made"]):
+            if self.identity is not None and not self.rows(_SQL["has_meta"]):
+                self.identity.refuse_new(self.address)
             with self.writing():
                 self._lock_schema()
                 if not self.rows(_SQL["has_schema"]):
@@ -115,6 +121,17 @@ class Postgres:
             with self.writing():
                 self._lock_schema()
                 migrate.migrate(self, self._script, self._backup, todo)
+        self._check_identity()
+        self._is_set_up = True
+
+    def _check_identity(self) -> None:
+        """Raise WrongQueue if another database answers than the one that the home knows."""
+        if self.identity is None:
+            return
+        if not self.rows(_SQL["identity"]) and self.identity.known is None:
+            self.rows(_SQL["insert_identity"], {"id": new_id()})
+        found = next((str(row[0]) for row in self.rows(_SQL["identity"])), "")
+        self.identity.check(found, self.address)
 
     def _lock_schema(self) -> None:
         self.rows(_SQL["be_patient"])
@@ -154,7 +171,20 @@ class Postgres:
             before = steady()
             limits = [_millis(self._lock_timeout), _millis(STATEMENT_TIMEOUT)]
             self._server_clock.set(_run(cursor, text, limits)[0][-1], before)
+            self._refuse_another(cursor)
         return cursor
+
+    def _refuse_another(self, cursor: psycopg.Cursor) -> None:
+        """A new connection may lead to another server, or to a database that was made anew."""
+        if self.identity is None or not self._is_set_up:
+            return
+        found = _run(cursor, _SQL["identity"], None) if _run(cursor, _SQL["has_meta"], None) else []
+        try:
+            self.identity.check(str(found[0][0]) if found else "", self.address)
+        except WrongQueue:
+            self._cursor = None
+            cursor.connection.close()
+            raise
 
     def _begin(self) -> None:
         cursor = self._connected()

@@ -27,6 +27,15 @@ SELECT {server_time}
 SELECT 1 WHERE to_regclass('fleet.meta') IS NOT NULL
            AND to_regprocedure('fleet.waits_for_others(bigint, text)') IS NOT NULL
 
+-- name: has_meta
+SELECT 1 WHERE to_regclass('fleet.meta') IS NOT NULL
+
+-- name: identity
+SELECT value FROM fleet.meta WHERE key = 'identity'
+
+-- name: insert_identity
+INSERT INTO meta (key, value) VALUES ('identity', :id) ON CONFLICT DO NOTHING
+
 -- name: has_schema
 SELECT 1 WHERE to_regnamespace('fleet') IS NOT NULL
 

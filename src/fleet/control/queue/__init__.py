@@ -1,0 +1,1 @@
+"""What `fleet queue` asks for: the queue itself, apart from the tasks in it."""
