@@ -5,6 +5,7 @@ import os
 import signal
 import sys
 import time
+from contextlib import suppress
 from pathlib import Path
 
 import psutil
@@ -191,7 +192,8 @@ class Scene:
                 process.wait()
         self.queue.close()
         for left in processes_of(self.home.path):
-            left.kill()
+            with suppress(psutil.NoSuchProcess):  # a box takes all that is in it along
+                left.kill()
 
 
 def processes_of(home):

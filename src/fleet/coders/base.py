@@ -81,6 +81,11 @@ class Coder(ABC):
     login_file: ClassVar[str] = ""
     #: The file of a user's settings, below the state's directory; it may hold another login.
     settings_file: ClassVar[str] = ""
+    #: Below the state's directory: what the CLI obeys, files and `directories/`. An agent in a box
+    #: reads them and cannot write them, since the user's own CLI would obey them outside.
+    state_guards: ClassVar[tuple[str, ...]] = ()
+    #: Files of the CLI's state in the user's home itself, which an agent in a box gets a copy of.
+    state_copies: ClassVar[tuple[str, ...]] = ()
     #: The arguments with which a person logs in, and those that ask the CLI, at no cost, whether a
     #: login is there.
     login_args: ClassVar[tuple[str, ...]] = ()

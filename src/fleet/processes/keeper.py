@@ -172,7 +172,9 @@ class AgentTree:
         for _ in range(100):
             new = {who: name for who, name in look().items() if who not in seen}
             for pid, ticks in new:
-                signal_one(pid, ticks, number)
+                # A box whose holder ends kills all that is in it, and no process has its grace.
+                if number == signal.SIGKILL or not self.spec.get("boxed") or in_box(pid):
+                    signal_one(pid, ticks, number)
             seen.update(new)
             if self.status is not None:
                 self.swept.update(new)
@@ -280,6 +282,15 @@ def stat(pid: int) -> tuple[int, int, int, str, str] | None:
         return None
     fields = tail.split()
     return pid, int(fields[1]), int(fields[19]), fields[0], head.partition("(")[2]
+
+
+def in_box(pid: int) -> bool:
+    """The process has a number in a namespace below this one."""
+    try:
+        numbers = read(f"/proc/{pid}/status").partition("NSpid:")[2].partition("\n")[0]
+    except OSError:
+        return False
+    return len(numbers.split()) > 1
 
 
 def signal_one(pid: int, ticks: int, number: int) -> None:

@@ -13,6 +13,8 @@ from fleet.processes.process_identity import LINUX, read_proc
 
 _TICKS = os.sysconf("SC_CLK_TCK")
 _PAGE = os.sysconf("SC_PAGE_SIZE")
+#: How the line of a process begins that holds a box, before the bracket behind its name.
+_BOX = b"(bwrap"
 
 
 class ProcessInfo(Struct, frozen=True):
@@ -26,6 +28,8 @@ class ProcessInfo(Struct, frozen=True):
     memory: int
     #: Seconds from boot to its start.
     started: float
+    #: The process holds a box: what it started is the agent, or holds the box too.
+    holds_box: bool = False
 
 
 class ProcessTree(Struct, frozen=True):
@@ -51,10 +55,17 @@ class ProcessTree(Struct, frozen=True):
     def youngest(self) -> float:
         """The start of the youngest process that is neither the keeper nor its agent; 0: none."""
         root = self.processes[0].pid if self.processes else 0
-        children = [process for process in self.processes if process.parent == root]
-        agent = min(children, key=lambda process: process.started, default=None)
-        others = (process.started for process in self.processes[1:] if process is not agent)
-        return max(others, default=0.0)
+        above = {root}
+        while agent := self._first_below(root):
+            above.add(agent.pid)
+            if not agent.holds_box:
+                break
+            root = agent.pid
+        return max((each.started for each in self.processes if each.pid not in above), default=0.0)
+
+    def _first_below(self, pid: int) -> ProcessInfo | None:
+        children = (process for process in self.processes if process.parent == pid)
+        return min(children, key=lambda process: process.started, default=None)
 
 
 def process_trees(roots: Collection[int]) -> dict[int, ProcessTree]:
@@ -111,12 +122,14 @@ def _all_processes() -> Iterable[ProcessInfo]:
 
 def _from_proc(pid: str) -> ProcessInfo | None:
     # The name may hold spaces and brackets, so the fields are counted from behind it.
-    fields = read_proc(f"/proc/{pid}/stat").rpartition(b")")[2].split()
+    head, _, tail = read_proc(f"/proc/{pid}/stat").rpartition(b")")
+    fields = tail.split()
     if not fields:
         return None
+    boxes = head.endswith(_BOX)
     cpu = (int(fields[11]) + int(fields[12]) + int(fields[13]) + int(fields[14])) / _TICKS
     memory = int(fields[21]) * _PAGE
-    return ProcessInfo(int(pid), int(fields[1]), cpu, memory, int(fields[19]) / _TICKS)
+    return ProcessInfo(int(pid), int(fields[1]), cpu, memory, int(fields[19]) / _TICKS, boxes)
 
 
 def _from_psutil() -> Iterable[ProcessInfo]:

@@ -53,6 +53,9 @@ class RunSpec(Struct, frozen=True, kw_only=True):
     time_limit: float | None = None
     #: Seconds from SIGTERM to SIGKILL for processes that the agent left behind.
     sweep_grace: float = 0.5
+    #: The agent is in a box: its program is the box's, and the agent has process numbers of its
+    #: own below that.
+    boxed: bool = False
     #: The keeper ignores the rest, which is for a supervisor that takes the run over: what reads
     #: the run's stream, and a digest of the artifacts when the run began.
     coder: str = ""
@@ -197,11 +200,16 @@ class Run(Struct, frozen=True):
 def new_run(
     task_dir: Path, spec: RunSpec, prompt: bytes | None = None, *, folder: str = "runs"
 ) -> Run:
-    """The task's next run, ready for a keeper.
+    """The task's next run, ready for a keeper."""
+    run = reserve_run(task_dir, folder=folder)
+    write_run(run, spec, prompt)
+    return run
 
-    Making the directory takes the number, so two callers never share one; a caller that dies
-    half-way leaves a directory without run.json, which is no run. Nothing is synced to the disk:
-    a power cut ends the run as well, and the keeper's records tell how the run ended.
+
+def reserve_run(task_dir: Path, *, folder: str = "runs") -> Run:
+    """The directory of the task's next run, without run.json, so not yet a run.
+
+    Making the directory takes the number, so two callers never share one.
     """
     folder = f"{task_dir}/{folder}"
     os.makedirs(folder, 0o700, exist_ok=True)  # noqa: PTH103 - each run pays for every Path
@@ -213,11 +221,20 @@ def new_run(
             break
         except FileExistsError:
             number += 1
+    return Run(Path(place))
+
+
+def write_run(run: Run, spec: RunSpec, prompt: bytes | None = None) -> None:
+    """Make a reserved directory a run that a keeper can start.
+
+    Nothing is synced to the disk: a power cut ends the run as well, and the keeper's records tell
+    how the run ended.
+    """
+    place = str(run.path)
     if prompt is not None:
         _put(f"{place}/prompt.md", prompt)
     _put(f"{place}/.run.json", msgspec.json.encode(spec))
     os.rename(f"{place}/.run.json", f"{place}/run.json")  # noqa: PTH104
-    return Run(Path(place))
 
 
 def _put(path: str, data: bytes) -> None:

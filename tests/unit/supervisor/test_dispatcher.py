@@ -85,7 +85,7 @@ def test_a_full_disk_pauses_everything_and_blames_no_task(dispatcher, queue, sai
     def full(*args):
         raise OSError(errno.ENOSPC, "No space left on device", "run.json")
 
-    monkeypatch.setattr(launch, "new_run", full)
+    monkeypatch.setattr(launch, "reserve_run", full)
     take(dispatcher, a_lease())
     dispatcher.start_claimed()
     assert queue.settled == {"fleet-1": Released()}

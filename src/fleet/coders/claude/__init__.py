@@ -59,6 +59,10 @@ class ClaudeCoder(Coder):
     secret_variable: ClassVar[str] = "CLAUDE_CODE_OAUTH_TOKEN"  # noqa: S105 - a name
     login_file: ClassVar[str] = ".credentials.json"
     settings_file: ClassVar[str] = "settings.json"
+    state_guards: ClassVar[tuple[str, ...]] = (
+        "settings.json", "CLAUDE.md", "commands/", "agents/", "skills/", "plugins/", "hooks/",
+    )  # fmt: skip
+    state_copies: ClassVar[tuple[str, ...]] = (".claude.json",)
     login_args: ClassVar[tuple[str, ...]] = ("auth", "login")
     status_args: ClassVar[tuple[str, ...]] = ("auth", "status", "--text")
     passes = ("ANTHROPIC_BASE_URL", "ANTHROPIC_CUSTOM_HEADERS")

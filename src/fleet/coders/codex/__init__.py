@@ -35,6 +35,7 @@ class CodexCoder(Coder):
     secret_variable: ClassVar[str] = "CODEX_API_KEY"  # noqa: S105 - a name
     login_file: ClassVar[str] = "auth.json"
     settings_file: ClassVar[str] = "config.toml"
+    state_guards: ClassVar[tuple[str, ...]] = ("config.toml", "AGENTS.md", "prompts/", "rules/")
     login_args: ClassVar[tuple[str, ...]] = ("login",)
     status_args: ClassVar[tuple[str, ...]] = ("login", "status")
     passes = ("OPENAI_BASE_URL",)

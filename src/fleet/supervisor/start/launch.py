@@ -17,7 +17,7 @@ from fleet.home import HOOK, Home, compare_json, messages
 from fleet.processes.keeper_client import Busy, start_keeper
 from fleet.runs.artifacts_digest import fingerprint
 from fleet.runs.outcome_history import Ending
-from fleet.runs.run_directory import Run, RunSpec, latest_run, new_run
+from fleet.runs.run_directory import Run, RunSpec, latest_run, reserve_run, write_run
 from fleet.runs.run_id import RunId
 from fleet.schemas import Lease, Task, Usage
 from fleet.settlement import resume_policy
@@ -25,6 +25,7 @@ from fleet.settlement.run_record import own_env, run_env
 from fleet.supervisor.active.active_run import ActiveRun
 from fleet.supervisor.assignments import Ready
 from fleet.supervisor.start.agent_bin import KEEPER
+from fleet.supervisor.start.run_box import RunCommand, box_run, check_box
 from fleet.supervisor.start.workspace import Workspace
 from fleet.supervisor.state import SupervisorState
 
@@ -46,6 +47,7 @@ def placed(state: SupervisorState, task: Task) -> Place:
     coders.find(place.coder, state.home.path)
     if not Path(place.cwd).is_dir():
         raise InvalidTask(f"its directory {place.cwd} is not there")
+    check_box(place.ruled.policy)
     return place
 
 
@@ -63,8 +65,9 @@ def make_ready(
     """
     home, policy = state.home, place.ruled.policy
     task = structs.replace(lease.task, cwd=place.cwd, coder=seat.coder, model=seat.model)
+    boxed = policy.sandbox.level != "off"
     options = Options(
-        permissions=state.config.permissions,
+        permissions="bypass" if boxed else state.config.permissions,
         last_ending=resume_policy.told(last),
         max_cost=policy.limits.cost,
         # Before the environment is made, which depends on it.
@@ -152,10 +155,22 @@ def launch(state: SupervisorState, lease: Lease, ready: Ready, programs: Path) -
         move(ready.session)  # before its length is taken: what is in it by now was told before
     except FileNotFoundError:
         return None
+    run = reserve_run(task_dir)
+    run.spool.mkdir(mode=0o700)
+    run_id = str(RunId.of(lease))
+    env = {**ready.env, "FLEET_RUN_DIR": str(run.path), "FLEET_SPOOL": str(run.spool)}
+    command = RunCommand(argv=argv, cwd=str(task.cwd), env=env)
+    boxed = ready.policy.sandbox.level != "off"
+    if boxed:
+        command = box_run(
+            command, home=state.home, config=state.config, run=run, coder=coder,
+            policy=ready.policy, programs=programs,
+        )  # fmt: skip
     spec = RunSpec(
-        id=str(RunId.of(lease)),
-        argv=argv,
-        cwd=str(task.cwd),
+        id=run_id,
+        argv=command.argv,
+        cwd=command.cwd,
+        boxed=boxed,
         stdin="prompt.md" if coder.prompt_on_stdin else None,
         grace=float(state.config.grace_s),
         time_limit=ready.policy.limits.time + KEEPERS_SLACK,
@@ -170,14 +185,12 @@ def launch(state: SupervisorState, lease: Lease, ready: Ready, programs: Path) -
         policy=ready.policy,
         base=ready.base,
     )
-    run = new_run(task_dir, spec, prompt)
+    write_run(run, spec, prompt)
     messages.give(task_dir, ready.told, run.number)
     _point_to(task_dir / "log.stderr", run)
-    run.spool.mkdir(mode=0o700)
-    env = {**ready.env, "FLEET_RUN_DIR": str(run.path), "FLEET_SPOOL": str(run.spool)}
     active = ActiveRun(lease.task, run, coder, env=env, spec=spec)
     try:
-        keeper = start_keeper(run, env, programs / KEEPER)
+        keeper = start_keeper(run, command.env, programs / KEEPER)
     except FleetError as error:  # the machine lacks memory or processes
         active.start_trouble = error.message
         state.backoff.begin(error.message)

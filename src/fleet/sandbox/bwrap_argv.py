@@ -1,0 +1,107 @@
+"""The command line of a box: from what is opened and hidden to bubblewrap's arguments. Pure.
+
+A box begins with nothing. Mounts follow from the top of the tree downwards, so that a deeper path
+always counts more than the directory that it lies in: a task's artifacts are open inside of a home
+that is hidden, and a key is hidden inside of a directory that is open.
+"""
+
+from collections.abc import Sequence
+from pathlib import PurePosixPath
+
+from msgspec import Struct
+
+#: Bytes that a box may put into each of its private directories, which are memory.
+ROOM = 2 << 30
+#: What a box has for itself alone, empty at first, whatever these are outside.
+PRIVATE = ("/tmp", "/var/tmp", "/run", "/dev/shm")  # noqa: S108 - places in the box
+
+_NAMESPACES = (
+    "--unshare-user", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try",
+)  # fmt: skip
+#: Copies FROM TO, so many times as the first argument says, and becomes the rest.
+_COPY = 'n=$1; shift; while [ "$n" -gt 0 ]; do cp "$1" "$2"; shift 2; n=$((n - 1)); done; exec "$@"'
+
+
+class Box(Struct, frozen=True, kw_only=True):
+    """What a process in a box can reach. All paths are absolute, and exist outside of the box."""
+
+    #: The user's home: in the box an empty directory of its own.
+    home: str
+    #: Where the program begins.
+    cwd: str
+    read: tuple[str, ...] = ()
+    write: tuple[str, ...] = ()
+    #: What is not to be seen although it lies in an opened directory.
+    hidden_files: tuple[str, ...] = ()
+    hidden_directories: tuple[str, ...] = ()
+    #: Links, like `/bin`, with what they lead to.
+    links: tuple[tuple[str, str], ...] = ()
+    #: Parts of /proc with which root could change the machine.
+    kernel: tuple[str, ...] = ()
+    #: Files of which the box gets a copy of its own, and where to.
+    copies: tuple[tuple[str, str], ...] = ()
+    #: The network of the machine; without it there is none, not even that of the machine itself.
+    network: bool = True
+
+
+def bwrap_argv(box: Box, argv: Sequence[str]) -> tuple[str, ...]:
+    """The arguments with which bubblewrap runs `argv` in the box."""
+    # A session of its own: `kill 0` inside would otherwise end the process that holds the box.
+    words = ["--die-with-parent", "--new-session", *_NAMESPACES]
+    words += [] if box.network else ["--unshare-net"]
+    words += ["--cap-drop", "ALL", "--hostname", "box", "--proc", "/proc"]
+    # As root, bubblewrap leaves these open: a process without any right can set the program that
+    # the kernel starts for a crash, since the kernel asks there for the user and for nothing else.
+    for path in box.kernel:
+        words += ["--ro-bind", path, path]
+    words += ["--dev", "/dev", "--remount-ro", "/dev"]
+    for mount in _mounts(box):
+        words += mount
+    for source, target in box.copies:
+        words += ["--ro-bind", source, _before_copying(target)]
+    words += ["--remount-ro", "/", "--chdir", box.cwd, "--"]
+    return (*words, *_after_copying(box, argv))
+
+
+def _mounts(box: Box) -> list[list[str]]:
+    """Every mount and link, from the top downwards; of two at one path the wider one counts."""
+    by_path: dict[str, list[str]] = {}
+    for path in (*PRIVATE, box.home):
+        by_path[path] = ["--size", str(ROOM), "--tmpfs", path]
+    for path, target in box.links:
+        by_path[path] = ["--symlink", target, path]
+    for path in box.hidden_directories:
+        by_path[path] = ["--size", "65536", "--tmpfs", path]
+    for path in box.hidden_files:
+        by_path[path] = ["--ro-bind", "/dev/null", path]
+    for path in box.read:
+        by_path[path] = ["--ro-bind", path, path]
+    for path in box.write:
+        by_path[path] = ["--bind", path, path]
+    return [
+        by_path[path] for path in sorted(by_path, key=_depth) if not _follows(path, by_path)
+    ]  # fmt: skip
+
+
+def _follows(path: str, by_path: dict[str, list[str]]) -> bool:
+    """The directory above is opened in the same way already."""
+    kind = by_path[path][0]
+    above = next((str(each) for each in PurePosixPath(path).parents if str(each) in by_path), None)
+    same = above is not None and by_path[above][0] == kind and kind in ("--bind", "--ro-bind")
+    return same and by_path[path][1] == path
+
+
+def _depth(path: str) -> tuple[int, str]:
+    return len(PurePosixPath(path).parts), path
+
+
+def _before_copying(target: str) -> str:
+    return f"/run/copies{target}"
+
+
+def _after_copying(box: Box, argv: Sequence[str]) -> Sequence[str]:
+    """The program itself, or a shell that copies the files and becomes the program."""
+    if not box.copies:
+        return argv
+    words = [word for _, target in box.copies for word in (_before_copying(target), target)]
+    return ("/bin/sh", "-c", _COPY, "sh", str(len(box.copies)), *words, *argv)

@@ -1,0 +1,129 @@
+"""The box of one run: what of the home, of the account and of the project its agent can reach."""
+
+import os
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from pathlib import Path
+
+from msgspec import Struct
+
+from fleet.coders.base import Coder
+from fleet.config import Config
+from fleet.errors import InvalidTask
+from fleet.home import Home
+from fleet.processes.bounded_call import call
+from fleet.runs.run_directory import Run
+from fleet.sandbox.bwrap_argv import bwrap_argv
+from fleet.sandbox.make_box import make_box
+from fleet.sandbox.toolchains import boxed_env
+from fleet.sandbox.try_box import require_box
+from fleet.schemas import Policy
+
+_PATIENCE = 5.0
+
+
+class RunCommand(Struct, frozen=True, kw_only=True):
+    """What a keeper starts for a run."""
+
+    argv: tuple[str, ...]
+    cwd: str
+    env: Mapping[str, str]
+
+
+def check_box(policy: Policy) -> None:
+    """Raise FleetError unless the box that the policy wants can be had here."""
+    level = policy.sandbox.level
+    if level == "strict":
+        raise InvalidTask("sandbox = strict cannot be had yet: nothing runs with less than it asks")
+    if level != "off":
+        require_box()
+
+
+def box_run(
+    command: RunCommand,
+    *,
+    home: Home,
+    config: Config,
+    run: Run,
+    coder: Coder,
+    policy: Policy,
+    programs: Path,
+) -> RunCommand:
+    """The same command in the box of its run. Raises FleetError."""
+    program = require_box()
+    state = _state_directory(coder, command.env)
+    artifacts = run.task_dir / "artifacts"
+    cwd, workspace = _workspace(home, run, command.cwd)
+    accounts = (account.directory for account in config.accounts.values() if account.directory)
+    prompt = () if coder.prompt_on_stdin else (str(coder.prompt_file(run.task_dir)),)
+    user = command.env.get("HOME", "")
+    box = make_box(
+        command.env,
+        cwd=cwd,
+        program=command.argv[0],
+        write=[
+            workspace, str(artifacts), str(run.spool),
+            *([state] if state else []), *policy.sandbox.write,
+        ],
+        read=[str(programs), *prompt, *_guards(coder, state), *policy.sandbox.read],
+        hidden=[str(home.path), *(path for path in accounts if path != state)],
+        copies=[f"{user}/{name}" for name in coder.state_copies],
+    )  # fmt: skip
+    env = {**boxed_env(command.env), **_author(command.cwd)}
+    return RunCommand(argv=(program, *bwrap_argv(box, command.argv)), cwd=cwd, env=env)
+
+
+def _workspace(home: Home, run: Run, cwd: str) -> tuple[str, str]:
+    """Where the agent begins, and what it may write of its project: the task's own tree, or the
+    directory itself. A task without a directory works in its artifacts.
+    """
+    tree = home.worktrees / run.task_dir.name
+    if _is_in(cwd, tree):
+        return cwd, str(tree)
+    place = str(run.task_dir / "artifacts") if _is_in(cwd, home.path) else cwd
+    return place, place
+
+
+def _is_in(cwd: str, place: Path) -> bool:
+    above, path = os.path.realpath(place), os.path.realpath(cwd)
+    return path == above or path.startswith(f"{above}/")
+
+
+def _state_directory(coder: Coder, env: Mapping[str, str]) -> str:
+    """Where the CLI keeps its state for this account, made if it is not there; empty: not known."""
+    user = env.get("HOME", "")
+    path = "" if coder.state_variable == "HOME" else env.get(coder.state_variable, "")
+    if not path and coder.state_folder:
+        path = f"{user}/{coder.state_folder}"
+    if path:
+        os.makedirs(path, 0o700, exist_ok=True)  # noqa: PTH103 - else the box would forget it
+    return path
+
+
+def _guards(coder: Coder, state: str) -> Iterator[str]:
+    """What the CLI obeys in its state; each is made if it is not there, since a box can close only
+    what exists.
+    """
+    for name in coder.state_guards if state else ():
+        path = Path(state, name)
+        if name.endswith("/"):
+            path.mkdir(mode=0o700, exist_ok=True)
+        elif not path.exists():
+            path.write_text("{}\n" if path.suffix == ".json" else "", encoding="utf-8")
+        yield str(path)
+
+
+@lru_cache(maxsize=256)
+def _author(cwd: str) -> Mapping[str, str]:
+    """The name and address that git has for commits in a directory: the file with them is not in
+    the box, and may hold keys.
+    """
+    answer = call(
+        ["git", "config", "--get-regexp", r"^user\.(name|email)$"], cwd=cwd, timeout=_PATIENCE
+    )
+    env: dict[str, str] = {}
+    for line in answer.text.splitlines():  # the last one of a key is the one that counts
+        key, _, value = line.partition(" ")
+        field = key.removeprefix("user.").upper()
+        env |= {f"GIT_AUTHOR_{field}": value, f"GIT_COMMITTER_{field}": value}
+    return env

@@ -1,0 +1,143 @@
+"""Agents in a box: what they can reach, how they end, and that fleet sees them all the same."""
+
+import os
+import signal
+import textwrap
+from pathlib import Path
+
+import psutil
+import pytest
+
+from fleet.processes import process_identity
+from fleet.sandbox.try_box import try_box
+from tests.conftest import missing
+
+#: A shell script of the project is the agent.
+CODER = """
+argv = ["sh", "{model}"]
+prompt = "stdin"
+context_limit = 1000
+[[event]]
+when = { type = "tool" }
+kind = "tool_use"
+call = { id = "id", name = "id" }
+[[event]]
+when = { type = "end" }
+terminal = "success"
+"""
+TOOL, END = """echo '{"type":"tool","id":"1"}'""", """echo '{"type":"end"}'"""
+
+
+@pytest.fixture
+def boxed(scene):
+    """A scene whose agents are in a box."""
+    trial = try_box(os.environ)
+    if not trial.works:
+        missing("bwrap")
+    scene.coder("script", CODER)
+    scene.configure(coder="script", sandbox="workspace", retry_limit=1)
+    return scene
+
+
+def add(scene, text, **wishes):
+    """A task whose agent is this script."""
+    (scene.project / "agent.sh").write_text(f"{TOOL}\n{textwrap.dedent(text)}\n{END}\n")
+    return scene.add("agent.sh", coder="script", **wishes)
+
+
+def test_an_agent_writes_its_directories_and_nothing_else(boxed, tmp_path):
+    """The workspace, the artifacts, the spool and temporary files of its own; no other place."""
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    (outside / "key").write_text("canary")
+    task = add(
+        boxed,
+        f"""
+        for place in . "$FLEET_ARTIFACT_DIR" "$FLEET_SPOOL" "$TMPDIR" "$HOME"; do
+            echo x > "$place/mine" && echo "wrote $place" >&2
+        done
+        cd {outside}
+        for place in . "$FLEET_HOME" "$FLEET_TASK_DIR" "$FLEET_RUN_DIR" /usr /etc /dev; do
+            echo x > "$place/theirs"
+        done
+        cat {outside}/key "$FLEET_HOME/queue.db" "$FLEET_RUN_DIR/run.json" /etc/shadow
+        """,
+    )
+    boxed.supervise()
+    boxed.until_status(task, "blocked")  # it never said that it was done
+    run = boxed.run(task)
+    assert run.stderr.read_text().count("wrote ") == 5
+    assert set(run.stdout.read_text().splitlines()) == {
+        '{"type":"tool","id":"1"}',
+        '{"type":"end"}',
+    }
+    assert (boxed.project / "mine").exists()
+    assert (boxed.folder(task) / "artifacts/mine").exists()
+    assert (run.spool / "mine").exists()
+    reached = ("/usr", "/etc", "/dev", outside, boxed.home.path, boxed.folder(task), run.path)
+    assert [place for place in reached if (Path(place) / "theirs").exists()] == []
+
+
+def test_a_stopped_agent_has_its_grace_in_a_box_too(boxed):
+    """SIGTERM reaches the agent and not the box around it, which would take the agent along."""
+    task = add(
+        boxed,
+        """
+        trap 'echo last words > said; exit 0' TERM
+        echo here > ready
+        while :; do sleep 0.05; done
+        """,
+    )
+    boxed.supervise()
+    boxed.until((boxed.project / "ready").exists)
+    assert boxed.fleet("stop", task).returncode == 0
+    assert (boxed.project / "said").read_text() == "last words\n"
+    assert boxed.run(task).exit().stop == "graceful"
+
+
+def test_what_an_agent_leaves_behind_dies_with_its_box(boxed):
+    """A process that left its session, its parents and its environment cannot leave the box."""
+    task = add(
+        boxed,
+        """
+        setsid env -i sh -c 'exec > /dev/null 2>&1; touch ready; while :; do touch alive; done' &
+        until [ -e ready ]; do sleep 0.01; done
+        """,
+    )
+    boxed.supervise()
+    boxed.until_status(task, "blocked")
+    (boxed.project / "alive").unlink(missing_ok=True)
+    assert boxed.run(task).exit().left == ()
+    assert [each.pid for each in _in(boxed.project)] == []
+    assert not (boxed.project / "alive").exists()
+
+
+def test_a_box_outlives_its_supervisor_and_is_adopted(boxed):
+    """After kill -9 of the supervisor the next one finds the run at work, and ends it."""
+    task = add(boxed, "echo here > ready; until [ -e go ]; do sleep 0.01; done")
+    first = boxed.supervise()
+    boxed.until((boxed.project / "ready").exists)
+    boxed.kill(first)
+    boxed.supervise()
+    boxed.until_logged("adopted")
+    (boxed.project / "go").touch()
+    boxed.until_status(task, "blocked")
+    assert [run.number for run in boxed.runs(task)] == [1]
+    assert boxed.run(task).exit().code == 0
+
+
+def test_a_box_does_not_outlive_its_keeper(boxed):
+    """Without its keeper a run is lost: nothing of it may go on."""
+    task = add(boxed, "echo here > ready; while :; do sleep 0.05; done")
+    boxed.supervise()
+    boxed.until((boxed.project / "ready").exists)
+    process_identity.send(boxed.run(task).started().keeper, signal.SIGKILL)
+    boxed.until_status(task, "blocked", "open")
+    assert _in(boxed.project) == []
+
+
+def _in(project):
+    """Processes that work in this directory."""
+    return [
+        process for process in psutil.process_iter(["cwd"]) if process.info["cwd"] == str(project)
+    ]
