@@ -212,7 +212,9 @@ class Coder(ABC):
         return None if not model or is_one_of(model, cls.foreign_models) else model
 
     def read(self, raw_line: str, now: datetime, *, second: bool = False) -> Event | None:
-        """One line as an Event with its time; a coder that breaks on it makes a `bad` event."""
+        """One line as an Event with its time and without the line itself; a coder that breaks on
+        it makes a `bad` event.
+        """
         if not raw_line.strip():
             return None
         try:
@@ -221,9 +223,10 @@ class Coder(ABC):
             event = json_line.bad(f"{type(error).__name__}: {error}: {raw_line}")
         if event is not None and not isinstance(event, Event):  # pyright: ignore[reportUnnecessaryIsInstance]
             event = json_line.bad(f"{type(event).__name__} instead of an Event: {raw_line}")
-        if event is None or event.ts is not None:
-            return event
-        return msgspec.structs.replace(event, ts=now)
+        if event is None:
+            return None
+        # The raw line stays in the run's stdout: carried along it would be copied with each event.
+        return msgspec.structs.replace(event, ts=event.ts or now, raw=None)
 
     def outcome(
         self, totals: RunTotals, exit_code: int | None, signal: int | None, *, stderr: str = ""

@@ -33,9 +33,10 @@ class _Position(Struct, frozen=True):
 def line_of(event: Event, run: int, at: tuple[int, int]) -> bytes:
     """The line of an event, without the raw line of the stream, which is in the run's stdout."""
     head = b'{"run":%d,"at":[%d,%d],' % (run, *at)
-    short = structs.replace(event, raw=None, text=event.text[:_TEXT_CAP])
+    is_short = event.raw is None and len(event.text) <= _TEXT_CAP
+    short = event if is_short else structs.replace(event, raw=None, text=event.text[:_TEXT_CAP])
     try:
-        return head + _encode(short)[1:] + b"\n"
+        return b"".join((head, _encode(short)[1:], b"\n"))
     except (TypeError, ValueError, OverflowError, RecursionError) as error:
         # A custom coder may put anything into an event; a bad one shall not end the run.
         text = f"an event of kind {event.kind!r} cannot be written: {error}"

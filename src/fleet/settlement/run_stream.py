@@ -27,7 +27,8 @@ class EventWriter:
     """Appends the events of one run to `events.jsonl`, each of them once."""
 
     def __init__(self, run: Run, *, resumed: bool) -> None:
-        self._run = run
+        # Kept, since each line of each stream asks for them.
+        self._task_dir, self._number = run.task_dir, run.number
         #: How far stdout and the second stream were written down before, and are now.
         self._before = self._at = event_log.written(run) if resumed else (0, 0)
         #: Events that a full disk kept from being written; the raw stream has them.
@@ -38,14 +39,14 @@ class EventWriter:
         if at <= self._before[second]:
             return None
         self._at = (self._at[0], at) if second else (at, self._at[1])
-        return event_log.line_of(event, self._run.number, self._at)
+        return event_log.line_of(event, self._number, self._at)
 
     def note_line(self, kind: str, now: datetime, facts: Mapping[str, object]) -> bytes:
-        return event_log.note_of(kind, self._run.number, {"ts": now, **facts})
+        return event_log.note_of(kind, self._number, {"ts": now, **facts})
 
     def write(self, lines: list[bytes]) -> None:
         try:
-            event_log.add(self._run.task_dir, b"".join(lines))
+            event_log.add(self._task_dir, b"".join(lines))
         except OSError:
             self.unwritten += len(lines)
 
@@ -164,9 +165,10 @@ class RunStream:
         for line in lines:
             at += len(line.data) + line.dropped + line.whole
             event = self._coder.read(line.data.decode(errors="replace"), now, second=second)
-            self.heard += bool(line.data.strip()) and (event is None or event.kind != "bad")
             if event is None:
+                self.heard += bool(line.data.strip())
                 continue
+            self.heard += event.kind != "bad"
             sound = self._add(event)
             fresh = self.events.line(event, at, second=second)
             if fresh is None:

@@ -129,10 +129,14 @@ class RunTotals(Struct, kw_only=True):
         return bool(event.terminal) or event.kind == "session_ended"
 
     def _identity(self, event: Event) -> None:
-        self.session_id = event.session_id or self.session_id
-        self.version = event.version or self.version
-        self.model = event.model or self.model
-        self.key_source = event.key_source or self.key_source
+        if event.session_id:
+            self.session_id = event.session_id
+        if event.version:
+            self.version = event.version
+        if event.model:
+            self.model = event.model
+        if event.key_source:
+            self.key_source = event.key_source
         if event.offers is not None:
             self.offers, self.missing = event.offers, event.missing
 
