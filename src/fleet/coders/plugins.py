@@ -40,16 +40,16 @@ def find(home: Path | None) -> dict[str, Source]:
     """The added coders by name. A file comes before a package of the same name."""
     found = dict(_packages())
     if home is not None:
-        directory = home / "coders"
+        directory = f"{home}/coders"  # every run asks some times, and a Path costs more than a list
         with suppress(FileNotFoundError):  # no coder was added
             found |= _files(directory, tuple(sorted(os.listdir(directory))))  # noqa: PTH208
     return found
 
 
 @lru_cache(maxsize=8)
-def _files(directory: Path, names: tuple[str, ...]) -> Mapping[str, Source]:
-    """The coders in a directory with these files; cached, as every run asks."""
-    paths = [directory / name for name in names if name.endswith((".toml", ".py"))]
+def _files(directory: str, names: tuple[str, ...]) -> Mapping[str, Source]:
+    """The coders in a directory with these files."""
+    paths = [Path(directory, name) for name in names if name.endswith((".toml", ".py"))]
     return {path.stem: _filed(path) for path in paths if not path.stem.startswith((".", "_"))}
 
 
@@ -74,8 +74,7 @@ def load(source: Source) -> type[Coder]:
     try:
         if source.kind == "package":
             return _checked(source, EntryPoint(source.name, source.target, GROUP).load())
-        path = Path(source.target)
-        return _from_file(source, path.stat().st_mtime_ns)
+        return _from_file(source, os.stat(source.target).st_mtime_ns)  # noqa: PTH116 - as above
     except BadInput:
         raise
     except (Exception, SystemExit) as error:

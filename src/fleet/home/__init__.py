@@ -3,6 +3,7 @@
 import os
 import stat
 from collections.abc import Mapping
+from functools import cached_property
 from pathlib import Path
 
 from msgspec import Struct
@@ -16,29 +17,29 @@ AGENT_BIN = "bin"
 HOOK = "fleet-hook"
 
 
-class Home(Struct, frozen=True):
+class Home(Struct, frozen=True, dict=True):
     """One fleet home: paths only, which are neither read nor made."""
 
     path: Path
 
-    @property
+    @cached_property
     def config(self) -> Path:
         return self.path / config.FILE
 
-    @property
+    @cached_property
     def tasks(self) -> Path:
         return self.path / "tasks"
 
-    @property
+    @cached_property
     def worktrees(self) -> Path:
         """One directory for each task that works in a worktree of its own."""
         return self.path / "worktrees"
 
-    @property
+    @cached_property
     def logging(self) -> Path:
         return self.path / "logging"
 
-    @property
+    @cached_property
     def beads(self) -> Path:
         return self.path / ".beads"
 

@@ -8,6 +8,7 @@ import errno
 import os
 from collections.abc import Iterator
 from datetime import datetime
+from functools import cached_property
 from pathlib import Path
 from typing import Literal
 from uuid import uuid4
@@ -137,33 +138,33 @@ _STARTED = JsonRecord(Started, limit=_LONGEST_RECORD, hint=_HINT)
 _EXIT = JsonRecord(Exit, limit=_LONGEST_RECORD, hint=_HINT)
 
 
-class Run(Struct, frozen=True):
+class Run(Struct, frozen=True, dict=True):
     """One run by its directory. Making one touches nothing."""
 
     path: Path
 
-    @property
+    @cached_property
     def number(self) -> int:
         return int(self.path.name)
 
-    @property
+    @cached_property
     def task_dir(self) -> Path:
         return self.path.parent.parent
 
-    @property
+    @cached_property
     def lock(self) -> Path:
         """The task's lock, not the run's: no two runs of a task live at the same time."""
         return self.task_dir / "run.lock"
 
-    @property
+    @cached_property
     def stdout(self) -> Path:
         return self.path / "stdout"
 
-    @property
+    @cached_property
     def stderr(self) -> Path:
         return self.path / "stderr"
 
-    @property
+    @cached_property
     def spool(self) -> Path:
         """The drop box of the run's agent: the one directory in here that agents may write to."""
         return self.path / "spool"
