@@ -11,6 +11,7 @@ from pathlib import Path
 import psutil
 
 from fleet import config
+from fleet.cli.run.run import NEEDS_YOU
 from fleet.files.inotify import DirectoryWatch
 from fleet.home import Home, make_home, task_json
 from fleet.queue.protocol import Draft, Filter
@@ -177,8 +178,9 @@ class Scene:
         return self.queue.find(Filter())
 
     def until_ended(self, process, patience=PATIENCE):
-        """Wait for a supervisor to end; its exit code."""
-        return process.wait(patience)
+        """Wait for a supervisor to end; its exit code, and 0 also where tasks are left blocked."""
+        code = process.wait(patience)
+        return 0 if code == NEEDS_YOU else code
 
     def kill(self, process):
         process.send_signal(signal.SIGKILL)

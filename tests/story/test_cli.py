@@ -317,8 +317,8 @@ def test_settings_are_checked_before_the_file_is_touched(ann):
         (("verify=make", "pins=../x"), "leads out"),
         (("scope=../x",), "leads out"),
         (("pins=/etc",), "leads out"),
-        (("coder=codex",), "known: verify, pins, scope, setup, needs, expect"),
-        (("frob=1",), "known: verify, pins, scope, setup, needs, expect"),
+        (("coder=codex",), "known: verify, pins, scope, setup, needs"),
+        (("frob=1",), "known: verify, pins, scope, setup, needs"),
         ((b"verify=\xff",), "not valid UTF-8"),
     ],
 )

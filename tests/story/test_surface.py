@@ -10,6 +10,7 @@ from subprocess import PIPE
 import msgspec
 import pytest
 
+from fleet.cli.run.run import NEEDS_YOU
 from fleet.control.restart import NotRunning, restart
 from fleet.control.tasks.questions import FILE
 from fleet.control.tasks.stop import stop
@@ -471,3 +472,57 @@ def test_each_shell_gets_a_script_of_its_own(home, shell):
     """It asks fleet itself, by the variable that click listens to."""
     out = home.fleet("completion", shell)
     assert f"_FLEET_COMPLETE={shell}_complete" in out
+
+
+def test_a_run_until_idle_tells_by_its_code_whether_a_person_is_needed(home):
+    """A script that runs the queue at night learns whether there is something to look at."""
+    home.fleet("run", "--until-idle")
+    lost = home.add("exit 3", "Broken")
+    other = home.add("exit 3", "Broken too")
+    out = home.fleet("run", "--until-idle", code=NEEDS_YOU)
+    assert f"Blocked, and for you to look at: {', '.join(sorted((lost, other)))}" in out
+    status = home.fleet("status", code=1)
+    assert f"blocked:    {lost} Broken: " in status
+    assert "is open again" in home.fleet("retry", lost, other).splitlines()[1]
+    shown = home.fleet("show", lost, other)
+    assert shown.count("runs:        1, 0 of 1 attempts failed") == 2
+
+
+def test_a_paused_home_ends_a_run_until_idle(home):
+    """The run waited for ever, and never said why."""
+    home.add(WORKED)
+    home.fleet("pause")
+    out = home.fleet("run", "--until-idle", code=NEEDS_YOU)
+    assert "paused, so no run begins: fleet resume" in out
+
+
+def test_show_names_the_tasks_that_a_task_waits_for(home):
+    """Their titles and how they stand, until they are closed."""
+    first, second = home.add("true", "First of all"), home.add("true", "Second")
+    home.fleet("bd", "dep", "add", second, first)
+    assert f"waits for:   {first} (open): First of all" in home.fleet("show", second)
+    home.fleet("bd", "close", first)
+    assert "waits for" not in home.fleet("show", second)
+
+
+def test_logs_are_sentences_on_a_terminal_and_json_in_a_pipe(home):
+    """People read the one, programs the other; --json is raw everywhere."""
+    home.add("exit 3")
+    home.fleet("run", "--until-idle", code=NEEDS_YOU)
+    assert all(json.loads(line)["action"] for line in home.fleet("log").splitlines())
+    process, screen = home.start_on_terminal("log")
+    text = screen.rest()
+    assert process.wait(PATIENCE) == 0
+    assert "supervising" in text
+    assert '"action"' not in text
+    _, screen = home.start_on_terminal("log", "--json")
+    assert '"action"' in screen.rest()
+
+
+def test_a_command_of_the_tracker_is_named_where_a_person_looks_for_it(home):
+    """`fleet list` is a natural guess."""
+    for verb in ("create", "list", "close"):
+        assert f"fleet bd {verb}" in home.fleet(verb, code=2)
+    assert home.fleet("version") == home.fleet("--version")
+    assert home.fleet("help") == home.fleet("--help")
+    assert home.fleet("help", "stop") == home.fleet("stop", "--help")

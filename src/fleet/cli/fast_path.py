@@ -4,7 +4,7 @@ line is simple; click does everything else (help, completion, usage errors).
 
 from collections.abc import Callable, Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from msgspec import Struct
 
@@ -27,6 +27,12 @@ class Quick(Struct, frozen=True, kw_only=True):
     flags: Sequence[Flag] = ()
     #: The names of the command's words, all of them required.
     words: tuple[str, ...] = ()
+    #: The last word may stand several times.
+    several: bool = False
+
+    def takes(self, count: int) -> bool:
+        """Whether a line may have so many words."""
+        return count >= len(self.words) if self.several else count == len(self.words)
 
 
 def quickly(args: Sequence[str]) -> int | None:
@@ -38,7 +44,7 @@ def quickly(args: Sequence[str]) -> int | None:
         line = parse(quick.flags, args[1:])
     except FlagError:
         return None
-    return quick.run(line) if len(line.words) == len(quick.words) else None
+    return quick.run(line) if quick.takes(len(line.words)) else None
 
 
 def as_click(quick: Quick) -> "click.Command":
@@ -48,7 +54,12 @@ def as_click(quick: Quick) -> "click.Command":
     from fleet.cli.task_ids import completer
 
     params: list[click.Parameter] = [
-        click.Argument([word], shell_complete=completer() if word == "id" else None)
+        click.Argument(
+            [word],
+            required=True,
+            nargs=-1 if quick.several and word == quick.words[-1] else 1,
+            shell_complete=completer() if word == "id" else None,
+        )
         for word in quick.words
     ]
     for flag in quick.flags:
@@ -57,8 +68,13 @@ def as_click(quick: Quick) -> "click.Command":
         is_flag = flag.kind == "switch"
         params.append(click.Option(names, type=kind, is_flag=is_flag, help=flag.help))
 
-    def run(**given: str | int | bool | None) -> int:
-        words = tuple(str(given.pop(word)) for word in quick.words)
+    def run(**given: Any) -> int:
+        found = [given.pop(word) for word in quick.words]
+        words = tuple(str(each) for word in found for each in _each(word))
         return quick.run(Parsed({k: v for k, v in given.items() if v is not None}, words))
 
     return click.Command(quick.name, callback=run, params=params, help=quick.about)
+
+
+def _each(word: str | tuple[str, ...]) -> tuple[str, ...]:
+    return word if isinstance(word, tuple) else (word,)

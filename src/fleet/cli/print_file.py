@@ -1,10 +1,45 @@
-"""Print files: byte for byte into a pipe, with control characters escaped on a terminal."""
+"""Print files: byte for byte into a pipe; on a terminal with control characters escaped, JSON lines
+as sentences and diffs in colour.
+"""
 
 import codecs
 import sys
 from collections.abc import Iterable
+from datetime import datetime
 
-from fleet.cli.terminal_text import harmless
+from fleet.cli.terminal_text import harmless, painted
+
+_DIFF_STYLES = (("+++", "bold"), ("---", "bold"), ("+", "green"), ("-", "red"), ("@@", "cyan"))
+
+
+def put_lines(chunks: Iterable[bytes], *, raw: bool) -> None:
+    """Print JSON lines: as sentences on a terminal, unless they are wanted raw."""
+    if raw or not sys.stdout.isatty():
+        put(chunks)
+        return
+    from fleet.cli.readable_lines import readable
+
+    for line in readable(chunks, datetime.now().astimezone()):
+        print(line, flush=True)
+
+
+def put_diff(chunks: Iterable[bytes]) -> None:
+    """Print a diff: in colour on a terminal."""
+    if not sys.stdout.isatty():
+        put(chunks)
+        return
+    rest = b""
+    for chunk in chunks:
+        *whole, rest = (rest + chunk).split(b"\n")
+        for line in whole:
+            print(_coloured(line.decode(errors="replace")))
+    if rest:
+        print(_coloured(rest.decode(errors="replace")))
+
+
+def _coloured(line: str) -> str:
+    style = next((style for start, style in _DIFF_STYLES if line.startswith(start)), "")
+    return painted(harmless(line), style)
 
 
 def put(chunks: Iterable[bytes]) -> None:

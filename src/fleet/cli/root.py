@@ -36,12 +36,20 @@ class LazyGroup(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         if args and args[0] not in COMMANDS:
-            from difflib import get_close_matches
-
-            near = get_close_matches(args[0], COMMANDS, n=1)
-            hint = f"Did you mean {near[0]!r}?" if near else "See: fleet --help"
-            raise click.UsageError(f"There is no command {args[0]!r}. {hint}", ctx)
+            raise click.UsageError(f"There is no command {args[0]!r}. {_meant(args)}", ctx)
         return super().resolve_command(ctx, args)
+
+
+def _meant(args: list[str]) -> str:
+    """The command that a person may have meant."""
+    from difflib import get_close_matches
+
+    from fleet.bd.command_line import find_verb
+
+    if find_verb(args[0]) is not None:
+        return f"It is a command of the tracker: fleet bd {args[0]}"
+    near = get_close_matches(args[0], COMMANDS, n=1)
+    return f"Did you mean {near[0]!r}?" if near else "See: fleet --help"
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
@@ -61,7 +69,7 @@ def root(debug: bool) -> None:
 def fleet(args: Sequence[str]) -> int:
     """Run one command line and return its exit code."""
     try:
-        answer = root.main(args=list(args), prog_name="fleet", standalone_mode=False)
+        answer = root.main(args=_usual(args), prog_name="fleet", standalone_mode=False)
     except click.exceptions.Exit as done:
         return done.exit_code
     except click.ClickException as error:
@@ -70,3 +78,14 @@ def fleet(args: Sequence[str]) -> int:
     except click.Abort:
         return 130
     return answer if isinstance(answer, int) else 0
+
+
+def _usual(args: Sequence[str]) -> list[str]:
+    """`fleet help`, `fleet help COMMAND` and `fleet version` as the flags that they stand for."""
+    match args:
+        case ["help", *rest]:
+            return [*rest, "--help"]
+        case ["version"]:
+            return ["--version"]
+        case _:
+            return list(args)

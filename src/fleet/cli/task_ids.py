@@ -18,6 +18,13 @@ def task_id(*statuses: Status) -> Callable[[Any], Any]:
     return click.argument("task_id", metavar="ID", shell_complete=completer(*statuses))
 
 
+def task_ids(*statuses: Status) -> Callable[[Any], Any]:
+    """`ID...`, completed in the same way."""
+    return click.argument(
+        "task_ids", metavar="ID...", nargs=-1, required=True, shell_complete=completer(*statuses)
+    )
+
+
 def completer(
     *statuses: Status,
 ) -> Callable[[click.Context, click.Parameter, str], list[CompletionItem]]:

@@ -18,6 +18,20 @@ from fleet.processes.supervisor_lock import supervisor_of
 from fleet.schemas.budget import BudgetStatus
 from fleet.spending.budgets import spent_words
 
+#: How many blocked tasks are looked at, and how many of them are named.
+_LOOKED_AT, _NAMED = 50, 5
+
+
+class BlockedTask(Struct, frozen=True, kw_only=True):
+    """A task that waits for a person."""
+
+    id: str
+    title: str
+    #: The agent's question; empty if it asks nothing.
+    question: str = ""
+    #: Why the task is blocked.
+    why: str = ""
+
 
 class FleetStatus(Struct, frozen=True, kw_only=True):
     """The supervisor, the queue and the accounts of a home at a glance."""
@@ -46,6 +60,8 @@ class FleetStatus(Struct, frozen=True, kw_only=True):
     lost_log_lines: int = 0
     #: How many tasks there are by status; empty if the queue did not answer.
     tasks: Mapping[str, int] = field(default_factory=dict[str, int])
+    #: Blocked tasks with what each asks, or why it is blocked; the first few.
+    needs_you: tuple[BlockedTask, ...] = ()
 
 
 def fleet_status(fleet: Control, now: datetime) -> FleetStatus:
@@ -77,7 +93,23 @@ def fleet_status(fleet: Control, now: datetime) -> FleetStatus:
         shortage=published.shortage if holder else "",
         lost_log_lines=published.lost_log_lines if holder else 0,
         tasks=tasks,
+        needs_you=_needs_you(fleet) if tasks.get("blocked") else (),
     )
+
+
+def _needs_you(fleet: Control) -> tuple[BlockedTask, ...]:
+    """The first blocked tasks, those that ask something before the others."""
+    from fleet.control.tasks.questions import question_of
+    from fleet.queue.protocol import Filter
+
+    found: list[BlockedTask] = []
+    for task in fleet.queue.find(Filter(statuses=("blocked",), limit=_LOOKED_AT)):
+        asked = question_of(fleet, task)
+        why = task.notes.strip().rpartition("\n")[2]
+        words = (asked.note or asked.question) if asked else ""
+        found.append(BlockedTask(id=task.id, title=task.title, question=words, why=why))
+    found.sort(key=lambda each: not each.question)
+    return tuple(found[:_NAMED])
 
 
 def is_supervised(fleet: Control) -> bool:

@@ -13,7 +13,10 @@ from typing import Literal, get_args
 from msgspec import Struct
 
 from fleet.config import Config
+from fleet.control import Control
+from fleet.errors import FleetError
 from fleet.home import Home
+from fleet.queue.protocol import Filter
 from fleet.runs import receipt_json
 from fleet.runs.outcome_history import Ending, read_ending
 from fleet.runs.run_directory import all_runs
@@ -121,6 +124,16 @@ def ended_runs(home: Home, since: datetime | None = None) -> list[EndedRun]:
         if (receipt := receipt_json.read(run)) is not None
         and (since is None or (receipt.started_at is not None and receipt.started_at >= since))
     ]
+
+
+def titles(fleet: Control, runs: Iterable[EndedRun]) -> dict[str, str]:
+    """The titles of the runs' tasks, as far as the queue knows the tasks and answers."""
+    ids = tuple({run.receipt.task_id for run in runs})
+    try:
+        found = fleet.queue.find(Filter(ids=ids, include_closed=True)) if ids else ()
+    except FleetError:
+        return {}
+    return {task.id: task.title for task in found}
 
 
 def spent(runs: Iterable[EndedRun], by: By) -> list[Spent]:

@@ -126,6 +126,10 @@ class Queue(Protocol):
         """One task by its whole id. Raises NotFound."""
         ...
 
+    def blockers(self, task_id: str) -> Sequence[Task]:
+        """The tasks that this one waits for by a dependency of its own and that are not closed."""
+        ...
+
     def find(self, want: Filter) -> Sequence[Task]:
         """Tasks in queue order: priority, then oldest."""
         ...

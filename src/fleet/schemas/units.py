@@ -34,6 +34,14 @@ def seconds(text: str) -> float:
     return total
 
 
+def span(text: str) -> float:
+    """The same for a person's command line, where a bare number may be meant in any unit."""
+    word = text.strip()
+    if word.isdecimal():
+        raise BadInput(f"{text!r} has no unit", hint=f"Write {word}s, {word}m, {word}h or {word}d.")
+    return seconds(text)
+
+
 def size(text: str) -> int:
     """`500MB`, `8GB`, of memory or output; a bare number is bytes. A thousand is 1024 here."""
     found = _SIZE.fullmatch(text.strip())

@@ -24,6 +24,8 @@ class Claimer:
         self._due: list[datetime] = []
         #: Nothing is left that would become ready by itself. Only known with `until_idle`.
         self.idle = False
+        #: What is left waits for a person. Only meant while idle.
+        self.waits_for_person = False
         self._idle_text = ""
 
     @property
@@ -50,10 +52,15 @@ class Claimer:
         free = state.config.max_concurrent - len(state.assignments)
         if free <= 0 or time.monotonic() < self._ask_at or state.queue.claiming:
             return
-        if state.backoff.active or paused(state.home):
+        if state.backoff.active:
+            return
+        if paused(state.home):
+            if not self.idle and self._is_quiet():
+                self.idle = self.waits_for_person = True
+                state.log.say("idle", "paused, so no run begins: fleet resume, then fleet run")
             return
         if state.meter.day_is_spent():
-            self.idle = self._is_quiet()
+            self.idle = self.waits_for_person = self._is_quiet()
             return
         if not room(state.home):
             state.backoff.begin(f"the disk of {state.home.path} is almost full")
@@ -78,6 +85,7 @@ class Claimer:
         """Idle: each task that waits for a moment waits for a person too."""
         reasons = [why for task in waiting if (why := waits_for_person(self._state, task))]
         self.idle = len(reasons) == len(waiting)
+        self.waits_for_person = bool(reasons)
         if reasons and self.idle:
             whys = "; ".join(sorted(set(reasons)))
             count = f"{len(reasons)} tasks wait"

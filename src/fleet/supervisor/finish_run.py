@@ -68,6 +68,8 @@ def _answered(
         event = TaskSettled(task_id, closed=True)
     elif isinstance(settlement, Released):
         event = TaskSettled(task_id, not_before=settlement.not_before)
+    else:
+        event = TaskSettled(task_id, blocked=True)
     state.log.say(kind, f"{task_id}: {kind}: {text}", task_dir=task_dir, task=task_id)
     state.events.append(event)
 

@@ -57,6 +57,17 @@ class Timers(Struct):
     read_other_tasks: float = 0.0
 
 
+class SupervisorEnd(Struct, frozen=True, kw_only=True):
+    """How a supervisor came to its end."""
+
+    #: The caller shall start a new supervisor.
+    restart: bool = False
+    #: Tasks that this supervisor blocked and that are blocked still; and whether others wait for a
+    #: person: a budget, a login, a pause.
+    blocked: frozenset[str] = frozenset()
+    waits_for_person: bool = False
+
+
 class Supervisor:
     """One home's supervisor. `run` returns once it was stopped, or is idle and was to end then."""
 
@@ -92,9 +103,10 @@ class Supervisor:
         self._timers = Timers()
         self._config_stamp = stamp_of(home.config)
         self._published: SupervisorStatus | None = None
+        self._blocked: set[str] = set()
 
-    def run(self) -> bool:
-        """Supervise until the end. True: the caller shall start a new supervisor."""
+    def run(self) -> SupervisorEnd:
+        """Supervise until the end."""
         self._open()
         self.log.say("started", f"supervising {self.home.path}", owner=self.queue.owner)
         if paused(self.home):
@@ -108,7 +120,11 @@ class Supervisor:
             raise
         self._close()
         self.log.say("ended", "restarting" if self.shutdown.restart else "supervisor ended")
-        return self.shutdown.restart
+        return SupervisorEnd(
+            restart=self.shutdown.restart,
+            blocked=frozenset(self._blocked),
+            waits_for_person=self.claimer.idle and self.claimer.waits_for_person,
+        )
 
     def turn(self) -> None:
         """One turn of the loop: wait for something, then see to everything."""
@@ -144,8 +160,9 @@ class Supervisor:
                 due = self._timers.leases_compared + ASK_AGAIN
                 self._timers.compare_leases = min(self._timers.compare_leases, due)
                 self.queue.requests(self.is_ours, self.obey)
-            case TaskSettled(task_id, closed, not_before):
+            case TaskSettled(task_id, closed, blocked, not_before):
                 self.claimer.want()
+                (self._blocked.add if blocked else self._blocked.discard)(task_id)
                 if not_before is not None:
                     self.claimer.want_at(not_before)
                 if closed and not self.shutdown.stops:
@@ -289,8 +306,8 @@ def supervise(
     coder: str | None = None,
     until_idle: bool = False,
     echo: Callable[[str], None] = print,
-) -> bool:
-    """Be the home's supervisor until the end. True: a new one shall take over."""
+) -> SupervisorEnd:
+    """Be the home's supervisor until the end."""
     with sole_supervisor(home):
         return Supervisor(home, config, coder=coder, until_idle=until_idle, echo=echo).run()
 

@@ -37,6 +37,7 @@ class TaskSettled(Struct, frozen=True):
 
     task_id: str
     closed: bool = False
+    blocked: bool = False
     #: When the task may be claimed again, if it was put off.
     not_before: datetime | None = None
 

@@ -37,6 +37,17 @@ class Dependencies:
         newer = queue.add(Draft(title="newer", priority=3, blocks=(older,))).id
         assert held(queue.claim("a", count=5, ttl=TTL)) == [newer]
 
+    def test_what_a_task_waits_for_is_told_until_it_is_closed(self, queue):
+        """A person who asks why a task does not run sees the tasks before it."""
+        blocker = queue.add(Draft(title="blocker")).id
+        edges = (("blocks", blocker), ("related", queue.add(Draft(title="other")).id))
+        waiting = queue.add(Draft(title="waiting", depends_on=edges)).id
+        assert [task.id for task in queue.blockers(waiting)] == [blocker]
+        assert list(queue.blockers(blocker)) == []
+        (lease,) = [each for each in queue.claim("a", count=5, ttl=TTL) if each.task.id == blocker]
+        queue.settle(lease, Closed(reason="done"))
+        assert list(queue.blockers(waiting)) == []
+
     def test_a_related_task_does_not_wait(self, queue):
         """Only blocking types hold a task up."""
         one = queue.add(Draft(title="one", priority=0)).id

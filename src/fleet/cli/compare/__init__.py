@@ -141,7 +141,7 @@ def _run(fleet: Control, task_id: str, *, quiet: bool) -> None:
         if not quiet:
             click.echo(text)
 
-    if supervise(fleet.home, fleet.config, until_idle=True, echo=echo):
+    if supervise(fleet.home, fleet.config, until_idle=True, echo=echo).restart:
         again = [sys.executable, "-m", "fleet", "compare", task_id, "--run"]
         os.execv(sys.executable, [*again, "--json"] if quiet else again)  # noqa: S606
 

@@ -1,6 +1,6 @@
 """`fleet usage`: where tokens and money went, and what budgets leave."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 
 import click
@@ -8,7 +8,7 @@ import msgspec
 
 from fleet import control
 from fleet.cli.json_output import pretty
-from fleet.cli.terminal_text import count, cut_front, one_line, table, terminal_width
+from fleet.cli.terminal_text import count, cut, cut_front, one_line, table, terminal_width
 from fleet.control import Control
 from fleet.control.budget_status import day_budgets
 from fleet.control.usage import (
@@ -20,10 +20,11 @@ from fleet.control.usage import (
     price_list,
     spent,
     spent_together,
+    titles,
 )
 from fleet.errors import BadInput
 from fleet.schemas.budget import BudgetStatus, shown_runs, shown_usd
-from fleet.schemas.units import seconds
+from fleet.schemas.units import span
 
 #: The length of a bar.
 _BAR = 15
@@ -31,6 +32,7 @@ _BAR = 15
 _HEAD = ("", "tokens", "fresh", "cached", "output", "cost", "lost", "runs")
 _DROP = ("", "fresh", "cached", "output", "lost", "runs")
 NOTHING = "No run has ended yet."
+NO_TITLES: Mapping[str, str] = {}
 
 
 @click.command("usage")
@@ -58,7 +60,7 @@ def command(by: By, since: str | None, prices: bool, as_json: bool) -> None:
         click.echo(pretty(_shape(found, by, days)))
         return
     if found:
-        show(found, by, terminal_width())
+        show(found, by, terminal_width(), titles(fleet, found) if by == "task" else {})
     else:
         click.echo(NOTHING if since is None else "No run has ended in that time.")
     if days:
@@ -70,13 +72,15 @@ def moment(word: str | None) -> datetime | None:
     """The time of `--since`: a span back from now, or a date."""
     if word is None:
         return None
+    if word.isdecimal() and len(word) < 8:  # a date of the form 20261101 has eight digits
+        span(word)
     try:
         day = datetime.fromisoformat(word)
         return day if day.tzinfo else day.astimezone()
     except ValueError:
         pass
     try:
-        return datetime.now(UTC) - timedelta(seconds=seconds(word))
+        return datetime.now(UTC) - timedelta(seconds=span(word))
     except BadInput:
         raise BadInput(
             f"--since: {word!r} is neither a span nor a date",
@@ -84,16 +88,26 @@ def moment(word: str | None) -> datetime | None:
         ) from None
 
 
-def show(runs: Sequence[EndedRun], by: By, columns: int) -> None:
+def show(
+    runs: Sequence[EndedRun], by: By, columns: int, titles: Mapping[str, str] = NO_TITLES
+) -> None:
     """Print the table into so many columns: first the bars give way, then the kinds of tokens."""
     found = spent(runs, by)
     most = max(row.usage.total for row in found) or 1
     # Of a path, the end tells most.
-    rows = [(cut_front(one_line(row.name), columns // 2), *_cells(row, most)) for row in found]
+    names = [_named(row.name, titles, columns // 2) for row in found]
+    rows = [(name, *_cells(row, most)) for name, row in zip(names, found, strict=True)]
     head = (by, *_HEAD)
     for line in table(head, rows, right=_HEAD, width=columns, drop=_DROP):
         click.echo(line)
     click.secho(_summary(spent_together("all", runs)), dim=True)
+
+
+def _named(name: str, titles: Mapping[str, str], width: int) -> str:
+    """A row's name; a task's with its title, of which the beginning tells most."""
+    if name not in titles:
+        return cut_front(one_line(name), width)
+    return cut(f"{one_line(name)} {one_line(titles[name])}", width)
 
 
 def show_budgets(days: Sequence[BudgetStatus]) -> None:

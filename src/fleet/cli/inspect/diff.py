@@ -4,7 +4,7 @@ import click
 import msgspec
 
 from fleet.cli.json_output import pretty
-from fleet.cli.print_file import put
+from fleet.cli.print_file import put_diff
 from fleet.cli.terminal_text import one_line
 from fleet.control import Control
 from fleet.control.tasks.receipt import changes_of, diff_of
@@ -14,7 +14,7 @@ from fleet.control.tasks.task_files import read_whole
 def show_diff(fleet: Control, word: str, number: int | None, *, stat: bool, as_json: bool) -> None:
     """Print a run's difference: the whole patch, or the files with their figures."""
     if not stat and not as_json:
-        put(read_whole(diff_of(fleet, word, number)))
+        put_diff(read_whole(diff_of(fleet, word, number)))
         return
     changes = changes_of(fleet, word, number)
     if as_json:

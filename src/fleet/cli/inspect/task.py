@@ -1,5 +1,6 @@
 """`fleet task`: the files of one task, its receipts and diffs, and restoring files."""
 
+from functools import partial
 from typing import Literal
 
 import click
@@ -9,7 +10,7 @@ from fleet.cli.best_effort import best_effort
 from fleet.cli.inspect.diff import show_diff
 from fleet.cli.inspect.receipt import show_receipt
 from fleet.cli.inspect.restore import restore
-from fleet.cli.print_file import put
+from fleet.cli.print_file import put, put_lines
 from fleet.cli.task_ids import task_id
 from fleet.cli.terminal_text import one_line
 from fleet.control.tasks.in_progress import in_progress
@@ -51,7 +52,7 @@ def _help(ctx: click.Context, param: click.Parameter, value: bool) -> None:
     "--run", "number", type=click.IntRange(min=1), metavar="N",
     help="Of this run instead of the latest (events, stderr, receipt, diff, restore).",
 )  # fmt: skip
-@click.option("--json", "as_json", is_flag=True, help="The receipt, or the diff's files, as JSON.")
+@click.option("--json", "as_json", is_flag=True, help="Raw JSON: log, events, receipt, diff.")
 @click.option("--stat", is_flag=True, help="Only the files of the diff, with their figures.")
 @click.option("--dry-run", is_flag=True, help="Say what restore would do, and do nothing.")
 @click.option("--force", is_flag=True, help="Restore also what changed since the run ended.")
@@ -76,11 +77,12 @@ def command(
     stderr     what the agent's program printed beside it
     receipt    what fleet itself saw of a run, and what it makes of it
     diff       what the run changed in its repository
-    restore    bring files back as they were when the run began: all that it changed or deleted, or
-               those that are named (of which also what it added is removed); paths count from
-               the current directory
+    restore    bring files back as they were when the run began: all that it
+               changed or deleted, or those that are named (of which also what
+               it added is removed); paths count from the current directory
 
-    The file goes byte for byte into a pipe; on a terminal control characters are shown as escapes.
+    The file goes byte for byte into a pipe. On a terminal log and events are sentences (--json: the
+    lines as they are), a diff has colours, and control characters are shown as escapes.
     """  # noqa: D301 - the \\b is click's mark for lines that stay as they are
     fleet = control.opened()
     if paths and what != "restore":
@@ -93,8 +95,8 @@ def command(
         raise BadInput(
             f"--follow works with log, plan, knowledge, events and stderr, not with {what}"
         )
-    if as_json and what not in ("receipt", "diff"):
-        raise BadInput("--json works with receipt and diff only")
+    if as_json and what not in ("log", "events", "receipt", "diff"):
+        raise BadInput("--json works with log, events, receipt and diff only")
     if what == "diff":
         show_diff(fleet, task_id, number, stat=stat, as_json=as_json)
         return
@@ -105,12 +107,13 @@ def command(
         show_receipt(receipt_of(fleet, task_id, number), as_json=as_json)
         return
     found = document(fleet, task_id, what, number)
+    show = partial(put_lines, raw=as_json) if what in ("log", "events") else put
     if not follow:
-        put(whole(found))
+        show(whole(found))
         return
     if found.run is None:
         click.echo("(no run is alive: this is all there is)", err=True)
     try:
-        put(followed(fleet, found))
+        show(followed(fleet, found))
     except KeyboardInterrupt:
         return

@@ -6,23 +6,24 @@ from datetime import datetime
 import click
 
 from fleet import control
-from fleet.cli.task_ids import task_id
+from fleet.cli.task_ids import task_ids
 from fleet.control.tasks.questions import answer
 
 
 @click.command("answer")
-@task_id("blocked")
+@task_ids("blocked")
 @click.argument("text")
 @click.option("--force", is_flag=True, help="Also if it asked nothing.")
-def command(task_id: str, text: str, force: bool) -> None:
-    """Answer the question of a blocked task and put it back into the queue.
+def command(task_ids: tuple[str, ...], text: str, force: bool) -> None:
+    """Answer the question of a blocked task, or the same one of several; they are open again then.
 
     The answer goes below the question in the task's artifacts/Q&A.md. TEXT `-` reads it from
     stdin.
     """
     fleet = control.opened()
-    task = fleet.get(task_id)
+    tasks = [fleet.get(task_id) for task_id in task_ids]
     if text == "-":
         text = sys.stdin.buffer.read().decode(errors="replace")
-    done = answer(fleet, task, text, at=datetime.now().astimezone(), force=force)
-    click.echo(f"Answered {done.id}; it is open again.")
+    for task in tasks:
+        done = answer(fleet, task, text, at=datetime.now().astimezone(), force=force)
+        click.echo(f"Answered {done.id}; it is open again.")

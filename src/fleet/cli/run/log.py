@@ -1,9 +1,11 @@
 """`fleet log`: the supervisor's newest log."""
 
+from functools import partial
+
 import click
 
 from fleet import control
-from fleet.cli.print_file import put
+from fleet.cli.print_file import put_lines
 from fleet.control.tasks.task_files import followed_log, last_lines, newest_log, read_whole
 from fleet.errors import BadInput
 
@@ -12,11 +14,14 @@ from fleet.errors import BadInput
 @click.command("log", context_settings={"ignore_unknown_options": True})
 @click.argument("lines", metavar="[N]", required=False)
 @click.option("--follow", "-f", is_flag=True, help="Go on as more is written, until Ctrl-C.")
-def command(lines: str | None, follow: bool) -> None:
+@click.option("--json", "as_json", is_flag=True, help="The lines as they are, on a terminal too.")
+def command(lines: str | None, follow: bool, as_json: bool) -> None:
     """Print the supervisor's newest log file ($FLEET_HOME/logging/fleet-<date>.jsonl).
 
-    N prints only its last N lines.
+    N prints only its last N lines. On a terminal they are sentences; in a pipe they are the JSON
+    lines of the file.
     """
+    put = partial(put_lines, raw=as_json)
     count = None if lines is None else _positive(lines)
     fleet = control.opened()
     path = newest_log(fleet)

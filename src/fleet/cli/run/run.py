@@ -7,15 +7,21 @@ import click
 
 from fleet import control
 
+#: The exit code of a run until idle that leaves something for a person.
+NEEDS_YOU = 10
+
 
 @click.command("run")
 @click.option("--coder", help="The coder of tasks that name none, instead of the configured one.")
 @click.option("--until-idle", is_flag=True, help="End once nothing runs and nothing is waiting.")
 @click.option("--quiet", "-q", is_flag=True, help="Say nothing; the log has it all.")
-def command(coder: str | None, until_idle: bool, quiet: bool) -> None:
+def command(coder: str | None, until_idle: bool, quiet: bool) -> int:
     """Work through the queue: start an agent for each ready task, and look after it.
 
     Ctrl-C stops the agents and gives their tasks back; a second one does it at once.
+
+    With --until-idle the exit code tells what is left: 0 nothing that needs you, 10 tasks were
+    blocked or wait for a person (fleet status, fleet questions).
     """
     fleet = control.opened()
     if coder is not None:
@@ -26,6 +32,12 @@ def command(coder: str | None, until_idle: bool, quiet: bool) -> None:
         if not quiet:
             click.echo(text)
 
-    if supervise(fleet.home, fleet.config, coder=coder, until_idle=until_idle, echo=echo):
+    end = supervise(fleet.home, fleet.config, coder=coder, until_idle=until_idle, echo=echo)
+    if end.restart:
         # `fleet restart`: the same command line starts a new supervisor, which adopts the agents.
         os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])  # noqa: S606
+    if not until_idle or not (end.blocked or end.waits_for_person):
+        return 0
+    if end.blocked:
+        echo(f"Blocked, and for you to look at: {', '.join(sorted(end.blocked))} (fleet status)")
+    return NEEDS_YOU

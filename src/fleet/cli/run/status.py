@@ -5,8 +5,8 @@ from datetime import datetime
 from fleet import control
 from fleet.bd.pflag import Flag, Parsed
 from fleet.cli.fast_path import Quick
-from fleet.cli.terminal_text import duration, moment, one_line
-from fleet.control.status import FleetStatus, fleet_status
+from fleet.cli.terminal_text import duration, first_line, moment, one_line
+from fleet.control.status import BlockedTask, FleetStatus, fleet_status
 from fleet.schemas import STATUSES
 from fleet.schemas.budget import BudgetStatus
 
@@ -45,10 +45,22 @@ def rows(found: FleetStatus, now: datetime) -> list[tuple[str, str]]:
         rows.append(("held", f"{held.name}, {tried}: {held.text}. {way_on}"))
     rows += [("budget", _budget(each)) for each in found.budgets]
     rows.append(("queue", found.queue_problem or f"{found.queue}, {_tasks(found)}"))
+    rows += [_for_you(each) for each in found.needs_you]
+    left = found.tasks.get("blocked", 0) - len(found.needs_you)
+    if found.needs_you and left > 0:
+        rows.append(("blocked", f"{left} more: fleet bd list --status=blocked"))
     if found.lost_log_lines:
         lost = f"{found.lost_log_lines} lines could not be written: is the disk full?"
         rows.append(("log", lost))
     return rows
+
+
+def _for_you(task: BlockedTask) -> tuple[str, str]:
+    """A task that waits for a person, and the command that goes on with it."""
+    head = f"{task.id} {task.title}"
+    if task.question:
+        return "asks", f'{head}: {first_line(task.question)} (fleet answer {task.id} "…")'
+    return "blocked", f"{head}: {first_line(task.why) or 'no reason is noted'}"
 
 
 def _supervisor(found: FleetStatus, now: datetime) -> str:

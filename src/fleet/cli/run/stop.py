@@ -13,12 +13,12 @@ from fleet.home import Home, home_from, open_home
 
 
 @click.command("stop")
-@click.argument("task_id", metavar="[ID]", required=False, shell_complete=completer("in_progress"))
+@click.argument("task_ids", metavar="[ID]...", nargs=-1, shell_complete=completer("in_progress"))
 @click.option("--all", "everything", is_flag=True, help="Every run of this home, and pause.")
 @click.option("--now", is_flag=True, help="Kill at once instead of letting it end by itself.")
 @click.option("--json", "as_json", is_flag=True, help="How it went, as a JSON object.")
-def command(task_id: str | None, everything: bool, now: bool, as_json: bool) -> int:
-    """Stop a task's agent, with all that it started, and block the task.
+def command(task_ids: tuple[str, ...], everything: bool, now: bool, as_json: bool) -> int:
+    """Stop a task's agent (or several), with all that it started, and block the task.
 
     It has grace_s seconds (runtime.toml) to end by itself. `fleet retry` puts the task back.
 
@@ -27,15 +27,16 @@ def command(task_id: str | None, everything: bool, now: bool, as_json: bool) -> 
 
     Exit code: 0 all of it is gone, 1 something is left.
     """
-    if task_id is not None and everything:
-        raise BadInput(f"both {task_id} and --all were given", hint="Give one of them.")
-    if task_id is None and not everything:
+    if task_ids and everything:
+        raise BadInput(f"both {task_ids[0]} and --all were given", hint="Give one of them.")
+    if not task_ids and not everything:
         raise BadInput("give a task's id, or --all", hint="See the runs: fleet tasks")
-    if task_id is None:
+    if everything:
         # Without the settings: a typing error in runtime.toml must not keep agents running.
         home = open_home(home_from(os.environ))
         return _all(home, now=now, as_json=as_json)
-    return _one(control.opened(), task_id, now=now, as_json=as_json)
+    fleet = control.opened()
+    return max(_one(fleet, task_id, now=now, as_json=as_json) for task_id in task_ids)
 
 
 def _one(fleet: Control, task_id: str, *, now: bool, as_json: bool) -> int:

@@ -6,6 +6,7 @@ from fleet import control
 from fleet.bd.pflag import Flag, Parsed
 from fleet.cli.fast_path import Quick
 from fleet.cli.terminal_text import duration, first_line, lines, moment, one_line
+from fleet.control import Control
 from fleet.control.tasks.show import TaskDetails, task_details
 from fleet.schemas import Task
 
@@ -14,22 +15,28 @@ Row = tuple[str, str]
 
 
 def show(line: Parsed) -> int:
-    (task_id,) = line.words
     if line.switch("json"):
         from fleet.cli.tracker.bd import bd
 
-        return bd(["show", "--json", "--", task_id])
+        return bd(["show", "--json", "--", *line.words])
     now = datetime.now().astimezone()
     fleet = control.opened()
-    task = fleet.get(task_id)
+    for number, task_id in enumerate(line.words):
+        if number:
+            print()
+        _show(fleet, fleet.get(task_id), now)
+    return 0
+
+
+def _show(fleet: Control, task: Task, now: datetime) -> None:
     details = task_details(fleet, task, now)
-    rows = [*_head(task), *_place(details), *_budgets(details), *_last_run(details), *_tail(task)]
-    for name, value in [*rows, *_waits(details, now), *_messages(details)]:
+    rows = [*_head(task), *_times(task, now), *_place(details), *_budgets(details)]
+    rows += [*_runs(details), *_tail(task), *_waits(details, now), *_messages(details)]
+    for name, value in rows:
         print(f"{name + ':' if name else '':<13}{value}")
     for name, text in (("notes", task.notes), ("description", task.description)):
         if text:
             print(f"{name}:\n{lines(text)}")
-    return 0
 
 
 def _head(task: Task) -> list[Row]:
@@ -97,11 +104,25 @@ def _budgets(details: TaskDetails) -> list[Row]:
     return rows
 
 
-def _last_run(details: TaskDetails) -> list[Row]:
-    if details.last_run is None:
-        return []
-    number, outcome, why = details.last_run
-    return [("last run", f"{number}: {outcome}: {first_line(why)}")]
+def _times(task: Task, now: datetime) -> list[Row]:
+    """When the task was made, and when it was begun and closed."""
+    made = f"{moment(task.created_at, now)}" + (f" by {task.created_by}" if task.created_by else "")
+    rows = [("made", one_line(made))]
+    if task.started_at is not None:
+        rows.append(("begun", moment(task.started_at, now)))
+    return rows
+
+
+def _runs(details: TaskDetails) -> list[Row]:
+    """How often the task was tried, at what cost, and how the last run ended."""
+    past, rows = details.past, list[Row]()
+    if past.runs:
+        failed = f"{past.attempts} of {past.retry_limit} attempts failed"
+        rows.append(("runs", f"{past.runs}, {failed}, spent {past.spent}"))
+    if details.last_run is not None:
+        number, outcome, why = details.last_run
+        rows.append(("last run", f"{number}: {outcome}: {first_line(why)}"))
+    return rows
 
 
 def _tail(task: Task) -> list[Row]:
@@ -114,14 +135,18 @@ def _tail(task: Task) -> list[Row]:
 
 
 def _waits(details: TaskDetails, now: datetime) -> list[Row]:
-    """Until when the task is put off, and for what."""
+    """What the task waits for: other tasks, and the moment until which it is put off."""
+    rows = [
+        ("waits for", f"{each.id} ({each.status}): {one_line(each.title)}")
+        for each in details.blockers
+    ]
     at = details.task.not_before
     if at is None:
-        return []
+        return rows
     left = (at - now).total_seconds()
     when = moment(at, now) + (f" (in {duration(left)})" if left > 0 else "")
     why = one_line(details.waits_for)
-    return [("not before", f"{when}: {why}" if why else when)]
+    return [*rows, ("not before", f"{when}: {why}" if why else when)]
 
 
 def _messages(details: TaskDetails) -> list[Row]:
@@ -134,9 +159,10 @@ def _messages(details: TaskDetails) -> list[Row]:
 
 QUICK = Quick(
     name="show",
-    about="Show one task: where and with what it runs, and how it stands. Values tagged (default)"
-    " come from runtime.toml; the others were asked for by the task.",
+    about="Show one task or several: where and with what each runs, and how it stands. Values"
+    " tagged (default) come from runtime.toml; the others were asked for by the task.",
     words=("id",),
+    several=True,
     flags=(Flag("json", "switch", help="The raw answer of `bd show --json`."),),
     run=show,
 )

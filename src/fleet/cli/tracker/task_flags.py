@@ -21,7 +21,7 @@ from fleet.schemas.policy import (
     check_need,
     check_place,
 )
-from fleet.schemas.units import dollars, seconds, size
+from fleet.schemas.units import dollars, size, span
 
 Given = Mapping[str, Sequence[str]]
 _C = TypeVar("_C", bound=str)
@@ -42,11 +42,11 @@ def _count(text: str) -> int:
 
 #: The limit that a flag sets, and how its text is read.
 _READERS: Mapping[str, tuple[str, Callable[[str], float]]] = {
-    "timeout": ("time", seconds),
+    "timeout": ("time", span),
     "max-cost": ("cost", dollars),
     "max-turns": ("turns", _count),
     "max-tokens": ("tokens", _count),
-    "max-idle": ("idle", seconds),
+    "max-idle": ("idle", span),
     "max-output": ("output", size),
     "max-memory": ("memory", size),
     "max-processes": ("processes", _count),

@@ -11,10 +11,19 @@ from fleet.errors import InvalidTask
 from fleet.home import messages, worktree_json
 from fleet.home.messages import Delivery
 from fleet.home.worktree_json import Worktree
-from fleet.runs.outcome_history import read_ending
-from fleet.runs.run_directory import newest_first
-from fleet.schemas import Task, named
+from fleet.runs.outcome_history import history, read_ending, spent_before
+from fleet.runs.run_directory import all_runs, newest_first
+from fleet.schemas import Spend, Task, named
 from fleet.schemas.budget import NONE, BudgetStatus
+
+
+class PastRuns(Struct, frozen=True, kw_only=True):
+    """How many runs a task had, how many of them failed as attempts, and what all of them spent."""
+
+    runs: int = 0
+    attempts: int = 0
+    retry_limit: int = 0
+    spent: Spend = Spend()
 
 
 class TaskDetails(Struct, frozen=True, kw_only=True):
@@ -34,6 +43,9 @@ class TaskDetails(Struct, frozen=True, kw_only=True):
     last_run: tuple[int, str, str] | None = None
     #: What the task was put off for; empty if for nothing else than its time.
     waits_for: str = ""
+    #: The tasks that this one depends on and that are not closed.
+    blockers: tuple[Task, ...] = ()
+    past: PastRuns = PastRuns()
     messages: tuple[Delivery, ...] = ()
 
     @property
@@ -44,20 +56,28 @@ class TaskDetails(Struct, frozen=True, kw_only=True):
 
 def task_details(fleet: Control, task: Task, now: datetime) -> TaskDetails:
     """What is known of a task. An invalid task is described, not refused."""
-    told = tuple(messages.read(fleet.home.task(task.id)))
+    task_dir = fleet.home.task(task.id)
+    told = tuple(messages.read(task_dir))
     last_run, waits_for = _last_run(fleet, task), _waits_for(fleet, task, now)
+    blockers = tuple(fleet.queue.blockers(task.id)) if task.status == "open" else ()
+    past = PastRuns(
+        runs=len(all_runs(task_dir)),
+        attempts=history(task_dir).attempts,
+        retry_limit=fleet.config.retry_limit,
+        spent=spent_before(task_dir),
+    )
     try:
         place = fleet.place(task)
         worktree = worktree_json.read(fleet.home, task.id)
     except InvalidTask as error:
         return TaskDetails(
             task=task, invalid=error.message, hint=error.hint,
-            last_run=last_run, waits_for=waits_for, messages=told,
+            last_run=last_run, waits_for=waits_for, messages=told, blockers=blockers, past=past,
         )  # fmt: skip
     budget, day_budget = _budgets(fleet, task, place, now)
     return TaskDetails(
         task=task, place=place, worktree=worktree, budget=budget, day_budget=day_budget,
-        last_run=last_run, waits_for=waits_for, messages=told,
+        last_run=last_run, waits_for=waits_for, messages=told, blockers=blockers, past=past,
     )  # fmt: skip
 
 

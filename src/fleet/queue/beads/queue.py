@@ -25,6 +25,7 @@ from fleet.queue.doorbell import Doorbell, deadline
 from fleet.queue.protocol import Clock, Draft, Filter, LeaseLost
 from fleet.queue.sql.sqlite import BELL, utc_now
 from fleet.schemas import (
+    BLOCKING,
     STATUSES,
     Blocked,
     Closed,
@@ -168,6 +169,13 @@ class BeadsQueue:
                 f'no issue found matching "{task_id}"', hint="List what there is: fleet bd list"
             )
         return with_entry(issue, self.ledger.entry(task_id))
+
+    def blockers(self, task_id: str) -> Sequence[Task]:
+        _, links = self.tracker.show_with_links([task_id])
+        targets = [target for _, edge, target in sorted(links) if edge in BLOCKING]
+        if not targets:
+            return []
+        return [each for each in self.find(Filter(ids=tuple(targets))) if each.status != "closed"]
 
     def find(self, want: Filter) -> Sequence[Task]:
         issues = self._select(want)

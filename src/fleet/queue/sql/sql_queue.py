@@ -12,6 +12,7 @@ from fleet.queue.sql import dependencies, named_sql
 from fleet.queue.sql.database import Database
 from fleet.queue.sql.row_mapping import request_of, request_values, task_of, to_columns, to_micros
 from fleet.schemas import (
+    BLOCKING,
     Blocked,
     Closed,
     Dependency,
@@ -187,6 +188,12 @@ class SqlQueue:
                 f'no issue found matching "{task_id}"', hint="List what there is: fleet bd list"
             )
         return task_of(rows[0])
+
+    def blockers(self, task_id: str) -> Sequence[Task]:
+        from fleet.queue.sql.dependencies import neighbours
+
+        found = neighbours(self, task_id, "down")
+        return [task for task, edge in found if edge in BLOCKING and task.status != "closed"]
 
     def find(self, want: Filter) -> Sequence[Task]:
         where: list[str] = []

@@ -16,7 +16,7 @@ from fleet.errors import FleetError
 from fleet.home.status_file import paused
 from fleet.runs.outcome_history import history
 from fleet.schemas import Lease
-from fleet.schemas.decision import blocked, released
+from fleet.schemas.decision import blocked, plain_text, released
 from fleet.settlement.settle_table import stopped
 from fleet.supervisor.active.follow_runs import RunFollower
 from fleet.supervisor.assignments import Active, Assignment, Preparing, Ready
@@ -28,6 +28,8 @@ from fleet.supervisor.state import SupervisorState
 
 #: When a task looks again for an account whose secret could not be had.
 _TROUBLE = timedelta(minutes=1)
+#: How much of a task's title is said when its run begins.
+_TITLE = 60
 
 
 class RunStarter:
@@ -140,6 +142,8 @@ class RunStarter:
             run.stream.note("fleet_started", state.now(), **facts, account=ready.account.name)
             on = "" if ready.account.is_own else f" on {ready.account.name}"
             text = f"{run.task_id}: run {run.run.number} with {ready.coder.name}{on}"
-            state.log.say("run_started", f"{text} in {ready.task.cwd}", task_dir=task_dir)
+            title = plain_text(assignment.lease.task.title)[:_TITLE]
+            text = f"{text} in {ready.task.cwd}: {title}"
+            state.log.say("run_started", text, task_dir=task_dir)
         assignment.stage = Active(run)
         self._follower.attend(assignment)

@@ -1,0 +1,99 @@
+"""JSON lines of logs and events as sentences, for people at a terminal."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from datetime import datetime
+from typing import Any, cast
+
+import msgspec
+
+from fleet.cli.terminal_text import cut, first_line, moment, one_line, painted, terminal_width
+
+#: Keys of a tool's input that tell most of a call, best first.
+_TELLING = ("command", "CommandLine", "file_path", "path", "pattern", "query", "url", "description")
+#: Events that tell a person nothing by themselves.
+_QUIET = frozenset({"other", "usage", "rate_limit_info", "thinking"})
+_STYLES = {"error": "red", "bad": "red", "rate_limit": "yellow", "retry": "yellow"}
+
+Line = Mapping[str, Any]
+
+
+def readable(chunks: Iterable[bytes], now: datetime) -> Iterator[str]:
+    """A line of text for each JSON line that tells something; what is no JSON stays as it is."""
+    rest = b""
+    for chunk in chunks:
+        *whole, rest = (rest + chunk).split(b"\n")
+        for raw in whole:
+            yield from _shown(raw, now)
+    if rest:
+        yield from _shown(rest, now)
+
+
+def _shown(raw: bytes, now: datetime) -> Iterator[str]:
+    try:
+        line = msgspec.json.decode(raw)
+    except msgspec.DecodeError:
+        line = None
+    if not isinstance(line, dict):
+        if raw.strip():
+            yield one_line(raw.decode(errors="replace"))
+        return
+    try:
+        words = _words(cast("Line", line))
+    except (AttributeError, TypeError):  # a line of another shape than fleet writes
+        words = one_line(raw.decode(errors="replace")), ""
+    if words is None:
+        return
+    text, style = words
+    head = f"{_when(cast('Line', line), now)}  "
+    yield painted(head, "dim") + painted(cut(text, max(20, terminal_width() - len(head))), style)
+
+
+def _when(line: Line, now: datetime) -> str:
+    try:
+        return moment(datetime.fromisoformat(str(line["ts"])), now)
+    except (KeyError, ValueError):
+        return " " * 8
+
+
+def _words(line: Line) -> tuple[str, str] | None:
+    """What a line says, and in which style; None: nothing for a person."""
+    if "action" in line:
+        return one_line(str(line.get("text", ""))), ""
+    kind = str(line.get("kind", ""))
+    run = f"run {line['run']}: " if "run" in line else ""
+    if kind.startswith("fleet_"):
+        return f"{run}{_note(kind, line)}", "cyan"
+    if calls := line.get("calls"):
+        return run + "; ".join(_call(call) for call in calls), ""
+    if results := line.get("results"):
+        return _results(run, results)
+    if kind in _QUIET:
+        return None
+    text = first_line(str(line.get("text", "")))
+    if kind == "assistant_text":
+        return f"{run}{text}", ""
+    return f"{run}{kind.replace('_', ' ')}{': ' if text else ''}{text}", _STYLES.get(kind, "dim")
+
+
+def _note(kind: str, line: Line) -> str:
+    """A note of fleet's own: its name and its facts."""
+    facts = [
+        f"{name} {one_line(str(value))}"
+        for name, value in line.items()
+        if name not in ("run", "kind", "ts", "at") and value not in ("", None, [], ())
+    ]
+    what = kind.removeprefix("fleet_").replace("_", " ")
+    return f"fleet: {what}" + (f" ({', '.join(facts)})" if facts else "")
+
+
+def _call(call: Line) -> str:
+    given = cast("Line", call.get("input") or {})
+    telling = next((given[name] for name in _TELLING if given.get(name)), "")
+    name = one_line(str(call.get("name", "")))
+    return f"{name}: {first_line(str(telling))}" if telling else name
+
+
+def _results(run: str, results: Iterable[Line]) -> tuple[str, str] | None:
+    """What failed; a tool that went well needs no line of its own."""
+    failed = [first_line(str(each.get("text", ""))) for each in results if each.get("is_error")]
+    return (f"{run}failed: {'; '.join(failed)}", "red") if failed else None
