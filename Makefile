@@ -53,7 +53,8 @@ slow: setup  ## ask the real bd everything, and try at random more often than ev
 	FLEET_SLOW=1 $(PY) -m pytest -n auto --dist worksteal tests/real/test_bd_parity.py \
 		tests/real/test_beads.py tests/real/test_bd_round_trips.py tests/contract \
 		tests/unit/coders/test_any_line.py tests/story/test_chaos.py tests/story/test_queue_chaos.py \
-		tests/story/test_supervisor_chaos.py tests/story/test_demo.py tests/story/test_compare.py
+		tests/story/test_supervisor_chaos.py tests/story/test_demo.py tests/story/test_compare.py \
+		tests/story/test_damage.py
 
 docs: setup  ## write docs/cli.md anew from the program
 	$(PY) -m tests.docs.reference

@@ -4,7 +4,7 @@ The part before the first `|` is for the task's first run, the next for the seco
 the last part is for all later runs. A step is a word, with a colon before what it needs.
 """
 
-# ruff: noqa: PTH104, PTH110, PTH119, PTH123, UP031
+# ruff: noqa: PTH104, PTH110, PTH118, PTH119, PTH123, UP031
 import fcntl
 import os
 import signal
@@ -29,7 +29,7 @@ def put(name, text):
 
 def mark(name, text=""):
     """One more line in a file of the task's directory."""
-    fd = os.open(f"{task_dir}/{name}", os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    fd = os.open(os.path.join(task_dir, name), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     os.write(fd, f"{text or os.getpid()}\n".encode())
     os.close(fd)
 
@@ -73,7 +73,7 @@ def play(step):
             sys.exit(9)
     elif name == "await":
         end = time.monotonic() + 60
-        while not os.path.exists(f"{task_dir}/{need}") and time.monotonic() < end:
+        while not os.path.exists(os.path.join(task_dir, need)) and time.monotonic() < end:
             time.sleep(0.01)
     elif name == "sleep":
         time.sleep(float(need))

@@ -30,8 +30,8 @@ def begin(task):
 def settle(run):
     """Done, adopted or to be done again."""
     match keeper_client.state_of(run):
-        case keeper_client.Running(started):
-            keeper = keeper_client.adopt(started) if started else None
+        case keeper_client.Running(keeper=who):
+            keeper = keeper_client.adopt(who) if who else None
             return (run, keeper) if keeper else settle(run)
         case keeper_client.Ended(ending) if ending.code == 0:
             (run.task_dir / "done").touch()

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import time
 
+import psutil
 import pytest
 
 from fleet.files.file_lock import locked
@@ -243,13 +244,36 @@ def test_a_flood_of_output_reaches_the_disk_whole(stage):
 
 def test_the_record_waits_for_a_disk_that_refuses(stage):
     """An exit record that cannot be written is tried again, under the lock, until it can."""
-    run = stage.run(*sh("mkdir runs/1/.exit.json"), cwd=str(stage.root / "task"))
+    run = stage.run(*fake("polite.sh"))
     child = stage.start(run)
+    wait_for_output(run, "ready")
+    keeper_process = psutil.Process(run.started().keeper.pid)
+    before = keeper_process.rlimit(psutil.RLIMIT_FSIZE)
+    keeper_process.rlimit(psutil.RLIMIT_FSIZE, (100, before[1]))
+    os.kill(run.started().agent.pid, signal.SIGKILL)
     wait_until(run, lambda: run.stderr.exists() and "exit.json" in run.stderr.read_text())
-    assert keeper_client.state_of(run) == keeper_client.Running(run.started())
-    (run.path / ".exit.json").rmdir()
+    assert keeper_client.state_of(run).started == run.started()
+    keeper_process.rlimit(psutil.RLIMIT_FSIZE, before)
     assert child.wait(PATIENCE)
-    assert keeper_client.state_of(run).exit.code == 0
+    assert keeper_client.state_of(run).exit.signal == signal.SIGKILL
+
+
+@pytest.mark.parametrize("name", ["exit.json", "started"])
+@pytest.mark.parametrize("what", ["mkdir", "mkfifo", "ln -s /nowhere"])
+def test_what_an_agent_puts_in_the_place_of_a_record_does_not_hold_its_keeper_up(stage, name, what):
+    """The keeper writes over a pipe or a link, and puts a directory aside."""
+    where = f"{stage.root}/task/runs/1/{name}"
+    _, ending = stage.play(*sh(f"rm -f {where}; {what} {where}"))
+    assert ending.code == 0
+
+
+def test_a_link_in_the_place_of_a_record_is_not_written_through(stage):
+    """Neither the record's own name nor the hidden one of old leads a keeper elsewhere."""
+    victim = stage.root / "victim"
+    victim.write_text("precious")
+    place = f"{stage.root}/task/runs/1"
+    stage.play(*sh(f"ln -s {victim} {place}/exit.json; ln -s {victim} {place}/.exit.json"))
+    assert victim.read_text() == "precious"
 
 
 def by_hand(run):

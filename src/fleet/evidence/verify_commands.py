@@ -115,9 +115,8 @@ def _see_out(keeper: Keeper, limit: float, abandon: threading.Event) -> bool:
 
 def _at_work(attempt: Run) -> Keeper | None:
     """The keeper of a command that an earlier supervisor started; None: the command has ended."""
-    state = keeper_client.glance(attempt)
-    started = state.started if isinstance(state, Running) else None
-    return keeper_client.adopt(started) if started is not None else None
+    who = keeper_client.keeper_of(attempt)
+    return keeper_client.adopt(who) if who is not None else None
 
 
 def _begun(run: Run, command: str, folder: str) -> Run | None:

@@ -2,10 +2,10 @@
 
 import errno
 import os
+import stat
 from pathlib import Path
 
-#: No link is followed, and a pipe that an agent put in the file's place is not waited for.
-_FLAGS = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+from fleet.files.put_aside import open_or_put_aside
 
 
 def append(
@@ -13,9 +13,10 @@ def append(
 ) -> bool:
     """Add `data` at the end of a file. False: the file has reached `limit` bytes and stays as is.
 
-    Raises OSError; of data that a full disk took only in part, nothing stays in the file.
+    What stands in the file's place and is no file is put aside. Raises OSError; of data that a
+    full disk took only in part, nothing stays in the file.
     """
-    fd = os.open(path, _FLAGS, 0o600)
+    fd = open_or_put_aside(path, os.O_WRONLY | os.O_APPEND)
     try:
         size = os.fstat(fd).st_size
         if limit is not None and size >= limit:
@@ -30,3 +31,10 @@ def append(
     finally:
         os.close(fd)
     return True
+
+
+def append_in(folder: Path | str, name: str, data: bytes, *, limit: int | None = None) -> bool:
+    """The same for a file in a directory that an agent could have replaced by a link elsewhere."""
+    if not stat.S_ISDIR(os.lstat(folder).st_mode):
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(folder))
+    return append(f"{folder}/{name}", data, limit=limit)

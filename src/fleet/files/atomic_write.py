@@ -1,14 +1,18 @@
 """Writing a file in one step: no reader, crash or full disk leaves half a file."""
 
 import os
+from contextlib import suppress
 from pathlib import Path
+
+from fleet.files.put_aside import put_aside
 
 
 def write_atomically(path: Path, data: bytes, mode: int = 0o600, *, durable: bool = True) -> None:
     """Put `data` at `path` in one step that a power cut cannot halve.
 
-    Without `durable` other processes never see half a file either, but a power cut may leave the
-    file empty, or as it was.
+    No link is followed, and a directory that stands in the file's place is put aside. Without
+    `durable` other processes never see half a file either, but a power cut may leave the file
+    empty, or as it was.
     """
     # Not the tempfile module: it would cost every command that writes a file ten milliseconds.
     temporary = path.with_name(f".{path.name}.{os.urandom(6).hex()}")
@@ -20,9 +24,14 @@ def write_atomically(path: Path, data: bytes, mode: int = 0o600, *, durable: boo
             file.flush()
             if durable:
                 os.fsync(fd)
-        temporary.replace(path)
+        try:
+            temporary.replace(path)
+        except IsADirectoryError:
+            put_aside(path)
+            temporary.replace(path)
     except BaseException:
-        temporary.unlink(missing_ok=True)
+        with suppress(OSError):
+            temporary.unlink(missing_ok=True)
         raise
     if durable:
         sync_directory(path.parent)

@@ -1,7 +1,8 @@
 """Lock files: `locked` tries a lock that can be handed down to a child, `exclusive` waits for one.
 
 A task's run lock is handed down: it is held from before a run's keeper starts until the last
-process of its tree has ended.
+process of its tree has ended. What stands in a lock's place and is no file is put aside: processes
+of a run that still hold the lock that was moved away are found by their mark.
 """
 
 import fcntl
@@ -9,6 +10,8 @@ import os
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
+
+from fleet.files.put_aside import open_or_put_aside
 
 
 class Lock:
@@ -52,7 +55,7 @@ def exclusive(path: Path) -> Generator[None]:
 
     The lock file is never deleted, so that all processes lock the same file.
     """
-    fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    fd = open_or_put_aside(path, os.O_RDWR)
     try:
         fcntl.flock(fd, fcntl.LOCK_EX)
         yield
@@ -62,7 +65,7 @@ def exclusive(path: Path) -> Generator[None]:
 
 def _try_lock(path: Path) -> Lock | None:
     while True:
-        fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        fd = open_or_put_aside(path, os.O_RDWR)
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:

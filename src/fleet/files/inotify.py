@@ -117,6 +117,6 @@ def _look(directory: Path) -> _Look:
     try:
         with os.scandir(directory) as entries:
             stats = [(entry.name, entry.stat(follow_symlinks=False)) for entry in entries]
-    except FileNotFoundError:
+    except OSError:  # there is none, or something else has its name by now
         return ()
     return tuple(sorted((name, about.st_size, about.st_mtime_ns) for name, about in stats))

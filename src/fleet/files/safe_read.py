@@ -6,22 +6,31 @@ from pathlib import Path
 
 from fleet.errors import InvalidTask
 
+#: No link is followed, and a pipe is not waited for.
+SAFELY = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+_WAY_OUT = "Move it away to go on."
 
-def open_regular(path: Path) -> int | None:
+
+def is_regular(fd: int) -> bool:
+    """The descriptor is of a plain file, and not of a pipe, a device or a directory."""
+    return stat.S_ISREG(os.fstat(fd).st_mode)
+
+
+def open_regular(path: Path | str) -> int | None:
     """A descriptor to read a regular file; None if there is no file. Raises InvalidTask."""
     try:
-        fd = os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+        fd = os.open(path, os.O_RDONLY | SAFELY)
     except FileNotFoundError:
         return None
     except OSError as error:
-        raise InvalidTask(f"{path} cannot be read: {error.strerror}") from error
-    if not stat.S_ISREG(os.fstat(fd).st_mode):
+        raise InvalidTask(f"{path} cannot be read: {error.strerror}", hint=_WAY_OUT) from error
+    if not is_regular(fd):
         os.close(fd)
-        raise InvalidTask(f"{path} is not a plain file")
+        raise InvalidTask(f"{path} is not a plain file", hint=_WAY_OUT)
     return fd
 
 
-def read_bounded(path: Path, limit: int) -> bytes | None:
+def read_bounded(path: Path | str, limit: int) -> bytes | None:
     """The content of a regular file of at most `limit` bytes; None if there is no file.
 
     Raises InvalidTask for a larger file, a link, a pipe or a file that cannot be read.
@@ -35,18 +44,35 @@ def read_bounded(path: Path, limit: int) -> bytes | None:
         # Neither a file object nor a buffer of `limit` bytes: this is called for every record.
         while size <= limit and len(data) <= limit and (more := os.read(fd, size + 1)):
             data += more
+    except OSError as error:
+        raise InvalidTask(f"{path} cannot be read: {error.strerror}", hint=_WAY_OUT) from error
     finally:
         os.close(fd)
     if size > limit or len(data) > limit:
-        raise InvalidTask(f"{path} is larger than {limit} bytes, which no file of fleet's is")
+        why = f"{path} is larger than {limit} bytes, which no file of fleet's is"
+        raise InvalidTask(why, hint=_WAY_OUT)
     return data
+
+
+def check_directory(path: Path | str) -> bool:
+    """Whether there is a directory of this name. Raises InvalidTask for a link or anything else."""
+    try:
+        mode = os.lstat(path).st_mode
+    except FileNotFoundError:
+        return False
+    except OSError as error:
+        raise InvalidTask(f"{path} cannot be read: {error.strerror}", hint=_WAY_OUT) from error
+    if not stat.S_ISDIR(mode):
+        what = "a link" if stat.S_ISLNK(mode) else "not a directory"
+        raise InvalidTask(f"{path} is {what}", hint=_WAY_OUT)
+    return True
 
 
 def stamp_of(path: Path) -> tuple[int, int, int]:
     """A value that changes with a file's content, so that readers read the file again only then."""
     try:
         about = path.stat()
-    except FileNotFoundError:
+    except OSError:  # there is none, or it is a link in a circle
         return (0, 0, 0)
     return (about.st_mtime_ns, about.st_size, about.st_ino)
 
@@ -62,5 +88,7 @@ def tail(path: Path, most: int) -> str:
     try:
         size = os.fstat(fd).st_size
         return os.pread(fd, most, max(0, size - most)).decode(errors="replace")
+    except OSError:
+        return ""
     finally:
         os.close(fd)

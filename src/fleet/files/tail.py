@@ -98,7 +98,7 @@ class Follower:
         """The file holds more than was read."""
         try:
             return self.path.lstat().st_size > self.place
-        except FileNotFoundError:
+        except OSError:  # there is none, or its directory is gone
             return False
 
     def finish(self) -> Iterator[Line]:

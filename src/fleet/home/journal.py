@@ -6,12 +6,13 @@ kept for a while, and bounded in size.
 
 from collections.abc import Callable
 from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import msgspec
 
-from fleet.files.append_file import append
+from fleet.files.append_file import append, append_in
 
 KEPT = timedelta(days=30)
 #: A log file that has reached this size takes no more lines.
@@ -40,14 +41,14 @@ class Log:
         if (day := f"{now:%F}") != self._day:
             self._day = day
             self._forget_old(now)
-        self._append(f"{self._folder}/fleet-{day}.jsonl", line)
+        self._append(partial(append, f"{self._folder}/fleet-{day}.jsonl", line))
         if task_dir is not None:
-            self._append(f"{task_dir}/log.jsonl", line)
+            self._append(partial(append_in, task_dir, "log.jsonl", line))
         self._show(f"{now.astimezone():%H:%M:%S}  {text}")
 
-    def _append(self, path: str, line: bytes) -> None:
+    def _append(self, write: Callable[..., bool]) -> None:
         try:
-            append(path, line, limit=LARGEST)
+            write(limit=LARGEST)
         except OSError:
             self.lost += 1  # `fleet status` shows the count
 

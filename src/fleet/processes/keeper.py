@@ -36,6 +36,10 @@ BUSY, SETTLED = 75, 76
 PATIENCE = 10.0
 WAKE = (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGALRM)
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
+#: No link is followed, and a pipe is not waited for.
+SAFELY = os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+#: Bytes of run.json at most.
+LARGEST = 4 << 20
 
 
 def main() -> NoReturn:
@@ -54,11 +58,12 @@ def main() -> NoReturn:
         ("stdout", 1),
         ("stderr", 2),
     ):  # an error of the keeper itself belongs to the run too
-        os.dup2(os.open(name, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600), fd)
+        os.dup2(open_plain(name, os.O_WRONLY | os.O_CREAT | os.O_APPEND), fd)
     for fd in map(int, os.listdir("/dev/fd")):
         if fd > 2 and fd != lock:
             os.closerange(fd, fd + 1)  # unlike close(), it does not mind one that is closed
-    tree = AgentTree(loads(read("run.json")))
+    with open(open_plain("run.json", os.O_RDONLY), "rb", buffering=0) as file:
+        tree = AgentTree(loads(file.read(LARGEST).decode(errors="replace")))
     error = tree.start(lock)
     tree.record(error, left=tree.keep())
     os._exit(0)  # taking the interpreter down politely would only cost time
@@ -67,7 +72,7 @@ def main() -> NoReturn:
 def take_lock() -> int:
     """The task's lock: handed down by the supervisor, or taken here."""
     given = len(sys.argv) > 2
-    fd = int(sys.argv[2]) if given else os.open("../../run.lock", os.O_RDWR | os.O_CREAT, 0o600)
+    fd = int(sys.argv[2]) if given else open_plain("../../run.lock", os.O_RDWR | os.O_CREAT)
     try:
         fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -210,6 +215,8 @@ class AgentTree:
         for _ in range(60):
             try:
                 return put("exit.json", ending, durable=True)
+            except FileNotFoundError:  # the run's directory was deleted: there is no place for it
+                return None
             except OSError as problem:
                 complain("exit.json", problem)
                 time.sleep(1)
@@ -226,7 +233,8 @@ def become_agent(spec: dict[str, Any], keeper: int, lock: int, go: int, fail: in
         if os.read(go, 1) != b"!" or os.getppid() != keeper:
             os._exit(1)
         stage = "stdin"
-        os.dup2(os.open(spec["stdin"] or os.devnull, os.O_RDONLY), 0)
+        stdin = spec["stdin"]
+        os.dup2(open_plain(stdin, os.O_RDONLY) if stdin else os.open(os.devnull, os.O_RDONLY), 0)
         stage = "cwd"
         os.chdir(spec["cwd"])
         stage = "exec"
@@ -331,25 +339,43 @@ def leftovers(found: Found) -> list[dict[str, Any]]:
     return [{"pid": pid, "name": name} for (pid, _), name in found.items()]
 
 
+def open_plain(name: str, flags: int) -> int:
+    """Open a file that an agent could have replaced: follows no link, and waits for no pipe."""
+    fd = os.open(name, flags | SAFELY, 0o600)
+    if os.fstat(fd).st_mode & 0o170000 != 0o100000:
+        raise OSError(22, "not a plain file", name)
+    os.set_blocking(fd, True)  # an agent that inherits the descriptor expects so
+    return fd
+
+
 def put(name: str, record: dict[str, Any], *, durable: bool) -> None:
-    """Write a record in one step; if durable, one that a power cut cannot halve."""
+    """Write a record in one step; if durable, one that a power cut cannot halve.
+
+    No link is followed, and a directory that stands in the record's place is put aside.
+    """
     data = dumps(record).encode()
-    fd = os.open(f".{name}", os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    fresh = f".{name}.{os.urandom(4).hex()}"
+    fd = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | SAFELY, 0o600)
     try:
         if os.write(fd, data) != len(data):
+            os.unlink(fresh)
             raise OSError("the disk is full")
         if durable:
             os.fsync(fd)
     finally:
         os.close(fd)
-    os.rename(f".{name}", name)
+    try:
+        os.rename(fresh, name)
+    except IsADirectoryError:
+        os.rename(name, f"{name}.aside-{os.urandom(4).hex()}")
+        os.rename(fresh, name)
     if durable:
         sync(".")
 
 
 def sync(*names: str) -> None:
     for name in names:
-        fd = os.open(name, os.O_RDONLY)
+        fd = os.open(name, os.O_RDONLY | SAFELY)
         os.fsync(fd)
         os.close(fd)
 

@@ -16,11 +16,12 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from fleet.errors import FleetError
+from fleet.errors import FleetError, InvalidTask
 from fleet.files.file_lock import locked
 from fleet.processes import keeper, process_identity
 from fleet.runs import stop_reason
 from fleet.runs.run_directory import Exit, ProcessId, Run, Started
+from fleet.runs.run_id import RunId, mark_of
 from fleet.schemas import Outcome
 
 #: Seconds to wait for steps that take milliseconds on a healthy machine.
@@ -31,9 +32,12 @@ _DEFAULTS = signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP}
 
 
 class Running(Struct, frozen=True, tag=True):
-    """The lock is held for this run. `started` is None until the keeper has written that record."""
+    """The lock is held for this run."""
 
+    #: None until the keeper has written that record, and where the record is damaged.
     started: Started | None
+    #: The process that proved to be the run's keeper; None: none was looked for, or found.
+    keeper: ProcessId | None = None
 
 
 class Ended(Struct, frozen=True, tag=True):
@@ -121,14 +125,30 @@ def start_keeper(run: Run, env: Mapping[str, str], program: Path | None = None) 
     holder = run.lock_holder()
     if (keeper := _try_start(run, env, chosen)) is not None:
         return keeper
-    # The lock is held for a run whose keeper is dead: `state_of` kills what is left of that run.
-    if holder is not None and not isinstance(state_of(holder), Running | Orphaned):
+    if _free(run, holder):
         keeper = _try_start(run, env, chosen)
     return keeper or Busy(holder)
 
 
+def _free(run: Run, holder: Run | None) -> bool:
+    """Kill what a dead keeper left of an earlier run, which holds the lock; False: it is left."""
+    try:
+        if holder is not None:
+            return not isinstance(state_of(holder), Running | Orphaned)
+    except InvalidTask:
+        pass  # the run's records are damaged: its processes are found by their marks
+    own = RunId.parse(mark_of(run))
+    end = time.monotonic() + PATIENCE
+    while own is not None and time.monotonic() < end:
+        found = process_identity.bearers(f"{own.owner}.{own.task}.")
+        if not _kill([row.who for mark, rows in found.items() if mark != str(own) for row in rows]):
+            return True
+        time.sleep(_PAUSE)
+    return False
+
+
 def _try_start(run: Run, env: Mapping[str, str], program: str) -> Keeper | None:
-    mark = {process_identity.MARK: run.spec().id}
+    mark = {process_identity.MARK: mark_of(run)}
     with locked(run.lock) as lock:
         if lock is None:
             return None
@@ -176,12 +196,44 @@ def _program() -> str:
         return str(source)
 
 
-def adopt(started: Started) -> Keeper | None:
+def adopt(who: ProcessId) -> Keeper | None:
     """The keeper of a run that another supervisor started; None if the keeper has ended."""
-    fd = process_identity.pidfd(started.keeper)
-    if fd is None and not process_identity.alive(started.keeper):
+    fd = process_identity.pidfd(who)
+    if fd is None and not process_identity.alive(who):
         return None
-    return Keeper(started.keeper, fd)
+    return Keeper(who, fd)
+
+
+def keeper_of(run: Run) -> ProcessId | None:
+    """The run's living keeper, which proves itself by the task's lock; None: it has none.
+
+    `started` only says where to look first: an agent could have written it, and a process that it
+    names is a stranger unless that process holds the lock.
+    """
+    started = _started(run)
+    if started is not None and _is_keeper(run, started.keeper):
+        return started.keeper
+    if not process_identity.may_be_locked(run.lock):
+        return None
+    holders = process_identity.holders(run.lock)
+    return next((who for who in holders if _is_keeper(run, who)), None)
+
+
+def _is_keeper(run: Run, who: ProcessId) -> bool:
+    """The process lives, was started as the keeper of this run, and holds the task's lock."""
+    if not process_identity.alive(who):
+        return False
+    if not process_identity.LINUX:
+        return True  # such a system does not tell which process holds a lock
+    own = str(run.path) in process_identity.arguments(who.pid)
+    return own and process_identity.holds(who.pid, run.lock, keeper.LOCK_FD)
+
+
+def _started(run: Run) -> Started | None:
+    try:
+        return run.started()
+    except InvalidTask:
+        return None
 
 
 def stop(run: Run, *, now: bool = False) -> bool:
@@ -189,10 +241,10 @@ def stop(run: Run, *, now: bool = False) -> bool:
 
     False: there is no keeper to ask; `state_of` says how the run ended.
     """
-    state = glance(run)
-    if not isinstance(state, Running) or state.started is None:
+    who = keeper_of(run)
+    if who is None:
         return False
-    return process_identity.send(state.started.keeper, signal.SIGINT if now else signal.SIGTERM)
+    return process_identity.send(who, signal.SIGINT if now else signal.SIGTERM)
 
 
 def stop_run(
@@ -216,7 +268,7 @@ def glance(run: Run) -> Running | Ended | None:
     if (exit_record := run.exit()) is not None:
         return Ended(exit_record)
     started = run.started()
-    return Running(started) if started and process_identity.alive(started.keeper) else None
+    return Running(started) if started and _is_keeper(run, started.keeper) else None
 
 
 def state_of(run: Run, patience: float = PATIENCE) -> State:
@@ -231,9 +283,9 @@ def state_of(run: Run, patience: float = PATIENCE) -> State:
             # If the lock is held for another run of the task, this run is over.
             if lock is not None or run.lock_holder() != run:
                 return _settle(run, end)
-        started = run.started()
-        if started and process_identity.alive(started.keeper):
-            return Running(started)
+        if (who := keeper_of(run)) is not None:
+            return Running(_started(run), who)
+        started = _started(run)
         left = _kill([*_marked(run), *process_identity.holders(run.lock)]) if started else []
         if time.monotonic() >= end:
             return Orphaned(tuple(left)) if left else Running(started)
@@ -258,7 +310,7 @@ def _settle(run: Run, end: float) -> State:
 
 
 def _marked(run: Run) -> list[ProcessId]:
-    return process_identity.marked(run.spec().id)
+    return process_identity.marked(mark_of(run))
 
 
 def _kill(survivors: list[ProcessId]) -> list[ProcessId]:

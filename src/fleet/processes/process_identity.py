@@ -103,7 +103,12 @@ def holders(lock: Path) -> list[ProcessId]:
     """Every process that holds the lock at this path. Empty where the system does not tell."""
     if not LINUX:
         return []
-    return [who for pid in _pids() if (who := identify(pid)) and _holds(pid, lock)]
+    return [who for pid in _pids() if (who := identify(pid)) and holds(pid, lock)]
+
+
+def arguments(pid: int) -> list[str]:
+    """The command line that a process was started with; empty where the system does not tell."""
+    return os.fsdecode(read_proc(f"/proc/{pid}/cmdline")).split("\0")[:-1] if LINUX else []
 
 
 def may_be_locked(lock: Path) -> bool:
@@ -229,15 +234,19 @@ def _mark(pid: int) -> str:
         return ""
 
 
-def _holds(pid: int, lock: Path) -> bool:
-    """The process has the file open and locked through that descriptor."""
+def holds(pid: int, lock: Path, fd: int | None = None) -> bool:
+    """The process has the file at this path open, and locked through that descriptor.
+
+    `fd` is the descriptor, where it is known: looking through all of them is slow.
+    """
     folder = _PROC / str(pid)
     with contextlib.suppress(OSError):
-        wanted = lock.stat()
-        for link in (folder / "fd").iterdir():
+        wanted = lock.lstat()
+        names = os.listdir(folder / "fd") if fd is None else [str(fd)]  # noqa: PTH208
+        for name in names:
             with contextlib.suppress(OSError):
-                if os.path.samestat(link.stat(), wanted):
-                    about = (folder / "fdinfo" / link.name).read_text()
+                if os.path.samestat((folder / "fd" / name).stat(), wanted):
+                    about = (folder / "fdinfo" / name).read_text()
                     if "FLOCK" in about:
                         return True
     return False

@@ -13,7 +13,8 @@ from pathlib import Path
 import msgspec
 from msgspec import Struct, structs
 
-from fleet.files.append_file import append
+from fleet.files.append_file import append_in
+from fleet.files.safe_read import SAFELY, is_regular
 from fleet.runs.run_directory import Run
 from fleet.schemas import Event
 
@@ -51,7 +52,7 @@ def note_of(kind: str, run: int, facts: Mapping[str, object]) -> bytes:
 
 def add(task_dir: Path, lines: bytes) -> bool:
     """Add whole lines at the end. False: the file is as large as it may get."""
-    return append(task_dir / FILE, lines, limit=LARGEST)
+    return append_in(task_dir, FILE, lines, limit=LARGEST)
 
 
 def written(run: Run) -> tuple[int, int]:
@@ -77,10 +78,12 @@ def ends_with(run: Run, kind: str) -> bool:
 def _backwards(path: Path) -> Generator[bytes]:
     """The lines from the last to the first."""
     try:
-        fd = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
-    except FileNotFoundError:
+        fd = os.open(path, os.O_RDWR | SAFELY)
+    except OSError:  # there is none, or what is no file is put aside with the next line
         return
     try:
+        if not is_regular(fd):
+            return
         at = _cut_to_whole_lines(fd)
         tail = b""
         while at > 0:

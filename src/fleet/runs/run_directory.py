@@ -7,6 +7,7 @@ under the same user and can write here, so everything that is read is checked.
 import errno
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
@@ -19,11 +20,15 @@ from msgspec import Struct, field
 from fleet.errors import InvalidTask
 from fleet.files.atomic_write import write_atomically
 from fleet.files.json_record import JsonRecord
-from fleet.files.safe_read import read_bounded
+from fleet.files.safe_read import SAFELY, check_directory, read_bounded
 from fleet.schemas import Base, Policy, Usage
 
 #: No record of a run is longer; a longer file was not written by fleet.
 _LONGEST_RECORD = 4 << 20
+#: Digits of a run's number; a longer name is none.
+_LONGEST_NUMBER = 9
+#: How listing fails what is no directory of fleet's.
+_NO_FOLDER = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.EACCES)
 
 
 class ProcessId(Struct, frozen=True, kw_only=True):
@@ -180,8 +185,11 @@ class Run(Struct, frozen=True, dict=True):
         return _SPEC.read_or_none(self.path / "run.json")
 
     def lock_holder(self) -> "Run | None":
-        """The run of this task that the lock is, or was last, held for."""
-        name = (read_bounded(self.lock, _LONGEST_RECORD) or b"").strip()
+        """The run of this task that the lock is, or was last, held for; None: it names none."""
+        try:
+            name = (read_bounded(self.lock, _LONGEST_NUMBER) or b"").strip()
+        except InvalidTask:
+            return None
         return Run(self.path.parent / name.decode()) if name.isdigit() else None
 
     def started(self) -> Started | None:
@@ -195,7 +203,15 @@ class Run(Struct, frozen=True, dict=True):
 
     def fence(self) -> None:
         """Forbid the run for ever. Only for the holder of the lock, or a keeper may slip past."""
-        write_atomically(self.path / "fence", b"")
+        with suppress(InvalidTask, FileNotFoundError):  # then no keeper finds the run either
+            self.check_directories()
+            write_atomically(self.path / "fence", b"")
+
+    def check_directories(self) -> None:
+        """Raise InvalidTask where the run would be written through a link, or to nowhere."""
+        for place in (self.task_dir, self.path.parent, self.path):
+            if not check_directory(place):
+                raise InvalidTask(f"{place} is gone", hint="Its records went with it.")
 
 
 def new_run(
@@ -213,7 +229,8 @@ def reserve_run(task_dir: Path, *, folder: str = "runs") -> Run:
     Making the directory takes the number, so two callers never share one.
     """
     folder = f"{task_dir}/{folder}"
-    os.makedirs(folder, 0o700, exist_ok=True)  # noqa: PTH103 - each run pays for every Path
+    if not check_directory(folder):
+        os.makedirs(folder, 0o700, exist_ok=True)  # noqa: PTH103 - each run pays for every Path
     number = max(_numbers(folder), default=0) + 1
     while True:
         place = f"{folder}/{number}"
@@ -239,7 +256,7 @@ def write_run(run: Run, spec: RunSpec, prompt: bytes | None = None) -> None:
 
 
 def _put(path: str, data: bytes) -> None:
-    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | SAFELY, 0o600)
     with os.fdopen(fd, "wb", buffering=0) as file:
         if file.write(data) != len(data):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), path)
@@ -272,12 +289,18 @@ def newest_first(task_dir: Path, folder: str = "runs") -> Iterator[Run]:
     """The task's prepared runs, latest first."""
     folder = f"{task_dir}/{folder}"
     for number in sorted(_numbers(folder), reverse=True):
-        if os.path.exists(f"{folder}/{number}/run.json"):  # noqa: PTH110 - each run pays
-            yield Run(Path(f"{folder}/{number}"))
+        place = f"{folder}/{number}"
+        # A record that was deleted, or is a link to nowhere, makes no run unseen that was started.
+        if os.path.lexists(f"{place}/run.json") or os.path.lexists(f"{place}/started"):
+            yield Run(Path(place))
 
 
 def _numbers(folder: str) -> list[int]:
+    """The numbers of the runs in a folder. What is no directory holds none: `new_run` says so."""
     try:
-        return [int(name) for name in os.listdir(folder) if name.isdecimal()]  # noqa: PTH208
-    except FileNotFoundError:
+        names = os.listdir(folder)  # noqa: PTH208
+    except OSError as error:
+        if error.errno not in _NO_FOLDER:
+            raise  # the machine is short of something, which says nothing about the runs
         return []
+    return [int(name) for name in names if name.isdecimal() and len(name) <= _LONGEST_NUMBER]

@@ -4,7 +4,7 @@ from typing import Self
 
 from msgspec import Struct
 
-from fleet.errors import FleetError
+from fleet.errors import FleetError, InvalidTask
 from fleet.home import Home
 from fleet.runs.run_directory import Run, newest_first
 from fleet.schemas import Lease
@@ -34,6 +34,21 @@ class RunId(Struct, frozen=True):
         if not (owner and task and fence.isascii() and fence.isdecimal()):
             return None
         return cls(owner, task, int(fence))
+
+
+def mark_of(run: Run) -> str:
+    """The mark that the run's processes bear, by its record. Raises InvalidTask.
+
+    Processes are killed by their mark, so a record that names another task's is not believed.
+    """
+    mark, folder = run.spec().id, run.path.parent.name
+    # A command beside a run, as a verify command: `<folder>.<run id>.<number>`.
+    inner = mark if folder == "runs" else mark.removeprefix(f"{folder}.").rpartition(".")[0]
+    named, parts = RunId.parse(inner), run.path.parts
+    if not inner or (named is not None and inner not in parts and named.task not in parts):
+        where = run.path / "run.json"
+        raise InvalidTask(f"{where} names the run of another task", hint="It was changed.")
+    return mark
 
 
 def find_run(home: Home, run_id: RunId) -> Run | None:

@@ -27,7 +27,8 @@ from fleet.supervisor.assignments import (
     Unknown,
     stop_assignment,
 )
-from fleet.supervisor.state import SupervisorState
+from fleet.supervisor.finish_run import give_up
+from fleet.supervisor.state import SHORT, SupervisorState
 
 #: The longest pause between two looks, in seconds.
 _LONGEST_PAUSE = 1.0
@@ -55,8 +56,13 @@ def look_again(state: SupervisorState, follower: RunFollower) -> None:
         if isinstance(stage, Unknown) and now >= stage.due:
             try:
                 _look(state, follower, assignment, stage)
-            except OSError:  # the machine is short of something, so nothing new is known
-                _wait(state, assignment, stage, None)
+            except FleetError as error:
+                give_up(state, assignment, error)
+            except OSError as error:
+                if error.errno not in SHORT:
+                    give_up(state, assignment, error)
+                    continue
+                _wait(state, assignment, stage, None)  # so nothing new is known
 
 
 def _look(
@@ -64,7 +70,7 @@ def _look(
 ) -> None:
     """Adopt the run if it lives, finish it if it is over, and else look again."""
     run, found = stage.run, state_now(stage.run)
-    keeper = adopt(found.started) if isinstance(found, Running) and found.started else None
+    keeper = adopt(found.keeper) if isinstance(found, Running) and found.keeper else None
     if isinstance(found, Running | Orphaned) and keeper is None:
         _wait(state, assignment, stage, found)
         return

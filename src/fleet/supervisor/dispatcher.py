@@ -5,6 +5,8 @@ import time
 from functools import partial
 from pathlib import Path
 
+from fleet.errors import FleetError, InvalidTask
+from fleet.files.safe_read import check_directory
 from fleet.home.status_file import paused
 from fleet.runs.outcome_history import Ending, read_ending
 from fleet.runs.run_directory import Run, latest_run
@@ -17,7 +19,7 @@ from fleet.supervisor.active.message_receipts import note_messages
 from fleet.supervisor.active.watch_runs import Watchdog
 from fleet.supervisor.adopt_runs import look_again, next_look, take_up
 from fleet.supervisor.assignments import Assignment, Claimed, stop_assignment
-from fleet.supervisor.finish_run import finish, settle
+from fleet.supervisor.finish_run import finish, give_up, kill_all, settle
 from fleet.supervisor.start.start_run import RunStarter
 from fleet.supervisor.state import SupervisorState
 from fleet.watchdog.stall_rules import Patience
@@ -39,7 +41,9 @@ class Dispatcher:
         self._watchdog = Watchdog(
             state.assignments, state.pool, state.log, state.now, patience=patience
         )
-        self.follower = RunFollower(state, selector, self._watchdog, partial(finish, state))
+        self.follower = RunFollower(
+            state, selector, self._watchdog, partial(finish, state), partial(give_up, state)
+        )
         self.starter = RunStarter(state, self.follower)
 
     @property
@@ -69,6 +73,8 @@ class Dispatcher:
         self.starter.guard(self.state.assignments.take(lease), self._resume)
 
     def _start(self, assignment: Assignment, task_dir: Path) -> None:
+        if not self._is_whole(assignment, task_dir):
+            return
         run = latest_run(task_dir)
         if run is not None and read_ending(run) is None:
             take_up(self.state, self.follower, assignment, run)
@@ -80,9 +86,23 @@ class Dispatcher:
         else:
             self.starter.begin(assignment, task_dir)
 
+    def _is_whole(self, assignment: Assignment, task_dir: Path) -> bool:
+        """The task's directories are none but fleet's; else the task is given up."""
+        try:
+            if check_directory(task_dir):
+                check_directory(task_dir / "runs")
+        except InvalidTask as error:
+            give_up(self.state, assignment, error)
+            return False
+        return True
+
     def _resume(self, assignment: Assignment, task_dir: Path) -> None:
+        if not self._is_whole(assignment, task_dir):
+            return
         run = latest_run(task_dir)
         ending = read_ending(run) if run is not None else None
+        if run is None:
+            kill_all(assignment.lease)  # its directory may have been deleted under a living run
         if run is None or (ending is not None and not _is_of(ending, run, assignment.lease)):
             settle(self.state, assignment, released("claimed, and never started"), task_dir)
         elif ending is not None:
@@ -111,10 +131,13 @@ class Dispatcher:
         """Write `progress.json` of every run."""
         for assignment, run in self.state.assignments.runs():
             try:
+                run.run.check_directories()
                 note_messages(run, self.state.log, self.state.now())
                 run.publish(assignment.doing)
+            except FleetError as error:
+                give_up(self.state, assignment, error)
             except OSError as error:
-                why = f"{error.filename or run.run.path}: {error.strerror or error}"
+                why = _told(error, run.run)
                 self.state.log.say("disk", f"{run.task_id}: {why}", task_dir=run.run.task_dir)
 
     # Stop them.
@@ -134,6 +157,10 @@ class Dispatcher:
         self.state.stopping = reason
         for assignment in self.state.assignments:
             self.stop(assignment.task_id, reason, now=now)
+
+
+def _told(error: OSError, run: Run) -> str:
+    return f"{error.filename or run.path}: {error.strerror or error}"
 
 
 def _is_of(ending: Ending, run: Run, lease: Lease) -> bool:

@@ -1,6 +1,7 @@
 """Finishes runs and settles leases: what a run came to is written first, then the queue is told."""
 
 import random
+import signal
 import threading
 from collections.abc import Callable
 from datetime import datetime
@@ -10,22 +11,34 @@ from pathlib import Path
 from msgspec import structs
 
 from fleet.accounts.circuit_breaker import Blamed, Note, RunNoted, fault_of, spare_probe
+from fleet.errors import FleetError, InvalidTask
 from fleet.evidence.inspect_run import InspectedRun, Inspection, inspect_run
 from fleet.home import closed_by_hand
+from fleet.processes import process_identity
 from fleet.queue.protocol import LeaseLost
 from fleet.runs import stop_reason
 from fleet.runs.outcome_history import Ending, read_ending
-from fleet.runs.run_directory import latest_run
-from fleet.schemas import Closed, Failed, Lease, RateLimited, Released, Stopped, Task
+from fleet.runs.run_directory import began_at, latest_run
+from fleet.schemas import (
+    Closed,
+    Failed,
+    Lease,
+    RateLimited,
+    Released,
+    Settlement,
+    Stopped,
+    Task,
+)
 from fleet.schemas.decision import OURS, Decision
 from fleet.schemas.units import shown_span
-from fleet.settlement.end_run import case_of, end_of, note_end, outcome_of
+from fleet.settlement.damage import damaged
+from fleet.settlement.end_run import RunEnd, case_of, end_of, note_end, outcome_of
 from fleet.supervisor.active.active_run import ActiveRun
 from fleet.supervisor.active.follow_runs import report_trips
 from fleet.supervisor.active.message_receipts import note_messages, note_undelivered
 from fleet.supervisor.assignments import Assignment, Finishing, Inspecting
 from fleet.supervisor.capacity import has_other_seat
-from fleet.supervisor.state import AccountFreed, SupervisorState, TaskSettled
+from fleet.supervisor.state import SHORT, AccountFreed, SupervisorState, TaskSettled
 
 #: Why a task was opened again.
 _PAST_FLEET = (
@@ -39,15 +52,35 @@ def settle(
     assignment: Assignment,
     decision: Decision,
     task_dir: Path | None = None,
-    evidence: Callable[[], None] = lambda: None,
+    evidence: Callable[[], Decision | None] = lambda: None,
 ) -> None:
     """Take a task out of the table and end its lease. `evidence` is written before the queue is
-    told.
+    told; the decision that it returns, if any, is taken in place of the other one.
     """
     state.assignments.remove(assignment)
-    lease = assignment.lease
-    answered = partial(_answered, state, lease, decision, task_dir)
-    state.queue.settle(lease, decision.settlement, answered, evidence)
+    lease, taken = assignment.lease, [decision]
+
+    def write() -> Settlement | None:
+        taken[0] = evidence() or decision
+        return taken[0].settlement
+
+    def answered(lost: LeaseLost | None) -> None:
+        _answered(state, lease, taken[0], task_dir, lost)
+
+    state.queue.settle(lease, decision.settlement, answered, write)
+
+
+def give_up(state: SupervisorState, assignment: Assignment, error: FleetError | OSError) -> None:
+    """Leave a task to a person whose files cannot be worked with; the other tasks go on."""
+    kill_all(assignment.lease)
+    settle(state, assignment, damaged(error, assignment.task_id))
+
+
+def kill_all(lease: Lease) -> None:
+    """Kill every process that was started for a task: where its runs cannot be read, by mark."""
+    found = process_identity.bearers(f"{lease.owner}.{lease.task.id}.")
+    for who in process_identity.tree(*(row.who for rows in found.values() for row in rows)):
+        process_identity.send(who, signal.SIGKILL)
 
 
 def _answered(
@@ -77,7 +110,7 @@ def _answered(
 def _undo_close(state: SupervisorState, lease: Lease, task_dir: Path) -> None:
     """Open a task again that the tracker says is closed and the evidence does not."""
     run = latest_run(task_dir)
-    began = run.started() if run is not None else None
+    began = began_at(run) if run is not None else None
     if began is None:
         return
 
@@ -86,7 +119,7 @@ def _undo_close(state: SupervisorState, lease: Lease, task_dir: Path) -> None:
             text = f"{task.id}: opened again ({task.status}): {_PAST_FLEET}"
             state.log.say("reopened", text, task_dir=task_dir, task=task.id)
 
-    by_hand = partial(closed_by_hand.noted, task_dir, began.at)
+    by_hand = partial(closed_by_hand.noted, task_dir, began)
     state.queue.undo_close(lease, _PAST_FLEET, by_hand, reopened)
 
 
@@ -133,8 +166,25 @@ def finish(state: SupervisorState, assignment: Assignment, stage: Finishing) -> 
     state.meter.record(run, end.receipt)
     ending = _blame(state, run, end.ending, now, missing=ended.program_missing)
     end = structs.replace(end, ending=ending)
-    evidence = partial(end.write, run.run)
+    evidence = partial(_write, end, run)
     _settle_run(state, assignment, run, ending, end.receipt.seconds, evidence)
+
+
+def _write(end: RunEnd, run: ActiveRun) -> Decision | None:
+    """Write the end of a run; where its directory is damaged, the decision that follows from that.
+
+    A machine that is short of something raises OSError: the evidence is written once it is not.
+    """
+    try:
+        run.run.check_directories()
+        end.write(run.run)
+    except InvalidTask as error:
+        return damaged(error, run.task_id)
+    except OSError as error:
+        if error.errno in SHORT:
+            raise
+        return damaged(error, run.task_id)
+    return None
 
 
 def _inspect(
@@ -164,7 +214,7 @@ def _settle_run(
     run: ActiveRun,
     ending: Ending,
     seconds: float,
-    evidence: Callable[[], None] = lambda: None,
+    evidence: Callable[[], Decision | None] = lambda: None,
 ) -> None:
     now = state.now()
     if state.accounts.run_ended(run, ending, seconds, now):

@@ -1,5 +1,6 @@
 """What the parts of one supervisor share: settings, the tasks in hand, the ways to the outside."""
 
+import errno
 import time
 from collections import deque
 from collections.abc import Callable
@@ -26,6 +27,11 @@ _INSPECTIONS = 64
 #: Nothing is started for this long on a machine that is short of disk, memory or processes, doubled
 #: each time up to the longest, in seconds.
 PAUSE, LONGEST = 1.0, 60.0
+#: Errors of a machine that is short of something, for which no task is to blame.
+SHORT = frozenset(
+    {errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE, errno.ENOSPC, errno.EDQUOT, errno.EIO}
+    | {errno.EROFS}
+)
 
 
 class QueueChanged(Struct, frozen=True):

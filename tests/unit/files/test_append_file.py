@@ -51,9 +51,15 @@ def test_half_a_write_does_not_undo_the_line_of_another_process(tmp_path, monkey
     assert path.read_bytes() == b"ano\nother\n"
 
 
-@pytest.mark.parametrize("make", [lambda path: path.symlink_to("/dev/null"), os.mkfifo])
-def test_links_and_pipes_in_its_place_are_errors(tmp_path, make):
-    """An agent cannot redirect the lines, nor hold the writer up."""
-    make(tmp_path / "lines")
-    with pytest.raises(OSError):
-        append(tmp_path / "lines", b"one\n")
+@pytest.mark.parametrize(
+    "make", [lambda path: path.symlink_to(path.with_name("victim")), os.mkfifo, os.mkdir]
+)
+def test_what_is_no_file_is_put_aside(tmp_path, make):
+    """An agent can neither redirect the lines, nor hold the writer up, nor keep lines from it."""
+    path, victim = tmp_path / "lines", tmp_path / "victim"
+    victim.write_text("precious")
+    make(path)
+    assert append(path, b"one\n")
+    assert path.read_bytes() == b"one\n"
+    assert victim.read_text() == "precious"
+    assert len(list(tmp_path.glob("lines.aside-*"))) == 1

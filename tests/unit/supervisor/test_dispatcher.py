@@ -123,7 +123,7 @@ def test_a_task_whose_directory_cannot_be_used_is_blocked(dispatcher, queue):
     dispatcher.state.home.task("fleet-1").write_text("not a directory")
     take(dispatcher, a_lease())
     dispatcher.start_claimed()
-    assert "Not a directory" in queue.settled["fleet-1"].note
+    assert "is not a directory" in queue.settled["fleet-1"].note
     assert not dispatcher.state.backoff.active
 
 

@@ -136,10 +136,10 @@ def _watch_the_end(fleet: Control, task: Task, end: float) -> StopEnd:
 def _tell_keeper(fleet: Control, task: Task, *, by: str, now: bool, patience: float) -> StopEnd:
     """Stop the run itself, which takes only its keeper."""
     run = latest_run(fleet.home.task(task.id))
-    state = keeper_client.glance(run) if run else None
-    if run is not None and isinstance(state, Running) and state.started is not None:
-        keeper = keeper_client.adopt(state.started)
-        stop_run(run, Stopped(by=by), now=now)
+    who = keeper_client.keeper_of(run) if run else None
+    if run is not None and who is not None:
+        keeper = keeper_client.adopt(who)
+        stop_run(run, Stopped(by=by), keeper=who, now=now)
         if keeper is not None:
             keeper.wait(patience)
             keeper.close()

@@ -2,12 +2,13 @@
 
 import selectors
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
 from functools import partial
 
 from msgspec import structs
 
-from fleet.errors import InvalidTask
+from fleet.errors import FleetError, InvalidTask
 from fleet.files.file_lock import locked
 from fleet.files.inotify import DirectoryWatch
 from fleet.home.journal import Log
@@ -27,7 +28,7 @@ from fleet.supervisor.assignments import (
     Unknown,
     stop_assignment,
 )
-from fleet.supervisor.state import SupervisorState
+from fleet.supervisor.state import SHORT, SupervisorState
 
 #: A run that could not be finished (a full disk) is tried again after so many seconds.
 TRY_AGAIN = 1.0
@@ -45,11 +46,14 @@ class RunFollower:
         selector: selectors.BaseSelector,
         watchdog: Watchdog,
         finish: Callable[[Assignment, Finishing], None],
+        give_up: Callable[[Assignment, FleetError | OSError], None],
     ) -> None:
         self._state, self._selector, self._watchdog = state, selector, watchdog
         #: Called once nothing of a run lives and all that it printed is read, until its stage
         #: changes. It may raise OSError: then it is called again a little later.
         self._finish = finish
+        #: Called with a task whose files cannot be worked with.
+        self._give_up = give_up
         self._watch = DirectoryWatch()
         #: Tasks whose streams hold more than was read.
         self._unread: set[str] = set()
@@ -93,12 +97,13 @@ class RunFollower:
             run = assignment and assignment.run
             if assignment is None or run is None:
                 continue
-            if run.stream.behind:
-                run.stream.read(self._state.now())
-                if run.stream.more:
-                    self._unread.add(task_id)
-            _check_output(self._state, assignment, run)
-            self._watchdog.check_output(assignment)  # stderr is not read, but it counts
+            with self._contained(assignment):
+                if run.stream.behind:
+                    run.stream.read(self._state.now())
+                    if run.stream.more:
+                        self._unread.add(task_id)
+                _check_output(self._state, assignment, run)
+                self._watchdog.check_output(assignment)  # stderr is not read, but it counts
 
     def see_to_ends(self) -> None:
         """Finish the runs whose processes are gone, and remind keepers that were told to stop."""
@@ -130,20 +135,37 @@ class RunFollower:
                 self._selector.unregister(fd)
             run.keeper.close()
         self._watch.drop(run.run.path)
-        state = state_now(run.run)
-        if isinstance(state, Ended | Vanished | NeverStarted):
-            assignment.stage = finishing(assignment, run, state)
-            self._unread.add(assignment.task_id)
-        else:
-            assignment.stage = Unknown(run.run, run.account, FIRST_PAUSE)
+        with self._contained(assignment):
+            state = state_now(run.run)
+            if isinstance(state, Ended | Vanished | NeverStarted):
+                assignment.stage = finishing(assignment, run, state)
+                self._unread.add(assignment.task_id)
+            else:
+                assignment.stage = Unknown(run.run, run.account, FIRST_PAUSE)
+
+    @contextmanager
+    def _contained(self, assignment: Assignment) -> Generator[None]:
+        """Keep the damage of one task's files from the others: the task is left to a person."""
+        try:
+            yield
+        except FleetError as error:
+            self._give_up(assignment, error)
+        except OSError as error:
+            if error.errno not in SHORT:  # else it goes on where it was, in the next turn
+                self._give_up(assignment, error)
 
     def _finish_one(self, assignment: Assignment, stage: Finishing, now: float) -> None:
         if now < stage.retry_at:
             return
         try:
             self._finish(assignment, stage)
+        except FleetError as error:
+            self._give_up(assignment, error)
         except OSError as error:
             run = stage.run.run
+            if error.errno not in SHORT:
+                self._give_up(assignment, error)
+                return
             if not stage.retry_at:
                 why = f"{error.filename or run.path}: {error.strerror or error}"
                 self._state.log.say("disk", f"{assignment.task_id}: {why}", task_dir=run.task_dir)

@@ -264,13 +264,15 @@ class QueueRequests:
         lease: Lease,
         settlement: Settlement,
         then: Callable[[LeaseLost | None], None],
-        evidence: Callable[[], None] = lambda: None,
+        evidence: Callable[[], Settlement | None] = lambda: None,
     ) -> None:
-        """End a lease. `evidence` is written first, in the queue's thread."""
+        """End a lease. `evidence` is written first, in the queue's thread; the settlement that it
+        returns, if any, takes the place of the other one.
+        """
 
         def settled(queue: Queue) -> LeaseLost | None:
-            evidence()
-            return _or_lost(lease, lambda: queue.settle(lease, settlement))
+            chosen = evidence() or settlement
+            return _or_lost(lease, lambda: queue.settle(lease, chosen))
 
         self.thread.call(settled, then, owed=True)
 

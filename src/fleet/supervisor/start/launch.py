@@ -1,6 +1,6 @@
 """From a lease to a living run: place, coder, prompt, environment, keeper."""
 
-import errno
+import os
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -13,6 +13,9 @@ from fleet.accounts.choose_account import Seat
 from fleet.accounts.move_session import move, moving
 from fleet.coders.base import Coder, Options
 from fleet.errors import FleetError, InvalidTask
+from fleet.files.atomic_write import write_atomically
+from fleet.files.put_aside import put_aside
+from fleet.files.safe_read import check_directory
 from fleet.home import HOOK, Home, compare_json, messages
 from fleet.processes.keeper_client import Busy, start_keeper
 from fleet.runs.artifacts_digest import fingerprint
@@ -28,11 +31,6 @@ from fleet.supervisor.start.agent_bin import KEEPER
 from fleet.supervisor.start.run_box import RunCommand, box_run, check_box
 from fleet.supervisor.start.workspace import Workspace
 from fleet.supervisor.state import SupervisorState
-
-#: Errors of a machine that is short of something, for which no task is to blame.
-SHORT = frozenset(
-    {errno.EAGAIN, errno.ENOMEM, errno.EMFILE, errno.ENFILE, errno.ENOSPC, errno.EDQUOT, errno.EIO}
-)
 
 #: The keeper enforces the time limit so many seconds after the supervisor would, for the case that
 #: there is no supervisor: a supervisor also records which tools it cut off.
@@ -149,7 +147,8 @@ def launch(state: SupervisorState, lease: Lease, ready: Ready, programs: Path) -
     """
     task, coder = ready.task, ready.coder
     task_dir = state.home.task(task.id)
-    (task_dir / "artifacts").mkdir(mode=0o700, parents=True, exist_ok=True)
+    if not check_directory(task_dir / "artifacts"):
+        (task_dir / "artifacts").mkdir(mode=0o700, parents=True)
     argv, prompt = _words(coder, task, task_dir, ready.env)
     try:
         move(ready.session)  # before its length is taken: what is in it by now was told before
@@ -211,7 +210,7 @@ def _words(
         coder.options = structs.replace(coder.options, leave_out=leave_out)
         prompt = coder.prompt(task, task_dir).encode(errors="replace")
         if not coder.prompt_on_stdin:
-            coder.prompt_file(task_dir).write_bytes(prompt)
+            write_atomically(coder.prompt_file(task_dir), prompt, durable=False)
         return tuple(map(str, coder.build_argv(task, task_dir))), prompt
     except OSError:
         raise
@@ -233,7 +232,8 @@ def _point_to(link: Path, run: Run) -> None:
     try:
         link.symlink_to(target)
     except FileExistsError:
-        fresh = link.with_name(f".{link.name}")
-        fresh.unlink(missing_ok=True)
+        if not link.is_symlink():
+            put_aside(link)
+        fresh = link.with_name(f".{link.name}.{os.urandom(6).hex()}")
         fresh.symlink_to(target)
         fresh.replace(link)

@@ -12,7 +12,7 @@ from pathlib import Path
 from fleet.accounts.candidates import Place
 from fleet.accounts.choose_account import Wait
 from fleet.accounts.credentials import AccountTrouble
-from fleet.errors import FleetError
+from fleet.errors import FleetError, InvalidTask
 from fleet.home.status_file import paused
 from fleet.runs.outcome_history import history
 from fleet.schemas import Lease
@@ -22,9 +22,9 @@ from fleet.supervisor.active.follow_runs import RunFollower
 from fleet.supervisor.assignments import Active, Assignment, Preparing, Ready
 from fleet.supervisor.finish_run import settle
 from fleet.supervisor.start.agent_bin import make_programs
-from fleet.supervisor.start.launch import SHORT, launch, make_ready, moved, placed
+from fleet.supervisor.start.launch import launch, make_ready, moved, placed
 from fleet.supervisor.start.workspace import Prepared, Unprepared, order_of, prepare
-from fleet.supervisor.state import SupervisorState
+from fleet.supervisor.state import SHORT, SupervisorState
 
 #: When a task looks again for an account whose secret could not be had.
 _TROUBLE = timedelta(minutes=1)
@@ -55,14 +55,19 @@ class RunStarter:
             with suppress(OSError):
                 if task_dir is not None:
                     task_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
-            settle(self._state, assignment, blocked(f"invalid: {error.message}"), task_dir)
+            decision = blocked(f"invalid: {error.message}")
+            if isinstance(error, InvalidTask) and error.hint:
+                way = f"{error.hint} Then: fleet retry {assignment.task_id}"
+                decision = blocked(f"invalid: {error.message}. {way}")
+            settle(self._state, assignment, decision, task_dir)
         except OSError as error:
             why = f"{error.filename or assignment.task_id}: {error.strerror or error}"
             if error.errno in SHORT:
                 self._state.backoff.begin(why)
                 settle(self._state, assignment, released(why))
             else:
-                settle(self._state, assignment, blocked(f"invalid: {why}"))
+                way = f"Move it away to go on. Then: fleet retry {assignment.task_id}"
+                settle(self._state, assignment, blocked(f"invalid: {why}. {way}"))
 
     def begin(self, assignment: Assignment, task_dir: Path) -> None:
         """Begin a run, or have its directory made ready first. Raises FleetError."""

@@ -1,0 +1,40 @@
+"""What stands in the place of a record and is none (a pipe, a directory, a link) is put aside.
+
+An agent may have put it there. Nothing is deleted: it is renamed, and the record goes on.
+"""
+
+import errno
+import os
+import stat
+from contextlib import suppress
+from pathlib import Path
+
+from fleet.files.safe_read import SAFELY, is_regular
+
+#: In the new name, in front of a random part.
+ASIDE = ".aside-"
+#: How opening a file to write fails where a link, a directory, or a pipe or socket has its name.
+_NO_FILE = (errno.ELOOP, errno.EISDIR, errno.ENXIO)
+
+
+def open_or_put_aside(path: Path | str, flags: int) -> int:
+    """A descriptor of a plain file, made if there is none; what is no plain file is put aside."""
+    for _ in range(3):  # another process may put the same thing aside at this moment
+        try:
+            fd = os.open(path, flags | os.O_CREAT | SAFELY, 0o600)
+        except OSError as error:
+            if error.errno not in _NO_FILE:
+                raise
+        else:
+            if is_regular(fd):
+                return fd
+            os.close(fd)
+        put_aside(path)
+    raise OSError(errno.EINVAL, "is put back each time that it is moved away", str(path))
+
+
+def put_aside(path: Path | str) -> None:
+    """Rename what has this name and is no plain file to `NAME.aside-…`; follows no link."""
+    with suppress(FileNotFoundError):
+        if not stat.S_ISREG(os.lstat(path).st_mode):
+            os.rename(path, f"{path}{ASIDE}{os.urandom(4).hex()}")  # noqa: PTH104
