@@ -117,6 +117,36 @@ def test_a_run_that_is_over_cannot_be_stopped(stage):
     assert not keeper_client.stop(run)
 
 
+@linux
+def test_a_keeper_proves_itself_by_the_lock(stage, bystander):
+    """A forged record leads to no signal for a living stranger, and hides no keeper from a stop."""
+    run = stage.run(*fake("polite.sh"))
+    keeper = stage.start(run)
+    wait_for_output(run, "ready")
+    agent = run.started().agent
+    for named in (bystander, agent):
+        forged = msgspec.structs.replace(run.started(), keeper=named)
+        (run.path / "started").write_bytes(msgspec.json.encode(forged))
+        assert keeper_client.keeper_of(run) == keeper.who
+    assert keeper_client.state_of(run).keeper == keeper.who
+    assert keeper_client.stop(run)
+    assert keeper.wait(PATIENCE)
+    assert not process_identity.alive(agent)
+
+
+@linux
+@pytest.mark.parametrize("text", [b"", b"garbage", b"{}"])
+def test_a_keeper_is_found_without_its_record(stage, text):
+    """A damaged `started` keeps no run from being adopted and stopped."""
+    run = stage.run(*fake("polite.sh"))
+    keeper = stage.start(run)
+    wait_for_output(run, "ready")
+    (run.path / "started").write_bytes(text)
+    assert keeper_client.state_of(run).keeper == keeper.who
+    assert keeper_client.stop(run, now=True)
+    assert keeper.wait(PATIENCE)
+
+
 def test_a_run_behind_another_run_is_over(stage):
     """While a later run holds the task's lock, an earlier one without a record is lost."""
     first = stage.run("true")

@@ -4,8 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
+from fleet.errors import InvalidTask
 from fleet.home import Home
-from fleet.runs.run_id import RunId, find_run
+from fleet.runs.run_directory import RunSpec, new_run
+from fleet.runs.run_id import RunId, find_run, mark_of
 from tests.builders import a_run
 
 
@@ -42,3 +44,19 @@ def test_a_run_is_found_by_its_id(tmp_path):
     assert find_run(home, wanted) == run
     assert find_run(home, RunId("me", "fleet-a", 3)) is None
     assert find_run(home, RunId("me", "../fleet-a", 2)) is None
+
+
+@pytest.mark.parametrize("forged", ["", "me.fleet-2.1", "verify.me.fleet-1.1.1"])
+def test_a_record_that_names_another_tasks_run_is_not_believed(tmp_path, forged):
+    """Processes are killed by their mark: none of a stranger is, whatever a record says."""
+    run = a_run(tmp_path / "fleet-1", id=forged)
+    with pytest.raises(InvalidTask, match=r"run\.json"):
+        mark_of(run)
+
+
+def test_the_mark_of_a_run_and_of_its_commands_is_that_of_its_task(tmp_path):
+    """A task's id may hold dots."""
+    run = a_run(tmp_path / "fleet-1.2.3", id="me.fleet-1.2.3.4")
+    assert mark_of(run) == "me.fleet-1.2.3.4"
+    spec = RunSpec(id="verify.me.fleet-1.2.3.4.1", argv=("true",), cwd="/")
+    assert mark_of(new_run(run.path, spec, folder="verify")) == spec.id
