@@ -1,6 +1,7 @@
 """The ledger of each day: every run once, whenever a supervisor dies or a file is lost."""
 
 import os
+import shutil
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -35,6 +36,12 @@ def put(home, found):
     run = a_run(folder)
     receipt_json.write(run, found)
     return run
+
+
+def fill_the_disk(home):
+    """From now on no line can be written."""
+    shutil.rmtree(home.path / "spent")
+    (home.path / "spent").touch()
 
 
 def books(home):
@@ -136,8 +143,7 @@ def test_a_warning_is_given_once_a_day(home):
     assert not DayLedger(home, keeps=True).tell_once(TODAY, "near:day")
     full = DayLedger(home, keeps=True)
     full.day(TODAY)
-    books(home).unlink()
-    books(home).mkdir()
+    fill_the_disk(home)
     assert full.tell_once(TODAY, "near:task")
     assert not full.tell_once(TODAY, "near:task")
 
@@ -146,8 +152,7 @@ def test_a_full_disk_loses_no_run(home):
     """The caller gets the error, and the run is settled later."""
     mine = DayLedger(home, keeps=True)
     mine.day(TODAY)
-    books(home).unlink()
-    books(home).mkdir()
+    fill_the_disk(home)
     with pytest.raises(OSError):
         mine.record(entry_of(receipt()), NOW)
     assert mine.day(TODAY).entries == {}
