@@ -35,7 +35,7 @@ def to_micros(moment: datetime | None) -> int | None:
 
 
 def from_micros(micros: int | None) -> datetime | None:
-    return None if micros is None else _EPOCH + timedelta(microseconds=micros)
+    return None if micros is None else moment(micros)
 
 
 def moment(micros: int) -> datetime:
@@ -58,18 +58,19 @@ def task_of(row: Row) -> Task:
     """The task that one row of `task_columns` tells of."""
     values: dict[str, Any] = dict(zip(COLUMNS, row, strict=False))
     for name in _MOMENTS:
-        values[name] = from_micros(values[name])
+        if values[name] is not None:
+            values[name] = moment(values[name])
     for name in ("metadata", "extra"):
         values[name] = {} if values[name] == "{}" else msgspec.json.decode(values[name])
     own: Any = values["metadata"].get("fleet")
-    settings = cast("dict[str, Any]", own) if isinstance(own, dict) else {}
+    if isinstance(own, dict):
+        settings = cast("dict[str, Any]", own)
+        values |= {name: settings.get(name) for name in _SETTINGS}
     labels: str | None = row[len(COLUMNS)]
-    return Task(
+    if labels:
         # Sorted here, since each server sorts by its own language.
-        labels=tuple(sorted(labels.split("\n"))) if labels else (),
-        **{name: settings.get(name) for name in _SETTINGS},
-        **values,
-    )
+        values["labels"] = tuple(sorted(labels.split("\n")))
+    return Task(**values)
 
 
 def request_values(request: Request) -> dict[str, Any]:
