@@ -15,7 +15,7 @@ class Figure(NamedTuple):
     goal: float
     #: The goal is a ceiling and not a floor.
     at_most: bool = False
-    #: The absolute numbers behind a ratio, for whoever wonders.
+    #: The absolute numbers behind a ratio, and what was measured with.
     detail: str = ""
 
     @property

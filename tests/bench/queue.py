@@ -121,7 +121,7 @@ def against_bare(
         run("COMMIT", ())
 
     ratio, mine, theirs = side_by_side(lambda: work(queue), bare, before=fill)
-    detail = f"{TASKS / mine:,.0f}/s : {TASKS / theirs:,.0f}/s"
+    detail = f"{TASKS / mine:,.0f}/s : {TASKS / theirs:,.0f}/s; one connection, {TASKS} open tasks"
     return Figure(name, ratio, goal, detail=detail)
 
 
