@@ -17,7 +17,7 @@ from fleet.errors import FleetError, QueueBusy, QueueUnavailable, SchemaTooNew
 from fleet.queue.protocol import Draft, Filter
 from fleet.queue.sql import migrate
 from fleet.queue.sql.postgres import open_postgres
-from fleet.queue.sql.sqlite import FILE, integrity, open_embedded
+from fleet.queue.sql.sqlite import FILE, open_embedded
 from fleet.schemas import Closed
 from tests.conftest import often
 from tests.settled import settled
@@ -46,6 +46,11 @@ def all_claimed(where, processes):
     with worker("claim", where, processes) as driver:
         told, _ = driver.communicate(timeout=60)
     return json.loads(told)
+
+
+def integrity(queue):
+    """What SQLite's own check says of the file: `ok`, or the damage."""
+    return queue.db.rows("PRAGMA integrity_check")[0][0]
 
 
 class TestManyProcesses:

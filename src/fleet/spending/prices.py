@@ -19,9 +19,6 @@ if TYPE_CHECKING:
     from genai_prices.data_snapshot import DataSnapshot
     from genai_prices.types import ModelInfo, TieredPrices
 
-#: Where the list prices come from, for people.
-SOURCE = "genai-prices"
-
 _MILLION = 1_000_000
 #: The vendors of the coders that come with fleet, as the library calls them.
 _VENDORS = ("anthropic", "openai", "google")

@@ -215,11 +215,6 @@ class Sqlite:
             return copy(self._connection)
 
 
-def integrity(queue: SqlQueue) -> str:
-    """What SQLite's own check says of the file: `ok`, or the damage."""
-    return str(queue.db.rows("PRAGMA integrity_check")[0][0])
-
-
 @contextmanager
 def translated(path: Path) -> Generator[None]:
     """APSW's errors in fleet's words."""
