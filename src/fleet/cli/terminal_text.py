@@ -32,6 +32,14 @@ def first_line(text: str) -> str:
     return one_line(text.strip().partition("\n")[0])
 
 
+def told_ending(outcome: str, why: str) -> str:
+    """`Stalled (silent): nothing moved for 7m`: the outcome, and why, each of them once."""
+    first = first_line(why)
+    known = outcome.lower()
+    rest = first[len(outcome) :].lstrip(": ") if first.lower().startswith(known) else first
+    return f"{outcome}: {rest}" if rest else outcome
+
+
 def lines(text: str, indent: str = "  ") -> str:
     """Text on its own lines, each indented and free of control characters."""
     return "\n".join(f"{indent}{one_line(line)}".rstrip() for line in text.splitlines())

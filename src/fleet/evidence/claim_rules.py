@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterator
 
 from msgspec import Struct
 
-from fleet.schemas import Finding, Finished, Receipt
+from fleet.evidence.test_runs import is_test_run, may_test, shows_failure
+from fleet.schemas import Command, Finding, Finished, Receipt
 from fleet.schemas.policy import ARTIFACT
 from fleet.tripwire import shell_parser
 
@@ -21,16 +22,32 @@ _PSEUDO = re.compile(
     r"^\s*\{\s*\"(?:tool|name)\"\s*:\s*\"\w+\"\s*,\s*\"(?:input|arguments|parameters)\"\s*:",
     re.MULTILINE,
 )
-_CHECKED = re.compile(
-    r"\b(?:tests?|test suite|checks?|build|lint(?:er|ing)?|type[- ]?checks?)"
-    r"\s+(?:all\s+|now\s+|still\s+|are\s+|is\s+)*"
-    r"(?:pass(?:es|ed|ing)?|succeed(?:s|ed)?|green|clean)\b"
-    r"|\b(?:ran|running|run)\s+(?:all\s+|the\s+)*(?:test|check)s?\b[^.\n]{0,40}\bpass",
+_PASSES = r"(?:pass(?:es|ed|ing)?|succeed(?:s|ed)?|green|clean|ok)\b"
+_BETWEEN = r"\s+(?:all\s+|now\s+|still\s+|are\s+|is\s+|have\s+|has\s+)*"
+_RUNNER = (
+    r"(?:py\.?test|unittest|jest|vitest|tox|(?:npm|pnpm|yarn|cargo|go|make)\s+(?:run\s+)?test)"
+)
+#: Words that claim tests which passed.
+_TESTED = re.compile(
+    rf"\b(?:tests?|test suite|suite|specs?){_BETWEEN}{_PASSES}"
+    rf"|\b{_RUNNER}\b[^.\n]{{0,40}}\b(?:pass|green|succe|clean|ok\b)"
+    r"|\b(?:ran|running|run)\s+(?:all\s+|the\s+|its\s+)*(?:unit\s+)?tests?\b[^.\n]{0,40}\b(?:pass|succe)"
+    r"|\b[1-9]\d*\s+(?:tests?\s+)?passed\b|\ball green\b",
     re.IGNORECASE,
 )
-_NOT_CHECKED = re.compile(
-    r"\b(?:not|n't|never|cannot|could not|fail(?:s|ed|ing)?)\b", re.IGNORECASE
+#: Words that claim another check.
+_CHECKED = re.compile(
+    rf"\b(?:checks?|build|lint(?:er|ing)?|type[- ]?checks?){_BETWEEN}{_PASSES}"
+    r"|\b(?:ran|running|run)\s+(?:all\s+|the\s+)*checks?\b[^.\n]{0,40}\bpass",
+    re.IGNORECASE,
 )
+#: Words before a claim that deny or suppose it, and words that deny it anywhere in its sentence.
+_DENIED = re.compile(
+    r"\b(?:not|never|no|cannot|without|unable|skipp?ed|should|would|will|if|once|when|until|ensure"
+    r"|make sure|so that)\b|n't\b",
+    re.IGNORECASE,
+)
+_FAILING = re.compile(r"(?<!no )(?<!0 )(?<!zero )\bfail(?:s|ed|ing)?\b", re.IGNORECASE)
 _NUMBERS = {"a": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "several": 2}
 _DISPATCHED = re.compile(
     r"\b(?:dispatched|launched|spawned|started|ran|used)\s+(?:(\d+|[a-z]+)\s+)?"
@@ -39,6 +56,8 @@ _DISPATCHED = re.compile(
     r"(?:completed|finished|reported|returned)\b",
     re.IGNORECASE,
 )
+#: How a command ended, in a sentence about it.
+_ENDED = {"failed": "failed", "denied": "was refused", "never ended": "never ended"}
 #: Output tokens below which a success without text counts as empty.
 _FEWEST_TOKENS = 20
 
@@ -49,9 +68,11 @@ class ClaimFacts(Struct, frozen=True, kw_only=True):
     receipt: Receipt
     #: The coder reports every tool call, so that no report means no call.
     shows_tools: bool = True
-    #: Commands that were run after the last edit.
-    commands_after_edits: int = 0
+    #: How many of the run's commands came before its last edit, and how many edits there were.
+    commands_before_edit: int = 0
     edits: int = 0
+    #: The commands of earlier runs of the task, the oldest first.
+    earlier_commands: tuple[Command, ...] = ()
     errors_in_a_row: int = 0
     #: An earlier run of the task used tools, so that this run may only report.
     worked_before: bool = False
@@ -65,10 +86,29 @@ class ClaimFacts(Struct, frozen=True, kw_only=True):
         return f"{self.receipt.claim or ''}\n{self.receipt.text}"
 
     @property
-    def deeds(self) -> int:
+    def tries(self) -> int:
         """The number of tool calls, without those that only report on the task."""
         reports = sum(only_reports(command.text) for command in self.receipt.commands)
         return sum(self.receipt.tools.values()) - reports
+
+    @property
+    def deeds(self) -> int:
+        """The number of those that ended well, where the CLI tells how calls end."""
+        receipt = self.receipt
+        if not receipt.tool_results:
+            return self.tries
+        reports = sum(only_reports(each.text) for each in receipt.commands if each.ended_well)
+        return max(0, receipt.tool_results - receipt.tool_errors - reports)
+
+    @property
+    def commands_that_check(self) -> tuple[Command, ...]:
+        """The commands that may have checked what the run left: those after its last edit.
+
+        A run that edits nothing may speak of what an earlier run of the task had checked.
+        """
+        own = self.receipt.commands[self.commands_before_edit :]
+        found = own if self.edits else (*self.earlier_commands, *own)
+        return tuple(command for command in found if not only_reports(command.text))
 
     @property
     def changed(self) -> bool | None:
@@ -99,9 +139,20 @@ class ClaimRule(Struct, frozen=True):
 
 
 def _no_tools(facts: ClaimFacts) -> str:
-    if not facts.shows_tools or facts.worked_before or facts.deeds > 0:
+    if not facts.shows_tools or facts.worked_before or facts.tries > 0:
         return ""
     return "it used no tool except to talk of the task"
+
+
+def _only_failures(facts: ClaimFacts) -> str:
+    if not facts.shows_tools or facts.worked_before or facts.changed:
+        return ""
+    if facts.tries == 0 or facts.deeds > 0:
+        return ""
+    calls = "its one tool call" if facts.tries == 1 else f"each of its {facts.tries} tool calls"
+    last = next((each for each in reversed(facts.receipt.commands) if each.ending), None)
+    shown = f": `{last.text[:200]}` {_ENDED[last.ending]}" if last is not None else ""
+    return f"{calls} failed, was refused or never ended{shown}"
 
 
 def _hollow(facts: ClaimFacts) -> str:
@@ -119,7 +170,7 @@ def _denied(facts: ClaimFacts) -> str:
     if not missing:
         return ""
     if facts.receipt.denied:
-        names = ", ".join(sorted(set(facts.receipt.denied)))
+        names = ", ".join(facts.receipt.denied_calls or sorted(set(facts.receipt.denied)))
         return f"it was denied {names} (see the permissions setting), and nothing is there to show"
     if facts.errors_in_a_row >= 2:
         return f"its last {facts.errors_in_a_row} tools failed, and nothing is there to show"
@@ -146,21 +197,49 @@ def _pseudo_calls(facts: ClaimFacts) -> str:
     return f"it wrote tool calls as text ({found[0].strip()[:40]!r}) and made none"
 
 
+def _untested(facts: ClaimFacts) -> str:
+    """A test run that failed, was refused or never ended is none; nor is one before the last edit.
+
+    Where no test run is recognised, any command that may be one speaks for the claim.
+    """
+    claimed = next(_claims(_TESTED, facts.words), "")
+    if not claimed or not facts.shows_tools or facts.receipt.more_commands:
+        return ""
+    commands = facts.commands_that_check
+    verify = facts.receipt.policy.verify
+    runs = [command for command in commands if is_test_run(command.text, verify)]
+    if not runs:
+        maybe = any(command.ended_well and may_test(command.text) for command in commands)
+        return "" if maybe else f"it says {claimed!r}, and ran no test {_since_when(facts)}"
+    last = runs[-1]
+    if not last.ended_well:
+        return f"it says {claimed!r}, and its last test run {_ENDED[last.ending]}: `{last.text}`"
+    if shows_failure(last.tail):
+        end = last.tail.strip().splitlines()[-1]
+        return f"it says {claimed!r}, and its last test run says otherwise: `{last.text}`: {end}"
+    return ""
+
+
 def _unrun_checks(facts: ClaimFacts) -> str:
-    if not facts.shows_tools or facts.worked_before:
+    claimed = next(_claims(_CHECKED, facts.words), "")
+    if not claimed or not facts.shows_tools or facts.receipt.more_commands:
         return ""
-    claimed = next(_claims_of_checks(facts.words), "")
-    if not claimed or facts.commands_after_edits > 0:
+    if any(command.ended_well for command in facts.commands_that_check):
         return ""
-    when = "after its last edit" if facts.edits else "at all"
-    return f"it says {claimed!r}, and ran no command {when}"
+    return f"it says {claimed!r}, and no command of its own ended well {_since_when(facts)}"
 
 
-def _claims_of_checks(text: str) -> Iterator[str]:
-    for sentence in re.split(r"(?<=[.!?])\s|\n", text):
-        found = _CHECKED.search(sentence)
-        if found and not _NOT_CHECKED.search(sentence):
-            yield found[0].strip()
+def _since_when(facts: ClaimFacts) -> str:
+    return "after its last edit" if facts.edits else "at all"
+
+
+def _claims(words: re.Pattern[str], text: str) -> Iterator[str]:
+    """What the sentences of a text claim; one that denies or supposes something claims nothing."""
+    for sentence in re.split(r"(?<=[.!?;])\s|\n", text):
+        found = words.search(sentence)
+        if not found or _DENIED.search(sentence, 0, found.start()) or _FAILING.search(sentence):
+            continue
+        yield found[0].strip()
 
 
 def _phantom_agents(facts: ClaimFacts) -> str:
@@ -222,9 +301,20 @@ RULES: tuple[ClaimRule, ...] = (
         _no_tools,
         expects=("any", "change", "artifact"),
     ),
+    ClaimRule(
+        "only_failures",
+        "It says that it is done, and every tool that it used failed, was refused or never ended.",
+        _only_failures,
+        expects=("any", "change", "artifact"),
+    ),
     ClaimRule("hollow_result", "It ended in success and said nothing.", _hollow),
     ClaimRule(
         "pseudo_calls", "It wrote its tool calls as text instead of making them.", _pseudo_calls
+    ),
+    ClaimRule(
+        "claimed_tests",
+        "It says that tests pass, and its last test run failed, was refused, or never was.",
+        _untested,
     ),
     ClaimRule("claimed_checks", "It speaks of checks that it never ran.", _unrun_checks),
     ClaimRule("phantom_agents", "It speaks of sub-agents that it never started.", _phantom_agents),

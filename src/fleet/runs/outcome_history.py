@@ -60,6 +60,8 @@ class Ending(Struct, frozen=True, kw_only=True):
     session_usage: Usage = Usage()
     #: The tool calls that were open when the run was cut off.
     cut_off: tuple[str, ...] = ()
+    #: The calls that were refused to this run and to earlier runs of the task, the latest last.
+    denied: tuple[str, ...] = ()
 
     @property
     def spend(self) -> Spend:

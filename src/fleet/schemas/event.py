@@ -140,6 +140,8 @@ class ToolResult(Struct, frozen=True, kw_only=True):
 
     id: str
     is_error: bool = False
+    #: The call was refused for want of permission, and did nothing.
+    denied: bool = False
     text: str = ""
 
 
@@ -177,8 +179,9 @@ class Event(Struct, frozen=True, kw_only=True, omit_defaults=True):
     cost_usd: float | None = None
     turns: int | None = None
     limits: tuple[RateLimit, ...] = ()
-    #: Tools that were refused for want of permission.
+    #: Tools that were refused for want of permission; and the calls, where the CLI names them.
     denied: tuple[str, ...] = ()
+    denied_calls: tuple[ToolCall, ...] = ()
     #: What the agent has at its start (`mcp:NAME`, `tool:NAME`), and servers that it should have
     #: and could not reach. None: this line does not tell.
     offers: tuple[str, ...] | None = None

@@ -13,7 +13,7 @@ class Finished(Struct, frozen=True, kw_only=True, tag=True):
     """The agent came to its own end. Whether the task is done is another question."""
 
     text: str = ""
-    #: Tools that it wanted and was refused.
+    #: Tools that it wanted and was refused, with the command or file where that is known.
     denied: tuple[str, ...] = ()
 
 

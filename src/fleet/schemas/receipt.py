@@ -14,7 +14,25 @@ class Command(Struct, frozen=True, kw_only=True):
     """A command that the agent ran, by its stream."""
 
     text: str
+    #: It ended with an error.
     failed: bool = False
+    #: It was refused for want of permission, and never ran.
+    denied: bool = False
+    #: No result came: it was cut off, or still ran when the agent ended.
+    unended: bool = False
+    #: The end of what it printed.
+    tail: str = ""
+
+    @property
+    def ended_well(self) -> bool:
+        return not (self.failed or self.denied or self.unended)
+
+    @property
+    def ending(self) -> str:
+        """How it ended, if not well; for people."""
+        if self.denied:
+            return "denied"
+        return "never ended" if self.unended else "failed" if self.failed else ""
 
 
 class FileChange(Struct, frozen=True, kw_only=True):
@@ -149,9 +167,13 @@ class Receipt(Struct, frozen=True, kw_only=True):
     #: How often each tool was called.
     tools: dict[str, int] = field(default_factory=dict[str, int])
     tool_errors: int = 0
+    #: Calls that had a result; 0 where the CLI tells of none.
+    tool_results: int = 0
     commands: tuple[Command, ...] = ()
     more_commands: int = 0
+    #: Tools that were refused for want of permission, and the calls: `Bash: make test`.
     denied: tuple[str, ...] = ()
+    denied_calls: tuple[str, ...] = ()
     subagents: int = 0
     turns: int = 0
     usage: Usage = Usage()

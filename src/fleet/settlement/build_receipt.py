@@ -6,7 +6,7 @@ from datetime import datetime
 from itertools import islice
 from pathlib import Path
 
-from fleet.evidence.claim_rules import ClaimFacts, only_reports
+from fleet.evidence.claim_rules import ClaimFacts
 from fleet.evidence.inspect_run import Inspection
 from fleet.processes.keeper_client import Ended
 from fleet.runs import receipt_json
@@ -45,9 +45,11 @@ def receipt_of(
         text=totals.text[-_TEXT_CAP:],
         tools=dict(tools.tools),
         tool_errors=tools.failed,
-        commands=tuple(tools.commands),
+        tool_results=tools.results,
+        commands=tools.ended_commands,
         more_commands=tools.more_commands,
         denied=totals.denied,
+        denied_calls=tuple(tools.denied.values()),
         subagents=tools.subagents,
         turns=totals.tokens.turns,
         usage=totals.tokens.usage,
@@ -69,13 +71,12 @@ def receipt_of(
 def seen_of(record: RunRecord, receipt: Receipt, cwd: Path) -> ClaimFacts:
     """What the rules look at."""
     tools, before = record.tools, _before(record)
-    behind = tools.commands[tools.commands_at_last_edit :]
     return ClaimFacts(
         receipt=receipt,
         shows_tools=record.coder.shows_tools,
-        commands_after_edits=sum(not only_reports(command.text) for command in behind)
-        + tools.more_commands,
-        edits=tools.edits,
+        commands_before_edit=tools.edits.commands_before,
+        edits=tools.edits.count,
+        earlier_commands=tuple(each for run in reversed(before) for each in run.commands),
         errors_in_a_row=tools.errors_in_a_row,
         worked_before=any(ClaimFacts(receipt=each).deeds > 0 for each in before),
         changed_before=any(ClaimFacts(receipt=each).changed for each in before),

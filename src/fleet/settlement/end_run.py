@@ -22,7 +22,14 @@ from fleet.processes.keeper_client import Ended, NeverStarted, Vanished
 from fleet.runs import event_log, receipt_json
 from fleet.runs.agent_claim import AgentClaim
 from fleet.runs.artifacts_digest import fingerprint
-from fleet.runs.outcome_history import Ending, attempts_before, history, spent_before, write_ending
+from fleet.runs.outcome_history import (
+    Ending,
+    History,
+    attempts_before,
+    history,
+    spent_before,
+    write_ending,
+)
 from fleet.runs.run_directory import Run
 from fleet.schemas import (
     Base,
@@ -44,6 +51,8 @@ from fleet.settlement.settle_table import Facts, SpawnFailure, decide
 
 #: How much of stderr may tell why a CLI ended.
 _STDERR = 1 << 16
+#: How many refused calls an agent is told of.
+_MOST_DENIED = 20
 
 
 def case_of(ended: ExitedRun, claim: AgentClaim, outcome: Outcome) -> InspectedRun:
@@ -112,6 +121,8 @@ def by_stream(record: RunRecord, code: int | None, number: int | None) -> Outcom
         outcome = _sane(coder.outcome(record.totals, code, number, stderr=stderr))
     except Exception as error:  # noqa: BLE001 - a coder may be foreign code
         outcome = Failed(reason="unknown", detail=f"{coder.name}: {type(error).__name__}: {error}")
+    if isinstance(outcome, Finished) and record.tools.denied:
+        return structs.replace(outcome, denied=tuple(record.tools.denied.values()))
     if record.trouble and isinstance(outcome, Failed):
         return structs.replace(outcome, detail=f"{outcome.detail} ({record.trouble})".strip())
     return outcome
@@ -204,8 +215,16 @@ def end_of(
         resumed=resumed,
         session_usage=totals.tokens.session_usage,
         cut_off=ended.open_calls,
+        denied=_denied_so_far(past, receipt),
     )
     return RunEnd(ending, structs.replace(receipt, verdict=verdict, why=decision.why))
+
+
+def _denied_so_far(past: History, receipt: Receipt) -> tuple[str, ...]:
+    """The calls that were refused to any run of the task, each once: every later agent is told."""
+    before = past.last.denied if past.last is not None else ()
+    named = receipt.denied_calls or receipt.denied
+    return tuple(dict.fromkeys((*before, *named)))[-_MOST_DENIED:]
 
 
 def note_end(record: RunRecord, ending: Ending, now: datetime) -> None:

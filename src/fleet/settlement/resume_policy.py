@@ -20,6 +20,12 @@ _ADVICE = {
     "looping": "Find another way: the same call will fail again.",
     "silent": "Give commands that may take long a time limit of their own.",
 }
+_REFUSED = (
+    "Refused for want of permission to the runs so far. The same calls will be refused again: find"
+    " another way, or ask a person. What was refused was not run, so do not say that it was:"
+)
+#: Characters of a refused call that an agent is told.
+_LONGEST_CALL = 500
 
 
 def session_to_carry_on(last: Ending | None, coder: Coder) -> str | None:
@@ -75,4 +81,8 @@ def told(last: Ending | None) -> str:
             advice = _ADVICE.get(rung, "")
         case _:
             advice = ""
-    return f"{last.why.rstrip('.')}. {advice}" if advice else last.why
+    words = f"{last.why.rstrip('.')}. {advice}" if advice else last.why
+    if not last.denied:
+        return words
+    calls = "\n".join(f"- {call.splitlines()[0][:_LONGEST_CALL]}" for call in last.denied if call)
+    return f"{words}\n\n{_REFUSED}\n{calls}\n"

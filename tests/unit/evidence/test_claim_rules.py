@@ -20,17 +20,43 @@ HONEST = Receipt(
     claim="wrote the parser, all tests pass",
     text="Done.",
     tools={"Edit": 2, "Bash": 2},
+    tool_results=4,
     commands=(Command(text="pytest -q"), CLOSE),
     turns=4,
     usage=Usage(input=1000, output=200),
     changes=CHANGED,
 )
 #: The same without any of the work.
-IDLE = structs.replace(HONEST, tools={"Bash": 1}, commands=(CLOSE,), changes=NOTHING, claim="done")
+IDLE = structs.replace(
+    HONEST, tools={"Bash": 1}, tool_results=1, commands=(CLOSE,), changes=NOTHING, claim="done"
+)
 
 
 def seen(receipt=HONEST, *, edits=2, after=1, **rest):
-    return ClaimFacts(receipt=receipt, edits=edits, commands_after_edits=after, **rest)
+    """`after`: whether commands came after the last edit."""
+    before = 0 if after else len(receipt.commands)
+    return ClaimFacts(receipt=receipt, edits=edits, commands_before_edit=before, **rest)
+
+
+def ran(*commands, claim="ran pytest, all tests pass", changes=CHANGED, **more):
+    """A run with these commands, and the tools that they took."""
+    return structs.replace(
+        HONEST,
+        claim=claim,
+        commands=(*commands, CLOSE),
+        tools={"Bash": len(commands) + 1},
+        tool_results=len(commands) + 1,
+        tool_errors=sum(command.failed or command.denied for command in commands),
+        changes=changes,
+        **more,
+    )
+
+
+REFUSED = Command(text="python3 -m pytest -q", denied=True)
+BROKEN = Command(text="python3 -m unittest nosuchmodule", failed=True)
+CUT_OFF = Command(text="pytest", unended=True)
+LS = Command(text="ls")
+MISSED = Command(text="ls /nonexistent", failed=True)
 
 
 def expecting(expect, receipt=HONEST, **policy):
@@ -89,8 +115,25 @@ def test_every_rule_says_what_it_is_for():
             "pseudo_calls",
             seen(structs.replace(IDLE, text='{"tool": "Write", "input": {}}'), edits=0, after=0),
         ),
-        ("claimed_checks", seen(after=0)),
+        ("claimed_tests", seen(after=0)),
+        # A test run that was refused, failed or never ended is none; nor is looking around.
+        ("claimed_tests", seen(ran(REFUSED))),
+        ("claimed_tests", seen(ran(BROKEN))),
+        ("claimed_tests", seen(ran(CUT_OFF))),
+        ("claimed_tests", seen(ran(LS))),
+        ("claimed_tests", seen(ran(LS), edits=0)),
+        ("claimed_tests", seen(ran(Command(text="pytest"), BROKEN))),
+        ("claimed_tests", seen(ran(BROKEN, Command(text="python -c 'import a'")))),
+        ("claimed_tests", seen(ran(Command(text="pytest | tail -1", tail="1 failed, 2 passed")))),
+        ("claimed_tests", seen(ran(LS), edits=0, earlier_commands=(BROKEN,), worked_before=True)),
+        ("claimed_tests", seen(ran(BROKEN, claim="12 tests passed"))),
+        ("claimed_tests", seen(ran(BROKEN, claim="Fixed it. pytest is green, no failures."))),
+        # A call that failed is no work.
+        ("only_failures", seen(ran(MISSED, claim="implemented it", changes=NOTHING), edits=0)),
+        ("only_failures", seen(ran(REFUSED, claim="implemented it", changes=None), edits=0)),
+        ("only_failures", seen(ran(MISSED, REFUSED, claim="ok", changes=NOTHING), edits=0)),
         ("claimed_checks", seen(structs.replace(HONEST, claim="The build succeeds."), after=0)),
+        ("claimed_checks", seen(ran(Command(text="make", failed=True), claim="build is green"))),
         (
             "phantom_agents",
             seen(structs.replace(HONEST, text="I launched three sub-agents to review it.")),
@@ -146,9 +189,30 @@ def test_a_rule_catches_what_it_is_for(rule, what):
         # It writes about tool calls, and made some.
         ("pseudo_calls", seen(structs.replace(HONEST, text="Handles `<invoke` now."))),
         # It says that it did not check.
-        ("claimed_checks", seen(structs.replace(HONEST, claim="tests not run"), after=0)),
-        ("claimed_checks", seen(structs.replace(HONEST, claim="2 tests still fail"), after=0)),
-        ("claimed_checks", seen(structs.replace(HONEST, claim="added a test"), after=0)),
+        ("claimed_tests", seen(structs.replace(HONEST, claim="tests not run"), after=0)),
+        ("claimed_tests", seen(structs.replace(HONEST, claim="2 tests still fail"), after=0)),
+        ("claimed_tests", seen(structs.replace(HONEST, claim="added a test"), after=0)),
+        ("claimed_tests", seen(ran(LS, claim="fixed the typo; no tests needed"))),
+        ("claimed_tests", seen(ran(REFUSED, claim="could not run pytest: it was refused"))),
+        ("claimed_tests", seen(ran(LS, claim="tests should pass now"))),
+        ("claimed_tests", seen(ran(LS, claim="tests pass except two that fail"))),
+        # A test run ended well after the last edit, under whatever name.
+        ("claimed_tests", seen(ran(BROKEN, Command(text="pytest tests")))),
+        ("claimed_tests", seen(ran(Command(text="pytest | tail -1", tail="3 passed in 0.1s")))),
+        ("claimed_tests", seen(ran(Command(text="./ci/all")))),
+        ("claimed_tests", seen(ran(LS, more_commands=9))),
+        ("claimed_tests", seen(ran(LS), shows_tools=False)),
+        # The run before tested, and this one only says so.
+        (
+            "claimed_tests",
+            seen(ran(LS), edits=0, earlier_commands=HONEST.commands, worked_before=True),
+        ),
+        # One of its calls did something, or the change is there to be seen.
+        ("only_failures", seen(ran(MISSED, LS, claim="did it", changes=NOTHING), edits=0)),
+        ("only_failures", seen(ran(MISSED, claim="did it"), edits=0)),
+        ("only_failures", seen(expecting("answer", ran(MISSED, changes=NOTHING)), edits=0)),
+        ("only_failures", seen(IDLE, edits=0)),
+        ("claimed_checks", seen(ran(Command(text="make"), claim="the build passes"))),
         # It started them.
         (
             "phantom_agents",

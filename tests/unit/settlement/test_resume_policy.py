@@ -90,6 +90,14 @@ def test_the_next_agent_is_told_what_not_to_repeat():
     assert told(None) == ""
 
 
+def test_what_was_refused_is_told_to_every_later_agent():
+    """With the command: else the next run tries the same."""
+    denied = ("Bash: python3 -m pytest -q", "Write: /etc/passwd\nsecond line")
+    words = told(ended(Lost(), denied=denied))
+    assert words.startswith("because\n\nRefused for want of permission")
+    assert "- Bash: python3 -m pytest -q\n- Write: /etc/passwd\n" in words
+
+
 @pytest.mark.parametrize(
     ("words", "reason"),
     [

@@ -7,7 +7,7 @@ import click
 import msgspec
 
 from fleet.cli.json_output import pretty
-from fleet.cli.terminal_text import count, duration, first_line, lines, one_line
+from fleet.cli.terminal_text import count, duration, lines, one_line, told_ending
 from fleet.schemas import Changes, Check, Receipt
 from fleet.schemas.budget import shown_usd
 from fleet.schemas.receipt import VerdictState
@@ -49,7 +49,7 @@ def _state(receipt: Receipt) -> str:
 
 
 def _rows(receipt: Receipt) -> Iterator[tuple[str, str]]:
-    yield "ended", f"{receipt.outcome}: {first_line(receipt.why).removesuffix(':')}"
+    yield "ended", told_ending(receipt.outcome, receipt.why).removesuffix(":")
     if receipt.claim is not None:
         yield "claim", one_line(receipt.claim)
     if receipt.verdict is not None:
@@ -66,13 +66,14 @@ def _rows(receipt: Receipt) -> Iterator[tuple[str, str]]:
     yield "with", _with(receipt)
     yield "took", _took(receipt)
     yield "tools", _tools(receipt)
-    for command in receipt.commands[:_MOST]:
-        yield "ran", one_line(command.text) + ("  (failed)" if command.failed else "")
-    left = len(receipt.commands) + receipt.more_commands - _MOST
+    ran = [command for command in receipt.commands if not command.denied]
+    for command in ran[:_MOST]:
+        yield "ran", one_line(command.text) + (f"  ({command.ending})" if command.ending else "")
+    left = len(ran) + receipt.more_commands - _MOST
     if left > 0:
         yield "ran", f"… and {left} more (--json)"
-    if receipt.denied:
-        yield "denied", ", ".join(sorted(set(receipt.denied)))
+    for call in receipt.denied_calls[:_MOST] or sorted(set(receipt.denied)):
+        yield "denied", one_line(call)
     yield from _changes(receipt.changes)
     if receipt.artifacts:
         yield "artifacts", ", ".join(map(one_line, receipt.artifacts))

@@ -5,10 +5,10 @@ from datetime import datetime
 from fleet import control
 from fleet.bd.pflag import Flag, Parsed
 from fleet.cli.fast_path import Quick
-from fleet.cli.terminal_text import duration, first_line, lines, moment, one_line
+from fleet.cli.terminal_text import duration, first_line, lines, moment, one_line, told_ending
 from fleet.control import Control
 from fleet.control.tasks.show import TaskDetails, task_details
-from fleet.schemas import Task
+from fleet.schemas import Task, named
 
 #: A row of the page: its name (empty: it belongs to the row above) and its text.
 Row = tuple[str, str]
@@ -114,14 +114,15 @@ def _times(task: Task, now: datetime) -> list[Row]:
 
 
 def _runs(details: TaskDetails) -> list[Row]:
-    """How often the task was tried, at what cost, and how the last run ended."""
+    """How often the task was tried, at what cost, how the last run ended, and what was refused."""
     past, rows = details.past, list[Row]()
     if past.runs:
         failed = f"{past.attempts} of {past.retry_limit} attempts failed"
         rows.append(("runs", f"{past.runs}, {failed}, spent {past.spent}"))
     if details.last_run is not None:
-        number, outcome, why = details.last_run
-        rows.append(("last run", f"{number}: {outcome}: {first_line(why)}"))
+        number, ending = details.last_run
+        rows.append(("last run", f"{number}: {told_ending(named(ending.outcome), ending.why)}"))
+        rows += [("denied", first_line(call)) for call in ending.denied]
     return rows
 
 

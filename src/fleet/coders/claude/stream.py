@@ -1,6 +1,6 @@
 """Claude Code's JSON stream in fleet's words. Every value comes from a field of the CLI's own."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from fleet.coders.stream import json_line
 from fleet.coders.stream.json_line import Record, count, number, record, records, text
@@ -147,7 +147,8 @@ def _system(line: Record) -> Event:
                 kind="compaction", raw=line, context_tokens=None if after is None else int(after)
             )
         case "permission_denied":
-            return Event(kind="other", raw=line, denied=(text(line, "tool_name"),))
+            calls = _denied((line,))
+            return Event(kind="other", raw=line, denied=_names(calls), denied_calls=calls)
         case "model_refusal_no_fallback":
             return Event(kind="error", raw=line, reason="refusal")
         case subtype:
@@ -233,12 +234,37 @@ def _user(line: Record) -> Event:
         ToolResult(
             id=text(block, "tool_use_id"),
             is_error=block.get("is_error") is True,
+            denied=_is_refusal(block),
             text=json_line.capped(_content(block)),
         )
         for block in records(line, "message", "content")
         if text(block, "type") == "tool_result"
     )
     return Event(kind="tool_result" if results else "other", raw=line, results=results)
+
+
+def _is_refusal(block: Record) -> bool:
+    """The CLI itself refused the call; a command that ran and failed begins with its exit code."""
+    words = _content(block)
+    return block.get("is_error") is True and (
+        words.startswith(("This command requires approval", "Permission to use "))
+        or "For security, Claude Code may only" in words[:300]
+    )
+
+
+def _denied(denials: Sequence[Record]) -> tuple[ToolCall, ...]:
+    return tuple(
+        ToolCall(
+            id=text(each, "tool_use_id"),
+            name=text(each, "tool_name"),
+            input=record(each, "tool_input"),
+        )
+        for each in denials
+    )
+
+
+def _names(calls: Sequence[ToolCall]) -> tuple[str, ...]:
+    return tuple(call.name for call in calls)
 
 
 def _content(block: Record) -> str:
@@ -283,6 +309,7 @@ def _result(line: Record) -> Event:
     windows = [count(models, name, "contextWindow") for name in models]
     words = text(line, "result") or "; ".join(json_line.texts(line, "errors"))
     tokens = _run_usage(models) if models else _usage(record(line, "usage"))
+    denied = _denied(records(line, "permission_denials"))
     return Event(
         kind="session_ended",
         raw=line,
@@ -294,7 +321,8 @@ def _result(line: Record) -> Event:
         context_window=max(windows, default=0) or None,
         cost_usd=json_line.money(line, "total_cost_usd"),
         turns=count(line, "num_turns"),
-        denied=tuple(text(d, "tool_name") for d in records(line, "permission_denials")),
+        denied=_names(denied),
+        denied_calls=denied,
         terminal="error" if failed else "success",
         reason=_failure(line) if failed else None,
     )

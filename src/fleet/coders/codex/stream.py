@@ -152,10 +152,14 @@ def _tool(line: Record, item: Record, *, done: bool) -> Event:
     code = number(item, "exit_code")
     status = text(item, "status")
     output = text(item, "aggregated_output") or text(item, "error", "message")
+    declined = status == "declined"
     result = ToolResult(
-        id=call.id, is_error=status in _FAILED or bool(code), text=json_line.capped(output)
+        id=call.id,
+        is_error=status in _FAILED or bool(code),
+        denied=declined,
+        text=json_line.capped(output),
     )
-    denied = (name,) if status == "declined" else ()
+    denied = (name,) if declined else ()
     return Event(kind="tool_result", raw=line, calls=(call,), results=(result,), denied=denied)
 
 

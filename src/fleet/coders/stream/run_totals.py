@@ -113,7 +113,7 @@ class RunTotals(Struct, kw_only=True):
         self.kinds[event.kind] += 1
         self._identity(event)
         # Most lines tell of one thing only.
-        if event.calls or event.results:
+        if event.calls or event.results or event.denied_calls:
             self.tools.add(event)
         if event.denied:
             self.denied = event.denied if event.terminal else self.denied + event.denied

@@ -7,10 +7,10 @@ from collections import Counter
 from collections.abc import Mapping
 from datetime import datetime
 from hashlib import sha256
-from typing import Any
+from typing import Any, cast
 
 import msgspec
-from msgspec import Struct, field
+from msgspec import Struct, field, structs
 
 from fleet.schemas import Command, Event, ToolCall, ToolResult
 
@@ -29,6 +29,15 @@ _DISPATCHERS = frozenset({"Task", "Agent", "agent", "subagent"})
 #: Tools that a person would have to answer.
 _ASKING = frozenset({"AskUserQuestion", "ExitPlanMode", "ask_user"})
 
+#: Where the input of an editing tool names its file.
+_PATHS = ("file_path", "notebook_path", "path", "TargetFile", "target_file", "absolute_path")
+#: Files that no test reads: an agent's notes and a project's pages.
+_PROSE = (".md", ".rst", ".txt", ".adoc")
+_MOST_PATHS = 500
+_MOST_DENIED = 50
+#: How much is kept of the end of a command's output.
+_TAIL = 300
+
 _MOST_COMMANDS = 200
 _COMMAND_CAP = 2000
 #: Beyond so many kinds of tool, what an agent invents is counted together.
@@ -46,6 +55,28 @@ class OpenCall(Struct, frozen=True, kw_only=True):
     mark: bytes = b""
     #: The index in `commands`; None for a call that runs no command, or one beyond the bound.
     command: int | None = None
+    #: The edits before this call, if it is one; a call that fails edits nothing.
+    edits_before: "Edits | None" = None
+
+
+class Edits(Struct, frozen=True, kw_only=True):
+    """The files that an agent changed with its editing tools."""
+
+    count: int = 0
+    #: How many commands ran before the last edit of anything but prose: later ones may have checked
+    #: the edit.
+    commands_before: int = 0
+    #: As the calls name them, the latest last.
+    paths: tuple[str, ...] = ()
+
+    def with_call(self, call: ToolCall, commands: int) -> "Edits":
+        paths = edited_paths(call)
+        prose = bool(paths) and all(path.lower().endswith(_PROSE) for path in paths)
+        return Edits(
+            count=self.count + 1,
+            commands_before=self.commands_before if prose else commands,
+            paths=tuple(dict.fromkeys((*self.paths, *paths)))[-_MOST_PATHS:],
+        )
 
 
 class ToolCalls(Struct, kw_only=True):
@@ -56,13 +87,14 @@ class ToolCalls(Struct, kw_only=True):
     commands: list[Command] = field(default_factory=list[Command])
     more_commands: int = 0
     subagents: int = 0
-    #: How many commands ran before the last edit; later ones may have checked it.
-    commands_at_last_edit: int = 0
-    edits: int = 0
+    edits: Edits = Edits()
     #: Calls without a result, by id.
     open: dict[str, OpenCall] = field(default_factory=dict[str, OpenCall])
-    #: Results that were errors.
+    #: Results, and those that were errors.
+    results: int = 0
     failed: int = 0
+    #: Calls that were refused for want of permission, for people and for the next agent, by id.
+    denied: dict[str, str] = field(default_factory=dict[str, str])
     #: How often in a row the last call failed with the same input and the same error.
     repeated_errors: int = 0
     #: That call and its error, for people.
@@ -70,11 +102,20 @@ class ToolCalls(Struct, kw_only=True):
     #: Errors since the last result that was none.
     errors_in_a_row: int = 0
     _last_error: bytes = b""
+    #: The index in `commands`, by the id of the call.
+    _places: dict[str, int] = field(default_factory=dict[str, int])
 
     @property
     def count(self) -> int:
         """Calls in all; a call that two lines name counts once."""
         return self.tools.total()
+
+    @property
+    def ended_commands(self) -> tuple[Command, ...]:
+        """The commands with how they ended. A CLI that tells of no result leaves none unended."""
+        if self.results:
+            return tuple(self.commands)
+        return tuple(structs.replace(command, unended=False) for command in self.commands)
 
     @property
     def asks(self) -> str:
@@ -98,21 +139,24 @@ class ToolCalls(Struct, kw_only=True):
                 self._begin(call, event.ts)
         for result in event.results:
             self._end(result)
+        for call in event.denied_calls:
+            self._deny(call.id, _described(call))
 
     def _begin(self, call: ToolCall, at: datetime | None) -> None:
         known = call.name in self.tools or len(self.tools) < _MOST_TOOLS
         self.tools[call.name if known else "(others)"] += 1
         self.subagents += call.name in _DISPATCHERS
         command = self._command(call)
-        if call.name in _EDITORS:
-            self.edits += 1
-            self.commands_at_last_edit = len(self.commands) + self.more_commands
+        before = self.edits if call.name in _EDITORS else None
+        if before is not None:
+            self.edits = before.with_call(call, len(self.commands) + self.more_commands)
         self.open[call.id] = OpenCall(
             name=call.name,
             since=at,
             timeout=_timeout(call.input),
             mark=_mark(call),
             command=command,
+            edits_before=before,
         )
 
     def _command(self, call: ToolCall) -> int | None:
@@ -122,11 +166,22 @@ class ToolCalls(Struct, kw_only=True):
         if len(self.commands) >= _MOST_COMMANDS:
             self.more_commands += 1
             return None
-        self.commands.append(Command(text=text[:_COMMAND_CAP]))
-        return len(self.commands) - 1
+        self.commands.append(Command(text=text[:_COMMAND_CAP], unended=True))
+        self._places[call.id] = len(self.commands) - 1
+        return self._places[call.id]
 
     def _end(self, result: ToolResult) -> None:
         call = self.open.pop(result.id, None)
+        self.results += 1
+        if call is not None and call.command is not None:
+            self.commands[call.command] = structs.replace(
+                self.commands[call.command],
+                failed=result.is_error,
+                unended=False,
+                tail=result.text[-_TAIL:],
+            )
+        if call is not None and result.denied:
+            self._deny(result.id, self._shown(call))
         if not result.is_error:
             self.repeated_errors = self.errors_in_a_row = 0
             self._last_error = b""
@@ -135,12 +190,39 @@ class ToolCalls(Struct, kw_only=True):
         self.errors_in_a_row += 1
         if call is None:
             return
-        if call.command is not None:
-            was = self.commands[call.command]
-            self.commands[call.command] = Command(text=was.text, failed=True)
+        if call.edits_before is not None and self.edits.count == call.edits_before.count + 1:
+            self.edits = call.edits_before
         error = sha256(call.mark + result.text.encode(errors="replace")).digest()
         self.repeated_errors = self.repeated_errors + 1 if error == self._last_error else 1
         self._last_error, self.repeated = error, f"{call.name}: {result.text[:200]}"
+
+    def _deny(self, call_id: str, what: str) -> None:
+        """A call was refused: by the result of the call, by the CLI's list at the end, or both."""
+        place = self._places.get(call_id)
+        if place is not None:
+            was = self.commands[place]
+            self.commands[place] = structs.replace(was, denied=True, failed=False, unended=False)
+        if call_id not in self.denied and len(self.denied) < _MOST_DENIED:
+            self.denied[call_id] = what[:_COMMAND_CAP]
+
+
+def _described(call: ToolCall) -> str:
+    """A call for people: the tool, and its command or its file."""
+    what = command_of(call) or ", ".join(edited_paths(call))
+    return f"{call.name}: {what}" if what else call.name
+
+
+def edited_paths(call: ToolCall) -> tuple[str, ...]:
+    """The files that a call names, if it edits any."""
+    given = call.input
+    named = [given.get(name) for name in _PATHS]
+    changes = given.get("changes")
+    if isinstance(changes, list):  # codex: one call, several files
+        items = cast("list[object]", changes)
+        named += [
+            cast("dict[str, Any]", each).get("path") for each in items if isinstance(each, dict)
+        ]
+    return tuple(path for path in named if isinstance(path, str) and path)[:_MOST_PATHS]
 
 
 def command_of(call: ToolCall) -> str | None:

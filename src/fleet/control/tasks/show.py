@@ -11,9 +11,9 @@ from fleet.errors import InvalidTask
 from fleet.home import messages, worktree_json
 from fleet.home.messages import Delivery
 from fleet.home.worktree_json import Worktree
-from fleet.runs.outcome_history import history, read_ending, spent_before
+from fleet.runs.outcome_history import Ending, history, read_ending, spent_before
 from fleet.runs.run_directory import all_runs, newest_first
-from fleet.schemas import Spend, Task, named
+from fleet.schemas import Spend, Task
 from fleet.schemas.budget import NONE, BudgetStatus
 
 
@@ -39,8 +39,8 @@ class TaskDetails(Struct, frozen=True, kw_only=True):
     #: The task's own budget; and the budget of today that is spent and keeps the task waiting.
     budget: BudgetStatus | None = None
     day_budget: BudgetStatus | None = None
-    #: The last run that is over: its number, its outcome and why.
-    last_run: tuple[int, str, str] | None = None
+    #: The last run that is over, and its number.
+    last_run: tuple[int, Ending] | None = None
     #: What the task was put off for; empty if for nothing else than its time.
     waits_for: str = ""
     #: The tasks that this one depends on and that are not closed.
@@ -96,10 +96,10 @@ def _budgets(
     )
 
 
-def _last_run(fleet: Control, task: Task) -> tuple[int, str, str] | None:
+def _last_run(fleet: Control, task: Task) -> tuple[int, Ending] | None:
     for run in newest_first(fleet.home.task(task.id)):
         if (ending := read_ending(run)) is not None:
-            return run.number, named(ending.outcome), ending.why
+            return run.number, ending
     return None
 
 
