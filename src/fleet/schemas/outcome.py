@@ -114,15 +114,22 @@ Outcome = (
 )
 
 
-def leaves_claim(outcome: Outcome) -> bool:
+#: Failures from outside: they say nothing of what the agent did before.
+_CUT_OFF = frozenset({"api_error", "killed", "aborted", "timeout", "auth", "billing"})
+#: Failures after which no work can be this task's.
+_NEVER_WORKED = frozenset({"wrong_account", "untrusted", "no_terminal", "never_started"})
+
+
+def leaves_claim(outcome: Outcome, *, provable: bool) -> bool:
     """A claim from before such an end is judged: the end says nothing against the work.
 
     Not so where a person stopped the run, the agent asked a question, or the run was never one of
-    this task and account.
+    this task and account. A stream that ends in no way that the CLI knows is left to those claims
+    that a verify command can prove.
     """
     match outcome:
         case Failed(reason=reason):
-            return reason not in ("wrong_account", "untrusted", "no_terminal", "never_started")
+            return reason in _CUT_OFF or (provable and reason not in _NEVER_WORKED)
         case Stalled(rung=rung):
             return rung not in ("never_started", "degraded")
         case Stopped() | NeedsHuman():

@@ -77,7 +77,8 @@ def _is_judged(ended: ExitedRun, outcome: Outcome) -> bool:
     if isinstance(outcome, Finished):
         return True
     at_work = any(not only_reports(call.partition(": ")[2]) for call in ended.open_calls)
-    return leaves_claim(outcome) and bool(ended.record.policy.verify or not at_work)
+    provable = bool(ended.record.policy.verify)
+    return leaves_claim(outcome, provable=provable) and (provable or not at_work)
 
 
 def _first_base(run: Run) -> Base | None:

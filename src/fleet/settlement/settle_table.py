@@ -111,7 +111,7 @@ def decide(outcome: Outcome, facts: Facts, now: datetime) -> Decision:
     claim, verdict = facts.claim.done, facts.verdict
     if claim is None or verdict is None or isinstance(outcome, Finished):
         return _by_outcome(outcome, facts, now)
-    if not leaves_claim(outcome):
+    if not leaves_claim(outcome, provable=True):
         return _by_outcome(outcome, facts, now)
     return _cut_off_after_claim(outcome, claim, verdict, facts, now)
 
