@@ -2,7 +2,10 @@
 
 import os
 import signal
+import sys
 import textwrap
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import psutil
@@ -78,6 +81,18 @@ def test_an_agent_writes_its_directories_and_nothing_else(boxed, tmp_path):
     assert [place for place in reached if (Path(place) / "theirs").exists()] == []
 
 
+def test_a_task_whose_box_cannot_be_had_does_not_begin(boxed, tmp_path):
+    """Its message names the package, and no run is tried without a box."""
+    (tmp_path / "bin").mkdir()
+    boxed.env["PATH"] = str(tmp_path / "bin")
+    task = add(boxed, "touch ran")
+    boxed.supervise()
+    blocked = boxed.until_status(task, "blocked")
+    assert "apt install bubblewrap" in blocked.notes
+    assert boxed.run(task) is None
+    assert not (boxed.project / "ran").exists()
+
+
 def test_a_stopped_agent_has_its_grace_in_a_box_too(boxed):
     """SIGTERM reaches the agent and not the box around it, which would take the agent along."""
     task = add(
@@ -141,3 +156,80 @@ def _in(project):
     return [
         process for process in psutil.process_iter(["cwd"]) if process.info["cwd"] == str(project)
     ]
+
+
+class Vendor(BaseHTTPRequestHandler):
+    """A host of a vendor's, which notes what it is asked with."""
+
+    def do_GET(self):
+        self.server.asked.append((self.path, self.headers["x-key"]))
+        self.send_response(200)
+        self.send_header("Content-Length", "4")
+        self.end_headers()
+        self.wfile.write(b"body")
+
+    def log_message(self, *_):
+        pass
+
+
+@pytest.fixture
+def vendor():
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Vendor)
+    server.asked = []
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield server
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+#: Asks for an address; prints what came, or why nothing came.
+ASK = """
+import sys, urllib.request
+try:
+    print(urllib.request.urlopen(sys.argv[1], timeout=20).read().decode(), file=sys.stderr)
+except Exception as error:
+    print("no:", error, file=sys.stderr)
+"""
+#: The same past every proxy.
+PAST = """
+import socket, sys
+try:
+    socket.create_connection((sys.argv[1], int(sys.argv[2])), 5)
+    print("connected", file=sys.stderr)
+except OSError as error:
+    print("no:", error, file=sys.stderr)
+"""
+
+
+def test_a_strict_box_leads_to_named_hosts_and_nowhere_else(boxed, vendor):
+    """The named host answers; another one, the same one past the proxy, and names do not."""
+    port = vendor.server_port
+    (boxed.project / "ask.py").write_text(ASK)
+    (boxed.project / "past.py").write_text(PAST)
+    projects = f'\n[projects."{boxed.project}"]\nsandbox_hosts = ["127.0.0.1:{port}"]\n'
+    boxed.home.config.write_text(boxed.home.config.read_text() + projects)
+    python = f"{sys.executable} -I -S"
+    task = add(
+        boxed,
+        f"""
+        {python} ask.py http://127.0.0.1:{port}/allowed
+        {python} ask.py http://127.0.0.1:1/port
+        {python} ask.py http://localhost:{port}/name
+        {python} ask.py https://example.com/
+        {python} past.py 127.0.0.1 {port}
+        {python} past.py example.com 443
+        ls -l /proc/self/fd >&2
+        """,
+        sandbox="strict",
+    )
+    boxed.supervise()
+    boxed.until_status(task, "blocked")
+    words = boxed.run(task).stderr.read_text()
+    answers = [line for line in words.splitlines() if line.startswith(("body", "no:", "connected"))]
+    assert [line[:3] for line in answers] == ["bod", "no:", "no:", "no:", "no:", "no:"], words
+    assert [path for path, _ in vendor.asked] == ["/allowed"]
+    assert "fleet: refused: example.com:443 is not among the hosts of this box" in words
+    assert " 98 -> " not in words
+    assert boxed.run(task).exit().code == 0

@@ -86,6 +86,13 @@ class Coder(ABC):
     state_guards: ClassVar[tuple[str, ...]] = ()
     #: Files of the CLI's state in the user's home itself, which an agent in a box gets a copy of.
     state_copies: ClassVar[tuple[str, ...]] = ()
+    #: Hosts of the CLI's vendor, and variables that may name another: where a strict box leads to.
+    hosts: ClassVar[tuple[str, ...]] = ()
+    url_variables: ClassVar[tuple[str, ...]] = ()
+    #: Variables of keys that need not enter a strict box, since the first of `url_variables` leads
+    #: the CLI to the process that adds them; the address that the CLI asks without that variable.
+    maskable: ClassVar[tuple[str, ...]] = ()
+    vendor_url: ClassVar[str] = ""
     #: The arguments with which a person logs in, and those that ask the CLI, at no cost, whether a
     #: login is there.
     login_args: ClassVar[tuple[str, ...]] = ()

@@ -12,7 +12,14 @@ from datetime import UTC, datetime
 
 from fleet import config
 from fleet.config import Config
-from fleet.doctor import check_coders, check_home, check_leftovers, check_machine, check_queue
+from fleet.doctor import (
+    check_box,
+    check_coders,
+    check_home,
+    check_leftovers,
+    check_machine,
+    check_queue,
+)
 from fleet.doctor.check_result import Check, CheckResult, Installation, Severity
 from fleet.errors import FleetError
 from fleet.home import Home, home_from
@@ -29,6 +36,7 @@ CHECKS: tuple[tuple[str, Check], ...] = (
     ("home", check_home.place),
     ("config", check_home.settings),
     ("permissions", check_home.permissions),
+    ("sandbox", check_box.sandbox),
     ("context", check_home.context),
     ("queue", check_queue.queue),
     ("coder", check_coders.coders),

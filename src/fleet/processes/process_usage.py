@@ -13,8 +13,8 @@ from fleet.processes.process_identity import LINUX, read_proc
 
 _TICKS = os.sysconf("SC_CLK_TCK")
 _PAGE = os.sysconf("SC_PAGE_SIZE")
-#: How the line of a process begins that holds a box, before the bracket behind its name.
-_BOX = b"(bwrap"
+#: How the line of a process that holds a box ends, before the bracket behind its name.
+_BOX = (b"(bwrap", b"(fleet-box")
 
 
 class ProcessInfo(Struct, frozen=True):

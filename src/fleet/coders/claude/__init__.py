@@ -63,6 +63,14 @@ class ClaudeCoder(Coder):
         "settings.json", "CLAUDE.md", "commands/", "agents/", "skills/", "plugins/", "hooks/",
     )  # fmt: skip
     state_copies: ClassVar[tuple[str, ...]] = (".claude.json",)
+    hosts: ClassVar[tuple[str, ...]] = (
+        "api.anthropic.com", "console.anthropic.com", "platform.claude.com",
+    )  # fmt: skip
+    url_variables: ClassVar[tuple[str, ...]] = ("ANTHROPIC_BASE_URL",)
+    maskable: ClassVar[tuple[str, ...]] = (
+        "ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN",
+    )  # fmt: skip
+    vendor_url: ClassVar[str] = "https://api.anthropic.com"
     login_args: ClassVar[tuple[str, ...]] = ("auth", "login")
     status_args: ClassVar[tuple[str, ...]] = ("auth", "status", "--text")
     passes = ("ANTHROPIC_BASE_URL", "ANTHROPIC_CUSTOM_HEADERS")

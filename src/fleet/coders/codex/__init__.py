@@ -36,6 +36,8 @@ class CodexCoder(Coder):
     login_file: ClassVar[str] = "auth.json"
     settings_file: ClassVar[str] = "config.toml"
     state_guards: ClassVar[tuple[str, ...]] = ("config.toml", "AGENTS.md", "prompts/", "rules/")
+    hosts: ClassVar[tuple[str, ...]] = ("api.openai.com", "chatgpt.com", "auth.openai.com")
+    url_variables: ClassVar[tuple[str, ...]] = ("OPENAI_BASE_URL",)
     login_args: ClassVar[tuple[str, ...]] = ("login",)
     status_args: ClassVar[tuple[str, ...]] = ("login", "status")
     passes = ("OPENAI_BASE_URL",)

@@ -4,17 +4,18 @@ import os
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from msgspec import Struct
 
 from fleet.coders.base import Coder
 from fleet.config import Config
-from fleet.errors import InvalidTask
 from fleet.home import Home
 from fleet.processes.bounded_call import call
 from fleet.runs.run_directory import Run
 from fleet.sandbox.bwrap_argv import bwrap_argv
 from fleet.sandbox.make_box import make_box
+from fleet.sandbox.strict_argv import mask, proxied_env, strict_argv
 from fleet.sandbox.toolchains import boxed_env
 from fleet.sandbox.try_box import require_box
 from fleet.schemas import Policy
@@ -32,10 +33,7 @@ class RunCommand(Struct, frozen=True, kw_only=True):
 
 def check_box(policy: Policy) -> None:
     """Raise FleetError unless the box that the policy wants can be had here."""
-    level = policy.sandbox.level
-    if level == "strict":
-        raise InvalidTask("sandbox = strict cannot be had yet: nothing runs with less than it asks")
-    if level != "off":
+    if policy.sandbox.level != "off":
         require_box()
 
 
@@ -68,9 +66,24 @@ def box_run(
         read=[str(programs), *prompt, *_guards(coder, state), *policy.sandbox.read],
         hidden=[str(home.path), *(path for path in accounts if path != state)],
         copies=[f"{user}/{name}" for name in coder.state_copies],
+        network=policy.sandbox.level != "strict",
     )  # fmt: skip
     env = {**boxed_env(command.env), **_author(command.cwd)}
-    return RunCommand(argv=(program, *bwrap_argv(box, command.argv)), cwd=cwd, env=env)
+    if policy.sandbox.level != "strict":
+        return RunCommand(argv=(program, *bwrap_argv(box, command.argv)), cwd=cwd, env=env)
+    hosts = (*coder.hosts, *_named_hosts(coder, env), *policy.sandbox.hosts)
+    masked = mask(env, coder.maskable, next(iter(coder.url_variables), ""), coder.vendor_url)
+    argv = strict_argv(box, command.argv, program=program, hosts=hosts, masked=masked)
+    return RunCommand(argv=argv, cwd=cwd, env=proxied_env(env, hosts, masked))
+
+
+def _named_hosts(coder: Coder, env: Mapping[str, str]) -> Iterator[str]:
+    """Hosts that the operator's environment names in the place of the vendor's."""
+    for name in coder.url_variables:
+        parts = urlsplit(env.get(name, ""))
+        if parts.hostname:
+            port = parts.port or (80 if parts.scheme == "http" else 443)
+            yield f"{parts.hostname}:{port}"
 
 
 def _workspace(home: Home, run: Run, cwd: str) -> tuple[str, str]:
