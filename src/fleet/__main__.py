@@ -1,6 +1,7 @@
 """The `fleet` command. `fleet bd` and other frequent commands are run without click."""
 
 import gc
+import os
 import sys
 from io import TextIOWrapper
 
@@ -33,21 +34,15 @@ def main() -> None:
     show_any_text()
     load_msgspec()
     from fleet.errors import FleetError
+    from fleet.spool.inside_run import asked_inside_run
 
     args = sys.argv[1:]
     debug = "--debug" in args[:1]
     if debug:
         args = args[1:]
     try:
-        if args[:1] == ["bd"]:
-            from fleet.cli.tracker.bd import bd
-
-            code = bd(args[1:])
-        else:
-            from fleet.cli.fast_path import quickly
-
-            quick = quickly(args)
-            code = _by_click(args) if quick is None else quick
+        inside = asked_inside_run(args, os.environ)
+        code = _carry_out(args) if inside is None else inside
     except FleetError as error:
         if debug:
             raise
@@ -68,6 +63,17 @@ def main() -> None:
         code = 1
     gc.freeze()  # the process ends: its memory need not be searched for garbage
     sys.exit(code)
+
+
+def _carry_out(args: list[str]) -> int:
+    if args[:1] == ["bd"]:
+        from fleet.cli.tracker.bd import bd
+
+        return bd(args[1:])
+    from fleet.cli.fast_path import quickly
+
+    quick = quickly(args)
+    return _by_click(args) if quick is None else quick
 
 
 def _by_click(args: list[str]) -> int:

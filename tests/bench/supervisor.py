@@ -44,7 +44,8 @@ SETUP = "a TOML coder, no repository, no checks"
 #: Does nothing, says so, and ends: one shell and nothing else.
 NOOP_SCRIPT = """
 echo '{"type":"tool","id":"1"}'; echo '{"type":"end"}'
-echo '{"done":"nothing","by":"'"$FLEET_RUN_ID"'"}' > "${FLEET_RUN_DIR:-.}/said.json"
+printf 'fleet-request-1\\0003\\000bd\\000close\\000%s\\0000\\000' "$FLEET_TASK_ID" \\
+    > "${FLEET_SPOOL:-.}/close.request"
 """
 PRINT_SCRIPT = f"""
 import os

@@ -13,7 +13,7 @@ import time
 
 run_dir = os.environ["FLEET_RUN_DIR"]
 task_dir = os.environ["FLEET_TASK_DIR"]
-run_id = os.environ["FLEET_RUN_ID"]
+task_id = os.environ["FLEET_TASK_ID"]
 
 
 def tell(line):
@@ -25,6 +25,15 @@ def put(name, text):
     with open(f"{run_dir}/.{name}", "w") as file:
         file.write(text)
     os.rename(f"{run_dir}/.{name}", f"{run_dir}/{name}")
+
+
+def ask(*words):
+    """Leave a request in the drop box, as `bd` would; without waiting for the answer."""
+    spool, fields = os.environ["FLEET_SPOOL"], ["fleet-request-1", len(words) + 1, "bd", *words, 0]
+    nonce = "%d-%d" % (os.getpid(), time.monotonic_ns())
+    with open(f"{spool}/.{nonce}", "w") as file:
+        file.write("".join("%s\0" % field for field in fields))
+    os.rename(f"{spool}/.{nonce}", f"{spool}/{nonce}.request")
 
 
 def mark(name, text=""):
@@ -39,9 +48,11 @@ def play(step):
     if name == "tool":
         tell('{"type":"tool","id":"%s"}' % (need or "1"))
     elif name == "done":
-        put("said.json", '{"done":"%s","by":"%s"}' % (need or "did it", run_id))
+        ask("close", task_id, "--reason", need or "did it")
     elif name == "ask":
-        put("said.json", '{"blocked":"QUESTION: %s","by":"%s"}' % (need or "which one?", run_id))
+        ask(
+            "update", task_id, "--status", "blocked", "--notes", f"QUESTION: {need or 'which one?'}"
+        )
     elif name == "end":
         tell('{"type":"end"}')
     elif name == "limit":

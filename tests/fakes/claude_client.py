@@ -14,7 +14,7 @@ session = flags.get("--resume") or flags.get("--session-id") or f"s-{os.getpid()
 config = os.environ.get("CLAUDE_CONFIG_DIR") or os.environ["HOME"] + "/.claude"
 login = os.environ.get("ANTHROPIC_API_KEY") or os.environ.get("CLAUDE_CODE_OAUTH_TOKEN") or config
 key = "ANTHROPIC_API_KEY" if os.environ.get("ANTHROPIC_API_KEY") else "none"
-run_dir = os.environ["FLEET_RUN_DIR"]
+spool = os.environ["FLEET_SPOOL"]
 transcript = config + "/projects/here/" + session + ".jsonl"
 
 
@@ -81,9 +81,9 @@ while True:
     tell(type="user", message={"content": [result]})
     if words["last"]:
         break
-with open(run_dir + "/.said", "w") as file:  # noqa: PTH123
-    json.dump({"done": "did it", "by": os.environ["FLEET_RUN_ID"]}, file)
-os.rename(run_dir + "/.said", run_dir + "/said.json")  # noqa: PTH104
+with open(spool + "/.close", "w") as file:  # noqa: PTH123 - as `bd close` leaves it
+    file.write("fleet-request-1\0003\0bd\0close\0" + os.environ["FLEET_TASK_ID"] + "\0000\0")
+os.rename(spool + "/.close", spool + "/close.request")  # noqa: PTH104
 tell(
     type="result", subtype="success", is_error=False, result="done", num_turns=turn,
     total_cost_usd=0.01 * turn,

@@ -71,9 +71,10 @@ def play(step):
     elif name == "end":
         tell("end")
     elif name == "done":
-        with open(f"{run_dir}/.said", "w") as file:
-            file.write('{"done":"did it","by":"%s"}' % os.environ["FLEET_RUN_ID"])
-        os.rename(f"{run_dir}/.said", f"{run_dir}/said.json")
+        spool = os.environ["FLEET_SPOOL"]
+        with open(f"{spool}/.close", "w") as file:  # as `bd close` leaves it
+            file.write("fleet-request-1\0003\0bd\0close\0%s\0000\0" % os.environ["FLEET_TASK_ID"])
+        os.rename(f"{spool}/.close", f"{spool}/close.request")
     elif name == "stderr":
         os.write(2, need.replace("_", " ").encode() + b"\n")
     elif name == "flood":

@@ -17,6 +17,8 @@ from pathlib import Path
 SESSION = str(uuid.uuid4())
 TASK = os.environ["FLEET_TASK_ID"]
 HERE = Path.cwd()
+#: The home, which an agent can still find out.
+FLEET = Path(os.environ["FLEET_TASK_DIR"]).parent.parent
 #: The other vices of this test: a place that a run must leave alone.
 PLAYGROUND = Path(os.environ["HOME"])
 
@@ -289,8 +291,7 @@ def forged_result():
 def closes_behind_the_back():
     """Takes off all that tells whose it is, and closes the task like a person."""
     init()
-    home, path = os.environ["FLEET_HOME"], os.environ["PATH"]
-    clean = {"FLEET_HOME": home, "PATH": path, "HOME": str(PLAYGROUND)}
+    clean = {"FLEET_HOME": str(FLEET), "PATH": os.environ["PATH"], "HOME": str(PLAYGROUND)}
     subprocess.run(["setsid", "bd", "close", TASK, "--reason", "trust me"], env=clean, check=False)
     result()
 
@@ -298,7 +299,7 @@ def closes_behind_the_back():
 def claims_for_another():
     """Closes a task that another agent is at."""
     init()
-    tasks = Path(os.environ["FLEET_HOME"]) / "tasks"
+    tasks = FLEET / "tasks"
     other = next(
         path for path in tasks.iterdir()
         if path.name != TASK and '"init_then_silence"' in (path / "task.json").read_text()

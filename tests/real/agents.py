@@ -50,12 +50,13 @@ class Desk:
         self.project = root / "project"
         self.task_dir = self.home / "tasks" / "fleet-abc"
         self.artifacts = self.task_dir / "artifacts"
-        for directory in (self.artifacts, self.project, root / "user", root / "bin"):
+        self.spool = self.task_dir / "runs/1/spool"
+        for directory in (self.artifacts, self.spool, self.project, root / "user", root / "bin"):
             directory.mkdir(parents=True)
         self._path = f"{root / 'bin'}:{programs}:{os.environ['PATH']}"
         self._user = root / "user"
         bd = root / "bin" / "bd"
-        bd.write_text('#!/bin/sh\necho "$@" >>"$FLEET_HOME/bd.log"\n', encoding="utf-8")
+        bd.write_text('#!/bin/sh\necho "$@" >>"$FLEET_SPOOL/bd.log"\n', encoding="utf-8")
         bd.chmod(0o755)
 
     @property
@@ -64,7 +65,7 @@ class Desk:
 
     @property
     def said_to_bd(self) -> list[str]:
-        log = self.home / "bd.log"
+        log = self.spool / "bd.log"
         return log.read_text(encoding="utf-8").splitlines() if log.exists() else []
 
     def work(
@@ -72,9 +73,10 @@ class Desk:
     ) -> tuple[Outcome, RunTotals]:
         """Run the CLI on this task to its end, or until an event, and read what it told."""
         parent = {"PATH": self._path, "HOME": str(self._user), "FLEET_HOME": str(self.home)}
-        env = agent_env(parent, coder, self.task, self.task_dir, login)
+        given = {**login, "FLEET_SPOOL": str(self.spool)}
+        env = agent_env(parent, coder, self.task, self.task_dir, given)
         leave_out = coder.left_out(env, str(self.project))
-        coder.options = structs.replace(coder.options, leave_out=leave_out)
+        coder.options = structs.replace(coder.options, leave_out=leave_out, spool=str(self.spool))
         prompt = coder.prompt_file(self.task_dir)
         prompt.write_text(coder.prompt(self.task, self.task_dir), encoding="utf-8")
         with prompt.open("rb") as stdin:

@@ -1,8 +1,5 @@
 """The real Codex, driven by its coder, against a model with a script."""
 
-import os
-import shutil
-import subprocess
 import time
 from datetime import UTC, datetime
 
@@ -11,7 +8,6 @@ import pytest
 from fleet.coders import make
 from fleet.coders.base import Options
 from fleet.schemas import ContextFull, Failed, Finished, RateLimit, RateLimited, Usage
-from tests.conftest import need
 from tests.real import agents
 from tests.scripted_model import Call, Refuse, Say, ScriptedModel, Shell
 
@@ -73,31 +69,6 @@ def test_a_task_is_worked_on_noted_and_closed_under_edit(desk):
     assert reading.version == "0.166.0"
     assert "Add a parser" in str(model.requests[0]["input"])
     assert not outside.exists()
-
-
-def test_the_real_bd_works_inside_the_sandbox(desk, pristine_home):
-    """It keeps files in the home directory, which the sandbox does not let it write."""
-    bd = need("bd")
-    (desk.root / "bin" / "bd").unlink()
-    shutil.copy(bd, desk.root / "bin" / "bd")
-    env = {"PATH": os.environ["PATH"], "HOME": str(desk.home), "BD_NON_INTERACTIVE": "1"}
-    env |= {"BEADS_DIR": str(desk.home / ".beads"), "DO_NOT_TRACK": "1"}
-
-    def beads(*words):
-        run = subprocess.run(
-            [bd, *words], cwd=desk.home, env=env, capture_output=True, text=True, timeout=60
-        )
-        assert run.returncode == 0, run.stderr
-        return run.stdout
-
-    shutil.copytree(pristine_home, desk.home, dirs_exist_ok=True)
-    task = beads("create", "Add a parser", "--silent").strip()
-    close = f"BEADS_DIR=$FLEET_HOME/.beads bd close {task} --reason done"
-    with ScriptedModel(Shell(command=close), Say()) as model:
-        outcome, reading = work(desk, model)
-    assert outcome == Finished(text="Done.")
-    assert reading.tools.failed == 0
-    assert '"closed"' in beads("show", task, "--json")
 
 
 def test_what_auto_declines_is_a_denial(desk):

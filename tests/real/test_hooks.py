@@ -10,6 +10,9 @@ import pytest
 from fleet.coders import hooks, make
 from fleet.coders.base import Options
 from fleet.home import HOOK, messages
+from fleet.runs.run_directory import Run
+from fleet.spool.drop_box import DropBox
+from fleet.spool.post_messages import note_taken, post_messages
 from fleet.supervisor.start.agent_bin import make_programs
 from tests.real import agents
 from tests.real.test_claude import LOGIN
@@ -25,7 +28,9 @@ CLIS = ("claude", "codex")
 @pytest.fixture(params=CLIS)
 def cli(request):
     with agents.desk(request.param) as desk:
-        yield Cli(desk, request.param)
+        cli = Cli(desk, request.param)
+        yield cli
+        cli.box.close()
 
 
 class Cli:
@@ -36,27 +41,26 @@ class Cli:
         self.account = desk.home / name
         self.account.mkdir()
         self.hook = str(make_programs(desk.home) / HOOK)
-        (desk.task_dir / "runs/1").mkdir(parents=True)
+        self.run, self.box = Run(desk.task_dir / "runs/1"), DropBox(desk.spool, make=True)
         (desk.task_dir / "runs/1/started").touch()
 
     def work(self, model, **options):
         options = {"hook": self.hook, "permissions": "bypass"} | options
-        run = {"FLEET_RUN_DIR": str(self.desk.task_dir / "runs/1")}
         if self.name == "claude":
             place = {"ANTHROPIC_BASE_URL": model.url, "CLAUDE_CONFIG_DIR": str(self.account)}
-            return self.desk.work(
-                make("claude", "sonnet", Options(**options)), **LOGIN, **place, **run
-            )
+            return self.desk.work(make("claude", "sonnet", Options(**options)), **LOGIN, **place)
         config = self.account / "config.toml"
         own = config.read_text() if config.exists() else ""
         config.write_text(SETTINGS.format(url=model.url) + own, encoding="utf-8")
         place = {"CODEX_HOME": str(self.account), "CODEX_API_KEY": "script"}
-        return self.desk.work(make("codex", "gpt-5", Options(**options)), **place, **run)
+        return self.desk.work(make("codex", "gpt-5", Options(**options)), **place)
 
     def tell(self, text=TEXT):
-        return messages.add(self.desk.task_dir, text, by="ada", at=NOW)
+        messages.add(self.desk.task_dir, text, by="ada", at=NOW)
+        post_messages(self.run, self.box)
 
     def given(self):
+        note_taken(self.run, self.box)
         return [(tell.number, tell.run) for tell in messages.read(self.desk.task_dir)]
 
     def own_hook(self, path):

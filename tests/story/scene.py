@@ -205,7 +205,9 @@ def processes_of(home):
         words = process.info["cmdline"] or []
         env = process.info["environ"] or {}
         if process.pid != os.getpid() and (
-            env.get("FLEET_HOME") == str(home) or any(str(home) in word for word in words)
+            env.get("FLEET_HOME") == str(home)
+            or env.get("FLEET_TASK_DIR", "").startswith(f"{home}/")
+            or any(str(home) in word for word in words)
         ):
             found.append(process)
     return found

@@ -470,42 +470,6 @@ def test_the_frequent_commands_load_nothing_heavy(ann, command):
     assert done.stderr.decode().splitlines()[-1] == "[]"
 
 
-@pytest.fixture
-def agent(ann):
-    """Somebody who calls bd from inside a run of a task."""
-    task_id = ann.does("bd", "q", "mine").strip()
-    run = ann.home / "tasks" / task_id / "runs" / "1"
-    run.mkdir(parents=True)
-    ann.env |= {"FLEET_TASK_ID": task_id, "FLEET_RUN_DIR": str(run)}
-    return ann
-
-
-def test_an_agent_closes_its_task_by_no_other_name(agent):
-    """Its id without the prefix is a claim too; the task stays open until fleet has looked."""
-    task_id = agent.env["FLEET_TASK_ID"]
-    agent.does("bd", "close", task_id.removeprefix("fleet-"))
-    assert json.loads(agent.does("bd", "show", task_id, "--json"))[0]["status"] == "open"
-
-
-def test_an_agent_cannot_change_its_own_exam(agent):
-    """Nor anybody's: what a task is held to is a person's to say."""
-    task_id = agent.env["FLEET_TASK_ID"]
-    before = (agent.home / "tasks" / task_id / "task.json").read_text()
-    _, said = agent.fails("bd", "update", task_id, "--verify", "true")
-    assert "an agent cannot change" in said
-    assert (agent.home / "tasks" / task_id / "task.json").read_text() == before
-
-
-def test_an_agents_notes_are_not_dropped_without_a_word(agent):
-    """What goes with a status that changes nothing is refused, not forgotten."""
-    task_id = agent.env["FLEET_TASK_ID"]
-    line = ("bd", "update", task_id, "--append-notes", "half way")
-    _, said = agent.fails(*line, "--status", "in_progress")
-    assert "its notes were not changed" in said
-    agent.does(*line)
-    assert "half way" in agent.does("bd", "show", task_id)
-
-
 def test_a_home_never_names_a_queue_that_could_not_be_opened(ann):
     """A mistyped address leaves the queue that works in charge, and its tasks in sight."""
     ann.does("bd", "create", "still here")

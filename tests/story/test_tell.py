@@ -110,7 +110,6 @@ def puppet(scene, *commands):
         for n, text in enumerate(commands)
     ]
     lines = [f"echo '{json.dumps(call)}'" for call in (*calls, calls[0])]
-    lines.append('echo \'{"done":"did it"}\' > "$FLEET_RUN_DIR/said.json"')
     task = scene.add("m", coder="puppet")
     done = scene.fleet("bd", "update", task, "--description", "\n".join(lines))
     assert done.returncode == 0, done.stderr

@@ -85,6 +85,8 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
     out: TextIO
     err: TextIO
     stdin: TextIO
+    #: How a file that the line names is read.
+    read_file: Callable[[str], bytes]
 
     @property
     def json(self) -> bool:

@@ -1,8 +1,9 @@
 """One bd command line, from its words to its exit code: read, carry out, print."""
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
+from pathlib import Path
 from typing import Any, TextIO
 
 from msgspec import UNSET
@@ -121,6 +122,7 @@ def answer(
     out: TextIO | None = None,
     err: TextIO | None = None,
     stdin: TextIO | None = None,
+    read_file: Callable[[str], bytes] | None = None,
 ) -> int:
     """Carry out one bd command line, print the reply, and return the exit code."""
     name, rest = split_command(args)
@@ -132,7 +134,10 @@ def answer(
         print(group_help(name), file=out or sys.stdout)
         return 0
     try:
-        call = read_line(args, queue, env=env, settings=settings, out=out, err=err, stdin=stdin)
+        call = read_line(
+            args, queue, env=env, settings=settings,
+            out=out, err=err, stdin=stdin, read_file=read_file,
+        )  # fmt: skip
     except FlagError as error:
         print(f"Error: {error}", file=err or sys.stderr)
         return 1
@@ -148,6 +153,7 @@ def read_line(
     out: TextIO | None = None,
     err: TextIO | None = None,
     stdin: TextIO | None = None,
+    read_file: Callable[[str], bytes] | None = None,
 ) -> Call:
     """The line as a call of its verb. Raises FlagError where bd would not accept the line."""
     for number, word in enumerate(args, start=1):
@@ -167,7 +173,12 @@ def read_line(
         out=out or sys.stdout,
         err=err or sys.stderr,
         stdin=stdin or sys.stdin,
+        read_file=read_file or _from_disk,
     )
+
+
+def _from_disk(name: str) -> bytes:
+    return Path(name).read_bytes()
 
 
 def _storable(word: str) -> bool:

@@ -26,7 +26,7 @@ ALLOWED = (
     "JAVA_HOME", "GOPATH", "GOROOT", "CARGO_HOME", "RUSTUP_HOME", "NVM_DIR", "VOLTA_HOME",
     "PNPM_HOME", "BUN_INSTALL", "PYENV_ROOT", "RBENV_ROOT", "DOTNET_ROOT", "ANDROID_HOME",
     "NIX_PATH", "NIX_PROFILES", "UV_CACHE_DIR", "PIP_CACHE_DIR", "npm_config_cache",
-    # To find fleet's home, for the `bd` and `fleet` that an agent calls.
+    # To find fleet's home, for people's own commands; agents have no business there.
     "FLEET_HOME",
 )  # fmt: skip
 
@@ -65,6 +65,7 @@ def agent_env(
     """
     given = dict(extra or {})
     env = plain_env(parent)
+    env.pop("FLEET_HOME", None)
     logins = () if set(given) & set(coder.credentials) else coder.credentials
     env |= {name: parent[name] for name in (*logins, *coder.passes) if name in parent}
     env |= coder.env(task, task_dir)

@@ -46,6 +46,8 @@ class Options(Struct, frozen=True, kw_only=True):
     leave_out: tuple[str, ...] = ()
     #: The operator's verify commands: an agent may run these itself without asking.
     verify: tuple[str, ...] = ()
+    #: The drop box of the run, through which its agent asks fleet for things.
+    spool: str = ""
     #: What the run may cost in dollars, for a CLI that enforces a limit itself.
     max_cost: float | None = None
 

@@ -33,12 +33,23 @@ def fresh(task: Task, task_dir: Path, *, last_ending: str, cap: int | None, told
         artifacts_dir=task_dir / "artifacts",
         invocation_line=f"Invocation directory: {task.cwd}" if task.cwd else "",
     )
-    parts = [header.strip(), "---", _read("INSTRUCTION.md").strip()]
+    parts = [header.strip(), "---", _instructions(task, task_dir)]
     if told:
         parts.insert(1, f"{_TOLD}\n\n{told}")
     if last_ending:
         parts.insert(1, f"## How the last run ended\n\n{last_ending}")
     return "\n\n".join(parts)
+
+
+def _instructions(task: Task, task_dir: Path) -> str:
+    """The rules with the real path and id: a CLI that asks before it runs a command refuses one
+    with a variable in it.
+    """
+    named = {"$FLEET_ARTIFACT_DIR": str(task_dir / "artifacts"), "<task id>": task.id}
+    text = _read("INSTRUCTION.md").strip()
+    for name, value in named.items():
+        text = text.replace(name, value)
+    return text
 
 
 _CUT_OFF = "What was running when the last run ended was cut off, and may have done half its work"

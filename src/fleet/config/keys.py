@@ -272,5 +272,19 @@ KEYS: Mapping[str, Key] = {
             low=1,
             high=600,
         ),
+        Key(
+            "followup_limit",
+            20,
+            "How many follow-up tasks the agent of one run may make.",
+            low=0,
+            high=1000,
+        ),
+        Key(
+            "followup_depth",
+            3,
+            "How many follow-ups may follow each other; 1: only the tasks of people have any.",
+            low=0,
+            high=100,
+        ),
     )
 }

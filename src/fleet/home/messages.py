@@ -1,10 +1,9 @@
 """Messages of people to a task's agents (`fleet tell`): `tasks/<id>/tells/`, in order, and kept.
 
-`N.json` is a message. `N.waiting` holds its text for the hook of a running agent, which takes the
-message by renaming that file to `N.given-R`, where R is the run's number. A message that goes into
-a run's prompt is marked in the same way before the run begins. So each message is delivered once,
-and the file names tell to which run, also after a crash. A message that was delivered to a run
-that never started waits again.
+`N.json` is a message, and `N.given-R` says that the run of number R got it: in its prompt, or
+through the hook of its CLI, which takes it out of the run's drop box (`spool/post_messages.py`). So
+each message is delivered once, and the file names tell to which run, also after a crash. A message
+that was delivered to a run that never started waits again.
 """
 
 import os
@@ -14,11 +13,9 @@ from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 
-import msgspec
 from msgspec import Struct
 
 from fleet.errors import BadInput
-from fleet.files.atomic_write import write_atomically
 from fleet.files.json_record import JsonRecord
 
 FOLDER = "tells"
@@ -69,12 +66,7 @@ def add(task_dir: Path, text: str, *, by: str, at: datetime) -> Delivery:
     message = Message(text=text.encode(errors="replace").decode(), by=by, at=at)
     number = _next_number(folder)
     _RECORD.write(folder / f"{number:06}.json", message)
-    tell = Delivery(number=number, message=message)
-    words = f"A message from the person who runs this task ({tell.line})"
-    # Without the quotes, so that a hook in plain sh can join several.
-    inside = msgspec.json.encode(f"{words}\n\n")[1:-1]
-    write_atomically(folder / f"{number:06}.waiting", inside, durable=False)
-    return tell
+    return Delivery(number=number, message=message)
 
 
 def _next_number(folder: Path) -> int:
@@ -107,10 +99,10 @@ def read(task_dir: Path) -> list[Delivery]:
 
 
 def give(task_dir: Path, numbers: Iterable[int], run: int) -> None:
-    """Mark messages as delivered in the prompt of a run that is about to begin."""
+    """Mark messages as delivered: in the prompt of a run that is about to begin, or by its hook."""
     folder = task_dir / FOLDER
     for number in numbers:
-        for old in [f"{number:06}.waiting", *_named_given(folder, number)]:
+        for old in _named_given(folder, number):
             with suppress(FileNotFoundError):
                 (folder / old).rename(folder / f"{number:06}.given-{run}")
         (folder / f"{number:06}.given-{run}").touch()

@@ -86,6 +86,8 @@ class Settings(Struct, frozen=True, kw_only=True, omit_defaults=True):
     #: What the agent must have from its start on; None inherits.
     needs: tuple[str, ...] | None = None
     limits: LimitWishes | None = None
+    #: How many steps a task that an agent made is away from a task that a person made.
+    depth: int = 0
     #: What the whole task may spend, over all its runs; None inherits.
     budget: Budget | None = None
 

@@ -166,6 +166,8 @@ class ExitedRun(Struct, frozen=True, kw_only=True):
     stop_reason: Outcome | None = None
     #: The tools that were at work when fleet stopped the run.
     cut_off: tuple[str, ...] = ()
+    #: What the agent claimed, as the supervisor remembers it; None: only the disk knows.
+    said: AgentClaim | None = None
 
     @property
     def started(self) -> bool:
@@ -190,6 +192,8 @@ class ExitedRun(Struct, frozen=True, kw_only=True):
 
     def claim(self) -> AgentClaim:
         """What the agent claimed of its task, if it was this run's agent."""
+        if self.said is not None:
+            return self.said
         return agent_claim.read(self.record.run.path, by=self.record.spec.id)
 
 
@@ -200,7 +204,6 @@ def run_env(home: Home, coder: Coder, task: Task, login: Mapping[str, str]) -> d
     programs = home.path / AGENT_BIN
     extra = {
         **login,
-        "FLEET_HOME": str(home.path),
         "PATH": f"{programs}{os.pathsep}{os.environ.get('PATH', os.defpath)}",
     }
     # A CLI that finds two logins takes either: it gets only the one that fleet chose.

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from fleet.errors import FleetError, InvalidTask
 from fleet.files.safe_read import check_directory
+from fleet.home import messages
 from fleet.home.status_file import paused
 from fleet.runs.outcome_history import Ending, read_ending
 from fleet.runs.run_directory import Run, latest_run
@@ -132,6 +133,8 @@ class Dispatcher:
         for assignment, run in self.state.assignments.runs():
             try:
                 run.run.check_directories()
+                if messages.stamp(run.run.task_dir) != run.messages_stamp:
+                    self.follower.spools.post(run.run)
                 note_messages(run, self.state.log, self.state.now())
                 run.publish(assignment.doing)
             except FleetError as error:

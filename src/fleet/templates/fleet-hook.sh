@@ -12,14 +12,14 @@ if [ "$event" = PreToolUse ]; then
     exit 0
 fi
 
-cd "$FLEET_TASK_DIR/tells" 2>/dev/null || exit 0
+[ "$FLEET_SPOOL" ] && cd "$FLEET_SPOOL/messages" 2>/dev/null || exit 0
 set -- *.waiting
 [ -e "$1" ] || exit 0
 # A sub-agent's tools end here too; the message is for the agent itself.
 case $(cat) in *'"agent_id"'*) exit 0 ;; esac
 words=
 for name; do
-    mine=${name%.waiting}.given-${FLEET_RUN_DIR##*/}
+    mine=${name%.waiting}.given
     # Two tools may end at once: the one that renames the file hands it over.
     mv "$name" "$mine" 2>/dev/null && words=$words$(cat "$mine")
 done

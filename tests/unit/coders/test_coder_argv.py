@@ -27,7 +27,7 @@ def test_claude_streams_json_and_takes_its_prompt_from_stdin():
     assert words[:-1] == [
         "claude", "-p", "--output-format", "stream-json", "--verbose",
         "--model", "opus",
-        "--permission-mode", "acceptEdits", "--add-dir", "/h/tasks/fleet-abc",
+        "--permission-mode", "acceptEdits", "--add-dir", "/h/tasks/fleet-abc/artifacts",
         "--allowedTools",
     ]  # fmt: skip
     assert words[-1].startswith("Bash(bd:*),Bash(fleet:*),Bash(git add:*),")
@@ -103,14 +103,15 @@ def test_claude_knows_the_long_context_by_the_models_name():
     assert make("claude", "sonnet[1m]").context_limit == 1_000_000
 
 
-def test_codex_runs_in_its_sandbox_with_fleets_home_open():
+def test_codex_writes_its_artifacts_and_requests_beside_the_project():
     """Without that directory it could neither write its notes nor close its task."""
-    assert argv("codex", "gpt-5") == [
+    spool = "/h/tasks/fleet-abc/runs/1/spool"
+    assert argv("codex", "gpt-5", spool=spool) == [
         "codex", "exec", "--json", "--skip-git-repo-check", "--disable", "plugins",
         "-c", "allow_login_shell=false", "--cd", "/my/project", "--model", "gpt-5",
-        "--sandbox", "workspace-write", "--add-dir", "/h", "-",
+        "--sandbox", "workspace-write", "--add-dir", "/h/tasks/fleet-abc/artifacts",
+        "--add-dir", "/h/tasks/fleet-abc/runs/1/spool", "-",
     ]  # fmt: skip
-    assert make("codex").env(TASK, TASK_DIR)["DOLT_ROOT_PATH"] == str(TASK_DIR)
 
 
 def test_codex_resumes_with_the_same_options():
@@ -134,7 +135,7 @@ def test_agy_gets_flag_and_prompt_as_one_word():
     assert words[:-1] == [
         "agy", "--output-format", "stream-json", "--print-timeout", "24h",
         "--model", "Gemini 3 Pro", "--dangerously-skip-permissions",
-        "--add-dir", "/h/tasks/fleet-abc",
+        "--add-dir", "/h/tasks/fleet-abc/artifacts",
     ]  # fmt: skip
     assert words[-1].startswith("-p=# Task fleet-abc: Add a parser")
 

@@ -10,6 +10,9 @@ from fleet.coders import hooks
 from fleet.coders.prompts import fresh, resumed
 from fleet.errors import BadInput
 from fleet.home import HOOK, messages
+from fleet.runs.run_directory import Run
+from fleet.spool.drop_box import DropBox
+from fleet.spool.post_messages import note_taken, post_messages
 from fleet.supervisor.start.agent_bin import make_programs
 from tests.builders import NOW, a_task
 
@@ -39,12 +42,16 @@ def hook(task_dir):
     program = make_programs(task_dir.parent.parent) / HOOK
 
     def call(event, run=1, asked="{}"):
-        env = {"FLEET_TASK_DIR": str(task_dir), "FLEET_RUN_DIR": f"{task_dir}/runs/{run}"}
+        box = DropBox(task_dir / f"runs/{run}/spool", make=True)
+        post_messages(Run(task_dir / f"runs/{run}"), box)
+        env = {"FLEET_SPOOL": str(box.path)}
         done = subprocess.run(
             [program, event], input=asked, env={**env, "PATH": "/usr/bin:/bin"},
             capture_output=True, text=True, timeout=30,
         )  # fmt: skip
         assert (done.returncode, done.stderr) == (0, "")
+        note_taken(Run(task_dir / f"runs/{run}"), box)
+        box.close()
         return json.loads(done.stdout) if done.stdout else None
 
     return call

@@ -3,7 +3,6 @@
 import re
 from collections.abc import Sequence
 from datetime import datetime
-from pathlib import Path
 from typing import Any, get_args
 
 import msgspec
@@ -158,7 +157,7 @@ def read_text(call: Call, place: str) -> str:
     """A text in a file, or on standard input for `-`."""
     source = "standard input" if place == "-" else place
     try:
-        text = call.stdin.read() if place == "-" else Path(place).read_bytes().decode()
+        text = call.stdin.read() if place == "-" else call.read_file(place).decode()
         text.encode()
     except OSError as error:
         raise Failure(f"cannot read {source}: {error.strerror or error}") from None

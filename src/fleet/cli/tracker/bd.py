@@ -36,8 +36,7 @@ if TYPE_CHECKING:
     import click
 
 CREATING = ("create", "new", "q")
-#: Commands that say how a task stands, or that take a task away from the run that works on it.
-OF_AGENTS = ("close", "done", "update", "reopen", "assign", "defer", "delete", "unclaim")
+CLOSING = ("close", "done", "update")
 
 
 def bd(args: Sequence[str]) -> int:
@@ -48,33 +47,27 @@ def bd(args: Sequence[str]) -> int:
     flags = (*(verb.flags if verb else ()), *OWN, *GLOBAL)
     if name == "help" or asks_for_help(flags, rest):
         return _help(args)
-    if name in OF_AGENTS:
-        return _checked_for_agents(name, args, rest)
     fleet = control.opened()
     try:
-        return _create(fleet, name, rest) if name in CREATING else _forward(fleet, args)
-    finally:
-        fleet.close()
-
-
-def _checked_for_agents(name: str, args: Sequence[str], rest: Sequence[str]) -> int:
-    """A command that means something else when an agent gives it for its own task."""
-    from fleet.cli.tracker import update_settings
-    from fleet.control import agent_bd  # other commands need not load it
-
-    recorded = agent_bd.record_claim(args, os.environ)
-    if recorded is not None:
-        print(recorded)
-        return 0
-    fleet = control.opened()
-    try:
-        agent_bd.refuse_other_runs_tasks(fleet, args, os.environ)
-        agent_bd.note_closing(fleet.home, args, os.environ)
-        if name == "update":
-            return update_settings.update(fleet, rest, partial(_forward, fleet))
+        if name in CREATING:
+            return _create(fleet, name, rest)
+        if name in CLOSING:
+            return _close(fleet, name, args, rest)
         return _forward(fleet, args)
     finally:
         fleet.close()
+
+
+def _close(fleet: Control, name: str, args: Sequence[str], rest: Sequence[str]) -> int:
+    """A command that may close tasks: the supervisor has to know that a person did it."""
+    from fleet.control.note_closing import note_closing  # other commands need not load it
+
+    note_closing(fleet.home, args, os.environ)
+    if name != "update":
+        return _forward(fleet, args)
+    from fleet.cli.tracker import update_settings
+
+    return update_settings.update(fleet, rest, partial(_forward, fleet))
 
 
 def _refuse_unreadable(args: Sequence[str]) -> None:

@@ -3,7 +3,6 @@
 They go into its task.json, which decides; what the tracker knows of goes to the tracker first.
 """
 
-import os
 import sys
 from collections.abc import Callable, Sequence
 
@@ -17,8 +16,7 @@ from fleet.bd.pflag import FlagError, parse, take
 from fleet.cli.terminal_text import one_line
 from fleet.cli.tracker.task_flags import Given, settings_from, shown_settings
 from fleet.control import Control
-from fleet.control.agent_bd import own_run
-from fleet.errors import BadInput, Refused
+from fleet.errors import BadInput
 from fleet.home import task_json
 from fleet.home.task_json import settings_of
 from fleet.schemas import LimitWishes, Settings, Task
@@ -42,11 +40,6 @@ def update(fleet: Control, args: Sequence[str], forward: Callable[[Sequence[str]
         return forward(["update", *args])
     if not line.words:
         raise BadInput("no task was named", hint="For example: fleet bd update x4f --budget '$5'")
-    if own_run(os.environ) is not None:
-        raise Refused(
-            "an agent cannot change what tasks run with or are held to",
-            hint="Say in a comment what you would change, and why: bd comment",
-        )
     tasks = [fleet.get(word) for word in line.words]
     wishes = settings_from(fleet, given)
     changed = [(task, changed_by(settings_of(fleet.home, task), wishes, given)) for task in tasks]

@@ -39,7 +39,8 @@ class AgyCoder(Coder):
         argv = [self.program, "--output-format", "stream-json", "--print-timeout", _NO_TIMEOUT]
         argv += ["--model", self.model] if self.model else []
         argv += _MODES[self.options.permissions]
-        argv += ["--add-dir", str(task_dir)]
+        argv += ["--add-dir", str(task_dir / "artifacts")]
+        argv += ["--add-dir", self.options.spool] if self.options.spool else []
         argv += ["--conversation", self.options.resume] if self.options.resume else []
         # One word with its prompt: the flag takes the next word for one, whatever it is.
         return [*argv, f"-p={self.prompt(task, task_dir)}"]

@@ -101,7 +101,7 @@ class ClaudeCoder(Coder):
         argv += context_flags(self.options)
         argv += ["--permission-mode", _MODES[self.options.permissions]]
         # The artifacts lie outside the project, where edits are otherwise refused.
-        argv += ["--add-dir", str(task_dir)]
+        argv += ["--add-dir", str(task_dir / "artifacts")]
         return [*argv, "--allowedTools", ",".join(_allowed(self.options))]
 
     def env(self, task: Task, task_dir: Path) -> dict[str, str]:

@@ -61,18 +61,12 @@ class CodexCoder(Coder):
         argv += ["--model", self.model] if self.model else []
         argv += _MODES[self.options.permissions]
         if self._sandboxed:
-            # Its artifacts and fleet's queue lie outside the project, where it may not write.
-            argv += ["--add-dir", str(_home(task_dir))]
+            # What it may write outside of the project: its artifacts, and requests to fleet.
+            argv += ["--add-dir", str(task_dir / "artifacts")]
+            argv += ["--add-dir", self.options.spool] if self.options.spool else []
         # `resume` takes fewer options than `exec`; those before the word count for both.
         argv += ["resume", self.options.resume] if self.options.resume else []
         return [*argv, "-"]
-
-    def env(self, task: Task, task_dir: Path) -> dict[str, str]:
-        own = super().env(task, task_dir)
-        if self._sandboxed:
-            # `bd` keeps a file in the home directory, which the sandbox does not let it write.
-            own["DOLT_ROOT_PATH"] = str(task_dir)
-        return own
 
     def left_out(self, env: Mapping[str, str], cwd: str) -> tuple[str, ...]:
         options = self.options
@@ -105,8 +99,3 @@ class CodexCoder(Coder):
     @property
     def _sandboxed(self) -> bool:
         return self.options.permissions != "bypass"
-
-
-def _home(task_dir: Path) -> Path:
-    """$FLEET_HOME of $FLEET_HOME/tasks/<id>."""
-    return task_dir.parent.parent

@@ -21,7 +21,7 @@ from fleet.schemas.policy import CONTEXTS
 #: id, but files that were made from earlier examples ask for one.
 PLACES = (
     "model", "prompt", "prompt_file", "cwd", "task_id", "task_dir", "artifacts_dir",
-    "session_id", "resume", "permissions", "context",
+    "spool_dir", "session_id", "resume", "permissions", "context",
 )  # fmt: skip
 _PLACE = re.compile(r"\{([a-z_]+)\}")
 
@@ -129,6 +129,7 @@ class DeclaredCoder(Coder):
             "task_id": task.id,
             "task_dir": str(task_dir),
             "artifacts_dir": str(task_dir / "artifacts"),
+            "spool_dir": self.options.spool,
             "session_id": "",
             "resume": self.options.resume or "",
             "permissions": self.options.permissions,

@@ -34,6 +34,7 @@ from fleet.settlement.end_run import case_of, end_of, note_end, outcome_of
 from fleet.settlement.run_record import ExitedRun, ProcessEnd, RunRecord
 from fleet.spending.day_ledger import DayLedger, entry_of
 from fleet.spending.prices import Prices
+from fleet.spool.answer_request import record_last_words
 
 #: What a stop may take beyond the grace that the run was given.
 MARGIN = 5.0
@@ -170,6 +171,7 @@ def _end(fleet: Control, task: Task, run: Run, by: str) -> None:
     home, config, now = fleet.home, fleet.config, datetime.now(UTC)
     record = RunRecord.read(home, config, task, run)
     record.prices = Prices(config.prices)
+    record_last_words(home, config, task, run, record.spec.id)
     record.stream.finish(now)
     ended = ExitedRun(
         record=record,

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Literal
 
@@ -13,8 +14,10 @@ from fleet.control.tasks.retry import lives
 from fleet.home import AGENT_BIN, HOOK, messages
 from fleet.home.messages import Delivery
 from fleet.processes.supervisor_lock import supervisor_of
-from fleet.runs.run_directory import latest_run
+from fleet.runs.run_directory import Run, latest_run
 from fleet.schemas import Task
+from fleet.spool.drop_box import DropBox
+from fleet.spool.post_messages import post_messages
 
 #: Which agent reads a message, and when.
 Reader = Literal[
@@ -46,12 +49,25 @@ def tell(
     run = latest_run(task_dir)
     if run is None or not lives(fleet, task):
         return Told(tell=left, reader="next_run")
+    _post(run)
     if now and supervisor_of(fleet.home) is not None:
         fleet.queue.request(task.id, "tell", text="now", asked_by=by)
         return Told(tell=left, reader="interrupted", run=run.number)
     return Told(
         tell=left, reader="agent" if _hears(fleet, task) else "next_run_deaf", run=run.number
     )
+
+
+def _post(run: Run) -> None:
+    """Put the message where the hook of the running agent finds it. Where that cannot be done, a
+    supervisor tries again, and the next run is told in any case.
+    """
+    with suppress(OSError):
+        box = DropBox(run.spool)
+        try:
+            post_messages(run, box)
+        finally:
+            box.close()
 
 
 def _hears(fleet: Control, task: Task) -> bool:

@@ -19,6 +19,7 @@ from fleet.runs.run_directory import Run
 from fleet.schemas import ContextFull
 from fleet.settlement.run_record import ExitedRun, ProcessEnd
 from fleet.supervisor.active.active_run import ActiveRun
+from fleet.supervisor.active.serve_spools import SpoolServer
 from fleet.supervisor.active.watch_runs import Watchdog
 from fleet.supervisor.assignments import (
     Active,
@@ -54,6 +55,7 @@ class RunFollower:
         self._finish = finish
         #: Called with a task whose files cannot be worked with.
         self._give_up = give_up
+        self.spools = SpoolServer(state.home, lambda: state.config, state.log, selector)
         self._watch = DirectoryWatch()
         #: Tasks whose streams hold more than was read.
         self._unread: set[str] = set()
@@ -66,9 +68,11 @@ class RunFollower:
         """When `read` or `see_to_ends` has something to do without an event, monotonic."""
         if self._unread:
             return 0.0
-        moments = [float("inf")]
+        moments = [self.spools.next_moment]
         for each in self._state.assignments:
             match each.stage:
+                case Finishing(run=run) if self.spools.draining(run.run):
+                    pass
                 case Stopping(tell_again_at=moment) | Finishing(retry_at=moment):
                     moments.append(moment)
                 case _:
@@ -78,6 +82,9 @@ class RunFollower:
     def attend(self, assignment: Assignment) -> None:
         """From now on follow the run of this assignment."""
         self._unread.add(assignment.task_id)
+        if (run := assignment.run) is not None:
+            task, mark = assignment.lease.task, run.spec.id
+            self.spools.attend(run.run, task, mark, adopted=run.adopted)
         match assignment.stage:
             case Active(run) | Stopping(run):
                 self._watch.add(run.run.path)
@@ -89,7 +96,8 @@ class RunFollower:
                 pass
 
     def read(self) -> None:
-        """Read what is new in the streams, and act on it."""
+        """Read what is new in the streams and in the drop boxes, and act on it."""
+        self.spools.look()
         grown = {directory.parent.parent.name for directory in self._watch.changed(0)}
         for task_id in sorted(grown | self._unread):
             self._unread.discard(task_id)
@@ -108,7 +116,9 @@ class RunFollower:
     def see_to_ends(self) -> None:
         """Finish the runs whose processes are gone, and remind keepers that were told to stop."""
         now = time.monotonic()
-        for assignment, run in self._state.assignments.runs():
+        runs = self._state.assignments.runs()
+        self.spools.keep({run.run for _, run in runs})
+        for assignment, run in runs:
             match assignment.stage:
                 case Stopping(tell_again_at=moment) as stage if now >= moment:
                     assignment.stage = structs.replace(stage, tell_again_at=float("inf"))
@@ -124,6 +134,7 @@ class RunFollower:
     def close(self) -> None:
         """Stop watching. The runs themselves go on."""
         self._watch.close()
+        self.spools.close()
 
     def _see_end(self, assignment: Assignment, run: ActiveRun) -> None:
         """Move on a run whose keeper has ended."""
@@ -157,6 +168,10 @@ class RunFollower:
     def _finish_one(self, assignment: Assignment, stage: Finishing, now: float) -> None:
         if now < stage.retry_at:
             return
+        said = self.spools.last_claim(stage.run.run, stage.run.spec.id)
+        if said is None:  # what the agent left in its drop box comes first
+            return
+        stage = structs.replace(stage, ended=structs.replace(stage.ended, said=said))
         try:
             self._finish(assignment, stage)
         except FleetError as error:

@@ -1,34 +1,55 @@
-"""Programs in the home: the `bd` and `fleet` that agents find first on their PATH, which lead to
-this fleet, the hook that their CLIs call, and the keeper as bytecode.
+"""Programs in the home: the `bd` and `fleet` that agents find first on their PATH, the hook that
+their CLIs call, and the keeper, as bytecode.
+
+All of them are made from the installed package, at each start of a supervisor and before each run,
+whatever stands in their place.
 """
 
 import importlib.util
 import marshal
 import os
 import shlex
+import shutil
 import sys
+from functools import cache
 from pathlib import Path
 
 from fleet.coders import prompts
+from fleet.errors import InvalidTask
+from fleet.files.safe_read import read_bounded
 from fleet.home import AGENT_BIN, HOOK
 from fleet.processes import keeper
+from fleet.spool import client
 from fleet.tripwire import rules
 
-KEEPER = "keeper.pyc"
+KEEPER, CLIENT = "keeper.pyc", "client.pyc"
 _COMMANDS = {"fleet": "", "bd": "bd "}
+_LARGEST = 1 << 20
 
 
 def make_programs(home: Path) -> Path:
-    """Write both programs; the folder to put first on an agent's PATH."""
+    """Write the programs that are not there as they shall be; the folder for an agent's PATH."""
     folder = home / AGENT_BIN
     folder.mkdir(mode=0o700, exist_ok=True)
-    for name, verb in _COMMANDS.items():
-        # -P: an agent's directory may hold a module of any name, which fleet must not import.
-        text = f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -P -m fleet {verb}"$@"\n'
-        _put(folder / name, text.encode())
-    _put(folder / KEEPER, _bytecode())
-    _put(folder / HOOK, _hook().encode())
+    for name, data in _programs(folder).items():
+        _put(folder / name, data)
     return folder
+
+
+@cache
+def _programs(folder: Path) -> dict[str, bytes]:
+    python, own = shlex.quote(sys.executable), shlex.quote(str(folder / CLIENT))
+    found = {KEEPER: _bytecode(keeper.__file__), CLIENT: _bytecode(client.__file__)}
+    for name, verb in _COMMANDS.items():
+        # A verify command has no drop box: it is a person's. -P: the directory that the program is
+        # called in may hold a module of any name, which fleet must not import.
+        text = (
+            f"#!/bin/sh\n"
+            f'[ "$FLEET_SPOOL" ] || exec {python} -P -m fleet {verb}"$@"\n'
+            f'exec {python} -I -S {own} {name} "$@"\n'
+        )
+        found[name] = text.encode()
+    return {**found, HOOK: _hook().encode()}
 
 
 def _hook() -> str:
@@ -37,20 +58,23 @@ def _hook() -> str:
     return text.replace("@HINTS@", hints).replace("@PYTHON@", shlex.quote(sys.executable))
 
 
-def _bytecode() -> bytes:
-    """The keeper as this supervisor knows it, for all its runs.
+def _bytecode(source: str) -> bytes:
+    """A program as this supervisor knows it, for all its runs.
 
     Where bytecode is not written beside the source (a read-only installation, or Python told not
     to), every start would compile it anew; and an upgrade must not change it under our hands.
     """
-    source = Path(keeper.__file__)
-    code = compile(source.read_bytes(), str(source), "exec", dont_inherit=True, optimize=0)
+    code = compile(Path(source).read_bytes(), source, "exec", dont_inherit=True, optimize=0)
     return importlib.util.MAGIC_NUMBER + bytes(12) + marshal.dumps(code)
 
 
 def _put(target: Path, data: bytes) -> None:
-    if target.exists() and target.read_bytes() == data:
-        return
+    try:
+        if read_bounded(target, _LARGEST) == data:
+            return
+    except InvalidTask:  # a link, a pipe, a directory
+        if target.is_dir() and not target.is_symlink():
+            shutil.rmtree(target)
     fresh = target.with_name(f".{target.name}.{os.getpid()}")
     fresh.write_bytes(data)
     fresh.chmod(0o700)

@@ -25,6 +25,7 @@ from fleet.runs.run_id import RunId
 from fleet.schemas import Lease, Task, Usage
 from fleet.settlement import resume_policy
 from fleet.settlement.run_record import own_env, run_env
+from fleet.spool.drop_box import DropBox
 from fleet.supervisor.active.active_run import ActiveRun
 from fleet.supervisor.assignments import Ready
 from fleet.supervisor.start.agent_bin import KEEPER
@@ -149,13 +150,14 @@ def launch(state: SupervisorState, lease: Lease, ready: Ready, programs: Path) -
     task_dir = state.home.task(task.id)
     if not check_directory(task_dir / "artifacts"):
         (task_dir / "artifacts").mkdir(mode=0o700, parents=True)
+    run = reserve_run(task_dir)
+    DropBox(run.spool, make=True).close()
+    coder.options = structs.replace(coder.options, spool=str(run.spool))
     argv, prompt = _words(coder, task, task_dir, ready.env)
     try:
         move(ready.session)  # before its length is taken: what is in it by now was told before
     except FileNotFoundError:
         return None
-    run = reserve_run(task_dir)
-    run.spool.mkdir(mode=0o700)
     run_id = str(RunId.of(lease))
     env = {**ready.env, "FLEET_RUN_DIR": str(run.path), "FLEET_SPOOL": str(run.spool)}
     command = RunCommand(argv=argv, cwd=str(task.cwd), env=env)

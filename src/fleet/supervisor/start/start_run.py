@@ -136,7 +136,7 @@ class RunStarter:
 
     def _launch(self, assignment: Assignment, ready: Ready, task_dir: Path) -> None:
         state = self._state
-        run = launch(state, assignment.lease, ready, self._programs)
+        run = launch(state, assignment.lease, ready, make_programs(state.home.path))
         if run is None:
             why = "the session that it was to carry on is gone: it begins a fresh one"
             settle(state, assignment, released(why), task_dir)

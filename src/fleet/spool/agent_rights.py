@@ -1,0 +1,292 @@
+"""What an agent may do with `bd` and `fleet`: one table, and the one rule that reads it. Pure.
+
+Whatever is not in the table is refused. What is refused names the way that an agent has instead.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+from msgspec import Struct
+
+from fleet.bd.command import GLOBAL
+from fleet.bd.command_line import find_verb, split_command
+from fleet.bd.fleet_flags import OWN
+from fleet.bd.pflag import FlagError, Parsed, parse
+from fleet.errors import BadInput, Refused
+from fleet.queue import PREFIX
+
+Kind = Literal[
+    #: Reads, of any task.
+    "read",
+    #: Says how the own task stands. It is recorded, and the supervisor decides after the run.
+    "claim",
+    #: Writes notes of the own task.
+    "note",
+    #: Comments on any task.
+    "comment",
+    #: Creates follow-ups of the own task.
+    "create",
+    #: Connects the own task and its follow-ups.
+    "link",
+    #: Concerns the tracker's storage, which fleet keeps.
+    "storage",
+    "refused",
+]
+
+
+class Right(Struct, frozen=True, kw_only=True):
+    """One row of the table."""
+
+    kind: Kind
+    #: The flags that an agent may give; None: all that the command has but `refused_flags`.
+    flags: frozenset[str] | None = None
+    refused_flags: frozenset[str] = frozenset()
+    #: What an agent can do instead.
+    instead: str = ""
+
+
+_ASK = 'ask a person: bd update {task} --status blocked --notes "QUESTION: …"'
+_COMMENT = 'say it in a comment: bd comment ID "…"'
+_ONLY_PEOPLE = f"Only people do that; {_ASK}"
+_OWN_END = 'To end your own task: bd close {task} --reason "…"'
+
+_READ = Right(kind="read")
+_STORAGE = Right(kind="storage", instead="The person who runs fleet sees to the tracker.")
+_BY_COMMENT = Right(kind="refused", instead=f"Only people change that; {_COMMENT}")
+_CLAIM = Right(
+    kind="claim",
+    flags=frozenset(
+        ("reason", "resolution", "message", "comment", "reason-file", "session", "force",
+         "suggest-next", "status", "claim", "notes", "append-notes")
+    ),
+)  # fmt: skip
+
+#: What agents may say of a follow-up. Where and with what it runs, it has from its parent.
+_CREATE = Right(
+    kind="create",
+    flags=frozenset(
+        ("title", "description", "body", "message", "body-file", "stdin", "design", "design-file",
+         "allow-empty-description", "labels", "parent", "priority", "type", "acceptance", "notes",
+         "append-notes", "external-ref", "spec-id", "no-inherit-labels", "deps", "estimate", "due",
+         "file", "graph", "silent", "dry-run")
+    ),
+    instead="A follow-up runs where and as its parent does. If it needs something else,"
+    f" {_COMMENT}",
+)  # fmt: skip
+
+#: Every command of bd.
+BD: Mapping[str, Right] = {
+    **dict.fromkeys(
+        ("blocked", "children", "comments", "count", "dep cycles", "dep list", "dep tree",
+         "epic status", "help", "human list", "label list", "list", "memories", "prime", "recall",
+         "search", "show", "stats", "status", "version", "view", "where"),
+        _READ,
+    ),
+    "ready": Right(
+        kind="read",
+        refused_flags=frozenset(("claim",)),
+        instead="fleet claims tasks, and gives each to a run of its own.",
+    ),
+    "export": Right(
+        kind="read",
+        refused_flags=frozenset(("output",)),
+        instead="Without --output the tasks are printed.",
+    ),
+    **dict.fromkeys(("close", "done", "reopen", "update"), _CLAIM),
+    "note": Right(kind="note", flags=frozenset(("stdin", "file"))),
+    **dict.fromkeys(("comment", "comments add"), Right(
+        kind="comment", flags=frozenset(("stdin", "file")),
+        instead="A comment bears the name of the agent that wrote it.",
+    )),
+    **dict.fromkeys(("create", "new", "q"), _CREATE),
+    "dep add": Right(
+        kind="link",
+        flags=frozenset(("blocked-by", "depends-on", "type", "no-cycle-check")),
+        instead=f"An agent connects its own task and follow-ups; of others {_COMMENT}",
+    ),
+    **dict.fromkeys(("dep remove", "dep rm", "label add", "label remove", "priority"), _BY_COMMENT),
+    **dict.fromkeys(
+        ("assign", "defer", "undefer", "unclaim"),
+        Right(kind="refused", instead=f"{_OWN_END}; or {_ASK}"),
+    ),
+    "delete": Right(kind="refused", instead=f"Only people delete tasks; {_COMMENT}"),
+    "import": Right(kind="refused", instead="To make tasks: bd create, or bd create --file"),
+    **dict.fromkeys(("remember", "forget"), Right(
+        kind="refused",
+        instead="Memories are read by the agents of all tasks, so only people write them. Put what"
+        " you know into KNOWLEDGE.md, or comment on the task that it helps.",
+    )),
+    **dict.fromkeys(
+        ("dolt", "sync", "init", "info", "ping", "setup", "hooks", "doctor"), _STORAGE
+    ),
+}  # fmt: skip
+
+_PERSONS = Right(kind="refused", instead=_ONLY_PEOPLE)
+
+#: Every command of fleet; of `fleet task` every document.
+FLEET: Mapping[str, Right] = {
+    **dict.fromkeys(
+        ("coders", "log", "questions", "ready", "show", "stats", "status", "tasks", "usage",
+         "task log", "task plan", "task knowledge", "task events", "task stderr", "task receipt",
+         "task diff"),
+        Right(
+            kind="read",
+            refused_flags=frozenset(("follow", "watch")),
+            instead="Ask again later instead: a request is answered once.",
+        ),
+    ),
+    "bd": Right(kind="read"),
+    "task restore": Right(
+        kind="refused", instead="Files that you need back are in git: git restore, git checkout"
+    ),
+    **dict.fromkeys(("stop", "retry", "pause", "resume", "restart", "run"), Right(
+        kind="refused", instead=f"Only people start and stop runs. {_OWN_END}"
+    )),
+    "tell": Right(kind="refused", instead=f"Only people tell agents; {_COMMENT}"),
+    "answer": Right(kind="refused", instead=f"Only people answer questions; {_COMMENT}"),
+    "compare": Right(kind="refused", instead=f"Only people compare coders; {_COMMENT}"),
+    **dict.fromkeys(
+        ("account", "accounts", "completion", "config", "demo", "doctor", "init", "queue"),
+        _PERSONS,
+    ),
+}  # fmt: skip
+
+#: Of the flags that every command of bd has, those that would speak for another, or elsewhere.
+_FOREIGN = frozenset(
+    ("actor", "author", "database", "db", "directory", "dolt-auto-commit", "global")
+)
+_FLEETS = frozenset(flag.name for flag in OWN)
+_EVERYWHERE = frozenset(flag.name for flag in GLOBAL) - _FOREIGN - _FLEETS
+
+
+class AllowedLine(Struct, frozen=True, kw_only=True):
+    """A command line of an agent that the table allows."""
+
+    #: Which program answers; `fleet bd` is bd.
+    program: Literal["bd", "fleet"] = "bd"
+    kind: Kind
+    #: The name of the command, `dep add`.
+    name: str
+    #: The line of bd, read; of a command of fleet's only its words.
+    line: Parsed
+    args: tuple[str, ...]
+
+
+def allowed(
+    program: str, args: Sequence[str], *, task: str, follow_ups: Sequence[str]
+) -> AllowedLine:
+    """What the table makes of a command line. Raises Refused, and BadInput for one that cannot be
+    read.
+
+    `task` is the task of the run that asks, and `follow_ups` are those that its runs made.
+    """
+    words = [word for word in args if word != "--debug"] if program == "fleet" else list(args)
+    if program == "fleet" and words[:1] != ["bd"]:
+        return _of_fleet(words, task)
+    return _of_bd(words[1:] if program == "fleet" else words, task, follow_ups)
+
+
+def _of_fleet(words: list[str], task: str) -> AllowedLine:
+    plain = tuple(word for word in words if not word.startswith("-"))
+    name = plain[0] if plain else "help"
+    if name == "task":
+        name = f"task {plain[2]}" if len(plain) > 2 else "task plan"
+    right = FLEET.get(name, _READ if not plain else Right(kind="refused", instead=_ONLY_PEOPLE))
+    flags = {word.lstrip("-").partition("=")[0] for word in words if word.startswith("-")}
+    if right.kind == "refused":
+        raise _refused(f"`fleet {name}`", right, task)
+    if flags & right.refused_flags or (name.startswith(("task", "log")) and "f" in flags):
+        raise _refused(f"`fleet {name}` with --follow", right, task)
+    return AllowedLine(
+        program="fleet", kind="read", name=name, line=Parsed({}, plain), args=tuple(words)
+    )
+
+
+def _of_bd(words: list[str], task: str, follow_ups: Sequence[str]) -> AllowedLine:
+    name, rest = split_command(words)
+    right = BD.get(name)
+    if right is None and any(verb.startswith(f"{name} ") for verb in BD):
+        return AllowedLine(kind="read", name=name, line=Parsed({}, ()), args=tuple(words))
+    if right is None:
+        raise Refused(f"`bd {name}` is not a command that agents have", hint="See: bd --help")
+    if right.kind == "refused":
+        raise _refused(f"`bd {name}`", right, task)
+    verb = find_verb(name)
+    if verb is None:
+        return AllowedLine(kind=right.kind, name=name, line=Parsed({}, ()), args=tuple(words))
+    own = OWN if right.kind in ("create", "claim") else ()
+    try:
+        line = parse((*verb.flags, *GLOBAL, *own), rest)
+    except FlagError as error:
+        raise BadInput(str(error)) from None
+    if not line.switch("help"):
+        _check_flags(name, line, right, task)
+        _check_tasks(name, line, right, task, follow_ups)
+    return AllowedLine(kind=_kind(right, line), name=name, line=line, args=tuple(words))
+
+
+def _kind(right: Right, line: Parsed) -> Kind:
+    if line.switch("help"):
+        return "read"
+    says_status = line.has("status") or line.switch("claim")
+    notes_only = (
+        right.kind == "claim"
+        and not says_status
+        and (line.has("notes") or line.has("append-notes"))
+    )
+    return "note" if notes_only else right.kind
+
+
+def _check_flags(name: str, line: Parsed, right: Right, task: str) -> None:
+    given = frozenset(line.values)
+    wrong = given & (_FOREIGN | right.refused_flags)
+    if right.flags is not None:
+        wrong |= given - right.flags - _EVERYWHERE
+    if not wrong:
+        return
+    flags = ", ".join(f"--{flag}" for flag in sorted(wrong))
+    if name == "update":
+        right = _BY_COMMENT
+    raise _refused(f"`bd {name}` with {flags}", right, task)
+
+
+def _check_tasks(
+    name: str, line: Parsed, right: Right, task: str, follow_ups: Sequence[str]
+) -> None:
+    """Refuse a line that names tasks which are not the agent's to change."""
+    if right.kind in ("claim", "note"):
+        named = line.words[:1] if name in ("done", "note") else line.words
+        others = [word for word in named if not is_task(word, task)]
+        if others:
+            raise Refused(
+                f"{others[0]} is not the task of this run, which is {task}",
+                hint=f'Leave it to its own agent, or write to it: bd comment {others[0]} "…"',
+            )
+        if not named:
+            raise BadInput("no task is named", hint=f"The task of this run is {task}.")
+    if right.kind in ("create", "link"):
+        known = (task, *follow_ups)
+        for word in _connected(name, line):
+            if not any(is_task(word, each) for each in known):
+                raise Refused(
+                    f"{word} is neither the task of this run ({task}) nor a follow-up of it",
+                    hint=f"An agent connects only these; of {word} {_COMMENT}",
+                )
+
+
+def _connected(name: str, line: Parsed) -> list[str]:
+    """The tasks that a line would connect with others."""
+    words = list(line.words) if name == "dep add" else []
+    words += [line.text(flag) for flag in ("parent", "blocked-by", "depends-on")]
+    words += [word.rpartition(":")[2] for word in line.list("deps")]
+    return [word for word in words if word]
+
+
+def is_task(word: str, task: str) -> bool:
+    """Does the word name this task? Its id without the prefix does, too."""
+    return word in (task, task.removeprefix(f"{PREFIX}-"))
+
+
+def _refused(what: str, right: Right, task: str) -> Refused:
+    hint = right.instead or "An agent speaks for itself, and to the tracker that fleet has."
+    return Refused(f"an agent may not run {what}", hint=hint.replace("{task}", task))

@@ -1,0 +1,149 @@
+"""The lines that a program answers: the real bd on a beads queue, and fleet's reading commands.
+
+Each program has a time and a size that it must not pass, and an environment of the supervisor's, in
+which the agent has no say. No word of an agent can become a flag: words stand behind `--`.
+"""
+
+import os
+import sys
+from contextlib import ExitStack
+from datetime import timedelta
+
+from fleet.bd.beads_create import create
+from fleet.bd.command import GLOBAL
+from fleet.bd.command_line import find_verb, split_command
+from fleet.bd.help import group_help, help_text
+from fleet.bd.pflag import Part, parts
+from fleet.errors import QueueBusy, Refused
+from fleet.home import task_json
+from fleet.processes.bounded_call import CallFailed, call
+from fleet.queue.beads.bd_cli.bd_client import Client, users_environment
+from fleet.queue.beads.write_lock import WriteLock
+from fleet.queue.doorbell import Doorbell
+from fleet.queue.sql.sqlite import BELL
+from fleet.runs import follow_ups
+from fleet.spool.agent_rights import AllowedLine
+from fleet.spool.asker import Asker, SentFiles
+from fleet.spool.follow_up_rules import FOLLOWS, check_count, inherited
+from fleet.spool.request_files import Answer
+
+#: Seconds and bytes that a command of fleet's own may take.
+_LIMIT, _LARGEST = 30.0, 4 << 20
+#: What a flag that names a file says of the follow-up.
+_TEXT_OF = {"body-file": "description", "design-file": "design"}
+
+
+def answer_fleet(asked: AllowedLine, asker: Asker) -> Answer:
+    """Run a reading command of fleet's in a process of its own."""
+    env = {**os.environ, "FLEET_HOME": str(asker.home.path), "NO_COLOR": "1", "TERM": "dumb"}
+    argv = [sys.executable, "-P", "-m", "fleet", *asked.args]
+    done = call(argv, timeout=_LIMIT, env=env, cwd=asker.home.path, limit=_LARGEST)
+    if isinstance(done, CallFailed):
+        return Answer(code=1, out=done.text, err=f"Error: fleet {asked.name} {done.problem}\n")
+    return Answer(code=done.code, out=done.text, err=done.err)
+
+
+def answer_on_beads(asked: AllowedLine, files: SentFiles, asker: Asker) -> Answer:
+    """Have the real bd carry out one line that the table allows. Raises FleetError and Wanted."""
+    name, rest = split_command(asked.args)
+    verb = find_verb(name)
+    if verb is None:
+        return Answer(out=f"{group_help(name)}\n")
+    if name == "help" or asked.line.switch("help"):
+        return Answer(out=f"{help_text(asked.args)}\n")
+    pieces = parts((*verb.flags, *GLOBAL), rest)
+    if asked.kind == "create":
+        return _create(name, asked, pieces, files, asker)
+    line = [*name.split(), *_flags(pieces), "--", *_words(asked, pieces, files)]
+    if asked.kind == "read":
+        return _call(["--readonly", *line], asker)
+    try:
+        with ExitStack() as locks:
+            _take_turn(locks, asker)
+            return _call(line, asker)
+    finally:
+        Doorbell(asker.home.path / BELL).ring()
+
+
+def _call(args: list[str], asker: Asker) -> Answer:
+    limit = timedelta(seconds=asker.config.bd_timeout_s)
+    client = Client(
+        asker.home.path, timeout=limit, variables=users_environment(asker.home.path, os.environ)
+    )
+    done = client.call(args, actor=asker.name)
+    code = done.code if done.code >= 0 else 128 - done.code
+    return Answer(code=code, out=done.out.decode(errors="replace"), err=done.err)
+
+
+def _take_turn(locks: ExitStack, asker: Asker) -> None:
+    """Queue up behind fleet's own writes; if our turn never comes, bd has locks of its own."""
+    patience = timedelta(seconds=asker.config.bd_timeout_s)
+    try:
+        locks.enter_context(WriteLock(asker.home.path, patience=patience).held())
+    except QueueBusy:
+        return
+
+
+def _flags(pieces: list[Part]) -> list[str]:
+    """The flags of a line, each in one word; a file or standard input became words."""
+    kept = [piece for piece in pieces if piece.flag and piece.flag not in ("file", "stdin")]
+    return [
+        f"--{piece.flag}" if piece.value is None else f"--{piece.flag}={piece.value}"
+        for piece in kept
+    ]
+
+
+def _words(asked: AllowedLine, pieces: list[Part], files: SentFiles) -> list[str]:
+    words = [word for piece in pieces for word in piece.words]
+    if asked.line.switch("stdin"):
+        words.append(files.text("-"))
+    elif asked.line.has("file"):
+        words.append(files.text(asked.line.text("file")))
+    return words
+
+
+def _create(
+    name: str, asked: AllowedLine, pieces: list[Part], files: SentFiles, asker: Asker
+) -> Answer:
+    if asked.line.has("file") or asked.line.has("graph"):
+        raise Refused(
+            "on a beads queue an agent makes follow-ups one at a time",
+            hint='For each: bd create "TITLE" --description "…"',
+        )
+    parent = task_json.settings_of(asker.home, asker.task)
+    settings = inherited(parent, depth_limit=asker.config.followup_depth)
+    check_count(len(follow_ups.of_run(asker.run)), 1, asker.config.followup_limit)
+    link = [] if _is_linked(asked, asker.task_id) else [f"--deps={FOLLOWS}:{asker.task_id}"]
+    env = {**os.environ, **asker.env}
+    made = create(
+        asker.home.path, [*_inlined(pieces, files), *link], settings, verb=name, environ=env,
+        timeout=timedelta(seconds=asker.config.bd_timeout_s),
+    )  # fmt: skip
+    for task in made.tasks:
+        task_json.write(asker.home, task.id, settings)
+    if made.tasks:
+        follow_ups.note(asker.run, tuple(task.id for task in made.tasks))
+    out = made.out
+    if made.code == 0 and made.tasks and made.style != "json":
+        form = "{id}\n" if made.style == "id" else "Created {id}: {title}\n"
+        out = "".join(form.format(id=task.id, title=task.title) for task in made.tasks)
+    return Answer(code=made.code, out=out, err=made.err)
+
+
+def _is_linked(asked: AllowedLine, task: str) -> bool:
+    """The line itself connects the follow-up with the task: there can be one edge."""
+    named = [asked.line.text("parent"), *(w.rpartition(":")[2] for w in asked.line.list("deps"))]
+    return any(word and task.endswith(word) for word in named)
+
+
+def _inlined(pieces: list[Part], files: SentFiles) -> list[str]:
+    """The line with the content of files in the place of their names."""
+    line: list[str] = []
+    for piece in pieces:
+        if piece.flag in _TEXT_OF and piece.value is not None:
+            line.append(f"--{_TEXT_OF[piece.flag]}={files.text(piece.value)}")
+        elif piece.flag == "stdin" or (piece.flag == "description" and piece.value == "-"):
+            line.append(f"--description={files.text('-')}")
+        else:
+            line += piece.typed
+    return line

@@ -1,0 +1,118 @@
+"""The lines of bd on fleet's own queues, carried out in the supervisor's process.
+
+What a line prints is a value: two agents' lines never share a stream.
+"""
+
+from io import StringIO
+from typing import cast
+
+from fleet.bd.command import Call, Reply
+from fleet.bd.command_line import answer as answer_line
+from fleet.bd.command_line import carry_out, read_line, show
+from fleet.bd.pflag import FlagError
+from fleet.errors import BadInput
+from fleet.home import task_json
+from fleet.queue.sql import dependencies
+from fleet.queue.sql.sql_queue import SqlQueue
+from fleet.queue.sql.tracker.related import edges_from, edges_to
+from fleet.runs import follow_ups
+from fleet.schemas import Dependency, Settings, Task
+from fleet.spool.agent_rights import AllowedLine
+from fleet.spool.asker import Asker, SentFiles
+from fleet.spool.follow_up_rules import FOLLOWS, check_count, check_made, inherited
+from fleet.spool.request_files import Answer
+
+
+class _Undone(Exception):
+    """Leaves the transaction, which is undone."""
+
+
+def answer_on_sql(asked: AllowedLine, files: SentFiles, asker: Asker, queue: SqlQueue) -> Answer:
+    """Carry out one line that the table allows. Raises FleetError and Wanted."""
+    if asked.kind == "create" and not asked.line.switch("help"):
+        return _create(asked, files, asker, queue)
+    if asked.kind == "link":
+        _make_way(asked, queue)
+    out, err = StringIO(), StringIO()
+    code = answer_line(
+        asked.args, queue, env=asker.env, out=out, err=err,
+        stdin=cast("StringIO", files), read_file=files.bytes,
+    )  # fmt: skip
+    return Answer(code=code, out=out.getvalue(), err=err.getvalue())
+
+
+def _create(asked: AllowedLine, files: SentFiles, asker: Asker, queue: SqlQueue) -> Answer:
+    """Make follow-ups: all that the line asks for under the rules, or none."""
+    parent = task_json.settings_of(asker.home, asker.task)
+    settings = inherited(parent, depth_limit=asker.config.followup_depth)
+    out, err = StringIO(), StringIO()
+    try:
+        call = read_line(
+            asked.args, queue, env=asker.env, settings=settings, out=out, err=err,
+            stdin=cast("StringIO", files), read_file=files.bytes,
+        )  # fmt: skip
+    except FlagError as error:
+        raise BadInput(str(error)) from None
+    reply = Reply()
+    try:
+        with queue.db.writing():
+            reply = carry_out(call)
+            _hold_to_rules(call, reply, settings, asker)
+    except _Undone:
+        pass
+    else:
+        _record(asker, reply, settings)
+    code = show(call, reply)
+    return Answer(code=code, out=out.getvalue(), err=err.getvalue())
+
+
+def _hold_to_rules(call: Call, reply: Reply, settings: Settings, asker: Asker) -> None:
+    if reply.code != 0 or call.line.switch("dry-run"):
+        raise _Undone
+    queue, task_id = call.queue, asker.task_id
+    made = [queue.get(task.id) for task in reply.created]
+    check_count(len(follow_ups.of_run(asker.run)), len(made), asker.config.followup_limit)
+    edges = _edges(queue, made)
+    check_made(made, edges, settings, task=task_id, known=asker.follow_ups())
+    for task in made:
+        if not any(task_id in (edge.task_id, edge.depends_on_id) for edge in _edges(queue, [task])):
+            queue.depend(
+                Dependency(
+                    task_id=task.id,
+                    depends_on_id=task_id,
+                    type=FOLLOWS,
+                    created_at=call.now,
+                    created_by=asker.name,
+                )
+            )
+
+
+def _edges(queue: SqlQueue, tasks: list[Task]) -> list[Dependency]:
+    """All edges that lead to or from these tasks."""
+    ids = [task.id for task in tasks]
+    found = (*edges_from(queue, ids).values(), *edges_to(queue, ids).values())
+    return [edge for edges in found for edge in edges]
+
+
+def _record(asker: Asker, reply: Reply, settings: Settings) -> None:
+    ids = tuple(task.id for task in reply.created)
+    for task_id in ids:
+        task_json.write(asker.home, task_id, settings)
+    follow_ups.note(asker.run, ids)
+
+
+def _make_way(asked: AllowedLine, queue: SqlQueue) -> None:
+    """Take out the edge that only says where a follow-up came from: between two tasks there is one
+    edge, and the agent wants another.
+    """
+    line = asked.line
+    ends = [*line.words, line.text("blocked-by") or line.text("depends-on")]
+    task, target = (_id(word, queue) for word in (*ends, "", "")[:2])
+    for edge in edges_from(queue, [task]).get(task, ()):
+        if edge.depends_on_id == target and edge.type == FOLLOWS:
+            with queue.db.writing():
+                dependencies.undepend(queue, task, target)
+
+
+def _id(word: str, queue: SqlQueue) -> str:
+    return word if not word or queue.exists(word) else f"{queue.prefix}-{word}"

@@ -1,0 +1,156 @@
+"""From a request in a box to its answer: read, held against the table, carried out.
+
+Nothing here raises: what is wrong with a request is its answer.
+"""
+
+from collections.abc import Callable
+from typing import Literal
+
+from msgspec import Struct, structs
+
+from fleet.bd.command_line import STORAGE
+from fleet.config import Config
+from fleet.errors import FleetError, InvalidTask, Refused
+from fleet.home import Home
+from fleet.queue.sql.sql_queue import SqlQueue
+from fleet.runs import agent_claim
+from fleet.runs.agent_claim import AgentClaim
+from fleet.runs.run_directory import Run
+from fleet.schemas import Task
+from fleet.spool.agent_rights import AllowedLine, allowed
+from fleet.spool.answer_by_program import answer_fleet, answer_on_beads
+from fleet.spool.answer_on_sql import answer_on_sql
+from fleet.spool.asker import Asker, SentFiles, Wanted
+from fleet.spool.claim_line import claim_of
+from fleet.spool.drop_box import DropBox
+from fleet.spool.post_messages import note_taken
+from fleet.spool.request_files import AgentRequest, Answer, read_request
+
+#: What carries out a line: nothing but this process, the tracker's connection, or a program.
+Means = Literal["none", "tracker", "program"]
+
+_STORAGE_HINT = "The person who runs fleet sees to the tracker."
+
+
+class RuledRequest(Struct, frozen=True, kw_only=True):
+    """A request that was read and held against the table."""
+
+    request: AgentRequest
+    #: None: the request is answered already.
+    line: AllowedLine | None = None
+    means: Means = "none"
+    answer: Answer | None = None
+    #: Why the table refuses the request; empty: it does not.
+    refused: str = ""
+
+
+class Served(Struct, frozen=True, kw_only=True):
+    """What a request came to."""
+
+    answer: Answer
+    #: The claim that was recorded with it.
+    said: AgentClaim | None = None
+
+
+def rule(data: bytes, asker: Asker) -> RuledRequest:
+    """Read one request and hold it against the table."""
+    request = AgentRequest(program="", args=())
+    try:
+        request = read_request(data)
+        line = allowed(
+            request.program, request.args, task=asker.task_id, follow_ups=asker.follow_ups()
+        )
+    except FleetError as error:
+        refused = error.message if isinstance(error, Refused) else ""
+        return RuledRequest(request=request, answer=told(error), refused=refused)
+    return RuledRequest(request=request, line=line, means=_means(line, asker))
+
+
+def _means(line: AllowedLine, asker: Asker) -> Means:
+    if line.kind in ("claim", "storage"):
+        return "none"
+    own_queue = line.program == "bd" and asker.config.queue != "beads"
+    return "tracker" if own_queue else "program"
+
+
+def serve(
+    ruled: RuledRequest, asker: Asker, tracker: Callable[[], SqlQueue] | None = None
+) -> Served:
+    """Carry out a request. A claim is on the disk when this returns."""
+    if ruled.line is None:
+        return Served(answer=ruled.answer or Answer())
+    files = SentFiles(ruled.request)
+    try:
+        if ruled.line.kind == "claim":
+            return _record_claim(ruled.line, files, asker)
+        return Served(answer=_carry_out(ruled, ruled.line, files, asker, tracker))
+    except Wanted as wanted:
+        return Served(answer=Answer(wanted=wanted.name))
+    except FleetError as error:
+        return Served(answer=told(error))
+    except OSError as error:
+        return Served(answer=Answer(code=1, err=f"Error: {error.strerror or error}\n"))
+
+
+def _carry_out(
+    ruled: RuledRequest,
+    line: AllowedLine,
+    files: SentFiles,
+    asker: Asker,
+    tracker: Callable[[], SqlQueue] | None,
+) -> Answer:
+    if line.kind == "storage":
+        if asker.config.queue == "beads":
+            raise Refused(f"an agent may not run `bd {line.name}`", hint=_STORAGE_HINT)
+        code, _, text = STORAGE[line.name]
+        return Answer(code=code, out=f"{text}\n")
+    if ruled.means == "tracker":
+        assert tracker is not None
+        return answer_on_sql(line, files, asker, tracker())
+    return (
+        answer_fleet(line, asker)
+        if line.program == "fleet"
+        else answer_on_beads(line, files, asker)
+    )
+
+
+def _record_claim(line: AllowedLine, files: SentFiles, asker: Asker) -> Served:
+    spoken = claim_of(line, asker.task_id, files.text)
+    said = structs.replace(spoken.said, by=asker.mark)
+    agent_claim.record(asker.run.path, said)
+    return Served(answer=Answer(out=spoken.printed), said=said)
+
+
+def told(error: FleetError) -> Answer:
+    """An error as the commands print it."""
+    hint = f"{error.hint}\n" if error.hint else ""
+    return Answer(code=error.exit_code, err=f"Error: {error.message}\n{hint}")
+
+
+def record_last_words(home: Home, config: Config, task: Task, run: Run, mark: str) -> None:
+    """Record the claims that wait in the box of a run that has ended, and the messages that its
+    agent took: for `fleet stop` without a supervisor. All else is left.
+    """
+    try:
+        box = DropBox(run.spool)
+    except OSError:
+        return
+    asker = Asker(home=home, config=config, task=task, run=run, mark=mark)
+    try:
+        note_taken(run, box)
+        for nonce in box.requests():
+            _record_left(box, nonce, asker)
+    finally:
+        box.close()
+
+
+def _record_left(box: DropBox, nonce: str, asker: Asker) -> None:
+    try:
+        data = box.read(nonce)
+    except InvalidTask:
+        return
+    if data is None:
+        return
+    ruled = rule(data, asker)
+    if ruled.line is not None and ruled.line.kind == "claim":
+        box.answer(nonce, serve(ruled, asker).answer)

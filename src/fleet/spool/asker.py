@@ -1,0 +1,72 @@
+"""The agent that asks: which run it belongs to, and the name that its acts are recorded under."""
+
+from collections.abc import Mapping
+
+from msgspec import Struct
+
+from fleet.config import Config
+from fleet.home import Home
+from fleet.runs import follow_ups
+from fleet.runs.run_directory import Run
+from fleet.schemas import Task
+from fleet.spool.request_files import AgentRequest
+
+
+class Asker(Struct, frozen=True, kw_only=True):
+    """The agent of one run, as the supervisor knows it by the box that a request lay in."""
+
+    home: Home
+    config: Config
+    #: The task as it was claimed.
+    task: Task
+    run: Run
+    #: The run id, which a claim bears.
+    mark: str
+
+    @property
+    def task_id(self) -> str:
+        return self.task.id
+
+    @property
+    def name(self) -> str:
+        return f"agent of {self.task_id}, run {self.run.number}"
+
+    @property
+    def env(self) -> Mapping[str, str]:
+        """What the tracker takes the author of a change from."""
+        return {"BEADS_ACTOR": self.name}
+
+    def follow_ups(self) -> tuple[str, ...]:
+        """The follow-ups that the task's runs made so far."""
+        return follow_ups.of_task(self.run.task_dir)
+
+
+class Wanted(Exception):
+    """A file that the line names did not come with the request."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(name)
+        self.name = name
+
+
+class SentFiles:
+    """The files that came with a request, in the place of those on the disk: what the supervisor
+    may read is not what the agent may read.
+    """
+
+    def __init__(self, request: AgentRequest) -> None:
+        self._files = request.files
+
+    def bytes(self, name: str) -> bytes:
+        """Raises Wanted."""
+        if name not in self._files:
+            raise Wanted(name)
+        return self._files[name]
+
+    def text(self, name: str) -> str:
+        return self.bytes(name).decode(errors="replace")
+
+    def read(self, size: int = -1) -> str:
+        """Standard input, for the tracker's commands."""
+        del size
+        return self.bytes("-").decode()

@@ -1,0 +1,141 @@
+"""The `bd` and `fleet` of an agent: put a request into the run's drop box, wait, print the answer.
+
+A program of its own, `python -I -S client.py bd …`: it imports nothing of fleet's and needs neither
+home nor queue nor network, so that it starts at once and works inside of any sandbox.
+`request_files.py` has the other side of both files.
+"""
+
+import os
+import sys
+import time
+
+#: A request that no supervisor takes up for so many seconds is left for the next one.
+UNTAKEN = 20.0
+#: A request that was taken up is answered within this time, or the supervisor has died meanwhile.
+TAKEN = 120.0
+#: Exit code: the request waits in the box.
+WAITS = 75
+#: Bytes of a file that fleet asks for; a request may have 1 MiB.
+LARGEST = 900_000
+#: How often fleet may ask for one more file.
+_MOST_FILES = 8
+_SHORTEST_PAUSE, _LONGEST_PAUSE = 0.003, 0.1
+
+_REQUEST, _ANSWER = b"fleet-request-1", b"fleet-answer-1"
+
+
+class Unanswered(Exception):
+    """No supervisor has answered in time."""
+
+
+def ask(box: str, words: "list[str]") -> int:
+    """Have one command line carried out; prints what it printed and returns its exit code."""
+    files: dict[bytes, bytes] = {}
+    for _ in range(_MOST_FILES):
+        try:
+            answer = _exchange(box, _request(words, files))
+        except Unanswered:
+            return _complain(
+                "fleet has not answered. The request stays in the drop box, and the next supervisor"
+                " carries it out; there is no need to repeat it.",
+                WAITS,
+            )
+        except OSError as error:
+            return _complain(f"the drop box {box} cannot be used: {error.strerror}", WAITS)
+        code, wanted, out, err = answer
+        if not wanted:
+            _print(1, out)
+            _print(2, err)
+            return code
+        try:
+            files[wanted] = _content(wanted)
+        except OSError as error:
+            name = "standard input" if wanted == b"-" else os.fsdecode(wanted)
+            return _complain(f"cannot read {name}: {error.strerror}", 1)
+    return _complain("too many files are named on the line", 1)
+
+
+def _request(words: "list[str]", files: "dict[bytes, bytes]") -> bytes:
+    """Names and texts with a zero byte behind each, which neither can contain; files by length."""
+    parts = [_REQUEST, b"%d" % len(words), *map(os.fsencode, words), b"%d" % len(files)]
+    data = b"\0".join(parts) + b"\0"
+    for name, content in files.items():
+        data += b"%s\0%d\0%s" % (name, len(content), content)
+    return data
+
+
+def _exchange(box: str, request: bytes) -> "tuple[int, bytes, bytes, bytes]":
+    nonce = os.urandom(12).hex()
+    waiting, answer = f"{box}/{nonce}.request", f"{box}/{nonce}.answer"
+    fresh = f"{box}/.{nonce}"
+    fd = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    with os.fdopen(fd, "wb", buffering=0) as file:
+        left = memoryview(request)
+        while left:
+            left = left[file.write(left) or 0 :]
+    os.rename(fresh, waiting)  # noqa: PTH104 - this program must start at once
+    try:
+        data = _wait(waiting, answer)
+    except KeyboardInterrupt:
+        _remove(waiting)
+        raise
+    head, code, wanted, length, rest = data.split(b"\0", 4)
+    if head != _ANSWER:
+        raise Unanswered
+    size = int(length)
+    return int(code), wanted, rest[:size], rest[size:]
+
+
+def _wait(waiting: str, answer: str) -> bytes:
+    pause, began = _SHORTEST_PAUSE, time.monotonic()
+    while True:
+        time.sleep(pause)
+        try:
+            with open(answer, "rb") as file:  # noqa: PTH123
+                data = file.read()
+        except FileNotFoundError:
+            pass
+        else:
+            _remove(answer)
+            return data
+        waited = time.monotonic() - began
+        untaken = os.path.exists(waiting)  # noqa: PTH110
+        if waited > (UNTAKEN if untaken else TAKEN):
+            raise Unanswered
+        pause = min(pause * 1.25, _LONGEST_PAUSE)
+
+
+def _content(name: bytes) -> bytes:
+    with open(0 if name == b"-" else name, "rb", closefd=name != b"-") as file:
+        data = file.read(LARGEST + 1)
+    if len(data) > LARGEST:
+        raise OSError(0, f"it has more than {LARGEST} bytes")
+    return data
+
+
+def _remove(path: str) -> None:
+    try:  # noqa: SIM105 - contextlib would cost a third of this program's start
+        os.unlink(path)  # noqa: PTH108
+    except OSError:
+        pass
+
+
+def _print(fd: int, data: bytes) -> None:
+    left = memoryview(data)
+    try:
+        while left:
+            left = left[os.write(fd, left) :]
+    except OSError:
+        pass  # the program that read this has ended
+
+
+def _complain(text: str, code: int) -> int:
+    _print(2, f"Error: {text}\n".encode(errors="replace"))
+    return code
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(ask(os.environ.get("FLEET_SPOOL", ""), sys.argv[1:]))
+    except KeyboardInterrupt:
+        sys.exit(130)

@@ -1,0 +1,268 @@
+"""Serves the drop boxes of all runs: requests are read, carried out and answered beside the loop.
+
+The loop only lists names. Threads do the rest: some for what takes this process or a program, and
+one with a connection of its own to the queue. A run that floods its box waits for itself.
+"""
+
+import selectors
+import time
+from collections.abc import Callable, Collection
+from functools import partial
+
+from msgspec import Struct, field, structs
+
+from fleet.config import Config
+from fleet.errors import InvalidTask
+from fleet.files.inotify import DirectoryWatch
+from fleet.home import Home
+from fleet.home.journal import Log
+from fleet.queue import open_queue
+from fleet.queue.sql.sql_queue import SqlQueue
+from fleet.runs import agent_claim
+from fleet.runs.agent_claim import AgentClaim
+from fleet.runs.run_directory import Run
+from fleet.schemas import Task
+from fleet.spool.answer_request import RuledRequest, Served, rule, serve, told
+from fleet.spool.asker import Asker
+from fleet.spool.drop_box import MESSAGES, DropBox
+from fleet.spool.post_messages import note_taken, post_messages
+from fleet.spool.request_files import Answer
+from fleet.supervisor.worker_pool import WorkerPool
+
+#: Requests of one run that are under way at once, and that begin in a second.
+_AT_ONCE, _RATE = 8, 50.0
+#: Threads for requests that need no connection to the queue. Most wait for a program.
+_THREADS = 16
+#: Refusals of one run that are logged one by one; more say nothing new.
+_LOGGED = 50
+_UNCERTAIN = (
+    "Error: the supervisor ended while it carried this out, so that it may be done or not."
+    " Look before you repeat it.\n"
+)
+
+
+class ServedBox(Struct, eq=False):
+    """The box of one run, and how far its requests are."""
+
+    box: DropBox
+    asker: Asker
+    #: The agent's last claim, as this supervisor recorded it or found it recorded.
+    said: AgentClaim
+    #: Requests under way, and requests that cannot be read or answered and are left.
+    under_way: set[str] = field(default_factory=set[str])
+    spoilt: set[str] = field(default_factory=set[str])
+    #: What the agent left in the box when it ended; None: it has not ended.
+    left: list[str] | None = None
+    #: Requests that may begin now, and when that was reckoned.
+    allowance: float = _RATE
+    reckoned: float = 0.0
+    refusals: int = 0
+
+    def reckon(self, now: float) -> None:
+        earned = (now - self.reckoned) * _RATE
+        self.allowance, self.reckoned = min(_RATE, self.allowance + earned), now
+
+
+class SpoolServer:
+    """The boxes of all runs that the supervisor follows."""
+
+    def __init__(
+        self, home: Home, config: Callable[[], Config], log: Log, selector: selectors.BaseSelector
+    ) -> None:
+        self._home, self._config, self._log = home, config, log
+        self._boxes: dict[Run, ServedBox] = {}
+        self._watch = DirectoryWatch()
+        self._readers, self._trackers = WorkerPool(_THREADS), WorkerPool(1)
+        self._queue: SqlQueue | None = None
+        #: Boxes that are to be looked at without an event: full ones, and ones just opened.
+        self._due: set[Run] = set()
+        for pool in (self._readers, self._trackers):
+            selector.register(pool, selectors.EVENT_READ, pool.deliver)
+        if (watching := self._watch.fileno()) is not None:
+            selector.register(watching, selectors.EVENT_READ, lambda: None)
+
+    @property
+    def next_moment(self) -> float:
+        """When `look` has something to do without an event, on the monotonic clock."""
+        return time.monotonic() + 1 / _RATE if self._due else float("inf")
+
+    def attend(self, run: Run, task: Task, mark: str, *, adopted: bool) -> None:
+        """From now on serve the box of this run."""
+        if run in self._boxes:
+            return
+        try:
+            box = DropBox(run.spool, make=True)
+        except OSError as error:  # the run goes on, and its agent gets no answers
+            text = f"{task.id}: its drop box cannot be used: {error.strerror}"
+            self._log.say("spool", text, task_dir=run.task_dir)
+            return
+        said = agent_claim.read(run.path, by=mark) if adopted else AgentClaim()
+        asker = Asker(home=self._home, config=self._config(), task=task, run=run, mark=mark)
+        self._boxes[run] = ServedBox(box, asker, said)
+        for folder in (run.spool, run.spool / MESSAGES):
+            self._watch.add(folder)
+        self._due.add(run)
+        for nonce in box.requests("taken"):  # a supervisor died over them
+            box.answer(nonce, Answer(code=1, err=_UNCERTAIN))
+
+    def look(self) -> None:
+        """Begin with what is new in the boxes."""
+        for folder in self._watch.changed(0):
+            run = Run(folder.parent.parent if folder.name == MESSAGES else folder.parent)
+            if folder.name == MESSAGES and run in self._boxes:
+                note_taken(run, self._boxes[run].box)
+            self._due.add(run)
+        due, self._due = self._due, set()
+        for run in due & self._boxes.keys():
+            self._begin(run, self._boxes[run])
+
+    def post(self, run: Run) -> None:
+        """Put messages that wait for the task's agent into the box of its run."""
+        if run in self._boxes:
+            post_messages(run, self._boxes[run].box)
+
+    def last_claim(self, run: Run, mark: str) -> AgentClaim | None:
+        """What the agent of a run that has ended claimed, once all that it left in its box is seen
+        to. None: that is under way; the caller asks again.
+        """
+        served = self._boxes.get(run)
+        if served is None:
+            return agent_claim.read(run.path, by=mark)
+        if served.left is None:
+            note_taken(run, served.box)
+            served.left = [n for n in served.box.requests() if n not in served.under_way]
+        # One after the other: of two claims the later one counts.
+        if served.left and not served.under_way:
+            self._submit(served, served.left.pop(0))
+        return None if served.under_way else served.said
+
+    def draining(self, run: Run) -> bool:
+        """What the agent left in its box is under way; the answer wakes the loop."""
+        served = self._boxes.get(run)
+        return served is not None and served.left is not None and bool(served.under_way)
+
+    def keep(self, runs: Collection[Run]) -> None:
+        """Serve the boxes of these runs, and no others any more."""
+        for run in [each for each in self._boxes if each not in runs]:
+            served = self._boxes[run]
+            if served.under_way:  # a thread has its descriptor
+                continue
+            del self._boxes[run]
+            self._due.discard(run)
+            for folder in (run.spool, run.spool / MESSAGES):
+                self._watch.drop(folder)
+            served.box.close()
+
+    def close(self) -> None:
+        """Stop watching. What waits in the boxes is for the next supervisor."""
+        self._watch.close()
+
+    def _begin(self, run: Run, served: ServedBox) -> None:
+        if served.left is not None:
+            return
+        served.reckon(time.monotonic())
+        for nonce in served.box.requests():
+            if nonce in served.under_way or nonce in served.spoilt:
+                continue
+            if len(served.under_way) >= _AT_ONCE or served.allowance < 1:
+                self._due.add(run)
+                return
+            served.allowance -= 1
+            self._submit(served, nonce)
+
+    def _submit(self, served: ServedBox, nonce: str) -> None:
+        served.under_way.add(nonce)
+        asker = structs.replace(served.asker, config=self._config())
+        see_to = partial(_see_to, served.box, nonce, asker, reads=served.left is None)
+        self._readers.submit(see_to, partial(self._seen_to, served, nonce, asker))
+
+    def _seen_to(self, served: ServedBox, nonce: str, asker: Asker, seen: "_Seen") -> None:
+        if seen.ruled is not None and seen.ruled.refused:
+            self._log_refusal(served, seen.ruled)
+        if seen.gone:
+            served.under_way.discard(nonce)
+        elif seen.ruled is None or seen.served is not None:
+            self._done(served, nonce, seen.served)
+        else:
+            carry_out = partial(_carry_out, served.box, nonce, seen.ruled, asker, self._tracker)
+            self._trackers.submit(carry_out, partial(self._done, served, nonce))
+
+    def _done(self, served: ServedBox, nonce: str, result: Served | None) -> None:
+        served.under_way.discard(nonce)
+        if result is None:
+            served.spoilt.add(nonce)
+        elif result.said is not None:
+            served.said = result.said
+        self._due.add(served.asker.run)
+
+    def _log_refusal(self, served: ServedBox, ruled: RuledRequest) -> None:
+        served.refusals += 1
+        if served.refusals > _LOGGED:
+            return
+        asker = served.asker
+        line = " ".join((ruled.request.program, *ruled.request.args))[:200]
+        text = f"{asker.task_id}: refused to the {asker.name}: {line!r}: {ruled.refused}"
+        self._log.say("agent_refused", text, task_dir=asker.run.task_dir, by=asker.name)
+
+    def _tracker(self) -> SqlQueue:
+        """The queue of the tracker's thread, opened there when it is first needed."""
+        if self._queue is None:
+            queue = open_queue(self._home.path, self._config())
+            assert isinstance(queue, SqlQueue)
+            self._queue = queue
+        return self._queue
+
+
+class _Seen(Struct, frozen=True):
+    """How far a request came without the queue: without an ruled it is nothing to answer, without
+    a result it waits for the tracker. `gone`: there is no request, or not yet.
+    """
+
+    ruled: RuledRequest | None = None
+    served: Served | None = None
+    gone: bool = False
+
+
+def _see_to(box: DropBox, nonce: str, asker: Asker, *, reads: bool) -> _Seen:
+    """In a thread: read a request, hold it against the table, and carry out what takes no queue.
+
+    Without `reads` the agent is gone, and what only it wanted to see is left.
+    """
+    try:
+        data = box.read(nonce)
+    except InvalidTask as error:
+        box.answer(nonce, told(error))
+        return _Seen()
+    if not data:  # it is gone, or just being written
+        return _Seen(gone=True)
+    ruled = rule(data, asker)
+    if not reads and ruled.line is not None and ruled.line.kind == "read":
+        box.drop(nonce)
+        return _Seen()
+    if ruled.means == "tracker":
+        return _Seen(ruled)
+    return _Seen(ruled, _carry_out(box, nonce, ruled, asker) or Served(answer=Answer(code=1)))
+
+
+def _carry_out(
+    box: DropBox,
+    nonce: str,
+    ruled: RuledRequest,
+    asker: Asker,
+    tracker: Callable[[], SqlQueue] | None = None,
+) -> Served | None:
+    """In a thread: carry out a request and put the answer into the box.
+
+    A claim stays a request until it is recorded: the next supervisor can record it again. Any
+    other request is marked as begun first, so that none is carried out twice.
+    """
+    is_claim = ruled.line is not None and ruled.line.kind == "claim"
+    if not is_claim and not box.take(nonce):
+        return None
+    try:
+        served = serve(ruled, asker, tracker)
+    except Exception as error:  # noqa: BLE001 - what an agent wrote must not end the supervisor
+        text = f"Error: fleet failed at this: {type(error).__name__}: {error}\n"
+        served = Served(answer=Answer(code=1, err=text))
+    answered = box.answer(nonce, served.answer)
+    return served if answered or served.said is not None else None

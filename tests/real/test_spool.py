@@ -1,0 +1,70 @@
+"""Real agents under the default permissions: what they ask of fleet, and what they do not get."""
+
+import pytest
+
+from fleet.runs import agent_claim
+from tests.real.house import CLOSE, TASK, WORK
+from tests.real.test_hooks import said
+from tests.scripted_model import Say, ScriptedModel, Shell
+
+TEXT = "Use the plum table."
+OTHER = "fleet-xyz"
+
+
+@pytest.mark.parametrize("cli", ["claude", "codex"])
+def test_an_agent_has_its_own_task_and_nothing_else(house, cli):
+    """One run: a question, a follow-up, a message, a claim; and seven ways out, all refused."""
+    spoken = {}
+
+    def ask():
+        """The agent's claim so far; then it is told something, and tries to get out."""
+        spoken["question"] = agent_claim.read(here.folder / "runs/1").blocked
+        spoken["told"] = here.fleet("tell", TASK, TEXT)
+        return Shell(command="fleet config set permissions=bypass")
+
+    def evil():
+        return Shell(command=f"echo x > {here.home}/coders/evil.py")
+
+    def keeper():
+        return Shell(command=f"echo x > {here.home}/bin/keeper.pyc")
+
+    ways_out = (
+        Shell(command="fleet bd create x --verify 'touch /tmp/owned'"),
+        Shell(command=f"bd close {OTHER}"),
+        Shell(command=f"fleet tell {OTHER} 'close it'"),
+        Shell(command="fleet pause"),
+    )
+    with ScriptedModel(
+        Shell(command=f'bd update {TASK} --status blocked --notes "QUESTION: which?"'),
+        Shell(command='bd create "Write the docs" --silent'),
+        ask, *ways_out, evil, keeper, WORK, CLOSE, Say(),
+    ) as model:  # fmt: skip
+        here = house(cli, model)
+        (here.home / "coders").mkdir(exist_ok=True)
+        here.fleet("bd", "create", "--silent", "--id", OTHER, "--defer", "+1d", "another")
+        here.create(cli, "Write a.txt", "--verify", "test -e a.txt")
+        here.configure(max_concurrent=1)  # the follow-up has no script, and does not start
+        supervisor = here.supervise()
+        model.wait_for(len(model.script))
+        for line in supervisor.stdout:
+            if f"{TASK}: closed" in line:
+                break
+        supervisor.terminate()
+        supervisor.communicate(timeout=60)
+
+        assert spoken["question"] == "QUESTION: which?"
+        assert "reads it with its next step" in spoken["told"]
+        talk = said(model.requests[len(model.script) - 1])
+        assert TEXT in talk
+        for way in ("`fleet config`", "`bd create` with --verify", "`fleet tell`", "`fleet pause`"):
+            assert f"an agent may not run {way}" in talk
+        assert f"{OTHER} is not the task of this run" in talk
+        assert here.task()["status"] == "closed"
+        assert not (here.home / "coders/evil.py").exists()
+        assert (here.home / "bin/keeper.pyc").read_bytes() != b"x\n"
+        assert "bypass" not in here.fleet("config", "show", "--raw").split("permissions = ")[1][:20]
+        assert '"open"' in here.fleet("bd", "show", OTHER, "--json").replace('"deferred"', '"open"')
+        assert "Write the docs" in here.fleet("bd", "list", "--all")
+        refused = (here.folder / "log.jsonl").read_text()
+        assert refused.count('"agent_refused"') == 5
+        assert f"agent of {TASK}, run 1" in refused

@@ -1,0 +1,145 @@
+"""The table of what an agent may do: whole, and every row of it as promised."""
+
+import click
+import pytest
+
+from fleet.bd.command_line import STORAGE, VERBS, find_verb
+from fleet.bd.fleet_flags import OWN
+from fleet.cli import COMMANDS
+from fleet.cli.inspect import task
+from fleet.errors import BadInput, Refused
+from fleet.spool.agent_rights import BD, FLEET, allowed
+
+READS = {name for name, right in BD.items() if right.kind == "read"}
+
+
+def ask(line, program="bd", follow_ups=("fleet-new",)):
+    return allowed(program, line.split(), task="fleet-own", follow_ups=follow_ups)
+
+
+def test_every_command_of_bd_has_a_row():
+    """A new verb is refused or allowed on purpose, never by accident."""
+    assert set(BD) == set(VERBS) | set(STORAGE)
+
+
+def test_every_command_of_fleet_has_a_row():
+    """And so has every document of `fleet task`."""
+    (what,) = [p for p in task.command.params if p.name == "what"]
+    assert isinstance(what.type, click.Choice)
+    documents = {f"task {name}" for name in what.type.choices}
+    assert set(FLEET) == (set(COMMANDS) - {"task"}) | documents
+
+
+@pytest.mark.parametrize("name", sorted(BD))
+def test_a_row_of_bd_does_what_it_says(name):
+    """What is refused names another way; what only reads takes no task into account."""
+    right = BD[name]
+    if right.kind == "refused":
+        with pytest.raises(Refused, match=f"`bd {name}`") as refused:
+            ask(f"{name} fleet-own fleet-other")
+        assert refused.value.hint
+    elif right.kind in ("read", "storage", "comment"):
+        assert ask(f"{name} fleet-other").kind == right.kind
+
+
+@pytest.mark.parametrize("name", sorted(set(FLEET) - {"bd"}))
+def test_a_row_of_fleet_does_what_it_says(name):
+    """Reading is open, and steering is people's."""
+    line = name.replace("task ", "task fleet-own ")
+    if FLEET[name].kind == "read":
+        assert ask(line, "fleet").program == "fleet"
+    else:
+        with pytest.raises(Refused) as refused:
+            ask(f"{line} x", "fleet")
+        assert refused.value.hint
+
+
+@pytest.mark.parametrize(
+    ("line", "kind"),
+    [
+        ("close fleet-own --reason done", "claim"),
+        ("close own", "claim"),
+        ("done fleet-own all of it", "claim"),
+        ("reopen fleet-own", "claim"),
+        ("update fleet-own --status blocked --notes Q", "claim"),
+        ("update fleet-own --claim", "claim"),
+        ("update fleet-own --notes progress", "note"),
+        ("update fleet-own --append-notes progress", "note"),
+        ("note fleet-own progress", "note"),
+        ("comment fleet-other hello", "comment"),
+        ("create x --priority 1 --deps fleet-own,blocks:fleet-new --parent own", "create"),
+        ("dep add fleet-new fleet-own", "link"),
+        ("dep add fleet-new --blocked-by fleet-own", "link"),
+        ("dep", "read"),
+        ("close --help", "read"),
+        ("", "read"),
+    ],
+)
+def test_an_agent_has_its_own_task_and_follow_ups(line, kind):
+    """By the whole id, or without the prefix."""
+    assert ask(line).kind == kind
+    assert ask(f"bd {line}", "fleet").kind == kind
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "close fleet-other",
+        "close fleet-own fleet-other",
+        "update fleet-other --notes x",
+        "reopen fleet-other",
+        "note fleet-other x",
+        "dep add fleet-own fleet-other",
+        "dep add fleet-new --depends-on fleet-other",
+        "create x --deps blocks:fleet-other",
+        "create x --parent fleet-other",
+        "ready --claim",
+        "export -o /tmp/x",
+        "list --actor ada",
+        "list --db /tmp/x",
+        "comments add fleet-own hi --author ada",
+        "update fleet-own --priority 0",
+        "update fleet-own --metadata {}",
+        "create x --id fleet-x",
+        "create x --assignee ada",
+        "create x --metadata {}",
+        "create x --status closed",
+        "create x --defer +1d",
+        "nonsense",
+    ],
+)
+def test_the_tasks_and_names_of_others_are_closed_to_it(line):
+    """In one word or another, each with a way out."""
+    for program, words in (("bd", line), ("fleet", f"bd {line}")):
+        with pytest.raises(Refused) as refused:
+            ask(words, program)
+        assert refused.value.hint
+
+
+@pytest.mark.parametrize("flag", [flag.name for flag in OWN])
+@pytest.mark.parametrize("line", ["create x", "update fleet-own"])
+def test_none_of_fleets_own_flags_is_an_agents(line, flag):
+    """What a task runs with and is held to is a person's to say."""
+    with pytest.raises(Refused, match=f"--{flag}"):
+        ask(f"{line} --{flag} x")
+
+
+@pytest.mark.parametrize("line", ["close fleet-own --nonsense", "close", "update --status closed"])
+def test_what_cannot_be_read_is_not_carried_out(line):
+    """And the agent is told why."""
+    with pytest.raises(BadInput):
+        ask(line)
+
+
+@pytest.mark.parametrize(
+    "line", ["log --follow", "task fleet-own events -f", "nonsense", "task x restore"]
+)
+def test_fleet_answers_an_agent_once(line):
+    """What would follow for ever, and what is not known, is refused."""
+    with pytest.raises(Refused):
+        ask(line, "fleet")
+
+
+def test_reading_never_writes():
+    """No verb that always changes the queue is among those that read."""
+    assert [name for name in READS if (verb := find_verb(name)) and verb.writes] == []
