@@ -11,6 +11,7 @@ from contextlib import suppress
 
 import msgspec
 
+from fleet.errors import FleetError
 from fleet.home import messages
 from fleet.home.messages import Delivery
 from fleet.runs.run_directory import Run
@@ -22,11 +23,12 @@ _MOST_NAMES = 1000
 
 
 def post_messages(run: Run, box: DropBox) -> None:
-    """Put the messages that wait for this task's agent where the hook of this run finds them."""
-    waiting = [each for each in messages.read(run.task_dir) if each.run is None]
-    if not waiting:
-        return
-    with box.messages() as folder:
+    """Put the messages that wait for this task's agent where the hook of this run finds them.
+
+    What the disk or the agent hinders is for the next look, or for the next run.
+    """
+    with suppress(OSError, FleetError), box.messages() as folder:
+        waiting = [each for each in messages.read(run.task_dir) if each.run is None]
         if folder is not None:
             for delivery in waiting:
                 _post(folder, delivery)
@@ -43,15 +45,16 @@ def _post(folder: int, delivery: Delivery) -> None:
 
 
 def note_taken(run: Run, box: DropBox) -> None:
-    """Record which messages the agent of this run has taken."""
-    taken: set[int] = set()
-    with box.messages() as folder, suppress(OSError):
-        if folder is not None:
-            with os.scandir(folder) as entries:
-                for _, entry in zip(range(_MOST_NAMES), entries, strict=False):
-                    if found := _GIVEN.fullmatch(entry.name):
-                        taken.add(int(found[1]))
-    if taken:
-        known = messages.read(run.task_dir)
-        given = [each.number for each in known if each.run is None and each.number in taken]
-        messages.give(run.task_dir, given, run.number)
+    """Record which messages the agent of this run has taken; what the disk hinders is for later."""
+    with suppress(OSError, FleetError), box.messages() as folder:
+        taken = _taken(folder) if folder is not None else set[int]()
+        if taken:
+            known = messages.read(run.task_dir)
+            given = [each.number for each in known if each.run is None and each.number in taken]
+            messages.give(run.task_dir, given, run.number)
+
+
+def _taken(folder: int) -> set[int]:
+    with os.scandir(folder) as entries:
+        names = [entry.name for _, entry in zip(range(_MOST_NAMES), entries, strict=False)]
+    return {int(found[1]) for name in names if (found := _GIVEN.fullmatch(name))}

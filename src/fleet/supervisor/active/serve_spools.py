@@ -12,7 +12,7 @@ from functools import partial
 from msgspec import Struct, field, structs
 
 from fleet.config import Config
-from fleet.errors import InvalidTask
+from fleet.errors import FleetError
 from fleet.files.inotify import DirectoryWatch
 from fleet.home import Home
 from fleet.home.journal import Log
@@ -30,7 +30,7 @@ from fleet.spool.request_files import Answer
 from fleet.supervisor.worker_pool import WorkerPool
 
 #: Requests of one run that are under way at once, and that begin in a second.
-_AT_ONCE, _RATE = 8, 50.0
+_AT_ONCE, _RATE = 8, 100.0
 #: Threads for requests that need no connection to the queue. Most wait for a program.
 _THREADS = 16
 #: Refusals of one run that are logged one by one; more say nothing new.
@@ -230,12 +230,12 @@ def _see_to(box: DropBox, nonce: str, asker: Asker, *, reads: bool) -> _Seen:
     """
     try:
         data = box.read(nonce)
-    except InvalidTask as error:
-        box.answer(nonce, told(error))
+        if not data:  # it is gone, or just being written
+            return _Seen(gone=True)
+        ruled = rule(data, asker)
+    except Exception as error:  # noqa: BLE001 - what an agent wrote must not end the supervisor
+        box.answer(nonce, _failed(error))
         return _Seen()
-    if not data:  # it is gone, or just being written
-        return _Seen(gone=True)
-    ruled = rule(data, asker)
     if not reads and ruled.line is not None and ruled.line.kind == "read":
         box.drop(nonce)
         return _Seen()
@@ -262,7 +262,12 @@ def _carry_out(
     try:
         served = serve(ruled, asker, tracker)
     except Exception as error:  # noqa: BLE001 - what an agent wrote must not end the supervisor
-        text = f"Error: fleet failed at this: {type(error).__name__}: {error}\n"
-        served = Served(answer=Answer(code=1, err=text))
+        served = Served(answer=_failed(error))
     answered = box.answer(nonce, served.answer)
     return served if answered or served.said is not None else None
+
+
+def _failed(error: Exception) -> Answer:
+    if isinstance(error, FleetError):
+        return told(error)
+    return Answer(code=1, err=f"Error: fleet failed at this: {type(error).__name__}: {error}\n")
