@@ -86,6 +86,9 @@ class Coder(ABC):
     #: Below the state's directory: what the CLI obeys, files and `directories/`. An agent in a box
     #: reads them and cannot write them, since the user's own CLI would obey them outside.
     state_guards: ClassVar[tuple[str, ...]] = ()
+    #: Below the state's directory: programs and scripts that the CLI makes for each session. An
+    #: agent in a box has these for itself, since the user's own sessions run theirs outside.
+    state_private: ClassVar[tuple[str, ...]] = ()
     #: Files of the CLI's state in the user's home itself, which an agent in a box gets a copy of.
     state_copies: ClassVar[tuple[str, ...]] = ()
     #: Hosts of the CLI's vendor, and variables that may name another: where a strict box leads to.

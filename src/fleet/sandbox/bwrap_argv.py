@@ -31,6 +31,8 @@ class Box(Struct, frozen=True, kw_only=True):
     cwd: str
     read: tuple[str, ...] = ()
     write: tuple[str, ...] = ()
+    #: Further directories that the box has for itself, empty at first.
+    private: tuple[str, ...] = ()
     #: What is not to be seen although it lies in an opened directory.
     hidden_files: tuple[str, ...] = ()
     hidden_directories: tuple[str, ...] = ()
@@ -78,6 +80,8 @@ def _mounts(box: Box) -> list[list[str]]:
         by_path[path] = ["--ro-bind", path, path]
     for path in box.write:
         by_path[path] = ["--bind", path, path]
+    for path in box.private:
+        by_path[path] = ["--size", str(ROOM), "--tmpfs", path]
     return [
         by_path[path] for path in sorted(by_path, key=_depth) if not _follows(path, by_path)
     ]  # fmt: skip

@@ -22,6 +22,7 @@ def make_box(
     write: Iterable[str],
     read: Iterable[str] = (),
     hidden: Iterable[str] = (),
+    private: Iterable[str] = (),
     copies: Iterable[str] = (),
     program: str = "",
     network: bool = True,
@@ -30,8 +31,8 @@ def make_box(
 
     `write` and `read` are opened beside the system, toolchains, the program and this Python; what
     does not exist is left out. `hidden` stays hidden wherever it lies, and so do keys, unless
-    `write` or `read` names that very path. `copies` are files that the box gets a copy of, at
-    their place. Raises InvalidTask where the directory is too wide for a box.
+    `write` or `read` names that very path. `private` directories are empty in the box, and its own;
+    of `copies` the box gets a copy. Raises InvalidTask where the directory is too wide for a box.
     """
     home = env.get("HOME") or "/"
     user = os.path.realpath(home)
@@ -61,6 +62,7 @@ def make_box(
         cwd=os.path.realpath(cwd),
         read=tuple(path for path in opened if path not in writes),
         write=tuple(writes),
+        private=tuple(_real(private)),
         hidden_files=tuple(path for path in secret if not os.path.isdir(path)),
         hidden_directories=tuple(path for path in secret if os.path.isdir(path)),
         links=tuple(dict(_links(wanted, opened)).items()),

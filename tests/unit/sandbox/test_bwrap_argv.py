@@ -66,6 +66,13 @@ def test_private_directories_have_an_end():
         assert argv[place(argv, "--tmpfs", path) - 2] == "--size"
 
 
+def test_what_is_private_is_empty_in_a_directory_that_is_open():
+    """Scripts of the user's own sessions lie in a state that the agent may write."""
+    argv = words(write=("/home/op/.claude",), private=("/home/op/.claude/shell-snapshots",))
+    state = place(argv, "--bind", "/home/op/.claude", "/home/op/.claude")
+    assert state < place(argv, "--tmpfs", "/home/op/.claude/shell-snapshots")
+
+
 def test_copies_are_made_before_the_agent_begins():
     """The user's own file is read, and what the agent writes stays in the box."""
     argv = words(copies=(("/home/op/.claude.json", "/home/op/.claude.json"),))

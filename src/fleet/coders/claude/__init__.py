@@ -62,6 +62,7 @@ class ClaudeCoder(Coder):
     state_guards: ClassVar[tuple[str, ...]] = (
         "settings.json", "CLAUDE.md", "commands/", "agents/", "skills/", "plugins/", "hooks/",
     )  # fmt: skip
+    state_private: ClassVar[tuple[str, ...]] = ("shell-snapshots/", "session-env/")
     state_copies: ClassVar[tuple[str, ...]] = (".claude.json",)
     hosts: ClassVar[tuple[str, ...]] = (
         "api.anthropic.com", "console.anthropic.com", "platform.claude.com",

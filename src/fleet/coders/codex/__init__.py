@@ -35,7 +35,9 @@ class CodexCoder(Coder):
     secret_variable: ClassVar[str] = "CODEX_API_KEY"  # noqa: S105 - a name
     login_file: ClassVar[str] = "auth.json"
     settings_file: ClassVar[str] = "config.toml"
+    # Not skills/, which it makes anew at each start.
     state_guards: ClassVar[tuple[str, ...]] = ("config.toml", "AGENTS.md", "prompts/", "rules/")
+    state_private: ClassVar[tuple[str, ...]] = ("shell_snapshots/", "tmp/")
     hosts: ClassVar[tuple[str, ...]] = ("api.openai.com", "chatgpt.com", "auth.openai.com")
     url_variables: ClassVar[tuple[str, ...]] = ("OPENAI_BASE_URL",)
     login_args: ClassVar[tuple[str, ...]] = ("login",)

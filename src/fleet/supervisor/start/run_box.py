@@ -1,6 +1,7 @@
 """The box of one run: what of the home, of the account and of the project its agent can reach."""
 
 import os
+import shutil
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
@@ -49,6 +50,10 @@ def box_run(
 ) -> RunCommand:
     """The same command in the box of its run. Raises FleetError."""
     program = require_box()
+    if shutil.which(command.argv[0], path=command.env.get("PATH")) is None:
+        # It ends as outside of a box: no such program. This path can never lead to one.
+        nowhere = f"{os.devnull}/{command.argv[0]}"
+        return RunCommand(argv=(nowhere,), cwd=command.cwd, env=command.env)
     state = _state_directory(coder, command.env)
     artifacts = run.task_dir / "artifacts"
     cwd, workspace = _workspace(home, run, command.cwd)
@@ -65,6 +70,7 @@ def box_run(
         ],
         read=[str(programs), *prompt, *_guards(coder, state), *policy.sandbox.read],
         hidden=[str(home.path), *(path for path in accounts if path != state)],
+        private=_private(coder, state),
         copies=[f"{user}/{name}" for name in coder.state_copies],
         network=policy.sandbox.level != "strict",
     )  # fmt: skip
@@ -124,6 +130,14 @@ def _guards(coder: Coder, state: str) -> Iterator[str]:
         elif not path.exists():
             path.write_text("{}\n" if path.suffix == ".json" else "", encoding="utf-8")
         yield str(path)
+
+
+def _private(coder: Coder, state: str) -> list[str]:
+    """Directories of the CLI's state that the box has for itself, made if they are not there."""
+    paths = [Path(state, name) for name in coder.state_private if state]
+    for path in paths:
+        path.mkdir(mode=0o700, exist_ok=True)
+    return [str(path) for path in paths]
 
 
 @lru_cache(maxsize=256)

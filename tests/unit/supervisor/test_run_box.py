@@ -1,0 +1,75 @@
+"""The box of one run, by its command line."""
+
+import pytest
+
+from fleet.coders.claude import ClaudeCoder
+from fleet.config import Config
+from fleet.home import Home, make_home
+from fleet.runs.run_directory import reserve_run
+from fleet.schemas import Policy, Sandbox
+from fleet.supervisor.start import run_box
+from fleet.supervisor.start.run_box import RunCommand, box_run
+
+BOXED = Policy(sandbox=Sandbox(level="workspace"))
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch):
+    """A reserved run of a task in a home, on a machine whose box works."""
+    monkeypatch.setattr(run_box, "require_box", lambda: "/usr/bin/bwrap")
+    home = Home(tmp_path / "home")
+    make_home(home)
+    run = reserve_run(home.task("fleet-1"))
+    (run.task_dir / "artifacts").mkdir()
+    run.spool.mkdir()
+    return run
+
+
+def boxed(run, tmp_path, program="sh", **env):
+    (tmp_path / "project").mkdir(exist_ok=True)
+    (tmp_path / "user").mkdir(exist_ok=True)
+    env = {"HOME": str(tmp_path / "user"), "PATH": "/usr/bin:/bin", **env}
+    command = RunCommand(argv=(program, "-p"), cwd=str(tmp_path / "project"), env=env)
+    return box_run(
+        command, home=Home(tmp_path / "home"), config=Config(), run=run, coder=ClaudeCoder(),
+        policy=BOXED, programs=tmp_path / "home/bin",
+    )  # fmt: skip
+
+
+def mounted(argv, kind):
+    return {argv[at + 1] for at, word in enumerate(argv) if word == kind}
+
+
+def test_a_run_writes_its_own_places_and_no_record(run, tmp_path):
+    """The workspace, the artifacts, the spool and the CLI's state; not the run's directory."""
+    argv = boxed(run, tmp_path).argv
+    state = tmp_path / "user/.claude"
+    own = {tmp_path / "project", run.task_dir / "artifacts", run.spool, state}
+    assert mounted(argv, "--bind") == {str(path) for path in own}
+
+
+def test_what_the_cli_obeys_is_closed_and_what_it_makes_is_private(run, tmp_path):
+    """Also where it did not exist: an agent could make it."""
+    argv = boxed(run, tmp_path).argv
+    state = tmp_path / "user/.claude"
+    assert {str(state / "settings.json"), str(state / "hooks")} <= mounted(argv, "--ro-bind")
+    assert str(state / "shell-snapshots") in mounted(argv, "--tmpfs")
+    assert (state / "settings.json").read_text() == "{}\n"
+
+
+def test_a_task_without_a_directory_works_in_its_artifacts(run, tmp_path):
+    """Elsewhere such a task runs in fleet's home, which no box opens."""
+    env = {"HOME": str(tmp_path / "user"), "PATH": "/usr/bin:/bin"}
+    (tmp_path / "user").mkdir()
+    home = Home(tmp_path / "home")
+    command = box_run(
+        RunCommand(argv=("sh",), cwd=str(home.path), env=env), home=home, config=Config(), run=run,
+        coder=ClaudeCoder(), policy=BOXED, programs=home.path / "bin",
+    )  # fmt: skip
+    assert command.cwd == str(run.task_dir / "artifacts")
+    assert str(home.path) not in mounted(command.argv, "--bind")
+
+
+def test_a_program_that_is_not_there_is_missing_as_outside_of_a_box(run, tmp_path):
+    """The keeper's exec fails, which holds the coder; nothing is started without a box."""
+    assert boxed(run, tmp_path, program="no-such-cli").argv == ("/dev/null/no-such-cli",)
