@@ -67,7 +67,7 @@ class House:
             "SECRET_OF_SOMEONE_ELSE": "canary-5d1f",
             **LOGIN,
         }
-        self.fleet("init", "--queue", "embedded")
+        self.fleet("init", "--queue", "embedded", "--sandbox", "off")
         self.configure(retry_limit=1, retry_wait_s=1, grace_s=1)
 
     # What a person does.

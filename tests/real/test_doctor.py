@@ -51,7 +51,7 @@ class Person:
         return json.loads(done.stdout)
 
     def init(self):
-        argv = [sys.executable, "-m", "fleet", "init", "--queue", "embedded"]
+        argv = [sys.executable, "-m", "fleet", "init", "--queue", "embedded", "--sandbox", "off"]
         subprocess.run(argv, env=self.env, cwd=self.project, check=True, capture_output=True)
 
     def told(self, check, **env):

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from fleet.bd.fleet_flags import OWN
+from fleet.sandbox.try_box import try_box
 from tests import warm
 from tests.conftest import need
 from tests.contract.beads_home import pristine_home
@@ -59,16 +60,16 @@ def user(tmp_path):
 @pytest.fixture
 def ann(user):
     """A user with a home on the embedded queue."""
-    user.does("init", "--queue", "embedded")
+    user.does("init", "--queue", "embedded", "--sandbox", "off")
     return user
 
 
 def test_init_makes_a_private_home_and_says_so(user):
     """A second init changes nothing."""
     user.starts_cold = True
-    assert user.does("init", "--queue", "embedded") == (
-        f"Fleet home initialized at {user.home}\nQueue: embedded\nPermissions: edit\n"
-    )
+    said = user.does("init", "--queue", "embedded", "--sandbox", "off")
+    told = "Queue: embedded\nPermissions: edit\nSandbox: off\n"
+    assert said == f"Fleet home initialized at {user.home}\n{told}"
     assert stat.S_IMODE(user.home.stat().st_mode) == 0o700
     before = {path: path.stat().st_mode for path in user.home.rglob("*")}
     config = (user.home / "runtime.toml").read_bytes()
@@ -86,7 +87,7 @@ def test_init_records_what_agents_may_do(user):
     assert (code, "bypass" in said) == (2, True)
     new = {**user.env, "FLEET_HOME": str(user.home.with_name("asked"))}
     ours, theirs = os.openpty()
-    argv = [sys.executable, "-m", "fleet", "init", "--queue", "embedded"]
+    argv = [sys.executable, "-m", "fleet", "init", "--queue", "embedded", "--sandbox", "off"]
     os.write(ours, b"bypass\n")
     asked = subprocess.run(
         argv, env=new, stdin=theirs, capture_output=True, timeout=60, check=True
@@ -95,6 +96,23 @@ def test_init_records_what_agents_may_do(user):
     os.close(theirs)
     assert "only on a machine that is a sandbox" in asked
     assert "Permissions: bypass\n" in asked
+
+
+def test_init_boxes_agents_where_a_box_works(user, tmp_path):
+    """A new home gets a box unasked where one works; where not, init says what to install."""
+    works = try_box(os.environ).works
+    said = user.does("init", "--queue", "embedded")
+    assert ("Sandbox: workspace\nAgents run in a box" in said) is works
+    user.does("config", "set", "sandbox=off")
+    assert "Sandbox: off\n" in user.does("init")  # a home keeps its setting
+    (tmp_path / "bin").mkdir()
+    bare = {**user.env, "PATH": str(tmp_path / "bin")}
+    user.env = {**bare, "FLEET_HOME": str(user.home.with_name("bare"))}
+    assert "apt install bubblewrap" in user.does("init", "--queue", "embedded")
+    user.env["FLEET_HOME"] = str(user.home.with_name("none"))
+    _, why = user.fails("init", "--queue", "embedded", "--sandbox", "workspace")
+    assert "apt install bubblewrap" in why
+    assert not user.home.with_name("none").exists()
 
 
 def test_init_takes_the_embedded_queue_where_there_is_no_bd(user, tmp_path):

@@ -1,5 +1,6 @@
-"""`fleet init`: make the home's directories, set up its queue, and write runtime.toml."""
+"""`fleet init`: make the home's directories, set up its queue, try a box, write runtime.toml."""
 
+import os
 import shutil
 from collections.abc import Callable, Mapping
 
@@ -10,8 +11,10 @@ from fleet.config import Config
 from fleet.files.atomic_write import write_atomically
 from fleet.home import Home, make_home
 from fleet.queue import PREFIX, check_address, open_queue, without_password
+from fleet.sandbox.try_box import BoxTrial, NoBox, try_box
 
 PERMISSIONS = config.KEYS["permissions"]
+SANDBOX = config.KEYS["sandbox"]
 
 
 class InitializedHome(Struct, frozen=True, kw_only=True):
@@ -20,6 +23,9 @@ class InitializedHome(Struct, frozen=True, kw_only=True):
     #: The queue's address without its password.
     queue: str
     permissions: str
+    sandbox: str
+    #: Why a new home has no box, and what to do; empty if the home has one, or is not new.
+    no_box: str = ""
     #: What a person should know of the installed `bd`; empty if nothing.
     warning: str = ""
 
@@ -31,27 +37,47 @@ def init(
     permissions: str | None,
     force: bool,
     ask: Callable[[], str],
+    sandbox: str | None = None,
+    ask_box: Callable[[], bool] = lambda: True,
 ) -> InitializedHome:
     """Make a home, or complete the one that is there.
 
-    A home keeps its queue and its permissions unless others are given; `ask` returns the
-    permissions of a new home. `force` sets up a queue of beads again.
+    A home keeps its queue, its permissions and its box unless others are given. A new one gets a
+    box where a box works, if `ask_box` agrees, and where not the permissions that `ask` returns.
+    `force` sets up a queue of beads again. Raises NoBox if `sandbox` asks for what cannot be had.
     """
     # A broken runtime.toml is refused before anything is made.
     before = config.load(home.config) if home.config.exists() else None
     if queue is not None:
         check_address(queue)
+    trial = try_box(os.environ) if _wants_trial(before, sandbox) else None
+    if trial is not None and not trial.works and sandbox not in (None, "off"):
+        raise NoBox(f"a sandbox cannot be had: {trial.problem}", hint=trial.fix)
     make_home(home)
+    box = sandbox or (before.sandbox if before else _offered(trial, ask_box))
     chosen = queue or (before.queue if before else _best_queue())
-    allowed = permissions or (before.permissions if before else ask())
+    unasked = before.permissions if before else str(PERMISSIONS.default) if box != "off" else ""
+    allowed = permissions or unasked or ask()
     settings = structs.replace(before or Config(), queue=chosen)
     another = before is None or before.queue != chosen
     warning = _set_up_queue(home, settings, force=force, another=another)
     # Last, so that no runtime.toml names a queue that could not be opened.
-    _record(home, before, {"queue": chosen, "permissions": allowed})
+    _record(home, before, {"queue": chosen, "permissions": allowed, "sandbox": box})
     return InitializedHome(
-        queue=without_password(chosen), permissions=allowed, warning=warning or ""
+        queue=without_password(chosen),
+        permissions=allowed,
+        sandbox=box,
+        no_box="" if trial is None or trial.works else f"{trial.problem}. {trial.fix}",
+        warning=warning or "",
     )
+
+
+def _wants_trial(before: Config | None, sandbox: str | None) -> bool:
+    return sandbox not in (None, "off") or (sandbox is None and before is None)
+
+
+def _offered(trial: BoxTrial | None, ask_box: Callable[[], bool]) -> str:
+    return "workspace" if trial is not None and trial.works and ask_box() else "off"
 
 
 def _best_queue() -> str:

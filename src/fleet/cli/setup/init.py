@@ -1,12 +1,18 @@
-"""`fleet init`: make the home, choose its queue, and say what agents may do."""
+"""`fleet init`: make the home, choose its queue, and say what agents may do and reach."""
 
 import os
 import sys
 
 import click
 
-from fleet.control.init import PERMISSIONS, init
+from fleet.control.init import PERMISSIONS, SANDBOX, init
 from fleet.home import home_from
+
+_BOX = (
+    "Agents run in a box: they write their task's own directories and nothing else, and see no"
+    " keys, no other tasks and nothing of this home. In the box they work unasked; without it:"
+    " fleet config set sandbox=off"
+)
 
 
 @click.command("init")
@@ -21,15 +27,36 @@ from fleet.home import home_from
     type=click.Choice(PERMISSIONS.choices),
     help="What agents may do. A new home asks on a terminal, and takes edit elsewhere.",
 )
-def command(force: bool, queue: str | None, permissions: str | None) -> None:
+@click.option(
+    "--sandbox",
+    type=click.Choice(SANDBOX.choices),
+    help="The box around agents. A new home gets workspace where a box works.",
+)
+def command(force: bool, queue: str | None, permissions: str | None, sandbox: str | None) -> None:
     """Make the fleet home ($FLEET_HOME, default ~/.fleet). Safe to run again."""
     home = home_from(os.environ)
-    made = init(home, queue=queue, permissions=permissions, force=force, ask=_ask)
+    made = init(
+        home, queue=queue, permissions=permissions, force=force, ask=_ask,
+        sandbox=sandbox, ask_box=_ask_box,
+    )  # fmt: skip
     if made.warning:
         click.echo(f"Warning: {made.warning}", err=True)
     click.echo(f"Fleet home initialized at {home.path}")
     click.echo(f"Queue: {made.queue}")
     click.echo(f"Permissions: {made.permissions}")
+    click.echo(f"Sandbox: {made.sandbox}")
+    if made.sandbox != "off":
+        click.echo(_BOX)
+    elif made.no_box:
+        click.echo(f"A box cannot be had: {made.no_box}")
+        click.echo("Then: fleet config set sandbox=workspace")
+
+
+def _ask_box() -> bool:
+    """Whether a new home boxes its agents: what the person at the terminal says, or yes."""
+    return not sys.stdin.isatty() or click.confirm(
+        f"{SANDBOX.about}\nRun agents in a box (sandbox = workspace)", default=True
+    )
 
 
 def _ask() -> str:
