@@ -17,6 +17,11 @@ from fleet.tripwire import shell_parser
 
 #: Programs that report on a task and do no work on it.
 _REPORTING = ("bd", "fleet")
+#: Programs that change no file, unless their output goes into one.
+_READING = frozenset(
+    ("bd", "fleet", "ls", "cat", "cd", "echo", "printf", "pwd", "head", "tail", "grep", "rg", "wc",
+     "sort", "uniq", "diff", "tree", "stat", "file", "which", "true", "false", "sleep", "test")
+)  # fmt: skip
 _PSEUDO = re.compile(
     r"<function_calls>|<invoke\b|<tool_use>|<tool_call>|\"type\"\s*:\s*\"tool_use\"|"
     r"^\s*\{\s*\"(?:tool|name)\"\s*:\s*\"\w+\"\s*,\s*\"(?:input|arguments|parameters)\"\s*:",
@@ -112,11 +117,21 @@ class ClaimFacts(Struct, frozen=True, kw_only=True):
 
     @property
     def changed(self) -> bool | None:
-        """Whether files or commits differ from before; None if that is not known."""
+        """Whether files or commits differ from before; None if that is not known.
+
+        A change that another run in the same tree may have made is the run's own only if the run
+        did something that can change a file.
+        """
         changes = self.receipt.changes
         if changes is None or changes.trouble:
             return None
-        return bool(changes.count or changes.commits or self.changed_before)
+        if self.changed_before:
+            return True
+        if changes.shared_with and not self.edits:
+            ran = [each.text for each in self.receipt.commands if each.ended_well]
+            if all(only_looks(text) for text in ran):
+                return False
+        return bool(changes.count or changes.commits)
 
 
 class ClaimRule(Struct, frozen=True):
@@ -178,6 +193,10 @@ def _denied(facts: ClaimFacts) -> str:
 
 
 def _no_effect(facts: ClaimFacts) -> str:
+    changes = facts.receipt.changes
+    if facts.changed is False and changes is not None and changes.shared_with:
+        others = ", ".join(changes.shared_with)
+        return f"nothing in its directory is different by its own doing ({others} worked there too)"
     if facts.changed is False:
         return "nothing in its directory is different from before"
     if facts.changed is None and facts.shows_tools and not facts.edits and not facts.deeds:
@@ -327,6 +346,14 @@ def findings(facts: ClaimFacts) -> tuple[Finding, ...]:
         Finding(rule=rule.id, what=what)
         for rule in RULES
         if rule.applies(facts.receipt) and (what := rule.broken_by(facts))
+    )
+
+
+def only_looks(command: str) -> bool:
+    """Whether every simple command in a shell command reads, or reports to the tracker."""
+    return all(
+        each.words and shell_parser.program(each.words[0]) in _READING and not each.writes
+        for each in shell_parser.commands(command)
     )
 
 

@@ -12,6 +12,7 @@ from fleet.coders.agent_environment import plain_env
 from fleet.errors import FleetError, InvalidTask
 from fleet.evidence import other_task_dirs, scope_rules
 from fleet.evidence.pinned_files import originals
+from fleet.evidence.shared_tree import deeds, own_changes
 from fleet.evidence.verify_commands import check_all
 from fleet.git.run_baseline import base_now, changes_since
 from fleet.home import Home
@@ -42,6 +43,9 @@ class InspectedRun(Struct, frozen=True, kw_only=True):
     base: Base | None
     #: The repository as the first attempt found it; pinned files are taken from there.
     first: Base | None = None
+    #: The files that the agent's editing tools wrote, and the commands that it ran, by its stream.
+    edited: tuple[str, ...] = ()
+    commands: tuple[str, ...] = ()
     #: The agent claims completion, and its end says nothing against the work.
     claimed: bool
 
@@ -69,6 +73,9 @@ def _inspect(ended: InspectedRun, abandon: threading.Event) -> Inspection:
     trespasses: tuple[Finding, ...] = ()
     if ended.base is not None and changes is not None:
         trespasses = check_scope(ended.run, ended.base, changes, ended.policy, ended.cwd)
+        cwd = os.path.realpath(ended.cwd)
+        own = deeds(ended.edited, ended.commands, ended.base.root, cwd)
+        changes = own_changes(ended.run, ended.base, changes, own)
     try:
         checks = _checks(ended, abandon) if ended.claimed and ended.policy.verify else ()
     except (FleetError, OSError) as error:

@@ -79,18 +79,21 @@ def _with_worktrees(home: Home, others: Iterable[tuple[str, str]]) -> Iterator[t
 
 def compare(home: Home, run: Run, root: str, began: datetime | None) -> OtherTasks:
     """The directories that lost files since, and the tasks that worked in the run's own tree."""
-    task_id = run.task_dir.name
-    in_same_tree = [
-        other
-        for other in snapshot_index.tasks_in(home, root)
-        if other != task_id and _worked(home, other, root, began)
-    ]
     lost = [
         directory
         for each in _RECORD.read_or_none(run.task_dir / FILE) or ()
         if (directory := _lost(home, run, each, began)) is not None
     ]
-    return OtherTasks(lost=tuple(lost), in_same_tree=tuple(in_same_tree))
+    return OtherTasks(lost=tuple(lost), in_same_tree=in_same_tree(home, run, root, began))
+
+
+def in_same_tree(home: Home, run: Run, root: str, began: datetime | None) -> tuple[str, ...]:
+    """The other tasks whose runs worked in a tree since a moment."""
+    return tuple(
+        other
+        for other in snapshot_index.tasks_in(home, root)
+        if other != run.task_dir.name and _worked(home, other, root, began)
+    )
 
 
 def _lost(

@@ -74,6 +74,10 @@ class Changes(Struct, frozen=True, kw_only=True):
     files: tuple[FileChange, ...] = ()
     #: How many changed files are not listed.
     more: int = 0
+    #: Other tasks whose runs worked in the same tree meanwhile, and the files that only the streams
+    #: of those runs name. `files` holds the rest.
+    shared_with: tuple[str, ...] = ()
+    others: tuple[FileChange, ...] = ()
     #: How many files there were, and how many files and bytes of them are lost: neither in their
     #: place nor under another name.
     tracked: int = 0

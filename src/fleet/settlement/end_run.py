@@ -64,6 +64,8 @@ def case_of(ended: ExitedRun, claim: AgentClaim, outcome: Outcome) -> InspectedR
         policy=record.policy,
         base=record.spec.base if ended.started else None,
         first=_first_base(record.run) if record.policy.pins else None,
+        edited=record.tools.edits.paths,
+        commands=tuple(command.text for command in record.tools.commands),
         claimed=claim.done is not None and _is_judged(ended, outcome),
     )
 

@@ -8,6 +8,8 @@ from fleet.schemas import Changes, Check, Command, FileChange, Policy, Receipt, 
 
 CHANGED = Changes(base="b", files=(FileChange(path="a.py", kind="changed", added=1),))
 NOTHING = Changes(base="b")
+SHARED = structs.replace(CHANGED, shared_with=("fleet-b",))
+ALL_BY_OTHERS = structs.replace(SHARED, files=(), others=CHANGED.files)
 COMMITTED = Changes(base="b", commits=("c",))
 UNKNOWN = Changes(base="b", trouble="git took too long")
 CLOSE = Command(text="bd close fleet-a --reason done")
@@ -106,6 +108,9 @@ def test_every_rule_says_what_it_is_for():
         ),
         ("no_effect", seen(expecting("change", structs.replace(HONEST, changes=NOTHING)))),
         ("no_effect", seen(expecting("change", structs.replace(IDLE, changes=None)), edits=0)),
+        # Another run in the same tree made the change.
+        ("no_effect", seen(expecting("change", ran(LS, changes=SHARED)), edits=0)),
+        ("no_effect", seen(expecting("change", ran(LS, changes=ALL_BY_OTHERS)))),
         ("artifact_missing", seen(expecting("artifact:REPORT.md"), artifact=False)),
         (
             "pseudo_calls",
@@ -175,6 +180,12 @@ def test_a_rule_catches_what_it_is_for(rule, what):
                     "change", structs.replace(HONEST, changes=Changes(base="b", commits=("c",)))
                 )
             ),
+        ),
+        # It did something that can change a file, beside another run.
+        ("no_effect", seen(expecting("change", ran(LS, changes=SHARED)))),
+        (
+            "no_effect",
+            seen(expecting("change", ran(Command(text="make"), changes=SHARED)), edits=0),
         ),
         # Fleet could not look: that is no proof of anything.
         (

@@ -142,9 +142,17 @@ def _changes(changes: Changes | None) -> Iterator[tuple[str, str]]:
         yield "changed", f"not known for certain: {one_line(changes.trouble)}"
     elif not changes.count and not changes.commits:
         yield "changed", "nothing"
+    if changes.shared_with:
+        tasks = ", ".join(map(one_line, changes.shared_with))
+        yield (
+            "",
+            f"{tasks} worked in the same directory meanwhile: what no stream names may be theirs",
+        )
     for file in changes.files[:_MOST]:
         yield "changed", f"{file.kind:<8}{one_line(file.path)}  +{file.added} -{file.removed}"
     if changes.count > _MOST:
         yield "changed", f"… and {changes.count - _MOST} more (--json)"
+    for file in changes.others[:_MOST]:
+        yield "by others", f"{file.kind:<8}{one_line(file.path)}"
     for commit in changes.commits[:_MOST]:
         yield "commit", one_line(commit)
