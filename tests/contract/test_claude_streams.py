@@ -260,3 +260,12 @@ def test_a_result_without_a_count_takes_nothing_away():
     ):
         reading.add(stream.event(json.dumps(line)))
     assert (reading.tokens.usage.input, reading.tokens.usage.output) == (100, 10)
+
+
+@pytest.mark.parametrize("name", recorded("claude"))
+def test_the_clis_own_words_are_no_model_and_an_uncounted_run_has_no_cost(name):
+    """A slash command or an error is told by `<synthetic>`; a killed CLI counted nothing."""
+    reading = replay(ClaudeCoder(), "claude", name)
+    assert not reading.model.startswith("<")
+    assert reading.tokens.partial == (reading.tokens.usage.total > 0 and reading.terminal is None)
+    assert reading.tokens.cost_usd is None or not reading.tokens.partial

@@ -81,15 +81,20 @@ class Spend(Struct, frozen=True, kw_only=True, omit_defaults=True):
         return f"{'~' if self.estimated_usd else ''}{shown_usd(self.usd, exact=True)}"
 
 
-def spend_of(*, tokens: int, told: float | None, estimated: float | None) -> Spend:
-    """The spend of one run: at the cost that its CLI told, else the estimate, else unknown."""
+def spend_of(
+    *, tokens: int, told: float | None, estimated: float | None, partial: bool = False
+) -> Spend:
+    """The spend of one run: at the cost that its CLI told, else the estimate, else unknown.
+
+    `partial`: the run was cut off uncounted. What is known of it counts, and its cost is unknown.
+    """
     known = told if told is not None else estimated
     return Spend(
         runs=1,
         tokens=tokens,
         usd=known or 0.0,
         estimated_usd=(estimated or 0.0) if told is None else 0.0,
-        unpriced=int(known is None),
+        unpriced=int(known is None or (partial and told is None)),
     )
 
 

@@ -60,8 +60,13 @@ class Result(Struct, frozen=True, kw_only=True):
     why: str = ""
     #: Runs that began.
     attempts: int = 0
+    #: What is known of the time and the tokens, and of how many runs either is not known whole.
     seconds: float = 0.0
+    untimed: int = 0
     usage: Usage = Usage()
+    uncounted: int = 0
+    #: Tokens of a run that goes on.
+    tokens_so_far: int = 0
     #: What is known of the cost, how much of that fleet worked out itself, and how many runs it is
     #: not known of at all.
     cost_usd: float = 0.0
@@ -77,7 +82,7 @@ class Result(Struct, frozen=True, kw_only=True):
     @property
     def tokens(self) -> int | None:
         """None: no run told of any."""
-        return self.usage.total or None
+        return self.usage.total + self.tokens_so_far or None
 
     @property
     def cost(self) -> float | None:

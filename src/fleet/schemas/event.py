@@ -169,10 +169,11 @@ class Event(Struct, frozen=True, kw_only=True, omit_defaults=True):
     message_id: str | None = None
     calls: tuple[ToolCall, ...] = ()
     results: tuple[ToolResult, ...] = ()
-    #: What `usage` says in fleet's words, and what it counts: one answer of the model, the run
-    #: so far, or the whole session with the runs before this one.
+    #: What `usage` says in fleet's words, and what it counts: one answer of the model, an answer
+    #: that has only begun (its output is not counted yet), the run so far, or the whole session
+    #: with the runs before this one.
     tokens: Usage | None = None
-    tokens_of: Literal["answer", "run", "session"] = "answer"
+    tokens_of: Literal["answer", "begun", "run", "session"] = "answer"
     #: How full the agent's own context is (a subagent's does not count), and how much it holds.
     context_tokens: int | None = None
     context_window: int | None = None

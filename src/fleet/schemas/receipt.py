@@ -160,7 +160,8 @@ class Receipt(Struct, frozen=True, kw_only=True):
     version: str = ""
     session_id: str = ""
     started_at: datetime | None = None
-    seconds: float = 0.0
+    #: None: no record tells how long it ran.
+    seconds: float | None = None
     #: How the run ended, in a word and a sentence.
     outcome: str = ""
     why: str = ""
@@ -181,12 +182,15 @@ class Receipt(Struct, frozen=True, kw_only=True):
     subagents: int = 0
     turns: int = 0
     usage: Usage = Usage()
+    #: The CLI was cut off before it had counted the run: `usage` and an estimate are the least.
+    partial: bool = False
     #: The cost by the CLI's own figure, and fleet's estimate from tokens and prices where the CLI
     #: tells none. Without either the cost is unknown.
     cost_usd: float | None = None
     estimated_usd: float | None = None
-    cpu_seconds: float = 0.0
-    memory_bytes: int = 0
+    #: None: no record tells.
+    cpu_seconds: float | None = None
+    memory_bytes: int | None = None
     #: Processes that the agent left behind and the keeper ended.
     swept: tuple[str, ...] = ()
     #: Seconds from the request to stop until all processes had ended; None if the agent ended by
@@ -216,4 +220,9 @@ class Receipt(Struct, frozen=True, kw_only=True):
         """What the run used. A run that never began used nothing, at a known cost."""
         if self.started_at is None and self.cost is None and not self.usage.total:
             return Spend(runs=1)
-        return spend_of(tokens=self.usage.total, told=self.cost_usd, estimated=self.estimated_usd)
+        return spend_of(
+            tokens=self.usage.total,
+            told=self.cost_usd,
+            estimated=self.estimated_usd,
+            partial=self.partial,
+        )

@@ -167,7 +167,7 @@ def finish(state: SupervisorState, assignment: Assignment, stage: Finishing) -> 
     ending = _blame(state, run, end.ending, now, missing=ended.program_missing)
     end = structs.replace(end, ending=ending)
     evidence = partial(_write, end, run)
-    _settle_run(state, assignment, run, ending, end.receipt.seconds, evidence)
+    _settle_run(state, assignment, run, ending, end.receipt.seconds or 0.0, evidence)
 
 
 def _write(end: RunEnd, run: ActiveRun) -> Decision | None:

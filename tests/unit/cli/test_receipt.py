@@ -1,7 +1,13 @@
 """A receipt on a terminal."""
 
+import json
+
+import pytest
+from msgspec import structs
+
 from fleet.cli.inspect.receipt import show_receipt
-from fleet.schemas import Finding, Receipt, Verdict
+from fleet.cli.terminal_text import told_ending
+from fleet.schemas import Command, Finding, Receipt, Usage, Verdict
 
 
 def test_the_output_of_a_failed_check_stands_below_its_rule(capsys):
@@ -21,3 +27,68 @@ def test_the_output_of_a_failed_check_stands_below_its_rule(capsys):
     assert "ended:      Finished: unverified: verify_failed: `make test` ended with 2" in shown
     at = shown.index("broke:      verify_failed: `make test` ended with 2:")
     assert shown[at + 1 : at + 3] == ["            1 failed", "            see the log"]
+
+
+def test_what_is_not_known_is_not_nought(capsys):
+    """A lost run has no time, no memory; a killed CLI counted only the beginning of its answers."""
+    lost = Receipt(task_id="fleet-a", run=1, coder="claude", outcome="Lost", why="lost: killed")
+    show_receipt(lost, as_json=False)
+    shown = capsys.readouterr().out
+    assert "took:       an unknown time, 0 turns, unknown tokens, cost unknown\n" in shown
+    show_receipt(lost, as_json=True)
+    told = json.loads(capsys.readouterr().out)
+    assert (told["seconds"], told["cpu_seconds"], told["memory_bytes"]) == (None, None, None)
+    killed = structs.replace(lost, usage=Usage(input=6500), partial=True, estimated_usd=0.02)
+    show_receipt(killed, as_json=False)
+    shown = capsys.readouterr().out
+    assert "at least 6.5k tokens, cost unknown, at least ~$0.02" in shown
+    assert killed.spend.unpriced == 1
+
+
+@pytest.mark.parametrize(
+    ("outcome", "why", "shown"),
+    [
+        (
+            "Stalled (silent)",
+            "stalled (silent): nothing moved for 7 s",
+            "Stalled (silent): nothing",
+        ),
+        ("Stalled (silent)", "stalled (silent)", "Stalled (silent)"),
+        ("Finished", "plausible", "Finished: plausible"),
+        ("Lost", "lost: its keeper was killed", "Lost: its keeper was killed"),
+    ],
+)
+def test_an_ending_says_each_thing_once(outcome, why, shown):
+    """Not `Stalled (silent): stalled (silent)`."""
+    assert told_ending(outcome, why).startswith(shown)
+    assert told_ending(outcome, why).lower().count(outcome.lower()) == 1
+
+
+def test_a_denied_command_stands_as_denied(capsys):
+    """With the command, and not among those that ran."""
+    receipt = Receipt(
+        task_id="fleet-a", run=1, coder="claude", outcome="Finished", denied=("Bash",),
+        denied_calls=("Bash: python3 -m pytest -q",),
+        commands=(
+            Command(text="python3 -m pytest -q", denied=True),
+            Command(text="make", failed=True),
+            Command(text="sleep 9", unended=True),
+        ),
+    )  # fmt: skip
+    show_receipt(receipt, as_json=False)
+    shown = capsys.readouterr().out
+    assert "denied:     Bash: python3 -m pytest -q\n" in shown
+    assert "ran:        make  (failed)\n" in shown
+    assert "ran:        sleep 9  (never ended)\n" in shown
+    assert shown.count("pytest") == 1
+
+
+def test_a_claim_is_never_said_not_to_be(capsys):
+    """A claim that could not be judged is one all the same."""
+    receipt = Receipt(
+        task_id="fleet-a", run=1, coder="claude", outcome="Stopped", claim="wrote made.txt"
+    )
+    show_receipt(receipt, as_json=False)
+    shown = capsys.readouterr().out
+    assert "run 1: Stopped, its claim was not judged" in shown
+    assert "nothing was claimed" not in shown

@@ -192,3 +192,22 @@ def test_a_cost_that_is_no_number_is_none():
     """A plugin may give a text for a cost."""
     assert read(Event(kind="usage", cost_usd="0.5")).tokens.cost_usd is None
     assert read(Event(kind="usage", cost_usd=True)).tokens.cost_usd is None
+
+
+def test_a_run_that_was_cut_off_uncounted_is_known_in_part_only():
+    """Its CLI counts answers as they begin: the sum is the least, and nought is no cost."""
+    begun = Event(
+        kind="assistant_text",
+        message_id="m1",
+        tokens=Usage(input=6500, output=1),
+        tokens_of="begun",
+    )
+    cut_off = read(begun, Event(kind="session_ended", terminal="error", cost_usd=0.0))
+    assert (cut_off.tokens.partial, cut_off.tokens.cost_usd) == (True, None)
+    counted = Event(
+        kind="session_ended", tokens=Usage(input=6500, output=900), tokens_of="run", cost_usd=0.02
+    )
+    whole = read(begun, counted)
+    assert (whole.tokens.partial, whole.tokens.cost_usd) == (False, 0.02)
+    refused = read(Event(kind="session_ended", terminal="error", cost_usd=0.0))
+    assert (refused.tokens.partial, refused.tokens.cost_usd) == (False, 0.0)

@@ -1,5 +1,7 @@
 """How an entry of a comparison stands, by what there is of it; and all added up without a rank."""
 
+from datetime import timedelta
+
 import pytest
 from click import unstyle
 from msgspec import structs
@@ -8,6 +10,7 @@ from fleet.cli.compare.output import diff_lines, entry_table, shown_cost, summar
 from fleet.control.compare.diffs import EntryDiff
 from fleet.control.compare.finish import find_entry
 from fleet.control.compare.results import EntryFacts, result_of, summaries
+from fleet.control.tasks.in_progress import InProgress
 from fleet.errors import BadInput
 from fleet.schemas import (
     Blocked,
@@ -33,6 +36,10 @@ def closed():
     return structs.replace(ending(Finished(), "plausible"), settlement=Closed(reason="did it"))
 
 
+def doing(what, **more):
+    return InProgress(id="fleet-a", title="t", doing=what, **more)
+
+
 def standing(status, *receipts, end=None, **more):
     facts = EntryFacts(
         task=a_task(status=status), receipts=receipts, ending=end, runs=len(receipts), **more
@@ -45,8 +52,8 @@ def test_a_try_stands_where_its_evidence_puts_it():
     bad = receipt(good=False)
     assert standing("open") == "waiting"
     assert standing("open", bad, end=ending(Finished())) == "again"
-    assert standing("in_progress", doing="running") == "running"
-    assert standing("in_progress", doing="verifying") == "verifying"
+    assert standing("in_progress", running=doing("running")) == "running"
+    assert standing("in_progress", running=doing("verifying")) == "verifying"
     assert standing("closed", receipt(), end=closed()) == "checked"
     assert standing("closed", receipt(verdict=Verdict()), end=closed()) == "plausible"
     assert standing("closed", bad) == "closed"
@@ -109,7 +116,7 @@ def test_the_tables_say_what_is_not_known():
         entry(3, "agy", standing="waiting", attempts=0, why="its turn\ncomes"),
     ]
     head, one, two, three, why = entry_table(rows, 80)
-    assert "attempts" in head
+    assert "runs" in head
     assert [word in one for word in ("unknown", "2 files +3 -1", "checked")] == [True] * 3
     assert "$0.50+?" in two
     assert "1.5k" in two
@@ -167,3 +174,41 @@ def test_the_size_of_a_change_is_known_only_where_the_change_is():
     diff = EntryDiff(entry=entry(1), files=(file, file))
     assert diff.size == Size(files=2, added=4, removed=2)
     assert EntryDiff(entry=entry(1), trouble="gone").size is None
+
+
+def test_a_run_that_goes_on_shows_what_it_used_so_far():
+    """Not nought and unknown until its end."""
+    running = doing(
+        "running", started_at=NOW - timedelta(seconds=90), tokens=700, estimated_usd=0.25
+    )
+    first = receipt(cost=0.5, seconds=10.0)
+    facts = EntryFacts(task=a_task(status="in_progress"), receipts=(first,), runs=2)
+    result = result_of(structs.replace(facts, running=running, now=NOW))
+    assert (result.seconds, result.untimed, result.tokens) == (100.0, 0, 1000)
+    assert (result.cost_usd, result.estimated_usd, result.unpriced) == (0.75, 0.25, 0)
+    shown = "\n".join(entry_table([entry(1, **structs.asdict(result))], 200))
+    assert all(word in shown for word in ("1m 40s", "1.0k", "~$0.75"))
+
+
+def test_a_time_that_no_record_tells_is_left_out():
+    """Of the table with a mark, of the figures of all entries altogether."""
+    lost = receipt(seconds=None, partial=True, cost=None)
+    facts = EntryFacts(task=a_task(), receipts=(receipt(seconds=60.0), lost), runs=2)
+    result = result_of(facts)
+    assert (result.untimed, result.uncounted, result.unpriced) == (1, 1, 1)
+    shown = "\n".join(entry_table([entry(1, **structs.asdict(result))], 200))
+    assert "1m 00s+?" in shown
+    assert "600+?" in shown
+    used = Usage(output=5)
+    (summary,) = summaries([entry(1, usage=used), entry(2, usage=used, untimed=1, uncounted=1)])
+    assert (summary.seconds.of, summary.tokens.of) == (1, 1)
+
+
+def test_the_table_of_entries_fits_eighty_columns():
+    """Columns give way before a line wraps."""
+    size = Size(files=12, added=1234, removed=567)
+    rows = [
+        entry(n, coder="opencode", model="some-long-model", size=size, seconds=7200.0, attempts=12)
+        for n in (1, 2)
+    ]
+    assert max(len(unstyle(line)) for line in entry_table(rows, 80)) <= 80

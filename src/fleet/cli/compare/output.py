@@ -25,8 +25,10 @@ _COLOURS: Mapping[Standing, str] = {
     "running": "cyan",
     "verifying": "cyan",
 }
-_HEAD = ("entry", "coder", "result", "time", "tokens", "cost", "change", "attempts")
-_RIGHT = frozenset({"time", "tokens", "cost", "attempts"})
+_HEAD = ("entry", "coder", "result", "time", "tokens", "cost", "change", "runs")
+#: Which columns go first where there is no room; --json has all of them.
+_DROP = ("runs", "tokens", "cost", "change")
+_RIGHT = frozenset({"time", "tokens", "cost", "runs"})
 _DIFF_COLOURS: Mapping[str, str] = {"+": "green", "-": "red"}
 
 
@@ -38,7 +40,7 @@ def entry_table(entries: Sequence[Entry], width: int) -> Iterator[str]:
             rows.append(_cells(entry, entry.result))
             if entry.result.why:
                 rows.append(painted(f"    {cut(first_line(entry.result.why), width - 4)}", "dim"))
-    return table(_HEAD, rows, right=_RIGHT)
+    return table(_HEAD, rows, right=_RIGHT, width=width, drop=_DROP)
 
 
 def _cells(entry: Entry, result: Result) -> tuple[str, ...]:
@@ -47,12 +49,23 @@ def _cells(entry: Entry, result: Result) -> tuple[str, ...]:
         entry.task_id or "-",
         one_line(entry.label),
         painted(word(result.standing), _COLOURS.get(result.standing, "")),
-        duration(result.seconds) if began else "-",
-        ("unknown" if result.tokens is None else count(result.tokens)) if began else "-",
+        _so_far(duration(result.seconds), result.untimed, result.attempts) if began else "-",
+        _tokens(result) if began else "-",
         shown_cost(result) if began else "-",
         shown_size(result),
         str(result.attempts),
     )
+
+
+def _so_far(known: str, unknown: int, runs: int) -> str:
+    """A figure, with a mark where it is not known of every run; unknown if of none."""
+    return "unknown" if unknown >= runs else known + ("+?" if unknown else "")
+
+
+def _tokens(result: Result) -> str:
+    if result.tokens is None:
+        return "unknown"
+    return count(result.tokens) + ("+?" if result.uncounted else "")
 
 
 def word(standing: Standing) -> str:
@@ -164,7 +177,7 @@ def _entry_shape(entry: Entry) -> dict[str, Any]:
         "over": result.is_over,
         "why": result.why,
         "attempts": result.attempts,
-        "seconds": result.seconds,
+        "seconds": None if result.untimed else result.seconds,
         "tokens": result.tokens,
         "usage": msgspec.to_builtins(result.usage),
         "cost_usd": result.cost,

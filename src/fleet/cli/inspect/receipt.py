@@ -105,22 +105,33 @@ def _with(receipt: Receipt) -> str:
 
 def _took(receipt: Receipt) -> str:
     parts = [
-        duration(receipt.seconds),
+        "an unknown time" if receipt.seconds is None else duration(receipt.seconds),
         f"{receipt.turns} turns",
-        f"{count(receipt.usage.total)} tokens" if receipt.usage.total else "unknown tokens",
+        _tokens(receipt),
         _cost(receipt),
-        f"{receipt.cpu_seconds:.1f} s of CPU",
-        f"{shown_size(receipt.memory_bytes)} at most in one process",
     ]
+    if receipt.cpu_seconds is not None:
+        parts.append(f"{receipt.cpu_seconds:.1f} s of CPU")
+    if receipt.memory_bytes is not None:
+        parts.append(f"{shown_size(receipt.memory_bytes)} at most in one process")
     if receipt.stop_seconds is not None:
         parts.append(f"gone {receipt.stop_seconds:.1f} s after it was stopped")
     return ", ".join(parts)
+
+
+def _tokens(receipt: Receipt) -> str:
+    if not receipt.usage.total:
+        return "unknown tokens"
+    least = "at least " if receipt.partial else ""
+    return f"{least}{count(receipt.usage.total)} tokens"
 
 
 def _cost(receipt: Receipt) -> str:
     """The cost that the CLI told, fleet's estimate by tokens, or that it is not known."""
     if receipt.cost_usd is not None:
         return f"${receipt.cost_usd:.2f}"
+    if receipt.partial and receipt.estimated_usd is not None:
+        return f"cost unknown, at least ~{shown_usd(receipt.estimated_usd, exact=True)}"
     if receipt.estimated_usd is not None:
         return f"~{shown_usd(receipt.estimated_usd, exact=True)} by its tokens"
     return "cost unknown"

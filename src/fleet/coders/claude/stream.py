@@ -198,12 +198,19 @@ def _assistant(line: Record) -> Event:
         raw=line,
         usage=usage or None,
         text=json_line.capped(words),
-        model=text(message, "model") or None if own else None,
+        model=_model(message) if own else None,
         message_id=text(message, "id") or None,
         calls=calls,
         tokens=tokens if tokens.total else None,
+        tokens_of="begun",
         context_tokens=tokens.total - tokens.output if own and tokens.total else None,
     )
+
+
+def _model(message: Record) -> str | None:
+    """The model that answered; the CLI's own words bear a name in brackets, which is none."""
+    name = text(message, "model")
+    return name if name and not name.startswith("<") else None
 
 
 def _error(line: Record, error: str, words: str) -> Event:

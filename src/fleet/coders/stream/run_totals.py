@@ -40,6 +40,13 @@ class TokenTotals(Struct, kw_only=True):
     _answers: set[str] = field(default_factory=set[str])
     #: The CLI itself counts this run, so nothing has to be worked out from the session's count.
     _counted: bool = False
+    #: Some answers were counted only as they began.
+    _begun: bool = False
+
+    @property
+    def partial(self) -> bool:
+        """The CLI ended before it had counted the run: the run used at least this much."""
+        return self._begun and not self._counted
 
     def add(self, event: Event) -> None:
         """Take in the counts of one event."""
@@ -48,7 +55,9 @@ class TokenTotals(Struct, kw_only=True):
             self.context_peak = max(self.context_peak, event.context_tokens)
         self.context_window = event.context_window or self.context_window
         if event.cost_usd is not None and (cost := _sane_cost(event.cost_usd)) is not None:
-            self.cost_usd = cost
+            # Nought, without tokens, after answers that took some: the CLI was cut off uncounted.
+            uncounted = not cost and event.tokens is None and self.usage.total
+            self.cost_usd = self.cost_usd if uncounted else cost
         if event.turns is not None:
             self.turns = event.turns
         # An answer that comes in several lines carries the same tokens on each of them.
@@ -59,6 +68,7 @@ class TokenTotals(Struct, kw_only=True):
         if event.tokens is None:
             return
         tokens = _sane_usage(event.tokens)
+        self._begun = self._begun or event.tokens_of == "begun"
         if event.tokens_of == "session":
             self.session_usage = tokens
             if not self._counted:

@@ -3,6 +3,7 @@ added up by coder and model. Read only.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
 from statistics import median
 from types import MappingProxyType
 from typing import Literal
@@ -19,6 +20,7 @@ from fleet.runs import receipt_json
 from fleet.runs.outcome_history import Ending, read_ending
 from fleet.runs.run_directory import all_runs
 from fleet.schemas import Closed, NeedsHuman, Receipt, Stopped, Task, Usage
+from fleet.schemas.budget import Spend, spend_of
 from fleet.schemas.comparison import Comparison, Entry, Result, Standing
 
 _NO_RUNS: Mapping[str, InProgress] = MappingProxyType({})
@@ -33,9 +35,19 @@ class EntryFacts(Struct, frozen=True, kw_only=True):
     #: The end of the latest run that is over, with or without a receipt.
     ending: Ending | None = None
     runs: int = 0
-    #: What the run does, while the task is in progress.
-    doing: str = ""
-    reason: str = ""
+    #: The run that goes on, while the task is in progress, and the time now.
+    running: InProgress | None = None
+    now: datetime | None = None
+
+    @property
+    def doing(self) -> str:
+        return self.running.doing if self.running else ""
+
+    @property
+    def seconds_so_far(self) -> float | None:
+        """How long the run that goes on has lasted; None: none goes on."""
+        began = self.running.started_at if self.running else None
+        return (self.now - began).total_seconds() if began and self.now else None
 
 
 class Summary(Struct, frozen=True, kw_only=True):
@@ -100,32 +112,42 @@ def _facts(home: Home, task: Task | None, doing: Mapping[str, InProgress]) -> En
     if task is None:
         return EntryFacts(task=None)
     runs = all_runs(home.task(task.id))
-    now = doing.get(task.id)
     found = (receipt_json.read(run) for run in runs)
     return EntryFacts(
         task=task,
         receipts=tuple(receipt for receipt in found if receipt is not None),
         ending=next((end for run in reversed(runs) if (end := read_ending(run))), None),
         runs=sum((run.path / "started").exists() for run in runs),
-        doing=now.doing if now else "",
-        reason=now.reason if now else "",
+        running=doing.get(task.id),
+        now=datetime.now(UTC),
     )
 
 
 def result_of(facts: EntryFacts) -> Result:
     """The result of an entry over all its runs. Pure."""
     standing, why = _standing(facts)
-    receipts = facts.receipts
+    receipts, so_far, lasted = facts.receipts, facts.running, facts.seconds_so_far
+    spent = sum((receipt.spend for receipt in receipts), Spend())
+    if so_far is not None and lasted is not None:
+        spent += spend_of(
+            tokens=so_far.tokens, told=so_far.cost_usd, estimated=so_far.estimated_usd
+        )
+    known = [receipt.seconds for receipt in receipts if receipt.seconds is not None]
+    counted = [receipt for receipt in receipts if receipt.usage.total and not receipt.partial]
+    # Nothing is known of a run without a receipt, unless the run goes on.
+    silent = max(0, facts.runs - len(receipts) - (lasted is not None))
     return Result(
         standing=standing,
         why=why,
         attempts=facts.runs,
-        seconds=sum(receipt.seconds for receipt in receipts),
+        seconds=sum(known) + (lasted or 0.0),
+        untimed=len(receipts) - len(known) + silent,
         usage=sum((receipt.usage for receipt in receipts), Usage()),
-        cost_usd=sum(receipt.cost or 0.0 for receipt in receipts),
-        estimated_usd=sum(receipt.spend.estimated_usd for receipt in receipts),
-        # The cost of a run without a receipt is unknown.
-        unpriced=max(0, facts.runs - sum(r.cost is not None for r in receipts)),
+        uncounted=len(receipts) - len(counted) + silent,
+        tokens_so_far=so_far.tokens if so_far is not None and lasted is not None else 0,
+        cost_usd=spent.usd,
+        estimated_usd=spent.estimated_usd,
+        unpriced=spent.unpriced + silent,
     )
 
 
@@ -159,9 +181,8 @@ def _closed_as(last: Receipt | None) -> Literal["checked", "plausible"]:
 
 
 def _progress_note(facts: EntryFacts) -> str:
-    if facts.doing in ("", "running"):
-        return facts.reason
-    return f"{facts.doing}: {facts.reason}".rstrip(": ")
+    reason = facts.running.reason if facts.running else ""
+    return reason if facts.doing in ("", "running") else f"{facts.doing}: {reason}".rstrip(": ")
 
 
 def _blocked(task: Task, ending: Ending | None, last: Receipt | None) -> tuple[Standing, str]:
@@ -205,8 +226,13 @@ def _summary(coder: str, model: str | None, group: Sequence[Entry]) -> Summary:
         plausible=plausible,
         checked_rate=checked / len(over) if enough else None,
         plausible_rate=plausible / len(over) if enough else None,
-        seconds=_range(result.seconds for result in began),
-        tokens=_range(float(result.tokens) for result in began if result.tokens is not None),
+        # A figure that is not known whole is left out; the number of entries behind it says so.
+        seconds=_range(result.seconds for result in began if not result.untimed),
+        tokens=_range(
+            float(result.tokens)
+            for result in began
+            if result.tokens is not None and not result.uncounted
+        ),
         cost=_range(result.cost for result in began if result.cost is not None),
         lines=_range(
             float(result.size.added + result.size.removed)

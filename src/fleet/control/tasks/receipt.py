@@ -16,9 +16,8 @@ def receipt_of(fleet: Control, word: str, number: int | None = None) -> Receipt:
     task_dir = fleet.home.task(task_id)
     run = run_of(task_dir, task_id, number)
     if run is None:
-        compared = compare_json.read(fleet.home, task_id)
-        if compared is not None and compared.picked and number is None:
-            return receipt_of(fleet, compared.picked)  # the entry that the task was closed with
+        if picked := _picked(fleet, task_id, number):
+            return receipt_of(fleet, picked)
         raise _no_run(task_id)
     while run is not None:
         receipt = receipt_json.read(run)
@@ -50,6 +49,8 @@ def diff_of(fleet: Control, word: str, number: int | None = None) -> Path:
     task_id = task_id_of(fleet, word)
     run = run_of(fleet.home.task(task_id), task_id, number)
     if run is None:
+        if picked := _picked(fleet, task_id, number):
+            return diff_of(fleet, picked)
         raise _no_run(task_id)
     if (run.path / DIFF).exists():
         return run.path / DIFF
@@ -60,6 +61,12 @@ def diff_of(fleet: Control, word: str, number: int | None = None) -> Path:
         f"run {run.number} of {task_id} {what}",
         hint=f"What is known of it: fleet task {task_id} receipt --run {run.number}",
     )
+
+
+def _picked(fleet: Control, task_id: str, number: int | None) -> str:
+    """The entry that a compared task, which has no run of its own, was closed with."""
+    compared = compare_json.read(fleet.home, task_id) if number is None else None
+    return compared.picked if compared is not None else ""
 
 
 def _no_run(task_id: str) -> Missing:
