@@ -4,7 +4,16 @@ about the last run. Pure.
 
 from fleet.coders.base import Coder
 from fleet.runs.outcome_history import Ending
-from fleet.schemas import Failed, LimitExceeded, Lost, Outcome, RateLimited, Stalled, Stopped
+from fleet.schemas import (
+    Failed,
+    LimitExceeded,
+    Lost,
+    NeedsHuman,
+    Outcome,
+    RateLimited,
+    Stalled,
+    Stopped,
+)
 from fleet.schemas.decision import SHUTDOWN, TOLD
 from fleet.schemas.policy import BUDGETS, DAY_BUDGETS
 
@@ -70,10 +79,13 @@ def was_cut_off(outcome: Outcome, tool_calls: int) -> bool:
             return False
 
 
-def told(last: Ending | None) -> str:
-    """How the last run ended, for the prompt of the next."""
+def told(last: Ending | None, answer: str = "") -> str:
+    """How the last run ended, for the prompt of the next; `answer`: to a question that it left."""
     if last is None:
         return ""
+    if isinstance(last.outcome, NeedsHuman) and answer:
+        asked = last.outcome.question.removeprefix("QUESTION:").strip()
+        return _with_refusals(f"It asked: {asked}\n\nIt was answered: {answer}", last)
     match last.outcome:
         case LimitExceeded(limit=limit) if limit not in DAY_BUDGETS:
             advice = _ADVICE["limit"]
@@ -81,7 +93,11 @@ def told(last: Ending | None) -> str:
             advice = _ADVICE.get(rung, "")
         case _:
             advice = ""
-    words = f"{last.why.rstrip('.')}. {advice}" if advice else last.why
+    return _with_refusals(f"{last.why.rstrip('.')}. {advice}" if advice else last.why, last)
+
+
+def _with_refusals(words: str, last: Ending) -> str:
+    """The words, and the calls that no run of the task may make."""
     if not last.denied:
         return words
     calls = "\n".join(f"- {call.splitlines()[0][:_LONGEST_CALL]}" for call in last.denied if call)

@@ -3,7 +3,7 @@
 `docs/invariants.md` prints the table; a test holds the two together.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 
 from msgspec import Struct, structs
@@ -37,6 +37,7 @@ from fleet.schemas.decision import (
     plain_text,
     released,
 )
+from fleet.schemas.event import Reason
 from fleet.schemas.outcome import leaves_claim, named
 from fleet.schemas.policy import DAY_BUDGETS, Requirement
 
@@ -59,6 +60,20 @@ _ONLY_PLAUSIBLE = (
 )
 #: What a person can do about a denied tool.
 _SETTING = "(see the permissions setting)"
+
+
+#: What a reason means, where the CLI itself had no words for it.
+_MEANING: Mapping[Reason, str] = {
+    "no_ending": "its CLI ended without a word about the result",
+    "exit_code": "its CLI ended with an error code after a success",
+    "killed": "its process was killed from outside",
+    "never_started": "its CLI ended before it said anything",
+    "empty": "the model gave an empty answer",
+    "aborted": "its CLI broke off",
+    "timeout": "a request took too long",
+    "api_error": "a request to the vendor failed",
+    "unknown": "its CLI told no reason",
+}
 
 
 class SpawnFailure(Struct, frozen=True, kw_only=True):
@@ -146,14 +161,14 @@ def _by_outcome(outcome: Outcome, facts: Facts, now: datetime) -> Decision:
             return released(
                 f"{detail or 'its key is missing'}: its account is held", not_before=wait
             )
-        case Failed(reason=reason, detail=detail) if outcome.is_for_a_person:
-            return blocked(f"{reason}: {detail}".rstrip(": "))
+        case Failed() if outcome.is_for_a_person:
+            return blocked(_failure(outcome))
         case Failed(reason="session_not_found") if facts.resumed:
             return released("the session that it was to carry on is gone: it begins a fresh one")
         case Failed(reason="denied", detail=detail):
             return _attempt(f"it was denied {detail or 'a tool'} {_SETTING}", facts, now)
-        case Failed(reason=reason, detail=detail):
-            return _attempt(f"{reason}: {detail}".rstrip(": "), facts, now)
+        case Failed():
+            return _attempt(_failure(outcome), facts, now)
         case Stalled(rung="degraded"):  # the next run would lack the same
             return blocked(_stall(outcome))
         case Stalled():
@@ -249,6 +264,11 @@ def _out_of_scope(facts: Facts, verdict: Verdict) -> Decision:
 
 def _listed(findings: Sequence[Finding]) -> str:
     return "; ".join(f"{finding.rule}: {finding.what}" for finding in findings)
+
+
+def _failure(outcome: Failed) -> str:
+    """`no_ending: its CLI ended without a word about the result`: the reason, and what it means."""
+    return f"{outcome.reason}: {outcome.detail or _MEANING.get(outcome.reason, '')}".rstrip(": ")
 
 
 def _stall(outcome: Stalled) -> str:

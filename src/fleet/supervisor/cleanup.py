@@ -66,7 +66,9 @@ class Cleanup:
     def _done(self, reports: list[str]) -> None:
         self.busy -= 1
         for text in reports:
-            self._state.log.say("tidied", text)
+            task_dir = self._state.home.task(text.partition(": ")[0])
+            kept = task_dir if task_dir.is_dir() else None
+            self._state.log.say("tidied", text, task_dir=kept)
 
 
 def _candidates(home: Home) -> list[str]:

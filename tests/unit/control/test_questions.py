@@ -7,17 +7,12 @@ from click.testing import CliRunner
 
 from fleet.cli.run.questions import command
 from fleet.config import default_text
-from fleet.control.tasks.questions import (
-    FILE,
-    answer,
-    open_question,
-    question_of,
-    questions,
-)
+from fleet.control.tasks.questions import answer, question_of, questions
 from fleet.errors import BadInput, Refused
 from fleet.queue.protocol import Draft
 from fleet.runs import agent_claim
 from fleet.runs.outcome_history import write_ending
+from fleet.runs.questions_file import FILE, last_answer, open_question
 from fleet.runs.run_id import RunId
 from fleet.schemas import Blocked, Failed, Finished
 from tests.builders import NOW, a_run, an_ending
@@ -64,6 +59,14 @@ def test_an_answered_question_is_not_open():
     assert open_question("") == ""
 
 
+def test_the_answer_to_the_last_question_is_known():
+    """For the prompt of the next run; not an old one, above a question that is still open."""
+    answered = "## Q: Which?\n\n## A: 2026-11-15 12:34\n\nB, and\nsay why\n"
+    assert last_answer(answered) == "B, and\nsay why"
+    assert last_answer(f"{answered}\n## Q: And then?\n") == ""
+    assert last_answer("") == ""
+
+
 def test_an_agents_note_is_its_question(fleet):
     """An agent that wrote no file still asks."""
     task = blocked(fleet, "QUESTION: Which db?")
@@ -96,7 +99,7 @@ def test_an_old_question_is_not_asked_again_by_a_later_failure(fleet):
     answer(fleet, task, "SQLite", at=ANSWERED, env=ENV)
     (lease,) = fleet.queue.claim("us", ttl=timedelta(minutes=5))
     task = settled(fleet.queue, lease, Blocked(note="invalid: its directory is not there"))
-    assert "QUESTION" in task.notes
+    assert "QUESTION: Which db?\nANSWERED: SQLite\n" in task.notes
     assert question_of(fleet, task) is None
 
 

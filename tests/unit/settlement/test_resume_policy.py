@@ -90,6 +90,14 @@ def test_the_next_agent_is_told_what_not_to_repeat():
     assert told(None) == ""
 
 
+def test_the_next_agent_is_told_that_its_question_was_answered():
+    """And the answer; without one it reads the question alone."""
+    asked = ended(NeedsHuman(question="QUESTION: Which db?"), why="QUESTION: Which db?")
+    assert told(asked, "SQLite") == "It asked: Which db?\n\nIt was answered: SQLite"
+    assert told(asked) == "QUESTION: Which db?"
+    assert told(ended(Lost()), "SQLite") == "because"
+
+
 def test_what_was_refused_is_told_to_every_later_agent():
     """With the command: else the next run tries the same."""
     denied = ("Bash: python3 -m pytest -q", "Write: /etc/passwd\nsecond line")

@@ -58,8 +58,10 @@ def lines(each: AccountNow, now: datetime) -> Iterator[str]:
     if each.tasks:
         tasks = ", ".join(each.tasks)
         most = min(account.max_concurrent, each.pace or account.max_concurrent)
-        of = f" of {most}" if most < 1000 else ""
-        yield f"    {len(each.tasks)}{of} at work: {one_line(tasks)}"
+        # A limit that was lowered, or a run that a stop has not reached yet: more than it may have.
+        of = f" of {most}" if len(each.tasks) <= most < 1000 else ""
+        more = f" ({most} at a time from now on)" if len(each.tasks) > most else ""
+        yield f"    {len(each.tasks)}{of} at work{more}: {one_line(tasks)}"
 
 
 def _window(window: Window, now: datetime) -> str:

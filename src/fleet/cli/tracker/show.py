@@ -43,9 +43,16 @@ def _head(task: Task) -> list[Row]:
     return [
         ("id", task.id),
         ("title", one_line(task.title)),
-        ("status", task.status + (f" ({task.assignee})" if task.assignee else "")),
+        ("status", _status(task)),
         ("priority", f"P{task.priority}"),
     ]
+
+
+def _status(task: Task) -> str:
+    """The status; of a task in progress also who has it: this or another fleet, or a person."""
+    if not task.assignee or task.status != "in_progress":
+        return task.status
+    return f"{task.status} ({'with fleet' if task.lease_owner else one_line(task.assignee)})"
 
 
 def _place(details: TaskDetails) -> list[Row]:

@@ -1,7 +1,6 @@
 """Questions that agents left, and a person's answers: `artifacts/Q&A.md` and the task's notes."""
 
 import os
-import re
 from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
@@ -15,15 +14,14 @@ from fleet.errors import BadInput, InvalidTask, Refused
 from fleet.files.append_file import append
 from fleet.files.safe_read import read_bounded
 from fleet.queue.protocol import Filter
-from fleet.runs import agent_claim
+from fleet.runs import agent_claim, questions_file
 from fleet.runs.outcome_history import read_ending
 from fleet.runs.run_directory import latest_run
 from fleet.schemas import Blocked, NeedsHuman, Task
 
-FILE = Path("artifacts") / "Q&A.md"
-_LARGEST = 4 << 20
 _MARK = "QUESTION:"
-_HEADING = re.compile(r"^##\s*(Q|A)\b:?[ \t]*(.*)$", re.MULTILINE)
+#: How much of an answer goes into the notes; all of it is in Q&A.md.
+_NOTE_CAP = 500
 
 
 class Question(Struct, frozen=True, kw_only=True):
@@ -47,7 +45,8 @@ def questions(fleet: Control) -> tuple[list[Question], int]:
 
 def question_of(fleet: Control, task: Task) -> Question | None:
     """The question of a task; None if the task asks nothing."""
-    note, block = _note(fleet, task), open_question(_file(fleet, task))
+    text = questions_file.read(fleet.home.task(task.id))
+    note, block = _note(fleet, task), questions_file.open_question(text)
     if not note and not block:
         return None
     try:
@@ -55,23 +54,6 @@ def question_of(fleet: Control, task: Task) -> Question | None:
     except InvalidTask as error:
         cwd = error.message
     return Question(id=task.id, title=task.title, cwd=cwd, note=note, question=block)
-
-
-def open_question(text: str) -> str:
-    """The last `## Q:` block of a file, if no `## A:` block follows it. Pure."""
-    _, *parts = _HEADING.split(text)
-    if not parts:
-        return ""
-    kind, head, body = parts[-3:]
-    return f"{head.strip()}\n\n{body.strip()}".strip() if kind == "Q" else ""
-
-
-def _file(fleet: Control, task: Task) -> str:
-    try:
-        data = read_bounded(fleet.home.task(task.id) / FILE, _LARGEST)
-    except InvalidTask:
-        return ""  # a link or a pipe in the place of the file asks nothing; the notes still do
-    return (data or b"").decode(errors="replace")
 
 
 def _note(fleet: Control, task: Task) -> str:
@@ -111,13 +93,18 @@ def answer(
             f"{task.id} asks nothing: it is {task.status}",
             hint="See what does: fleet questions. To tell it something anyway: --force",
         )
-    _append(fleet.home.task(task.id) / FILE, f"## A: {at:%Y-%m-%d %H:%M}\n\n{text.strip()}\n")
-    return fleet.queue.reopen_task(task, by=actor(env))
+    _append(
+        fleet.home.task(task.id) / questions_file.FILE,
+        f"## A: {at:%Y-%m-%d %H:%M}\n\n{text.strip()}\n",
+    )
+    # The question stays in the notes; what stands below it says that it is no longer open.
+    first = text.strip().splitlines()[0][:_NOTE_CAP]
+    return fleet.queue.reopen_task(task, by=actor(env), note=f"ANSWERED: {first}")
 
 
 def _append(path: Path, block: str) -> None:
     """Add a block at the end of the file, behind an empty line, and sync the file."""
     path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    before = read_bounded(path, _LARGEST) or b""
+    before = read_bounded(path, questions_file.LARGEST) or b""
     gap = "" if not before else "\n" if before.endswith(b"\n") else "\n\n"
     append(path, f"{gap}{block}".encode(errors="replace"), durable=True)

@@ -46,7 +46,8 @@ def _note(run: ActiveRun, log: Log, now: datetime) -> None:
             run.stream.note("fleet_told", now, message=number, by=by, text=tell.message.text)
         if tell.run is not None and noted.get(str(number)) != tell.run:
             run.stream.note("told_delivered", now, message=number, to_run=tell.run)
-            text = f"{run.task_id}: run {tell.run} was told message {number} of {by}"
+            sender = f" of {by}" if by not in ("", "unknown") else ""
+            text = f"{run.task_id}: run {tell.run} was told message {number}{sender}"
             log.say("told_delivered", text, task_dir=run.run.task_dir)
         fresh[str(number)] = tell.run or 0
     if fresh != noted:

@@ -18,11 +18,12 @@ from fleet.files.put_aside import put_aside
 from fleet.files.safe_read import check_directory
 from fleet.home import HOOK, Home, compare_json, messages
 from fleet.processes.keeper_client import Busy, start_keeper
+from fleet.runs import questions_file
 from fleet.runs.artifacts_digest import fingerprint
 from fleet.runs.outcome_history import Ending
 from fleet.runs.run_directory import Run, RunSpec, latest_run, reserve_run, write_run
 from fleet.runs.run_id import RunId
-from fleet.schemas import Lease, Task, Usage
+from fleet.schemas import Lease, NeedsHuman, Task, Usage
 from fleet.settlement import resume_policy
 from fleet.settlement.run_record import own_env, run_env
 from fleet.spool.drop_box import DropBox
@@ -67,7 +68,7 @@ def make_ready(
     boxed = policy.sandbox.level != "off"
     options = Options(
         permissions="bypass" if boxed else state.config.permissions,
-        last_ending=resume_policy.told(last),
+        last_ending=resume_policy.told(last, _answer(home.task(task.id), last)),
         max_cost=policy.limits.cost,
         # Before the environment is made, which depends on it.
         context=policy.context,
@@ -103,6 +104,13 @@ def make_ready(
         before=resumed.session_usage if resumed else Usage(),
         told=tuple(each.number for each in deliveries if each.run is None),
     )
+
+
+def _answer(task_dir: Path, last: Ending | None) -> str:
+    """A person's answer to the question that the last run ended with."""
+    if last is None or not isinstance(last.outcome, NeedsHuman):
+        return ""
+    return questions_file.last_answer(questions_file.read(task_dir))
 
 
 def _latest(task_dir: Path) -> int | None:

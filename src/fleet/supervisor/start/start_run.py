@@ -55,11 +55,9 @@ class RunStarter:
             with suppress(OSError):
                 if task_dir is not None:
                     task_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
-            decision = blocked(f"invalid: {error.message}")
-            if isinstance(error, InvalidTask) and error.hint:
-                way = f"{error.hint} Then: fleet retry {assignment.task_id}"
-                decision = blocked(f"invalid: {error.message}. {way}")
-            settle(self._state, assignment, decision, task_dir)
+            why = f"invalid: {error.message}. {error.hint}".rstrip(" .")
+            way = f"Once that is mended: fleet retry {assignment.task_id}"
+            settle(self._state, assignment, blocked(f"{why}. {way}"), task_dir)
         except OSError as error:
             why = f"{error.filename or assignment.task_id}: {error.strerror or error}"
             if error.errno in SHORT:

@@ -1,0 +1,44 @@
+"""`artifacts/Q&A.md`: an agent's questions (`## Q:`) and a person's answers (`## A:`).
+
+The agent writes the file, so its text is shown and handed on, never obeyed.
+"""
+
+import re
+from pathlib import Path
+
+from fleet.errors import InvalidTask
+from fleet.files.safe_read import read_bounded
+
+FILE = Path("artifacts") / "Q&A.md"
+LARGEST = 4 << 20
+_HEADING = re.compile(r"^##\s*(Q|A)\b:?[ \t]*(.*)$", re.MULTILINE)
+
+
+def read(task_dir: Path) -> str:
+    """The text; empty if there is none, or a link or a pipe in its place."""
+    try:
+        data = read_bounded(task_dir / FILE, LARGEST)
+    except InvalidTask:
+        return ""
+    return (data or b"").decode(errors="replace")
+
+
+def open_question(text: str) -> str:
+    """The last `## Q:` block, if no `## A:` block follows it. Pure."""
+    kind, head, body = _last_block(text)
+    return f"{head}\n\n{body}".strip() if kind == "Q" else ""
+
+
+def last_answer(text: str) -> str:
+    """The last `## A:` block without its heading, if no `## Q:` block follows it. Pure."""
+    kind, _, body = _last_block(text)
+    return body if kind == "A" else ""
+
+
+def _last_block(text: str) -> tuple[str, str, str]:
+    """The kind, the heading and the body of the last block."""
+    _, *parts = _HEADING.split(text)
+    if not parts:
+        return "", "", ""
+    kind, head, body = parts[-3:]
+    return kind, head.strip(), body.strip()
