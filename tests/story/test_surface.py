@@ -12,12 +12,12 @@ import pytest
 
 from fleet.cli.run.run import NEEDS_YOU
 from fleet.control.restart import NotRunning, restart
-from fleet.control.tasks.questions import FILE
 from fleet.control.tasks.stop import stop
 from fleet.errors import FleetError
 from fleet.processes import process_identity
 from fleet.processes.supervisor_lock import LOCK, Holder, supervisor_of
 from fleet.runs.outcome_history import read_ending
+from fleet.runs.questions_file import FILE
 from fleet.runs.run_directory import all_runs
 from tests.story.stage import PATIENCE, wait_gone
 from tests.story.steered import WORKED, Steered

@@ -8,6 +8,7 @@ import time
 
 import psutil
 
+from fleet.cli.run.run import NEEDS_YOU
 from fleet.runs import receipt_json
 from fleet.schemas import LimitWishes
 from tests.story.scene import PATIENCE, Scene
@@ -62,7 +63,7 @@ def test_at_the_limit_the_task_is_blocked_as_unverified(tmp_path):
     """With what failed, for a person."""
     scene = Scene(tmp_path, retry_limit=2)
     task_id = scene.add(verify=("false",))
-    assert scene.supervise("--until-idle").wait(PATIENCE) == 0
+    assert scene.supervise("--until-idle").wait(PATIENCE) == NEEDS_YOU
     task = scene.task(task_id)
     assert task.status == "blocked"
     assert "unverified: verify_failed: `false` ended with 1 (attempt 2 of 2)" in task.notes
@@ -72,7 +73,7 @@ def test_a_command_that_hangs_is_ended_with_all_that_it_started(tmp_path):
     """The limit is the operator's; nothing is left."""
     scene = Scene(tmp_path, retry_limit=1, verify_limit="1s")
     task_id = scene.add(verify=("sleep 300 & echo $! > left; wait",))
-    assert scene.supervise("--until-idle").wait(PATIENCE) == 0
+    assert scene.supervise("--until-idle").wait(PATIENCE) == NEEDS_YOU
     (check,) = receipt(scene, task_id).checks
     assert check.timed_out
     assert not psutil.pid_exists(int((scene.project / "left").read_text()))
@@ -226,7 +227,7 @@ def test_an_edited_exam_is_no_better_in_the_next_run(tmp_path):
     in_git(scene.project)
     task_id = scene.add("tool script done end", verify=("sh exam.sh",), pins=("exam.sh",))
     (scene.folder(task_id) / "script").write_text("echo exit 0 > exam.sh\n")
-    assert scene.supervise("--until-idle").wait(PATIENCE) == 0
+    assert scene.supervise("--until-idle").wait(PATIENCE) == NEEDS_YOU
     assert scene.status(task_id) == "blocked"
     found = [receipt(scene, task_id, number) for number in range(3)]
     assert [each.verdict.findings[0].rule for each in found] == ["verify_failed"] * 3
@@ -251,7 +252,7 @@ def test_an_exam_that_cannot_be_had_costs_no_attempt(tmp_path):
     (scene.project / "a.txt").write_text("old\n")
     in_git(scene.project)
     task_id = scene.add(verify=("sh exam.sh",), pins=("exam.sh",))
-    assert scene.supervise("--until-idle").wait(PATIENCE) == 0
+    assert scene.supervise("--until-idle").wait(PATIENCE) == NEEDS_YOU
     assert scene.status(task_id) == "blocked"
     assert "cannot be verified: exam.sh: no such file" in scene.task(task_id).notes
     assert len(scene.runs(task_id)) == 1
@@ -280,7 +281,7 @@ def test_a_claim_that_is_only_plausible_is_left_to_a_person(tmp_path):
     assert f"{believed}: closed: plausible: there is no verify command" in scene.screen()
     scene.configure(require="checked")
     unproven, proven = scene.add(), scene.add(verify=("true",))
-    assert scene.supervise("--until-idle").wait(PATIENCE) == 0
+    assert scene.supervise("--until-idle").wait(PATIENCE) == NEEDS_YOU
     assert (scene.status(unproven), scene.status(proven)) == ("blocked", "closed")
     assert f"To take it as done: fleet bd close {unproven}" in scene.task(unproven).notes
     assert receipt(scene, unproven).verdict.state == "plausible"

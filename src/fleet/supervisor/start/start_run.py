@@ -12,7 +12,7 @@ from pathlib import Path
 from fleet.accounts.candidates import Place
 from fleet.accounts.choose_account import Wait
 from fleet.accounts.credentials import AccountTrouble
-from fleet.errors import FleetError, InvalidTask
+from fleet.errors import FleetError
 from fleet.home.status_file import paused
 from fleet.runs.outcome_history import history
 from fleet.schemas import Lease
