@@ -11,6 +11,7 @@ from msgspec import Struct, structs
 from fleet.coders.agent_environment import plain_env
 from fleet.errors import FleetError, InvalidTask
 from fleet.evidence import other_task_dirs, scope_rules
+from fleet.evidence.command_box import CommandBox
 from fleet.evidence.pinned_files import originals
 from fleet.evidence.shared_tree import deeds, own_changes
 from fleet.evidence.verify_commands import check_all
@@ -119,7 +120,20 @@ def _checks(ended: InspectedRun, abandon: threading.Event) -> tuple[Check, ...] 
             limit=policy.verify_time,
             env=plain_env(os.environ),
             abandon=abandon,
+            box=_box(ended),
         )
     if checks is None or not restored:
         return checks
     return (structs.replace(checks[0], restored=restored), *checks[1:])
+
+
+def _box(ended: InspectedRun) -> CommandBox:
+    """The box of the verify commands, which run what the agent left."""
+    home, task_id = Home(ended.run.path.parents[3]), ended.run.task_dir.name
+    own = str(home.worktrees / task_id)
+    inside = ended.cwd == own or ended.cwd.startswith(f"{own}/")
+    return CommandBox(
+        sandbox=ended.policy.sandbox,
+        home=str(home.path),
+        tree=own if inside else ended.cwd,
+    )

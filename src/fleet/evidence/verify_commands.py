@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 
 from fleet.errors import FleetError, InvalidTask
+from fleet.evidence.command_box import CommandBox, box_command
 from fleet.files.safe_read import open_regular
 from fleet.processes import keeper_client, process_identity
 from fleet.processes.keeper_client import Busy, Ended, Keeper, Orphaned, Running
@@ -18,6 +19,7 @@ from fleet.runs.run_directory import Run, RunSpec, new_run, newest_first
 from fleet.schemas import Check
 
 FOLDER = "verify"
+_SHELL = "/bin/sh"
 #: How many characters of a command's output go into the receipt and to the next agent.
 TAIL = 2000
 #: Seconds for a stopped command to end by itself.
@@ -39,8 +41,11 @@ def check_all(
     env: Mapping[str, str],
     abandon: threading.Event,
     folder: str = FOLDER,
+    box: CommandBox | None = None,
 ) -> tuple[Check, ...] | None:
     """Run the commands in order until one fails. None: `abandon` was set, or a person stopped them.
+
+    Each runs in a box of its own, if there is to be one.
 
     Blocks until the commands have ended; not for the loop's thread.
     """
@@ -48,7 +53,15 @@ def check_all(
     done: list[Check] = []
     for number, command in enumerate(commands, start=1):
         check = _check(
-            run, number, command, cwd, limit=limit, env=clean, abandon=abandon, folder=folder
+            run,
+            number,
+            command,
+            cwd,
+            limit=limit,
+            env=clean,
+            abandon=abandon,
+            folder=folder,
+            box=box,
         )
         if check is None:
             return None
@@ -68,13 +81,15 @@ def _check(
     env: Mapping[str, str],
     abandon: threading.Event,
     folder: str,
+    box: CommandBox | None,
 ) -> Check | None:
     for _ in range(_TRIES):
         try:
             attempt = _begun(run, command, folder)
             if attempt is None:
-                attempt = _prepare(run, number, command, cwd, folder)
-                keeper = keeper_client.start_keeper(attempt, env)
+                argv, inside = box_command((_SHELL, "-c", command), cwd, env, box)
+                attempt = _prepare(run, number, argv, cwd, folder)
+                keeper = keeper_client.start_keeper(attempt, inside)
             else:
                 keeper = _at_work(attempt)
         except (FleetError, OSError) as error:
@@ -131,11 +146,12 @@ def _begun(run: Run, command: str, folder: str) -> Run | None:
     return None
 
 
-def _prepare(run: Run, number: int, command: str, cwd: str, folder: str) -> Run:
+def _prepare(run: Run, number: int, argv: tuple[str, ...], cwd: str, folder: str) -> Run:
     spec = RunSpec(
         # Unlike the id of a run, so that no command is taken for an agent.
         id=f"{folder}.{run.spec().id}.{number}",
-        argv=("/bin/sh", "-c", command),
+        argv=argv,
+        boxed=argv[0] != _SHELL,
         cwd=cwd,
         grace=_GRACE,
     )
