@@ -106,7 +106,7 @@ class DemoHome:
         self.git("init", "-q", "--template=")
         with (self.project / ".git" / "config").open("a") as file:
             file.write(_GIT_CONFIG)
-        self.fleet("init", "--queue", "embedded")
+        self.fleet("init", "--queue", "embedded", "--sandbox", "off")
         add_coders(self.home.path)
         self.fleet("config", "set", *SETTINGS)
 
