@@ -3,7 +3,7 @@
 Its steps are those that matter to whoever watches it, and no other.
 """
 
-# ruff: noqa: PTH104, PTH110, PTH123, UP031
+# ruff: noqa: PTH104, PTH110, PTH123
 import os
 import subprocess
 import sys
@@ -72,8 +72,18 @@ def play(step):
         tell("end")
     elif name == "done":
         spool = os.environ["FLEET_SPOOL"]
+        words = (
+            "fleet-request-1",
+            5,
+            "bd",
+            "close",
+            os.environ["FLEET_TASK_ID"],
+            "-r",
+            "did it",
+            0,
+        )
         with open(f"{spool}/.close", "w") as file:  # as `bd close` leaves it
-            file.write("fleet-request-1\0003\0bd\0close\0%s\0000\0" % os.environ["FLEET_TASK_ID"])
+            file.write("".join(f"{word}\0" for word in words))
         os.rename(f"{spool}/.close", f"{spool}/close.request")
     elif name == "stderr":
         os.write(2, need.replace("_", " ").encode() + b"\n")

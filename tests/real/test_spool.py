@@ -1,11 +1,22 @@
 """Real agents under the default permissions: what they ask of fleet, and what they do not get."""
 
+import json
+
 import pytest
 
+from fleet.config import Config
+from fleet.home import Home, task_json
+from fleet.queue.beads.queue import open_beads
+from fleet.queue.protocol import Draft
 from fleet.runs import agent_claim
+from fleet.schemas import Settings
+from fleet.spool.answer_request import rule, serve
+from fleet.spool.asker import Asker
+from tests.builders import a_run
 from tests.real.house import CLOSE, TASK, WORK
 from tests.real.test_hooks import said
 from tests.scripted_model import Say, ScriptedModel, Shell
+from tests.unit.spool.conftest import request
 
 TEXT = "Use the plum table."
 OTHER = "fleet-xyz"
@@ -68,3 +79,41 @@ def test_an_agent_has_its_own_task_and_nothing_else(house, cli):
         refused = (here.folder / "log.jsonl").read_text()
         assert refused.count('"agent_refused"') == 5
         assert f"agent of {TASK}, run 1" in refused
+
+
+def test_on_beads_the_real_bd_answers_for_the_agent(bd, beads_home):
+    """Words never become flags, the author is the agent, and what it makes is linked."""
+    del bd
+    home, queue = Home(beads_home), open_beads(beads_home)
+    own, other = (queue.add(Draft(title=title)) for title in ("own", "other"))
+    task_json.write(home, own.id, Settings(cwd="/", verify=("make test",)))
+    run = a_run(home.task(own.id))
+    asker = Asker(home=home, config=Config(queue="beads"), task=own, run=run, mark="m")
+
+    def ask(*words, **files):
+        answer = serve(rule(request(*words, files=files), asker), asker).answer
+        return answer.code, answer.out + answer.err, answer.wanted
+
+    def tell(*words):
+        return json.loads(ask(*words, "--json")[1])
+
+    assert ask("comment", other.id, "--actor", "ada", "x")[0] == 7
+    assert ask("comment", other.id, "--stdin")[2] == "-"
+    assert ask("comment", other.id, "--stdin", **{"-": b"--help"})[0] == 0
+    (comment,) = tell("comments", other.id)
+    assert (comment["author"], comment["text"]) == (asker.name, "--help")
+    assert ask("note", own.id, "half way")[0] == 0
+    assert "half way" in ask("show", own.id)[1]
+    code, printed, _ = ask("create", "a follow-up", "--body-file", "why", "--silent", why=b"since")
+    assert code == 0, printed
+    made = queue.get(printed.strip())
+    assert (made.description, made.created_by) == ("since", asker.name)
+    assert task_json.read(home, made.id) == Settings(cwd="/", verify=("make test",), depth=1)
+    assert task_json.recorded_settings(made).verify == ("make test",)
+    (link,) = tell("dep", "list", made.id)
+    assert (link["id"], link["dependency_type"]) == (own.id, "discovered-from")
+    assert ask("create", "x", "--deps", other.id)[0] == 7
+    assert ask("create", "--graph", "plan")[0] == 7
+    assert ask("dolt", "push")[0] == 7
+    assert ask("close", other.id)[0] == 7
+    assert queue.get(other.id).status == "open"

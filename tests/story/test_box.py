@@ -60,10 +60,11 @@ def test_an_agent_writes_its_directories_and_nothing_else(boxed, tmp_path):
             echo x > "$place/mine" && echo "wrote $place" >&2
         done
         cd {outside}
-        for place in . "$FLEET_HOME" "$FLEET_TASK_DIR" "$FLEET_RUN_DIR" /usr /etc /dev; do
+        home={boxed.home.path}
+        for place in . "$home" "$FLEET_TASK_DIR" "$FLEET_RUN_DIR" /usr /etc /dev; do
             echo x > "$place/theirs"
         done
-        cat {outside}/key "$FLEET_HOME/queue.db" "$FLEET_RUN_DIR/run.json" /etc/shadow
+        cat {outside}/key "$home/queue.db" "$FLEET_RUN_DIR/run.json" /etc/shadow
         """,
     )
     boxed.supervise()

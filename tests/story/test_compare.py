@@ -184,7 +184,7 @@ def test_repeated_tries_are_told_one_by_one_and_added_up_without_a_rank(scene):
 
 def test_a_killed_supervisor_costs_no_try(scene):
     """Agents run on, the next supervisor takes them over, each has one attempt."""
-    wait = "until test -e $FLEET_HOME/go; do sleep 0.02; done; sed -i s/two/TWO/ a"
+    wait = "until test -e $FLEET_TASK_DIR/../../go; do sleep 0.02; done; sed -i s/two/TWO/ a"
     coder(scene, "slow", wait)
     coder(scene, "slower", f"{wait}; echo more > b")
     task_id = a_task(scene)
@@ -296,7 +296,9 @@ def test_branches_that_are_put_away_are_not_held_against_runs_in_the_same_reposi
     """A run that saw them at its start did not delete them."""
     task_id = a_task(scene)
     compare(scene, task_id, "--with", "neat", "--with", "lazy", "--run")
-    coder(scene, "slow", "until test -e $FLEET_HOME/go; do sleep 0.02; done; echo x > other")
+    coder(
+        scene, "slow", "until test -e $FLEET_TASK_DIR/../../go; do sleep 0.02; done; echo x > other"
+    )
     other = scene.add("never", coder="slow", isolation="worktree")
     supervisor = scene.supervise("--until-idle")
     scene.until(lambda: scene.run(other) and scene.run(other).started())

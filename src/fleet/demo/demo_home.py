@@ -97,7 +97,7 @@ class DemoHome:
     @property
     def env(self) -> Mapping[str, str]:
         """Our own environment, without what points at another home, task or repository."""
-        foreign = ("FLEET_TASK", "FLEET_RUN_DIR", "FLEET_ARTIFACT", "GIT_", "BEADS_", "BD_")
+        foreign = ("FLEET_TASK", "FLEET_RUN", "FLEET_SPOOL", "FLEET_ART", "GIT_", "BEADS_", "BD_")
         ours = {name: value for name, value in os.environ.items() if not name.startswith(foreign)}
         return ours | {"FLEET_HOME": str(self.home.path)}
 
