@@ -1,6 +1,11 @@
-"""Changes runtime.toml: whole or not at all, under a lock, and only to a file that can be read."""
+"""Changes runtime.toml: whole or not at all, under a lock, and only to a file that can be read.
+
+A project without a verify command is proposed one, once: `proposed.json` remembers the projects.
+"""
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
+from shlex import quote
 from typing import Any
 
 import msgspec
@@ -9,9 +14,16 @@ from fleet import config
 from fleet.config import Config, Setting
 from fleet.control import Control
 from fleet.errors import BadInput, ConfigError
+from fleet.evidence.propose_verify import Proposal, propose
 from fleet.files.atomic_write import write_atomically
 from fleet.files.file_lock import exclusive
+from fleet.files.json_record import JsonRecord
+from fleet.home.task_policy import policy_of
 from fleet.queue import without_password
+from fleet.schemas import Settings
+
+PROPOSED = "proposed.json"
+_PROPOSED = JsonRecord(list[str])
 
 
 def change_settings(fleet: Control, change: Callable[[str], str]) -> Config:
@@ -66,3 +78,34 @@ def set_project_settings(
     path = fleet.home.config
     change_settings(fleet, lambda text: config.changed(text, changes, path, "projects", directory))
     return changes
+
+
+def is_unchecked(fleet: Control, settings: Settings) -> bool:
+    """A task with these settings has no verify command: it can be closed as plausible at best."""
+    return not policy_of(fleet.config, settings, settings.cwd or "").policy.verify
+
+
+def verify_proposal(cwd: str) -> Proposal | None:
+    """A verify command for the tasks of a directory; None if its files name none."""
+    return propose(Path(cwd))
+
+
+def is_first_proposal(fleet: Control, cwd: str) -> bool:
+    """Whether a person was never asked about a project; from now on the project counts as asked."""
+    path = fleet.home.path / PROPOSED
+    asked = _PROPOSED.read_or_none(path) or []
+    if cwd in asked:
+        return False
+    _PROPOSED.write(path, [*asked, cwd], durable=False)
+    return True
+
+
+def accept_proposal(fleet: Control, cwd: str, proposal: Proposal) -> None:
+    """Make the command the project's verify command."""
+    set_project_settings(fleet, cwd, [f"verify={proposal.command}"])
+
+
+def way_to_verify(proposal: Proposal | None) -> str:
+    """The command line that gives a project its verify command."""
+    command = quote(f"verify={proposal.command}") if proposal else "verify=…"
+    return f"fleet config set --project . {command}"

@@ -19,6 +19,7 @@ from fleet.doctor import (
     check_leftovers,
     check_machine,
     check_queue,
+    check_verify,
 )
 from fleet.doctor.check_result import Check, CheckResult, Installation, Severity
 from fleet.errors import FleetError
@@ -38,6 +39,7 @@ CHECKS: tuple[tuple[str, Check], ...] = (
     ("permissions", check_home.permissions),
     ("sandbox", check_box.sandbox),
     ("context", check_home.context),
+    ("verify", check_verify.verify),
     ("queue", check_queue.queue),
     ("coder", check_coders.coders),
     ("supervisor", check_home.supervisor),

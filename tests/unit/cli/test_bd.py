@@ -1,12 +1,13 @@
 """`fleet bd` on a queue of fleet's own: what it creates, and what counts as a call for help."""
 
 import json
+import sys
 
 import pytest
 from msgspec.structs import replace
 
 from fleet.cli.tracker.bd import bd
-from fleet.config import default_text
+from fleet.config import default_text, load
 from fleet.home import task_json
 
 
@@ -70,3 +71,53 @@ def test_an_export_carries_edited_settings(fleet, capsys):
     assert bd(["export"]) == 0
     row = json.loads(capsys.readouterr().out)
     assert row["metadata"]["fleet"]["coder"] == "codex"
+
+
+def attended(monkeypatch, answer):
+    """A terminal at which a person types."""
+    for name in ("stdin", "stdout", "stderr"):
+        monkeypatch.setattr(getattr(sys, name), "isatty", lambda: True, raising=False)
+    monkeypatch.setattr(sys.stdin, "readline", lambda: answer, raising=False)
+
+
+def test_a_task_without_a_check_says_so_when_it_is_made(fleet, tmp_path, monkeypatch, capsys):
+    """On stderr, in one line, with the way to have one; not to a program, not to an agent."""
+    assert bd(["create", "x"]) == 0
+    said = capsys.readouterr()
+    assert said.err == (
+        "no verify command: fleet can only say *plausible*;"
+        " --verify 'CMD' or: fleet config set --project . verify=…\n"
+    )
+    assert "verify" not in said.out
+    (tmp_path / "work/Makefile").write_text("test:\n")
+    bd(["create", "x"])
+    assert "fleet config set --project . 'verify=make test'" in capsys.readouterr().err
+    for line in (["create", "x", "--json"], ["create", "x", "--silent"], ["q", "x"]):
+        bd(line)
+        assert capsys.readouterr().err == ""
+    bd(["create", "x", "--verify", "true"])
+    assert capsys.readouterr().err == ""
+    monkeypatch.setenv("FLEET_RUN_DIR", "/somewhere")
+    bd(["create", "x"])
+    assert capsys.readouterr().err == ""
+
+
+def test_the_first_task_of_a_project_proposes_a_check_and_writes_it_on_a_yes(
+    fleet, tmp_path, monkeypatch, capsys
+):
+    """Once a project, and only to a person at a terminal."""
+    (tmp_path / "work/go.mod").write_text("module x\n")
+    attended(monkeypatch, "\n")
+    assert bd(["create", "x"]) == 0
+    said = capsys.readouterr().err
+    assert "Check each with `go test ./...` (go.mod) from now on? [y/N]" in said
+    assert "can only say *plausible*" in said
+    attended(monkeypatch, "y\n")
+    bd(["create", "x"])
+    assert "[y/N]" not in capsys.readouterr().err
+    (fleet.home.path / "proposed.json").unlink()
+    bd(["create", "x"])
+    assert "verify = go test ./...  [" in capsys.readouterr().err
+    assert load(fleet.home.config).project(str(tmp_path / "work")).verify == ("go test ./...",)
+    bd(["create", "x"])
+    assert capsys.readouterr().err == ""

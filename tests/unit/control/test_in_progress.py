@@ -10,6 +10,7 @@ from fleet.control.tasks.in_progress import (
     RunOnDisk,
     doing_of,
     in_progress,
+    shared_directories,
     with_neighbours,
 )
 from fleet.home import owner_file, task_json
@@ -93,8 +94,8 @@ def test_those_at_work_in_one_directory_are_told_of_each_other():
     alone = InProgress(id="e", title="", doing="running", cwd="/srv/other")
     seen = {each.id: each for each in with_neighbours([*here, over, alone])}
     assert seen["a"].shares_with == ("b", "c")
-    assert seen["a"].reason == "shares its directory with b and 1 more"
-    assert with_neighbours(here[:2])[1].reason == "shares its directory with a"
+    assert seen["a"].reason == ""
+    assert shared_directories(list(seen.values())) == {seen["a"].cwd: ("a", "b", "c")}
     assert (seen["d"].shares_with, seen["e"].shares_with) == ((), ())
 
 

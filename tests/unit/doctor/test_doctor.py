@@ -13,7 +13,13 @@ import msgspec
 import pytest
 
 from fleet import config, doctor
-from fleet.doctor import check_home, check_leftovers, check_machine, check_queue
+from fleet.doctor import (
+    check_home,
+    check_leftovers,
+    check_machine,
+    check_queue,
+    check_verify,
+)
 from fleet.doctor.check_result import CheckResult
 from fleet.errors import QueueUnavailable
 from fleet.home import worktree_json
@@ -373,3 +379,18 @@ def test_no_worktrees_are_nothing_to_tell(installation):
     """Not even the directory is there."""
     assert list(check_leftovers.worktrees(installation)) == []
     assert not Path(installation.home.worktrees).exists()
+
+
+def test_a_project_without_a_verify_command_is_proposed_one(installation, tmp_path, monkeypatch):
+    """With the line that sets it; nothing is said where no file names tests."""
+    work = tmp_path / "work"
+    work.mkdir()
+    monkeypatch.chdir(work)
+    assert list(check_verify.verify(installation)) == []
+    (work / "Cargo.toml").write_text("[package]\n")
+    found = one(check_verify.verify(installation))
+    assert (found.severity, found.check) == ("ok", "verify")
+    assert found.fix == "By its Cargo.toml: fleet config set --project . 'verify=cargo test'"
+    text = f'[projects."{work}"]\nverify = ["cargo test"]\n'
+    checked = with_settings(installation, text)
+    assert "tasks here are checked with: cargo test" in one(check_verify.verify(checked)).what

@@ -9,9 +9,9 @@ from datetime import datetime
 from fleet import control
 from fleet.bd.pflag import Flag, Parsed
 from fleet.cli.fast_path import Quick
-from fleet.cli.terminal_text import one_line, painted, terminal_width
+from fleet.cli.terminal_text import one_line, painted, terminal_width, wrapped
 from fleet.control import Control
-from fleet.control.tasks.in_progress import InProgress, in_progress
+from fleet.control.tasks.in_progress import InProgress, in_progress, shared_directories
 from fleet.errors import BadInput, QueueError
 
 LIMIT = 50
@@ -19,6 +19,8 @@ NOTHING = "No tasks in progress."
 #: Seconds from one look of --watch to the next; and how many times longer the pause is than the
 #: look before it, so that a slow queue is asked less often.
 _PAUSE, _REST = 1.0, 9
+#: How many tasks of one directory are named.
+_MOST_NAMED = 5
 
 
 def tasks(line: Parsed) -> int:
@@ -52,6 +54,10 @@ def _view(found: Sequence[InProgress], limit: int) -> list[str]:
     lines = list(tasks_table(found[:limit], datetime.now().astimezone(), terminal_width()))
     if len(found) > limit:
         lines.append(painted(f"and {len(found) - limit} more (--limit {len(found)})", "dim"))
+    for cwd, ids in shared_directories(found).items():
+        many = ", ".join(ids[:_MOST_NAMED]) + (" and others" if len(ids) > _MOST_NAMED else "")
+        text = f"{many} work in one directory, {cwd}: --isolation gives each task its own"
+        lines += [painted(line, "yellow") for line in wrapped(one_line(text), terminal_width())]
     return lines
 
 

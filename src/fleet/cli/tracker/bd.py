@@ -144,6 +144,7 @@ def _create(fleet: Control, name: str, args: Sequence[str]) -> int:
     if call.json or not plain or not reply.created:
         return show(call, reply)
     _tell(((task.id, task.title) for task in reply.created), settings)
+    _tell_unchecked(fleet, settings)
     return 0
 
 
@@ -159,6 +160,7 @@ def _create_on_beads(fleet: Control, name: str, args: Sequence[str], settings: S
         print(*(task.id for task in made.tasks), sep="\n")
     else:
         _tell(((task.id, task.title) for task in made.tasks), settings)
+        _tell_unchecked(fleet, settings)
     return made.code
 
 
@@ -186,6 +188,12 @@ def _tell(created: Iterable[tuple[str, str]], settings: Settings) -> None:
     where = ", ".join(f"{key}: {one_line(value)}" for key, value in shown_settings(settings))
     for task_id, title in created:
         print(f"Created {task_id}: {one_line(title)}  [{where}]")
+
+
+def _tell_unchecked(fleet: Control, settings: Settings) -> None:
+    from fleet.cli.tracker.verify_hint import tell_unchecked  # only lines for people load it
+
+    tell_unchecked(fleet, settings)
 
 
 def bd_command() -> "click.Command":

@@ -141,12 +141,16 @@ def with_neighbours(seen: Sequence[InProgress]) -> list[InProgress]:
 
 def _beside(each: InProgress, here: Sequence[str]) -> InProgress:
     others = sorted(task_id for task_id in here if task_id != each.id)
-    if not others:
-        return each
-    more = f" and {len(others) - 1} more" if len(others) > 1 else ""
-    told = f"shares its directory with {others[0]}{more}"
-    reason = "; ".join(part for part in (each.reason, told) if part)
-    return structs.replace(each, reason=reason, shares_with=tuple(others))
+    return structs.replace(each, shares_with=tuple(others)) if others else each
+
+
+def shared_directories(seen: Sequence[InProgress]) -> dict[str, tuple[str, ...]]:
+    """The directories in which several agents work right now, each with its tasks. Pure."""
+    found: dict[str, tuple[str, ...]] = {}
+    for each in seen:
+        if each.shares_with:
+            found[each.cwd] = tuple(sorted((each.id, *each.shares_with)))
+    return found
 
 
 def _look(fleet: Control, task: Task, *, supervised: bool, owner: str) -> InProgress:

@@ -1,0 +1,45 @@
+"""What `fleet bd create` says of a task that no command checks, and the question for one."""
+
+import os
+import sys
+
+from fleet.cli.terminal_text import one_line
+from fleet.control import Control
+from fleet.control.edit_config import (
+    accept_proposal,
+    is_first_proposal,
+    is_unchecked,
+    verify_proposal,
+    way_to_verify,
+)
+from fleet.schemas import Settings
+
+#: Set in every process of a run: an agent decides nothing about the checks of a project.
+_RUN = "FLEET_RUN_DIR"
+
+
+def tell_unchecked(fleet: Control, settings: Settings) -> None:
+    """One line on stderr; or, on a terminal and once a project, a question."""
+    if _RUN in os.environ or not is_unchecked(fleet, settings):
+        return
+    cwd = settings.cwd or ""
+    proposal = verify_proposal(cwd)
+    if proposal is not None and _is_attended() and is_first_proposal(fleet, cwd):
+        command, place = one_line(proposal.command), one_line(proposal.found_in)
+        print(f"No verify command checks the tasks of {one_line(cwd)}.", file=sys.stderr)
+        if _says_yes(f"Check each with `{command}` ({place}) from now on? [y/N] "):
+            accept_proposal(fleet, cwd, proposal)
+            print(f"verify = {command}  [{one_line(cwd)}]", file=sys.stderr)
+            return
+    way = f"--verify 'CMD' or: {one_line(way_to_verify(proposal))}"
+    print(f"no verify command: fleet can only say *plausible*; {way}", file=sys.stderr)
+
+
+def _is_attended() -> bool:
+    return all(stream.isatty() for stream in (sys.stdin, sys.stdout, sys.stderr))
+
+
+def _says_yes(question: str) -> bool:
+    sys.stderr.write(question)
+    sys.stderr.flush()
+    return sys.stdin.readline().strip().lower() in ("y", "yes")
