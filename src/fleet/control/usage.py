@@ -61,6 +61,8 @@ class Spent(Struct, frozen=True, kw_only=True):
     name: str
     runs: int = 0
     usage: Usage = Usage()
+    #: Runs whose CLI told no tokens, or was cut off before it had counted them.
+    uncounted: int = 0
     #: The cost that CLIs told, the cost that fleet worked out by tokens and prices where CLIs told
     #: none, the number of runs with such an estimate, and of runs whose cost is not known.
     cost_usd: float = 0.0
@@ -98,6 +100,7 @@ class Record(Struct, frozen=True, kw_only=True):
     #: Failed attempts that were followed by another run of the same task.
     retries: int = 0
     tokens: int = 0
+    uncounted: int = 0
     #: The known cost, the part of that which is an estimate, and the runs of unknown cost.
     cost_usd: float = 0.0
     estimated_usd: float = 0.0
@@ -153,6 +156,7 @@ def spent_together(name: str, runs: Sequence[EndedRun]) -> Spent:
         name=name,
         runs=len(receipts),
         usage=sum((receipt.usage for receipt in receipts), Usage()),
+        uncounted=sum(_is_uncounted(receipt) for receipt in receipts),
         cost_usd=sum(receipt.cost_usd or 0.0 for receipt in receipts),
         estimated_usd=sum(receipt.spend.estimated_usd for receipt in receipts),
         estimated=sum(r.cost_usd is None and r.estimated_usd is not None for r in receipts),
@@ -210,6 +214,7 @@ def _record(coder: str, model: str, group: list[EndedRun], last: Mapping[str, in
             run.failed_attempt and run.receipt.run < last[run.receipt.task_id] for run in group
         ),
         tokens=sum(receipt.usage.total for receipt in receipts),
+        uncounted=sum(_is_uncounted(receipt) for receipt in receipts),
         cost_usd=spend.usd,
         estimated_usd=spend.estimated_usd,
         unpriced=spend.unpriced,
@@ -218,6 +223,11 @@ def _record(coder: str, model: str, group: list[EndedRun], last: Mapping[str, in
         runs_per_task=len(group) / tasks if enough else None,
         cost_per_checked=towards.usd / checked if priced else None,
     )
+
+
+def _is_uncounted(receipt: Receipt) -> bool:
+    """The tokens of a run that began are not known, or not all of them."""
+    return receipt.started_at is not None and (receipt.partial or not receipt.usage.total)
 
 
 def _day(receipt: Receipt) -> str:

@@ -264,3 +264,11 @@ def test_stats_show_the_number_behind_each_rate(home):
     assert "4 (80%)" in said
     assert "80%" in said
     assert '"retries": 0' in CliRunner().invoke(stats, ["--json"]).output
+
+
+def test_runs_whose_tokens_are_not_all_known_are_counted():
+    """The sum is of what is known, and says of how many runs it is not the whole."""
+    found = [run("a"), run("b", partial=True), run("c", tokens=0)]
+    (row,), (record,) = spent(found, "coder"), records(found)
+    assert (row.usage.total, row.uncounted) == (600, 2)
+    assert (record.tokens, record.uncounted) == (600, 2)

@@ -63,7 +63,7 @@ def _cells(row: Record) -> tuple[str, ...]:
         str(row.stalled),
         str(row.limited),
         str(row.failed),
-        count(row.tokens) if row.tokens else "?",
+        count(row.tokens) + ("+?" if row.uncounted else "") if row.tokens else "?",
     )
 
 

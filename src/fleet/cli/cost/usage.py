@@ -164,6 +164,8 @@ def _summary(total: Spent) -> str:
         lost = f"{shown_runs(total.wasted_runs)} that closed nothing"
         tokens = f"{_tokens(total.wasted_tokens)} tokens"
         parts.append(f"{tokens}{told} went into {lost}")
+    if total.uncounted and total.uncounted < total.runs:
+        parts.append(f"the tokens of {shown_runs(total.uncounted)} are not all known")
     if total.unpriced and total.unpriced < total.runs:
         parts.append(f"+?: the cost of {shown_runs(total.unpriced)} is not known")
     return "\n".join(parts)
