@@ -23,7 +23,9 @@ def test_work_that_is_done_is_closed(scene):
     task = scene.add("tool close:all-done end")
     scene.supervise()
     closed = scene.until_status(task, "closed")
-    assert closed.close_reason == f"all-done [run 1: fleet task {task} receipt]"
+    assert closed.close_reason == (
+        f"all-done [run 1, plausible, no verify command: fleet task {task} receipt]"
+    )
     assert closed.lease_owner is None
     assert endings(scene, task) == ["Finished"]
     assert failures(scene, task) == "0"

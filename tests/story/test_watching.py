@@ -144,7 +144,7 @@ def test_an_agent_that_is_done_and_does_not_leave_is_judged_by_its_word(watched)
     task = watched.put("start call:1 done end sleep:60")
     failed = watched.put("start call:1 end sleep:60")
     watched.hasty()
-    assert watched.until_status(task, "closed").close_reason.startswith("did it")
+    assert "[run 1, plausible, " in watched.until_status(task, "closed").close_reason
     assert outcome(watched, task) == ("Finished", None)
     assert "fleet_finished_not_gone" in notes(watched, task)
     assert "without closing" in watched.until_status(failed, "blocked").notes
@@ -157,9 +157,9 @@ def test_a_loop_is_told_and_then_ended(watched):
     looping = watched.put(
         f"start {' '.join('call:1 fail:1 sleep:0.6' for _ in range(40))} done end"
     )
-    other = watched.put(f"start {same} call:z done end")
+    other = watched.put(f"start {same} call:z result:z done end")
     some = " ".join("call:1 fail:1 sleep:0.6" for _ in range(5))
-    gets_out = watched.put(f"start {some} sleep:1.5 call:2 done end")
+    gets_out = watched.put(f"start {some} sleep:1.5 call:2 result:2 done end")
     watched.hasty()
     watched.until_status(looping, "blocked")
     assert outcome(watched, looping) == ("Stalled", "looping")
