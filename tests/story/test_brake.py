@@ -187,3 +187,19 @@ def test_with_nothing_to_stop_it_still_pauses(scene):
     assert scene.fleet("stop").returncode == 2
     both = scene.fleet("stop", "--all", "fleet-1")
     assert (both.returncode, "both fleet-1 and --all" in both.stderr) == (2, True)
+
+
+def test_the_brake_ends_agents_whose_home_was_removed(scene, tmp_path):
+    """`rm -r $FLEET_HOME` used to leave agents at work that no command would end."""
+    supervisor, tasks = running(scene)
+    found = marks(scene)
+    assert len(found) == len(tasks)
+    supervisor.kill()
+    supervisor.wait()
+    scene.queue.close()
+    scene.home.path.rename(tmp_path / "gone")
+    done = scene.fleet("stop", "--all", "--now", "--json")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert {run["task_id"] for run in json.loads(done.stdout)["runs"]} == set(tasks)
+    assert [mark for mark in found if process_identity.marked(mark)] == []
+    assert scene.fleet("stop", "--all", "--now").returncode == 4

@@ -27,6 +27,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "tell": ("run.tell", "Tell a task's agent something while it works."),
     "stop": ("run.stop", "Stop a task's agent, or all of them."),
     "retry": ("run.retry", "Put a blocked task back into the queue."),
+    "trust": ("run.trust", "Let verify commands run that came with a task from elsewhere."),
     "pause": ("run.pause", "Start no new runs until `fleet resume`."),
     "resume": ("run.resume", "Start runs again after `fleet pause`."),
     "restart": ("run.restart", "Swap the supervisor for a new one; agents run on."),

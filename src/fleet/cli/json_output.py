@@ -6,6 +6,7 @@ import msgspec
 
 from fleet.control import Control
 from fleet.errors import InvalidTask
+from fleet.home.trusted_commands import untrusted
 from fleet.schemas import Task
 
 
@@ -24,12 +25,17 @@ def task_shape(fleet: Control, task: Task) -> dict[str, Any]:
         place = fleet.place(task)
     except InvalidTask as error:
         return shape | {"invalid": error.message}
-    return shape | {
-        "cwd": place.cwd,
-        "coder": place.coder,
-        "model": place.model,
-        "overrides": place.overrides,
-    }
+    foreign = untrusted(fleet.home, task)
+    return (
+        shape
+        | ({"untrusted": foreign} if foreign else {})
+        | {
+            "cwd": place.cwd,
+            "coder": place.coder,
+            "model": place.model,
+            "overrides": place.overrides,
+        }
+    )
 
 
 def pretty(payload: Any) -> str:

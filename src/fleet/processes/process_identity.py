@@ -99,6 +99,20 @@ def bearers(prefix: str) -> dict[str, list[Row]]:
     return found
 
 
+def owners_below(folder: Path) -> set[str]:
+    """The owners in the run ids of processes whose environment names a path below `folder`.
+
+    So the runs of a home are found that is not there any more, and with it the file `owner`.
+    """
+    start = f"{folder}/".encode()
+    found: set[str] = set()
+    for pid in _pids() if LINUX else ():
+        pairs = read_proc(f"/proc/{pid}/environ").split(b"\0")
+        if any(pair.partition(b"=")[2].startswith(start) for pair in pairs):
+            found.add(_mark(pid).partition(".")[0])
+    return found - {""}
+
+
 def holders(lock: Path) -> list[ProcessId]:
     """Every process that holds the lock at this path. Empty where the system does not tell."""
     if not LINUX:

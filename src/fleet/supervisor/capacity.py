@@ -9,6 +9,7 @@ from functools import partial
 from fleet.accounts.candidates import Place, place_of
 from fleet.accounts.choose_account import Go, Wait
 from fleet.errors import FleetError
+from fleet.home.trusted_commands import untrusted
 from fleet.runs.outcome_history import was_put_off
 from fleet.schemas import Task
 from fleet.supervisor.state import SupervisorState
@@ -19,6 +20,8 @@ _LOOK_AT = 100
 
 def waits_for_person(state: SupervisorState, task: Task) -> str:
     """What keeps the task from running, if only a person can change that; empty otherwise."""
+    if untrusted(state.home, task):
+        return "a verify command from elsewhere is not trusted: fleet trust"
     if state.meter.waits_for_budget(task):
         return "a budget is spent"
     place = _place(state, task)
@@ -30,7 +33,7 @@ def waits_for_person(state: SupervisorState, task: Task) -> str:
 
 def has_account_again(state: SupervisorState, task: Task) -> bool:
     """The task was put off for want of an account, and there is one for it now."""
-    if not was_put_off(state.home.task(task.id), task.not_before):
+    if not was_put_off(state.home.task(task.id), task.not_before) or untrusted(state.home, task):
         return False
     place = _place(state, task)
     if place is None or state.meter.spent(place.cwd) is not None:

@@ -16,6 +16,7 @@ from fleet.files.safe_read import stamp_of
 from fleet.home import Home, owner_file
 from fleet.home.journal import Log
 from fleet.home.status_file import SupervisorStatus, paused, write_status
+from fleet.processes.not_dumpable import refuse_dumps
 from fleet.processes.supervisor_lock import sole_supervisor
 from fleet.queue import open_queue
 from fleet.schemas import Lease, Request, Stopped, Task
@@ -308,6 +309,7 @@ def supervise(
     echo: Callable[[str], None] = print,
 ) -> SupervisorEnd:
     """Be the home's supervisor until the end."""
+    refuse_dumps()
     with sole_supervisor(home):
         return Supervisor(home, config, coder=coder, until_idle=until_idle, echo=echo).run()
 

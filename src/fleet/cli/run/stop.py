@@ -33,7 +33,9 @@ def command(task_ids: tuple[str, ...], everything: bool, now: bool, as_json: boo
         raise BadInput("give a task's id, or --all", hint="See the runs: fleet tasks")
     if everything:
         # Without the settings: a typing error in runtime.toml must not keep agents running.
-        home = open_home(home_from(os.environ))
+        home = home_from(os.environ)
+        if home.path.exists():
+            open_home(home)
         return _all(home, now=now, as_json=as_json)
     fleet = control.opened()
     return max(_one(fleet, task_id, now=now, as_json=as_json) for task_id in task_ids)
@@ -86,6 +88,9 @@ def _all(home: Home, *, now: bool, as_json: bool) -> int:
         if not run.gone:
             pids = ", ".join(map(str, run.left))
             click.echo(f"could not kill {run.task_id}: processes {pids} are still alive.", err=True)
+    if not end.paused:
+        _tell_of_gone_home(home, found=bool(end.runs))
+        return 0 if end.gone and end.runs else 4
     click.echo("Paused: no new runs. To go on: fleet resume")
     if end.runs:
         click.echo(
@@ -93,3 +98,13 @@ def _all(home: Home, *, now: bool, as_json: bool) -> int:
             " with one of them: fleet retry ID"
         )
     return 0 if end.gone else 1
+
+
+def _tell_of_gone_home(home: Home, *, found: bool) -> None:
+    """What is left to do where the home is not there any more."""
+    click.echo(f"There is no fleet home at {one_line(str(home.path))}.", err=True)
+    if found:
+        click.echo("Its agents were found by their environment. Put the home back from a back-up,")
+        click.echo("or make a new one: fleet init. A supervisor that still runs ends by: kill PID")
+    else:
+        click.echo("If FLEET_HOME is right and agents still run, end them by: kill PID", err=True)

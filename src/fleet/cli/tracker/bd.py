@@ -7,6 +7,7 @@ that it was called in, so that the agent works there.
 import os
 import sys
 from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -30,6 +31,7 @@ from fleet.cli.tracker.task_flags import settings_from, shown_settings
 from fleet.control import Control
 from fleet.errors import BadInput, FleetError, InvalidTask
 from fleet.home import task_json
+from fleet.home.trusted_commands import trust
 from fleet.schemas import Settings
 
 if TYPE_CHECKING:
@@ -131,6 +133,9 @@ def _create(fleet: Control, name: str, args: Sequence[str]) -> int:
         print(f"Error: {error}", file=sys.stderr)  # as the tracker says it of its own flags
         return 1
     settings = settings_from(fleet, own)
+    if settings.verify:
+        # Before the task is made: a supervisor may claim the task before its task.json is there.
+        trust(fleet.home, [settings], datetime.now(UTC))
     if fleet.config.queue == "beads":
         return _create_on_beads(fleet, name, rest, settings)
     try:

@@ -5,6 +5,7 @@ from fleet.bd.pflag import Flag, Parsed
 from fleet.cli.fast_path import Quick
 from fleet.cli.terminal_text import one_line
 from fleet.errors import BadInput, InvalidTask
+from fleet.home.trusted_commands import untrusted, waits_text
 from fleet.schemas import Task
 
 LIMIT = 50
@@ -28,7 +29,8 @@ def ready(line: Parsed) -> int:
             where = fleet.place(task).cwd
         except InvalidTask as error:
             where = error.message
-        print(f"{task.id}  {one_line(task.title)}  [{one_line(where)}]{_until(task)}")
+        waits = f"  waits: {waits_text(task.id)}" if untrusted(fleet.home, task) else _until(task)
+        print(f"{task.id}  {one_line(task.title)}  [{one_line(where)}]{waits}")
     return 0
 
 

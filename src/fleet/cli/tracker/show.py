@@ -150,7 +150,7 @@ def _waits(details: TaskDetails, now: datetime) -> list[Row]:
     ]
     at = details.task.not_before
     if at is None:
-        return rows
+        return [*rows, ("waits", one_line(details.waits_for))] if details.waits_for else rows
     left = (at - now).total_seconds()
     when = moment(at, now) + (f" (in {duration(left)})" if left > 0 else "")
     why = one_line(details.waits_for)

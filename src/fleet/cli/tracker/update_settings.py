@@ -19,6 +19,7 @@ from fleet.control import Control
 from fleet.errors import BadInput
 from fleet.home import task_json
 from fleet.home.task_json import settings_of
+from fleet.home.trusted_commands import check_trusted
 from fleet.schemas import LimitWishes, Settings, Task
 
 #: What a flag sets, where that has another name.
@@ -41,6 +42,8 @@ def update(fleet: Control, args: Sequence[str], forward: Callable[[Sequence[str]
     if not line.words:
         raise BadInput("no task was named", hint="For example: fleet bd update x4f --budget '$5'")
     tasks = [fleet.get(word) for word in line.words]
+    for task in tasks if "verify" not in given else ():
+        check_trusted(fleet.home, task)
     wishes = settings_from(fleet, given)
     changed = [(task, changed_by(settings_of(fleet.home, task), wishes, given)) for task in tasks]
     for_tracker = line.values.keys() - {flag.name for flag in GLOBAL}

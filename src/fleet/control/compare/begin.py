@@ -26,6 +26,7 @@ from fleet.git import repository
 from fleet.git.git_command import Git, GitFailed
 from fleet.home import compare_json, task_json
 from fleet.home.task_json import settings_of
+from fleet.home.trusted_commands import check_trusted
 from fleet.queue.protocol import Draft, Filter
 from fleet.schemas import NOT_WORK, Settings, Task
 from fleet.schemas.account import NO_CHAIN
@@ -208,6 +209,7 @@ def _existing(fleet: Control, comparison: Comparison) -> dict[int, str]:
 
 
 def _check(fleet: Control, task: Task) -> None:
+    check_trusted(fleet.home, task)
     if compare_json.is_open(fleet.home, task.id):
         raise Refused(
             f"{task.id} is being compared already",

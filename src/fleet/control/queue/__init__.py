@@ -1,1 +1,1 @@
-"""What `fleet queue` asks for: the queue itself, apart from the tasks in it."""
+"""The queue itself: its state and its copies, and what came into it from elsewhere."""

@@ -10,6 +10,7 @@ from fleet.control import Control
 from fleet.errors import InvalidTask, Refused
 from fleet.home import compare_json, task_json
 from fleet.home.task_json import settings_of
+from fleet.home.trusted_commands import check_trusted
 from fleet.processes import keeper_client
 from fleet.processes.keeper_client import Running
 from fleet.runs.outcome_history import forgive, spent_before
@@ -32,6 +33,7 @@ def retry(
     check_reopenable(fleet, task)
     _check_budget(fleet, task, budget)
     if budget is not None:
+        check_trusted(fleet.home, task)
         own = structs.replace(settings_of(fleet.home, task), budget=budget)
         task_json.write(fleet.home, task.id, own)
     forgive(fleet.home.task(task.id))

@@ -10,6 +10,7 @@ from fleet.control import Control
 from fleet.errors import InvalidTask
 from fleet.home import messages, worktree_json
 from fleet.home.messages import Delivery
+from fleet.home.trusted_commands import untrusted, waits_text
 from fleet.home.worktree_json import Worktree
 from fleet.runs.outcome_history import Ending, history, read_ending, spent_before
 from fleet.runs.run_directory import all_runs, newest_first
@@ -104,6 +105,8 @@ def _last_run(fleet: Control, task: Task) -> tuple[int, Ending] | None:
 
 
 def _waits_for(fleet: Control, task: Task, now: datetime) -> str:
+    if task.status == "open" and untrusted(fleet.home, task):
+        return waits_text(task.id)
     if task.not_before is None:
         return ""
     from fleet.control.tasks.why_waiting import waits_for

@@ -20,6 +20,7 @@ from fleet.errors import FleetError
 from fleet.files.json_record import JsonRecord
 from fleet.home import Home, owner_file
 from fleet.home.journal import Log
+from fleet.processes import process_identity
 
 #: The tasks that were stopped all at once and not tried again since.
 FILE = "stopped.json"
@@ -48,6 +49,8 @@ class Retried(Struct, frozen=True, kw_only=True):
 def stop_all(home: Home, *, now: bool, env: Mapping[str, str] = os.environ) -> StopAllEnd:
     """Pause, then end every run of this home, all at the same time."""
     by = actor(env)
+    if not home.path.is_dir():
+        return _stop_without_home(home, by, now=now)
     pause(home)  # first, or else new ones begin as fast as these end
     owner = owner_file.read(home)
     runs = tuple(brake(home, owner, by=by, now=now)) if owner else ()
@@ -61,6 +64,20 @@ def stop_all(home: Home, *, now: bool, env: Mapping[str, str] = os.environ) -> S
     text = f"{by} {how} every run ({len(runs)}) in {end.seconds:.2f} s and paused the rest"
     Log(home.logging, lambda: datetime.now(UTC), _unheard).say("stop_all", text, gone=end.gone)
     return end
+
+
+def _stop_without_home(home: Home, by: str, *, now: bool) -> StopAllEnd:
+    """End the runs of a home that was removed under them: by what their processes were started
+    with. Nothing can be written down any more.
+    """
+    owners = sorted(process_identity.owners_below(home.path))
+    runs = tuple(run for owner in owners for run in brake(home, owner, by=by, now=now))
+    return StopAllEnd(
+        runs=runs,
+        gone=all(run.gone for run in runs),
+        seconds=max((run.seconds for run in runs), default=0.0),
+        paused=False,
+    )
 
 
 def stopped_tasks(home: Home) -> tuple[str, ...]:

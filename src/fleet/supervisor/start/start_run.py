@@ -14,9 +14,10 @@ from fleet.accounts.choose_account import Wait
 from fleet.accounts.credentials import AccountTrouble
 from fleet.errors import FleetError
 from fleet.home.status_file import paused
+from fleet.home.trusted_commands import untrusted, waits_text
 from fleet.runs.outcome_history import history
 from fleet.schemas import Lease
-from fleet.schemas.decision import blocked, plain_text, released
+from fleet.schemas.decision import Decision, blocked, plain_text, released
 from fleet.settlement.settle_table import stopped
 from fleet.supervisor.active.follow_runs import RunFollower
 from fleet.supervisor.assignments import Active, Assignment, Preparing, Ready
@@ -30,6 +31,8 @@ from fleet.supervisor.state import SHORT, SupervisorState
 _TROUBLE = timedelta(minutes=1)
 #: How much of a task's title is said when its run begins.
 _TITLE = 60
+#: When a task looks again whether its commands are trusted by now; `fleet trust` wakes it.
+_TRUST, _SHARED_TRUST = timedelta(hours=1), timedelta(minutes=1)
 
 
 class RunStarter:
@@ -70,6 +73,9 @@ class RunStarter:
     def begin(self, assignment: Assignment, task_dir: Path) -> None:
         """Begin a run, or have its directory made ready first. Raises FleetError."""
         task = assignment.lease.task
+        if untrusted(self._state.home, task):
+            settle(self._state, assignment, self._wait_for_trust(task.id))
+            return
         place = placed(self._state, task)
         refusal = self._state.meter.refusal(task, place.ruled.policy, place.cwd)
         if refusal is not None:
@@ -81,6 +87,14 @@ class RunStarter:
             settle(self._state, assignment, decision)
         else:
             self._prepare(assignment, ready, task_dir)
+
+    def _wait_for_trust(self, task_id: str) -> Decision:
+        """A task whose commands are not trusted here goes back: on a shared queue soon, for a
+        machine that trusts them.
+        """
+        shared = self._state.config.queue not in ("embedded", "beads")
+        again = self._state.now() + (_SHARED_TRUST if shared else _TRUST)
+        return released(waits_text(task_id), not_before=again)
 
     def _ready(self, lease: Lease, place: Place, task_dir: Path) -> Ready | Wait:
         """Choose the account of a run, and put together what the run needs there."""

@@ -1,0 +1,47 @@
+"""`fleet trust`: let the verify commands run that came with a task from elsewhere."""
+
+from datetime import UTC, datetime
+
+import click
+
+from fleet import control
+from fleet.cli.json_output import pretty
+from fleet.cli.task_ids import completer
+from fleet.cli.terminal_text import one_line
+from fleet.control.queue.trust import Foreign, ids_in, trust_tasks, waiting_for_trust
+from fleet.errors import BadInput
+
+
+@click.command("trust")
+@click.argument("ids", metavar="[ID]...", nargs=-1, shell_complete=completer())
+@click.option("--all-from", "file", metavar="FILE", help="Every task of this file of bd export.")
+@click.option("--json", "as_json", is_flag=True, help="The tasks as a JSON array.")
+def command(ids: tuple[str, ...], file: str | None, as_json: bool) -> None:
+    """Trust the verify commands of tasks that were not made on this machine.
+
+    A task that came by `fleet bd import`, or over a queue that other machines share, does not begin
+    here until its verify commands are trusted. Without an ID: the tasks that wait for it.
+
+    Trusted are these very commands in the task's directory; other ones are asked for again. Tasks
+    made here, and the verify commands in runtime.toml, need no trust.
+    """
+    if ids and file is not None:
+        raise BadInput("both tasks and --all-from were given", hint="Give one of them.")
+    fleet = control.opened()
+    chosen = list(ids) if file is None else ids_in(file, fleet)
+    asks = not chosen
+    now = datetime.now(UTC)
+    found = waiting_for_trust(fleet) if asks else trust_tasks(fleet, chosen, now)
+    if as_json:
+        click.echo(pretty(found))
+        return
+    for task in found:
+        _show(task, "waits" if asks else "trusted")
+    if not found:
+        click.echo("No task waits to be trusted." if asks else "None of these waited for it.")
+
+
+def _show(task: Foreign, word: str) -> None:
+    click.echo(f"{word}: {task.id}  {one_line(task.title)}")
+    for line in task.verify:
+        click.echo(f"    {one_line(line)}  [in {one_line(task.cwd) or 'its directory'}]")
