@@ -46,9 +46,11 @@ def main() -> None:
     except FleetError as error:
         if debug:
             raise
-        print(f"Error: {error.message}", file=sys.stderr)
+        from fleet.schemas.shown_text import harmless
+
+        print(harmless(f"Error: {error.message}"), file=sys.stderr)
         if error.hint:
-            print(error.hint, file=sys.stderr)
+            print(harmless(error.hint), file=sys.stderr)
         code = error.exit_code
     except KeyboardInterrupt:
         code = 130

@@ -213,7 +213,7 @@ class TestComments:
         bd.clock.pass_(minutes=1)
         bd.ok("comments add a second -a bob")
         assert bd.ok("comments a") == (
-            "2026-11-15 12:00 ann\nhello there\n\n2026-11-15 12:01 bob\nsecond\n"
+            "2026-11-15 12:00 ann\n  hello there\n\n2026-11-15 12:01 bob\n  second\n"
         )
         first = bd.json("comments a")[0]
         assert first["issue_id"] == "fleet-a"

@@ -1,12 +1,14 @@
 """`fleet bd …` on beads: the user's command line goes to the real `bd`, in the fleet home."""
 
 import os
+import sys
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from datetime import timedelta
 from pathlib import Path
 
 from fleet.bd.command_line import split_command
+from fleet.bd.terminal_filter import filtered
 from fleet.errors import QueueBusy
 from fleet.processes.bounded_call import Stream
 from fleet.queue.beads.bd_cli.bd_client import TIMEOUT, users_environment
@@ -32,6 +34,10 @@ _SHORT_WRITES = frozenset(
         "undefer", "update",
     )
 )  # fmt: skip
+#: Commands that ask a person, or start an editor: they have the terminal itself, and no limit.
+_INTERACTIVE = frozenset(("edit", "init", "onboard", "setup", "shell", "sql"))
+#: How many times longer than a short command one may take that moves all tasks, or goes elsewhere.
+_LONG = 20
 
 
 def forward(
@@ -45,7 +51,10 @@ def forward(
     stdout: Stream = None,
     stderr: Stream = None,
 ) -> int:
-    """Run bd with exactly these arguments and answer with its exit code."""
+    """Run bd with exactly these arguments and answer with its exit code.
+
+    `patience` is how long a short command may take.
+    """
     refuse_wrong(home)
     verb = split_command(args)[0].partition(" ")[0]
     env = users_environment(home, os.environ if environ is None else environ)
@@ -53,10 +62,25 @@ def forward(
         with ExitStack() as locks:
             if verb in _SHORT_WRITES and not _reads_stdin(args):
                 _wait_politely(locks, WriteLock(home, patience=patience))
-            return attach([bd, *args], cwd=home, env=env, stdin=stdin, stdout=stdout, stderr=stderr)
+            if verb not in _INTERACTIVE:
+                stdout = locks.enter_context(filtered(stdout, sys.stdout))
+                stderr = locks.enter_context(filtered(stderr, sys.stderr))
+            limit = _limit(verb, args, patience)
+            return attach(
+                [bd, *args],
+                cwd=home, env=env, stdin=stdin, stdout=stdout, stderr=stderr, timeout=limit,
+            )  # fmt: skip
     finally:
         if verb not in _READS:
             Doorbell(home / BELL).ring()
+
+
+def _limit(verb: str, args: Sequence[str], patience: timedelta) -> float | None:
+    """Seconds that bd may take; None: a person may be typing."""
+    if verb in _INTERACTIVE or _reads_stdin(args):
+        return None
+    short = verb in _READS or verb in _SHORT_WRITES
+    return patience.total_seconds() * (1 if short else _LONG)
 
 
 def _wait_politely(locks: ExitStack, lock: WriteLock) -> None:

@@ -11,6 +11,7 @@ from fleet.bd.pflag import Flag, Parsed
 from fleet.errors import BadInput, NotFound
 from fleet.queue.sql.sql_queue import SqlQueue
 from fleet.schemas import Settings, Task
+from fleet.schemas.shown_text import harmless
 
 
 class Failure(Exception):
@@ -112,7 +113,7 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
 
     def warn(self, text: str) -> None:
         """Print a line on standard error, whatever the output format."""
-        print(text, file=self.err)
+        print(harmless(text), file=self.err)
 
     def confirmed(self, text: str, value: Any = UNSET, **more: Any) -> Reply:
         """The reply of a command that changed something; --quiet leaves its text out."""

@@ -13,6 +13,7 @@ from fleet.bd.pflag import FlagError, parse
 from fleet.errors import FleetError
 from fleet.queue.sql.sql_queue import SqlQueue
 from fleet.schemas import Settings
+from fleet.schemas.shown_text import harmless, harmless_json
 
 #: Each command, and its `module:VERB` of `fleet.bd.verbs`.
 VERBS: Mapping[str, str] = {
@@ -139,7 +140,7 @@ def answer(
             out=out, err=err, stdin=stdin, read_file=read_file,
         )  # fmt: skip
     except FlagError as error:
-        print(f"Error: {error}", file=err or sys.stderr)
+        print(harmless(f"Error: {error}"), file=err or sys.stderr)
         return 1
     return show(call, carry_out(call))
 
@@ -217,6 +218,9 @@ def show(call: Call, reply: Reply) -> int:
     text = reply.text
     if call.json and reply.value is not UNSET:
         text = encoded(reply.value, envelope=call.envelope, beside=reply.beside)
+        text = harmless_json(text) if call.out.isatty() else text
+    else:
+        text = harmless(text)
     if text:
         print(text, file=call.out)
     return reply.code

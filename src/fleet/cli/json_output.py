@@ -1,5 +1,6 @@
 """The JSON of fleet's own commands."""
 
+import sys
 from typing import Any
 
 import msgspec
@@ -8,6 +9,7 @@ from fleet.control import Control
 from fleet.errors import InvalidTask
 from fleet.home.trusted_commands import untrusted
 from fleet.schemas import Task
+from fleet.schemas.shown_text import harmless_json
 
 
 def task_shape(fleet: Control, task: Task) -> dict[str, Any]:
@@ -39,4 +41,6 @@ def task_shape(fleet: Control, task: Task) -> dict[str, Any]:
 
 
 def pretty(payload: Any) -> str:
-    return msgspec.json.format(msgspec.json.encode(payload), indent=2).decode()
+    """JSON for people and programs; on a terminal nothing in it is obeyed."""
+    text = msgspec.json.format(msgspec.json.encode(payload), indent=2).decode()
+    return harmless_json(text) if sys.stdout.isatty() else text

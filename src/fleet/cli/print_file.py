@@ -7,7 +7,8 @@ import sys
 from collections.abc import Iterable
 from datetime import datetime
 
-from fleet.cli.terminal_text import harmless, painted
+from fleet.cli.terminal_text import painted
+from fleet.schemas.shown_text import harmless
 
 _DIFF_STYLES = (("+++", "bold"), ("---", "bold"), ("+", "green"), ("-", "red"), ("@@", "cyan"))
 

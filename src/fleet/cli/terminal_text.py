@@ -10,6 +10,8 @@ from datetime import datetime
 from types import MappingProxyType
 from unicodedata import category, east_asian_width
 
+from fleet.schemas.shown_text import one_line
+
 #: The width of output that goes to a file or a program: nothing is cut.
 ENDLESS = 10_000
 
@@ -20,11 +22,6 @@ _SGR: Mapping[str, str] = MappingProxyType(
     }
 )  # fmt: skip
 _STYLED = re.compile(r"\x1b\[[\d;]*m")
-
-
-def one_line(text: str) -> str:
-    """Text on one line; control characters are shown as escapes."""
-    return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
 
 
 def first_line(text: str) -> str:
@@ -43,11 +40,6 @@ def told_ending(outcome: str, why: str) -> str:
 def lines(text: str, indent: str = "  ") -> str:
     """Text on its own lines, each indented and free of control characters."""
     return "\n".join(f"{indent}{one_line(line)}".rstrip() for line in text.splitlines())
-
-
-def harmless(text: str) -> str:
-    """Text with its own lines and tabs, and every other control character as an escape."""
-    return "".join(c if c.isprintable() or c in "\n\t" else repr(c)[1:-1] for c in text)
 
 
 def duration(seconds: float) -> str:

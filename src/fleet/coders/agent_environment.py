@@ -4,8 +4,10 @@ The supervisor's own environment holds whatever its user exported: tokens of oth
 keys of other coders. So nothing passes that is not named, here or by the coder.
 """
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from fleet.coders.base import Coder
 from fleet.schemas import Task
@@ -13,15 +15,15 @@ from fleet.schemas import Task
 #: What may pass to any agent, and why.
 ALLOWED = (
     # To find programs, files and the person whose they are.
-    "PATH", "HOME", "USER", "LOGNAME", "SHELL", "TMPDIR", "XDG_*",
+    "PATH", "HOME", "USER", "LOGNAME", "SHELL", "TMPDIR",
+    "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME",
     # To print and sort text as the person does.
     "LANG", "LANGUAGE", "LC_*", "TERM", "COLORTERM", "TZ",
-    # To reach the model, and package registries, from behind a proxy or a private authority.
+    # To reach the model, and package registries, from behind a proxy or a private authority. A
+    # password in a proxy's address passes, since nothing works without it, and is masked.
     "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY",
     "http_proxy", "https_proxy", "all_proxy", "no_proxy",
     "SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE",
-    # To fetch and push over ssh: the agent's socket, never a key.
-    "SSH_AUTH_SOCK", "GIT_SSH", "GIT_SSH_COMMAND",
     # To build: where toolchains are. Paths, no secrets.
     "JAVA_HOME", "GOPATH", "GOROOT", "CARGO_HOME", "RUSTUP_HOME", "NVM_DIR", "VOLTA_HOME",
     "PNPM_HOME", "BUN_INSTALL", "PYENV_ROOT", "RBENV_ROOT", "DOTNET_ROOT", "ANDROID_HOME",
@@ -57,17 +59,19 @@ def agent_env(
     task: Task,
     task_dir: Path,
     extra: Mapping[str, str] | None = None,
+    passes: Sequence[str] = (),
 ) -> dict[str, str]:
     """The whole environment of an agent.
 
-    `extra` is what an account or the configuration sets. Where `extra` logs the coder in, the
-    parent's own login stays out: which of two logins a CLI takes is not ours to choose.
+    `passes` names what the operator lets through beside (`pass_env`). `extra` is what an account or
+    the configuration sets. Where `extra` logs the coder in, the parent's own login stays out: which
+    of two logins a CLI takes is not ours to choose.
     """
     given = dict(extra or {})
     env = plain_env(parent)
     env.pop("FLEET_HOME", None)
     logins = () if set(given) & set(coder.credentials) else coder.credentials
-    env |= {name: parent[name] for name in (*logins, *coder.passes) if name in parent}
+    env |= {name: parent[name] for name in (*passes, *logins, *coder.passes) if name in parent}
     env |= coder.env(task, task_dir)
     env |= given
     env |= Coder.env(coder, task, task_dir)
@@ -80,6 +84,29 @@ def plain_env(parent: Mapping[str, str]) -> dict[str, str]:
     env.setdefault("TERM", "dumb")
     return {**env, **GUARDS}
 
+
+def secret_values(coder: Coder, env: Mapping[str, str]) -> Iterator[str]:
+    """The values in an agent's environment that are secrets: its login, what is named like a key,
+    and the passwords of proxies.
+    """
+    for name, value in env.items():
+        if name in coder.credentials or _SECRETIVE.search(name):
+            yield value
+        elif name.lower().endswith("_proxy") and (password := _password(value)):
+            yield password
+
+
+def _password(address: str) -> str | None:
+    try:
+        return urlsplit(address).password
+    except ValueError:
+        return None
+
+
+#: Names that keys and tokens go by.
+_SECRETIVE = re.compile(
+    r"KEY|TOKEN|SECRET|PASSWORD|PASSWD|CREDENTIAL|CUSTOM_HEADERS", re.IGNORECASE
+)
 
 _NAMES = frozenset(ALLOWED)
 _BEGINNINGS = tuple(pattern.removesuffix("*") for pattern in ALLOWED if pattern.endswith("*"))

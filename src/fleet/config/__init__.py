@@ -56,6 +56,7 @@ class Config(Struct, frozen=True, kw_only=True):
     verify_limit: str = "15m"
     stop_at: int = 100
     fallback: str = "none"
+    pass_env: str = "none"  # noqa: S105 - names of variables, and no password
     queue: str = "embedded"
     busy_timeout_s: int = 5
     bd_timeout_s: int = 30

@@ -1,5 +1,6 @@
 """Every key of runtime.toml: its type, its range, and what it does."""
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
@@ -21,7 +22,24 @@ from fleet.schemas.policy import (
 
 Setting = int | str
 
-Kind = Literal["text", "number", "span", "size", "dollars", "expectation", "budget", "chain"]
+Kind = Literal[
+    "text", "number", "span", "size", "dollars", "expectation", "budget", "chain", "names"
+]
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+def read_names(text: str) -> tuple[str, ...]:
+    """Names of variables, separated by commas or blanks; `none`: no name. Raises BadInput."""
+    names = tuple(text.replace(",", " ").split())
+    if names == (NONE,):
+        return ()
+    for name in names:
+        if not _NAME.fullmatch(name):
+            raise BadInput(
+                f"{name!r} is no name of a variable", hint="Write names, never values: NAME, OTHER"
+            )
+    return names
+
 
 #: How the text of a kind is read; the reader raises what is wrong with the text.
 _READERS: Mapping[str, Callable[[str], Any]] = {
@@ -31,6 +49,7 @@ _READERS: Mapping[str, Callable[[str], Any]] = {
     "expectation": check_expectation,
     "budget": read_budget,
     "chain": read_chain,
+    "names": read_names,
 }
 
 
@@ -251,6 +270,14 @@ KEYS: Mapping[str, Key] = {
             "Where tasks go when their coder's accounts have no room: none (they wait), or steps"
             " like account:spare, model:haiku, coder:codex/gpt-5.",
             kind="chain",
+            per_project=True,
+        ),
+        Key(
+            "pass_env",
+            "none",
+            "Variables of the supervisor's environment that agents get beside the usual: none, or"
+            " names like SSH_AUTH_SOCK, MY_GATEWAY_KEY.",
+            kind="names",
             per_project=True,
         ),
         Key(

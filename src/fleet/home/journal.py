@@ -13,6 +13,7 @@ from typing import Any
 import msgspec
 
 from fleet.files.append_file import append, append_in
+from fleet.schemas.shown_text import one_line
 
 KEPT = timedelta(days=30)
 #: A log file that has reached this size takes no more lines.
@@ -56,7 +57,7 @@ class Log:
         if self._echo is None:
             return
         try:
-            self._echo(text)
+            self._echo(one_line(text))
         except OSError:
             self._echo = None  # the terminal or pipe was closed; the log has all lines
 

@@ -74,6 +74,12 @@ def policy_of(config: Config, settings: Settings, cwd: str) -> EffectivePolicy:
     return EffectivePolicy(policy=policy, own=frozenset(asked | limits))
 
 
+def passed_variables(config: Config, cwd: str) -> tuple[str, ...]:
+    """The variables that the agents of a directory get beside the usual: `pass_env`."""
+    names: tuple[str, ...] = _value(config, config.project(cwd), "pass_env")
+    return names
+
+
 def _from(cwd: str, project: Project) -> tuple[str, ...]:
     """A project's patterns, which are from its own directory on, as seen from a directory in it."""
     up = posixpath.relpath(project.path, cwd)

@@ -120,7 +120,7 @@ def by_stream(record: RunRecord, code: int | None, number: int | None) -> Outcom
     """How a run ended, by what its coder makes of its stream and of its process's end."""
     coder = record.coder
     try:
-        stderr = tail(record.run.stderr, _STDERR)
+        stderr = record.mask.text(tail(record.run.stderr, _STDERR))
         outcome = _sane(coder.outcome(record.totals, code, number, stderr=stderr))
     except Exception as error:  # noqa: BLE001 - a coder may be foreign code
         outcome = Failed(reason="unknown", detail=f"{coder.name}: {type(error).__name__}: {error}")
@@ -145,10 +145,11 @@ class RunEnd(Struct, frozen=True):
     ending: Ending
     receipt: Receipt
 
-    def write(self, run: Run) -> None:
+    def write(self, record: RunRecord) -> None:
         """The receipt first: where there is an outcome, there is the evidence for it."""
-        receipt_json.write(run, self.receipt)
-        write_ending(run, self.ending)
+        record.hide_kept_secrets()
+        receipt_json.write(record.run, self.receipt)
+        write_ending(record.run, self.ending)
 
 
 def end_of(

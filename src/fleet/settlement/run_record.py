@@ -5,28 +5,31 @@ whichever of the two ends it.
 """
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Self
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from fleet import coders
 from fleet.accounts.candidates import place_of
-from fleet.coders.agent_environment import agent_env
+from fleet.coders.agent_environment import agent_env, secret_values
 from fleet.coders.base import Coder, Options
 from fleet.coders.stream.run_totals import RunTotals
 from fleet.coders.stream.tool_calls import ToolCalls
 from fleet.config import Config
 from fleet.errors import FleetError
+from fleet.files.overwrite import overwrite
 from fleet.home import AGENT_BIN, Home
+from fleet.home.task_policy import passed_variables
 from fleet.processes.keeper_client import Ended, NeverStarted, Vanished
 from fleet.runs import agent_claim
 from fleet.runs.agent_claim import AgentClaim
 from fleet.runs.run_directory import Run, RunSpec
 from fleet.schemas import Event, Failed, Outcome, Policy, Spend, Task
 from fleet.schemas.budget import spend_of
+from fleet.schemas.secret_mask import SecretMask
 from fleet.settlement.run_stream import RunStream
 from fleet.spending.prices import Prices
 
@@ -55,7 +58,9 @@ class RunRecord:
         self.spec = spec
         #: Another process began to follow the run, and may have written about it already.
         self.adopted = adopted
-        self.stream = RunStream(run, spec, coder, env, resumed=adopted)
+        #: The secrets that the agent was given, as far as this process knows them.
+        self.mask = SecretMask(secret_values(coder, env))
+        self.stream = RunStream(run, spec, coder, env, resumed=adopted, mask=self.mask.line)
         #: What its tokens cost, where its CLI does not report it.
         self.prices = _LIST_PRICES
         #: Why the run could not even be tried; empty if it could.
@@ -74,10 +79,20 @@ class RunRecord:
             place = None if spec.coder else place_of(home, config, task)
             name, model = (spec.coder, spec.model) if place is None else (place.coder, place.model)
             coder = coders.make(name, model, Options(permissions=config.permissions), home.path)
-            env = run_env(home, coder, task, spec.login)
+            env = run_env(home, coder, task, spec.login, passed_variables(config, spec.cwd))
         except FleetError as error:
             coder = UnknownCoder(error.message)
         return cls(task, run, coder, env=env, spec=spec, adopted=True)
+
+    def hide(self, secrets: Iterable[str]) -> None:
+        """Mask these values too: another process gave them to the agent."""
+        self.mask.add(secrets)
+
+    def hide_kept_secrets(self) -> None:
+        """Make the secrets unreadable in what the run printed, once it is over."""
+        if self.mask.met:
+            overwrite(self.run.stdout, self.mask.values)
+        overwrite(self.run.stderr, self.mask.values)
 
     @property
     def task_id(self) -> str:
@@ -192,14 +207,23 @@ class ExitedRun(Struct, frozen=True, kw_only=True):
 
     def claim(self) -> AgentClaim:
         """What the agent claimed of its task, if it was this run's agent."""
-        if self.said is not None:
-            return self.said
-        return agent_claim.read(self.record.run.path, by=self.record.spec.id)
+        said = self.said
+        if said is None:
+            said = agent_claim.read(self.record.run.path, by=self.record.spec.id)
+        mask = self.record.mask.text
+        done, blocked = said.done and mask(said.done), said.blocked and mask(said.blocked)
+        return structs.replace(said, done=done, blocked=blocked)
 
 
-def run_env(home: Home, coder: Coder, task: Task, login: Mapping[str, str]) -> dict[str, str]:
-    """The environment of an agent; `login` holds the variables that log it in. May raise
-    FleetError.
+def run_env(
+    home: Home,
+    coder: Coder,
+    task: Task,
+    login: Mapping[str, str],
+    passes: Sequence[str] = (),
+) -> dict[str, str]:
+    """The environment of an agent; `login` holds the variables that log it in, and `passes` names
+    those that the operator lets through. May raise FleetError.
     """
     programs = home.path / AGENT_BIN
     extra = {
@@ -210,7 +234,7 @@ def run_env(home: Home, coder: Coder, task: Task, login: Mapping[str, str]) -> d
     left_out = coder.credentials if login else ()
     parent = {name: value for name, value in own_env().items() if name not in left_out}
     try:
-        return agent_env(parent, coder, task, home.task(task.id), extra)
+        return agent_env(parent, coder, task, home.task(task.id), extra, passes)
     except Exception as error:
         # A coder may be foreign code.
         raise FleetError(f"coder {coder.name}: {type(error).__name__}: {error}") from error

@@ -4,7 +4,7 @@ The supervisor follows a living run with it; `fleet stop` reads a run with it th
 supervisor was there. Each event is written once, however often the reader is replaced.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime, timedelta
 
 from fleet.coders.base import Coder
@@ -83,8 +83,17 @@ class RunStream:
     """The streams of one run, and what they told so far."""
 
     def __init__(
-        self, run: Run, spec: RunSpec, coder: Coder, env: Mapping[str, str], *, resumed: bool
+        self,
+        run: Run,
+        spec: RunSpec,
+        coder: Coder,
+        env: Mapping[str, str],
+        *,
+        resumed: bool,
+        mask: Callable[[bytes], bytes] = bytes,
     ) -> None:
+        #: Makes secrets unreadable in a line, before anything is made of the line.
+        self._mask = mask
         self._coder = coder
         self._spec = spec
         self._env = env
@@ -164,7 +173,8 @@ class RunStream:
         count = self.totals.events
         for line in lines:
             at += len(line.data) + line.dropped + line.whole
-            event = self._coder.read(line.data.decode(errors="replace"), now, second=second)
+            text = self._mask(line.data).decode(errors="replace")
+            event = self._coder.read(text, now, second=second)
             if event is None:
                 self.heard += bool(line.data.strip())
                 continue

@@ -7,6 +7,8 @@ import os
 import signal
 import time
 
+from fleet.accounts.candidates import find as find_account
+from fleet.coders.agent_environment import secret_values
 from fleet.errors import FleetError
 from fleet.home import Home
 from fleet.processes import keeper_client, process_identity
@@ -76,6 +78,7 @@ def _look(
         return
     active = ActiveRun.read(state.home, state.config, assignment.lease.task, run)
     active.keeper = keeper
+    _learn_secrets(state, active)
     if not isinstance(found, Running | Orphaned):
         assignment.stage = ending = finishing(assignment, active, found)
         reason = ending.ended.stop_reason
@@ -113,6 +116,15 @@ def _wait(
     assignment.stage = Unknown(
         run, stage.account, min(pause * 2, _LONGEST_PAUSE), time.monotonic() + pause
     )
+
+
+def _learn_secrets(state: SupervisorState, active: ActiveRun) -> None:
+    """Know the login again that another supervisor gave to the agent, so as to mask it."""
+    try:
+        account = find_account(active.account, active.coder.name, state.config)
+        active.hide(secret_values(active.coder, state.accounts.variables(account)))
+    except FleetError:
+        return  # the account is gone, or its secret cannot be had: there is nothing to compare
 
 
 def _account_of(run: Run) -> str:

@@ -37,6 +37,8 @@ class Ready(Struct, frozen=True, kw_only=True):
     #: The part of `env` that logs the agent in, and the same with a mark for the secret.
     given: Mapping[str, str]
     outline: Mapping[str, str]
+    #: The variables of the supervisor's own that the operator lets through.
+    passes: tuple[str, ...] = ()
     policy: Policy
     #: The repository as the run finds it, once it was looked at.
     base: Base | None = None

@@ -177,7 +177,7 @@ def _write(end: RunEnd, run: ActiveRun) -> Decision | None:
     """
     try:
         run.run.check_directories()
-        end.write(run.run)
+        end.write(run)
     except InvalidTask as error:
         return damaged(error, run.task_id)
     except OSError as error:

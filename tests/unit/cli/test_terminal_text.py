@@ -11,12 +11,12 @@ from fleet.cli.terminal_text import (
     cut_front,
     duration,
     first_line,
-    harmless,
     moment,
     one_line,
     table,
     wrapped,
 )
+from fleet.schemas.shown_text import harmless
 from tests.builders import NOW
 
 

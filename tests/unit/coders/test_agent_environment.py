@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from fleet.coders import make, names
-from fleet.coders.agent_environment import agent_env
+from fleet.coders.agent_environment import agent_env, secret_values
 from tests.builders import a_task
 
 TASK_DIR = Path("/h/tasks/fleet-abc")
@@ -24,7 +24,7 @@ PARENT = {
     "PATH": "/bin",
     "HOME": "/home/me",
     "LC_ALL": "C.UTF-8",
-    "XDG_RUNTIME_DIR": "/run",
+    "XDG_CACHE_HOME": "/cache",
     **SECRETS,
 }
 
@@ -67,9 +67,9 @@ def test_an_ordinary_extra_leaves_the_login_alone():
 
 
 def test_what_every_program_needs_passes():
-    """Programs, home, language and run-time directories are found as the person finds them."""
+    """Programs, home, language and caches are found as the person finds them."""
     assert env().items() >= {
-        "PATH": "/bin", "HOME": "/home/me", "LC_ALL": "C.UTF-8", "XDG_RUNTIME_DIR": "/run",
+        "PATH": "/bin", "HOME": "/home/me", "LC_ALL": "C.UTF-8", "XDG_CACHE_HOME": "/cache",
     }.items()  # fmt: skip
 
 
@@ -92,3 +92,33 @@ def test_a_session_of_claude_around_fleet_does_not_show():
     """Claude refuses to start inside itself, and would write into that session."""
     parent = {**PARENT, "CLAUDECODE": "1", "CLAUDE_CODE_SESSION_ID": "s"}
     assert not set(env(parent=parent)) & {"CLAUDECODE", "CLAUDE_CODE_SESSION_ID"}
+
+
+REACHING_OUT = {
+    "SSH_AUTH_SOCK": "/tmp/ssh-agent",
+    "GIT_SSH_COMMAND": "ssh -i ~/.ssh/deploy",
+    "ANTHROPIC_CUSTOM_HEADERS": "X-Gateway-Key: 0123456789",
+    "XDG_RUNTIME_DIR": "/run/user/1000",
+    "MY_GATEWAY_KEY": "gateway-0123456789",
+}
+
+
+def test_what_reaches_out_passes_only_by_name():
+    """An ssh agent signs with every key of its user, and headers hold keys."""
+    parent = {**PARENT, **REACHING_OUT}
+    assert not set(env(parent=parent)) & set(REACHING_OUT)
+    named = agent_env(parent, make("claude"), a_task(), TASK_DIR, None, ("SSH_AUTH_SOCK",))
+    assert set(named) & set(REACHING_OUT) == {"SSH_AUTH_SOCK"}
+
+
+def test_the_secrets_of_an_agent_are_its_login_its_keys_and_proxy_passwords():
+    """These values are masked in what is kept; a path or a language is none."""
+    parent = {
+        **PARENT, **REACHING_OUT, "HTTPS_PROXY": "http://me:pr0xyp4ss@proxy:3128",
+        "NO_PROXY": "localhost", "http_proxy": "http://[broken",
+    }  # fmt: skip
+    passes = ("MY_GATEWAY_KEY", "SSH_AUTH_SOCK", "ANTHROPIC_CUSTOM_HEADERS")
+    seen = agent_env(parent, make("claude"), a_task(), TASK_DIR, None, passes)
+    found = set(secret_values(make("claude"), seen))
+    headers = "X-Gateway-Key: 0123456789"
+    assert found == {"a", "b", "gateway-0123456789", "pr0xyp4ss", headers}

@@ -12,7 +12,7 @@ import pytest
 
 from fleet.bd.beads_create import create
 from fleet.bd.beads_forward import forward
-from fleet.errors import BadInput, QueueUnavailable
+from fleet.errors import BadInput, QueueBusy, QueueUnavailable
 from fleet.queue.beads.bd_cli.bd_client import Client, environment
 from fleet.queue.protocol import Draft, Filter
 from fleet.schemas import Settings
@@ -48,6 +48,25 @@ class TestForward:
         expected = ["list", "--title", "a  b", "", "--", "-x", str(beads.home), str(beads.beads)]
         assert out.read_text() == "|".join([*expected, "typed"])
         assert err.read_text() == "oops\n"
+
+    def test_a_bd_that_hangs_is_stopped(self, beads, tmp_path):
+        """A hanging Dolt server used to hang every `fleet bd` with it."""
+        bd = a_program(tmp_path / "told-bd", "exec sleep 600")
+        with pytest.raises(QueueBusy, match="did not end within"):
+            forward(beads.home, ["list"], bd=bd, patience=timedelta(milliseconds=100))
+
+    def test_what_bd_prints_on_a_terminal_is_shown_and_not_obeyed(
+        self, beads, tmp_path, monkeypatch
+    ):
+        """Titles and notes are agents' text, and bd prints them as they are."""
+        bd = a_program(tmp_path / "told-bd", r"printf 'title \033[2J\342\200\256 \rend\n'; exit 3")
+        ours, theirs = os.openpty()
+        with os.fdopen(theirs, "w") as terminal:
+            monkeypatch.setattr(sys, "stdout", terminal)
+            assert forward(beads.home, ["list"], bd=bd) == 3
+            said = os.read(ours, 4096).decode()
+        os.close(ours)
+        assert said == "title \\x1b[2J\\u202e \\rend\r\n"
 
     def test_the_users_own_name_is_kept(self, beads, tmp_path):
         """BEADS_ACTOR reaches bd; a database named by the environment does not."""

@@ -9,6 +9,7 @@ import msgspec
 from fleet.bd.output.json_shapes import claim_expires
 from fleet.bd.output.lines import row
 from fleet.schemas import Comment, Task
+from fleet.schemas.shown_text import one_line
 
 #: The tasks at the other end of a task's edges, each with the edge's type.
 Neighbours = Sequence[tuple[Task, str]]
@@ -27,11 +28,11 @@ def page(
         "depends on": _others(dependencies),
         "dependents": _others(dependents),
         "comments": "\n".join(
-            f"{_minute(comment.created_at)} {comment.author}\n{_indented(comment.text)}"
+            f"{_minute(comment.created_at)} {one_line(comment.author)}\n{indented(comment.text)}"
             for comment in comments
         ),
     }
-    parts = [f"{name}:\n{_indented(text)}" for name, text in texts.items() if text]
+    parts = [f"{name}:\n{indented(text)}" for name, text in texts.items() if text]
     return "\n\n".join(["\n".join(_head(task)), *parts])
 
 
@@ -57,7 +58,7 @@ def _head(task: Task) -> list[str]:
         "spec": task.spec_id,
     }
     return [
-        f"{name + ':':<16}{_minute(value) if isinstance(value, datetime) else value}"
+        f"{name + ':':<16}{_minute(value) if isinstance(value, datetime) else one_line(value)}"
         for name, value in rows.items()
         if value
     ]
@@ -74,7 +75,8 @@ def _others(neighbours: Neighbours) -> str:
     return "\n".join(row(task, kind) for task, kind in neighbours)
 
 
-def _indented(text: str) -> str:
+def indented(text: str) -> str:
+    """A text on lines of its own, which no other line of the output can be taken for."""
     return "\n".join(f"  {line}".rstrip() for line in text.rstrip("\n").split("\n"))
 
 

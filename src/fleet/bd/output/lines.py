@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from fleet.schemas import Task
+from fleet.schemas.shown_text import one_line
 
 
 def row(task: Task, *notes: str) -> str:
@@ -14,7 +15,8 @@ def row(task: Task, *notes: str) -> str:
         *notes,
     ]
     behind = f"  ({', '.join(facts)})" if facts else ""
-    return f"{task.id}  P{task.priority}  {task.status:<11}  {task.title}{behind}"
+    text = f"{task.id}  P{task.priority}  {task.status:<11}  {task.title}{behind}"
+    return one_line(text)
 
 
 def rows(tasks: Sequence[Task], none: str, more: str = "") -> str:

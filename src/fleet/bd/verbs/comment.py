@@ -5,9 +5,11 @@ import re
 from fleet.bd.arguments import values
 from fleet.bd.command import Call, Failure, Reply, Verb
 from fleet.bd.output import json_shapes
+from fleet.bd.output.issue_page import indented
 from fleet.bd.pflag import Flag
 from fleet.queue.sql.tracker import comments
 from fleet.queue.sql.tracker.related import comments_of
+from fleet.schemas.shown_text import one_line
 
 _KEY_LIKE = re.compile(r"[A-Za-z0-9][\w.-]*")
 
@@ -25,7 +27,10 @@ def _comments(call: Call) -> Reply:
     (word,) = values.exactly(call, 1)
     task = call.task(word)
     listed = comments_of(call.queue, [task.id]).get(task.id, [])
-    texts = [f"{one.created_at:%Y-%m-%d %H:%M} {one.author}\n{one.text}\n" for one in listed]
+    texts = [
+        f"{one.created_at:%Y-%m-%d %H:%M} {one_line(one.author)}\n{indented(one.text)}\n"
+        for one in listed
+    ]
     return Reply(
         value=[json_shapes.comment(one) for one in listed],
         text="\n".join(texts).rstrip() or f"No comments on {task.id}",

@@ -12,6 +12,7 @@ from fleet.bd.output import jsonl
 from fleet.bd.pflag import Flag
 from fleet.queue.sql.tracker import comments
 from fleet.queue.sql.tracker.import_export import Report, bring_in, everything
+from fleet.schemas.shown_text import harmless_json
 
 _INFRA = ("agent", "role", "rig", "message")
 
@@ -20,7 +21,8 @@ def _export(call: Call) -> Reply:
     name = call.line.text("output")
     if not name:
         for line in _lines(call):
-            print(line.decode(), file=call.out)
+            text = line.decode()
+            print(harmless_json(text) if call.out.isatty() else text, file=call.out)
         return Reply()
     count = 0
     try:

@@ -7,7 +7,7 @@ that it was called in, so that the agent works there.
 import os
 import sys
 from collections.abc import Iterable, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -33,6 +33,7 @@ from fleet.errors import BadInput, FleetError, InvalidTask
 from fleet.home import task_json
 from fleet.home.trusted_commands import trust
 from fleet.schemas import Settings
+from fleet.schemas.shown_text import harmless, harmless_json
 
 if TYPE_CHECKING:
     import click
@@ -108,7 +109,8 @@ def _forward(fleet: Control, args: Sequence[str]) -> int:
     if fleet.config.queue == "beads":
         from fleet.bd.beads_forward import forward
 
-        return forward(fleet.home.path, args)
+        limit = timedelta(seconds=fleet.config.bd_timeout_s)
+        return forward(fleet.home.path, args, patience=limit)
     return answer(args, fleet.tracker, env=os.environ)
 
 
@@ -130,7 +132,8 @@ def _create(fleet: Control, name: str, args: Sequence[str]) -> int:
     try:
         own, rest = take(OWN, (*verb.flags, *GLOBAL), args)
     except FlagError as error:
-        print(f"Error: {error}", file=sys.stderr)  # as the tracker says it of its own flags
+        # As the tracker says it of its own flags.
+        print(harmless(f"Error: {error}"), file=sys.stderr)
         return 1
     settings = settings_from(fleet, own)
     if settings.verify:
@@ -141,7 +144,7 @@ def _create(fleet: Control, name: str, args: Sequence[str]) -> int:
     try:
         call = read_line([name, *rest], fleet.tracker, env=os.environ, settings=settings)
     except FlagError as error:
-        print(f"Error: {error}", file=sys.stderr)
+        print(harmless(f"Error: {error}"), file=sys.stderr)
         return 1
     reply = carry_out(call)
     _write_settings(fleet, [task.id for task in reply.created], settings)
@@ -157,10 +160,10 @@ def _create_on_beads(fleet: Control, name: str, args: Sequence[str], settings: S
     from fleet.bd.beads_create import create
 
     made = create(fleet.home.path, args, settings, verb=name, invoked_in=_base())
-    sys.stderr.write(made.err)
+    sys.stderr.write(harmless(made.err))
     _write_settings(fleet, [task.id for task in made.tasks], settings)
     if made.code != 0 or made.style == "json" or not made.tasks:
-        sys.stdout.write(made.out)
+        sys.stdout.write(harmless_json(made.out) if sys.stdout.isatty() else made.out)
     elif made.style == "id":
         print(*(task.id for task in made.tasks), sep="\n")
     else:

@@ -33,7 +33,7 @@ def _show(fleet: Control, task: Task, now: datetime) -> None:
     rows = [*_head(task), *_times(task, now), *_place(details), *_budgets(details)]
     rows += [*_runs(details), *_tail(task), *_waits(details, now), *_messages(details)]
     for name, value in rows:
-        print(f"{name + ':' if name else '':<13}{value}")
+        print(f"{name + ':' if name else '':<13}{one_line(value)}")
     for name, text in (("notes", task.notes), ("description", task.description)):
         if text:
             print(f"{name}:\n{lines(text)}")

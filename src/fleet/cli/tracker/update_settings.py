@@ -21,6 +21,7 @@ from fleet.home import task_json
 from fleet.home.task_json import settings_of
 from fleet.home.trusted_commands import check_trusted
 from fleet.schemas import LimitWishes, Settings, Task
+from fleet.schemas.shown_text import harmless
 
 #: What a flag sets, where that has another name.
 _FIELDS = {"pin": "pins"}
@@ -35,7 +36,7 @@ def update(fleet: Control, args: Sequence[str], forward: Callable[[Sequence[str]
         given, rest = take(OWN, known, args)
         line = parse(known, rest) if given else None
     except FlagError as error:
-        print(f"Error: {error}", file=sys.stderr)
+        print(harmless(f"Error: {error}"), file=sys.stderr)
         return 1
     if line is None:
         return forward(["update", *args])

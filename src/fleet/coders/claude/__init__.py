@@ -74,7 +74,7 @@ class ClaudeCoder(Coder):
     vendor_url: ClassVar[str] = "https://api.anthropic.com"
     login_args: ClassVar[tuple[str, ...]] = ("auth", "login")
     status_args: ClassVar[tuple[str, ...]] = ("auth", "status", "--text")
-    passes = ("ANTHROPIC_BASE_URL", "ANTHROPIC_CUSTOM_HEADERS")
+    passes = ("ANTHROPIC_BASE_URL",)
     prompt_on_stdin = True
     prints_ending = True
     shows_tools = True

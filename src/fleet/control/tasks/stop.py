@@ -188,7 +188,7 @@ def _end(fleet: Control, task: Task, run: Run, by: str) -> None:
     ledger = DayLedger(home, keeps=True)
     ledger.record(entry_of(end.receipt), end.receipt.started_at or now)
     note_end(record, end.ending, now)
-    end.write(run)
+    end.write(record)
 
 
 def _process_end(run: Run) -> ProcessEnd:

@@ -17,6 +17,7 @@ from fleet.files.atomic_write import write_atomically
 from fleet.files.put_aside import put_aside
 from fleet.files.safe_read import check_directory
 from fleet.home import HOOK, Home, compare_json, messages
+from fleet.home.task_policy import passed_variables
 from fleet.processes.keeper_client import Busy, start_keeper
 from fleet.runs import questions_file
 from fleet.runs.artifacts_digest import fingerprint
@@ -77,7 +78,8 @@ def make_ready(
     )
     coder = coders.make(seat.coder, seat.model, options, home.path)
     given = state.accounts.variables(seat.account)
-    env = run_env(home, coder, task, given)
+    passes = passed_variables(state.config, place.cwd)
+    env = run_env(home, coder, task, given, passes)
     session = resume_policy.session_to_carry_on(last, coder)
     files = _session(state, coder, last, seat, env) if session else ()
     session = None if files is None else session
@@ -98,6 +100,7 @@ def make_ready(
         account=seat.account,
         session=files or (),
         given=given,
+        passes=passes,
         outline=state.accounts.outline(seat.account),
         env=env,
         policy=policy,
@@ -123,7 +126,7 @@ def moved(home: Home, ready: Ready, workspace: Workspace) -> Ready:
     if workspace.cwd == ready.task.cwd:
         return structs.replace(ready, base=workspace.base)
     task = structs.replace(ready.task, cwd=workspace.cwd)
-    env = run_env(home, ready.coder, task, ready.given)
+    env = run_env(home, ready.coder, task, ready.given, ready.passes)
     return structs.replace(ready, task=task, env=env, base=workspace.base)
 
 

@@ -4,6 +4,7 @@ import errno
 import signal
 import subprocess
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from fleet.errors import BadInput, FleetError, QueueBusy, QueueUnavailable
@@ -11,6 +12,8 @@ from fleet.processes.bounded_call import DEVNULL, Exited, Stream, call
 
 #: More than any queue we list prints. What goes beyond is a fault of bd, not an answer.
 LIMIT = 64 * 1024 * 1024
+#: Seconds that a bd has to end by itself after it was told to.
+_TO_END = 2.0
 
 
 def capture(
@@ -49,11 +52,12 @@ def attach(
     stdin: Stream = None,
     stdout: Stream = None,
     stderr: Stream = None,
+    timeout: float | None = None,
 ) -> int:
     """Run bd on the streams of this process, or those given; returns a shell's exit code.
 
     Ctrl-C reaches bd from the terminal, so this process only has to outlive bd; SIGTERM is passed
-    on.
+    on. A bd that takes longer than `timeout` is stopped, and QueueBusy raised.
     """
     kills: list[int] = []
     # Handlers and not SIG_IGN, which bd would inherit; set before the start, since a signal may
@@ -69,13 +73,30 @@ def attach(
             signal.signal(signal.SIGTERM, lambda number, _frame: process.send_signal(number))
             if kills:
                 process.terminate()
-            code = process.wait()
+            code = _waited(process, timeout)
     except OSError as error:
         raise _cannot_start(argv[0], cwd, error) from error
+    except subprocess.TimeoutExpired:
+        raise QueueBusy(
+            f"{_name(argv)} did not end within {timeout:g} s and was stopped",
+            hint="Another bd may hold the database, or its server hangs. To wait for longer:"
+            " fleet config set bd_timeout_s=…",
+        ) from None
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
     return code if code >= 0 else 128 - code
+
+
+def _waited(process: "subprocess.Popen[bytes]", timeout: float | None) -> int:
+    try:
+        return process.wait(timeout)
+    except subprocess.TimeoutExpired:
+        process.terminate()
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(_TO_END)
+        process.kill()
+        raise
 
 
 def _name(argv: Sequence[str]) -> str:
