@@ -27,6 +27,8 @@ from fleet.watchdog.stall_rules import Patience
 
 #: How long starting runs may keep the loop from everything else, in seconds.
 _SLICE = 0.02
+#: Seconds between two lines about a disk that takes nothing.
+_SAY_AGAIN = 60.0
 
 
 class Dispatcher:
@@ -39,6 +41,8 @@ class Dispatcher:
         patience: Patience | None = None,
     ) -> None:
         self.state = state
+        #: When a disk that takes nothing was last told of, on the monotonic clock.
+        self._disk_said = -_SAY_AGAIN
         self._watchdog = Watchdog(
             state.assignments, state.pool, state.log, state.now, patience=patience
         )
@@ -141,7 +145,13 @@ class Dispatcher:
                 give_up(self.state, assignment, error)
             except OSError as error:
                 why = _told(error, run.run)
-                self.state.log.say("disk", f"{run.task_id}: {why}", task_dir=run.run.task_dir)
+                self._say_of_disk(f"{run.task_id}: {why}", run.run.task_dir)
+
+    def _say_of_disk(self, text: str, task_dir: Path) -> None:
+        """Tell of a disk that takes nothing: once a minute, whatever the number of runs."""
+        if time.monotonic() >= self._disk_said + _SAY_AGAIN:
+            self._disk_said = time.monotonic()
+            self.state.log.say("disk", text, task_dir=task_dir)
 
     # Stop them.
 

@@ -13,7 +13,7 @@ from fleet import config as configuration
 from fleet.config import Config
 from fleet.errors import ConfigError
 from fleet.files.safe_read import stamp_of
-from fleet.home import Home, owner_file
+from fleet.home import Home, disk_reserve, owner_file
 from fleet.home.journal import Log
 from fleet.home.status_file import SupervisorStatus, paused, write_status
 from fleet.processes.not_dumpable import refuse_dumps
@@ -177,7 +177,10 @@ class Supervisor:
             return True
         if shutdown.restart or shutdown.stops > 1 or (shutdown.stops and thread.problem):
             # What is not settled in time is for the next supervisor, as after a crash.
-            settled = not thread.owing or time.monotonic() >= shutdown.deadline
+            late = time.monotonic() >= shutdown.deadline
+            if late and shutdown.stops > 1:
+                return True  # keepers were told; a disk that takes nothing must not hold it up
+            settled = not thread.owing or late
             return settled and (shutdown.restart or not self.state.assignments.runs())
         if thread.owing or len(self.state.assignments) > 0 or self.cleanup.busy:
             return False
@@ -224,6 +227,7 @@ class Supervisor:
     def obey_signals(self) -> None:
         for number in self.shutdown.drain():
             now = self.shutdown.stops > 1
+            disk_reserve.release_if_short(self.home)  # for the records of how the runs ended
             word = "killing the agents" if now else "stopping the agents"
             self.log.say("stopping", f"{word} ({number.name})")
             self.dispatcher.stop_all(Stopped(by=SHUTDOWN), now=now)
@@ -284,6 +288,7 @@ class Supervisor:
 
     def _open(self) -> None:
         _allow_files()
+        disk_reserve.set_aside(self.home)
         self.shutdown.listen(self.selector)
         thread = self.queue.thread
         for source in (thread, self.state.pool, self.state.inspections):
