@@ -22,7 +22,7 @@ from fleet.doctor import (
 )
 from fleet.doctor.check_result import CheckResult
 from fleet.errors import QueueUnavailable
-from fleet.home import worktree_json
+from fleet.home import identity_json, worktree_json
 from fleet.processes import process_identity
 from fleet.queue.protocol import Draft
 from fleet.queue.sql.sqlite import open_embedded
@@ -251,6 +251,22 @@ def test_a_supervisor_is_told_by_its_process(installation):
     assert "fleet run" in one(check_home.supervisor(installation)).what
     with sole_supervisor(installation.home):
         assert f"process {os.getpid()}" in one(check_home.supervisor(installation)).what
+
+
+def test_the_queue_is_told_by_its_id_and_a_lost_one_by_the_way_back(installation):
+    """`doctor` used to make a new queue in the place of a deleted one, and find it sound."""
+    queue = open_embedded(installation.home.path)
+    (installation.home.tasks / queue.add(Draft(title="t")).id).mkdir()
+    queue.close()
+    sound, backup = check_queue.queue(installation)
+    known = identity_json.known_ids(installation.home.path)["embedded"]
+    assert (sound.severity, sound.what) == ("ok", f"embedded, {known[:8]}")
+    assert backup.severity == "ok"
+    for path in installation.home.path.glob("queue.db*"):
+        path.unlink()
+    lost = one(check_queue.queue(installation))
+    assert lost.severity == "error"
+    assert "fleet queue restore" in lost.fix
 
 
 @pytest.mark.parametrize(
