@@ -24,8 +24,8 @@ def leaking(scene):
     (scene.folder(task) / "leak.sh").write_text(
         'echo "{\\"type\\":\\"text\\",\\"text\\":\\"my key is $ACTOR_API_KEY\\"}"\n'
         'echo "401 for $ACTOR_API_KEY" >&2\n'
-        'printf \'{"blocked":"QUESTION: is %s right?","by":"%s"}\' "$ACTOR_API_KEY" "$FLEET_RUN_ID"'
-        ' > "$FLEET_RUN_DIR/said.json"\n'
+        'notes="QUESTION: is $ACTOR_API_KEY right?"\n'
+        'bd update "$FLEET_TASK_ID" --status blocked --notes "$notes" >&2\n'
         f'echo x >> "{scene.folder(task)}/here"\n'
     )
     return task
@@ -37,8 +37,6 @@ def test_a_printed_login_is_masked_in_all_that_is_kept(scene):
     (scene.folder(task) / "go").touch()
     assert scene.until_ended(scene.supervise("--until-idle")) == 0
     found = kept(scene, task)
-    # What the agent wrote itself, beside its streams, is its own file.
-    found.pop("said.json")
     assert [name for name, data in found.items() if TOKEN.encode() in data] == []
     assert b"my key is ***" in found["events.jsonl"]
     assert b"401 for " + b"*" * len(TOKEN) in found["stderr"]
@@ -60,3 +58,17 @@ def test_a_supervisor_that_adopts_a_run_masks_as_well(scene):
     assert TOKEN.encode() not in scene.run(task).stdout.read_bytes()
     events = [json.loads(line) for line in scene.lines(task, "events.jsonl")]
     assert TOKEN not in json.dumps(events)
+
+
+def test_what_an_agent_asks_to_have_written_down_is_masked(scene):
+    """A comment is read by people and by every later agent."""
+    scene.coder("actor", WITH_LOGIN)
+    scene.env["ACTOR_API_KEY"] = TOKEN
+    task = scene.add("script:leak.sh tool done end")
+    (scene.folder(task) / "leak.sh").write_text(
+        'bd comment "$FLEET_TASK_ID" "the key $ACTOR_API_KEY fails" >&2\n'
+    )
+    assert scene.until_ended(scene.supervise("--until-idle")) == 0
+    said = scene.fleet("bd", "comments", task).stdout
+    assert "the key *** fails" in said
+    assert TOKEN.encode() not in (scene.home.path / "queue.db").read_bytes()

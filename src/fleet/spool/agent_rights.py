@@ -149,6 +149,9 @@ FLEET: Mapping[str, Right] = {
         ("account", "accounts", "completion", "config", "demo", "doctor", "init", "queue"),
         _PERSONS,
     ),
+    "trust": Right(
+        kind="refused", instead=f"An agent could have made the task itself; {_COMMENT}"
+    ),
 }  # fmt: skip
 
 #: Of the flags that every command of bd has, those that would speak for another, or elsewhere.

@@ -7,7 +7,7 @@ which the agent has no say. No word of an agent can become a flag: words stand b
 import os
 import sys
 from contextlib import ExitStack
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 from fleet.bd.beads_create import create
 from fleet.bd.command import GLOBAL
@@ -16,6 +16,7 @@ from fleet.bd.help import group_help, help_text
 from fleet.bd.pflag import Part, parts
 from fleet.errors import QueueBusy, Refused
 from fleet.home import task_json
+from fleet.home.trusted_commands import trust
 from fleet.processes.bounded_call import CallFailed, call
 from fleet.queue.beads.bd_cli.bd_client import Client, users_environment
 from fleet.queue.beads.write_lock import WriteLock
@@ -112,6 +113,8 @@ def _create(
         )
     parent = task_json.settings_of(asker.home, asker.task)
     settings = inherited(parent, depth_limit=asker.config.followup_depth)
+    # Its parent runs, so these commands are trusted, also while the follow-up has no task.json yet.
+    trust(asker.home, [settings], datetime.now(UTC))
     check_count(len(follow_ups.of_run(asker.run)), 1, asker.config.followup_limit)
     link = [] if _is_linked(asked, asker.task_id) else [f"--deps={FOLLOWS}:{asker.task_id}"]
     env = {**os.environ, **asker.env}

@@ -12,6 +12,7 @@ from fleet.bd.command_line import carry_out, read_line, show
 from fleet.bd.pflag import FlagError
 from fleet.errors import BadInput
 from fleet.home import task_json
+from fleet.home.trusted_commands import trust
 from fleet.queue.sql import dependencies
 from fleet.queue.sql.sql_queue import SqlQueue
 from fleet.queue.sql.tracker.related import edges_from, edges_to
@@ -45,6 +46,8 @@ def _create(asked: AllowedLine, files: SentFiles, asker: Asker, queue: SqlQueue)
     """Make follow-ups: all that the line asks for under the rules, or none."""
     parent = task_json.settings_of(asker.home, asker.task)
     settings = inherited(parent, depth_limit=asker.config.followup_depth)
+    # Its parent runs, so these commands are trusted, also while the follow-up has no task.json yet.
+    trust(asker.home, [settings], queue.db.now())
     out, err = StringIO(), StringIO()
     try:
         call = read_line(

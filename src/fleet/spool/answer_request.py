@@ -56,7 +56,7 @@ def rule(data: bytes, asker: Asker) -> RuledRequest:
     """Read one request and hold it against the table."""
     request = AgentRequest(program="", args=())
     try:
-        request = read_request(data)
+        request = _masked(read_request(data), asker)
         line = allowed(
             request.program, request.args, task=asker.task_id, follow_ups=asker.follow_ups()
         )
@@ -64,6 +64,16 @@ def rule(data: bytes, asker: Asker) -> RuledRequest:
         refused = error.message if isinstance(error, Refused) else ""
         return RuledRequest(request=request, answer=told(error), refused=refused)
     return RuledRequest(request=request, line=line, means=_means(line, asker))
+
+
+def _masked(request: AgentRequest, asker: Asker) -> AgentRequest:
+    """A request without the run's secrets: a comment, a note or a title is for all to read."""
+    mask = asker.mask
+    files = {
+        name: mask(data.decode(errors="surrogateescape")).encode(errors="surrogateescape")
+        for name, data in request.files.items()
+    }
+    return structs.replace(request, args=tuple(map(mask, request.args)), files=files)
 
 
 def _means(line: AllowedLine, asker: Asker) -> Means:

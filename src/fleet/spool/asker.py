@@ -1,6 +1,6 @@
 """The agent that asks: which run it belongs to, and the name that its acts are recorded under."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from msgspec import Struct
 
@@ -22,6 +22,8 @@ class Asker(Struct, frozen=True, kw_only=True):
     run: Run
     #: The run id, which a claim bears.
     mark: str
+    #: Makes the secrets of the run unreadable in what the agent asks to have written down.
+    mask: Callable[[str], str] = str
 
     @property
     def task_id(self) -> str:

@@ -84,7 +84,7 @@ class RunFollower:
         self._unread.add(assignment.task_id)
         if (run := assignment.run) is not None:
             task, mark = assignment.lease.task, run.spec.id
-            self.spools.attend(run.run, task, mark, adopted=run.adopted)
+            self.spools.attend(run.run, task, mark, adopted=run.adopted, mask=run.mask.text)
         match assignment.stage:
             case Active(run) | Stopping(run):
                 self._watch.add(run.run.path)

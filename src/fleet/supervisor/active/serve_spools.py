@@ -86,8 +86,16 @@ class SpoolServer:
         """When `look` has something to do without an event, on the monotonic clock."""
         return time.monotonic() + 1 / _RATE if self._due else float("inf")
 
-    def attend(self, run: Run, task: Task, mark: str, *, adopted: bool) -> None:
-        """From now on serve the box of this run."""
+    def attend(
+        self,
+        run: Run,
+        task: Task,
+        mark: str,
+        *,
+        adopted: bool,
+        mask: Callable[[str], str] = str,
+    ) -> None:
+        """From now on serve the box of this run; `mask` makes its secrets unreadable."""
         if run in self._boxes:
             return
         try:
@@ -97,7 +105,9 @@ class SpoolServer:
             self._log.say("spool", text, task_dir=run.task_dir)
             return
         said = agent_claim.read(run.path, by=mark) if adopted else AgentClaim()
-        asker = Asker(home=self._home, config=self._config(), task=task, run=run, mark=mark)
+        asker = Asker(
+            home=self._home, config=self._config(), task=task, run=run, mark=mark, mask=mask
+        )
         self._boxes[run] = ServedBox(box, asker, said)
         for folder in (run.spool, run.spool / MESSAGES):
             self._watch.add(folder)
