@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 from msgspec import Struct, field
 
+from fleet.errors import FleetError
 from fleet.schemas import Lease, Request, Settlement, Status, Task, Wish
 
 Clock = Callable[[], datetime]
@@ -86,6 +87,14 @@ class Queue(Protocol):
 
     def settle(self, lease: Lease, settlement: Settlement) -> LeaseLost | None:
         """End a lease. Under a lost lease nothing changes, and the answer says so."""
+        ...
+
+    def settle_all(
+        self, settlements: Sequence[tuple[Lease, Settlement]]
+    ) -> list[LeaseLost | FleetError | None]:
+        """End several leases, each by itself; the answer to each in turn, or the error that kept
+        that one from being ended. Raises QueueError only if none was ended.
+        """
         ...
 
     def request(self, task_id: str, wish: Wish, *, text: str = "", asked_by: str = "") -> Request:

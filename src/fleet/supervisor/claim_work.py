@@ -9,8 +9,10 @@ from fleet.schemas import Lease, Task
 from fleet.supervisor.capacity import waits_for_person
 from fleet.supervisor.state import SupervisorState
 
-#: A task may become ready without an event: the queue is asked again this often anyway.
-ASK_AGAIN = 5.0
+#: A task may become ready without an event: the queue is asked again this often anyway. Each
+#: question to beads starts a program, and there only a task that a person had put off becomes
+#: ready unheard.
+ASK_AGAIN, ASK_BEADS_AGAIN = 5.0, 60.0
 
 
 class Claimer:
@@ -60,12 +62,13 @@ class Claimer:
                 state.log.say("idle", "paused, so no run begins: fleet resume, then fleet run")
             return
         if state.meter.day_is_spent():
-            self.idle = self.waits_for_person = self._is_quiet()
+            self.idle = self._is_quiet()
             return
         if not room(state.home):
             state.backoff.begin(f"the disk of {state.home.path} is almost full")
             return
-        self._ask_at = time.monotonic() + ASK_AGAIN
+        beads = state.config.queue == "beads"
+        self._ask_at = time.monotonic() + (ASK_BEADS_AGAIN if beads else ASK_AGAIN)
         state.queue.claim(free, self._claimed)
 
     def _claimed(self, leases: list[Lease]) -> None:

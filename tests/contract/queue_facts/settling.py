@@ -23,6 +23,21 @@ class Settling:
         assert (task.lease_owner, task.lease_until) == (None, None)
         assert queue.claim("b", ttl=TTL) == []
 
+    def test_several_leases_are_ended_at_once_each_by_itself(self, queue):
+        """One that is lost, or cannot be ended, keeps no other from its end."""
+        for title in ("a", "b", "c"):
+            queue.add(Draft(title=title))
+        first, second, third = leases = queue.claim("a", count=3, ttl=TTL)
+        ids = [lease.task.id for lease in leases]
+        queue.settle(second, Released())
+        answers = queue.settle_all(
+            [(first, Closed(reason="x")), (second, Closed(reason="y")), (third, Blocked(note="z"))]
+        )
+        assert [type(answer) for answer in answers] == [type(None), LeaseLost, type(None)]
+        assert [queue.get(each).status for each in ids] == ["closed", "open", "blocked"]
+        assert queue.get(ids[0]).close_reason == "x"
+        assert queue.settle_all([]) == []
+
     def test_released_gives_the_task_back(self, queue):
         """A released task is open, free of owner and lease, and at once claimable by anyone."""
         task_id = queue.add(Draft(title="t")).id

@@ -3,6 +3,7 @@
 import select
 import threading
 import time
+from functools import partial
 
 import pytest
 
@@ -26,6 +27,7 @@ class FakeQueue:
         self.bell = threading.Semaphore(0)
         self.wishes = []
         self.open = True
+        self.together = []
 
     def _do(self, name, answer):
         self.asked.append(name)
@@ -36,8 +38,12 @@ class FakeQueue:
     def claim(self, owner, *, count, ttl):
         return self._do("claim", [LEASE] * count)
 
-    def settle(self, lease, settlement):
-        return self._do("settle", None)
+    def settle_all(self, settlements):
+        self.together.append(len(settlements))
+        try:
+            return self._do("settle", [None] * len(settlements))
+        except NotFound as error:
+            return [error] * len(settlements)
 
     def renew(self, lease, *, ttl):
         return self._do("renew", lease)
@@ -165,6 +171,21 @@ class TestQueueRequests:
         assert said == ["queue_failed", "queue_healed"]
         assert not requests.thread.busy
         assert requests.thread.problem == ""
+
+    def test_settlements_that_wait_are_made_together_and_in_order(self, requests, queue):
+        """On beads each call starts a program, which costs as much for one task as for ten."""
+        busy, got = threading.Event(), []
+        requests.thread.call(lambda queue: busy.wait(PATIENCE), lambda answer: None)
+        for number in range(3):
+            note = partial(queue.asked.append, f"evidence {number}")
+            requests.settle(LEASE, Closed(reason="x"), lambda _, n=number: got.append(n), note)
+        requests.claim(1, lambda leases: got.append("claimed"))
+        requests.settle(LEASE, Closed(reason="x"), lambda _: got.append("last"))
+        busy.set()
+        run(requests.thread, lambda: "last" in got)
+        assert got == [0, 1, 2, "claimed", "last"]
+        assert queue.together == [3, 1]
+        assert queue.asked[:4] == ["evidence 0", "evidence 1", "evidence 2", "settle"]
 
     def test_evidence_comes_before_the_queue(self, requests, queue):
         """If it cannot be written, the queue is not told."""

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from fleet.errors import BadInput, NotFound, Refused
+from fleet.errors import BadInput, FleetError, NotFound, Refused
 from fleet.queue.beads.add_tasks import Additions
 from fleet.queue.beads.bd_cli.bd_calls import Tracker
 from fleet.queue.beads.bd_cli.bd_client import TIMEOUT, Client
@@ -93,10 +93,18 @@ class BeadsQueue:
         return self.settlements.lost(lease, self.ledger.entry(task_id))
 
     def settle(self, lease: Lease, settlement: Settlement) -> LeaseLost | None:
+        (answer,) = self.settle_all([(lease, settlement)])
+        if isinstance(answer, FleetError):
+            raise answer
+        return answer
+
+    def settle_all(
+        self, settlements: Sequence[tuple[Lease, Settlement]]
+    ) -> list[LeaseLost | FleetError | None]:
         with self.lock.held():
-            lost = self.settlements.settle(lease, settlement)
+            answers = self.settlements.settle_all(settlements)
         self.bell.ring()
-        return lost
+        return answers
 
     def request(self, task_id: str, wish: Wish, *, text: str = "", asked_by: str = "") -> Request:
         request = Request(

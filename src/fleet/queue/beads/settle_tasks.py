@@ -4,7 +4,8 @@ Killed before the write, nothing happened. Killed after it, bd has what was want
 ledger's lease runs out: settling again finds it done, and a claim takes bd's word.
 """
 
-from typing import Final
+from collections.abc import Sequence
+from typing import Final, NamedTuple
 
 from fleet.errors import FleetError, NotFound, QueueError, QueueUnavailable, Refused
 from fleet.queue.beads.bd_cli.bd_calls import Tracker, fitting
@@ -15,6 +16,22 @@ from fleet.schemas import Blocked, Closed, Lease, Released, Settlement, Task
 _TRIES: Final = 2
 
 
+class _Due(NamedTuple):
+    """A lease to be ended, and what the ledger holds of it."""
+
+    lease: Lease
+    settlement: Settlement
+    entry: LedgerEntry
+
+    @property
+    def id(self) -> str:
+        return self.lease.task.id
+
+    @property
+    def is_held(self) -> bool:
+        return (self.entry.owner, self.entry.fence) == (self.lease.owner, self.lease.fence)
+
+
 class Settlements:
     """The caller holds the write lock, so no lease changes hands meanwhile."""
 
@@ -22,25 +39,73 @@ class Settlements:
         self._tracker = tracker
         self._ledger = ledger
 
-    def settle(self, lease: Lease, settlement: Settlement) -> LeaseLost | None:
-        task_id = lease.task.id
-        entry = self._ledger.entry(task_id)
-        if (entry.owner, entry.fence) != (lease.owner, lease.fence):
-            return self.lost(lease, entry)
-        issue = self._tracker.show([task_id]).get(task_id)
-        if issue is None or not (_is_done(issue, settlement) or _is_ours(issue, lease, settlement)):
-            self._ledger.end(entry)
-            return LeaseLost(task_id=task_id, why=_taken_away(issue))
+    def settle_all(
+        self, settlements: Sequence[tuple[Lease, Settlement]]
+    ) -> list[LeaseLost | FleetError | None]:
+        """End leases: one look at all of them, one write for each, and one look again.
+
+        A call of bd costs as much for one task as for many, but for a close, which has a reason of
+        its own. Raises QueueError where a look fails: then all are to be settled again.
+        """
+        answers: dict[str, LeaseLost | FleetError | None] = {}
+        due = [_Due(lease, settlement, self._ledger.entry(lease.task.id))
+               for lease, settlement in settlements]  # fmt: skip
+        ours = [each for each in due if each.is_held]
+        answers |= {each.id: self.lost(each.lease, each.entry) for each in due if not each.is_held}
+        shown = self._tracker.show(each.id for each in ours) if ours else {}
+        left = [each for each in ours if self._begin(each, shown.get(each.id), answers)]
+        written = [each for each in left if self._put(each, answers)]
+        again = self._tracker.show(each.id for each in written) if written else {}
+        for each in written:
+            issue = again.get(each.id)
+            if issue is None or not _has_status(issue, each.settlement):
+                # bd has been seen to lose a write that it had confirmed.
+                answers[each.id] = self._written_again(each)
+            if not isinstance(answers.get(each.id), FleetError):
+                self._ledger.end(each.entry)
+        return [answers.get(lease.task.id) for lease, _ in settlements]
+
+    def _begin(
+        self, due: "_Due", issue: Task | None, answers: dict[str, LeaseLost | FleetError | None]
+    ) -> bool:
+        """Whether a lease is still to be settled in bd; what is done or lost is ended here."""
+        settlement = due.settlement
+        done = issue is not None and _is_done(issue, settlement)
+        if issue is None or not (done or _is_ours(issue, due.lease, settlement)):
+            self._ledger.end(due.entry)
+            answers[due.id] = LeaseLost(task_id=due.id, why=_taken_away(issue))
+            return False
         if isinstance(settlement, Released):
             # Before the write: a crash after it must not make the task claimable too early.
-            self._ledger.put_off(entry, settlement.not_before)
-        if not _is_done(issue, settlement):
+            self._ledger.put_off(due.entry, settlement.not_before)
+        if done:
+            self._ledger.end(due.entry)
+        return not done
+
+    def _put(self, due: "_Due", answers: dict[str, LeaseLost | FleetError | None]) -> bool:
+        """Write one settlement to bd. False: it was refused, and is answered."""
+        try:
+            self._write(due.id, due.lease.owner, due.settlement)
+        except (Refused, NotFound) as refusal:
             try:
-                issue = self.write(task_id, lease.owner, settlement)
-            except (Refused, NotFound) as refusal:
-                issue = self._after(refusal, lease, settlement)
-        self._ledger.end(entry)
-        return issue if isinstance(issue, LeaseLost) else None
+                answer = self._after(refusal, due.lease, due.settlement)
+            except FleetError as error:
+                answers[due.id] = error
+                return False
+            self._ledger.end(due.entry)
+            answers[due.id] = answer if isinstance(answer, LeaseLost) else None
+            return False
+        except FleetError as error:
+            answers[due.id] = error
+            return False
+        return True
+
+    def _written_again(self, due: "_Due") -> FleetError | None:
+        try:
+            self.write(due.id, due.lease.owner, due.settlement, tries=_TRIES - 1)
+        except FleetError as error:
+            return error
+        return None
 
     def _after(self, refusal: FleetError, lease: Lease, settlement: Settlement) -> Task | LeaseLost:
         """What becomes of a task that bd will not settle as asked.
@@ -72,9 +137,11 @@ class Settlements:
             why = f"{entry.owner} holds it"
         return LeaseLost(task_id=task_id, why=why)
 
-    def write(self, task_id: str, actor: str, settlement: Settlement) -> Task:
+    def write(
+        self, task_id: str, actor: str, settlement: Settlement, *, tries: int = _TRIES
+    ) -> Task:
         """Write until bd shows it. bd has been seen to lose a write that it had confirmed."""
-        for _ in range(_TRIES):
+        for _ in range(tries):
             self._write(task_id, actor, settlement)
             shown = self._tracker.show([task_id]).get(task_id)
             if shown is not None and _has_status(shown, settlement):

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from functools import cached_property
 from typing import Any
 
-from fleet.errors import BadInput, NotFound, QueueError, Refused
+from fleet.errors import BadInput, FleetError, NotFound, QueueError, Refused
 from fleet.queue.protocol import Draft, Filter, LeaseLost
 from fleet.queue.sql import dependencies, named_sql
 from fleet.queue.sql.database import Database
@@ -130,6 +130,17 @@ class SqlQueue:
             case Blocked(note=note):
                 values |= {"status": "blocked", "note": note}
         return None if self.db.rows(self.sql["settle"], values) else self._lost(lease)
+
+    def settle_all(
+        self, settlements: Sequence[tuple[Lease, Settlement]]
+    ) -> list[LeaseLost | FleetError | None]:
+        return [self._settled(lease, settlement) for lease, settlement in settlements]
+
+    def _settled(self, lease: Lease, settlement: Settlement) -> LeaseLost | FleetError | None:
+        try:
+            return self.settle(lease, settlement)
+        except FleetError as error:
+            return error
 
     def request(self, task_id: str, wish: Wish, *, text: str = "", asked_by: str = "") -> Request:
         request = Request(

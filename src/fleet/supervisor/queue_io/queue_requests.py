@@ -14,7 +14,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from datetime import timedelta
 from functools import partial
-from queue import SimpleQueue
+from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
 from msgspec import Struct
@@ -30,16 +30,27 @@ RENEW = 60.0
 _LISTEN = timedelta(seconds=5)
 #: Changes that come this close together, as in a busy hour, are reported as one.
 _LULL = 0.01
+#: So many settlements at most are made together.
+_TOGETHER = 50
 #: How long the listening thread rests after an error of the queue.
 _REST = 1.0
 #: A call that failed is made again after this long, doubled up to the longest.
 SHORTEST_PAUSE, LONGEST_PAUSE = 0.25, 10.0
 
 
+class DueSettlement(Struct, eq=False):
+    """A lease to be ended, and the evidence that is written before, which may change how."""
+
+    lease: Lease
+    settlement: Settlement
+    evidence: Callable[[], Settlement | None]
+
+
 class QueueCall(Struct, eq=False):
     """One call of the queue."""
 
-    do: Callable[[Queue], Any]
+    #: What is done in the queue's thread; settlements that wait there are done together.
+    do: Callable[[Queue], Any] | DueSettlement
     then: Callable[[Any], None]
     #: A task waits for the answer; other calls may stay unanswered when the supervisor ends.
     owed: bool
@@ -105,7 +116,11 @@ class QueueThread:
         return min((call.due for call in self._failing if call.due), default=float("inf"))
 
     def call(
-        self, do: Callable[[Queue], T], then: Callable[[T], None], *, owed: bool = False
+        self,
+        do: Callable[[Queue], T] | DueSettlement,
+        then: Callable[[T], None],
+        *,
+        owed: bool = False,
     ) -> None:
         """Have `do` done in the queue's thread; `then` gets its result, in the loop's thread."""
         self._send(QueueCall(do, then, owed))
@@ -170,20 +185,39 @@ class QueueThread:
 
     def _work(self) -> None:
         queue: Queue | None = None
-        while (call := self._calls.get()) is not None:
+        waiting: deque[QueueCall | None] = deque()
+        while (calls := self._next(waiting)) is not None:
             try:
                 queue = queue or self._open()
-                answer = call.do(queue)
+                answers = _answers(queue, calls)
             except BaseException as error:  # noqa: BLE001 - it is raised again in the loop's thread
-                answer = _as_queue_error(error)
-                if isinstance(error, WrongQueue) and queue is not None:
-                    # The queue that is put back is found by opening anew.
-                    self._rescue(queue)
-                    _close(queue)
-                    queue = None
-            self._post(partial(self._answered, call, answer))
+                answers = [_as_queue_error(error)] * len(calls)
+            if queue is not None and any(isinstance(each, WrongQueue) for each in answers):
+                # The queue that is put back is found by opening anew.
+                self._rescue(queue)
+                _close(queue)
+                queue = None
+            for call, answer in zip(calls, answers, strict=True):
+                self._post(partial(self._answered, call, answer))
         if queue is not None:
             queue.close()
+
+    def _next(self, waiting: deque[QueueCall | None]) -> list[QueueCall] | None:
+        """The next call, with all settlements that wait right behind it; None: there is no more."""
+        if not waiting:
+            waiting.append(self._calls.get())
+        with suppress(Empty):
+            while True:
+                waiting.append(self._calls.get_nowait())
+        first = waiting.popleft()
+        if first is None:
+            return None
+        calls = [first]
+        while isinstance(first.do, DueSettlement) and len(calls) < _TOGETHER:
+            if not waiting or waiting[0] is None or not isinstance(waiting[0].do, DueSettlement):
+                break
+            calls.append(waiting.popleft())  # pyright: ignore[reportArgumentType]
+        return calls
 
     def _listen(self) -> None:
         queue: Queue | None = None
@@ -269,12 +303,7 @@ class QueueRequests:
         """End a lease. `evidence` is written first, in the queue's thread; the settlement that it
         returns, if any, takes the place of the other one.
         """
-
-        def settled(queue: Queue) -> LeaseLost | None:
-            chosen = evidence() or settlement
-            return _or_lost(lease, lambda: queue.settle(lease, chosen))
-
-        self.thread.call(settled, then, owed=True)
+        self.thread.call(DueSettlement(lease, settlement, evidence), then, owed=True)
 
     def undo_close(
         self,
@@ -318,6 +347,34 @@ class QueueRequests:
 
     def renew(self, lease: Lease, then: Callable[[Lease | LeaseLost], None]) -> None:
         self.thread.call(lambda queue: _or_lost(lease, lambda: queue.renew(lease, ttl=LEASE)), then)
+
+
+def _answers(queue: Queue, calls: list[QueueCall]) -> list[Any]:
+    """What the queue answers to one call, or to several settlements at once."""
+    do = calls[0].do
+    if not isinstance(do, DueSettlement):
+        return [do(queue)]
+    answers: dict[int, Any] = {}
+    ready: list[tuple[int, Lease, Settlement]] = []
+    for number, call in enumerate(calls):
+        assert isinstance(call.do, DueSettlement)
+        try:
+            chosen = call.do.evidence() or call.do.settlement
+            ready.append((number, call.do.lease, chosen))
+        except OSError as error:  # a full disk: this one is settled later
+            answers[number] = _as_queue_error(error)
+    pairs = [(lease, settlement) for _, lease, settlement in ready]
+    settled = queue.settle_all(pairs) if pairs else []
+    for (number, lease, _), answer in zip(ready, settled, strict=True):
+        answers[number] = _lost_or_error(lease, answer)
+    return [answers[number] for number in range(len(calls))]
+
+
+def _lost_or_error(lease: Lease, answer: LeaseLost | FleetError | None) -> Any:
+    """A task that is gone from the queue, or whose id no queue takes, is lost and not a failure."""
+    if isinstance(answer, NotFound | Refused | BadInput):
+        return LeaseLost(task_id=lease.task.id, why=answer.message)
+    return _as_queue_error(answer) if isinstance(answer, FleetError) else answer
 
 
 def _close(queue: Queue) -> None:
