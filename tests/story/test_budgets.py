@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 import pytest
 
 from fleet import config
+from fleet.cli.run.run import NEEDS_YOU
 from fleet.runs import receipt_json
 from fleet.runs.outcome_history import read_ending
 from fleet.schemas import Budget, LimitExceeded
@@ -92,7 +93,7 @@ def test_a_supervisor_does_not_wait_until_midnight_to_be_idle(scene):
     second = scene.add(WORK, title="second")
     scene.configure(max_concurrent=1)
     scene.fleet("config", "set", "--project", str(scene.project), "day_budget=$5")
-    assert scene.supervise("--until-idle").wait(30) == 0
+    assert scene.supervise("--until-idle").wait(30) == NEEDS_YOU
     assert (scene.status(second), scene.runs(second)) == ("open", [])
     assert len(scene.runs(first)) == 1
     assert "a budget is spent" in scene.log("idle")[-1]["text"]

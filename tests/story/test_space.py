@@ -37,7 +37,7 @@ def add(scene, script, steps=WORK, **wishes):
 
 
 def run_all(scene):
-    assert scene.supervise("--until-idle").wait(PATIENCE) == 0, scene.screen()
+    assert scene.until_ended(scene.supervise("--until-idle")) == 0, scene.screen()
 
 
 def set_up_with(scene, command):
@@ -85,7 +85,7 @@ def test_a_run_that_goes_too_far_is_blocked_with_what_it_did(scene):
     supervisor = scene.supervise("--until-idle")
     scene.until_status(tasks["outside_scope"], "blocked")
     (scene.folder(tasks["bulk_deletion"]) / "go").touch()
-    assert supervisor.wait(PATIENCE) == 0
+    assert scene.until_ended(supervisor) == 0
     for rule, task_id in tasks.items():
         task = scene.task(task_id)
         assert task.status == "blocked"
@@ -159,7 +159,7 @@ def test_a_stop_ends_a_preparation(scene):
     assert "stopped by" in scene.until_status(task_id, "blocked").notes
     assert scene.runs(task_id) == []
     supervisor.terminate()
-    assert supervisor.wait(PATIENCE) == 0
+    assert scene.until_ended(supervisor) == 0
 
 
 @pytest.mark.parametrize("end", [signal.SIGTERM, signal.SIGKILL])

@@ -42,7 +42,9 @@ class _PriceLookup(Thread):
         self.price: Price | None = None
 
     def run(self) -> None:
-        done = call([sys.executable, "-P", "-m", __name__, self._model], timeout=_PATIENCE)
+        # Without the supervisor's variables: the process belongs to no home and needs no key.
+        argv = [sys.executable, "-P", "-m", __name__, self._model]
+        done = call(argv, env={}, timeout=_PATIENCE)
         try:
             self.price = msgspec.json.decode(done.out, type=Price | None)
         except msgspec.DecodeError:  # no process could be had: better the memory than no price

@@ -62,7 +62,7 @@ class Claimer:
                 state.log.say("idle", "paused, so no run begins: fleet resume, then fleet run")
             return
         if state.meter.day_is_spent():
-            self.idle = self._is_quiet()
+            self.idle = self.waits_for_person = self._is_quiet()
             return
         if not room(state.home):
             state.backoff.begin(f"the disk of {state.home.path} is almost full")
