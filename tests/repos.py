@@ -4,6 +4,7 @@ import os
 import subprocess
 
 from fleet.git import run_baseline
+from fleet.git.own import own_repository
 
 ENV = {
     "PATH": os.environ["PATH"],
@@ -19,10 +20,10 @@ ENV = {
 class Repo:
     """A repository of the user's."""
 
-    def __init__(self, root):
+    def __init__(self, root, *options):
         root.mkdir(parents=True, exist_ok=True)
         self.root = root
-        self.git("init", "-q", "-b", "main")
+        self.git("init", "-q", "-b", "main", *options)
 
     def git(self, *args, ok=True):
         done = subprocess.run(
@@ -60,6 +61,15 @@ class RunIn:
         place = str(cwd or repo.root)
         keep = self.dir.parent.parent / run_baseline.INDEX
         self.base = run_baseline.record_base(place, self.key, home=self.home, keep=keep)
+
+    def git(self, *args):
+        """Git in fleet's own repository."""
+        own = own_repository.known_repository(self.home, run_baseline.repository_of(self.base))
+        done = subprocess.run(
+            ["git", "--git-dir", own.git_dir, *args],
+            cwd=self.home, env=ENV, capture_output=True, text=True, timeout=30, check=True,
+        )  # fmt: skip
+        return done.stdout.rstrip("\n")
 
     def changes(self):
         return run_baseline.changes_since(self.base, self.dir)

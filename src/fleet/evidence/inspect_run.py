@@ -97,7 +97,7 @@ def check_scope(
     home = Home(run.path.parents[3])
     others = other_task_dirs.compare(home, run, base.root, started.at if started else None)
     return scope_rules.scope_findings(
-        base, base_now(base), changes, policy, os.path.realpath(cwd), others
+        base, base_now(base, home.path), changes, policy, os.path.realpath(cwd), others
     )
 
 

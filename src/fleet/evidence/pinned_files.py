@@ -17,8 +17,9 @@ from msgspec import Struct
 
 from fleet.errors import FleetError
 from fleet.files.json_record import JsonRecord
-from fleet.git import repository
 from fleet.git.git_command import Git
+from fleet.git.own.own_repository import own_repository
+from fleet.git.run_baseline import repository_of
 from fleet.schemas import Base
 
 FOLDER = "pins"
@@ -56,7 +57,7 @@ def originals(
     if not pins:
         yield ()
         return
-    moved = _swap(base, pins, cwd, folder)
+    moved = _swap(base, pins, cwd, run_dir)
     try:
         yield tuple(os.path.relpath(each.path, cwd) for each in moved)
     finally:
@@ -78,12 +79,13 @@ def put_back(folder: Path) -> None:
     (folder / _JOURNAL).unlink()
 
 
-def _swap(base: Base | None, pins: Sequence[str], cwd: str, folder: Path) -> tuple[SetAside, ...]:
-    repo = repository.find(cwd)
+def _swap(base: Base | None, pins: Sequence[str], cwd: str, run_dir: Path) -> tuple[SetAside, ...]:
+    folder = run_dir / FOLDER
+    repo = repository_of(base) if base is not None else None
     if base is None or repo is None or not base.snapshot:
         why = base.trouble if base is not None and base.trouble else "there is no repository"
         raise FleetError(f"the files {', '.join(pins)} cannot be had as they were: {why}")
-    git = Git(repo, time.monotonic() + _LIMIT)
+    git = Git(own_repository(run_dir.parents[3], repo), time.monotonic() + _LIMIT)
     inside = os.path.relpath(os.path.realpath(cwd), os.path.realpath(base.root))
     names = [os.path.normpath(f"{inside}/{pin}") for pin in pins]
     were = _were(git, base.snapshot, names)

@@ -1,14 +1,13 @@
 """Runs git for fleet's own questions: bounded in time and output, and without running commands that
-the repository's configuration names.
+a repository's configuration names.
 
-An agent can write a repository's configuration, and git runs commands from it. Switched off here:
-hooks, the file system monitor, signing, external diffs and text conversions (callers pass the
-flags), pagers, every network protocol (a partial clone would fetch), a working tree that points
-elsewhere. Filters (clean, smudge) that the repository's own configuration defines are replaced by
-the user's filters of the same name, or by none. What is left: filters of the user's own
-configuration run where `.gitattributes` asks for them, as with every `git status`; and a process
-that writes `.git/config` between fleet's look at it and git's own wins that race. Such a process
-runs as the user anyway.
+An agent can write a repository's configuration, and git runs commands from it. So git is told which
+git directory to use and looks for none; it reads neither the user's nor the system's configuration.
+For all that reads or writes files of a working tree, git uses a directory of fleet's own
+(`own/own_repository.py`), whose configuration names no program. A project's own git directory is
+used for its refs. There hooks, the file system monitor, signing and every network protocol are
+switched off, and so are the filters that its configuration defines. A configuration that cannot be
+read, or is too large for one, is refused.
 """
 
 import io
@@ -18,8 +17,8 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import IO
 
-from fleet.errors import FleetError
-from fleet.git.repository import Repository, read_bounded
+from fleet.git import repository
+from fleet.git.repository import GitFailed, Repository
 from fleet.processes.bounded_call import DEVNULL, CallFailed, Exited, call
 
 #: The largest output of git that is kept in memory, in bytes; more is a failure.
@@ -28,10 +27,14 @@ ANSWER = 64 << 20
 _WORKTREES = "worktrees/"
 _PAUSES = (0.02, 0.05, 0.1, 0.2, 0.4)
 
-#: The variables that git needs: for programs and for the user's own configuration.
-_PASSES = ("PATH", "HOME", "USER", "LOGNAME", "TMPDIR", "XDG_CONFIG_HOME", "XDG_CACHE_HOME")
+#: The variables that git needs.
+_PASSES = ("PATH", "HOME", "USER", "LOGNAME", "TMPDIR")
 _ENV: Mapping[str, str] = {
     "LC_ALL": "C",
+    "GIT_CONFIG_GLOBAL": os.devnull,
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_ATTR_NOSYSTEM": "1",
+    "GIT_NO_REPLACE_OBJECTS": "1",
     "GIT_OPTIONAL_LOCKS": "0",
     "GIT_TERMINAL_PROMPT": "0",
     "GIT_NO_LAZY_FETCH": "1",
@@ -42,7 +45,15 @@ _ENV: Mapping[str, str] = {
     "GIT_COMMITTER_NAME": "fleet",
     "GIT_COMMITTER_EMAIL": "fleet@localhost",
 }
-_SETTINGS: tuple[tuple[str, str], ...] = (
+#: Events at which git runs a hook: of a file, or since 2.54 of the configuration.
+_EVENTS = (
+    *("applypatch-msg", "pre-applypatch", "post-applypatch", "pre-commit", "pre-merge-commit"),
+    *("prepare-commit-msg", "commit-msg", "post-commit", "pre-rebase", "post-checkout"),
+    *("post-merge", "pre-push", "pre-receive", "update", "proc-receive", "post-receive"),
+    *("post-update", "reference-transaction", "push-to-checkout", "pre-auto-gc", "post-rewrite"),
+    *("sendemail-validate", "fsmonitor-watchman", "post-index-change"),
+)
+SETTINGS: tuple[tuple[str, str], ...] = (
     ("core.hooksPath", os.devnull),
     ("core.fsmonitor", "false"),
     ("core.untrackedCache", "false"),
@@ -53,18 +64,22 @@ _SETTINGS: tuple[tuple[str, str], ...] = (
     ("submodule.recurse", "false"),
     ("gc.auto", "0"),
     ("maintenance.auto", "false"),
+    ("core.commitGraph", "false"),
+    ("core.multiPackIndex", "false"),
+    ("diff.ignoreSubmodules", "all"),
+    ("protocol.allow", "never"),
+    *((f"hook.{event}.enabled", "false") for event in _EVENTS),
 )
-
-
-class GitFailed(FleetError):
-    """git failed, or took too long."""
 
 
 class Git:
     """git in one repository, until a moment of the monotonic clock."""
 
-    def __init__(self, repo: Repository, until: float, index: str = "") -> None:
+    def __init__(
+        self, repo: Repository, until: float, index: str = "", *, ignore: str = ""
+    ) -> None:
         self.repo = repo
+        self._own = (("core.excludesFile", ignore or os.devnull),)
         self._until = until
         self._program = shutil.which("git") or ""
         self._env = _environment(repo, index)
@@ -106,7 +121,7 @@ class Git:
         if not self._program:
             raise GitFailed("git is not installed")
         if self._settings is None:
-            self._settings = (*_SETTINGS, *self._filters())
+            self._settings = (*SETTINGS, *self._own, *self._filters())
         return self._call(args, feed, out, cap, self._settings)
 
     def _call(
@@ -141,49 +156,41 @@ class Git:
 
     def _filters(self) -> list[tuple[str, str]]:
         """Settings that undo the filters of the repository's own configuration."""
-        text = b"".join(
-            read_bounded(path) or b""
-            for path in (f"{self.repo.common_dir}/config", f"{self.repo.git_dir}/config.worktree")
-        ).lower()
+        text = repository.configuration(self.repo).lower()
         if b"filter" not in text and b"include" not in text:
             return []
         out = io.BytesIO()
         ask = ("config", "--includes", "--show-scope", "--null", "--list")
-        self._call(ask, b"", out, ANSWER, _SETTINGS)
+        self._call(ask, b"", out, ANSWER, SETTINGS)
         return undone(out.getvalue().decode(errors="surrogateescape"))
 
 
 def undone(listed: str) -> list[tuple[str, str]]:
-    """What `git config --show-scope --null --list` says, turned into the settings that make the
-    repository's filters the user's own, or none. Pure.
+    """What `git config --show-scope --null --list` says, turned into the settings that switch the
+    repository's filters off. Pure.
     """
     parts = listed.split("\0")
-    users: dict[str, str] = {}
     theirs: set[str] = set()
     for scope, entry in zip(parts[::2], parts[1::2], strict=False):
-        name, _, value = entry.partition("\n")
-        if name.startswith("filter.") and scope in ("system", "global"):
-            users[name] = value
-        elif name.startswith("filter.") and scope != "command":
+        name = entry.partition("\n")[0]
+        if name.startswith("filter.") and scope != "command":
             theirs.add(name)
     wanted = {
         f"{name.rpartition('.')[0]}.{verb}" for name in theirs for verb in ("clean", "smudge")
     }
     # `process` only where the repository sets it: even an empty one keeps git from the other two.
     wanted |= {name for name in theirs if name.endswith((".process", ".required"))}
-    return [
-        (name, users.get(name, "false" if name.endswith(".required") else ""))
-        for name in sorted(wanted)
-    ]
+    return [(name, "false" if name.endswith(".required") else "") for name in sorted(wanted)]
 
 
 def _environment(repo: Repository, index: str) -> dict[str, str]:
     env = {name: os.environ[name] for name in _PASSES if name in os.environ}
     env |= _ENV
-    # The tree that fleet found, whatever core.worktree says. git looks for the repository itself,
-    # and then checks whose it is (safe.directory).
+    # The directories that fleet found, whatever `.git`, `commondir` and core.worktree say by now.
+    env["GIT_DIR"] = repo.git_dir
+    if repo.common_dir != repo.git_dir:
+        env["GIT_COMMON_DIR"] = repo.common_dir
     env["GIT_WORK_TREE"] = repo.root
-    env["GIT_CEILING_DIRECTORIES"] = os.path.dirname(repo.root)  # noqa: PTH120
     if index:
         env["GIT_INDEX_FILE"] = index
     return env

@@ -1,13 +1,16 @@
 """The refs of a repository."""
 
 import hashlib
+import os
 import threading
 from collections.abc import Generator, Iterable, Mapping
 from contextlib import contextmanager, suppress
 
 from msgspec import Struct
 
+from fleet.git import repository
 from fleet.git.git_command import Git, GitFailed
+from fleet.git.repository import Repository
 from fleet.schemas import Base
 
 #: Stands before the commit of a branch that another working tree has checked out: the run in
@@ -26,6 +29,8 @@ _HEADS = "refs/heads/"
 _MOST = 1000
 _MOST_HEADS = 5000
 GROUP = "*"
+#: What HEAD says in a repository that keeps its refs in a table.
+_IN_TABLE = "refs/heads/.invalid"
 #: Locks for making a branch with its worktree, by the common git directory.
 _MAKING: dict[str, threading.Lock] = {}
 
@@ -50,29 +55,49 @@ class Refs(Struct, frozen=True, kw_only=True):
 @contextmanager
 def branch_lock(git: Git) -> Generator[None]:
     """Hold while a branch and its worktree are made: `read_refs` never sees only one of them."""
-    with _MAKING.setdefault(git.repo.common_dir, threading.Lock()):
+    with _lock_of(git.repo):
         yield
 
 
-def read_refs(git: Git) -> Refs:
-    head = branch = ""
-    others: dict[str, str] = {}
-    ask = "--format=%(HEAD)%(objectname) %(refname)%00%(worktreepath)"
-    with branch_lock(git):
-        listed = git.ask_patiently("for-each-ref", ask).decode(errors="backslashreplace")
-    for line in listed.splitlines():
-        place, _, elsewhere = line[1:].partition("\0")
-        commit, _, name = place.partition(" ")
-        if line.startswith("*"):
-            head, branch = commit, name
-        elif not name.startswith((OURS, _REMOTE)):
-            others[name] = f"{ELSEWHERE if elsewhere else ''}{commit}"
-    if not head:
-        with suppress(GitFailed):  # no branch is checked out, or there is no commit yet
-            head = git.line("rev-parse", "--quiet", "--verify", "HEAD^{commit}")
+def _lock_of(repo: Repository) -> threading.Lock:
+    return _MAKING.setdefault(repo.common_dir, threading.Lock())
+
+
+def read_refs(git: Git, repo: Repository) -> Refs:
+    """The refs of a project; `git` sees its refs alone (`own/project_refs.py`)."""
+    with _lock_of(repo):
+        listed = git.ask("for-each-ref", "--format=%(objectname) %(refname)")
+        elsewhere = set(map(checked_out, _other_trees(repo)))
+    lines = listed.decode(errors="backslashreplace").splitlines()
+    found = {name: commit for commit, _, name in (line.partition(" ") for line in lines)}
+    branch = checked_out(repo.git_dir)
+    if branch == _IN_TABLE:
         with suppress(GitFailed):
             branch = git.line("symbolic-ref", "--quiet", "HEAD")
-    return Refs(head=head, branch=branch, others=others)
+    is_ref = branch.startswith("refs/")
+    others = {
+        name: f"{ELSEWHERE if name in elsewhere else ''}{commit}"
+        for name, commit in found.items()
+        if name != branch and not name.startswith((OURS, _REMOTE))
+    }
+    head = found.get(branch, "") if is_ref else branch
+    return Refs(head=head, branch=branch if is_ref else "", others=others)
+
+
+def checked_out(git_dir: str) -> str:
+    """The branch that HEAD of a git directory names, or the commit; empty if it cannot be read."""
+    text = (repository.read_bounded(f"{git_dir}/HEAD") or b"").decode(errors="backslashreplace")
+    return text.removeprefix("ref:").strip()
+
+
+def _other_trees(repo: Repository) -> list[str]:
+    """The git directories of the repository's other working trees."""
+    try:
+        names = os.listdir(f"{repo.common_dir}/worktrees")  # noqa: PTH208
+    except OSError:
+        names = []
+    places = [repo.common_dir, *(f"{repo.common_dir}/worktrees/{name}" for name in names)]
+    return [place for place in places if place != repo.git_dir]
 
 
 def commit_of(git: Git, ref: str) -> str:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from fleet.errors import FleetError
 from fleet.files import lenient_read
 
 #: Larger files are compared by size and time, not by content.
@@ -20,7 +21,11 @@ _LARGEST = 1 << 20
 _MOST = 500
 
 #: Below the common git directory: what git runs, and what decides which files git sees.
-_GIT_FILES = ("config", "info/exclude", "info/attributes", "objects/info/alternates")
+_GIT_FILES = (
+    *("config", "info/exclude", "info/attributes", "info/grafts", "objects/info/alternates"),
+)
+#: Guarded since the record of a run tells its git directory.
+RECENT = (".git", ".git/commondir", ".git/gitdir", ".git/info/grafts")
 _GIT_FOLDERS = ("hooks",)
 #: In the working tree: what an agent or git runs or allows.
 SETTINGS = (
@@ -46,6 +51,10 @@ class Repository(Struct, frozen=True, kw_only=True):
     #: The git directory of this working tree, and the common one; they differ in a worktree.
     git_dir: str
     common_dir: str
+
+
+class GitFailed(FleetError):
+    """git failed, or took too long, or a repository cannot be used."""
 
 
 def find(cwd: str) -> Repository | None:
@@ -94,6 +103,18 @@ def read_bounded(path: str) -> bytes | None:
     return content.data if content and content.whole else None
 
 
+def configuration(repo: Repository) -> bytes:
+    """The text of a repository's own configuration. Raises GitFailed if it cannot be read whole."""
+    text = b""
+    for path in (f"{repo.common_dir}/config", f"{repo.git_dir}/config.worktree"):
+        content = lenient_read.read(path, _LARGEST)
+        if content is not None and not content.whole:
+            why = content.problem or f"it is larger than {_LARGEST >> 20} MiB"
+            raise GitFailed(f"{path} cannot be read: {why}")
+        text += content.data + b"\n" if content is not None else b""
+    return text
+
+
 def shown(name: str | bytes) -> str:
     """A file name as text; bytes that are not UTF-8 become escapes."""
     return os.fsencode(name).decode(errors="backslashreplace")
@@ -104,6 +125,9 @@ def guarded(repo: Repository) -> dict[str, str]:
     found: dict[str, str] = {}
     for name in _GIT_FILES:
         _note(found, f".git/{name}", f"{repo.common_dir}/{name}")
+    for name in ("commondir", "gitdir"):
+        _note(found, f".git/{name}", f"{repo.git_dir}/{name}")
+    found[".git"] = _kind(f"{repo.root}/.git")
     _note(found, ".git/config.worktree", f"{repo.git_dir}/config.worktree")
     for folder in _GIT_FOLDERS:
         for path in _files(f"{repo.common_dir}/{folder}"):
@@ -142,12 +166,25 @@ def _note(found: dict[str, str], name: str, path: str) -> None:
         return
     data = read_bounded(path)
     if data is None:
-        found[name] = f"size:{about.st_size}:{about.st_mtime_ns}"
+        # The time of the last change of the entry cannot be set back.
+        found[name] = f"size:{about.st_size}:{about.st_mtime_ns}:{about.st_ctime_ns}"
         return
     if Path(name).name.startswith("config") and name.startswith(".git/"):
         data = guarded_config(data)
     executable = "x" if about.st_mode & 0o111 and "hooks" in name else ""
     found[name] = f"{executable}{hashlib.sha256(data).hexdigest()[:32]}"
+
+
+def _kind(path: str) -> str:
+    """What a `.git` is: a directory, or where it leads."""
+    try:
+        if stat.S_ISDIR(os.lstat(path).st_mode):
+            return "directory"
+    except OSError:
+        return "missing"
+    found: dict[str, str] = {}
+    _note(found, path, path)
+    return found.get(shown(path), "")
 
 
 def guarded_config(config: bytes) -> bytes:

@@ -1,22 +1,24 @@
 """The repository at the start of a run, and what is different at its end.
 
-The snapshot of the start is at `refs/fleet/<task>/<run>`, that of the end at `….after`; neither
-commit is on a branch. The message of the first commit lists what was left out.
+Both states are snapshots in fleet's own repository: that of the start at `refs/fleet/<task>/<run>`,
+that of the end at `….after`, and at `….left` the list of what the first one does not store. In the
+project a ref of the first name holds the commit that was checked out, so that its objects stay.
 """
 
 import os
-import shutil
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
-from typing import Literal
 
 from msgspec import structs
 
 from fleet.git import repository, tree_snapshot
 from fleet.git.git_command import Git, GitFailed
-from fleet.git.lost_files import count_lost_files
+from fleet.git.own import left_out
+from fleet.git.own.kept_objects import keep_objects
+from fleet.git.own.own_repository import known_repository, own_repository
+from fleet.git.own.project_refs import refs_of, write_refs
 from fleet.git.refs import (
     BRANCHES,
     ELSEWHERE,
@@ -29,25 +31,29 @@ from fleet.git.refs import (
     read_refs,
 )
 from fleet.git.repository import Repository, shown
-from fleet.git.tree_snapshot import TreeSnapshot
+from fleet.git.tree_difference import (
+    MOST_DIFF,
+    MOST_FILES,
+    count_lost_files,
+    file_changes,
+    write_diff,
+)
+from fleet.git.tree_snapshot import TreeSnapshot, keep_index
 from fleet.schemas import Base, Changes, FileChange
 
 #: Seconds for all git commands, at the start and at the end of a run.
 LIMIT = 10.0
 LIMIT_AFTER = 60.0
-#: How many changed files, commits and bytes of the diff are kept.
-MOST_FILES = 1000
 MOST_COMMITS = 100
 DIFF = "diff.patch"
-MOST_DIFF = 20 << 20
 #: In the task's directory: the index at the start of the latest run. With it git need not read
 #: every file at the end, and no flag that an agent sets in the repository's index hides a file.
 INDEX = "base.index"
+#: Of a snapshot's ref: what the run left, and what the snapshot of the start does not store.
+AFTER = ".after"
+LEFT = ".left"
+#: In the messages of snapshots of earlier versions.
 _LEFT_OUT = "left out: "
-_NO_NEW = "without new files"
-_KINDS: Mapping[bytes, Literal["added", "deleted"]] = {b"A": "added", b"D": "deleted"}
-#: How many of the files that were left out are listed.
-_MOST_LEFT_OUT = 1000
 
 
 def ref_word(task_id: str) -> str:
@@ -62,47 +68,89 @@ def ref_of(key: str) -> str:
     return f"{OURS}{ref_word(task)}/{run}"
 
 
-def record_base(
-    cwd: str, key: str, *, home: Path | None = None, keep: Path | None = None
-) -> Base | None:
+def record_base(cwd: str, key: str, *, home: Path, keep: Path | None = None) -> Base | None:
     """The repository around a directory, with a snapshot; None if there is no repository.
 
     Files below `home` are fleet's own and left out. `keep` is where the index is kept for
-    `changes_since`. An error is returned as `trouble`.
+    `changes_since`. An error is returned as `trouble`; a configuration of the repository that
+    cannot be read raises GitFailed.
     """
     repo = repository.find(cwd)
     if repo is None:
         return None
     until = time.monotonic() + LIMIT
-    git = Git(repo, until)
-    base = Base(root=repo.root)
+    base = Base(root=repo.root, git_dir=repo.git_dir, common_dir=repo.common_dir)
+    own = own_repository(home, repo)
     try:
-        base = _around(git)
-        with tree_snapshot.copied_index(repo) as index:
-            tree = tree_snapshot.take_snapshot(
-                Git(repo, until, str(index)), without=_of_fleet(repo, home)
-            )
-            commit = _commit(git, tree.id, base.head, _message(key, tree))
-            git.ask("update-ref", "--no-deref", ref_of(key), commit)
+        base = _around(refs_of(own, repo, until), repo)
+        with tree_snapshot.opened(own, repo, until) as (git, index):
+            tree = tree_snapshot.take_snapshot(git, without=_of_fleet(repo, home))
+            commit = _store_start(git, repo, until, key, tree, base.head)
             if keep is not None:
                 keep_index(index, keep)
     except (GitFailed, OSError) as error:
         return structs.replace(base, trouble=f"no snapshot: {error}")
-    return structs.replace(base, snapshot=commit, trouble=_left_out(tree))
+    return structs.replace(base, snapshot=commit, trouble=_not_held(tree))
 
 
-def base_now(base: Base) -> BaseAfter:
+def _store_start(
+    git: Git, repo: Repository, until: float, key: str, tree: TreeSnapshot, head: str
+) -> str:
+    """Make the refs of a snapshot; returns its commit."""
+    keep_objects(git, tree.id, _held(git.repo, repo, until, key, head))
+    commit = _commit(git, tree.id, "", f"fleet: the working tree as {key} found it")
+    refs = {ref_of(key): commit}
+    if tree.left_out:
+        feed = left_out.encode(tree.left_out)
+        refs[f"{ref_of(key)}{LEFT}"] = git.ask("hash-object", "-w", "--stdin", feed=feed).decode()
+    lines = "".join(f"update {name} {each.strip()}\n" for name, each in refs.items())
+    git.ask("update-ref", "--no-deref", "--stdin", feed=lines.encode())
+    return commit
+
+
+def _own(home: Path, repo: Repository) -> Repository:
+    """Fleet's own repository as it was made when the run began."""
+    own = known_repository(home, repo)
+    made = Path(own.git_dir, "HEAD").exists()  # else an earlier version began the run
+    return own if made else own_repository(home, repo)
+
+
+def _held(own: Repository, repo: Repository, until: float, key: str, head: str) -> str:
+    """Have the project keep the commit that is checked out; empty if it cannot be made to."""
+    with suppress(GitFailed):
+        write_refs(own, repo, until, to={ref_of(key): head} if head else {})
+        return head
+    return ""
+
+
+def repository_of(base: Base) -> Repository | None:
+    """The repository of a base as it was recorded; None if it is gone."""
+    if base.git_dir:
+        gone = not os.path.exists(f"{base.git_dir}/HEAD") or not os.path.isdir(base.root)  # noqa: PTH110, PTH112
+        found = Repository(root=base.root, git_dir=base.git_dir, common_dir=base.common_dir)
+        return None if gone else found
+    found = repository.find(base.root)  # recorded by an earlier version
+    return found if found is not None and found.root == base.root else None
+
+
+def base_now(base: Base, home: Path) -> BaseAfter:
     """The repository of a base as it is now, without a snapshot."""
-    repo = repository.find(base.root)
-    if repo is None or repo.root != base.root:
+    repo = repository_of(base)
+    if repo is None:
         return BaseAfter(root=base.root, trouble=f"{base.root} is no repository any more")
-    git = Git(repo, time.monotonic() + LIMIT)
+    until = time.monotonic() + LIMIT
     try:
+        own = _own(home, repo)
+        git = refs_of(own, repo, until)
         groups = [name for name in base.refs if name.endswith(GROUP)]
-        found = _with_kept_branches(git, base, _around(git, groups))
-        rewound = _rewound(git, base, found)
-    except GitFailed as error:
-        return BaseAfter(root=base.root, guarded=repository.guarded(repo), trouble=error.message)
+        found = _with_kept_branches(git, base, _around(git, repo, groups))
+        rewound = _rewound(Git(own, until), base, found)
+    except (GitFailed, OSError) as error:
+        return BaseAfter(root=base.root, guarded=repository.guarded(repo), trouble=str(error))
+    if not base.git_dir:  # recorded by an earlier version, which guarded fewer files
+        both = {**dict.fromkeys(repository.RECENT, ""), **base.guarded}
+        fewer = {name: each for name, each in found.guarded.items() if both.get(name) != ""}
+        found = structs.replace(found, guarded=fewer)
     return BaseAfter(**structs.asdict(found), rewound=rewound)
 
 
@@ -134,21 +182,25 @@ def changes_since(base: Base, run_dir: Path) -> Changes:
     found = Changes(base=base.snapshot)
     if not base.snapshot:
         return structs.replace(found, trouble=base.trouble)
-    repo = repository.find(base.root)
-    if repo is None or repo.root != base.root:
+    repo = repository_of(base)
+    if repo is None:
         return structs.replace(found, trouble=f"{base.root} is no repository any more")
     until = time.monotonic() + LIMIT_AFTER
-    git = Git(repo, until)
     try:
-        message = git.line("cat-file", "commit", base.snapshot)
-        found = structs.replace(found, commits=_commits(git, base))
-        tree = _tree_now(repo, base, run_dir, until, message)
-        return _compared(git, found, tree, message, run_dir)
+        own = _own(run_dir.parents[3], repo)
+        git = Git(own, until)
+        known = _left_out_of(git, base.snapshot, _key_of(run_dir))
+        found = structs.replace(found, commits=_commits(refs_of(own, repo, until), git, repo, base))
+        tree = _tree_now(own, repo, base, run_dir, until, known)
+        keep_objects(git, tree.id, base.head)
+        return _compared(git, found, tree, known, run_dir)
     except (GitFailed, OSError) as error:
         return structs.replace(found, trouble=str(error))
 
 
-def _compared(git: Git, found: Changes, tree: TreeSnapshot, message: str, run_dir: Path) -> Changes:
+def _compared(
+    git: Git, found: Changes, tree: TreeSnapshot, known: dict[str, str], run_dir: Path
+) -> Changes:
     before = git.line("rev-parse", "--verify", f"{found.base}^{{tree}}")
     listed = list(file_changes(git, before, tree.id)) if before != tree.id else []
     if any(each.kind != "added" and not each.added for each in listed):
@@ -156,55 +208,78 @@ def _compared(git: Git, found: Changes, tree: TreeSnapshot, message: str, run_di
         found = structs.replace(
             found, tracked=lost.tracked, lost_files=lost.files, lost_bytes=lost.size
         )
-    known = set(_listed(message, _LEFT_OUT))
-    large = [name for name in tree.left_out if name not in known]
-    listed += [FileChange(path=shown(name), kind="added") for name in large]
+    listed += _left_out_changes(git.repo.root, known, tree)
     found = structs.replace(
-        found, files=tuple(listed[:MOST_FILES]), more=max(0, len(listed) - MOST_FILES)
+        found, files=tuple(listed[:MOST_FILES]), more=max(0, len(listed) - MOST_FILES), tree=tree.id
     )
-    trouble = _left_out(structs.replace(tree, left_out=tuple(large)))
+    trouble = _not_held(tree)
     if before == tree.id:
         return structs.replace(found, trouble=trouble)
     after = _commit(git, tree.id, found.base, f"fleet: what {_key_of(run_dir)} left")
-    git.ask("update-ref", "--no-deref", f"{ref_of(_key_of(run_dir))}.after", after)
-    cut = not _write_diff(git, before, tree.id, run_dir / DIFF)
+    git.ask("update-ref", "--no-deref", f"{ref_of(_key_of(run_dir))}{AFTER}", after)
+    cut = not write_diff(git, before, tree.id, run_dir / DIFF)
     if cut:
         trouble = f"{trouble}; the difference is cut at {MOST_DIFF >> 20} MiB".removeprefix("; ")
     return structs.replace(found, diff=DIFF, trouble=trouble)
 
 
+def _left_out_of(git: Git, snapshot: str, key: str) -> dict[str, str]:
+    """What the snapshot of the start does not store, with the marks of then."""
+    ref = f"{ref_of(key)}{LEFT}"
+    if commit_of(git, ref):
+        return left_out.decode(git.ask("cat-file", "blob", ref))
+    message = git.line("cat-file", "commit", snapshot).splitlines()
+    names = [line.removeprefix(_LEFT_OUT) for line in message if line.startswith(_LEFT_OUT)]
+    return dict.fromkeys(names, "")
+
+
+def _left_out_changes(root: str, known: dict[str, str], tree: TreeSnapshot) -> list[FileChange]:
+    """How the files differ that neither snapshot stores."""
+    found: list[FileChange] = []
+    for name, mark in known.items():
+        now = left_out.mark_of(f"{root}/{name}", like=mark)
+        if now != mark and mark:
+            found.append(FileChange(path=shown(name), kind="changed" if now else "deleted"))
+    return [*found, *(FileChange(path=shown(name), kind="added") for name in tree.left_out)]
+
+
 def _tree_now(
-    repo: Repository, base: Base, run_dir: Path, until: float, message: str
+    own: Repository,
+    repo: Repository,
+    base: Base,
+    run_dir: Path,
+    until: float,
+    known: dict[str, str],
 ) -> TreeSnapshot:
     kept = run_dir.parent.parent / INDEX
-    names = [*_of_fleet(repo, run_dir.parents[3]), *_listed(message, _LEFT_OUT)]
-    no_new = _NO_NEW in message.splitlines()
-    with tree_snapshot.copied_index(repo, kept) as index:
-        git = Git(repo, until, str(index))
+    home = _of_fleet(repo, run_dir.parents[3])
+    with tree_snapshot.opened(own, repo, until, kept) as (git, index):
         before = git.line("rev-parse", "--verify", f"{base.snapshot}^{{tree}}")
         with suppress(GitFailed):  # a broken index is treated as missing
             if index.exists() and git.line("write-tree") == before:
-                return tree_snapshot.take_snapshot(git, without=names, no_new=no_new)
+                return tree_snapshot.take_snapshot(git, without=home, known=known)
         # The index is of another run: git reads every file instead, with the same result.
         index.unlink(missing_ok=True)
         git.ask("read-tree", before)
-        return tree_snapshot.take_snapshot(git, without=names, no_new=no_new)
+        return tree_snapshot.take_snapshot(git, without=home, known=known)
 
 
-def _around(git: Git, groups: Iterable[str] | None = None) -> Base:
-    refs = read_refs(git)
+def _around(git: Git, repo: Repository, groups: Iterable[str] | None = None) -> Base:
+    refs = read_refs(git, repo)
     return Base(
-        root=git.repo.root,
+        root=repo.root,
+        git_dir=repo.git_dir,
+        common_dir=repo.common_dir,
         head=refs.head,
         branch=refs.branch,
         refs=condense(refs.others, groups_of(refs.others) if groups is None else groups),
-        guarded=repository.guarded(git.repo),
+        guarded=repository.guarded(repo),
     )
 
 
-def _commits(git: Git, base: Base) -> tuple[str, ...]:
+def _commits(refs: Git, git: Git, repo: Repository, base: Base) -> tuple[str, ...]:
     """Commits that HEAD contains now and did not contain at the start."""
-    head = read_refs(git).head
+    head = read_refs(refs, repo).head
     if not head or head == base.head:
         return ()
     range_of = [head, f"^{base.head}"] if base.head else [head]
@@ -212,80 +287,28 @@ def _commits(git: Git, base: Base) -> tuple[str, ...]:
     return tuple(out.decode().split())
 
 
-def file_changes(git: Git, before: str, after: str) -> Iterator[FileChange]:
-    """Every file that differs, with the number of added and removed lines."""
-    ask = ("diff-tree", "-r", "-z", "--no-renames", "--no-ext-diff", "--no-textconv")
-    kinds: dict[bytes, Literal["added", "changed", "deleted"]] = {}
-    raw = git.ask(*ask, "--raw", before, after).split(b"\0")
-    for about, name in zip(raw[::2], raw[1::2], strict=False):
-        kinds[name] = _KINDS.get(about[-1:], "changed")
-    lines: dict[bytes, tuple[int, int]] = {}
-    if len(kinds) <= MOST_FILES:
-        for entry in git.ask(*ask, "--numstat", before, after).split(b"\0"):
-            added, _, rest = entry.partition(b"\t")
-            removed, _, name = rest.partition(b"\t")
-            if added.isdigit() and removed.isdigit():  # a binary file has no lines
-                lines[name] = (int(added), int(removed))
-    for name, kind in kinds.items():
-        added, removed = lines.get(name, (0, 0))
-        yield FileChange(path=shown(name), kind=kind, added=added, removed=removed)
-
-
-def _write_diff(git: Git, before: str, after: str, place: Path) -> bool:
-    fresh = place.with_name(f".{place.name}")
-    ask = ("diff-tree", "-r", "-p", "--full-index", "--no-renames", "--no-ext-diff")
-    with fresh.open("wb") as file:
-        fresh.chmod(0o600)
-        whole = git.write(file, MOST_DIFF, *ask, "--no-textconv", "--no-color", before, after)
-    fresh.replace(place)
-    return whole
-
-
 def _commit(git: Git, tree: str, parent: str, message: str) -> str:
     parents = ("-p", parent) if parent else ()
     return git.line("commit-tree", "--no-gpg-sign", *parents, "-m", message, tree)
 
 
-def _message(key: str, tree: TreeSnapshot) -> str:
-    lines = [f"fleet: the working tree as {key} found it"]
-    if tree.no_new or tree.left_out:
-        lines.append("")
-    if tree.no_new:
-        lines.append(_NO_NEW)
-    lines += [f"{_LEFT_OUT}{name}" for name in tree.left_out[:_MOST_LEFT_OUT] if "\n" not in name]
-    return "\n".join(lines)
-
-
-def _listed(message: str, word: str) -> list[str]:
-    return [line.removeprefix(word) for line in message.splitlines() if line.startswith(word)]
-
-
-def _left_out(tree: TreeSnapshot) -> str:
-    """What was left out of a snapshot, as a sentence."""
+def _not_held(tree: TreeSnapshot) -> str:
+    """What is not stored and should be, as a sentence. Secrets should not be."""
     parts: list[str] = []
     if tree.no_new:
         parts.append("there are too many new files to keep: none of them is held")
-    if tree.left_out:
-        some = ", ".join(map(shown, tree.left_out[:5]))
-        more = f" and {len(tree.left_out) - 5} more" if len(tree.left_out) > 5 else ""
+    if tree.large:
+        some = ", ".join(map(shown, tree.large[:5]))
+        more = f" and {len(tree.large) - 5} more" if len(tree.large) > 5 else ""
         parts.append(f"too large or unreadable, and not held: {some}{more}")
     return "; ".join(parts)
 
 
-def _of_fleet(repo: Repository, home: Path | None) -> list[str]:
+def _of_fleet(repo: Repository, home: Path) -> list[str]:
     """Fleet's own home, if it lies in the working tree."""
-    if home is None:
-        return []
     place = os.path.relpath(os.path.realpath(home), repo.root)
     return [] if place == "." or place.startswith("..") else [place]
 
 
 def _key_of(run_dir: Path) -> str:
     return f"{run_dir.parent.parent.name}/{run_dir.name}"
-
-
-def keep_index(index: Path, place: Path) -> None:
-    """Copy an index to its place in one step, with its time."""
-    fresh = place.with_name(f".{place.name}")
-    shutil.copy2(index, fresh)
-    fresh.replace(place)

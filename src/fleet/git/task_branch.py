@@ -14,8 +14,11 @@ from msgspec import Struct, structs
 from fleet.files.file_lock import Lock, locked
 from fleet.git import repository, snapshot_index, tree_snapshot, worktree
 from fleet.git.git_command import Git
+from fleet.git.own.kept_objects import give_objects
+from fleet.git.own.own_repository import key_of, repository_at
 from fleet.git.refs import commit_of, is_ancestor
-from fleet.git.run_baseline import MOST_DIFF, file_changes, kept_ref, ref_of
+from fleet.git.run_baseline import AFTER, kept_ref, ref_of
+from fleet.git.tree_difference import MOST_DIFF, file_changes
 from fleet.git.tree_snapshot import TreeSnapshot
 from fleet.home import Home, worktree_json
 from fleet.home.worktree_json import Worktree
@@ -145,13 +148,27 @@ class TaskBranch:
         """The snapshot that fleet took when the last run ended."""
         for run in newest_first(self._home.task(self._id)):
             receipt = receipt_json.read(run)
-            after = commit_of(self._git, f"{ref_of(f'{self._id}/{run.number}')}.after")
-            if receipt is None or receipt.changes is None or not after:
+            if receipt is None or receipt.changes is None:
                 continue
             head = receipt.changes.commits[0] if receipt.changes.commits else _head(run)
             if head and commit_of(self._git, f"{head}^{{commit}}"):
-                return Tip(head=head, tree=self._tree_of(after))
+                after = self._after(run, head)
+                if after:
+                    return Tip(head=head, tree=self._tree_of(after))
         return None
+
+    def _after(self, run: Run, head: str) -> str:
+        """The snapshot of a run's end, brought into the repository; empty if there is none."""
+        ref = f"{ref_of(f'{self._id}/{run.number}')}{AFTER}"
+        key = key_of(os.path.realpath(self.tree.path))
+        own = Git(
+            repository_at(self._home.path, key, self._git.repo.root), time.monotonic() + _LIMIT
+        )
+        after = commit_of(own, ref) if os.path.isdir(own.repo.git_dir) else ""  # noqa: PTH112
+        if after:
+            give_objects(own, self._git.repo, after, head)
+        # Earlier versions kept snapshots in the repository itself.
+        return after or commit_of(self._git, ref)
 
     def _tree_of(self, commit: str) -> str:
         return self._git.line("rev-parse", "--verify", f"{commit}^{{tree}}")

@@ -8,29 +8,36 @@ import os
 import shutil
 import stat
 import tempfile
-from collections.abc import Generator, Iterable
+from collections.abc import Generator, Iterable, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from fleet.git.git_command import Git
+from fleet.git.own.ignore_rules import ignore_rules
+from fleet.git.own.left_out import mark_of, quick_mark
+from fleet.git.own.secret_files import is_secret
 from fleet.git.repository import Repository
 
-#: Larger new files are left out: the repository would store them a second time.
+#: Larger new files are not stored.
 LARGEST = 50 << 20
-#: With more new files, or more bytes of them in all, all new files are left out.
+#: With more new files, or more bytes of them in all, no new file is stored.
 MOST_FILES = 20_000
 MOST_BYTES = 512 << 20
+#: Beside a kept index: the ignore rules of that moment, with this suffix.
+RULES = ".exclude"
 
 
 class TreeSnapshot(Struct, frozen=True, kw_only=True):
     """A working tree that was stored."""
 
     id: str
-    #: New files that are too large, or cannot be read.
-    left_out: tuple[str, ...] = ()
-    #: There are too many new files, so none of them is in the tree.
+    #: Files that are not stored, each with a mark that changes with the file.
+    left_out: dict[str, str] = field(default_factory=dict[str, str])
+    #: Those of them that are too large, or cannot be read.
+    large: tuple[str, ...] = ()
+    #: There are too many new files, so none of them is stored.
     no_new: bool = False
 
 
@@ -50,30 +57,76 @@ def copied_index(repo: Repository, source: Path | None = None) -> Generator[Path
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def take_snapshot(git: Git, *, without: Iterable[str] = (), no_new: bool = False) -> TreeSnapshot:
+@contextmanager
+def opened(
+    own: Repository, repo: Repository, until: float, kept: Path | None = None
+) -> Generator[tuple[Git, Path]]:
+    """Git in fleet's own repository, over a copy of an index and with the project's ignore rules.
+
+    The index is `kept` with the rules beside it, or else the project's of this moment. Yields the
+    copy too.
+    """
+    with copied_index(repo, kept) as index:
+        rules = index.with_name("exclude")
+        old = kept.with_name(f"{kept.name}{RULES}") if kept is not None else None
+        if old is not None and old.exists():
+            shutil.copyfile(old, rules)
+        else:
+            rules.write_bytes(ignore_rules(repo))
+        _share_index(own, repo)
+        yield Git(own, until, str(index), ignore=str(rules)), index
+
+
+def keep_index(index: Path, place: Path) -> None:
+    """Copy an index to its place in one step, with its time and the ignore rules beside it."""
+    rules = index.with_name("exclude")
+    pairs = [(index, place)] if index.exists() else []
+    if rules.exists():
+        pairs.insert(0, (rules, place.with_name(f"{place.name}{RULES}")))
+    for source, target in pairs:
+        fresh = target.with_name(f".{target.name}")
+        fresh.unlink(missing_ok=True)
+        shutil.copy2(source, fresh)
+        fresh.replace(target)
+
+
+def _share_index(own: Repository, repo: Repository) -> None:
+    """Bring the shared part of a split index to where git looks for it."""
+    for part in Path(repo.git_dir).glob("sharedindex.*"):
+        place = Path(own.git_dir) / part.name
+        if part.is_file() and not part.is_symlink() and not place.exists():
+            shutil.copy2(part, place)
+
+
+def take_snapshot(
+    git: Git, *, without: Iterable[str] = (), known: Mapping[str, str] = {}
+) -> TreeSnapshot:
     """Store the working tree as it is now. `git` works on an index of its own, which is up to date
-    afterwards. New files in `without`, or below a directory in it, are left out.
+    afterwards. What is below a directory in `without` is not looked at; new files in `known`, which
+    an earlier snapshot left out with these marks, are left out.
     """
     root = git.repo.root
     changed, new = _differing(git)
-    skipped = tuple(without)
-    folders = tuple(f"{name.rstrip('/')}/" for name in skipped)
-    exact = frozenset(name.rstrip("/") for name in skipped)
-    new = [name for name in new if name not in exact and not name.startswith(folders)]
-    left_out = [name for name in changed if _trouble_with(f"{root}/{name}", tracked=True)]
-    changed = [name for name in changed if name not in set(left_out)]
-    if not no_new:
-        sizes = {name: _size(f"{root}/{name}") for name in new}
-        large = {name for name in new if _trouble_with(f"{root}/{name}", tracked=False)}
-        left_out += sorted(large)
-        new = [name for name in new if name not in large]
-        no_new = len(new) > MOST_FILES or sum(sizes[name] for name in new) > MOST_BYTES
-    names = changed if no_new else changed + new
+    folders = tuple(f"{name.rstrip('/')}/" for name in without)
+    new = [name for name in new if name not in known and not name.startswith(folders)]
+    secret = {name for name in new if is_secret(name)}
+    large = [name for name in changed if _trouble_with(f"{root}/{name}", tracked=True)]
+    changed = [name for name in changed if name not in set(large)]
+    sizes = {name: _size(f"{root}/{name}") for name in new}
+    large += [name for name in new if _trouble_with(f"{root}/{name}", tracked=False)]
+    left_out = {name: mark_of(f"{root}/{name}") for name in (*sorted(secret), *large)}
+    new = [name for name in new if name not in left_out]
+    no_new = len(new) > MOST_FILES or sum(sizes[name] for name in new) > MOST_BYTES
+    if no_new:
+        left_out |= {name: quick_mark(f"{root}/{name}") for name in new}
+        new = []
+    names = changed + new
     beyond = {name for name in changed if _beyond_link(root, name)}
     # Git refuses to read files below a link that replaced a directory.
     _update(git, "--force-remove", [name for name in changed if name in beyond])
     _update(git, "--remove", [name for name in names if name not in beyond])
-    return TreeSnapshot(id=git.line("write-tree"), left_out=tuple(left_out), no_new=no_new)
+    tree = git.line("write-tree")
+    return TreeSnapshot(id=tree, left_out=left_out, large=tuple(large), no_new=no_new)
 
 
 def _update(git: Git, how: str, names: list[str]) -> None:

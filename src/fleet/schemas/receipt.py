@@ -49,6 +49,10 @@ class Base(Struct, frozen=True, kw_only=True):
 
     #: The top directory of the working tree.
     root: str
+    #: The git directory of the working tree, and the common one: what `.git` says later does not
+    #: count. Empty in records of earlier versions.
+    git_dir: str = ""
+    common_dir: str = ""
     #: The commit that was checked out; empty in a repository without any.
     head: str = ""
     #: The branch that was checked out; empty if none was.
@@ -83,6 +87,8 @@ class Changes(Struct, frozen=True, kw_only=True):
     tracked: int = 0
     lost_files: int = 0
     lost_bytes: int = 0
+    #: The tree that the run left, as fleet stored it; empty if it could not.
+    tree: str = ""
     #: New commits on the branch.
     commits: tuple[str, ...] = ()
     #: Where the whole difference is kept, below the run's directory; empty if there is none.

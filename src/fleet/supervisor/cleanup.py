@@ -16,7 +16,7 @@ from fleet.errors import FleetError
 from fleet.files.file_lock import locked
 from fleet.git import repository, snapshot_index, snapshot_retention, tree_snapshot, worktree
 from fleet.git.git_command import Git
-from fleet.git.run_baseline import keep_index
+from fleet.git.tree_snapshot import keep_index
 from fleet.home import Home, worktree_json
 from fleet.home.worktree_json import Worktree
 from fleet.schemas import Task

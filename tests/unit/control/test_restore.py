@@ -33,7 +33,10 @@ class Ran:
         task_dir = self.home.task("fleet-1")
         task_dir.mkdir()
         found = run_baseline.record_base(
-            str(self.repo.root), "fleet-1/1", keep=task_dir / run_baseline.INDEX
+            str(self.repo.root),
+            "fleet-1/1",
+            home=self.home.path,
+            keep=task_dir / run_baseline.INDEX,
         )
         self.run = new_run(task_dir, RunSpec(argv=("true",), cwd=str(self.repo.root), base=found))
 
@@ -46,7 +49,7 @@ class Ran:
 
     def restore(self, *paths, **how):
         found = plan(self.fleet, "fleet-1", paths=paths, **how)
-        carry_out(found)
+        carry_out(self.fleet, found)
         return {step.path: step.act for step in found.steps}
 
     def read(self, name):

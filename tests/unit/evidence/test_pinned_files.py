@@ -16,7 +16,7 @@ def project(tmp_path):
     """A repository with an exam, and the run's directory beside it."""
     git = [need("git"), "-C", str(tmp_path / "project")]
     (tmp_path / "project/tests").mkdir(parents=True)
-    (tmp_path / "run").mkdir()
+    run_dir_of(tmp_path / "project").mkdir(parents=True)
     (tmp_path / "project/tests/exam.sh").write_text("exit 1\n")
     (tmp_path / "project/tests/exam.sh").chmod(0o755)
     (tmp_path / "project/tests/data.txt").write_text("42\n")
@@ -28,9 +28,13 @@ def project(tmp_path):
     return tmp_path / "project"
 
 
+def run_dir_of(project):
+    return project.parent / "home/tasks/fleet-a/runs/1"
+
+
 @pytest.fixture
 def base(project):
-    return record_base(str(project), "fleet-a/1")
+    return record_base(str(project), "fleet-a/1", home=project.parent / "home")
 
 
 def texts(folder):
@@ -46,7 +50,7 @@ def test_a_changed_a_deleted_and_a_new_file_are_undone_for_the_exam_only(project
     (tests / "conftest.py").write_text("skip everything")
     (tests / "cache.pyc").write_text("not looked at")
     left = texts(tests)
-    with originals(base, ("tests",), str(project), project.parent / "run") as restored:
+    with originals(base, ("tests",), str(project), run_dir_of(project)) as restored:
         assert sorted(restored) == ["tests/conftest.py", "tests/data.txt", "tests/exam.sh"]
         assert exam.read_text() == "exit 1\n"
         assert os.access(exam, os.X_OK)
@@ -62,7 +66,7 @@ def test_a_changed_a_deleted_and_a_new_file_are_undone_for_the_exam_only(project
 def test_what_nobody_touched_is_not_touched(project, base):
     """Not even its time."""
     before = (project / "tests/exam.sh").stat().st_mtime_ns
-    with originals(base, ("tests/exam.sh",), str(project), project.parent / "run") as restored:
+    with originals(base, ("tests/exam.sh",), str(project), run_dir_of(project)) as restored:
         assert restored == ()
     assert (project / "tests/exam.sh").stat().st_mtime_ns == before
 
@@ -71,14 +75,14 @@ def test_a_pin_is_named_from_the_tasks_own_directory(project, base):
     """Which may lie below the top of the repository."""
     (project / "tests/exam.sh").write_text("exit 0\n")
     here = str(project / "tests")
-    with originals(base, ("exam.sh",), here, project.parent / "run") as restored:
+    with originals(base, ("exam.sh",), here, run_dir_of(project)) as restored:
         assert restored == ("exam.sh",)
         assert (project / "tests/exam.sh").read_text() == "exit 1\n"
 
 
 def test_a_supervisor_that_dies_in_between_costs_no_file(project, base):
     """The next one puts back what the journal tells of."""
-    run_dir = project.parent / "run"
+    run_dir = run_dir_of(project)
     (project / "tests/exam.sh").write_text("exit 0\n")
     swap = originals(base, ("tests",), str(project), run_dir)
     swap.__enter__()
@@ -95,7 +99,7 @@ def test_a_link_in_the_place_of_the_exam_is_no_way_out(project, base):
     outside.write_text("precious")
     (project / "tests/exam.sh").unlink()
     (project / "tests/exam.sh").symlink_to(outside)
-    with originals(base, ("tests",), str(project), project.parent / "run"):
+    with originals(base, ("tests",), str(project), run_dir_of(project)):
         assert (project / "tests/exam.sh").read_text() == "exit 1\n"
     assert outside.read_text() == "precious"
     assert (project / "tests/exam.sh").is_symlink()
@@ -105,7 +109,7 @@ def test_a_pin_that_never_was_is_an_error(project, base):
     """An exam that does not exist cannot be passed."""
     with (
         pytest.raises(FleetError, match="no such file when the run began"),
-        originals(base, ("nope.sh",), str(project), project.parent / "run"),
+        originals(base, ("nope.sh",), str(project), run_dir_of(project)),
     ):
         pass
 

@@ -61,15 +61,13 @@ def test_nothing_that_a_repository_brings_is_run(repo, tmp_path):
     assert (tmp_path / "sprung").exists(), "the traps are not set"
 
 
-def test_a_filter_of_the_users_own_is_kept(repo, tmp_path):
-    """It is what every git of theirs runs; a repository cannot put another in its place."""
-    script = a_program(tmp_path / "shout.sh", "tr a-z A-Z")
-    (tmp_path / "user/.gitconfig").write_text(f'[filter "shout"]\n\tclean = {script}\n')
-    repo.git("config", "filter.shout.clean", trap(tmp_path))
+def test_a_filter_of_the_users_own_is_not_run_either(repo, tmp_path):
+    """A snapshot holds the files as they lie there: fleet starts no git-lfs."""
+    (tmp_path / "user/.gitconfig").write_text(f'[filter "shout"]\n\tclean = {trap(tmp_path)}\n')
     repo.put(".gitattributes", "*.txt filter=shout\n")
     repo.put("new.txt", "quiet\n")
-    found = run_baseline.record_base(str(repo.root), "fleet-1/1")
-    assert repo.git("cat-file", "blob", f"{found.snapshot}:new.txt") == "QUIET"
+    run = RunIn(tmp_path, repo)
+    assert run.git("cat-file", "blob", f"{run.base.snapshot}:new.txt") == "quiet"
     assert not (tmp_path / "sprung").exists()
 
 
@@ -79,9 +77,8 @@ def test_a_working_tree_elsewhere_is_not_followed(repo, tmp_path):
     other.mkdir()
     (other / "secret").write_text("secret")
     repo.git("config", "core.worktree", str(other))
-    found = run_baseline.record_base(str(repo.root), "fleet-1/1")
-    names = repo.git("--work-tree", str(repo.root), "ls-tree", "-r", "--name-only", found.snapshot)
-    assert names == "a.txt"
+    run = RunIn(tmp_path, repo)
+    assert run.git("ls-tree", "-r", "--name-only", run.base.snapshot) == "a.txt"
 
 
 def test_variables_from_outside_do_not_lead_git_astray(repo, tmp_path, monkeypatch):
@@ -89,7 +86,7 @@ def test_variables_from_outside_do_not_lead_git_astray(repo, tmp_path, monkeypat
     other = Repo(tmp_path / "other")
     monkeypatch.setenv("GIT_DIR", str(other.root / ".git"))
     monkeypatch.setenv("GIT_INDEX_FILE", str(tmp_path / "index"))
-    found = run_baseline.record_base(str(repo.root), "fleet-1/1")
+    found = run_baseline.record_base(str(repo.root), "fleet-1/1", home=tmp_path / "home")
     assert found.head == repo.git("rev-parse", "HEAD")
     assert not (tmp_path / "index").exists()
 
@@ -129,19 +126,16 @@ def test_git_says_why_it_failed(repo):
         git_of(repo).ask("cat-file", "-t", "nonsense")
 
 
-def test_undone_filters_fall_back_to_the_users():
+def test_filters_of_a_repository_are_undone():
     """Only names that the repository defines are touched."""
     entries = [
-        "global", "filter.lfs.clean\ngit-lfs clean -- %f", "global", "filter.mine.clean\nmine",
         "local", "filter.lfs.clean\nevil", "local", "filter.a=b.c.smudge\nevil",
         "local", "core.bare\nfalse", "command", "core.fsmonitor\nfalse", "",
     ]  # fmt: skip
     settings = dict(undone("\0".join(entries)))
-    assert settings["filter.lfs.clean"] == "git-lfs clean -- %f"
-    assert settings["filter.lfs.smudge"] == ""
+    assert settings["filter.lfs.clean"] == settings["filter.lfs.smudge"] == ""
     assert settings["filter.a=b.c.smudge"] == ""
     assert "filter.lfs.process" not in settings
-    assert not [name for name in settings if "mine" in name]
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ import os
 import msgspec
 import pytest
 
-from fleet.git import run_baseline, tree_snapshot
+from fleet.git import run_baseline, tree_difference, tree_snapshot
 from fleet.git.run_baseline import base_now, record_base, ref_of
 from fleet.schemas import Base
 from tests.conftest import need
@@ -20,7 +20,7 @@ def repo(repo):
 
 def test_no_repository_has_no_base(tmp_path):
     """And no process is started to find out."""
-    assert record_base(str(tmp_path), "fleet-1/1") is None
+    assert record_base(str(tmp_path), "fleet-1/1", home=tmp_path / "home") is None
 
 
 def test_what_was_unfinished_at_the_start_is_no_change_of_the_run(repo, tmp_path):
@@ -78,9 +78,9 @@ def test_the_start_is_held_whatever_becomes_of_the_branch(repo, tmp_path):
     repo.git("branch", "-D", "main")
     repo.git("reflog", "expire", "--expire=now", "--all")
     repo.git("gc", "-q", "--prune=now")
-    assert repo.git("show", f"{run.base.snapshot}:a.txt") == "edited"
-    assert repo.git("show", f"{run.base.snapshot}:new.txt") == "new"
-    assert repo.git("rev-parse", ref_of(run.key)) == run.base.snapshot
+    assert run.git("show", f"{run.base.snapshot}:a.txt") == "edited"
+    assert run.git("show", f"{run.base.snapshot}:new.txt") == "new"
+    assert run.git("rev-parse", ref_of(run.key)) == run.base.snapshot
 
 
 def test_commits_since_the_start_are_named_and_their_files_too(repo, tmp_path):
@@ -126,7 +126,7 @@ def test_a_change_within_one_tick_of_the_clock_is_seen(repo, tmp_path):
     repo.put("a.txt", "two\n")
     os.utime(repo.root / "a.txt", ns=(run_time, run_time))
     run = RunIn(tmp_path, repo)
-    assert repo.git("show", f"{run.base.snapshot}:a.txt") == "two"
+    assert run.git("show", f"{run.base.snapshot}:a.txt") == "two"
 
 
 def test_a_repository_without_a_commit_has_a_base(tmp_path):
@@ -152,7 +152,7 @@ def test_a_detached_head_and_a_worktree_are_bases_too(repo, tmp_path):
     assert run.base.head == repo.git("rev-parse", "HEAD")
     (place / "src/b.txt").write_text("changed\n")
     assert run.files() == {"src/b.txt": "changed"}
-    assert repo.git("rev-parse", ref_of(run.key)) == run.base.snapshot
+    assert run.git("rev-parse", ref_of(run.key)) == run.base.snapshot
 
 
 def test_a_merge_in_conflict_and_a_stale_lock_are_no_obstacle(repo, tmp_path):
@@ -165,7 +165,7 @@ def test_a_merge_in_conflict_and_a_stale_lock_are_no_obstacle(repo, tmp_path):
     (repo.root / ".git/index.lock").touch()
     run = RunIn(tmp_path, repo)
     assert run.base.trouble == ""
-    assert "<<<<<<<" in repo.git("show", f"{run.base.snapshot}:a.txt")
+    assert "<<<<<<<" in run.git("show", f"{run.base.snapshot}:a.txt")
     assert run.files() == {}
     repo.write(a_dot_txt="resolved\n")
     assert run.files() == {"a.txt": "changed"}
@@ -207,7 +207,7 @@ def test_a_large_new_file_is_left_out_and_named(repo, tmp_path, monkeypatch):
     repo.put("film.mp4", "x" * 1001)
     run = RunIn(tmp_path, repo)
     assert "film.mp4" in run.base.trouble
-    assert repo.git("ls-tree", "-r", "--name-only", run.base.snapshot).split() == [
+    assert run.git("ls-tree", "-r", "--name-only", run.base.snapshot).split() == [
         ".gitignore", "a.txt", "src/b.txt",
     ]  # fmt: skip
     assert run.files() == {}
@@ -228,8 +228,100 @@ def test_too_many_new_files_are_left_out_on_both_sides(repo, tmp_path, monkeypat
     (repo.root / "new0").unlink()
     repo.write(a_dot_txt="changed\n")
     changes = run.changes()
-    assert [each.path for each in changes.files] == ["a.txt"]
+    assert {each.path: each.kind for each in changes.files} == {
+        "a.txt": "changed", "new0": "deleted",
+    }  # fmt: skip
+
+
+def test_too_many_new_files_hide_no_other(repo, tmp_path, monkeypatch):
+    """A run that floods its directory is still seen to write elsewhere."""
+    monkeypatch.setattr(tree_snapshot, "MOST_FILES", 3)
+    run = RunIn(tmp_path, repo)
+    for number in range(4):
+        repo.put(f"src/flood{number}", "")
+    repo.put("elsewhere.txt", "hidden?\n")
+    changes = run.changes()
     assert "too many new files" in changes.trouble
+    assert {each.path for each in changes.files} >= {"elsewhere.txt", "src/flood3"}
+
+
+def test_a_secret_is_never_stored_and_its_change_is_seen(repo, tmp_path):
+    """Neither at the start nor at the end; a file that git tracks is the user's choice."""
+    repo.commit(_dot_env_dot_example="KEY=\n", tracked_dot_pem="public\n")
+    repo.put(".env.local", "KEY=one\n")
+    repo.put("id_ed25519", "PRIVATE\n")
+    run = RunIn(tmp_path, repo)
+    assert run.base.trouble == ""
+    assert run.files() == {}
+    repo.put(".env.local", "KEY=two\n")
+    (repo.root / "id_ed25519").unlink()
+    repo.put("deploy.key", "NEW\n")
+    repo.put("tracked.pem", "changed\n")
+    assert run.files() == {
+        ".env.local": "changed", "id_ed25519": "deleted", "deploy.key": "added",
+        "tracked.pem": "changed",
+    }  # fmt: skip
+    names = run.git("cat-file", "--batch-all-objects", "--batch-check=%(objectname) %(objecttype)")
+    blobs = [line.split()[0] for line in names.splitlines() if line.endswith(" blob")]
+    stored = {run.git("cat-file", "blob", blob) for blob in blobs}
+    assert "public" in stored
+    assert not stored & {"KEY=one", "KEY=two", "PRIVATE", "NEW"}
+
+
+def test_staged_files_survive_the_projects_garbage_collection(repo, tmp_path):
+    """They are in no commit, so fleet keeps them itself."""
+    repo.put("staged.txt", "staged\n")
+    repo.git("add", "staged.txt")
+    run = RunIn(tmp_path, repo)
+    repo.git("rm", "-qf", "staged.txt")
+    repo.git("gc", "-q", "--prune=now")
+    assert run.git("show", f"{run.base.snapshot}:staged.txt") == "staged"
+
+
+def test_the_ignore_rules_are_those_of_the_start(repo, tmp_path, monkeypatch):
+    """The user's file and info/exclude count, and what an agent adds to them does not."""
+    monkeypatch.setenv("HOME", str(tmp_path / "user"))
+    monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
+    mine = tmp_path / "user/ignore"
+    mine.parent.mkdir()
+    mine.write_text("*.swp\n")
+    (tmp_path / "user/.gitconfig").write_text("[core]\n\texcludesFile = ~/ignore\n")
+    repo.put(".git/info/exclude", "*.log\n")
+    run = RunIn(tmp_path, repo)
+    repo.write(x_dot_swp="", x_dot_log="", x_dot_txt="", y_dot_txt="")
+    mine.write_text("x.txt\n")
+    repo.put(".git/info/exclude", "y.txt\n")
+    assert run.files() == {"x.txt": "added", "y.txt": "added"}
+
+
+def test_a_split_index_is_no_obstacle(repo, tmp_path):
+    """Half of it lies in a file of its own."""
+    repo.git("update-index", "--split-index")
+    run = RunIn(tmp_path, repo)
+    assert run.base.trouble == ""
+    repo.write(a_dot_txt="changed\n")
+    assert run.files() == {"a.txt": "changed"}
+
+
+def test_a_repository_with_long_names_has_a_base(tmp_path):
+    """Fleet's own repository names objects as the project does."""
+    need("git")
+    repo = Repo(tmp_path / "repo", "--object-format=sha256")
+    repo.commit(a_dot_txt="one\n")
+    run = RunIn(tmp_path, repo)
+    assert (run.base.trouble, len(run.base.snapshot)) == ("", 64)
+    repo.write(a_dot_txt="changed\n")
+    assert run.files() == {"a.txt": "changed"}
+
+
+def test_a_shallow_clone_has_a_base_and_commits(repo, tmp_path):
+    """Its history ends where the clone was cut off."""
+    repo.commit(a_dot_txt="two\n")
+    repo.git("clone", "-q", "--depth=1", f"file://{repo.root}", str(tmp_path / "clone"))
+    clone = Repo(tmp_path / "clone")
+    run = RunIn(tmp_path, clone)
+    made = clone.commit(b="new")
+    assert run.changes().commits == (made,)
 
 
 def test_a_repository_inside_is_anothers(repo, tmp_path):
@@ -252,11 +344,11 @@ def test_fleets_own_home_in_a_project_is_no_change(tmp_path):
     assert run.files() == {}
 
 
-def test_a_repository_in_the_users_home_is_nobodys_project(repo, monkeypatch):
+def test_a_repository_in_the_users_home_is_nobodys_project(repo, tmp_path, monkeypatch):
     """Unless it is the very directory: dotfiles would make a project of everything."""
     monkeypatch.setenv("HOME", str(repo.root))
-    assert record_base(str(repo.root / "src"), "fleet-1/1") is None
-    assert record_base(str(repo.root), "fleet-1/1") is not None
+    assert record_base(str(repo.root / "src"), "fleet-1/1", home=tmp_path / "home") is None
+    assert record_base(str(repo.root), "fleet-1/1", home=tmp_path / "home") is not None
 
 
 def test_without_git_the_base_says_so(repo, tmp_path, monkeypatch):
@@ -281,7 +373,7 @@ def test_a_repository_that_is_gone_at_the_end_is_trouble_not_an_error(repo, tmp_
     run = RunIn(tmp_path, repo)
     (repo.root / ".git").rename(tmp_path / "elsewhere")
     assert "no repository any more" in run.changes().trouble
-    assert "no repository any more" in base_now(run.base).trouble
+    assert "no repository any more" in base_now(run.base, run.home).trouble
 
 
 def test_a_broken_repository_is_trouble_not_an_error(repo, tmp_path):
@@ -296,7 +388,8 @@ def test_a_broken_repository_is_trouble_not_an_error(repo, tmp_path):
 def test_many_files_and_a_long_difference_are_cut(repo, tmp_path, monkeypatch):
     """The count is right all the same."""
     monkeypatch.setattr(run_baseline, "MOST_FILES", 2)
-    monkeypatch.setattr(run_baseline, "MOST_DIFF", 50)
+    for module in (run_baseline, tree_difference):
+        monkeypatch.setattr(module, "MOST_DIFF", 50)
     run = RunIn(tmp_path, repo)
     for number in range(5):
         repo.put(f"new{number}", "text\n")
@@ -306,17 +399,17 @@ def test_many_files_and_a_long_difference_are_cut(repo, tmp_path, monkeypatch):
     assert (run.dir / changes.diff).stat().st_size == 50
 
 
-def test_refs_and_guarded_files_are_told_by_name(repo):
+def test_refs_and_guarded_files_are_told_by_name(repo, tmp_path):
     """Branches of the run's own and refs of fleet's are not among them."""
     repo.git("branch", "other")
     repo.git("tag", "v1")
     repo.put(".claude/settings.json", "{}")
     repo.put(".git/hooks/pre-push", "#!/bin/sh\n")
-    found = record_base(str(repo.root), "fleet-1/1")
+    found = record_base(str(repo.root), "fleet-1/1", home=tmp_path / "home")
     head = repo.git("rev-parse", "HEAD")
     assert found.refs == {"refs/heads/other": head, "refs/tags/v1": head}
     assert {".git/config", ".git/hooks/pre-push", ".claude/settings.json"} <= set(found.guarded)
     assert not [name for name in found.guarded if name.endswith(".sample")]
-    now = base_now(found)
+    now = base_now(found, tmp_path / "home")
     assert (now.refs, now.guarded, now.head) == (found.refs, found.guarded, head)
     assert msgspec.json.decode(msgspec.json.encode(found), type=Base) == found

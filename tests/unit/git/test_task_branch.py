@@ -123,7 +123,7 @@ def test_a_branch_that_was_put_away_counts_as_standing(home, repo, tmp_path):
     tree.left.put_away()
     repo.git("worktree", "remove", "--force", str(other.repo.root))
     repo.git("branch", "-q", "-D", "fleet/fleet-1.2")
-    now = run_baseline.base_now(before)
+    now = run_baseline.base_now(before, home.path)
     assert f"refs/heads/fleet/{TASK}" in now.refs
     assert "refs/heads/fleet/fleet-1.2" not in now.refs
 
@@ -143,7 +143,7 @@ def test_nobody_meets_a_branch_before_it_is_checked_out(home, repo, monkeypatch)
     with ThreadPoolExecutor() as threads:
         made = threads.submit(Tree, home, repo)
         assert adding.wait(20)
-        seen = threads.submit(run_baseline.record_base, str(repo.root), "fleet-9/1")
+        seen = threads.submit(run_baseline.record_base, str(repo.root), "fleet-9/1", home=home.path)
         with pytest.raises(TimeoutError):
             seen.result(0.2)
         go.set()

@@ -67,7 +67,8 @@ def test_a_task_in_a_repository_begins_with_a_record_of_it(dispatcher, pool, rep
     assert isinstance(stage(dispatcher), Active)
     base = latest_run(dispatcher.state.home.task("fleet-1")).spec().base
     assert (base.root, base.head) == (str(repo.root), repo.git("rev-parse", "HEAD"))
-    assert repo.git("rev-parse", "refs/fleet/fleet-1/1") == base.snapshot
+    assert repo.git("rev-parse", "refs/fleet/fleet-1/1") == base.head
+    assert base.snapshot
     dispatcher.stop("fleet-1", Stopped(by="the test"), now=True)
 
 

@@ -26,7 +26,7 @@ def restore(
     """Restore the files, or with `dry_run` say what would be done with each."""
     steps = plan(fleet, word, number, paths=paths, force=force)
     if not dry_run:
-        carry_out(steps)
+        carry_out(fleet, steps)
     would = "would be " if dry_run else ""
     for path in steps.of("restore"):
         click.echo(f"{would}restored: {one_line(path)}")

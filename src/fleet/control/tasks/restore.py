@@ -15,11 +15,12 @@ from msgspec import Struct
 from fleet.control import Control
 from fleet.control.tasks.task_files import Missing, run_of, task_id_of
 from fleet.errors import BadInput, FleetError, Refused
-from fleet.git import repository, tree_snapshot
+from fleet.git import tree_snapshot
 from fleet.git.git_command import Git, GitFailed
+from fleet.git.own.own_repository import own_repository
 from fleet.git.refs import ELSEWHERE
 from fleet.git.repository import Repository, shown
-from fleet.git.run_baseline import base_now, ref_of
+from fleet.git.run_baseline import AFTER, base_now, ref_of, repository_of
 from fleet.processes import keeper_client
 from fleet.processes.keeper_client import Running
 from fleet.runs import receipt_json
@@ -80,9 +81,11 @@ def plan(
             f"the agent of {task_id} is at work there",
             hint=f"Stop it first: fleet stop {task_id}. Or insist: --force",
         )
-    git = _git(base)
-    now = _tree_now(git.repo)
-    ran, since = _differences(git, base, run, task_id, now)
+    repo = _repository(base)
+    own = own_repository(fleet.home.path, repo)
+    git = Git(own, time.monotonic() + _LIMIT)
+    now = _tree_now(own, repo)
+    ran, since = _differences(git, repo, base, run, task_id, now)
     unlike = _between(git, base.snapshot, now)
     wanted = _below(base, paths)
     _refuse_unknown(base, wanted, ran)
@@ -93,7 +96,9 @@ def plan(
         for path, kind in sorted(ran.items())
         if not wanted or any(_is_at(path, each) for each in wanted)
     ]
-    return RestorePlan(task_id=task_id, run=run, base=base, steps=tuple(steps), refs=_moved(base))
+    return RestorePlan(
+        task_id=task_id, run=run, base=base, steps=tuple(steps), refs=_moved(fleet, base)
+    )
 
 
 def _is_at(path: str, place: str) -> bool:
@@ -114,10 +119,12 @@ def _refuse_unknown(base: Base, wanted: Sequence[str], ran: Iterable[str]) -> No
 
 
 def _differences(
-    git: Git, base: Base, run: Run, task_id: str, now: str
+    git: Git, repo: Repository, base: Base, run: Run, task_id: str, now: str
 ) -> tuple[dict[str, str], dict[str, str]]:
     """What the run did to files, and what happened to them since it ended."""
-    after = _commit(git, f"{ref_of(f'{task_id}/{run.number}')}.after")
+    ref = f"{ref_of(f'{task_id}/{run.number}')}{AFTER}"
+    # Earlier versions kept snapshots in the project's repository.
+    after = _commit(git, ref) or _commit(Git(repo, time.monotonic() + _LIMIT), ref)
     if after:
         return _between(git, base.snapshot, after), _between(git, after, now)
     receipt = receipt_json.read(run)
@@ -129,17 +136,16 @@ def _differences(
     return found, found
 
 
-def carry_out(found: RestorePlan) -> None:
+def carry_out(fleet: Control, found: RestorePlan) -> None:
     """Restore and remove files as planned. Raises GitFailed."""
-    git = _git(found.base)
+    own = own_repository(fleet.home.path, _repository(found.base))
     back = found.of("restore")
     if back:
-        with tree_snapshot.copied_index(git.repo) as index:
-            index.unlink(missing_ok=True)
-            own = Git(git.repo, time.monotonic() + _LIMIT, str(index))
-            own.ask("read-tree", found.base.snapshot)
+        with tree_snapshot.copied_index(own) as index:
+            git = Git(own, time.monotonic() + _LIMIT, str(index))
+            git.ask("read-tree", found.base.snapshot)
             feed = b"".join(os.fsencode(path) + b"\0" for path in back)
-            own.ask("checkout-index", "--force", "-z", "--stdin", feed=feed)
+            git.ask("checkout-index", "--force", "-z", "--stdin", feed=feed)
     for path in found.of("remove"):
         place = Path(found.base.root, path)
         # A directory on the way may be a link by now, and what is behind it is not the run's.
@@ -155,19 +161,19 @@ def _act(path: str, kind: str, since: dict[str, str], *, named: bool, force: boo
     return "remove" if named else "leave"
 
 
-def _git(base: Base) -> Git:
-    repo = repository.find(base.root) if Path(base.root).is_dir() else None
-    if repo is None or repo.root != base.root:
+def _repository(base: Base) -> Repository:
+    repo = repository_of(base)
+    if repo is None:
         raise FleetError(
             f"{base.root} is no working tree any more",
-            hint=f"The snapshot is {base.snapshot}: git show {base.snapshot}:PATH",
+            hint=f"The snapshot is {base.snapshot}, in the repositories of fleet's home.",
         )
-    return Git(repo, time.monotonic() + _LIMIT)
+    return repo
 
 
-def _tree_now(repo: Repository) -> str:
-    with tree_snapshot.copied_index(repo) as index:
-        return tree_snapshot.take_snapshot(Git(repo, time.monotonic() + _LIMIT, str(index))).id
+def _tree_now(own: Repository, repo: Repository) -> str:
+    with tree_snapshot.opened(own, repo, time.monotonic() + _LIMIT) as (git, _):
+        return tree_snapshot.take_snapshot(git).id
 
 
 def _between(git: Git, before: str, after: str) -> dict[str, str]:
@@ -201,9 +207,9 @@ def _below(base: Base, paths: Sequence[str]) -> list[str]:
     return [] if "." in found else found
 
 
-def _moved(base: Base) -> tuple[str, ...]:
+def _moved(fleet: Control, base: Base) -> tuple[str, ...]:
     """How to put back branches and tags that stood elsewhere."""
-    now = base_now(base)
+    now = base_now(base, fleet.home.path)
     stand = {**now.refs, **({now.branch: now.head} if now.branch else {})}
     return tuple(
         f"git update-ref {shown(name)} {commit}"

@@ -138,7 +138,7 @@ def _recorded(order: Order, cwd: str, task_dir: Path, from_: str = "") -> Base |
     key = f"{order.task_id}/{order.number}"
     base = record_base(cwd, key, home=order.home.path, keep=task_dir / INDEX)
     if order.number > KEPT_RUNS:
-        drop_snapshots(repo, order.task_id, order.number - KEPT_RUNS)
+        drop_snapshots(order.home, repo, order.task_id, order.number - KEPT_RUNS)
     return base
 
 

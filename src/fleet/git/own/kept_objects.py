@@ -1,0 +1,50 @@
+"""Copies objects between a project and fleet's own repository.
+
+A project keeps what its commits hold. Staged files, and files of commits that are dropped later,
+are collected by its next `git gc`, so a snapshot has copies of them.
+"""
+
+from pathlib import Path
+
+from fleet.git.git_command import Git
+from fleet.git.repository import Repository
+
+_NONE = b"0"
+_SUBMODULE = b"160000"
+
+
+def keep_objects(git: Git, tree: str, held: str) -> None:
+    """Keep every object of a tree that `held`, a commit which stays in the project, does not hold.
+
+    `git` is in fleet's own repository. `held` may be empty.
+    """
+    ask = ("diff-tree", "-r", "-t", "-z", "--raw", "--no-abbrev", "--no-renames", "--root")
+    if held:
+        entries = git.ask(*ask, held, tree).split(b"\0")[::2]
+        found = {entry.split(b" ")[3] for entry in entries if _is_object(entry)}
+    else:
+        listed = git.ask("ls-tree", "-r", "-t", "-z", tree).split(b"\0")
+        found = {entry.split(b"\t")[0].split(b" ")[2] for entry in listed if entry}
+    found.add(tree.encode())
+    store = Path(git.repo.git_dir) / "objects"
+    missing = [name for name in sorted(found) if not _is_loose(store, name.decode())]
+    if missing:
+        pack = str(store / "pack/pack")
+        git.ask("pack-objects", "-q", pack, feed=b"".join(name + b"\n" for name in missing))
+
+
+def give_objects(git: Git, repo: Repository, want: str, have: str) -> None:
+    """Copy what a tree or commit of fleet's own repository needs into the project's, which has the
+    commit `have`.
+    """
+    pack = f"{repo.common_dir}/objects/pack/pack"
+    git.ask("pack-objects", "-q", "--revs", pack, feed=f"{want}\n^{have}\n".encode())
+
+
+def _is_object(entry: bytes) -> bool:
+    parts = entry.split(b" ")
+    return len(parts) > 3 and parts[1] != _SUBMODULE and parts[3].strip(_NONE) != b""
+
+
+def _is_loose(store: Path, name: str) -> bool:
+    return (store / name[:2] / name[2:]).exists()

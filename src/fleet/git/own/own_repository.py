@@ -1,0 +1,96 @@
+"""A git directory of fleet's own for each working tree: `repositories/<key>.git` in the home.
+
+Snapshots, differences and checkouts are made with this directory. Its configuration is fleet's, so
+git finds no hook, filter, driver or monitor in it, whatever the attributes of the files ask for.
+The objects of the project's own repository can be read as alternates; what fleet stores is here.
+"""
+
+import hashlib
+import os
+import re
+from pathlib import Path
+
+from fleet.files import lenient_read
+from fleet.files.atomic_write import write_atomically
+from fleet.git import repository
+from fleet.git.repository import GitFailed, Repository
+
+FOLDER = "repositories"
+_SHA256 = re.compile(rb"^\s*objectformat\s*=\s*\"?sha256", re.IGNORECASE | re.MULTILINE)
+_CONFIG = "[core]\n\trepositoryFormatVersion = {version}\n\tbare = false\n"
+_EXTENSION = "[extensions]\n\tobjectFormat = sha256\n"
+_FOLDERS = ("objects/info", "objects/pack", "refs/heads", "info")
+#: How many object directories are followed from one to the next, as git does.
+_MOST_STORES = 20
+_LARGEST = 1 << 20
+
+
+def own_repository(home: Path, repo: Repository) -> Repository:
+    """Fleet's git directory over the same working tree, made if there is none.
+
+    Where the project's objects are is read now: call this while no agent is at work, or use
+    `known_repository`. Raises GitFailed if the project's configuration cannot be read.
+    """
+    known = known_repository(home, repo)
+    own = Path(known.git_dir)
+    for folder in _FOLDERS:
+        (own / folder).mkdir(mode=0o700, parents=True, exist_ok=True)
+    _put(own / "config", _configuration(repository.configuration(repo)))
+    _put(own / "HEAD", b"ref: refs/heads/none\n")
+    stores = "".join(f"{store}\n" for store in _stores(repo))
+    _put(own / "objects/info/alternates", os.fsencode(stores))
+    _put(own / "shallow", _read(f"{repo.common_dir}/shallow"))
+    return known
+
+
+def known_repository(home: Path, repo: Repository) -> Repository:
+    """Where fleet's git directory for a working tree is. Reads and makes nothing."""
+    return repository_at(home, key_of(repo.root), repo.root)
+
+
+def repository_at(home: Path, key: str, root: str) -> Repository:
+    """The same for a working tree whose key is known."""
+    own = os.path.realpath(home / FOLDER / f"{key}.git")
+    return Repository(root=root, git_dir=own, common_dir=own)
+
+
+def key_of(root: str) -> str:
+    """A name for a working tree, from its real path. Pure."""
+    return hashlib.sha256(os.fsencode(root)).hexdigest()[:16]
+
+
+def _configuration(theirs: bytes) -> bytes:
+    """Fleet's configuration; of the project's it takes only how objects are named."""
+    sha256 = bool(_SHA256.search(theirs))
+    text = _CONFIG.format(version=int(sha256)) + (_EXTENSION if sha256 else "")
+    return text.encode()
+
+
+def _stores(repo: Repository) -> list[str]:
+    """The object directories of a project: its own, and those that it borrows from."""
+    found: list[str] = []
+    waiting = [f"{repo.common_dir}/objects"]
+    while waiting and len(found) < _MOST_STORES:
+        store = os.path.realpath(waiting.pop(0))
+        if store in found or "\n" in store:
+            continue
+        found.append(store)
+        lines = os.fsdecode(_read(f"{store}/info/alternates")).splitlines()
+        borrowed = [line for line in lines if line and not line.startswith("#")]
+        waiting += [os.path.join(store, line) for line in borrowed]  # noqa: PTH118
+    return found
+
+
+def _read(path: str) -> bytes:
+    content = lenient_read.read(path, _LARGEST)
+    if content is not None and not content.whole:
+        raise GitFailed(f"{path} cannot be read: {content.problem or 'it is too large'}")
+    return content.data if content is not None else b""
+
+
+def _put(path: Path, data: bytes) -> None:
+    """Write a file unless it has this content; without content there is no file."""
+    if not data:
+        path.unlink(missing_ok=True)
+    elif (now := lenient_read.read(path, _LARGEST)) is None or now.data != data:
+        write_atomically(path, data, durable=False)
