@@ -7,6 +7,7 @@ import sys
 
 import pytest
 
+from fleet.git.clone.clone_place import clones_in
 from fleet.home import compare_json, task_json
 from fleet.runs import receipt_json
 from fleet.schemas import Settings
@@ -77,8 +78,7 @@ def assert_clean(scene, branches=("main",)):
     git = scene.repo.git
     assert git("status", "--porcelain") == ""
     assert git("branch", "--format=%(refname:short)").split() == list(branches)
-    assert len(git("worktree", "list").splitlines()) == 1
-    assert list(scene.home.worktrees.iterdir()) == []
+    assert clones_in(scene.home) == []
 
 
 def test_the_same_task_from_one_commit_and_one_of_the_tries_lands(scene):
@@ -121,7 +121,7 @@ def test_the_same_task_from_one_commit_and_one_of_the_tries_lands(scene):
 
 
 def test_what_a_try_left_uncommitted_lands_too(scene):
-    """And files that git ignores keep no worktree behind."""
+    """And files that git ignores keep no clone behind."""
     task_id = a_task(scene)
     compare(scene, task_id, "--with", "neat", "--with", "messy", "--run")
     compare(scene, task_id, "--pick", "messy")
@@ -299,7 +299,7 @@ def test_branches_that_are_put_away_are_not_held_against_runs_in_the_same_reposi
     coder(
         scene, "slow", "until test -e $FLEET_TASK_DIR/../../go; do sleep 0.02; done; echo x > other"
     )
-    other = scene.add("never", coder="slow", isolation="worktree")
+    other = scene.add("never", coder="slow", isolation="clone")
     supervisor = scene.supervise("--until-idle")
     scene.until(lambda: scene.run(other) and scene.run(other).started())
     compare(scene, task_id, "--discard")

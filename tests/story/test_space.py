@@ -5,7 +5,7 @@ import subprocess
 
 import pytest
 
-from fleet.home import worktree_json
+from fleet.git.clone.clone_place import clones_in
 from fleet.runs import receipt_json
 from tests.conftest import need
 from tests.repos import ENV, Repo
@@ -41,7 +41,7 @@ def run_all(scene):
 
 
 def set_up_with(scene, command):
-    """Have the project's worktrees set up so."""
+    """Have the project's clones set up so."""
     with scene.home.config.open("a") as file:
         file.write(f'\n[projects."{scene.project}"]\nsetup = ["{command}"]\n')
 
@@ -97,13 +97,13 @@ def test_a_run_that_goes_too_far_is_blocked_with_what_it_did(scene):
     assert len(list((scene.project / "data").iterdir())) == 30
 
 
-def test_tasks_with_worktrees_of_their_own_do_not_meet(scene):
+def test_tasks_with_clones_of_their_own_do_not_meet(scene):
     """Same files, same time, one repository: each finds only its own work, on its own branch."""
     script = """
     echo $FLEET_TASK_ID > src/a; sleep 0.2; test $(cat src/a) = $FLEET_TASK_ID
     git commit -qam mine
     """
-    tasks = [add(scene, script, isolation="worktree") for _ in range(4)]
+    tasks = [add(scene, script, isolation="clone") for _ in range(4)]
     head = scene.repo.git("rev-parse", "HEAD")
     run_all(scene)
     for task_id in tasks:
@@ -113,30 +113,32 @@ def test_tasks_with_worktrees_of_their_own_do_not_meet(scene):
         assert [each.path for each in receipt(scene, task_id).changes.files] == ["src/a"]
     assert scene.repo.git("status", "--porcelain") == ""
     assert (scene.project / "src/a").read_text() == "one\n"
-    assert list(scene.home.worktrees.iterdir()) == []
+    assert clones_in(scene.home) == []
+    assert f"{tasks[0]}: clone removed, its work is on fleet/{tasks[0]}" in scene.screen()
 
 
-def test_a_worktree_is_kept_for_the_next_attempt_and_shown(scene):
+def test_a_clone_is_kept_for_the_next_attempt_and_shown(scene):
     """What the first attempt left uncommitted is there for the second."""
     scene.configure(retry_limit=3)
     script = "echo x >> count.o; echo x >> count; test $(wc -l < count) = 2"
     steps = "tool script done end | tool script done end"
-    task_id = add(scene, script, steps, isolation="worktree")
+    task_id = add(scene, script, steps, isolation="clone")
     run_all(scene)
     assert scene.status(task_id) == "closed"
     assert len(scene.runs(task_id)) == 2
-    tree = worktree_json.read(scene.home, task_id)
+    place = str(scene.home.clone(task_id))
     shown = scene.fleet("show", task_id).stdout
-    assert f"worktree:    {tree.path} on fleet/{task_id}" in shown
-    assert scene.runs(task_id)[0].spec().cwd == scene.runs(task_id)[1].spec().cwd == tree.path
+    assert f"clone:       {place}\n" in shown
+    assert f"work:        on the branch fleet/{task_id} of {scene.project}\n" in shown
+    assert scene.runs(task_id)[0].spec().cwd == scene.runs(task_id)[1].spec().cwd == place
     assert scene.repo.git("show", f"fleet/{task_id}:count") == "x\nx"
     # It holds an ignored file, so it stays for some days.
-    assert (scene.home.worktrees / task_id / "count.o").exists()
+    assert (scene.home.clone(task_id) / "count.o").exists()
 
 
 def test_a_set_up_that_fails_blocks_the_task_with_its_last_words(scene):
     """No agent is started in half a project."""
-    task_id = add(scene, "true", isolation="worktree")
+    task_id = add(scene, "true", isolation="clone")
     with scene.home.config.open("a") as file:
         file.write(
             f'\n[projects."{scene.project}"]\nsetup = ["echo no such registry >&2; false"]\n'
@@ -150,7 +152,7 @@ def test_a_set_up_that_fails_blocks_the_task_with_its_last_words(scene):
 def test_a_stop_ends_a_preparation(scene):
     """`fleet stop` while the project is being set up."""
     mark = scene.home.path / "setting-up"
-    task_id = add(scene, "true", isolation="worktree")
+    task_id = add(scene, "true", isolation="clone")
     set_up_with(scene, f"touch {mark}; sleep 300")
     supervisor = scene.supervise()
     scene.until(mark.exists)
@@ -168,7 +170,7 @@ def test_a_supervisor_that_ends_while_it_prepares_costs_nothing(scene, end):
     mark, go = scene.home.path / "setting-up", scene.home.path / "go"
     command = f"echo x >> {mark}; while ! test -e {go}; do sleep 0.05; done"
     set_up_with(scene, command)
-    task_id = add(scene, "git commit -q --allow-empty -m x", isolation="worktree")
+    task_id = add(scene, "git commit -q --allow-empty -m x", isolation="clone")
     first = scene.supervise()
     scene.until(mark.exists)
     first.send_signal(end)
@@ -187,7 +189,7 @@ def test_a_git_that_was_killed_in_mid_commit_does_not_stop_the_next_attempt(scen
     if test -e first.o; then git commit -q --allow-empty -m x; exit 0; fi
     touch first.o "$(git rev-parse --git-dir)/index.lock"; kill -9 $PPID; sleep 60
     """
-    task_id = add(scene, script, "tool script done end", isolation="worktree")
+    task_id = add(scene, script, "tool script done end", isolation="clone")
     run_all(scene)
     assert scene.status(task_id) == "closed", scene.task(task_id).notes
     assert len(scene.runs(task_id)) == 2

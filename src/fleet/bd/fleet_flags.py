@@ -10,7 +10,7 @@ PLACE = (
     Flag("account", help="The account to run on, and no other unless --fallback says so."),
     Flag("fallback", help="Where to go when there is no room: account:A, model:M, coder:C, none."),
     Flag("cwd", help="The directory to work in, instead of this one."),
-    Flag("isolation", help="none, or worktree: in a git worktree and branch of its own."),
+    Flag("isolation", help="none, or clone: in a git clone of its own, on the branch fleet/<id>."),
     Flag("sandbox", help="The box around its agents: workspace or strict, if not set stricter."),
     Flag("context", help="What its CLI loads before the task: full, project or lean."),
 )

@@ -49,6 +49,7 @@ class Config(Struct, frozen=True, kw_only=True):
     token_limit: int = 100_000_000
     cost_limit: str = "$50"
     output_limit: str = "1GB"
+    workspace_limit: str = "50GB"
     memory_limit: str = "8GB"
     process_limit: int = 1000
     task_budget: str = "none"
@@ -94,6 +95,7 @@ def checked(text: str, path: Path) -> Config:
         problem = key.problem(value) if key else unknown(name)
         hint = f"Edit the file, or: fleet config set {name}=…" if key else ""
         _refuse(text, path, name, problem, hint=hint)
+        found[name] = key.plain(value) if key else value
     accounts, wrong = account_tables.read(accounts_table, found.get("stop_at", 100))
     _refuse(text, path, account_tables.TABLE, wrong)
     return Config(**found, projects=projects, prices=prices, accounts=accounts)
@@ -149,7 +151,7 @@ def read_assignment(word: str) -> tuple[str, Setting]:
     problem = key.problem(value)
     if problem:
         raise BadInput(f"{name} {problem}")
-    return name, value
+    return name, key.plain(value)
 
 
 def read_project_assignment(word: str) -> tuple[str, Setting | list[str] | None]:

@@ -12,6 +12,7 @@ from fleet.schemas.account import read_chain
 from fleet.schemas.budget import NONE, read_budget
 from fleet.schemas.policy import (
     CONTEXTS,
+    ISOLATION_WORDS,
     ISOLATIONS,
     PERMISSIONS,
     REQUIREMENTS,
@@ -63,6 +64,8 @@ class Key(Struct, frozen=True):
     low: int = 0
     high: int = 0
     choices: tuple[str, ...] = ()
+    #: Other words for some choices, which earlier versions wrote: each with the choice.
+    other_words: Mapping[str, str] = {}
     kind: Kind = "text"
     #: A project may have its own value.
     per_project: bool = False
@@ -79,7 +82,7 @@ class Key(Struct, frozen=True):
             return f"must be text in quotes, not {value!r}"
         if not value.strip():
             return "must not be empty"
-        if self.choices and value not in self.choices:
+        if self.choices and value not in (*self.choices, *self.other_words):
             return f"must be one of {', '.join(self.choices)}, not {value!r}"
         if not value.isprintable():
             return "must be one line without control characters"
@@ -88,6 +91,10 @@ class Key(Struct, frozen=True):
         except BadInput as error:
             return f"cannot be used: {error.message}. {error.hint}".rstrip()
         return ""
+
+    def plain(self, value: Setting) -> Setting:
+        """The value itself, or the choice that it is another word for."""
+        return self.other_words.get(str(value), value)
 
     def read(self, value: Setting) -> Any:
         """The value as fleet uses it: seconds, bytes, dollars, a budget. Raises BadInput."""
@@ -133,9 +140,10 @@ KEYS: Mapping[str, Key] = {
         Key(
             "isolation",
             "none",
-            "Where agents work: none (in the task's directory), worktree (in a git worktree and a"
-            " branch of the task's own).",
+            "Where agents work: none (in the task's directory), clone (in a git clone of the task's"
+            " own; its work comes to the branch fleet/<id>). Outside of git: in the directory.",
             choices=ISOLATIONS,
+            other_words=ISOLATION_WORDS,
             per_project=True,
         ),
         Key(
@@ -219,6 +227,12 @@ KEYS: Mapping[str, Key] = {
             per_project=True,
         ),
         Key("output_limit", "1GB", "How much a run may print.", kind="size", per_project=True),
+        Key(
+            "workspace_limit",
+            "50GB",
+            "How much of the disk all clones together may take; above it no new one is made.",
+            kind="size",
+        ),
         Key(
             "memory_limit",
             "8GB",

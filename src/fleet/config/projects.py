@@ -19,7 +19,7 @@ LISTS: Mapping[str, str] = {
     "verify": "Commands that must succeed before a task is closed.",
     "pins": "Files that those commands need, taken as they were when the run began.",
     "scope": "Where files may be changed, as patterns below the project's directory.",
-    "setup": "Commands that make a fresh worktree fit to work in.",
+    "setup": "Commands that make a fresh clone fit to work in.",
     "needs": "What an agent must have from its start on: mcp:NAME, tool:NAME.",
     "sandbox_read": "What the box opens to be read beside the usual: paths, also ~/….",
     "sandbox_write": "What the box opens to be written beside the task's own directories.",
@@ -109,5 +109,5 @@ def _project(path: str, body: Mapping[str, Any]) -> Project:
         for name in LISTS
         if name in body
     }
-    settings = {name: value for name, value in body.items() if name not in LISTS}
+    settings = {name: KEYS[name].plain(body[name]) for name in body if name not in LISTS}
     return Project(path=path, settings=settings, **lists)

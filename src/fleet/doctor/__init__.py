@@ -14,6 +14,7 @@ from fleet import config
 from fleet.config import Config
 from fleet.doctor import (
     check_box,
+    check_clones,
     check_coders,
     check_home,
     check_leftovers,
@@ -46,7 +47,7 @@ CHECKS: tuple[tuple[str, Check], ...] = (
     ("held", check_leftovers.held),
     ("runs", check_leftovers.stale_runs),
     ("orphans", check_leftovers.orphans),
-    ("worktrees", check_leftovers.worktrees),
+    ("clones", check_clones.clones),
 )
 
 #: Seconds for all checks together; a CLI that is asked has less.

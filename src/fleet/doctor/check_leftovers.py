@@ -1,24 +1,22 @@
-"""What earlier runs left: runs without an end, processes, worktrees, and held coders.
+"""What earlier runs left: runs without an end, processes, and held coders.
 
 Processes are found by the mark of their run, as the supervisor finds them, never by name.
 """
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 
 from fleet.accounts.breaker_store import Breaker
-from fleet.control import Control
 from fleet.doctor.check_result import CheckResult, Installation
 from fleet.errors import FleetError, InvalidTask
-from fleet.home import Home, owner_file, worktree_json
+from fleet.home import Home, owner_file
 from fleet.processes import process_identity
 from fleet.processes.supervisor_lock import supervisor_of
 from fleet.runs.outcome_history import FILE as OUTCOME
 from fleet.runs.run_directory import Run, latest_run
 from fleet.runs.run_id import RunId
-from fleet.supervisor.cleanup import KEPT_FOR
 
 #: How many are named; the others are counted.
 _NAMED = 5
@@ -69,56 +67,6 @@ def orphans(installation: Installation) -> Iterator[CheckResult]:
     what = f"{len(pids)} processes of runs that are over ({tasks}): {_listed(list(map(str, pids)))}"
     fix = "A supervisor ends them when it starts: fleet restart, or fleet run"
     yield CheckResult("orphans", "warning", what, fix)
-
-
-def worktrees(installation: Installation) -> Iterator[CheckResult]:
-    """Worktrees of tasks that were closed long ago, or are not in the queue."""
-    try:
-        names = sorted(os.listdir(installation.home.worktrees))  # noqa: PTH208
-    except OSError:
-        return
-    if not names or installation.config is None:
-        return
-    done = _done(installation, names)
-    if not done:
-        return
-    listed = _listed([f"{name} ({why})" for name, why in done.items()])
-    first = installation.home.worktrees / next(iter(done))
-    what = f"{len(done)} left of {len(names)}: {listed}"
-    fix = f"Check that its work is on its branch, then: {_removal(installation.home, first)}"
-    yield CheckResult("worktrees", "warning", what, fix)
-
-
-def _done(installation: Installation, names: list[str]) -> Mapping[str, str]:
-    from fleet.queue.protocol import Filter
-
-    assert installation.config is not None
-    fleet = Control(installation.home, installation.config)
-    try:
-        found = fleet.queue.find(Filter(ids=tuple(names), include_closed=True))
-    finally:
-        fleet.close()
-    tasks = {task.id: task for task in found}
-    done: dict[str, str] = {}
-    for name in names:
-        task = tasks.get(name)
-        if task is None:
-            done[name] = "no such task"
-        elif task.status == "closed":
-            closed = task.closed_at or task.updated_at
-            if installation.now - closed > KEPT_FOR:
-                done[name] = f"closed {closed:%F}"
-    return done
-
-
-def _removal(home: Home, path: Path) -> str:
-    try:
-        tree = worktree_json.read(home, path.name)
-    except FleetError:
-        tree = None
-    if tree is None:
-        return f"rm -r {path}"
-    return f"git -C {tree.repository} worktree remove {path}"
 
 
 def _task_dirs(home: Home) -> Iterator[Path]:

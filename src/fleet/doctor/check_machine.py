@@ -53,7 +53,7 @@ def git(installation: Installation) -> Iterator[CheckResult]:
         return
     if (int(found[1]), int(found[2])) < _OLDEST_GIT:
         what = f"git {found[0]} is older than {'.'.join(map(str, _OLDEST_GIT))}"
-        yield CheckResult("git", "warning", what, "Upgrade git: scope and worktrees need it.")
+        yield CheckResult("git", "warning", what, "Upgrade git: scope and clones need it.")
     else:
         yield CheckResult("git", "ok", f"git {found[0]}")
     # With the environment of agents, and outside of any repository.

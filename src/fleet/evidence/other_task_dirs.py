@@ -19,7 +19,8 @@ from fleet.evidence.scope_rules import LostDirectory, OtherTasks
 from fleet.files.json_record import JsonRecord
 from fleet.files.safe_read import open_regular
 from fleet.git import snapshot_index
-from fleet.home import Home, task_json, worktree_json
+from fleet.git.clone.clone_place import clones_in
+from fleet.home import Home, clone_record, task_json
 from fleet.runs.run_directory import Run, latest_run
 
 FILE = "siblings.json"
@@ -53,7 +54,7 @@ def record(home: Home, task_id: str, tree: str, others: Iterable[tuple[str, str]
     own, ours = os.path.realpath(tree), os.path.realpath(home.path)
     found: dict[str, CountedDirectory] = {}
     seen = {""}
-    for other, cwd in _with_worktrees(home, others):
+    for other, cwd in _with_clones(home, others):
         if other == task_id or cwd in seen:
             continue
         seen.add(cwd)
@@ -66,11 +67,10 @@ def record(home: Home, task_id: str, tree: str, others: Iterable[tuple[str, str]
     _RECORD.write(home.task(task_id) / FILE, list(found.values()), durable=False)
 
 
-def _with_worktrees(home: Home, others: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
-    """The worktrees of the home, then the given directories."""
-    with suppress(OSError):
-        for name in sorted(os.listdir(home.worktrees)):  # noqa: PTH208
-            yield name, f"{home.worktrees}/{name}"
+def _with_clones(home: Home, others: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+    """The clones of the home, then the given directories."""
+    for name in clones_in(home):
+        yield name, f"{home.worktrees}/{name}"
     for other, cwd in others:
         with suppress(FleetError):  # a task whose settings cannot be read has no directory
             own = None if cwd else task_json.read(home, other)
@@ -128,14 +128,13 @@ def _at_work(home: Home, task_id: str, began: datetime | None) -> list[Run]:
 
 
 def _removed_by_fleet(home: Home, each: CountedDirectory) -> bool:
-    """The directory was a worktree, and fleet itself removed it."""
+    """The directory was a clone, and fleet itself removed it."""
     try:
-        tree = worktree_json.read(home, each.task_id)
+        record = clone_record.read(home, each.task_id)
+        own = os.path.realpath(home.clone(each.task_id)) == each.place
     except FleetError:
         return False
-    if tree is None or os.path.realpath(tree.path) != each.place:
-        return False
-    return tree.removing or not tree.set_up
+    return own and record is not None and not record.set_up
 
 
 def _names(run: Run, place: str) -> bool:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from msgspec import Struct
 
 from fleet.git.path_patterns import PathPatterns
-from fleet.git.refs import BRANCHES, ELSEWHERE, BaseAfter
+from fleet.git.refs import ELSEWHERE, BaseAfter
 from fleet.schemas import Base, Changes, Finding, Policy
 
 #: A deletion in bulk: more lost files than this and than this share of all, or more bytes.
@@ -105,6 +105,8 @@ def _bulk(facts: ScopeFacts) -> str:
 def _guarded(facts: ScopeFacts) -> str:
     before, after = facts.base.guarded, facts.now.guarded
     names = [name for name in {**before, **after} if before.get(name) != after.get(name)]
+    if facts.policy.isolation == "clone":  # its git directory is its own, and fleet obeys none
+        names = [name for name in names if not name.startswith(".git/")]
     meant = tuple(filter(_is_plain, facts.policy.scope))
     if meant:
         allowed = PathPatterns(meant, facts.inside)
@@ -121,6 +123,8 @@ def _moved(facts: ScopeFacts) -> str:
     base, now = facts.base, facts.now
     if not now.head and now.trouble:
         return f"the repository cannot be read any more: {now.trouble}"
+    if facts.policy.isolation == "clone":  # its refs are copies; fleet brings home what they hold
+        return ""
     stand = {**now.refs, **({now.branch: now.head} if now.branch and now.head else {})}
     gone = [name for name in base.refs if name not in stand]
     moved = [
@@ -133,14 +137,11 @@ def _moved(facts: ScopeFacts) -> str:
     ]
     if base.branch and base.head and base.branch not in stand:
         gone.append(base.branch)
-    own = base.branch.startswith(BRANCHES) and facts.policy.isolation == "worktree"
     rewound = [base.branch or "HEAD"] if now.rewound and base.branch not in gone else []
     parts = (
         f"deleted {_some(sorted(gone))}" if gone else "",
         f"moved {_some(sorted(moved))}" if moved else "",
-        f"took commits away from {rewound[0]}, which stood at {base.head[:12]}"
-        if rewound and not own
-        else "",
+        f"took commits away from {rewound[0]}, which stood at {base.head[:12]}" if rewound else "",
     )
     return "; ".join(filter(None, parts))
 
@@ -190,5 +191,5 @@ def _doubt(others: OtherTasks) -> str:
         return ""
     return (
         f" ({_some(others.in_same_tree)} worked in the same tree meanwhile, and fleet cannot tell"
-        " the two apart; --isolation worktree keeps them apart)"
+        " the two apart; --isolation clone keeps them apart)"
     )

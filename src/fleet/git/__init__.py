@@ -1,1 +1,1 @@
-"""What fleet asks of git: snapshots, branches, worktrees."""
+"""What fleet asks of git: snapshots, branches, clones."""

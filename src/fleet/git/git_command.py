@@ -72,6 +72,10 @@ SETTINGS: tuple[tuple[str, str], ...] = (
 )
 
 
+#: What git reads: bytes, or an open file.
+Feed = bytes | IO[bytes]
+
+
 class Git:
     """git in one repository, until a moment of the monotonic clock."""
 
@@ -80,16 +84,18 @@ class Git:
     ) -> None:
         self.repo = repo
         self._own = (("core.excludesFile", ignore or os.devnull),)
-        self._until = until
+        self.until = until
         self._program = shutil.which("git") or ""
         self._env = _environment(repo, index)
         self._settings: tuple[tuple[str, str], ...] | None = None
 
-    def at(self, repo: Repository) -> "Git":
-        """The same for another working tree, until the same moment."""
-        return Git(repo, self._until)
+    def storing_in(self, objects: str) -> "Git":
+        """The same, with new objects going to another directory."""
+        other = Git(self.repo, self.until)
+        other._env["GIT_OBJECT_DIRECTORY"] = objects
+        return other
 
-    def ask(self, *args: str, feed: bytes = b"", cap: int = ANSWER) -> bytes:
+    def ask(self, *args: str, feed: Feed = b"", cap: int = ANSWER) -> bytes:
         """The output of git. Raises GitFailed."""
         out = io.BytesIO()
         if not self._run(args, feed, out, cap):
@@ -104,7 +110,7 @@ class Git:
             try:
                 return self.ask(*args)
             except GitFailed as error:
-                if _WORKTREES not in error.message or time.monotonic() + pause >= self._until:
+                if _WORKTREES not in error.message or time.monotonic() + pause >= self.until:
                     raise
                 time.sleep(pause)
         return self.ask(*args)
@@ -113,11 +119,11 @@ class Git:
         """The output of git without its newline."""
         return self.ask(*args).decode(errors="surrogateescape").rstrip("\n")
 
-    def write(self, out: IO[bytes], cap: int, *args: str) -> bool:
+    def write(self, out: IO[bytes], cap: int, *args: str, feed: Feed = b"") -> bool:
         """Write the output of git to a file. False: it was cut off after `cap` bytes."""
-        return self._run(args, b"", out, cap)
+        return self._run(args, feed, out, cap)
 
-    def _run(self, args: Sequence[str], feed: bytes, out: IO[bytes], cap: int) -> bool:
+    def _run(self, args: Sequence[str], feed: Feed, out: IO[bytes], cap: int) -> bool:
         if not self._program:
             raise GitFailed("git is not installed")
         if self._settings is None:
@@ -127,7 +133,7 @@ class Git:
     def _call(
         self,
         args: Sequence[str],
-        feed: bytes,
+        feed: Feed,
         out: IO[bytes],
         cap: int,
         settings: Sequence[tuple[str, str]],
@@ -137,7 +143,7 @@ class Git:
             cwd=self.repo.root,
             env={**self._env, **_as_variables(settings)},
             stdin=feed or DEVNULL,
-            timeout=self._until - time.monotonic(),
+            timeout=self.until - time.monotonic(),
             limit=cap,
             sink=out.write,
         )

@@ -46,8 +46,12 @@ def _found(git: Git, names: list[str]) -> dict[str, str]:
 
 
 def may_go(each: SnapshotEntry, closed_at: datetime | None, now: datetime) -> bool:
-    """Whether a task's snapshots may be deleted. `closed_at` is None for a deleted task."""
-    since = closed_at.timestamp() if closed_at else each.file.stat().st_mtime
+    """Whether a task's snapshots may be deleted. `closed_at` is None for a deleted task.
+
+    The time counts from the closing, or from what was noted last: a clone that stayed for long.
+    """
+    noted = each.file.stat().st_mtime
+    since = max(noted, closed_at.timestamp()) if closed_at else noted
     return now.timestamp() - since >= KEPT_FOR.total_seconds()
 
 

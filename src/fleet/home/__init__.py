@@ -32,8 +32,14 @@ class Home(Struct, frozen=True, dict=True):
 
     @cached_property
     def worktrees(self) -> Path:
-        """One directory for each task that works in a worktree of its own."""
+        """One directory for each task that works in a clone of its own. The name is older than
+        clones; sessions of agents and what a set-up installed are bound to the paths below it.
+        """
         return self.path / "worktrees"
+
+    def clone(self, task_id: str) -> Path:
+        """The place of a task's clone. Raises BadInput for an id that cannot be a file name."""
+        return self.worktrees / check_id(task_id)
 
     @cached_property
     def logging(self) -> Path:

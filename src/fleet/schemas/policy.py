@@ -1,9 +1,10 @@
 """What a run may use, what it has to show for it, and where it may work. Pure."""
 
 import re
+from collections.abc import Mapping
 from typing import Literal, get_args
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from fleet.errors import BadInput
 from fleet.schemas.budget import Budget
@@ -19,8 +20,11 @@ ARTIFACT = "artifact:"
 Requirement = Literal["plausible", "checked"]
 REQUIREMENTS: tuple[Requirement, ...] = get_args(Requirement)
 
-Isolation = Literal["none", "worktree"]
-ISOLATIONS: tuple[Isolation, ...] = get_args(Isolation)
+#: Where a task works. `none`: in its directory itself. `clone`: in a clone of its own.
+#: `worktree` is another word for `clone`: earlier versions wrote it, and it is never shown.
+Isolation = Literal["none", "clone", "worktree"]
+ISOLATIONS: tuple[Isolation, ...] = ("none", "clone")
+ISOLATION_WORDS: Mapping[str, Isolation] = {"worktree": "clone"}
 
 #: What stands around an agent, from no box to the strictest. `off`: only what its CLI refuses.
 #: `workspace`: a box in which only the run's own directories can be written and no key can be read.
@@ -132,17 +136,21 @@ class Policy(Struct, frozen=True, kw_only=True):
     scope: tuple[str, ...] = ()
     isolation: Isolation = "none"
     context: Context = "full"
-    #: The commit that a worktree is made from; empty: the one that is checked out in the directory.
+    #: The commit that a clone is made from; empty: the one that is checked out in the directory.
     commit: str = ""
     tripwire: Tripwire = "report"
     sandbox: Sandbox = Sandbox()
-    #: Commands that make a fresh worktree fit to work in.
+    #: Commands that make a fresh clone fit to work in.
     setup: tuple[str, ...] = ()
     #: What an agent must have from its start on, `mcp:NAME` or `tool:NAME`; without, the run ends.
     needs: tuple[str, ...] = ()
     limits: Limits = Limits()
     #: What the whole task may spend, over all its runs.
     budget: Budget = Budget()
+
+    def __post_init__(self) -> None:
+        if self.isolation in ISOLATION_WORDS:
+            structs.force_setattr(self, "isolation", ISOLATION_WORDS[self.isolation])
 
     @property
     def artifact(self) -> str | None:

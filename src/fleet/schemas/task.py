@@ -4,11 +4,11 @@ import re
 from datetime import datetime, timedelta
 from typing import Any, Literal, get_args
 
-from msgspec import Struct, field
+from msgspec import Struct, field, structs
 
 from fleet.errors import BadInput
 from fleet.schemas.budget import Budget
-from fleet.schemas.policy import Context, Isolation, LimitWishes, SandboxLevel
+from fleet.schemas.policy import ISOLATION_WORDS, Context, Isolation, LimitWishes, SandboxLevel
 
 Status = Literal["open", "in_progress", "blocked", "deferred", "closed", "pinned", "hooked"]
 STATUSES: tuple[Status, ...] = get_args(Status)
@@ -81,7 +81,7 @@ class Settings(Struct, frozen=True, kw_only=True, omit_defaults=True):
     sandbox: SandboxLevel | None = None
     #: What its CLI loads before it reads the task; None inherits.
     context: Context | None = None
-    #: The commit that its worktree is made from; None: the one that its directory stands at.
+    #: The commit that its clone is made from; None: the one that its directory stands at.
     commit: str | None = None
     #: What the agent must have from its start on; None inherits.
     needs: tuple[str, ...] | None = None
@@ -90,6 +90,10 @@ class Settings(Struct, frozen=True, kw_only=True, omit_defaults=True):
     depth: int = 0
     #: What the whole task may spend, over all its runs; None inherits.
     budget: Budget | None = None
+
+    def __post_init__(self) -> None:
+        if self.isolation is not None and self.isolation in ISOLATION_WORDS:
+            structs.force_setattr(self, "isolation", ISOLATION_WORDS[self.isolation])
 
 
 class Task(Struct, frozen=True, kw_only=True):

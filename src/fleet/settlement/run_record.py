@@ -118,7 +118,7 @@ class RunRecord:
 
     @property
     def project(self) -> str:
-        """The directory that the task was made for, and not a worktree of fleet's."""
+        """The directory that the task was made for, and not a clone of fleet's."""
         return self.task.cwd or self.spec.cwd
 
     @property

@@ -1,56 +1,61 @@
-"""Clears away what closed tasks leave: worktrees whose work is on its branch, and old snapshots.
+"""Clears away what tasks leave: clones whose work is in the project, and old snapshots.
 
-Work that is nowhere else stays. Worker threads do it when a task is closed, and once an hour.
+After each run the work of its clone is brought to the task's branch in the project. The clone of a
+closed task goes, unless it holds work that is nowhere else. Worker threads do it when a task is
+settled, and once an hour for all that are closed.
 """
 
-import os
 import time
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from functools import partial
-from pathlib import Path
-
-from msgspec import structs
 
 from fleet.errors import FleetError
 from fleet.files.file_lock import locked
-from fleet.git import repository, snapshot_index, snapshot_retention, tree_snapshot, worktree
-from fleet.git.git_command import Git
-from fleet.git.tree_snapshot import keep_index
-from fleet.home import Home, worktree_json
-from fleet.home.worktree_json import Worktree
+from fleet.git import snapshot_index, snapshot_retention
+from fleet.git.clone import clone_place, disk_use
+from fleet.git.clone.collect_work import Collected, kept_index, opened_work
+from fleet.git.clone.ensure_clone import convert_linked
+from fleet.git.clone.task_refs import TaskRefs
+from fleet.git.clone.task_work import remove_clone, task_refs
+from fleet.home import Home, clone_record
 from fleet.schemas import Task
 from fleet.supervisor.state import SupervisorState
 
 #: Seconds between two rounds over all closed tasks, and how many tasks are looked at in one.
 _ROUND = 3600.0
 _MOST = 500
-_LIMIT = 120.0
-#: A worktree with files that git ignores (downloads, results, builds) stays so long after its
-#: task was closed: a person may want them.
+#: A clone with files that git ignores (downloads, results, builds) stays so long after its task
+#: was closed: a person may want them.
 KEPT_FOR = timedelta(days=3)
-#: Signs of work that git itself has not finished.
-_UNFINISHED = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply")
 
 
 class Cleanup:
-    """Clears away what closed tasks left, one by one and once an hour all of them."""
+    """Brings work home and clears away what closed tasks left, one by one and once an hour all."""
 
     def __init__(self, state: SupervisorState) -> None:
         self._state = state
         self._next_round = 0.0
+        #: What was said before, and is not said again in each round.
+        self._said: set[str] = set()
         #: How many answers are still to come.
         self.busy = 0
 
-    def after_close(self, task_id: str) -> None:
-        """Clear away what a task left that was just closed."""
-        if (self._state.home.worktrees / task_id).exists():
+    def after_run(self, task_id: str, *, closed: bool) -> None:
+        """Bring home what a run left in its clone; clear it away if the task was closed."""
+        if not self._state.home.clone(task_id).exists():
+            return
+        if closed:
             self._clean([task_id])
+        else:
+            self.busy += 1
+            self._state.pool.submit(partial(collect, self._state.home, task_id), self._done)
 
     def all_when_due(self) -> None:
         """Look through all closed tasks, once an hour."""
         if time.monotonic() >= self._next_round:
             self._next_round = time.monotonic() + _ROUND
+            clone_place.empty_trash(self._state.home)
             ids = _candidates(self._state.home)
             if ids:
                 self._clean(ids[:_MOST])
@@ -66,16 +71,16 @@ class Cleanup:
     def _done(self, reports: list[str]) -> None:
         self.busy -= 1
         for text in reports:
-            task_dir = self._state.home.task(text.partition(": ")[0])
-            kept = task_dir if task_dir.is_dir() else None
-            self._state.log.say("tidied", text, task_dir=kept)
+            if text not in self._said:
+                self._said.add(text)
+                task_dir = self._state.home.task(text.partition(": ")[0])
+                kept = task_dir if task_dir.is_dir() else None
+                self._state.log.say("tidied", text, task_dir=kept)
 
 
 def _candidates(home: Home) -> list[str]:
     found = {each.task_id for each in snapshot_index.all_entries(home)}
-    if home.worktrees.is_dir():
-        found |= set(os.listdir(home.worktrees))  # noqa: PTH208
-    return sorted(found)
+    return sorted(found | set(clone_place.clones_in(home)))
 
 
 def tidy(home: Home, ids: Sequence[str], tasks: Sequence[Task], now: datetime) -> list[str]:
@@ -89,88 +94,80 @@ def tidy(home: Home, ids: Sequence[str], tasks: Sequence[Task], now: datetime) -
         task = known.get(task_id)
         if task is not None and task.status == "closed":
             try:
-                reports += tidy_worktree(home, task, now)
+                reports += tidy_clone(home, task, now)
             except (FleetError, OSError) as error:
-                reports.append(f"{task_id}: its worktree stays: {error}")
+                reports.append(f"{task_id}: its clone stays at {home.clone(task_id)}: {error}")
     wanted = set(ids)
     for each in snapshot_index.all_entries(home):
         task = known.get(each.task_id)
-        if each.task_id in wanted and (task is None or task.status == "closed"):
+        # A clone reads the commits that these refs hold.
+        has_clone = home.clone(each.task_id).exists()
+        if each.task_id in wanted and not has_clone and (task is None or task.status == "closed"):
             closed_at = (task.closed_at or task.updated_at) if task is not None else None
             if snapshot_retention.may_go(each, closed_at, now):
                 snapshot_retention.prune(home, each)
     return reports
 
 
-def tidy_worktree(home: Home, task: Task, now: datetime) -> list[str]:
-    """Put what a closed task left uncommitted on its branch, and remove its worktree."""
-    tree = worktree_json.read(home, task.id)
-    if tree is None or not tree.made:
+def collect(home: Home, task_id: str) -> list[str]:
+    """Bring the commits of a task that is not closed to its branch in the project.
+
+    What is not committed stays in the clone, for the next run.
+    """
+    try:
+        refs = _refs(home, task_id)
+        if refs is None:
+            return []
+        with opened_work(home, refs) as work:
+            brought = work.bring(work.head)
+        disk_use.note_size(home, task_id)
+    except (FleetError, OSError) as error:
+        return [f"{task_id}: its work is in {home.clone(task_id)} only: {error}"]
+    return _told(task_id, brought)
+
+
+def tidy_clone(home: Home, task: Task, now: datetime) -> list[str]:
+    """Bring all that a closed task left to its branch in the project, and remove its clone."""
+    if not clone_place.is_there(home, task.id):
         return []
     # The lock of the task's runs: a run that begins meanwhile waits.
     with locked(home.task(task.id) / "run.lock") as lock:
-        if lock is None:
+        refs = _refs(home, task.id) if lock is not None else None
+        record = clone_record.read(home, task.id)
+        if refs is None or record is None or not convert_linked(home, refs):
             return []
-        reports: list[str] = []
-        origin = repository.find(tree.repository)
-        if origin is None:
-            return [f"{task.id}: its worktree stays: {tree.repository} is no repository any more"]
-        git = Git(origin, time.monotonic() + _LIMIT)
-        if worktree.exists(tree) and not tree.removing:
-            why, commit = _settled(tree, task, now)
-            if commit:
-                text = f"committed to {tree.branch} what was left uncommitted: {commit[:12]}"
-                reports.append(f"{task.id}: {text}")
-            if why:
-                return reports
-            tree = worktree_json.write(home, task.id, structs.replace(tree, removing=True))
-        if tree.removing:
-            worktree.remove(git, tree)
-            reports.append(f"{task.id}: worktree removed, its work is on {tree.branch}")
-            # The record stays: a task that is opened again goes on from its branch.
-            gone = structs.replace(tree, removing=False, set_up=False)
-            worktree_json.write(home, task.id, gone)
-        return reports
-
-
-def _settled(tree: Worktree, task: Task, now: datetime) -> tuple[str, str]:
-    """Commit what is left; returns why the worktree has to stay (or "") and the commit (or "")."""
-    repo = repository.find(tree.path)
-    assert repo is not None
-    git = Git(repo, time.monotonic() + _LIMIT)
-    unfinished = [name for name in _UNFINISHED if os.path.exists(f"{repo.git_dir}/{name}")]  # noqa: PTH110
-    if unfinished:
-        return f"git has not finished: {unfinished[0]}", ""
-    head = git.line("rev-parse", "--verify", "HEAD^{commit}")
-    branches = git.ask("for-each-ref", "--contains", head, "--count=1", "refs/heads/")
-    if not branches:
-        return "what is checked out is on no branch", ""
-    with tree_snapshot.copied_index(repo) as index:
-        now_tree = tree_snapshot.take_snapshot(Git(repo, time.monotonic() + _LIMIT, str(index)))
-        commit = ""
-        if now_tree.id != git.line("rev-parse", "--verify", f"{head}^{{tree}}"):
-            if not _on_branch(git):
-                return "what is left would be on no branch", ""
+        with opened_work(home, refs) as work:
+            work.take_snapshot(kept_index(home, task.id))
             text = f"What fleet found uncommitted when {task.id} was closed\n\n{task.title}"
-            commit = git.line("commit-tree", "--no-gpg-sign", "-p", head, "-m", text, now_tree.id)
-            git.ask("update-ref", "-m", "fleet: closed", "HEAD", commit, head)
-            keep_index(index, Path(repo.git_dir) / "index")
-    if now_tree.left_out or now_tree.no_new:
-        return "it holds files that are too large to be committed", commit
-    if os.path.isdir(f"{repo.git_dir}/modules"):  # noqa: PTH112
-        return "it holds submodules", commit
-    listed = ("ls-files", "-z", "--others", "--exclude-standard", "--directory")
-    if git.ask(*listed, "--no-empty-directory"):
-        return "it holds another repository", commit
-    ignored = git.ask(*listed, "--ignored")
-    closed = task.closed_at or task.updated_at
-    if ignored and now - closed < KEPT_FOR:
-        return "it holds files that git ignores", commit
-    return "", commit
+            commit = work.committed(text)
+            added = commit != work.head
+            brought = work.bring(commit)
+            stays = work.beyond
+            closed = task.closed_at or task.updated_at
+            if not stays and now - closed < KEPT_FOR and work.ignored():
+                stays = "files that git ignores"
+        reports = _told(task.id, brought)
+        if added:
+            text = f"committed to {brought.ref} what was left uncommitted: {commit[:12]}"
+            reports.append(f"{task.id}: {text}")
+        if stays:
+            disk_use.note_size(home, task.id)
+            text = f"its work is on {brought.ref}; its clone stays at {home.clone(task.id)}"
+            return [*reports, f"{task.id}: {text}: it holds {stays}"]
+        remove_clone(home, task.id, record)
+        return [*reports, f"{task.id}: clone removed, its work is on {brought.ref}"]
 
 
-def _on_branch(git: Git) -> bool:
-    try:
-        return bool(git.line("symbolic-ref", "--quiet", "HEAD"))
-    except FleetError:
-        return False
+def _refs(home: Home, task_id: str) -> TaskRefs | None:
+    """The refs of a task with a clone; None: it has no record. Raises FleetError."""
+    record = clone_record.read(home, task_id)
+    if record is None:
+        return None
+    refs = task_refs(task_id, record)
+    if refs is None:
+        raise FleetError(f"{record.repository} is no repository any more")
+    return refs
+
+
+def _told(task_id: str, brought: Collected) -> list[str]:
+    return [f"{task_id}: {note}" for note in brought.notes]

@@ -166,8 +166,8 @@ class Supervisor:
                 (self._blocked.add if blocked else self._blocked.discard)(task_id)
                 if not_before is not None:
                     self.claimer.want_at(not_before)
-                if closed and not self.shutdown.stops:
-                    self.cleanup.after_close(task_id)
+                if not self.shutdown.stops:
+                    self.cleanup.after_run(task_id, closed=closed)
             case AccountFreed():
                 wake_next(self.state, self.claimer.want)
 

@@ -1,4 +1,4 @@
-"""Threads beside the loop for slow jobs: git, verify commands, a worktree's set-up.
+"""Threads beside the loop for slow jobs: git, verify commands, a clone's set-up.
 
 The loop never waits for a job; the result goes to a callback in the loop's own thread. Jobs are
 not remembered: what a supervisor had begun when it died is begun again by the next one.

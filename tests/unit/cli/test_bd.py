@@ -45,11 +45,11 @@ def test_each_task_of_a_plan_has_its_directory(fleet, tmp_path, capsys):
     here = str(tmp_path / "work")
     assert bd(["create", "--file", str(plan), "--isolation", "worktree"]) == 0
     first, second = capsys.readouterr().out.splitlines()
-    assert first.endswith(f": One  [cwd: {here}, isolation: worktree]")
+    assert first.endswith(f": One  [cwd: {here}, isolation: clone]")
     for line in (first, second):
         task_id = line.removeprefix("Created ").partition(":")[0]
         assert fleet.queue.get(task_id).cwd == here
-        assert task_json.read(fleet.home, task_id).isolation == "worktree"
+        assert task_json.read(fleet.home, task_id).isolation == "clone"
 
 
 def test_a_refused_plan_leaves_no_task_json(fleet, tmp_path, capsys):

@@ -6,8 +6,8 @@ from fleet.bd.pflag import Parsed
 from fleet.cli.tracker.ready import ready
 from fleet.cli.tracker.show import show
 from fleet.config import default_text
-from fleet.home import worktree_json
-from fleet.home.worktree_json import Worktree
+from fleet.home import clone_record
+from fleet.home.clone_record import CloneRecord
 from fleet.processes.supervisor_lock import sole_supervisor
 from fleet.queue.protocol import Draft
 
@@ -20,18 +20,18 @@ def fleet(fleet, monkeypatch):
     return fleet
 
 
-def test_a_worktree_that_is_gone_is_told_by_its_branch(fleet, tmp_path, capsys):
-    """That is where the work is; while the tree is there, its path is."""
+def test_a_clone_is_told_with_the_branch_that_its_work_comes_to(fleet, capsys):
+    """The project's directory does not change, so a person has to know where to look."""
     task = fleet.queue.add(Draft(title="t"))
-    tree = Worktree(
-        path=str(tmp_path / "tree"), repository="/repo", commit="c", branch="fleet/1", made=True
-    )
-    worktree_json.write(fleet.home, task.id, tree)
+    record = CloneRecord(repository="/repo", commit="c", made=True)
+    clone_record.write(fleet.home, task.id, record)
     show(Parsed({}, (task.id,)))
-    assert "gone; the work is on the branch fleet/1 of /repo" in capsys.readouterr().out
-    (tmp_path / "tree").mkdir()
+    shown = capsys.readouterr().out
+    assert "clone:       removed\n" in shown
+    assert f"work:        on the branch fleet/{task.id} of /repo\n" in shown
+    fleet.home.clone(task.id).mkdir(parents=True)
     show(Parsed({}, (task.id,)))
-    assert f"{tree.path} on fleet/1\n" in capsys.readouterr().out
+    assert f"clone:       {fleet.home.clone(task.id)}\n" in capsys.readouterr().out
 
 
 def test_the_coder_and_the_model_are_those_of_the_next_run(fleet, capsys):

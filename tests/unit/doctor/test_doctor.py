@@ -5,8 +5,7 @@ import resource
 import subprocess
 import sys
 import time
-from datetime import UTC, datetime, timedelta
-from pathlib import Path
+from datetime import UTC, datetime
 from types import SimpleNamespace
 
 import msgspec
@@ -22,12 +21,11 @@ from fleet.doctor import (
 )
 from fleet.doctor.check_result import CheckResult
 from fleet.errors import QueueUnavailable
-from fleet.home import identity_json, worktree_json
+from fleet.home import identity_json
 from fleet.processes import process_identity
 from fleet.queue.protocol import Draft
 from fleet.queue.sql.sqlite import open_embedded
 from fleet.runs.run_directory import RunSpec, Started, new_run
-from fleet.schemas import Closed
 from tests.builders import a_program
 from tests.unit.doctor.conftest import with_env, with_settings
 
@@ -368,33 +366,6 @@ def test_a_home_that_never_ran_anything_has_no_orphans(installation):
     """And looking makes no name for it."""
     assert list(check_leftovers.orphans(installation)) == []
     assert not (installation.home.path / "owner").exists()
-
-
-def test_worktrees_of_tasks_that_are_long_closed_or_unknown_are_told(installation):
-    """Those of open tasks and of tasks just closed are wanted."""
-    queue = open_embedded(installation.home.path)
-    still, done = (queue.add(Draft(title=title, metadata={})).id for title in ("a", "b"))
-    leases = queue.claim("o", count=2, ttl=timedelta(hours=1))
-    (lease,) = [lease for lease in leases if lease.task.id == done]
-    queue.settle(lease, Closed(reason="done"))
-    queue.close()
-    for name in (still, done, "fleet-gone"):
-        (installation.home.worktrees / name).mkdir(parents=True)
-    tree = worktree_json.Worktree(path="/w", repository="/my/repo", commit="c", branch="b")
-    worktree_json.write(installation.home, done, tree)
-    assert "fleet-gone (no such task)" in one(check_leftovers.worktrees(installation)).what
-    later = msgspec.structs.replace(installation, now=installation.now + timedelta(days=4))
-    (installation.home.worktrees / "fleet-gone").rmdir()
-    finding = one(check_leftovers.worktrees(later))
-    assert finding.what.startswith(f"1 left of 2: {done} (closed 2")
-    assert "git -C /my/repo worktree remove" in finding.fix
-    assert still not in finding.what
-
-
-def test_no_worktrees_are_nothing_to_tell(installation):
-    """Not even the directory is there."""
-    assert list(check_leftovers.worktrees(installation)) == []
-    assert not Path(installation.home.worktrees).exists()
 
 
 def test_a_project_without_a_verify_command_is_proposed_one(installation, tmp_path, monkeypatch):

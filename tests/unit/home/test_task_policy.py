@@ -42,7 +42,7 @@ def test_the_innermost_project_counts(settings):
     """A project inside another has its own wishes; the outer one's are not added."""
     found = settings(PROJECTS)
     inner = policy_of(found, Settings(), "/srv/app/src").policy
-    assert (inner.verify, inner.isolation, inner.limits.time) == (("pytest -q",), "worktree", 14400)
+    assert (inner.verify, inner.isolation, inner.limits.time) == (("pytest -q",), "clone", 14400)
     outer = policy_of(found, Settings(), "/srv/other").policy
     assert (outer.verify, outer.isolation, outer.limits.time) == (("make test",), "none", 3600)
     beside = policy_of(found, Settings(), "/srv-2").policy
@@ -108,7 +108,7 @@ def test_a_context_is_the_tasks_or_the_projects_or_full(settings):
         ('cost_limit = "-1"', "is not a sum in dollars"),
         ('expect = "miracle"', "cannot be expected"),
         ('context = "tiny"', "must be one of full, project, lean"),
-        ('isolation = "jail"', "must be one of none, worktree"),
+        ('isolation = "jail"', "must be one of none, clone"),
     ],
 )
 def test_a_wrong_setting_is_named_with_its_place(settings, text, complaint):

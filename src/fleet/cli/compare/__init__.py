@@ -74,7 +74,7 @@ def command(
     fleet compare x4f --pick codex     its commits onto your branch, the rest away
     fleet compare x4f --discard        all of it away, the task back
 
-    All entries begin at the commit that the task's directory stands at, each in a worktree of its
+    All entries begin at the commit that the task's directory stands at, each in a clone of its
     own; no entry sees what is not committed. The task itself waits meanwhile. An ENTRY is named by
     its id (fleet-x4f.1, or 1) or by its coder. To keep a new task from a running supervisor, create
     it with --assignee and your name.

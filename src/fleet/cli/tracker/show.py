@@ -56,7 +56,7 @@ def _status(task: Task) -> str:
 
 
 def _place(details: TaskDetails) -> list[Row]:
-    place, tree = details.place, details.worktree
+    place = details.place
     if place is None:
         return [("invalid", details.invalid), ("", details.hint)]
     chain = ", ".join(map(str, place.fallback))
@@ -69,12 +69,18 @@ def _place(details: TaskDetails) -> list[Row]:
         *_rules(details),
     ]
     rows = [(name, value if own else f"{value} (default)") for name, value, own in asked]
-    if tree is not None and details.worktree_is_gone:
-        gone = f"gone; the work is on the branch {tree.branch} of {tree.repository}"
-        rows.append(("worktree", gone))
-    elif tree is not None:
-        rows.append(("worktree", f"{tree.path} on {tree.branch}"))
-    return rows
+    return [*rows, *_clone(details)]
+
+
+def _clone(details: TaskDetails) -> list[Row]:
+    """Where the task's own clone is, and where its work comes to."""
+    if not details.clone:
+        return []
+    at = "removed" if details.clone_is_gone else details.clone
+    return [
+        ("clone", at),
+        ("work", f"on the branch {details.branch} of {details.repository}"),
+    ]
 
 
 def _rules(details: TaskDetails) -> list[tuple[str, str, bool]]:

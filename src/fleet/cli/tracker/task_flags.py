@@ -3,6 +3,7 @@
 import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 import msgspec
@@ -14,6 +15,7 @@ from fleet.schemas import Budget, Limits, LimitWishes, Settings
 from fleet.schemas.budget import read_budget
 from fleet.schemas.policy import (
     CONTEXTS,
+    ISOLATION_WORDS,
     ISOLATIONS,
     SANDBOX_LEVELS,
     SandboxLevel,
@@ -69,7 +71,7 @@ def settings_from(fleet: Control, given: Given) -> Settings:
         verify=_lines(given, "verify"),
         pins=_lines(given, "pin"),
         scope=_lines(given, "scope"),
-        isolation=_one_of(last, "isolation", ISOLATIONS),
+        isolation=_one_of(last, "isolation", ISOLATIONS, ISOLATION_WORDS),
         sandbox=_sandbox(last),
         context=_one_of(last, "context", CONTEXTS),
         needs=_needs(given),
@@ -112,10 +114,16 @@ def budget_from(text: str) -> Budget:
         raise BadInput(f"--budget: {error.message}", hint=error.hint) from None
 
 
-def _one_of(last: Mapping[str, str], name: str, choices: tuple[_C, ...]) -> _C | None:
+def _one_of(
+    last: Mapping[str, str],
+    name: str,
+    choices: tuple[_C, ...],
+    other_words: Mapping[str, _C] = MappingProxyType({}),
+) -> _C | None:
     value = last.get(name)
     if value is None:
         return None
+    value = other_words.get(value, value)
     for choice in choices:
         if choice == value:
             return choice

@@ -1,6 +1,6 @@
 """`fleet compare --with`: one task given to several coders at once, each entry a task of its own.
 
-The entries are children of the task, with its text and its settings, in worktrees made from one
+The entries are children of the task, with its text and its settings, in clones made from one
 commit; the supervisor runs them like any other task. The compared task is blocked meanwhile.
 `compare.json` is written before an entry is made, and each entry bears a mark, so that the next
 `fleet compare` completes what a command that died half-way began.
@@ -169,7 +169,7 @@ def _add(
         settings,
         coder=entry.coder,
         model=entry.model,
-        isolation="worktree",
+        isolation="clone",
         commit=comparison.commit,
         # No other coder may take over an entry; another login of the same coder may.
         account=settings.account if entry.coder == fleet.place(task).coder else None,
@@ -229,7 +229,7 @@ def _git(cwd: str) -> Git:
     repo = repository.find(cwd)
     if repo is None:
         raise BadInput(
-            f"{cwd} is in no git repository, so entries cannot have worktrees",
+            f"{cwd} is in no git repository, so entries cannot have clones",
             hint="Make one of it: git init && git add -A && git commit",
         )
     return Git(repo, time.monotonic() + _LIMIT)

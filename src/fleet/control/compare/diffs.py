@@ -4,7 +4,7 @@ from msgspec import Struct
 
 from fleet.control import Control
 from fleet.errors import FleetError
-from fleet.git.task_branch import task_branch_of
+from fleet.git.clone.task_work import task_work
 from fleet.schemas import FileChange
 from fleet.schemas.comparison import Comparison, Entry, Size
 
@@ -37,16 +37,18 @@ def diff_of(
     fleet: Control, comparison: Comparison, entry: Entry, *, patch: bool = True
 ) -> EntryDiff:
     """The changed files of one entry, and their text unless `patch` is False."""
+    gone = EntryDiff(entry=entry, trouble="its clone and its branch are gone")
+    if not entry.task_id:
+        return gone
     try:
-        branch = task_branch_of(fleet.home, entry.task_id) if entry.task_id else None
-        tip = branch.tip() if branch is not None else None
-        if branch is None or tip is None:
-            return EntryDiff(entry=entry, trouble="its worktree and its branch are gone")
-        text = branch.patch(tip, comparison.commit) if patch else b""
-        return EntryDiff(
-            entry=entry,
-            files=tuple(branch.changes(tip, comparison.commit)),
-            patch=text.decode(errors="replace"),
-        )
-    except FleetError as error:
-        return EntryDiff(entry=entry, trouble=error.message)
+        with task_work(fleet.home, entry.task_id) as work:
+            if work is None:
+                return gone
+            text = work.patch(comparison.commit) if patch else b""
+            return EntryDiff(
+                entry=entry,
+                files=tuple(work.changes(comparison.commit)),
+                patch=text.decode(errors="replace"),
+            )
+    except (FleetError, OSError) as error:
+        return EntryDiff(entry=entry, trouble=str(error))

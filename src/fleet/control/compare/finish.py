@@ -1,7 +1,7 @@
-"""The end of a comparison: one entry lands on the user's branch, or none does; worktrees go.
+"""The end of a comparison: one entry lands on the user's branch, or none does; clones go.
 
 The order: the entry lands, compare.json says so, the entries are closed, the task is closed or
-put back, and only then worktrees are removed. Each step can be repeated, so that a command that
+put back, and only then clones are removed. Each step can be repeated, so that a command that
 died half-way is simply given again.
 """
 
@@ -17,8 +17,8 @@ from fleet.control.compare.results import results
 from fleet.control.tasks.retry import lives
 from fleet.control.tasks.stop import stop
 from fleet.errors import BadInput, FleetError, NotFound, Refused
+from fleet.git.clone.task_work import PutAway, put_away, task_work
 from fleet.git.merge_onto_branch import Landed, land
-from fleet.git.task_branch import PutAway, task_branch_of
 from fleet.home import closed_by_hand, compare_json
 from fleet.runs import receipt_json
 from fleet.runs.run_directory import newest_first
@@ -143,19 +143,18 @@ def _check_pick(fleet: Control, comparison: Comparison, entry: Entry, *, force: 
 
 
 def _land(fleet: Control, task: Task, comparison: Comparison, entry: Entry) -> Landed:
-    branch = task_branch_of(fleet.home, entry.task_id)
-    tip = branch.tip() if branch is not None else None
-    if branch is None or tip is None:
-        raise Refused(
-            f"{entry.task_id} has no worktree and no branch that could be landed",
-            hint=f"See what is left: fleet task {entry.task_id} receipt",
-        )
-    if tip.beyond:
-        raise Refused(
-            f"the worktree of {entry.task_id} holds {tip.beyond}, which cannot be landed",
-            hint=f"See for yourself: {branch.tree.path}",
-        )
-    commit, ref = branch.hold(tip)
+    with task_work(fleet.home, entry.task_id) as work:
+        if work is None:
+            raise Refused(
+                f"{entry.task_id} has no clone and no branch that could be landed",
+                hint=f"See what is left: fleet task {entry.task_id} receipt",
+            )
+        if work.beyond:
+            raise Refused(
+                f"the clone of {entry.task_id} holds {work.beyond}, which cannot be landed",
+                hint=f"See for yourself: {fleet.home.clone(entry.task_id)}",
+            )
+        commit, ref = work.hold()
     return land(
         comparison.repository,
         commit,
@@ -256,9 +255,8 @@ def _conclude(
 
 
 def _put_away(fleet: Control, entry: Entry, *, force: bool) -> PutAway:
-    """Remove the worktree and the branches of an entry; its receipts stay."""
+    """Remove the clone and the branches of an entry; its receipts stay."""
     try:
-        branch = task_branch_of(fleet.home, entry.task_id)
-        return branch.put_away(force=force) if branch else PutAway(task_id=entry.task_id)
+        return put_away(fleet.home, entry.task_id, force=force)
     except (FleetError, OSError) as error:
         return PutAway(task_id=entry.task_id, stays=str(error))

@@ -1,4 +1,4 @@
-"""How the entries of a comparison stand, by receipts, queue status and worktree, and the figures
+"""How the entries of a comparison stand, by receipts, queue status and clone, and the figures
 added up by coder and model. Read only.
 """
 

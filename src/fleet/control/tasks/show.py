@@ -1,17 +1,16 @@
 """`fleet show`: what is known of one task beside the fields of the queue."""
 
 from datetime import datetime
-from pathlib import Path
 
 from msgspec import Struct
 
 from fleet.accounts.candidates import Place
 from fleet.control import Control
 from fleet.errors import InvalidTask
-from fleet.home import messages, worktree_json
+from fleet.git.run_baseline import ref_word
+from fleet.home import clone_record, messages
 from fleet.home.messages import Delivery
 from fleet.home.trusted_commands import untrusted, waits_text
-from fleet.home.worktree_json import Worktree
 from fleet.runs.outcome_history import Ending, history, read_ending, spent_before
 from fleet.runs.run_directory import all_runs, newest_first
 from fleet.schemas import Spend, Task
@@ -36,7 +35,12 @@ class TaskDetails(Struct, frozen=True, kw_only=True):
     #: Why the task is invalid, and how to mend it.
     invalid: str = ""
     hint: str = ""
-    worktree: Worktree | None = None
+    #: The clone that the task works in, and the branch that its work comes to; empty: it has none.
+    clone: str = ""
+    branch: str = ""
+    repository: str = ""
+    #: The clone was removed.
+    clone_is_gone: bool = False
     #: The task's own budget; and the budget of today that is spent and keeps the task waiting.
     budget: BudgetStatus | None = None
     day_budget: BudgetStatus | None = None
@@ -48,11 +52,6 @@ class TaskDetails(Struct, frozen=True, kw_only=True):
     blockers: tuple[Task, ...] = ()
     past: PastRuns = PastRuns()
     messages: tuple[Delivery, ...] = ()
-
-    @property
-    def worktree_is_gone(self) -> bool:
-        tree = self.worktree
-        return tree is not None and tree.made and not Path(tree.path).exists()
 
 
 def task_details(fleet: Control, task: Task, now: datetime) -> TaskDetails:
@@ -69,16 +68,20 @@ def task_details(fleet: Control, task: Task, now: datetime) -> TaskDetails:
     )
     try:
         place = fleet.place(task)
-        worktree = worktree_json.read(fleet.home, task.id)
+        record = clone_record.read(fleet.home, task.id)
     except InvalidTask as error:
         return TaskDetails(
             task=task, invalid=error.message, hint=error.hint,
             last_run=last_run, waits_for=waits_for, messages=told, blockers=blockers, past=past,
         )  # fmt: skip
     budget, day_budget = _budgets(fleet, task, place, now)
+    clone = fleet.home.clone(task.id)
     return TaskDetails(
-        task=task, place=place, worktree=worktree, budget=budget, day_budget=day_budget,
-        last_run=last_run, waits_for=waits_for, messages=told, blockers=blockers, past=past,
+        task=task, place=place, clone=str(clone) if record else "",
+        branch=f"fleet/{ref_word(task.id)}", repository=record.repository if record else "",
+        clone_is_gone=record is not None and record.made and not clone.exists(),
+        budget=budget, day_budget=day_budget, last_run=last_run, waits_for=waits_for, messages=told,
+        blockers=blockers, past=past,
     )  # fmt: skip
 
 

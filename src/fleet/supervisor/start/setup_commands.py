@@ -1,4 +1,4 @@
-"""The project's commands that make a fresh worktree fit to work in."""
+"""The project's commands that make a fresh clone fit to work in."""
 
 import os
 import threading
@@ -8,7 +8,7 @@ from pathlib import Path
 from fleet.coders.agent_environment import plain_env
 from fleet.errors import FleetError
 from fleet.evidence.verify_commands import check_all
-from fleet.home.worktree_json import SETUP, put_aside_setup
+from fleet.home.clone_record import SETUP, put_aside_setup
 from fleet.runs.run_directory import Run, RunSpec
 from fleet.schemas import Check
 
@@ -55,4 +55,4 @@ def _told(check: Check, limit: float) -> str:
     else:
         how = f"ended with {check.code}"
     tail = f":\n{check.tail}" if check.tail else ""
-    return f"the set-up of its worktree failed: {check.command!r} {how}{tail}"
+    return f"the set-up of its clone failed: {check.command!r} {how}{tail}"

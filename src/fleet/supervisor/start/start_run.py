@@ -24,11 +24,12 @@ from fleet.supervisor.assignments import Active, Assignment, Preparing, Ready
 from fleet.supervisor.finish_run import settle
 from fleet.supervisor.start.agent_bin import make_programs
 from fleet.supervisor.start.launch import launch, make_ready, moved, placed
-from fleet.supervisor.start.workspace import Prepared, Unprepared, order_of, prepare
+from fleet.supervisor.start.workspace import NoRoom, Prepared, Unprepared, order_of, prepare
 from fleet.supervisor.state import SHORT, SupervisorState
 
-#: When a task looks again for an account whose secret could not be had.
+#: When a task looks again for an account whose secret could not be had, and for room on the disk.
 _TROUBLE = timedelta(minutes=1)
+_NO_ROOM = timedelta(minutes=5)
 #: How much of a task's title is said when its run begins.
 _TITLE = 60
 #: When a task looks again whether its commands are trusted by now; `fleet trust` wakes it.
@@ -43,6 +44,8 @@ class RunStarter:
         self._programs = make_programs(state.home.path)
         #: Tasks that are not closed, with their directories, as they were a while ago.
         self._other_tasks: tuple[tuple[str, str], ...] = ()
+        #: Directories of which was said that their tasks have no clones.
+        self._without_clones: set[str] = set()
 
     def learn_other_tasks(self, others: tuple[tuple[str, str], ...]) -> None:
         """Tasks that are not closed, with their directories: a run has no business there."""
@@ -117,12 +120,21 @@ class RunStarter:
             others=self._other_tasks,
         )  # fmt: skip
         if order is None:
+            self._tell_no_clone(ready)
             self._launch(assignment, ready, task_dir)
             return
         abandon = threading.Event()
         assignment.stage = Preparing(ready, abandon)
         prepared = partial(self._prepared, assignment)
         self._state.pool.submit(partial(prepare, order, abandon), prepared)
+
+    def _tell_no_clone(self, ready: Ready) -> None:
+        """Say once of a directory that its tasks have no clones of their own."""
+        cwd = str(ready.task.cwd)
+        if ready.policy.isolation == "clone" and cwd not in self._without_clones:
+            self._without_clones.add(cwd)
+            text = f"{cwd} is in no git repository: its tasks work in the directory itself"
+            self._state.log.say("no_clone", text)
 
     def _prepared(self, assignment: Assignment, prepared: Prepared) -> None:
         """A task's directory is ready, or cannot be."""
@@ -141,7 +153,10 @@ class RunStarter:
     ) -> None:
         if isinstance(prepared, Unprepared):
             raise prepared.error
-        if prepared is None:
+        if isinstance(prepared, NoRoom):
+            until = self._state.now() + _NO_ROOM
+            settle(self._state, assignment, released(prepared.why, not_before=until))
+        elif prepared is None:
             settle(self._state, assignment, released("its preparation was left"), task_dir)
         else:
             self._launch(assignment, moved(self._state.home, ready, prepared), task_dir)

@@ -1,4 +1,4 @@
-"""Where a run works: its directory with the state it is found in, or a worktree of its own.
+"""Where a run works: its directory with the state it is found in, or a clone of its own.
 
 Asks git and runs the project's set-up commands, so it may take its time: beside the loop.
 """
@@ -9,16 +9,19 @@ from pathlib import Path
 
 from msgspec import Struct, structs
 
-from fleet.config import Config
+from fleet.config import KEYS, Config
 from fleet.errors import FleetError
 from fleet.evidence import other_task_dirs
-from fleet.git import repository, snapshot_index, worktree
+from fleet.git import repository, snapshot_index
+from fleet.git.clone import clone_place, disk_use
+from fleet.git.clone.ensure_clone import ensure_clone
 from fleet.git.run_baseline import INDEX, record_base
 from fleet.git.snapshot_retention import KEPT_RUNS, drop_snapshots
-from fleet.home import Home, worktree_json
-from fleet.home.worktree_json import Worktree
+from fleet.home import Home, clone_record
+from fleet.home.clone_record import CloneRecord
 from fleet.runs.run_directory import next_number
 from fleet.schemas import Base, Policy
+from fleet.schemas.units import shown_size
 from fleet.supervisor.start.setup_commands import set_up
 
 
@@ -33,6 +36,8 @@ class Order(Struct, frozen=True, kw_only=True):
     policy: Policy
     #: The number that the run will have.
     number: int
+    #: How many bytes all clones together may take.
+    room: int = 0
     #: Other tasks that are not closed, and their directories.
     others: tuple[tuple[str, str], ...] = ()
 
@@ -51,8 +56,14 @@ class Unprepared(Struct, frozen=True):
     error: FleetError | OSError
 
 
+class NoRoom(Struct, frozen=True):
+    """There is no room for a new clone: the task waits."""
+
+    why: str
+
+
 #: None: the preparation was stopped.
-Prepared = Workspace | Unprepared | None
+Prepared = Workspace | Unprepared | NoRoom | None
 
 
 def order_of(
@@ -64,8 +75,11 @@ def order_of(
     policy: Policy,
     others: tuple[tuple[str, str], ...] = (),
 ) -> Order | None:
-    """What there is to be prepared for a run in this directory; None: nothing. Starts nothing."""
-    if policy.isolation == "none" and (_is_home(home, cwd) or repository.find(cwd) is None):
+    """What there is to be prepared for a run in this directory; None: nothing, since no git
+    repository holds it. Starts nothing.
+    """
+    has_clone = home.clone(task_id).exists()
+    if not has_clone and (_is_home(home, cwd) or not _in_git(cwd)):
         return None
     return Order(
         home=home,
@@ -74,6 +88,7 @@ def order_of(
         project=config.project(cwd).path,
         policy=policy,
         number=next_number(home.task(task_id)),
+        room=KEYS["workspace_limit"].read(config.workspace_limit),
         others=others,
     )
 
@@ -94,52 +109,79 @@ def prepare(order: Order, abandon: threading.Event) -> Prepared:
     return None if abandon.is_set() else place
 
 
-def _isolated(order: Order, task_dir: Path, abandon: threading.Event) -> Workspace | None:
-    """The task's own worktree, set up; None: the preparation was stopped."""
+def _isolated(order: Order, task_dir: Path, abandon: threading.Event) -> Prepared:
+    """The task's own clone, set up; None: the preparation was stopped."""
     home, policy, task_id = order.home, order.policy, order.task_id
-    tree = worktree.ensure_worktree(home, task_id, order.cwd, policy.commit)
-    cwd = _inside(tree, order.cwd)
+    if not clone_place.is_there(home, task_id) and (why := _no_room(order)):
+        return NoRoom(why)
+    record = ensure_clone(home, task_id, order.cwd, policy.commit)
+    cwd = _inside(home, task_id, record, order.cwd)
     os.makedirs(cwd, exist_ok=True)  # noqa: PTH103 - git holds no empty directory
-    place = task_dir / worktree_json.FOLDER
-    if not tree.set_up:
-        project = _project(tree, order.project)
-        where = _inside(tree, project)
+    if not record.set_up:
+        project = _project(record, order.project)
         ended = set_up(
-            place, policy.setup, where, project=project, limit=policy.verify_time, abandon=abandon
+            task_dir / clone_record.FOLDER,
+            policy.setup,
+            _inside(home, task_id, record, project),
+            project=project,
+            limit=policy.verify_time,
+            abandon=abandon,
         )
         if not ended:
             return None
-        worktree_json.write(home, task_id, structs.replace(tree, set_up=True))
-    return Workspace(cwd=cwd, base=_recorded(order, cwd, task_dir, tree.repository))
+        clone_record.write(home, task_id, structs.replace(record, set_up=True))
+        disk_use.note_size(home, task_id)
+    return Workspace(cwd=cwd, base=_recorded(order, cwd, task_dir, record.repository))
 
 
-def _inside(tree: Worktree, cwd: str) -> str:
-    """The directory of the worktree that corresponds to one of the repository."""
-    inside = os.path.relpath(os.path.realpath(cwd), tree.repository)
+def _no_room(order: Order) -> str:
+    """Why no new clone can be made for now; empty if one can."""
+    used = disk_use.known_size(order.home)
+    if used < order.room:
+        return ""
+    return (
+        f"the clones in {order.home.worktrees} take {shown_size(used)}, and workspace_limit is"
+        f" {shown_size(order.room)}: close tasks, or raise it (fleet doctor lists the clones)"
+    )
+
+
+def _inside(home: Home, task_id: str, record: CloneRecord, cwd: str) -> str:
+    """The directory of the clone that corresponds to one of the repository."""
+    inside = os.path.relpath(os.path.realpath(cwd), record.repository)
     if inside == ".." or inside.startswith("../"):
-        raise FleetError(f"its worktree was made from {tree.repository}, and {cwd} is not in that")
-    return os.path.normpath(f"{tree.path}/{inside}")
+        raise FleetError(f"its clone was made from {record.repository}, and {cwd} is not in that")
+    place = os.path.realpath(home.clone(task_id))
+    found = os.path.normpath(f"{place}/{inside}")
+    if os.path.realpath(found) != found:
+        raise FleetError(f"a link leads from {found} to {os.path.realpath(found)}; remove the link")
+    return found
 
 
-def _project(tree: Worktree, path: str) -> str:
+def _project(record: CloneRecord, path: str) -> str:
     """The project's directory; one that holds more than the repository is not in it."""
     place = os.path.realpath(path)
-    inside = place == tree.repository or place.startswith(f"{tree.repository}/")
-    return place if inside else tree.repository
+    inside = place == record.repository or place.startswith(f"{record.repository}/")
+    return place if inside else record.repository
 
 
-def _recorded(order: Order, cwd: str, task_dir: Path, from_: str = "") -> Base | None:
+def _recorded(order: Order, cwd: str, task_dir: Path, project: str = "") -> Base | None:
     repo = repository.find(cwd)
     if repo is None:
         return None
     # Before there is anything that could be forgotten.
-    snapshot_index.note(order.home, order.task_id, repo.root, from_)
+    snapshot_index.note(order.home, order.task_id, repo.root, project)
     other_task_dirs.record(order.home, order.task_id, repo.root, order.others)
     key = f"{order.task_id}/{order.number}"
     base = record_base(cwd, key, home=order.home.path, keep=task_dir / INDEX)
     if order.number > KEPT_RUNS:
         drop_snapshots(order.home, repo, order.task_id, order.number - KEPT_RUNS)
     return base
+
+
+def _in_git(cwd: str) -> bool:
+    """A bare repository counts: the task is refused there, and does not work on its files."""
+    bare = all(os.path.exists(f"{cwd}/{name}") for name in ("HEAD", "objects", "refs"))  # noqa: PTH110
+    return bare or repository.find(cwd) is not None
 
 
 def _is_home(home: Home, cwd: str) -> bool:

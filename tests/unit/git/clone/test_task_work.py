@@ -1,21 +1,15 @@
 """What a task left in its repository: seen, landed and put away, without losing anything."""
 
-import threading
-from concurrent.futures import ThreadPoolExecutor
-
 import pytest
 
-from fleet.config import Config
 from fleet.errors import Refused
 from fleet.files.file_lock import locked
 from fleet.git import run_baseline
-from fleet.git.git_command import Git
+from fleet.git.clone.task_work import put_away, task_work
 from fleet.git.merge_onto_branch import land
-from fleet.git.refs import ELSEWHERE
-from fleet.git.task_branch import task_branch_of
-from fleet.home import worktree_json
-from fleet.schemas import Policy
-from fleet.supervisor.start.workspace import Unprepared, order_of, prepare
+from fleet.home import clone_record
+from fleet.supervisor.cleanup import collect
+from tests.clones import clone_of, prepared, why
 from tests.repos import Repo
 
 TASK = "fleet-1.1"
@@ -23,41 +17,35 @@ TASK = "fleet-1.1"
 
 @pytest.fixture
 def repo(repo):
-    repo.first = repo.commit(a="one\n", _dot_gitignore="*.o\n")
+    repo.first = repo.commit(a="one\n")
     return repo
 
 
 class Tree:
-    """The worktree of a task."""
+    """The clone of a task."""
 
     def __init__(self, home, repo, task_id=TASK, commit=""):
-        policy = Policy(isolation="worktree", commit=commit)
-        order = order_of(home, Config(), task_id=task_id, cwd=str(repo.root), policy=policy)
-        got = prepare(order, threading.Event())
-        assert not isinstance(got, Unprepared), got.error
         self.repo = Repo.__new__(Repo)
-        self.repo.root = home.worktrees / task_id
+        self.repo.root = clone_of(home, repo, task_id, commit=commit)
         self.git, self.put, self.commit = self.repo.git, self.repo.put, self.repo.commit
         self.home, self.id = home, task_id
 
-    @property
-    def left(self):
-        return task_branch_of(self.home, self.id)
+    def put_away(self, **how):
+        return put_away(self.home, self.id, **how)
 
 
-def names(left, since):
-    return sorted(change.path for change in left.changes(left.tip(), since))
+def names(tree, since):
+    with task_work(tree.home, tree.id) as work:
+        return sorted(change.path for change in work.changes(since))
 
 
-def test_a_worktree_begins_at_the_commit_that_is_named(home, repo):
+def test_a_clone_begins_at_the_commit_that_is_named(home, repo):
     """Wherever the branch went since; one that is not there is told of."""
     repo.commit(a="two\n")
     tree = Tree(home, repo, commit=repo.first)
     assert (tree.repo.root / "a").read_text() == "one\n"
-    assert worktree_json.read(home, TASK).commit == repo.first
-    policy = Policy(isolation="worktree", commit="f" * 40)
-    order = order_of(home, Config(), task_id="fleet-2", cwd=str(repo.root), policy=policy)
-    assert "lacks the commit" in str(prepare(order, threading.Event()).error)
+    assert clone_record.read(home, TASK).commit == repo.first
+    assert "lacks the commit" in why(prepared(home, repo.root, "fleet-2", commit="f" * 40))
 
 
 def test_committed_or_not_all_of_it_is_seen(home, repo):
@@ -66,33 +54,35 @@ def test_committed_or_not_all_of_it_is_seen(home, repo):
     tree.commit(b="b\n")
     tree.put("c", "c\n")
     tree.put("d.o", "d\n")
-    assert names(tree.left, repo.first) == ["b", "c"]
-    assert "+c" in tree.left.patch(tree.left.tip(), repo.first).decode()
+    assert names(tree, repo.first) == ["b", "c"]
+    with task_work(home, TASK) as work:
+        assert "+c" in work.patch(repo.first).decode()
+    assert repo.git("for-each-ref", "refs/heads/fleet") == "", "looking changes nothing"
 
 
 def test_what_is_put_away_is_held(home, repo):
-    """Worktree and branch go; the ref has all."""
+    """Clone and branch go; the ref has all."""
     tree = Tree(home, repo)
     tree.commit(b="b\n")
     tree.put("c", "c\n")
-    away = tree.left.put_away()
+    away = tree.put_away()
     assert (away.stays, away.ref) == ("", f"refs/fleet/{TASK}/branch")
     assert not tree.repo.root.exists()
     assert repo.git("branch", "--format=%(refname:short)") == "main"
     assert repo.git("show", f"{away.ref}:c") == "c"
     assert repo.git("show", f"{away.ref}^:b") == "b"
     # It is still seen, and nothing happens the second time.
-    assert names(tree.left, repo.first) == ["b", "c"]
-    assert tree.left.put_away() == away
+    assert names(tree, repo.first) == ["b", "c"]
+    assert tree.put_away() == away
 
 
 def test_what_no_commit_can_hold_stays(home, repo):
     """Another repository inside; until a person insists."""
     tree = Tree(home, repo)
     Repo(tree.repo.root / "deep" / "inner").commit(x="x\n")
-    assert "another repository" in tree.left.put_away().stays
+    assert "another repository" in tree.put_away().stays
     assert tree.repo.root.exists()
-    assert tree.left.put_away(force=True).stays == ""
+    assert tree.put_away(force=True).stays == ""
     assert not tree.repo.root.exists()
 
 
@@ -100,18 +90,33 @@ def test_a_branch_that_is_checked_out_elsewhere_stays(home, repo, tmp_path):
     """The user works on the branch now."""
     tree = Tree(home, repo)
     tree.commit(b="b\n")
-    tree.git("switch", "-q", "--detach")
+    collect(home, TASK)
     repo.git("worktree", "add", "-q", str(tmp_path / "mine"), f"fleet/{TASK}")
-    assert "is checked out in" in tree.left.put_away().stays
+    assert "is checked out in" in tree.put_away().stays
     assert repo.git("rev-parse", "--verify", f"fleet/{TASK}")
+
+
+def test_a_branch_that_an_agent_made_stays_if_its_commits_are_nowhere_else(home, repo):
+    """Else it goes with the task's own."""
+    tree = Tree(home, repo)
+    tree.git("switch", "-qc", "side/x")
+    tree.commit(b="b\n")
+    tree.git("switch", "-q", f"fleet/{TASK}")
+    assert f"fleet/{TASK}+side/x holds commits" in tree.put_away().stays
+    repo.git("update-ref", f"refs/fleet/{TASK}/branch", f"fleet/{TASK}+side/x")
+    other = Tree(home, repo, "fleet-2")
+    other.commit(c="c\n")
+    other.git("switch", "-qc", "mine")
+    assert other.put_away().stays == ""
+    assert repo.git("for-each-ref", "refs/heads/fleet/fleet-2*") == ""
 
 
 def test_nothing_is_put_away_under_an_agent(home, repo, monkeypatch):
     """Its lock is minded."""
-    monkeypatch.setattr("fleet.git.task_branch._PATIENCE", 0.0)
+    monkeypatch.setattr("fleet.git.clone.task_work._PATIENCE", 0.0)
     tree = Tree(home, repo)
     with locked(home.task(TASK) / "run.lock"):
-        assert "still running" in tree.left.put_away().stays
+        assert "still running" in tree.put_away().stays
     assert tree.repo.root.exists()
 
 
@@ -119,36 +124,21 @@ def test_a_branch_that_was_put_away_counts_as_standing(home, repo, tmp_path):
     """For a run that saw it at its start; one that was deleted does not."""
     tree, other = Tree(home, repo), Tree(home, repo, "fleet-1.2")
     tree.commit(b="b\n")
+    other.commit(b="b\n")
+    collect(home, TASK)
+    collect(home, "fleet-1.2")
     before = run_baseline.record_base(str(repo.root), "fleet-9/1", home=home.path)
-    tree.left.put_away()
-    repo.git("worktree", "remove", "--force", str(other.repo.root))
+    tree.put_away()
     repo.git("branch", "-q", "-D", "fleet/fleet-1.2")
     now = run_baseline.base_now(before, home.path)
     assert f"refs/heads/fleet/{TASK}" in now.refs
     assert "refs/heads/fleet/fleet-1.2" not in now.refs
 
 
-def test_nobody_meets_a_branch_before_it_is_checked_out(home, repo, monkeypatch):
-    """Or its task would be taken for one that moved it."""
-    adding, go = threading.Event(), threading.Event()
-    patiently = Git.ask_patiently
-
-    def slowly(self, *args):
-        if args[:2] == ("worktree", "add"):
-            adding.set()
-            go.wait(20)
-        return patiently(self, *args)
-
-    monkeypatch.setattr(Git, "ask_patiently", slowly)
-    with ThreadPoolExecutor() as threads:
-        made = threads.submit(Tree, home, repo)
-        assert adding.wait(20)
-        seen = threads.submit(run_baseline.record_base, str(repo.root), "fleet-9/1", home=home.path)
-        with pytest.raises(TimeoutError):
-            seen.result(0.2)
-        go.set()
-        made.result(20)
-        assert seen.result(20).refs[f"refs/heads/fleet/{TASK}"].startswith(ELSEWHERE)
+def held(home, task_id=TASK):
+    """All the work as a commit in the project."""
+    with task_work(home, task_id) as work:
+        return work.hold()[0]
 
 
 def landed(repo, commit, **more):
@@ -158,7 +148,8 @@ def landed(repo, commit, **more):
 def test_a_landing_is_refused_where_anything_is_in_the_way(home, repo):
     """Each time with the way out, and with nothing changed."""
     tree = Tree(home, repo)
-    commit = tree.commit(a="theirs\n")
+    tree.commit(a="theirs\n")
+    commit = held(home)
     repo.git("switch", "-q", "--detach")
     with pytest.raises(Refused, match="no branch checked out") as refused:
         landed(repo, commit)
@@ -183,7 +174,8 @@ def test_a_landing_is_refused_where_anything_is_in_the_way(home, repo):
 def test_a_landing_minds_no_setting_of_merges(home, repo):
     """A squash or a merge that waits would leave the branch where it was."""
     tree = Tree(home, repo)
-    commit = tree.commit(b="b\n")
+    tree.commit(b="b\n")
+    commit = held(home)
     repo.git("config", "branch.main.mergeOptions", "--squash")
     repo.git("config", "merge.ff", "false")
     assert landed(repo, commit).how == "fast-forwarded"

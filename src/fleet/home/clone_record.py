@@ -1,8 +1,12 @@
-"""`tasks/<id>/worktree/worktree.json`: the worktree that a task has, or shall have."""
+"""`tasks/<id>/worktree/worktree.json`: what a task's clone is made from, and how far it got.
+
+The file keeps the name that it had when tasks had linked worktrees. It names no path of the
+clone: that follows from the home and the task's id.
+"""
 
 from pathlib import Path
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from fleet.files.json_record import JsonRecord
 from fleet.home import Home
@@ -14,40 +18,36 @@ SETUP = "setup"
 _SETUP_FAILED = "setup.failed"
 
 
-class Worktree(Struct, frozen=True, kw_only=True):
-    """A task's worktree as it was planned: the content of worktree.json."""
+class CloneRecord(Struct, frozen=True, kw_only=True):
+    """A task's clone as it was planned: the content of worktree.json."""
 
-    path: str
     #: The top of the working tree that the task names, and the commit that it stood at.
     repository: str
     commit: str
-    #: Without `refs/heads/`.
-    branch: str
-    #: The worktree was complete once.
+    #: The clone was complete once.
     made: bool = False
-    #: The project's set-up commands have succeeded in the worktree.
+    #: The project's set-up commands have succeeded in the clone.
     set_up: bool = False
-    #: The task is closed, all files are on the branch, and the worktree is about to be removed.
-    removing: bool = False
-
-    @property
-    def ref(self) -> str:
-        return f"refs/heads/{self.branch}"
 
 
-_RECORD = JsonRecord(Worktree, limit=1 << 16)
+_RECORD = JsonRecord(CloneRecord, limit=1 << 16)
 
 
-def read(home: Home, task_id: str) -> Worktree | None:
-    """The worktree that was made, or begun, for a task."""
+def read(home: Home, task_id: str) -> CloneRecord | None:
+    """The clone that was made, or begun, for a task."""
     return _RECORD.read(_file(home, task_id))
 
 
-def write(home: Home, task_id: str, worktree: Worktree) -> Worktree:
+def write(home: Home, task_id: str, record: CloneRecord) -> CloneRecord:
     file = _file(home, task_id)
     file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    _RECORD.write(file, worktree)
-    return worktree
+    _RECORD.write(file, record)
+    return record
+
+
+def gone(record: CloneRecord) -> CloneRecord:
+    """The record of a clone that fleet removes: the next one is set up again."""
+    return structs.replace(record, set_up=False)
 
 
 def _file(home: Home, task_id: str) -> Path:

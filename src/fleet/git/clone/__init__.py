@@ -1,0 +1,6 @@
+"""The clone of a task: a working tree with a git directory of its own, in the home.
+
+An agent may write everything in there, its git directory included. So fleet reads that directory
+as files (`agent_git_dir`), never lets git take it for a repository, and brings the work into the
+project's repository through a git directory of its own (`collect_work`).
+"""

@@ -1,0 +1,175 @@
+"""The git directory of a clone, which its agent may have written, read as plain files.
+
+git is never started in it: its configuration, hooks, alternates and `commondir` would take part.
+Object files are linked into a directory of fleet's own, where only objects count.
+"""
+
+import os
+import re
+import shutil
+import stat
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+from msgspec import Struct
+
+from fleet.errors import FleetError, InvalidTask
+from fleet.files.safe_read import read_bounded
+
+_ID = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+_FAN_OUT = re.compile(r"[0-9a-f]{2}")
+_LOOSE = re.compile(r"[0-9a-f]{38}(?:[0-9a-f]{24})?")
+_PACK = re.compile(r"pack-[0-9a-f]+\.(?:pack|idx)")
+_HEADS = "refs/heads/"
+#: How much of HEAD, of one ref and of packed-refs is read, and how many branches count.
+_SMALL, _LARGE, _MOST_BRANCHES = 4 << 10, 16 << 20, 200
+#: How many files of objects are linked. More are a sign that nothing here is as it should be.
+_MOST_OBJECTS = 1_000_000
+#: Signs of work that git itself has not finished.
+_UNFINISHED = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "rebase-merge", "rebase-apply")
+
+
+class AgentHead(Struct, frozen=True, kw_only=True):
+    """What a clone has checked out, by its own word."""
+
+    #: The commit that HEAD leads to; empty if that cannot be read.
+    commit: str = ""
+    #: All branches with their commits, by name without `refs/heads/`.
+    branches: dict[str, str] = {}
+    #: What is odd about the git directory, as sentences for a person.
+    oddities: tuple[str, ...] = ()
+
+
+def is_git_dir(place: Path) -> bool:
+    """A directory with a HEAD, which git would take for a repository; no link."""
+    return _is_dir(place) and os.path.lexists(place / "HEAD") and _is_dir(place / "objects")
+
+
+def read_head(git_dir: Path) -> AgentHead:
+    """What is checked out in a clone, and its branches. Raises nothing: odd things are told."""
+    odd: list[str] = []
+    if not _is_dir(git_dir):
+        return AgentHead()
+    branches = dict(_branches(git_dir, odd))
+    text = _text(git_dir / "HEAD", _SMALL, odd)
+    name = text.removeprefix("ref:").strip()
+    if not text.startswith("ref:"):
+        commit = name if _ID.fullmatch(name) else ""
+    else:
+        commit = branches.get(name.removeprefix(_HEADS), "") if name.startswith(_HEADS) else ""
+    return AgentHead(commit=commit, branches=branches, oddities=tuple(odd))
+
+
+def unfinished(git_dir: Path) -> str:
+    """What holds work that no commit has: a merge half done, submodules, large files of git-lfs."""
+    if not _is_dir(git_dir):
+        return ""
+    for name in _UNFINISHED:
+        if os.path.lexists(git_dir / name):
+            return f"work that git has not finished ({name})"
+    if any(_plain_files(git_dir / "modules")):
+        return "submodules"
+    if any(_plain_files(git_dir / "lfs/objects")) or any(_plain_files(git_dir / "annex")):
+        return "large files that git keeps outside of its objects"
+    return ""
+
+
+def link_objects(git_dir: Path, into: Path) -> int:
+    """Link or copy the object files of a clone, and nothing else, into an object directory.
+
+    Returns how many. Raises FleetError if there are too many.
+    """
+    objects, found = git_dir / "objects", 0
+    for folder in _folders(objects) if _is_dir(git_dir) else ():
+        wanted = _PACK if folder.name == "pack" else _LOOSE
+        place = into / folder.name
+        place.mkdir(mode=0o700, exist_ok=True)
+        for entry in _entries(folder):
+            if not wanted.fullmatch(entry.name):
+                continue
+            found += _link(entry, place / entry.name)
+            if found > _MOST_OBJECTS:
+                raise FleetError(f"{objects} holds more than {_MOST_OBJECTS:,} files")
+    return found
+
+
+def _link(entry: "os.DirEntry[str]", place: Path) -> bool:
+    """False: the entry is no plain file, or is gone meanwhile."""
+    try:
+        if not entry.is_file(follow_symlinks=False):
+            return False
+        try:
+            os.link(entry.path, place, follow_symlinks=False)
+        except OSError:  # another file system, or links are not allowed
+            _copy(entry.path, place)
+    except FileNotFoundError:
+        return False
+    if stat.S_ISREG(place.lstat().st_mode):
+        return True
+    place.unlink()  # it was replaced between the look and the link
+    return False
+
+
+def _copy(source: str, place: Path) -> None:
+    fd = os.open(source, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+    with os.fdopen(fd, "rb") as file, place.open("xb") as copy:
+        if stat.S_ISREG(os.fstat(fd).st_mode):
+            shutil.copyfileobj(file, copy)
+
+
+def _folders(objects: Path) -> Iterator[Path]:
+    if _is_dir(objects):
+        for entry in _entries(objects):
+            plain = _FAN_OUT.fullmatch(entry.name) or entry.name == "pack"
+            if plain and entry.is_dir(follow_symlinks=False):
+                yield Path(entry.path)
+
+
+def _entries(folder: Path) -> Iterator["os.DirEntry[str]"]:
+    with suppress(FileNotFoundError, NotADirectoryError), os.scandir(folder) as entries:
+        yield from entries
+
+
+def _branches(git_dir: Path, odd: list[str]) -> Iterator[tuple[str, str]]:
+    """Branches from packed-refs, and then from the files of single refs, which count more."""
+    left = _MOST_BRANCHES
+    for line in _text(git_dir / "packed-refs", _LARGE, odd).splitlines():
+        commit, _, name = line.partition(" ")
+        if name.startswith(_HEADS) and _ID.fullmatch(commit):
+            yield name.removeprefix(_HEADS), commit
+    for path in _plain_files(git_dir / _HEADS):
+        commit = _text(path, _SMALL, odd).strip()
+        if _ID.fullmatch(commit):
+            yield path.relative_to(git_dir / _HEADS).as_posix(), commit
+            left -= 1
+        if left <= 0:
+            odd.append(f"it has more than {_MOST_BRANCHES} branches")
+            return
+
+
+def _plain_files(folder: Path) -> Iterator[Path]:
+    """The plain files below a directory; links are not followed."""
+    if not _is_dir(folder):
+        return
+    for place, folders, names in os.walk(folder):
+        folders.sort()
+        for name in sorted(names):
+            path = Path(place, name)
+            if stat.S_ISREG(path.lstat().st_mode):
+                yield path
+
+
+def _text(path: Path, limit: int, odd: list[str]) -> str:
+    try:
+        return (read_bounded(path, limit) or b"").decode(errors="replace")
+    except InvalidTask as error:
+        odd.append(error.message)
+        return ""
+
+
+def _is_dir(path: Path) -> bool:
+    try:
+        return stat.S_ISDIR(path.lstat().st_mode)
+    except OSError:
+        return False

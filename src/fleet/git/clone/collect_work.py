@@ -1,0 +1,272 @@
+"""Brings the work of a clone into the project's repository, so that the clone may go.
+
+Nothing in the clone's git directory is believed but its objects, and those only by their content:
+git counts their names anew when they are taken over. Every commit that the clone has and the
+project has not is taken over, on a branch or not; so is what is not committed. Whatever cannot be
+taken over is told, and then the clone has to stay.
+"""
+
+import os
+import time
+from collections.abc import Generator, Iterable, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from msgspec import Struct
+
+from fleet.git import tree_snapshot
+from fleet.git.clone import agent_git_dir, clone_place
+from fleet.git.clone.scratch_git_dir import git_in, scratch_git_dir, write_alternates
+from fleet.git.clone.source_facts import SourceFacts, facts_of
+from fleet.git.clone.task_refs import RefMove, TaskRefs, why_not_moved
+from fleet.git.git_command import Git, GitFailed
+from fleet.git.own.ignore_rules import ignore_rules
+from fleet.git.own.own_repository import known_repository
+from fleet.git.refs import commit_of, is_ancestor
+from fleet.git.repository import Repository, shown
+from fleet.git.run_baseline import INDEX
+from fleet.git.tree_snapshot import TreeSnapshot
+from fleet.home import Home
+
+#: Seconds for all git commands of one collection, and the largest pack of new objects.
+_LIMIT = 120.0
+_LARGEST = 4 << 30
+_GITLINK = b"160000 "
+#: How many parents a commit gets that only holds others.
+_PARENTS = 50
+
+
+class Collected(Struct, frozen=True, kw_only=True):
+    """What was brought into the project."""
+
+    #: The commit with all the work, and the ref that leads to it.
+    commit: str
+    ref: str
+    #: What was found beside the usual, as sentences for a person.
+    notes: tuple[str, ...] = ()
+
+
+class ClonedWork:
+    """The work of a clone, readable together with the project's objects until it is closed."""
+
+    def __init__(
+        self, git: Git, refs: TaskRefs, place: Path, facts: SourceFacts, stores: Sequence[str]
+    ) -> None:
+        self.git = git
+        self._refs, self._place, self._facts = refs, place, facts
+        #: Where the objects are that are no agent's: the project's, and fleet's own of the clone.
+        self._stores = stores
+        self._agent = agent_git_dir.read_head(place / ".git")
+        #: The commits that only the clone has, each with its parents.
+        self._new = self._new_commits()
+        self.notes = list(self._agent.oddities)
+        #: The commit that the work goes on from.
+        self.head = self._head()
+        #: The tree of all files, committed or not; and what is in neither.
+        self.tree = ""
+        self.beyond = ""
+        self._left_out = False
+
+    def _over(self, index: Path) -> Git:
+        """Git over the clone's files with this index, and the project's rules of what to ignore."""
+        rules = index.with_name("exclude")
+        rules.write_bytes(ignore_rules(self._facts.repo))
+        dot, root = Path(self.git.repo.git_dir), self._place
+        return git_in(dot, root, self.git.until, str(index), ignore=str(rules))
+
+    def _new_commits(self) -> dict[str, list[str]]:
+        """The commits of the linked objects that the project's refs do not lead to."""
+        ask = ("cat-file", "--batch-all-objects", "--unordered")
+        listed = self.git.ask(*ask, "--batch-check=%(objecttype) %(objectname)").split(b"\n")
+        write_alternates(Path(self.git.repo.git_dir), self._stores)
+        found = [line[7:] for line in listed if line.startswith(b"commit ")]
+        if not found:
+            return {}
+        known = self._refs.git.ask_patiently("for-each-ref", "--format=^%(objectname)")
+        feed = b"\n".join(found) + b"\n" + known
+        try:
+            self.git.ask("rev-list", "--objects", "--quiet", "--stdin", feed=feed)
+            rows = self.git.ask("rev-list", "--parents", "--stdin", feed=feed).decode().splitlines()
+        except GitFailed as error:
+            raise GitFailed(
+                f"its commits need objects that are not there: {error.message}"
+            ) from None
+        return {commit: parents for commit, *parents in map(str.split, rows)}
+
+    def _head(self) -> str:
+        refs, dot = self._refs, self._place / ".git"
+        commit = (
+            commit_of(self.git, f"{self._agent.commit}^{{commit}}") if self._agent.commit else ""
+        )
+        if commit:
+            base = commit_of(refs.git, refs.base_ref)
+            if base and not is_ancestor(self.git, base, commit):
+                self.notes.append("its history does not contain the commit that it began at")
+            return commit
+        if agent_git_dir.is_git_dir(dot):
+            self.notes.append("its git directory has nothing checked out that could be read")
+        else:
+            self.notes.append(f"{dot} is no git directory any more")
+        return refs.latest() or commit_of(refs.git, refs.base_ref)
+
+    def take_snapshot(self, kept_index: Path) -> None:
+        """Store all files, committed or not."""
+        with tree_snapshot.copied_index(self.git.repo, kept_index) as index:
+            git = self._over(index)
+            try:
+                git.line("write-tree")  # the index of the last run, which fleet kept
+            except GitFailed:
+                index.unlink(missing_ok=True)
+            if not index.exists():
+                git.ask("read-tree", self.head)
+            now = tree_snapshot.take_snapshot(git)
+            self.tree = now.id
+            self._left_out = bool(now.left_out)
+            self.beyond = self._beyond(git, now)
+
+    def _beyond(self, git: Git, now: TreeSnapshot) -> str:
+        """What the clone holds and no commit can; empty if nothing."""
+        if now.no_new or now.large:
+            return "files that are too large to be kept, or cannot be read"
+        if found := agent_git_dir.unfinished(self._place / ".git"):
+            return found
+        # git lists a repository inside of this one as its directory, without its files.
+        new = git.ask("ls-files", "-z", "--others", "--exclude-standard").split(b"\0")
+        inside = [_text(name) for name in new if name.endswith(b"/")]
+        tree = git.ask("ls-tree", "-r", "-z", now.id).split(b"\0")
+        links = [_text(each.partition(b"\t")[2]) for each in tree if each.startswith(_GITLINK)]
+        inside += [name for name in links if os.path.lexists(self._place / name / ".git")]
+        return f"another repository ({shown(inside[0])})" if inside else ""
+
+    def ignored(self) -> bool:
+        """The clone holds files that git ignores (downloads, results, builds), or secrets."""
+        if self._left_out:
+            return True
+        with tree_snapshot.copied_index(self.git.repo) as index:
+            git = self._over(index)
+            git.ask("read-tree", self.head)
+            ask = ("ls-files", "-z", "--others", "--exclude-standard", "--ignored", "--directory")
+            return bool(git.ask(*ask, "--no-empty-directory"))
+
+    def committed(self, message: str) -> str:
+        """The commit with all the work: HEAD, or a commit on top with what was not committed."""
+        if not self.tree or self.tree == self.git.line("rev-parse", f"{self.head}^{{tree}}"):
+            return self.head
+        ask = ("commit-tree", "--no-gpg-sign", "-p", self.head, "-m", message, self.tree)
+        return self.git.line(*ask)
+
+    def bring(self, commit: str) -> Collected:
+        """Take over a commit and all others that only the clone has. Raises GitFailed, and then
+        the project's refs are as they were.
+        """
+        refs, git = self._refs, self.git
+        before, now = commit_of(refs.git, refs.tip_ref), refs.branch_now()
+        left = [each for each in heads_of(self._new) if not is_ancestor(git, each, commit)]
+        moves = [*self._beside(left), *self._held(left, before, commit)]
+        moves.append(RefMove(ref=refs.tip_ref, new=commit, old=before))
+        ref = refs.branch
+        # A branch that a person deleted stays deleted until there is something new.
+        if now.commit != commit and (now.commit or before != commit):
+            forward = bool(now.commit) and is_ancestor(git, now.commit, commit)
+            if why := why_not_moved(now, before, forward=forward):
+                ref = refs.tip_ref
+                self.notes.append(f"{refs.branch} {why}, so the work is at {ref}")
+            else:
+                moves.append(RefMove(ref=refs.branch_ref, new=commit, old=now.commit))
+        self._take_over([move.new for move in moves])
+        refs.move(moves)
+        return Collected(commit=commit, ref=ref, notes=tuple(self.notes))
+
+    def _beside(self, left: list[str]) -> list[RefMove]:
+        """Branches for those that the agent made beside its work; these leave `left`."""
+        refs, moves = self._refs, list[RefMove]()
+        names = {commit: name for name, commit in self._agent.branches.items()}
+        for commit in [each for each in left if self._is_name(names.get(each, ""))]:
+            ref = refs.beside(names[commit])
+            there = commit_of(refs.git, ref)
+            if not there or is_ancestor(self.git, there, commit):
+                left.remove(commit)
+                moves.append(RefMove(ref=ref, new=commit, old=there))
+                name = ref.removeprefix("refs/heads/")
+                self.notes.append(f"the agent's branch {names[commit]} is {name} here")
+        return moves
+
+    def _held(self, left: list[str], before: str, commit: str) -> list[RefMove]:
+        """One ref for all commits on no branch, beside those that it holds already."""
+        refs = self._refs
+        if before and not is_ancestor(self.git, before, commit):
+            left.append(before)
+            self.notes.append("its history lacks commits that it had before")
+        held = commit_of(refs.git, refs.left_ref)
+        left = [each for each in left if not (held and is_ancestor(self.git, each, held))]
+        if not left:
+            return []
+        holder = held
+        for start in range(0, len(left), _PARENTS):
+            some = [*([holder] if holder else []), *left[start : start + _PARENTS]]
+            parents = [word for each in some for word in ("-p", each)]
+            text = f"Commits of {refs.task_id} that were on no branch: the parents of this one"
+            tree = f"{commit}^{{tree}}"
+            holder = self.git.line("commit-tree", "--no-gpg-sign", *parents, "-m", text, tree)
+        count = f"{len(left)} commits are" if len(left) > 1 else "a commit is"
+        self.notes.append(f"{count} on no branch: held by {refs.left_ref}")
+        return [RefMove(ref=refs.left_ref, new=holder, old=held)]
+
+    def _take_over(self, commits: list[str]) -> None:
+        """Copy the objects behind these commits into the project; git checks each of them."""
+        known = self._refs.git.ask_patiently("for-each-ref", "--format=^%(objectname)")
+        feed = "".join(f"{each}\n" for each in commits).encode() + known
+        pack = Path(self.git.repo.git_dir, "new.pack")
+        ask = ("pack-objects", "--quiet", "--revs", "--stdout", "--delta-base-offset")
+        with pack.open("wb") as file:
+            if not self.git.write(file, _LARGEST, *ask, feed=feed):
+                raise GitFailed(f"the clone holds more than {_LARGEST >> 30} GiB of new work")
+        with pack.open("rb", buffering=0) as file:  # git reads on from where the descriptor is
+            count = int.from_bytes(file.read(12)[8:])
+            file.seek(0)
+            if count:
+                into = self.git.storing_in(self._facts.objects)
+                into.ask("index-pack", "--stdin", "--strict", feed=file)
+
+    def _is_name(self, name: str) -> bool:
+        if not name:
+            return False
+        try:
+            self.git.ask("check-ref-format", f"refs/heads/x+{name}")
+        except GitFailed:
+            return False
+        return True
+
+
+def heads_of(commits: Mapping[str, Iterable[str]]) -> set[str]:
+    """Those of some commits, given with their parents, that no other of them leads to. Pure."""
+    return set(commits) - {parent for parents in commits.values() for parent in parents}
+
+
+@contextmanager
+def opened_work(home: Home, refs: TaskRefs, *, limit: float = _LIMIT) -> Generator[ClonedWork]:
+    """The work of the task's clone. Raises FleetError if its objects cannot be read."""
+    place = home.clone(refs.task_id)
+    facts = facts_of(refs.git.repo)
+    until = time.monotonic() + limit
+    with scratch_git_dir(clone_place.reading_place(home), sha256=facts.sha256) as git_dir:
+        agent_git_dir.link_objects(place / ".git", git_dir / "objects")
+        if facts.shallow is not None:
+            (git_dir / "shallow").write_bytes(facts.shallow)
+        kept = git_dir.parent / "kept"
+        kept.mkdir(mode=0o700)
+        known = Repository(root=os.path.realpath(place), git_dir="", common_dir="")
+        # Linked and not named: fleet's own repository reads the clone's objects in its turn.
+        agent_git_dir.link_objects(Path(known_repository(home.path, known).git_dir), kept)
+        stores = [facts.objects, str(kept)]
+        # Not over the clone's files: what was read stays readable when the clone goes.
+        yield ClonedWork(git_in(git_dir, git_dir, until), refs, place, facts, stores)
+
+
+def kept_index(home: Home, task_id: str) -> Path:
+    """The index that fleet kept of the task's last run."""
+    return home.task(task_id) / INDEX
+
+
+def _text(name: bytes) -> str:
+    return os.fsdecode(name).rstrip("/")

@@ -1,0 +1,147 @@
+"""What a clone takes over of the project's repository: its refs, its author, plain remotes.
+
+Settings that make git run something are not taken over: hooks, filters, drivers, helpers, and
+remotes that name a program. Only the user's configuration decides who the author is, so it is read
+here, and nowhere else.
+"""
+
+import os
+import re
+import shutil
+from collections.abc import Iterator, Mapping
+from urllib.parse import urlsplit, urlunsplit
+
+from msgspec import Struct
+
+from fleet.git.git_command import Git, GitFailed
+from fleet.git.refs import OURS
+from fleet.git.repository import Repository, read_bounded
+from fleet.processes.bounded_call import Exited, call
+
+#: Settings that say how files are written and compared, and run nothing.
+_PLAIN = ("autocrlf", "eol", "filemode", "ignorecase", "precomposeunicode", "symlinks")
+_REMOTE = re.compile(r"remote\.([A-Za-z0-9][A-Za-z0-9._-]*)\.url")
+_SCHEMES = ("https", "http", "ssh", "git")
+_SCP_LIKE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*(?:@[A-Za-z0-9][A-Za-z0-9._-]*)?:(?!:)\S+")
+_LIMIT = 10.0
+_PASSES = ("PATH", "HOME", "XDG_CONFIG_HOME", "USER", "LOGNAME")
+
+
+class SourceFacts(Struct, frozen=True, kw_only=True):
+    """A project's repository, as far as a clone of it needs to know."""
+
+    repo: Repository
+    #: The directory of its objects.
+    objects: str
+    sha256: bool
+    #: Commits at which its history is cut off, as git keeps them; None: it is whole.
+    shallow: bytes | None
+    #: What a person told git to ignore in this project.
+    exclude: bytes
+    #: `[user]`, `[core]` and `[remote]` of the clone, as text for its configuration.
+    config: str
+
+
+def facts_of(repo: Repository) -> SourceFacts:
+    """Read what a clone needs to know. Raises GitFailed."""
+    settings = _settings(repo)
+    return SourceFacts(
+        repo=repo,
+        objects=os.path.realpath(f"{repo.common_dir}/objects"),
+        sha256=settings.get("extensions.objectformat") == "sha256",
+        shallow=read_bounded(f"{repo.common_dir}/shallow"),
+        exclude=read_bounded(f"{repo.common_dir}/info/exclude") or b"",
+        config=clone_config(settings, repo),
+    )
+
+
+def packed_refs(git: Git, own: Mapping[str, str]) -> bytes:
+    """The project's branches, tags and remote branches, and `own` refs, as a file `packed-refs`."""
+    listed = git.ask_patiently("for-each-ref", "--format=%(objectname) %(refname)")
+    found: dict[bytes, bytes] = {}
+    for line in listed.splitlines():
+        commit, _, name = line.partition(b" ")
+        if not name.startswith((OURS.encode(), b"refs/worktree/", b"refs/stash")):
+            found[name] = commit
+    found |= {name.encode(): commit.encode() for name, commit in own.items()}
+    lines = [found[name] + b" " + name + b"\n" for name in sorted(found)]
+    return b"# pack-refs with: sorted \n" + b"".join(lines)
+
+
+def clone_config(settings: Mapping[str, str], repo: Repository) -> str:
+    """The part of a clone's configuration that comes from the project's. Pure."""
+    lines = ["[gc]", "\tauto = 0", "[core]", "\tlogAllRefUpdates = true"]
+    lines += [
+        f"\t{name} = {_value(settings[key])}"
+        for name in _PLAIN
+        if (key := f"core.{name}") in settings
+    ]
+    who = [name for name in ("name", "email") if settings.get(f"user.{name}")]
+    lines += ["[user]"] if who else []
+    lines += [f"\t{name} = {_value(settings[f'user.{name}'])}" for name in who]
+    for name, url in _remotes(settings, repo):
+        lines += [f'[remote "{name}"]', f"\turl = {_value(url)}"]
+        lines += [f"\tfetch = +refs/heads/*:refs/remotes/{name}/*"]
+    return "\n".join(lines) + "\n"
+
+
+def _remotes(settings: Mapping[str, str], repo: Repository) -> Iterator[tuple[str, str]]:
+    for key, value in settings.items():
+        found = _REMOTE.fullmatch(key)
+        url = plain_url(value, repo.root) if found else None
+        if found and url is not None and not _leads_to(url, repo):
+            yield found[1], url
+
+
+def plain_url(url: str, root: str) -> str | None:
+    """The address of a remote without a password; None if it is none that git itself can fetch,
+    like `ext::PROGRAM`. Pure.
+    """
+    if not url.isprintable() or url.startswith("-"):
+        return None
+    if "://" in url:
+        parts = urlsplit(url)
+        if parts.scheme == "file":
+            return url
+        if parts.scheme not in _SCHEMES:
+            return None
+        user, _, host = parts.netloc.rpartition("@")
+        # What stands before the host of https is a token as often as a name.
+        name = user.partition(":")[0] if parts.scheme == "ssh" else ""
+        return urlunsplit(parts._replace(netloc=f"{name}@{host}" if name else host))
+    if url.startswith(("/", "./", "../")):
+        return os.path.normpath(os.path.join(root, url))  # noqa: PTH118
+    return url if _SCP_LIKE.fullmatch(url) else None
+
+
+def _leads_to(url: str, repo: Repository) -> bool:
+    """The address is the project's own repository: an agent would push into it."""
+    place = url.removeprefix("file://")
+    if not place.startswith("/"):
+        return False
+    return os.path.realpath(place) in {
+        os.path.realpath(each) for each in (repo.root, repo.git_dir, repo.common_dir)
+    }
+
+
+def _settings(repo: Repository) -> dict[str, str]:
+    """All settings that git would use in the project, the user's own included. The last counts."""
+    env = {name: os.environ[name] for name in _PASSES if name in os.environ}
+    env |= {"LC_ALL": "C", "GIT_DIR": repo.git_dir, "GIT_OPTIONAL_LOCKS": "0"}
+    env |= {name: value for name, value in os.environ.items() if name.startswith("GIT_CONFIG_")}
+    argv = [shutil.which("git") or "git", "config", "--includes", "--null", "--list"]
+    result = call(argv, cwd=repo.root, env=env, timeout=_LIMIT)
+    if not isinstance(result, Exited) or result.code != 0:
+        why = result.problem or result.err.strip()[:500]
+        raise GitFailed(f"the settings of {repo.root} cannot be read: {why}")
+    found: dict[str, str] = {}
+    for entry in result.out.decode(errors="surrogateescape").split("\0"):
+        name, _, value = entry.partition("\n")
+        found[name] = value
+    return found
+
+
+def _value(text: str) -> str:
+    """A value as git's configuration has it."""
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
+    return f'"{escaped}"'

@@ -1,0 +1,192 @@
+"""The work of a task with a clone of its own: as one commit, as a diff, and its removal.
+
+What is removed stays reachable by `refs/fleet/<task>/branch`, as long as the task's snapshots.
+"""
+
+import io
+import os
+import time
+from collections.abc import Generator
+from contextlib import ExitStack, contextmanager
+
+from msgspec import Struct
+
+from fleet.errors import FleetError
+from fleet.files.file_lock import Lock, locked
+from fleet.git import repository, snapshot_index
+from fleet.git.clone import clone_place
+from fleet.git.clone.collect_work import ClonedWork, kept_index, opened_work
+from fleet.git.clone.task_refs import TaskRefs
+from fleet.git.git_command import Git
+from fleet.git.refs import commit_of, is_ancestor
+from fleet.git.run_baseline import kept_ref
+from fleet.git.tree_difference import MOST_DIFF, file_changes
+from fleet.home import Home, clone_record
+from fleet.home.clone_record import CloneRecord
+from fleet.schemas import FileChange
+
+_LIMIT = 120.0
+#: Seconds to wait for the lock of a task's runs.
+_PATIENCE = 5.0
+_CUT = b"\n[the rest is cut]\n"
+
+
+class PutAway(Struct, frozen=True, kw_only=True):
+    """What became of a task's clone and branch."""
+
+    task_id: str
+    #: The ref that holds what was there; empty if there was nothing.
+    ref: str = ""
+    #: Why something had to stay; empty if nothing did.
+    stays: str = ""
+
+
+class TaskWork:
+    """The latest state of a task's work: in its clone, or what the project has of it."""
+
+    def __init__(self, home: Home, refs: TaskRefs, cloned: ClonedWork | None, commit: str) -> None:
+        self._home, self._refs, self._cloned = home, refs, cloned
+        self._git: Git = cloned.git if cloned is not None else refs.git
+        self._commit = commit
+        self._tree = cloned.tree if cloned is not None else _tree_of(self._git, commit)
+        #: What the clone holds that no commit can; empty if nothing.
+        self.beyond = cloned.beyond if cloned is not None else ""
+
+    def hold(self) -> tuple[str, str]:
+        """Make a commit of all the work and a ref to it; returns both."""
+        refs, commit = self._refs, self._commit
+        if self._cloned is not None:
+            commit = self._cloned.committed(f"What {refs.task_id} left uncommitted")
+            self._cloned.bring(commit)
+        ref = kept_ref(refs.branch_ref)
+        repo, place = refs.git.repo.root, os.path.realpath(self._home.clone(refs.task_id))
+        snapshot_index.note(self._home, refs.task_id, place, repo)
+        refs.git.ask("update-ref", "--no-deref", ref, commit)
+        return commit, ref
+
+    def changes(self, since: str) -> list[FileChange]:
+        """The files that differ from the commit `since`."""
+        return list(file_changes(self._git, _tree_of(self._git, since), self._tree))
+
+    def patch(self, since: str) -> bytes:
+        """The diff from the commit `since`, cut at MOST_DIFF."""
+        out = io.BytesIO()
+        ask = ("diff-tree", "-r", "-p", "--no-renames", "--no-ext-diff", "--no-textconv")
+        whole = self._git.write(out, MOST_DIFF, *ask, "--no-color", since, self._tree)
+        return out.getvalue() if whole else out.getvalue() + _CUT
+
+
+@contextmanager
+def task_work(home: Home, task_id: str) -> Generator[TaskWork | None]:
+    """The task's work, to be read inside; None: the task never had a clone, or all of it is gone.
+
+    Raises FleetError.
+    """
+    record = clone_record.read(home, task_id)
+    refs = task_refs(task_id, record) if record is not None else None
+    if refs is None:
+        yield None
+    else:
+        with ExitStack() as stack:
+            cloned = _in_clone(home, refs, stack)
+            commit = (
+                "" if cloned else refs.latest() or commit_of(refs.git, kept_ref(refs.branch_ref))
+            )
+            yield TaskWork(home, refs, cloned, commit) if cloned or commit else None
+
+
+def _in_clone(home: Home, refs: TaskRefs, stack: ExitStack) -> ClonedWork | None:
+    """The work of the task's clone; None if there is no clone."""
+    if not clone_place.is_there(home, refs.task_id):
+        return None
+    try:
+        cloned = stack.enter_context(opened_work(home, refs))
+        cloned.take_snapshot(kept_index(home, refs.task_id))
+    except (FleetError, OSError):
+        if clone_place.is_there(home, refs.task_id):
+            raise
+        return None  # a supervisor brought its work home and removed it meanwhile
+    return cloned
+
+
+def task_refs(task_id: str, record: CloneRecord) -> TaskRefs | None:
+    """The task's refs in the project's repository; None if that is gone. Raises FleetError for a
+    record that does not fit the repository.
+    """
+    repo = repository.find(record.repository)
+    if repo is None:
+        return None
+    refs = TaskRefs(Git(repo, time.monotonic() + _LIMIT), task_id)
+    refs.check_record(record)
+    return refs
+
+
+def put_away(home: Home, task_id: str, *, force: bool = False) -> PutAway:
+    """Remove the clone and the branches of a task, files that git ignores included.
+
+    Work that is nowhere else stays, unless `force`.
+    """
+    record = clone_record.read(home, task_id)
+    # No run of the task begins while its lock is held.
+    with _locked(home, task_id) as lock:
+        if lock is None:
+            return PutAway(task_id=task_id, stays="its agent is still running")
+        refs = task_refs(task_id, record) if record is not None else None
+        if refs is None or record is None:
+            return PutAway(task_id=task_id)
+        with task_work(home, task_id) as work:
+            if work is None:
+                return PutAway(task_id=task_id)
+            kept, ref = work.hold()
+            if work.beyond and not force:
+                why = f"{home.clone(task_id)} holds {work.beyond}"
+                return PutAway(task_id=task_id, ref=ref, stays=why)
+        remove_clone(home, task_id, record)
+        return PutAway(task_id=task_id, ref=ref, stays=_drop_branches(refs, kept))
+
+
+def remove_clone(home: Home, task_id: str, record: CloneRecord) -> None:
+    """Remove the clone, whose work is in the project. The record stays: a task that is opened
+    again goes on from its branch, with a new clone.
+    """
+    # From now on the refs that hold its work are kept for a while.
+    snapshot_index.note(home, task_id, os.path.realpath(home.clone(task_id)), record.repository)
+    # Before the directory goes, so that no agent is blamed for that.
+    clone_record.write(home, task_id, clone_record.gone(record))
+    clone_place.throw_away(home, task_id)
+
+
+def _drop_branches(refs: TaskRefs, kept: str) -> str:
+    """Delete the task's branch and those its agents made; returns why some stay, or nothing."""
+    stay: list[str] = []
+    now = refs.branch_now()
+    if now.checked_out:
+        stay.append(f"{refs.branch} is checked out in {now.checked_out}")
+    elif now.commit:
+        refs.git.ask("update-ref", "-d", refs.branch_ref, now.commit)
+    for name in refs.all_beside():
+        commit = commit_of(refs.git, name)
+        if is_ancestor(refs.git, commit, kept):
+            refs.git.ask("update-ref", "-d", name, commit)
+        else:
+            stay.append(f"{name} holds commits that are not in {kept[:12]}")
+    return "; ".join(stay)
+
+
+@contextmanager
+def _locked(home: Home, task_id: str) -> Generator[Lock | None]:
+    """The lock of a task's runs; None if it is still taken after _PATIENCE.
+
+    A run that was just stopped, or a supervisor that cleans up, holds the lock for a moment.
+    """
+    end = time.monotonic() + _PATIENCE
+    while True:
+        with locked(home.task(task_id) / "run.lock") as lock:
+            if lock is not None or time.monotonic() >= end:
+                yield lock
+                return
+        time.sleep(0.05)
+
+
+def _tree_of(git: Git, commit: str) -> str:
+    return git.line("rev-parse", "--verify", f"{commit}^{{tree}}")
