@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from fleet.coders.base import Coder
 from fleet.config import Config
+from fleet.git.clone.clone_objects import objects_of_clone
 from fleet.home import Home
 from fleet.processes.bounded_call import call
 from fleet.runs.run_directory import Run
@@ -68,7 +69,10 @@ def box_run(
             workspace, str(artifacts), str(run.spool),
             *([state] if state else []), *policy.sandbox.write,
         ],
-        read=[str(programs), *prompt, *_guards(coder, state), *policy.sandbox.read],
+        read=[
+            str(programs), *prompt, *_guards(coder, state), *policy.sandbox.read,
+            *objects_of_clone(home, run.task_dir.name),
+        ],
         hidden=[str(home.path), *(path for path in accounts if path != state)],
         private=_private(coder, state),
         copies=[f"{user}/{name}" for name in coder.state_copies],
