@@ -14,6 +14,7 @@ import pytest
 from fleet.processes import process_identity
 from fleet.sandbox.try_box import try_box
 from tests.conftest import missing
+from tests.repos import Repo
 
 #: A shell script of the project is the agent.
 CODER = """
@@ -234,3 +235,33 @@ def test_a_strict_box_leads_to_named_hosts_and_nowhere_else(boxed, vendor):
     assert "fleet: refused: example.com:443 is not among the hosts of this box" in words
     assert " 98 -> " not in words
     assert boxed.run(task).exit().code == 0
+
+
+def test_an_agent_in_a_box_commits_in_its_clone_and_not_in_the_project(boxed):
+    """The project is not in the box but for its objects; the commit comes home all the same."""
+    repo = Repo(boxed.project)
+    first = repo.commit(a="one\n")
+    repo.git("config", "user.name", "me")
+    repo.git("config", "user.email", "me@example.org")
+    task = add(
+        boxed,
+        f"""
+        echo two > a && git commit -qam mine && git log --oneline >&2
+        git -C {boxed.project} log; ls {boxed.project}; echo x > {boxed.project}/.git/config
+        """,
+        isolation="clone",
+    )
+    git_config = (boxed.project / ".git/config").read_text()
+    repo.commit()  # the script is what the clone runs
+    boxed.supervise()
+    boxed.until_status(task, "blocked")  # it never said that it was done
+    boxed.until(lambda: repo.git("branch", "--list", f"fleet/{task}"))
+    assert repo.git("show", f"fleet/{task}:a") == "two", boxed.run(task).stderr.read_text()
+    assert repo.git("log", "-1", "--format=%an", f"fleet/{task}") == "me"
+    assert repo.git("show", "main:a") == "one"
+    assert repo.git("rev-parse", f"fleet/{task}~2") == first
+    assert (boxed.project / ".git/config").read_text() == git_config
+    assert boxed.run(task).stdout.read_text().splitlines() == [
+        '{"type":"tool","id":"1"}',
+        '{"type":"end"}',
+    ]
