@@ -220,7 +220,7 @@ def _follow_in_table(fleet: Control, comparison: Comparison) -> bool:
 def _print_beginning(fleet: Control, task: Task, comparison: Comparison) -> None:
     number = len(comparison.entries)
     click.echo(f"{task.id} is tried {number} times, each from {comparison.commit[:12]}.")
-    changed = uncommitted(comparison)
+    changed = uncommitted(fleet, comparison)
     if changed:
         files = "1 file is" if changed == 1 else f"{changed} files are"
         click.echo(

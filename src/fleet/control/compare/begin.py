@@ -22,8 +22,11 @@ from fleet.control import Control
 from fleet.control.tasks.retry import lives, way_on
 from fleet.errors import BadInput, NotFound, Refused
 from fleet.files.file_lock import locked
-from fleet.git import repository
-from fleet.git.git_command import Git, GitFailed
+from fleet.git import repository, tree_snapshot
+from fleet.git.own.own_repository import own_repository
+from fleet.git.own.project_refs import refs_of
+from fleet.git.refs import read_refs
+from fleet.git.repository import Repository
 from fleet.home import compare_json, task_json
 from fleet.home.task_json import settings_of
 from fleet.home.trusted_commands import check_trusted
@@ -90,11 +93,11 @@ def begin(
     """Make an entry for each coder, from the commit that the task's directory stands at."""
     with comparison_lock(fleet, task.id):
         _check(fleet, task)
-        git = _git(fleet.place(task).cwd)
+        repo = _repository(fleet.place(task).cwd)
         comparison = Comparison(
             task_id=task.id,
-            repository=git.repo.root,
-            commit=_head(git),
+            repository=repo.root,
+            commit=_head(fleet, repo),
             at=datetime.now(UTC),
             by=actor(env),
             # A task with an assignee comes back blocked: `reopen` drops the assignee.
@@ -225,27 +228,30 @@ def _check(fleet: Control, task: Task) -> None:
     raise Refused(f"{task.id} is {task.status}", hint=way_on(task))
 
 
-def _git(cwd: str) -> Git:
+def _repository(cwd: str) -> Repository:
     repo = repository.find(cwd)
     if repo is None:
         raise BadInput(
             f"{cwd} is in no git repository, so entries cannot have clones",
             hint="Make one of it: git init && git add -A && git commit",
         )
-    return Git(repo, time.monotonic() + _LIMIT)
+    return repo
 
 
-def _head(git: Git) -> str:
-    try:
-        return git.line("rev-parse", "--quiet", "--verify", "HEAD^{commit}")
-    except GitFailed:
+def _head(fleet: Control, repo: Repository) -> str:
+    until = time.monotonic() + _LIMIT
+    head = read_refs(refs_of(own_repository(fleet.home.path, repo), repo, until), repo).head
+    if not head:
         raise BadInput(
-            f"{git.repo.root} has no commit yet for the entries to begin at",
+            f"{repo.root} has no commit yet for the entries to begin at",
             hint="Commit what there is: git add -A && git commit",
-        ) from None
+        )
+    return head
 
 
-def uncommitted(comparison: Comparison) -> int:
+def uncommitted(fleet: Control, comparison: Comparison) -> int:
     """How many files differ from the commit: no entry sees those changes."""
-    listed = _git(comparison.repository).ask("status", "--porcelain", "-z", "--no-renames")
-    return sum(bool(entry) for entry in listed.split(b"\0"))
+    repo = _repository(comparison.repository)
+    own = own_repository(fleet.home.path, repo)
+    with tree_snapshot.opened(own, repo, time.monotonic() + _LIMIT) as (git, _):
+        return len(tree_snapshot.uncommitted(git, comparison.commit))

@@ -156,6 +156,7 @@ def _land(fleet: Control, task: Task, comparison: Comparison, entry: Entry) -> L
             )
         commit, ref = work.hold()
     return land(
+        fleet.home.path,
         comparison.repository,
         commit,
         ref=ref,

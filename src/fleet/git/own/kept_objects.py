@@ -33,12 +33,15 @@ def keep_objects(git: Git, tree: str, held: str) -> None:
         git.ask("pack-objects", "-q", pack, feed=b"".join(name + b"\n" for name in missing))
 
 
-def give_objects(git: Git, repo: Repository, want: str, have: str) -> None:
-    """Copy what a tree or commit of fleet's own repository needs into the project's, which has the
-    commit `have`.
+def give_objects(git: Git, repo: Repository, want: str, *have: str) -> None:
+    """Copy a tree or commit of fleet's own repository into the project's, which has the commits
+    `have`.
     """
+    if want in have:
+        return
+    lines = "".join(f"^{commit}\n" for commit in have)
     pack = f"{repo.common_dir}/objects/pack/pack"
-    git.ask("pack-objects", "-q", "--revs", pack, feed=f"{want}\n^{have}\n".encode())
+    git.ask("pack-objects", "-q", "--revs", pack, feed=f"{want}\n{lines}".encode())
 
 
 def _is_object(entry: bytes) -> bool:

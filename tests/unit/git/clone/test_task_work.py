@@ -142,7 +142,8 @@ def held(home, task_id=TASK):
 
 
 def landed(repo, commit, **more):
-    return land(str(repo.root), commit, ref="REF", message="m", again="AGAIN", **more)
+    home = repo.root.parent / "home"
+    return land(home, str(repo.root), commit, ref="REF", message="m", again="AGAIN", **more)
 
 
 def test_a_landing_is_refused_where_anything_is_in_the_way(home, repo):
