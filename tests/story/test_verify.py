@@ -234,6 +234,31 @@ def test_an_edited_exam_is_no_better_in_the_next_run(tmp_path):
     assert [each.checks[0].restored for each in found] == [("exam.sh",)] * 3
 
 
+def test_what_git_ignores_takes_no_part_in_the_exam_unless_it_is_shared_or_set_up(tmp_path):
+    """The next agent is told where the command ran; a person says what the checkout needs."""
+    scene = Scene(tmp_path, retry_limit=2)
+    (scene.project / "exam.sh").write_text("test -e build/ok && test -e lib/made && git status\n")
+    (scene.project / ".gitignore").write_text("build/\nlib/\n")
+    in_git(scene.project)
+    words = "tool script done end | copy:told tool done end"
+    task_id = scene.add(words, verify=("sh exam.sh; code=$?; touch left; exit $code",))
+    (scene.folder(task_id) / "script").write_text("mkdir -p build lib; touch build/ok lib/made\n")
+    scene.supervise("--until-idle").wait(PATIENCE)
+    assert scene.status(task_id) == "blocked"
+    told = (scene.run(task_id).path / "told").read_text()
+    assert "in a fresh checkout of what the run left" in told
+    setup = 'mkdir lib && test -e "$FLEET_PROJECT_DIR/exam.sh" && touch lib/made'
+    project = ("--project", str(scene.project))
+    assert scene.fleet("config", "set", *project, "share=build", f"setup={setup}").returncode == 0
+    assert scene.fleet("retry", task_id).returncode == 0
+    scene.supervise("--until-idle").wait(PATIENCE)
+    last = receipt(scene, task_id)
+    assert scene.status(task_id) == "closed", last.verdict
+    assert last.checks[0].tree == last.changes.tree
+    assert not (scene.project / "left").exists()
+    assert not (scene.run(task_id).path / "checkout").exists()
+
+
 def test_a_change_of_an_earlier_run_is_a_change_of_the_task(tmp_path):
     """The second run only has to say so."""
     scene = Scene(tmp_path)

@@ -18,7 +18,7 @@ from fleet.config.keys import KEYS, Key, Setting
 from fleet.config.projects import LISTS, TABLE, Project
 from fleet.errors import BadInput, ConfigError
 from fleet.schemas import Account, Context, Isolation, Price, SandboxLevel, Tripwire
-from fleet.schemas.policy import Permissions, Requirement
+from fleet.schemas.policy import Permissions, Requirement, VerifyIn
 
 FILE = "runtime.toml"
 
@@ -36,6 +36,7 @@ class Config(Struct, frozen=True, kw_only=True):
     expect: str = "any"
     require: Requirement = "plausible"
     isolation: Isolation = "none"
+    verify_in: VerifyIn = "checkout"
     sandbox: SandboxLevel = "off"
     context: Context = "full"
     tripwire: Tripwire = "report"

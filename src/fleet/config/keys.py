@@ -18,6 +18,7 @@ from fleet.schemas.policy import (
     REQUIREMENTS,
     SANDBOX_LEVELS,
     TRIPWIRES,
+    VERIFY_IN,
     check_expectation,
 )
 
@@ -144,6 +145,14 @@ KEYS: Mapping[str, Key] = {
             " own; its work comes to the branch fleet/<id>). Outside of git: in the directory.",
             choices=ISOLATIONS,
             other_words=ISOLATION_WORDS,
+            per_project=True,
+        ),
+        Key(
+            "verify_in",
+            "checkout",
+            "Where verify commands run: checkout (a fresh checkout of what the run left, without"
+            " ignored files), directory (the run's own directory, with all that lies there).",
+            choices=VERIFY_IN,
             per_project=True,
         ),
         Key(

@@ -19,7 +19,8 @@ LISTS: Mapping[str, str] = {
     "verify": "Commands that must succeed before a task is closed.",
     "pins": "Files that those commands need, taken as they were when the run began.",
     "scope": "Where files may be changed, as patterns below the project's directory.",
-    "setup": "Commands that make a fresh clone fit to work in.",
+    "setup": "Commands that make a fresh clone or checkout fit to work in.",
+    "share": "Paths that git ignores, like .venv, which clones and checkouts get as links.",
     "needs": "What an agent must have from its start on: mcp:NAME, tool:NAME.",
     "sandbox_read": "What the box opens to be read beside the usual: paths, also ~/….",
     "sandbox_write": "What the box opens to be written beside the task's own directories.",
@@ -37,6 +38,7 @@ class Project(Struct, frozen=True, kw_only=True):
     pins: tuple[str, ...] = ()
     scope: tuple[str, ...] = ()
     setup: tuple[str, ...] = ()
+    share: tuple[str, ...] = ()
     needs: tuple[str, ...] = ()
     sandbox_read: tuple[str, ...] = ()
     sandbox_write: tuple[str, ...] = ()
@@ -85,7 +87,7 @@ def _lines_problem(name: str, lines: list[str]) -> str:
         for line in lines:
             if name == "needs":
                 check_need(line)
-            elif name in ("pins", "scope"):
+            elif name in ("pins", "scope", "share"):
                 check_place(line, from_top=name == "scope")
             elif name in ("sandbox_read", "sandbox_write"):
                 check_opened(line)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from msgspec import Struct
 
 from fleet.evidence.test_runs import is_test_run, may_test, shows_failure
-from fleet.schemas import Command, Finding, Finished, Receipt
+from fleet.schemas import Check, Command, Finding, Finished, Receipt
 from fleet.schemas.policy import ARTIFACT
 from fleet.tripwire import shell_parser
 
@@ -284,7 +284,19 @@ def _verify(facts: ClaimFacts) -> str:
     else:
         how = f"ended with {check.code}"
     tail = check.tail.strip()
-    return f"`{check.command}` {how}" + (f":\n{tail}" if tail else "")
+    return f"`{check.command}` {how}" + (f":\n{tail}" if tail else "") + _where(check)
+
+
+def _where(check: Check) -> str:
+    """Where a command that failed ran, if not in the agent's directory, and what it may miss."""
+    if not check.tree:
+        return ""
+    lacks = f" There was no {', no '.join(check.lacks)}." if check.lacks else ""
+    return (
+        "\n(It ran in a fresh checkout of what the run left, committed or not, without what git"
+        f" ignores.{lacks} What it needs of that a person lists as `share` of the project, or has"
+        " `setup` commands make: fleet config set --project DIR share=PATH.)"
+    )
 
 
 RULES: tuple[ClaimRule, ...] = (

@@ -12,9 +12,9 @@ from fleet.coders.agent_environment import plain_env
 from fleet.errors import FleetError, InvalidTask
 from fleet.evidence import other_task_dirs, scope_rules
 from fleet.evidence.command_box import CommandBox
-from fleet.evidence.pinned_files import originals
 from fleet.evidence.shared_tree import deeds, own_changes
-from fleet.evidence.verify_commands import check_all
+from fleet.evidence.verify_commands import CHECKOUT_SETUP, check_all
+from fleet.evidence.verify_place import VerifyCase, VerifyPlace, verify_place
 from fleet.git.run_baseline import base_now, changes_since
 from fleet.home import Home
 from fleet.runs import stop_reason
@@ -40,6 +40,8 @@ class InspectedRun(Struct, frozen=True, kw_only=True):
 
     run: Run
     cwd: str
+    #: The directory that the task names; not that of the run, if the task has a worktree.
+    task_cwd: str = ""
     policy: Policy
     base: Base | None
     #: The repository as the first attempt found it; pinned files are taken from there.
@@ -78,7 +80,7 @@ def _inspect(ended: InspectedRun, abandon: threading.Event) -> Inspection:
         own = deeds(ended.edited, ended.commands, ended.base.root, cwd)
         changes = own_changes(ended.run, ended.base, changes, own)
     try:
-        checks = _checks(ended, abandon) if ended.claimed and ended.policy.verify else ()
+        checks = _checks(ended, changes, abandon) if ended.claimed and ended.policy.verify else ()
     except (FleetError, OSError) as error:
         return Inspection(changes=changes, trespasses=trespasses, trouble=str(error))
     if checks is None:
@@ -107,33 +109,71 @@ def _was_stopped(run: Run) -> bool:
     return isinstance(reason, Stopped) and reason.by not in OURS
 
 
-def _checks(ended: InspectedRun, abandon: threading.Event) -> tuple[Check, ...] | None:
-    """Run the verify commands, with pinned files as they were; None: broken off."""
-    policy = ended.policy
+def _checks(
+    ended: InspectedRun, changes: Changes | None, abandon: threading.Event
+) -> tuple[Check, ...] | None:
+    """Run the verify commands in the place for them; None: broken off."""
     if _was_stopped(ended.run):
         return None
-    with originals(ended.first or ended.base, policy.pins, ended.cwd, ended.run.path) as restored:
-        checks = check_all(
-            ended.run,
-            policy.verify,
-            ended.cwd,
-            limit=policy.verify_time,
-            env=plain_env(os.environ),
-            abandon=abandon,
-            box=_box(ended),
-        )
-    if checks is None or not restored:
-        return checks
-    return (structs.replace(checks[0], restored=restored), *checks[1:])
+    case = VerifyCase(
+        run=ended.run,
+        cwd=ended.cwd,
+        task_cwd=ended.task_cwd or ended.cwd,
+        policy=ended.policy,
+        base=ended.base,
+        first=ended.first,
+        changes=changes,
+    )
+    with verify_place(case) as place:
+        checks = _checks_in(place, ended, abandon)
+    if checks is None:
+        return None
+    first = structs.replace(checks[0], restored=place.restored)
+    return tuple(
+        structs.replace(check, tree=place.tree, lacks=place.lacks) for check in (first, *checks[1:])
+    )
 
 
-def _box(ended: InspectedRun) -> CommandBox:
-    """The box of the verify commands, which run what the agent left."""
+def _checks_in(
+    place: VerifyPlace, ended: InspectedRun, abandon: threading.Event
+) -> tuple[Check, ...] | None:
+    """Set the checkout up, if it is one, and run the commands. A set-up that fails is a failure."""
+    policy, env = ended.policy, plain_env(os.environ)
+    if place.tree:
+        env["FLEET_PROJECT_DIR"] = place.project
+        made_fit = check_all(
+            ended.run, policy.setup, place.copy, limit=policy.verify_time, env=env,
+            abandon=abandon, folder=CHECKOUT_SETUP, box=_box(ended, place, fit=True),
+        )  # fmt: skip
+        if made_fit is None:
+            return None
+        if made_fit and not made_fit[-1].passed:
+            return (structs.replace(made_fit[-1], trouble=_setup_trouble(made_fit[-1])),)
+    return check_all(
+        ended.run, policy.verify, place.cwd, limit=policy.verify_time, env=env, abandon=abandon,
+        box=_box(ended, place),
+    )  # fmt: skip
+
+
+def _box(ended: InspectedRun, place: VerifyPlace, *, fit: bool = False) -> CommandBox:
+    """The box of the commands, which run what the agent left.
+
+    Those that make a checkout `fit` to verify in read the project too, and reach the hosts that a
+    person opened: they fetch what it needs.
+    """
     home, task_id = Home(ended.run.path.parents[3]), ended.run.task_dir.name
     own = str(home.worktrees / task_id)
-    inside = ended.cwd == own or ended.cwd.startswith(f"{own}/")
+    inside = place.cwd == own or place.cwd.startswith(f"{own}/")
+    sandbox = ended.policy.sandbox
     return CommandBox(
-        sandbox=ended.policy.sandbox,
+        sandbox=sandbox,
         home=str(home.path),
-        tree=own if inside else ended.cwd,
+        tree=place.root or (own if inside else place.cwd),
+        read=(*place.reads, place.project) if fit else place.reads,
+        hosts=sandbox.hosts if fit else (),
     )
+
+
+def _setup_trouble(check: Check) -> str:
+    how = check.trouble or ("took too long" if check.timed_out else f"ended with {check.code}")
+    return f"{how}, as it was to set up a fresh checkout"

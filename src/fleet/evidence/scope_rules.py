@@ -18,6 +18,13 @@ from fleet.schemas import Base, Changes, Finding, Policy
 FEW_FILES = 20
 PART_OF_FILES = 0.1
 FEW_BYTES = 1 << 20
+#: Directories of common tools that hide themselves from git: no trespass, wherever they are made.
+_CACHES = frozenset(
+    {
+        *(".pytest_cache", ".ruff_cache", ".mypy_cache", ".hypothesis", ".tox", ".nox"),
+        *(".venv", "venv", "env", "htmlcov", ".import_linter_cache", ".jj", ".direnv"),
+    }
+)
 #: How many names a finding lists.
 _NAMES = 5
 
@@ -81,6 +88,11 @@ def _outside(facts: ScopeFacts) -> str:
     if allowed.everything:
         return ""
     names = [each.path for each in facts.changes.files if not allowed.match(each.path)]
+    names += [
+        f"{folder}/ (hidden by its own .gitignore)"
+        for folder in facts.changes.hidden
+        if not allowed.match(f"{folder}/.gitignore") and posixpath.basename(folder) not in _CACHES
+    ]
     where = ", ".join(facts.policy.scope) or f"{facts.inside}/**"
     if names:
         return f"changed outside of its scope ({where}): {_some(names)}"

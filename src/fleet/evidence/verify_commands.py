@@ -20,6 +20,9 @@ from fleet.schemas import Check
 
 FOLDER = "verify"
 _SHELL = "/bin/sh"
+#: The same for the commands that set up a checkout before they verify in it.
+CHECKOUT_SETUP = "verify-setup"
+FOLDERS = (FOLDER, CHECKOUT_SETUP)
 #: How many characters of a command's output go into the receipt and to the next agent.
 TAIL = 2000
 #: Seconds for a stopped command to end by itself.
@@ -85,7 +88,7 @@ def _check(
 ) -> Check | None:
     for _ in range(_TRIES):
         try:
-            attempt = _begun(run, command, folder)
+            attempt = _begun(run, command, cwd, folder)
             if attempt is None:
                 argv, inside = box_command((_SHELL, "-c", command), cwd, env, box)
                 attempt = _prepare(run, number, argv, cwd, folder)
@@ -134,10 +137,11 @@ def _at_work(attempt: Run) -> Keeper | None:
     return keeper_client.adopt(who) if who is not None else None
 
 
-def _begun(run: Run, command: str, folder: str) -> Run | None:
-    """The last try of the command, if it is at work or ended by itself; else None."""
+def _begun(run: Run, command: str, cwd: str, folder: str) -> Run | None:
+    """The last try of the command in this directory, if it is at work or ended by itself."""
     for attempt in newest_first(run.path, folder):
-        if attempt.spec().argv[-1] == command:
+        spec = attempt.spec()
+        if spec.argv[-1:] == (command,) and spec.cwd == cwd:
             state = keeper_client.state_of(attempt)
             if isinstance(state, Orphaned):
                 raise FleetError("processes of an earlier try cannot be killed")

@@ -95,6 +95,10 @@ class Git:
         other._env["GIT_OBJECT_DIRECTORY"] = objects
         return other
 
+    def at(self, repo: Repository, index: str = "") -> "Git":
+        """The same for another working tree, until the same moment."""
+        return Git(repo, self.until, index)
+
     def ask(self, *args: str, feed: Feed = b"", cap: int = ANSWER) -> bytes:
         """The output of git. Raises GitFailed."""
         out = io.BytesIO()

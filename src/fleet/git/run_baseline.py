@@ -16,6 +16,7 @@ from msgspec import structs
 from fleet.git import repository, tree_snapshot
 from fleet.git.git_command import Git, GitFailed
 from fleet.git.own import left_out
+from fleet.git.own.hidden_files import hidden_directories, time_line
 from fleet.git.own.kept_objects import keep_objects
 from fleet.git.own.own_repository import known_repository, own_repository
 from fleet.git.own.project_refs import refs_of, write_refs
@@ -52,6 +53,8 @@ INDEX = "base.index"
 #: Of a snapshot's ref: what the run left, and what the snapshot of the start does not store.
 AFTER = ".after"
 LEFT = ".left"
+#: The tree that was verified, where pinned files differed from what the run left.
+CHECKED = ".checked"
 #: In the messages of snapshots of earlier versions.
 _LEFT_OUT = "left out: "
 
@@ -78,14 +81,15 @@ def record_base(cwd: str, key: str, *, home: Path, keep: Path | None = None) -> 
     repo = repository.find(cwd)
     if repo is None:
         return None
-    until = time.monotonic() + LIMIT
+    until, began = time.monotonic() + LIMIT, time.time_ns()
     base = Base(root=repo.root, git_dir=repo.git_dir, common_dir=repo.common_dir)
     own = own_repository(home, repo)
     try:
         base = _around(refs_of(own, repo, until), repo)
         with tree_snapshot.opened(own, repo, until) as (git, index):
             tree = tree_snapshot.take_snapshot(git, without=_of_fleet(repo, home))
-            commit = _store_start(git, repo, until, key, tree, base.head)
+            message = f"fleet: the working tree as {key} found it\n\n{time_line(began)}"
+            commit = _store_start(git, repo, until, key, tree, base.head, message)
             if keep is not None:
                 keep_index(index, keep)
     except (GitFailed, OSError) as error:
@@ -94,11 +98,11 @@ def record_base(cwd: str, key: str, *, home: Path, keep: Path | None = None) -> 
 
 
 def _store_start(
-    git: Git, repo: Repository, until: float, key: str, tree: TreeSnapshot, head: str
+    git: Git, repo: Repository, until: float, key: str, tree: TreeSnapshot, head: str, message: str
 ) -> str:
     """Make the refs of a snapshot; returns its commit."""
     keep_objects(git, tree.id, _held(git.repo, repo, until, key, head))
-    commit = _commit(git, tree.id, "", f"fleet: the working tree as {key} found it")
+    commit = _commit(git, tree.id, "", message)
     refs = {ref_of(key): commit}
     if tree.left_out:
         feed = left_out.encode(tree.left_out)
@@ -191,7 +195,8 @@ def changes_since(base: Base, run_dir: Path) -> Changes:
         git = Git(own, until)
         known = _left_out_of(git, base.snapshot, _key_of(run_dir))
         found = structs.replace(found, commits=_commits(refs_of(own, repo, until), git, repo, base))
-        tree = _tree_now(own, repo, base, run_dir, until, known)
+        tree, hidden = _tree_now(own, repo, base, run_dir, until, known)
+        found = structs.replace(found, hidden=tuple(map(shown, hidden)))
         keep_objects(git, tree.id, base.head)
         return _compared(git, found, tree, known, run_dir)
     except (GitFailed, OSError) as error:
@@ -250,18 +255,25 @@ def _tree_now(
     run_dir: Path,
     until: float,
     known: dict[str, str],
-) -> TreeSnapshot:
+) -> tuple[TreeSnapshot, tuple[str, ...]]:
+    """The tree as the run left it, and directories in it that hide themselves."""
     kept = run_dir.parent.parent / INDEX
     home = _of_fleet(repo, run_dir.parents[3])
     with tree_snapshot.opened(own, repo, until, kept) as (git, index):
         before = git.line("rev-parse", "--verify", f"{base.snapshot}^{{tree}}")
-        with suppress(GitFailed):  # a broken index is treated as missing
-            if index.exists() and git.line("write-tree") == before:
-                return tree_snapshot.take_snapshot(git, without=home, known=known)
-        # The index is of another run: git reads every file instead, with the same result.
-        index.unlink(missing_ok=True)
-        git.ask("read-tree", before)
-        return tree_snapshot.take_snapshot(git, without=home, known=known)
+        if not _is_of(git, index, before):
+            # The index is of another run: git reads every file instead, with the same result.
+            index.unlink(missing_ok=True)
+            git.ask("read-tree", before)
+        hidden = hidden_directories(git, base.snapshot)
+        return tree_snapshot.take_snapshot(git, without=home, known=known), hidden
+
+
+def _is_of(git: Git, index: Path, tree: str) -> bool:
+    try:
+        return index.exists() and git.line("write-tree") == tree
+    except GitFailed:  # a broken index is treated as missing
+        return False
 
 
 def _around(git: Git, repo: Repository, groups: Iterable[str] | None = None) -> Base:

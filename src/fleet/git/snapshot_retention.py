@@ -11,7 +11,7 @@ from fleet.git.git_command import Git, GitFailed
 from fleet.git.own.own_repository import key_of, own_repository, repository_at
 from fleet.git.own.project_refs import write_refs
 from fleet.git.repository import Repository
-from fleet.git.run_baseline import AFTER, INDEX, LEFT, ref_of
+from fleet.git.run_baseline import AFTER, CHECKED, INDEX, LEFT, ref_of
 from fleet.git.snapshot_index import SnapshotEntry
 from fleet.home import Home
 
@@ -25,7 +25,7 @@ def drop_snapshots(home: Home, repo: Repository, task_id: str, number: int | Non
     """Delete the snapshots of one run of a task, or of all its runs, and what holds their base."""
     until = time.monotonic() + _LIMIT
     below = ref_of(f"{task_id}/{'' if number is None else number}")
-    ends = ("", AFTER, LEFT)
+    ends = ("", AFTER, LEFT, CHECKED)
     names = [f"{below}{end}" for end in ends] if number is not None else [below.rstrip("/")]
     own = own_repository(home.path, repo)
     write_refs(own, repo, until, delete=_found(Git(repo, until), names))

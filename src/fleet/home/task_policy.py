@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from fleet.config import KEYS, Config, Project
 from fleet.schemas import Limits, LimitWishes, Policy, Sandbox, SandboxLevel, Settings
-from fleet.schemas.policy import stricter
+from fleet.schemas.policy import CopyRules, stricter
 
 #: The key of runtime.toml behind each limit.
 KEY_OF: Mapping[str, str] = {
@@ -63,6 +63,11 @@ def policy_of(config: Config, settings: Settings, cwd: str) -> EffectivePolicy:
         tripwire=_value(config, project, "tripwire"),
         sandbox=_sandbox(config, project, settings),
         setup=project.setup,
+        copies=CopyRules(
+            project=project.path,
+            share=project.share,
+            verify_in=_value(config, project, "verify_in"),
+        ),
         needs=project.needs if settings.needs is None else settings.needs,
         limits=_limits(config, project, wishes),
         budget=_value(config, project, "task_budget")

@@ -32,6 +32,10 @@ ISOLATION_WORDS: Mapping[str, Isolation] = {"worktree": "clone"}
 SandboxLevel = Literal["off", "workspace", "strict"]
 SANDBOX_LEVELS: tuple[SandboxLevel, ...] = get_args(SandboxLevel)
 
+#: Where verify commands run: in a fresh checkout of what the run left, or in the run's directory.
+VerifyIn = Literal["checkout", "directory"]
+VERIFY_IN: tuple[VerifyIn, ...] = get_args(VerifyIn)
+
 #: Whether destructive commands are reported, refused (where the CLI has a hook) or ignored.
 Tripwire = Literal["report", "refuse", "off"]
 TRIPWIRES: tuple[Tripwire, ...] = get_args(Tripwire)
@@ -121,6 +125,16 @@ class Sandbox(Struct, frozen=True, kw_only=True):
     hosts: tuple[str, ...] = ()
 
 
+class CopyRules(Struct, frozen=True, kw_only=True):
+    """How copies of the project are made fit to work in, and which are verified in."""
+
+    #: The project's own directory.
+    project: str = ""
+    #: Paths below that directory which are linked into each copy, as they stand.
+    share: tuple[str, ...] = ()
+    verify_in: VerifyIn = "checkout"
+
+
 class Policy(Struct, frozen=True, kw_only=True):
     """The rules that one run is held to, with nothing left to be looked up."""
 
@@ -140,8 +154,9 @@ class Policy(Struct, frozen=True, kw_only=True):
     commit: str = ""
     tripwire: Tripwire = "report"
     sandbox: Sandbox = Sandbox()
-    #: Commands that make a fresh clone fit to work in.
+    #: Commands that make a fresh copy of the project fit to work in.
     setup: tuple[str, ...] = ()
+    copies: CopyRules = CopyRules()
     #: What an agent must have from its start on, `mcp:NAME` or `tool:NAME`; without, the run ends.
     needs: tuple[str, ...] = ()
     limits: Limits = Limits()

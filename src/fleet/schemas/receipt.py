@@ -89,6 +89,8 @@ class Changes(Struct, frozen=True, kw_only=True):
     lost_bytes: int = 0
     #: The tree that the run left, as fleet stored it; empty if it could not.
     tree: str = ""
+    #: Directories that hide themselves from git since: their own `.gitignore` names all in them.
+    hidden: tuple[str, ...] = ()
     #: New commits on the branch.
     commits: tuple[str, ...] = ()
     #: Where the whole difference is kept, below the run's directory; empty if there is none.
@@ -111,6 +113,10 @@ class Check(Struct, frozen=True, kw_only=True):
     timed_out: bool = False
     #: The end of the command's output; the whole is in the run's directory.
     tail: str = ""
+    #: The tree that the command ran on, in a fresh checkout; empty: in the run's directory.
+    tree: str = ""
+    #: What the project's directory has and git ignores, and the checkout therefore had not.
+    lacks: tuple[str, ...] = ()
     #: Pinned files that the agent had changed; the command ran with the original ones.
     restored: tuple[str, ...] = ()
     trouble: str = ""

@@ -113,6 +113,23 @@ def test_a_directory_below_the_top_is_the_whole_scope(repo, tmp_path):
     assert broken(run, repo, "app", scope=("**", "/README")) == set()
 
 
+def test_a_directory_that_hides_itself_is_told_and_is_a_trespass_outside_of_the_scope(
+    repo, tmp_path
+):
+    """A cache of a common tool is told only, and so is what was there before."""
+    repo.put("before/.gitignore", "*\n")
+    run = RunIn(tmp_path, repo, cwd=repo.root / "app")
+    for folder in ("hidden", "app/hidden", ".pytest_cache"):
+        repo.put(f"{folder}/.gitignore", "*\n")
+        repo.put(f"{folder}/file", "x\n")
+    changes = run.changes()
+    assert changes.files == ()
+    assert changes.hidden == (".pytest_cache", "app/hidden", "hidden")
+    assert broken(run, repo, "app") == {"outside_scope"}
+    shutil.rmtree(repo.root / "hidden")
+    assert broken(run, repo, "app") == set()
+
+
 def test_the_users_work_in_another_tree_is_not_held_against_a_run(repo, tmp_path):
     """An isolated run goes on while the user commits to the main branch."""
     place = tmp_path / "tree"

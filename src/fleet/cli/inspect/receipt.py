@@ -60,6 +60,8 @@ def _rows(receipt: Receipt) -> Iterator[tuple[str, str]]:
                 yield "", lines("\n".join(rest), _INDENT).removeprefix(_INDENT)
     for check in receipt.checks:
         yield "verify", f"{one_line(check.command)}  {_ending(check)}"
+        if check.tree:
+            yield "", f"in a fresh checkout of the tree {check.tree[:12]}"
         if check.restored:
             names = ", ".join(map(one_line, check.restored))
             yield "", f"with the original of {names}: the agent had changed it"

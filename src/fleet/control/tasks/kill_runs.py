@@ -17,7 +17,7 @@ import msgspec
 from msgspec import Struct, structs
 
 from fleet.errors import FleetError
-from fleet.evidence.verify_commands import FOLDER as VERIFY
+from fleet.evidence.verify_commands import FOLDERS
 from fleet.files.atomic_write import write_atomically
 from fleet.home import Home
 from fleet.processes import process_identity
@@ -182,10 +182,11 @@ def _end_commands(
 def _commands(owner: str, only: str | None) -> dict[str, list[Row]]:
     """The processes that verify, by the mark of the run that they are about."""
     found: dict[str, list[Row]] = {}
-    for mark, rows in process_identity.bearers(f"{VERIFY}.{owner}.").items():
-        of_run = mark.removeprefix(f"{VERIFY}.").rpartition(".")[0]
-        if only in (None, _task_of(of_run)) and (others := _others(rows)):
-            found.setdefault(of_run, []).extend(others)
+    for folder in FOLDERS:
+        for mark, rows in process_identity.bearers(f"{folder}.{owner}.").items():
+            of_run = mark.removeprefix(f"{folder}.").rpartition(".")[0]
+            if only in (None, _task_of(of_run)) and (others := _others(rows)):
+                found.setdefault(of_run, []).extend(others)
     return found
 
 

@@ -54,6 +54,12 @@ def repository_at(home: Path, key: str, root: str) -> Repository:
     return Repository(root=root, git_dir=own, common_dir=own)
 
 
+def stores_of(own: Repository) -> tuple[str, ...]:
+    """The object directories that fleet's git directory reads: its own, and the recorded ones."""
+    borrowed = os.fsdecode(_read(f"{own.git_dir}/objects/info/alternates")).splitlines()
+    return (f"{own.git_dir}/objects", *borrowed)
+
+
 def key_of(root: str) -> str:
     """A name for a working tree, from its real path. Pure."""
     return hashlib.sha256(os.fsencode(root)).hexdigest()[:16]

@@ -13,6 +13,7 @@ from fleet.config import KEYS, Config
 from fleet.errors import FleetError
 from fleet.evidence import other_task_dirs
 from fleet.git import repository, snapshot_index
+from fleet.git.checkout.shared_paths import share_with_clone
 from fleet.git.clone import clone_place, disk_use
 from fleet.git.clone.ensure_clone import ensure_clone
 from fleet.git.run_baseline import INDEX, record_base
@@ -119,10 +120,12 @@ def _isolated(order: Order, task_dir: Path, abandon: threading.Event) -> Prepare
     os.makedirs(cwd, exist_ok=True)  # noqa: PTH103 - git holds no empty directory
     if not record.set_up:
         project = _project(record, order.project)
+        where = _inside(home, task_id, record, project)
+        share_with_clone(project, policy.copies.share, where, home.clone(task_id))
         ended = set_up(
             task_dir / clone_record.FOLDER,
             policy.setup,
-            _inside(home, task_id, record, project),
+            where,
             project=project,
             limit=policy.verify_time,
             abandon=abandon,

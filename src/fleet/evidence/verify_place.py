@@ -1,0 +1,188 @@
+"""Where verify commands run: a fresh checkout of what the run left, or the run's own directory.
+
+The checkout lies in the run's directory and is removed when the commands are done. Pinned files are
+in it as the task's first run found them. Nothing of a person's is written, and what the commands
+leave behind is no change of the agent's.
+"""
+
+import os
+import time
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from msgspec import Struct
+
+from fleet.errors import FleetError
+from fleet.git import tree_snapshot
+from fleet.git.checkout.fresh_checkout import (
+    copy_missing,
+    is_made,
+    make_checkout,
+    remove_checkout,
+)
+from fleet.git.checkout.pinned_tree import PinnedTree, pinned_tree
+from fleet.git.checkout.shared_paths import link_shared
+from fleet.git.git_command import Git
+from fleet.git.own.own_repository import known_repository, stores_of
+from fleet.git.own.project_refs import refs_of
+from fleet.git.refs import read_refs
+from fleet.git.repository import Repository
+from fleet.git.run_baseline import CHECKED, ref_of, repository_of
+from fleet.runs.run_directory import Run
+from fleet.schemas import Base, Changes, Policy
+
+FOLDER = "checkout"
+#: Seconds to write a large tree.
+_LIMIT = 300.0
+#: What projects commonly need of what git ignores.
+_USUAL = (".venv", "venv", "node_modules", "vendor", "target", ".env")
+
+
+class VerifyPlace(Struct, frozen=True, kw_only=True):
+    """A directory to verify in."""
+
+    cwd: str
+    #: The tree that is checked out; empty: it is the run's own directory.
+    tree: str = ""
+    #: Pinned files that the agent had changed.
+    restored: tuple[str, ...] = ()
+    #: Of a checkout: its top, where its set-up commands run, and the directory that it copies.
+    root: str = ""
+    copy: str = ""
+    project: str = ""
+    #: What it reads outside of itself: objects that git borrows, and what the project shares.
+    reads: tuple[str, ...] = ()
+    #: What the project's directory has and the checkout has not.
+    lacks: tuple[str, ...] = ()
+
+
+class VerifyCase(Struct, frozen=True, kw_only=True):
+    """A run whose work is to be verified."""
+
+    run: Run
+    #: The run's directory, and the one that its task names; they differ in a worktree.
+    cwd: str
+    task_cwd: str
+    policy: Policy
+    #: The repository as the run and as the first attempt found it.
+    base: Base | None
+    first: Base | None
+    changes: Changes | None
+
+
+@contextmanager
+def verify_place(case: VerifyCase) -> Generator[VerifyPlace]:
+    """The place to verify in, for the time of the block. Raises FleetError if there is none."""
+    if case.base is None or case.policy.copies.verify_in == "directory":
+        _refuse_pins(case)
+        yield VerifyPlace(cwd=case.cwd)
+        return
+    folder = case.run.path / FOLDER
+    try:
+        yield _checked_out(case, case.base, folder)
+    finally:
+        remove_checkouts(folder)
+
+
+def remove_checkouts(folder: Path) -> None:
+    """Remove the checkouts of a run."""
+    if folder.is_dir() and not folder.is_symlink():
+        for name in os.listdir(folder):  # noqa: PTH208
+            remove_checkout(folder / name)
+        folder.rmdir()
+
+
+def _refuse_pins(case: VerifyCase) -> None:
+    pins = ", ".join(case.policy.pins)
+    if pins and case.base is None:
+        raise FleetError(f"the files {pins} cannot be had as they were: there is no repository")
+    if pins:
+        raise FleetError(
+            f"the files {pins} are pinned, which takes a fresh checkout to verify in",
+            hint="Set verify_in=checkout for the project, or have no pins.",
+        )
+
+
+def _checked_out(case: VerifyCase, base: Base, folder: Path) -> VerifyPlace:
+    repo, changes = repository_of(base), case.changes
+    if repo is None or changes is None or not changes.tree:
+        why = (changes.trouble if changes is not None else "") or f"{base.root} is no repository"
+        raise FleetError(
+            f"there is no tree to verify: {why}",
+            hint="verify_in=directory of the project verifies in the run's directory instead.",
+        )
+    until = time.monotonic() + _LIMIT
+    own = known_repository(case.run.path.parents[3], repo)
+    git = Git(own, until)
+    pinned = _pinned(case, base, own, changes.tree, until)
+    inside = os.path.relpath(os.path.realpath(case.cwd), base.root)
+    place = folder / pinned.id[:16]
+    if not is_made(place):  # else a supervisor that died had begun to verify there
+        remove_checkouts(folder)
+        folder.mkdir(mode=0o700)
+        refs = read_refs(refs_of(own, repo, until), repo)
+        make_checkout(git, pinned.id, place, Base(root="", head=refs.head, branch=refs.branch))
+        copy_missing(base.root, place, _added(changes, _pins(case, inside)))
+    if pinned.restored:
+        key = f"{case.run.task_dir.name}/{case.run.number}"
+        git.ask("update-ref", "--no-deref", f"{ref_of(key)}{CHECKED}", pinned.id)
+    project, copy = _project(case, place, inside)
+    shared = link_shared(project, case.policy.copies.share, copy)
+    cwd = os.path.normpath(place / inside)
+    for each in (cwd, copy):
+        os.makedirs(each, exist_ok=True)  # noqa: PTH103 - git holds no empty directory
+    return VerifyPlace(
+        cwd=cwd,
+        tree=pinned.id,
+        restored=tuple(os.path.relpath(path, inside) for path in pinned.restored),
+        root=str(place),
+        copy=copy,
+        project=project,
+        reads=(*stores_of(own), *(f"{project}/{path}" for path in shared)),
+        lacks=tuple(name for name in _USUAL if _lacks(project, copy, name)),
+    )
+
+
+def _pinned(case: VerifyCase, base: Base, own: Repository, tree: str, until: float) -> PinnedTree:
+    """The tree to verify, with pinned files from the base of the task's first run."""
+    pins = case.policy.pins
+    if not pins:
+        return PinnedTree(id=tree, restored=())
+    names = _pins(case, os.path.relpath(os.path.realpath(case.cwd), base.root))
+    first = case.first if case.first is not None and case.first.root == base.root else base
+    with tree_snapshot.copied_index(own) as index:
+        found = pinned_tree(Git(own, until, str(index)), tree, first.snapshot, names)
+    if found is None:
+        raise FleetError(f"{', '.join(pins)}: no such file when the run began")
+    return found
+
+
+def _pins(case: VerifyCase, inside: str) -> list[str]:
+    """The pinned paths, from the top of the tree."""
+    return [os.path.normpath(f"{inside}/{pin}") for pin in case.policy.pins]
+
+
+def _added(changes: Changes, pins: Sequence[str]) -> list[str]:
+    """What the run made beside pinned paths: files that no snapshot stores are copied."""
+    below = tuple(f"{pin}/" for pin in pins)
+    return [
+        file.path
+        for file in changes.files
+        if file.kind == "added" and file.path not in pins and not file.path.startswith(below)
+    ]
+
+
+def _project(case: VerifyCase, place: Path, inside: str) -> tuple[str, str]:
+    """The project's directory, and the one that corresponds to it in the checkout."""
+    source = os.path.realpath(case.task_cwd)
+    for _ in Path(inside).parts:
+        source = os.path.dirname(source)  # noqa: PTH120
+    project = os.path.realpath(case.policy.copies.project or source)
+    if project != source and not project.startswith(f"{source}/"):
+        project = source  # it holds more than the repository
+    return project, os.path.normpath(place / os.path.relpath(project, source))
+
+
+def _lacks(project: str, copy: str, name: str) -> bool:
+    return os.path.lexists(f"{project}/{name}") and not os.path.lexists(f"{copy}/{name}")

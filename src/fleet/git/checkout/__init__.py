@@ -1,0 +1,1 @@
+"""Fresh checkouts of a tree, with what the project shares with its copies."""

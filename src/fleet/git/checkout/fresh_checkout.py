@@ -1,0 +1,94 @@
+"""A fresh checkout of a tree: a directory with nothing in it but what git stored.
+
+No ignored file, no byte code and no local configuration of an agent's is in it. Its `.git` is made
+by fleet, so that commands which ask git find the same commit and branch as in the project; what is
+written there stays there.
+"""
+
+import os
+import shutil
+import stat
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+from fleet.git.git_command import Git
+from fleet.git.repository import Repository
+from fleet.schemas import Base
+
+#: Beside a checkout that is complete: an empty file with this suffix.
+_MADE = ".made"
+#: How much is copied of files that git does not store.
+_MOST_BYTES = 1 << 30
+_CONFIG = (
+    "[core]\n\trepositoryFormatVersion = {version}\n\tbare = false\n\tlogAllRefUpdates = true\n"
+)
+_SHA256 = "[extensions]\n\tobjectFormat = sha256\n"
+_BRANCH = "refs/heads/main"
+
+
+def is_made(place: Path) -> bool:
+    """The checkout is there, and complete."""
+    return place.with_name(f"{place.name}{_MADE}").exists() and place.is_dir()
+
+
+def make_checkout(git: Git, tree: str, place: Path, now: Base) -> None:
+    """Write a tree of fleet's own repository to a directory that does not exist.
+
+    `git` is in that repository; `now` says which commit and branch are checked out in the project.
+    """
+    remove_checkout(place)
+    inside = place / ".git"
+    for folder in ("objects/info", "objects/pack", "refs/heads", "refs/tags"):
+        (inside / folder).mkdir(mode=0o700, parents=True)
+    long = len(tree) > 40
+    (inside / "config").write_text(_CONFIG.format(version=int(long)) + (_SHA256 if long else ""))
+    (inside / "objects/info/alternates").write_text(f"{git.repo.git_dir}/objects\n")
+    detached = now.head and not now.branch
+    head = now.head if detached else f"ref: {now.branch or _BRANCH}"
+    (inside / "HEAD").write_bytes(os.fsencode(f"{head}\n"))
+    if now.head and now.branch:
+        (inside / "packed-refs").write_bytes(os.fsencode(f"{now.head} {now.branch}\n"))
+    there = Repository(root=str(place), git_dir=git.repo.git_dir, common_dir=git.repo.common_dir)
+    own = git.at(there, str(inside / "index"))
+    own.ask("read-tree", tree)
+    own.ask("checkout-index", "--all", "--force", "--quiet", "--index")
+    place.with_name(f"{place.name}{_MADE}").touch(mode=0o600)
+
+
+def copy_missing(root: str, place: Path, names: Iterable[str]) -> None:
+    """Copy those of the files that the checkout lacks: regular ones, up to _MOST_BYTES in all."""
+    left = _MOST_BYTES
+    top = os.path.realpath(place)
+    for name in names:
+        source, target = f"{root}/{name}", place / name
+        try:
+            about = os.lstat(source)
+            if not stat.S_ISREG(about.st_mode) or about.st_size > left or os.path.lexists(target):
+                continue
+            target.parent.mkdir(parents=True, exist_ok=True)
+            if f"{os.path.realpath(target.parent)}/".startswith(f"{top}/"):
+                shutil.copyfile(source, target, follow_symlinks=False)
+                target.chmod(0o755 if about.st_mode & 0o100 else 0o644)
+                left -= about.st_size
+        except OSError:
+            continue  # what cannot be copied is missing in the checkout, and the command says so
+
+
+def remove_checkout(place: Path) -> None:
+    """Remove a checkout with all that was written in it."""
+    place.with_name(f"{place.name}{_MADE}").unlink(missing_ok=True)
+    if os.path.lexists(place):
+        shutil.rmtree(place, onerror=_make_writable)
+
+
+def _make_writable(remove: Callable[..., Any], path: str, _: object) -> None:
+    """A program may have left directories that cannot be written (Go's modules)."""
+    with suppress(OSError):
+        os.chmod(os.path.dirname(path), 0o700)  # noqa: PTH101, PTH120
+        if os.path.isdir(path) and not os.path.islink(path):  # noqa: PTH112, PTH114
+            os.chmod(path, 0o700)  # noqa: PTH101
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            remove(path)

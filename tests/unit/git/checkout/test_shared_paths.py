@@ -1,0 +1,35 @@
+"""What a project shares with its copies."""
+
+from fleet.git.checkout.shared_paths import SharedPath, link_shared, share_with_clone, shared_paths
+from tests.repos import Repo
+
+
+def test_each_path_has_a_link_at_the_same_place(tmp_path):
+    """Below the directory of the copy that corresponds to the project's."""
+    assert list(shared_paths("/p", ("./.venv", "web/node_modules/"), "/c")) == [
+        SharedPath(link="/c/.venv", target="/p/.venv"),
+        SharedPath(link="/c/web/node_modules", target="/p/web/node_modules"),
+    ]
+
+
+def test_only_what_exists_and_is_not_there_is_linked(tmp_path):
+    """And nothing behind a link that leads out of the copy."""
+    project, copy, other = tmp_path / "project", tmp_path / "copy", tmp_path / "other"
+    for place in (project / "lib", project / "out/lib", project / "kept", copy / "kept", other):
+        place.mkdir(parents=True)
+    (copy / "out").symlink_to(other)
+    share = ("lib", "out/lib", "kept", "nowhere")
+    assert link_shared(str(project), share, str(copy)) == ("lib",)
+    assert (copy / "lib").readlink() == project / "lib"
+    assert list(other.iterdir()) == []
+
+
+def test_a_link_in_a_clone_is_no_new_file(tmp_path):
+    """Even where the project's rule is for directories alone."""
+    clone = Repo(tmp_path / "clone")
+    clone.commit(_dot_gitignore=".venv/\n", app__x="1\n")
+    (tmp_path / "project/app/.venv").mkdir(parents=True)
+    where = str(clone.root / "app")
+    share_with_clone(str(tmp_path / "project/app"), (".venv",), where, clone.root)
+    assert (clone.root / "app/.venv").is_symlink()
+    assert clone.git("status", "--porcelain") == ""
