@@ -27,6 +27,6 @@ def asked(cli, context, needs=()):
         fill = {"claude": baggage.for_claude, "codex": baggage.for_codex}[cli]
         fill(house.home.parent / cli)
         wishes = [word for need in needs for word in ("--needs", need)]
-        house.create(cli, "Say something", "--context", context, *wishes)
+        house.create(cli, "Say something", "--load", context, *wishes)
         house.fleet("run", "--until-idle")
         return Request(model.requests[0])

@@ -115,7 +115,7 @@ def test_a_lean_run_closes_its_task_and_may_do_no_more_than_a_full_one(cli):
         a_house(agents.cli_directory(cli), model.url) as house,
     ):
         _baggage(house, cli)
-        house.create(cli, "Write a.txt", "--context", "lean")
+        house.create(cli, "Write a.txt", "--load", "lean")
         assert house.supervise("--until-idle").wait(90) == 0
         assert house.task()["status"] == "closed"
         assert house.runs[0].spec().policy.context == "lean"

@@ -12,7 +12,7 @@ PLACE = (
     Flag("cwd", help="The directory to work in, instead of this one."),
     Flag("isolation", help="none, or clone: in a git clone of its own, on the branch fleet/<id>."),
     Flag("sandbox", help="The box around its agents: workspace or strict, if not set stricter."),
-    Flag("context", help="What its CLI loads before the task: full, project or lean."),
+    Flag("load", help="What its CLI loads before the task (context): full, project or lean."),
 )
 EVIDENCE = (
     Flag("expect", help="What must be there to show for it: any, change, answer, artifact:PATH."),
@@ -34,3 +34,7 @@ LIMITS = (
 )
 #: All of them.
 OWN = (*PLACE, *EVIDENCE, *LIMITS)
+#: The name that --load had before: bd has a --context of its own, which takes a text.
+FORMER = (Flag("context", only=("full", "project", "lean")),)
+#: What fleet takes for itself from the line of a person.
+TAKEN = (*OWN, *FORMER)

@@ -28,6 +28,8 @@ class Flag(Struct, frozen=True):
     short: str = ""
     aliases: tuple[str, ...] = ()
     help: str = ""
+    #: The only values with which `take` picks the flag; with others it is a flag of the rest.
+    only: tuple[str, ...] = ()
 
 
 class Parsed(Struct, frozen=True):
@@ -216,11 +218,12 @@ def take(
 
     `known` are the flags that may stand beside them: their values are never mistaken for flags.
     """
-    names = {flag.name for flag in own}
+    only = {flag.name: flag.only for flag in own}
     given: dict[str, list[str]] = {}
     rest: list[str] = []
     for part in parts((*own, *known), args):
-        if part.flag not in names:
+        wanted = only.get(part.flag)
+        if wanted is None or (wanted and part.value not in wanted):
             rest += part.typed
         elif part.value is None:
             raise FlagError(f"flag needs an argument: --{part.flag}")

@@ -68,7 +68,7 @@ _CREATE = Right(
         ("title", "description", "body", "message", "body-file", "stdin", "design", "design-file",
          "allow-empty-description", "labels", "parent", "priority", "type", "acceptance", "notes",
          "append-notes", "external-ref", "spec-id", "no-inherit-labels", "deps", "estimate", "due",
-         "file", "graph", "silent", "dry-run")
+         "context", "skills", "file", "graph", "silent", "dry-run")
     ),
     instead="A follow-up runs where and as its parent does. If it needs something else,"
     f" {_COMMENT}",

@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from fleet.cli.tracker.bd import bd
 from fleet.config import default_text, load
+from fleet.errors import BadInput
 from fleet.home import task_json
 
 
@@ -71,6 +72,47 @@ def test_an_export_carries_edited_settings(fleet, capsys):
     assert bd(["export"]) == 0
     row = json.loads(capsys.readouterr().out)
     assert row["metadata"]["fleet"]["coder"] == "codex"
+
+
+def made(capsys, *line):
+    """The task that a line makes, as its JSON says."""
+    assert bd(["create", "x", "--json", *line]) == 0
+    return json.loads(capsys.readouterr().out)
+
+
+def test_bds_own_context_is_a_text_below_the_description(fleet, capsys):
+    """As bd writes it; fleet's settings have no part in it."""
+    task = made(capsys, "-d", "Why", "--skills", "go", "--context", "The parser is old")
+    assert task["description"] == ("Why\n\n## Required Skills\ngo\n\n## Context\nThe parser is old")
+    assert "context" not in task["metadata"]["fleet"]
+    assert made(capsys, "--context", "leaner")["description"] == "## Context\nleaner"
+
+
+@pytest.mark.parametrize("line", ["--load lean", "--context lean", "--context=lean"])
+def test_what_the_cli_loads_is_fleets_own(fleet, capsys, line):
+    """The name that it had before is understood where it says one of fleet's three words."""
+    task = made(capsys, *line.split())
+    assert task["metadata"]["fleet"]["context"] == "lean"
+    assert "description" not in task
+    assert bd(["update", task["id"], *line.replace("lean", "project").split()]) == 0
+    assert "[context: project]" in capsys.readouterr().out
+    assert task_json.read(fleet.home, task["id"]).context == "project"
+
+
+def test_what_the_cli_loads_is_one_of_three(fleet, capsys):
+    """A new name has nothing else to mean; an update knows no context of bd's."""
+    with pytest.raises(BadInput, match="--load must be one of full, project, lean"):
+        bd(["create", "x", "--load", "some"])
+    task = made(capsys)
+    assert bd(["update", task["id"], "--context", "some"]) == 1
+    assert "unknown flag: --context" in capsys.readouterr().err
+
+
+def test_help_lists_each_flag_once(fleet, capsys):
+    """Though two programs have flags on the line."""
+    bd(["create", "--help"])
+    flags = [line.split()[0] for line in capsys.readouterr().out.splitlines() if " --" in line]
+    assert [flag for flag in flags if flags.count(flag) > 1 and flag != "--sandbox"] == []
 
 
 def attended(monkeypatch, answer):

@@ -28,7 +28,7 @@ def draft_of(call: Call) -> Draft:
     notes = [text for text in (line.text("notes"), line.text("append-notes")) if text]
     return Draft(
         title=_title(call),
-        description=values.description(call) or "",
+        description=_described(call),
         priority=values.priority(line.text("priority", "2")),
         issue_type=values.known_type(line.text("type", "task")),
         labels=line.list("labels"),
@@ -50,6 +50,13 @@ def draft_of(call: Call) -> Draft:
         metadata=with_settings(call, _metadata(call)),
         id=_own_id(call),
     )
+
+
+def _described(call: Call) -> str:
+    """The description, with what bd puts below it."""
+    below = (("## Required Skills", "skills"), ("## Context", "context"))
+    texts = [f"{head}\n{call.line.text(name)}" for head, name in below if call.line.text(name)]
+    return "\n\n".join(text for text in (values.description(call) or "", *texts) if text)
 
 
 def quick_draft(call: Call) -> Draft:

@@ -20,7 +20,7 @@ _SINGLE = (
     "title", "description", "body", "message", "body-file", "stdin", "labels", "parent",
     "priority", "type", "assignee", "design", "design-file", "acceptance", "notes",
     "append-notes", "external-ref", "spec-id", "id", "deps", "waits-for", "estimate", "due",
-    "defer", "metadata", "status",
+    "defer", "metadata", "status", "context", "skills",
 )  # fmt: skip
 
 
@@ -161,6 +161,8 @@ CREATE = Verb(
         *_SHARED,
         Flag("assignee", short="a", help="Assignee"),
         Flag("acceptance", help="Acceptance criteria"),
+        Flag("context", help="Additional context, below the description"),
+        Flag("skills", help="Required skills, below the description"),
         Flag("notes", help="Additional notes"),
         Flag("append-notes", help="More notes, on a line of their own"),
         Flag("external-ref", help="External reference (e.g., 'gh-9')"),

@@ -61,7 +61,7 @@ def _contexts(survey: Survey) -> Iterator[str]:
         parts.append(f"{context} {_tokens(tokens)}{share}")
     beyond = f", {survey.beyond}" if survey.beyond else ""
     yield f"{painted('tokens by context:', 'bold')} {'   '.join(parts)}{beyond}"
-    yield "choose one: fleet config set [--project .] context=lean, or --context for a task"
+    yield "choose one: fleet config set [--project .] context=lean, or --load for a task"
     if not survey.counted and survey.coder in MEASURED:
         share = f"{MEASURED[survey.coder]:.2f}"
         yield f"as fleet measured it, a lean run's first request is {share} of a full one's"

@@ -24,7 +24,7 @@ from fleet.bd.command_line import (
     show,
     split_command,
 )
-from fleet.bd.fleet_flags import EVIDENCE, LIMITS, OWN, PLACE
+from fleet.bd.fleet_flags import EVIDENCE, LIMITS, PLACE, TAKEN
 from fleet.bd.pflag import FlagError, asks_for_help, take
 from fleet.cli.terminal_text import one_line
 from fleet.cli.tracker.task_flags import settings_from, shown_settings
@@ -47,7 +47,7 @@ def bd(args: Sequence[str]) -> int:
     _refuse_unreadable(args)
     name, rest = split_command(args)
     verb = find_verb(name)
-    flags = (*(verb.flags if verb else ()), *OWN, *GLOBAL)
+    flags = (*(verb.flags if verb else ()), *TAKEN, *GLOBAL)
     if name == "help" or asks_for_help(flags, rest):
         return _help(args)
     fleet = control.opened()
@@ -130,7 +130,7 @@ def _create(fleet: Control, name: str, args: Sequence[str]) -> int:
     verb = find_verb("create")
     assert verb is not None
     try:
-        own, rest = take(OWN, (*verb.flags, *GLOBAL), args)
+        own, rest = take(TAKEN, (*verb.flags, *GLOBAL), args)
     except FlagError as error:
         # As the tracker says it of its own flags.
         print(harmless(f"Error: {error}"), file=sys.stderr)

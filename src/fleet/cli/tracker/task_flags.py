@@ -73,7 +73,7 @@ def settings_from(fleet: Control, given: Given) -> Settings:
         scope=_lines(given, "scope"),
         isolation=_one_of(last, "isolation", ISOLATIONS, ISOLATION_WORDS),
         sandbox=_sandbox(last),
-        context=_one_of(last, "context", CONTEXTS),
+        context=_one_of(last, "load" if "load" in last else "context", CONTEXTS),
         needs=_needs(given),
         limits=_limits(last),
         budget=budget_from(last["budget"]) if "budget" in last else None,
