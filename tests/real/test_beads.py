@@ -89,7 +89,7 @@ def test_a_users_create_is_bds_own(beads_home, queue):
     args = ["-p", "1", "--title", "T", "--metadata", '{"n": 1}', "-l", "a,b", "--json"]
     made = create(beads_home, args, here)
     quick = create(beads_home, ["quick", "one", "-p0"], here, verb="q")
-    assert json.loads(made.out)["data"]["id"] == made.tasks[0].id
+    assert json.loads(made.out)["id"] == made.tasks[0].id
     task, other = queue.get(made.tasks[0].id), queue.get(quick.tasks[0].id)
     assert (task.priority, task.labels, task.metadata["n"], task.cwd) == (1, ("a", "b"), 1, "/srv")
     assert (other.title, other.priority, other.cwd) == ("quick one", 0, "/srv")

@@ -13,10 +13,11 @@ from typing import IO, Any, Literal, cast
 import msgspec
 from msgspec import Struct
 
-from fleet.bd.command import GLOBAL
+from fleet.bd.callers_files import located_flag
+from fleet.bd.command import GLOBAL, encoded
 from fleet.bd.command_line import find_verb
-from fleet.bd.pflag import Part, parts
-from fleet.errors import BadInput, QueueError
+from fleet.bd.pflag import OFF, Part, parts
+from fleet.errors import BadInput, QueueError, QueueUnavailable
 from fleet.processes.bounded_call import DEVNULL, Exited, Stream
 from fleet.queue.beads.bd_cli import bd_output
 from fleet.queue.beads.bd_cli.bd_calls import Tracker
@@ -32,16 +33,16 @@ from fleet.schemas import Settings, Task
 TIMEOUT = timedelta(minutes=2)
 
 _MANY = ("file", "graph")
-_FILES = (*_MANY, "body-file", "design-file")
 
 
 class Made(Struct, frozen=True, kw_only=True):
     """How it went. With a code other than 0 nothing was made, and the streams say why."""
 
     code: int
-    #: How the user wants to see it: fleet's line, bd's JSON (`out`), or the id alone.
+    #: How the user wants to see it: fleet's line, JSON (`out`), or the id alone.
     style: Literal["line", "json", "id"]
     tasks: tuple[Task, ...] = ()
+    #: The JSON that was asked for, or what a dry run would make.
     out: str = ""
     err: str = ""
 
@@ -63,8 +64,9 @@ def create(
     Files named relative to `invoked_in` are found there although bd runs in the home.
     """
     refuse_wrong(home)
-    wish = _Wish(args, settings, verb, invoked_in)
-    variables = creators_environment(home, os.environ if environ is None else environ)
+    env = os.environ if environ is None else environ
+    wish = _Wish(args, settings, verb, invoked_in, envelope=env.get("BD_JSON_ENVELOPE") == "1")
+    variables = creators_environment(home, env)
     client = Client(home, bd=bd, timeout=timeout, variables=variables)
     with TemporaryFile() as typed_in:
         source: Stream = DEVNULL
@@ -100,7 +102,13 @@ class _Wish:
     """What the user typed, understood."""
 
     def __init__(
-        self, args: Sequence[str], settings: Settings, verb: str, invoked_in: Path | None
+        self,
+        args: Sequence[str],
+        settings: Settings,
+        verb: str,
+        invoked_in: Path | None,
+        *,
+        envelope: bool,
     ) -> None:
         create = find_verb("create")
         assert create is not None
@@ -108,17 +116,18 @@ class _Wish:
         self._flags = {part.flag: part.value for part in self._parts}
         self._quick = verb == "q"
         self._base = invoked_in
+        self._envelope = envelope
         self.is_many = any(flag in self._flags for flag in _MANY)
-        self.is_dry = "dry-run" in self._flags
+        self.is_dry = self._switch("dry-run")
         self.metadata = self._merged(settings)
         self.reads_stdin = "stdin" in self._flags or "-" in self._flags.values()
 
     def args(self) -> list[str]:
         """The same command line, with fleet's part in it. A plan takes no metadata of its own."""
-        added = [] if "json" in self._flags else ["--json"]
+        added = ["--json"]
         if not self.is_many and self.metadata:
             added.append(f"--metadata={msgspec.json.encode(self.metadata).decode()}")
-        kept = [part for part in self._parts if part.flag != "metadata"]
+        kept = [part for part in self._parts if part.flag not in ("metadata", "json", "format")]
         if self._quick:
             words = [word for part in kept for word in part.words]
             kept = [part for part in kept if not part.words]
@@ -127,13 +136,17 @@ class _Wish:
 
     def answer(self, ended: Exited, tasks: Sequence[Task]) -> Made:
         style: Literal["line", "json", "id"] = "line"
-        if "json" in self._flags:
+        if self._switch("json") or self._flags.get("format") == "json":
             style = "json"
-        elif self._quick or "silent" in self._flags:
+        elif self._quick or self._switch("silent"):
             style = "id"
-        out, err = ended.out.decode(errors="replace"), ended.err
-        if ended.code != 0 and style != "json":  # we asked for JSON, so bd complained in it
-            out, err = "", f"Error: {bd_output.complaint(ended)}\n"
+        out, err = "", ended.err
+        if style == "json":
+            out = self._as_asked(ended)
+        elif ended.code != 0:  # we asked for JSON, so bd complained in it
+            err = f"Error: {bd_output.complaint(ended)}\n"
+        elif self.is_dry:
+            out = _would_create(bd_output.payload(ended, "create"))
         return Made(
             code=ended.code if ended.code >= 0 else 128 - ended.code,
             style=style,
@@ -142,13 +155,22 @@ class _Wish:
             err=err,
         )
 
+    def _switch(self, name: str) -> bool:
+        """A switch is on the line; `--name=false` is not."""
+        return name in self._flags and self._flags[name] not in OFF
+
+    def _as_asked(self, ended: Exited) -> str:
+        """What bd answered, in the form that the user's own bd would have: fleet asked for bd's
+        envelope, and the user may not have.
+        """
+        try:
+            answer = bd_output.payload(ended, "create")
+        except QueueUnavailable:  # no JSON: bd complained before it read the line
+            return ended.out.decode(errors="replace")
+        return f"{encoded(answer, envelope=self._envelope)}\n"
+
     def _located(self, part: Part) -> Sequence[str]:
-        """A file flag whose relative path exists where the user typed it, made absolute."""
-        if part.flag in _FILES and part.value not in (None, "", "-") and self._base is not None:
-            path = self._base / part.value
-            if path.exists():
-                return [f"--{part.flag}={path}"]
-        return part.typed
+        return part.typed if self._base is None else located_flag(part, self._base)
 
     def _merged(self, settings: Settings) -> dict[str, Any]:
         given = self._flags.get("metadata")
@@ -169,6 +191,12 @@ class _Wish:
         if not isinstance(metadata, dict):
             raise BadInput("invalid JSON in --metadata: must be an object")
         return cast("dict[str, Any]", metadata)
+
+
+def _would_create(answer: Any) -> str:
+    """What a dry run is told with, as fleet's own queues tell it."""
+    nodes = answer.get("nodes") or [answer]
+    return "".join(f"Would create: {node.get('title', '')}\n" for node in nodes)
 
 
 def _made_tasks(ended: Exited, tracker: Tracker) -> list[Task]:

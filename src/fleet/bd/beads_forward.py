@@ -7,6 +7,7 @@ from contextlib import ExitStack
 from datetime import timedelta
 from pathlib import Path
 
+from fleet.bd.callers_files import located
 from fleet.bd.command_line import split_command
 from fleet.bd.terminal_filter import filtered
 from fleet.errors import QueueBusy
@@ -46,6 +47,7 @@ def forward(
     *,
     bd: str = "bd",
     environ: Mapping[str, str] | None = None,
+    invoked_in: Path | None = None,
     patience: timedelta = TIMEOUT,
     stdin: Stream = None,
     stdout: Stream = None,
@@ -53,8 +55,10 @@ def forward(
 ) -> int:
     """Run bd with exactly these arguments and answer with its exit code.
 
-    `patience` is how long a short command may take.
+    Files are named relative to `invoked_in`; `patience` is how long a short command may take.
     """
+    if invoked_in is not None:
+        args = located(args, invoked_in)
     refuse_wrong(home)
     verb = split_command(args)[0].partition(" ")[0]
     env = users_environment(home, os.environ if environ is None else environ)

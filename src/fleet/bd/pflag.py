@@ -11,6 +11,8 @@ from msgspec import Struct
 Kind = Literal["text", "switch", "number", "list", "array"]
 Value = str | bool | int | tuple[str, ...]
 
+#: What a switch says that is on the line and off.
+OFF = ("0", "f", "F", "false", "FALSE", "False")
 _INTEGER = re.compile(r"[+-]?[0-9]{1,40}")
 
 
@@ -140,7 +142,7 @@ def _shown(flag: Flag) -> str:
 def _boolean(flag: Flag, value: str) -> bool:
     if value in ("1", "t", "T", "true", "TRUE", "True"):
         return True
-    if value in ("0", "f", "F", "false", "FALSE", "False"):
+    if value in OFF:
         return False
     raise FlagError(
         f'invalid argument "{value}" for "{_shown(flag)}" flag:'

@@ -12,6 +12,7 @@ import pytest
 
 from fleet.bd.beads_create import create
 from fleet.bd.beads_forward import forward
+from fleet.bd.callers_files import located
 from fleet.errors import BadInput, QueueBusy, QueueUnavailable
 from fleet.queue.beads.bd_cli.bd_client import Client, environment
 from fleet.queue.protocol import Draft, Filter
@@ -48,6 +49,34 @@ class TestForward:
         expected = ["list", "--title", "a  b", "", "--", "-x", str(beads.home), str(beads.beads)]
         assert out.read_text() == "|".join([*expected, "typed"])
         assert err.read_text() == "oops\n"
+
+    @pytest.mark.parametrize(
+        ("line", "reached"),
+        [
+            ("export -o tasks.jsonl --all", "export --output={here}/tasks.jsonl --all"),
+            ("import ../tasks.jsonl", "import {above}/tasks.jsonl"),
+            ("--json import --dedup -- a b", "--json import --dedup -- {here}/a {here}/b"),
+            ("import -", "import -"),
+            ("import -i x", "import --input={here}/x"),
+            ("comment x -f y", "comment x --file={here}/y"),
+            ("close x --reason-file=/tmp/y", "close x --reason-file=/tmp/y"),
+            ("update x --metadata @m.json", "update x --metadata=@{here}/m.json"),
+            ("-C /srv export -o x", "-C /srv export -o x"),
+            ("new-verb -o x", "new-verb -o x"),
+        ],
+    )
+    def test_files_are_the_callers(self, tmp_path, line, reached):
+        """Bd runs in the home; a relative name means the directory that the line was typed in."""
+        here = tmp_path / "work"
+        here.mkdir()
+        expected = reached.format(here=here, above=tmp_path).split()
+        assert located(line.split(), here) == expected
+
+    def test_an_export_lies_where_it_was_asked_for(self, beads, tmp_path):
+        """The whole path reaches bd."""
+        bd = a_program(tmp_path / "told-bd", 'echo "$2" > "$BEADS_DIR/../said"')
+        forward(beads.home, ["export", "-o", "t.jsonl"], bd=bd, invoked_in=tmp_path)
+        assert (beads.home / "said").read_text() == f"--output={tmp_path}/t.jsonl\n"
 
     def test_a_bd_that_hangs_is_stopped(self, beads, tmp_path):
         """A hanging Dolt server used to hang every `fleet bd` with it."""
@@ -178,10 +207,10 @@ class TestCreate:
         ],
     )
     def test_the_user_chooses_how_it_is_shown(self, beads, queue, args, verb, style):
-        """A line, bd's own JSON, or the id alone."""
+        """A line, JSON, or the id alone."""
         made = create(beads.home, args, HERE, verb=verb, bd=str(beads.bd))
         assert made.style == style
-        assert '"data"' in made.out
+        assert ('"title": "T"' in made.out) == (style == "json")
         if verb == "q":
             assert queue.get(made.tasks[0].id).title == "two words"
 
@@ -193,12 +222,33 @@ class TestCreate:
         assert list(queue.find(Filter(include_closed=True))) == []
         assert queue.wait(timedelta(0)) is False
 
+    def test_a_dry_run_is_told_as_on_fleets_own_queues(self, beads):
+        """A line, and JSON only where JSON was asked for."""
+        made = create(beads.home, ["T", "--dry-run"], HERE, bd=str(beads.bd))
+        assert (made.out, made.style) == ("Would create: T\n", "line")
+        made = create(beads.home, ["T", "--dry-run", "--json"], HERE, bd=str(beads.bd))
+        assert json.loads(made.out)["title"] == "T"
+
+    def test_a_switch_that_is_off_is_off(self, beads, queue):
+        """`--dry-run=false` makes a task that fleet knows of, and `--json=false` is no JSON."""
+        made = create(beads.home, ["T", "--dry-run=false", "--json=false"], HERE, bd=str(beads.bd))
+        assert (made.style, len(made.tasks)) == ("line", 1)
+
+    def test_json_is_in_the_envelope_that_the_user_asks_for(self, beads):
+        """Flat as bd's own, whatever fleet asked of bd; BD_JSON_ENVELOPE has it wrapped."""
+        flat = json.loads(create(beads.home, ["T", "--json"], HERE, bd=str(beads.bd)).out)
+        assert (flat["title"], flat["schema_version"]) == ("T", 1)
+        assert list(flat) == sorted(flat)
+        environ = dict(os.environ, BD_JSON_ENVELOPE="1")
+        made = create(beads.home, ["T", "--json"], HERE, bd=str(beads.bd), environ=environ)
+        assert json.loads(made.out)["data"]["title"] == "T"
+
     def test_a_refusal_is_passed_on_with_its_code(self, beads):
         """What bd says is not an exception: the user sees it as bd put it."""
         made = create(beads.home, ["T", "--type=banana"], HERE, bd=str(beads.bd))
         assert (made.code, made.err, made.tasks) == (1, "Error: invalid issue type: banana\n", ())
         raw = create(beads.home, ["T", "--type=banana", "--json"], HERE, bd=str(beads.bd))
-        assert "invalid issue type" in json.loads(raw.out)["data"]["error"]
+        assert "invalid issue type" in json.loads(raw.out)["error"]
 
     def test_a_description_can_be_piped_in(self, beads, queue):
         """Standard input is read before anything is locked, and handed to bd."""

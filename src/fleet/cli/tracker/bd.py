@@ -110,7 +110,7 @@ def _forward(fleet: Control, args: Sequence[str]) -> int:
         from fleet.bd.beads_forward import forward
 
         limit = timedelta(seconds=fleet.config.bd_timeout_s)
-        return forward(fleet.home.path, args, patience=limit)
+        return forward(fleet.home.path, args, patience=limit, invoked_in=_base())
     return answer(args, fleet.tracker, env=os.environ)
 
 
@@ -163,7 +163,8 @@ def _create_on_beads(fleet: Control, name: str, args: Sequence[str], settings: S
     sys.stderr.write(harmless(made.err))
     _write_settings(fleet, [task.id for task in made.tasks], settings)
     if made.code != 0 or made.style == "json" or not made.tasks:
-        sys.stdout.write(harmless_json(made.out) if sys.stdout.isatty() else made.out)
+        shown = harmless_json if made.style == "json" else harmless
+        sys.stdout.write(shown(made.out) if sys.stdout.isatty() else made.out)
     elif made.style == "id":
         print(*(task.id for task in made.tasks), sep="\n")
     else:
