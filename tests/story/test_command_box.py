@@ -1,4 +1,4 @@
-"""Verify commands in the box: what an agent wrote runs in there, and nowhere else."""
+"""Verify and set-up commands in the box: what an agent wrote runs in there, and nowhere else."""
 
 import textwrap
 
@@ -41,3 +41,16 @@ def test_a_verify_command_runs_in_the_box_without_keys_and_network(boxed, tmp_pa
     assert "canary" not in printed
     assert [line.split(":")[0].strip() for line in printed.splitlines() if ":" in line][-1] == "lo"
     assert not (tmp_path / "outside").exists()
+
+
+def test_a_set_up_command_that_wants_the_network_is_told_of_the_setting(boxed):
+    """Offline by default; the message names the key that opens hosts."""
+    config = boxed.home.config.read_text()
+    setup = 'setup = ["cp \\"$FLEET_PROJECT_DIR/secret.env\\" .env", "test -e .env && exit 7"]'
+    boxed.home.config.write_text(f'{config}\n[projects."{boxed.project}"]\n{setup}\n')
+    task = add(boxed, "true")
+    (boxed.project / "secret.env").write_text("A=1")
+    boxed.supervise()
+    blocked = boxed.until_status(task, "blocked")
+    assert "ended with 7" in blocked.notes
+    assert "setup_hosts" in blocked.notes

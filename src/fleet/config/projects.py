@@ -24,7 +24,8 @@ LISTS: Mapping[str, str] = {
     "needs": "What an agent must have from its start on: mcp:NAME, tool:NAME.",
     "sandbox_read": "What the box opens to be read beside the usual: paths, also ~/….",
     "sandbox_write": "What the box opens to be written beside the task's own directories.",
-    "sandbox_hosts": "Hosts that a strict box leads to, like packages.example.org or *.example.org.",
+    "sandbox_hosts": "Hosts that a strict box leads to, like pkgs.example.org or *.example.org.",
+    "setup_hosts": "Hosts that set-up commands reach from a box; without any they are offline.",
 }
 
 
@@ -43,6 +44,7 @@ class Project(Struct, frozen=True, kw_only=True):
     sandbox_read: tuple[str, ...] = ()
     sandbox_write: tuple[str, ...] = ()
     sandbox_hosts: tuple[str, ...] = ()
+    setup_hosts: tuple[str, ...] = ()
 
 
 def read(table: object) -> tuple[dict[str, Project], str]:
@@ -91,7 +93,7 @@ def _lines_problem(name: str, lines: list[str]) -> str:
                 check_place(line, from_top=name == "scope")
             elif name in ("sandbox_read", "sandbox_write"):
                 check_opened(line)
-            elif name == "sandbox_hosts":
+            elif name in ("sandbox_hosts", "setup_hosts"):
                 check_host(line)
     except BadInput as error:
         return f"cannot be used: {error.message}. {error.hint}"

@@ -15,6 +15,7 @@ from fleet.evidence.command_box import CommandBox
 from fleet.evidence.shared_tree import deeds, own_changes
 from fleet.evidence.verify_commands import CHECKOUT_SETUP, check_all
 from fleet.evidence.verify_place import VerifyCase, VerifyPlace, verify_place
+from fleet.git.clone.clone_objects import objects_of_clone
 from fleet.git.run_baseline import base_now, changes_since
 from fleet.home import Home
 from fleet.runs import stop_reason
@@ -162,15 +163,16 @@ def _box(ended: InspectedRun, place: VerifyPlace, *, fit: bool = False) -> Comma
     person opened: they fetch what it needs.
     """
     home, task_id = Home(ended.run.path.parents[3]), ended.run.task_dir.name
-    own = str(home.worktrees / task_id)
-    inside = place.cwd == own or place.cwd.startswith(f"{own}/")
+    clone = str(home.clone(task_id))
+    inside = place.cwd == clone or place.cwd.startswith(f"{clone}/")
     sandbox = ended.policy.sandbox
+    reads = (*place.reads, *objects_of_clone(home, task_id))
     return CommandBox(
         sandbox=sandbox,
         home=str(home.path),
-        tree=place.root or (own if inside else place.cwd),
-        read=(*place.reads, place.project) if fit else place.reads,
-        hosts=sandbox.hosts if fit else (),
+        tree=place.root or (clone if inside else place.cwd),
+        read=(*reads, place.project) if fit else reads,
+        hosts=sandbox.setup_hosts if fit else (),
     )
 
 

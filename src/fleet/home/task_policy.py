@@ -50,6 +50,8 @@ def policy_of(config: Config, settings: Settings, cwd: str) -> EffectivePolicy:
     """What the runs of a task with these settings are held to."""
     project = config.project(cwd)
     wishes = settings.limits or LimitWishes()
+    box = _sandbox(config, project, settings)
+    isolation = settings.isolation or _value(config, project, "isolation")
     policy = Policy(
         expect=settings.expect or _value(config, project, "expect"),
         require=_value(config, project, "require"),
@@ -57,11 +59,12 @@ def policy_of(config: Config, settings: Settings, cwd: str) -> EffectivePolicy:
         pins=project.pins if settings.pins is None else settings.pins,
         verify_time=_value(config, project, "verify_limit"),
         scope=_from(cwd, project) if settings.scope is None else settings.scope,
-        isolation=settings.isolation or _value(config, project, "isolation"),
+        # In a box the project itself is read-only: its agents work in a clone.
+        isolation=isolation if box.level == "off" else "clone",
         context=settings.context or _value(config, project, "context"),
         commit=settings.commit or "",
         tripwire=_value(config, project, "tripwire"),
-        sandbox=_sandbox(config, project, settings),
+        sandbox=box,
         setup=project.setup,
         copies=CopyRules(
             project=project.path,
@@ -111,6 +114,7 @@ def _sandbox(config: Config, project: Project, settings: Settings) -> Sandbox:
         read=project.sandbox_read,
         write=project.sandbox_write,
         hosts=project.sandbox_hosts,
+        setup_hosts=project.setup_hosts,
     )
 
 

@@ -123,6 +123,8 @@ class Sandbox(Struct, frozen=True, kw_only=True):
     write: tuple[str, ...] = ()
     #: Hosts that a strict box leads to, beside those of the coder's vendor.
     hosts: tuple[str, ...] = ()
+    #: Hosts that set-up commands reach in any box; verify commands reach none.
+    setup_hosts: tuple[str, ...] = ()
 
 
 class CopyRules(Struct, frozen=True, kw_only=True):

@@ -146,3 +146,10 @@ def test_an_expectation_must_be_one(text):
     """A file that must be there lies below the task's directory."""
     with pytest.raises(BadInput):
         check_expectation(text)
+
+
+@pytest.mark.parametrize("isolation", [None, "none", "clone"])
+def test_an_agent_in_a_box_works_in_a_clone(settings, isolation):
+    """Whatever is asked for: in a box the project itself is read-only."""
+    asked = Settings(sandbox="workspace", isolation=isolation)
+    assert policy_of(settings(PROJECTS), asked, "/srv").policy.isolation == "clone"

@@ -61,8 +61,8 @@ def show(raw: bool, as_json: bool) -> None:
 def set_(assignments: tuple[str, ...], project: str | None) -> None:
     """Change settings. Comments and order of the file are kept; a running supervisor follows.
 
-    With --project also verify, pins, scope, setup, share, needs, sandbox_read, sandbox_write and
-    sandbox_hosts: each KEY=LINE adds a line, and KEY= empties the list first.
+    With --project also verify, pins, scope, setup, share, needs, sandbox_read, sandbox_write,
+    sandbox_hosts and setup_hosts: each KEY=LINE adds a line, and KEY= empties the list first.
     KEY= of any other key leaves it to the settings of all projects.
     """
     fleet = control.opened()

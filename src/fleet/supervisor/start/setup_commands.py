@@ -7,10 +7,16 @@ from pathlib import Path
 
 from fleet.coders.agent_environment import plain_env
 from fleet.errors import FleetError
+from fleet.evidence.command_box import CommandBox
 from fleet.evidence.verify_commands import check_all
 from fleet.home.clone_record import SETUP, put_aside_setup
 from fleet.runs.run_directory import Run, RunSpec
 from fleet.schemas import Check
+
+_OFFLINE = (
+    "\n(In a box set-up commands have no network but to the hosts of setup_hosts:"
+    " fleet config set --project . setup_hosts=packages.example.org)"
+)
 
 
 class SetupRun(Run, frozen=True):
@@ -28,22 +34,24 @@ def set_up(
     project: str,
     limit: float,
     abandon: threading.Event,
+    box: CommandBox,
 ) -> bool:
     """Run the commands in order. False: it was stopped. Raises FleetError if one fails.
 
     Each runs under a keeper in `setup/<k>/`, so one that a dead supervisor had begun is waited for
-    and not begun again.
+    and not begun again. In a box they can read the project too, for files that no commit holds.
     """
     env = {**plain_env(os.environ), "FLEET_PROJECT_DIR": project}
     checks = check_all(
-        SetupRun(place), commands, cwd, limit=limit, env=env, abandon=abandon, folder=SETUP
+        SetupRun(place), commands, cwd, limit=limit, env=env, abandon=abandon, folder=SETUP, box=box
     )
     if checks is None:
         return False
     failed = [check for check in checks if not check.passed]
     if failed:
         put_aside_setup(place)
-        raise FleetError(_told(failed[0], limit))
+        offline = box.sandbox.level != "off" and not box.hosts
+        raise FleetError(_told(failed[0], limit) + (_OFFLINE if offline else ""))
     return True
 
 

@@ -12,9 +12,11 @@ from msgspec import Struct, structs
 from fleet.config import KEYS, Config
 from fleet.errors import FleetError
 from fleet.evidence import other_task_dirs
+from fleet.evidence.command_box import CommandBox
 from fleet.git import repository, snapshot_index
 from fleet.git.checkout.shared_paths import share_with_clone
 from fleet.git.clone import clone_place, disk_use
+from fleet.git.clone.clone_objects import objects_of_clone
 from fleet.git.clone.ensure_clone import ensure_clone
 from fleet.git.run_baseline import INDEX, record_base
 from fleet.git.snapshot_retention import KEPT_RUNS, drop_snapshots
@@ -129,6 +131,13 @@ def _isolated(order: Order, task_dir: Path, abandon: threading.Event) -> Prepare
             project=project,
             limit=policy.verify_time,
             abandon=abandon,
+            box=CommandBox(
+                sandbox=policy.sandbox,
+                home=str(home.path),
+                tree=str(home.clone(task_id)),
+                read=(project, *objects_of_clone(home, task_id)),
+                hosts=policy.sandbox.setup_hosts,
+            ),
         )
         if not ended:
             return None
