@@ -3,6 +3,7 @@
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from fleet.coders import trusted_files
 from fleet.runs.outcome_history import Ending
 from fleet.runs.run_directory import Run, RunSpec, new_run
 from fleet.schemas import Lease, Outcome, Released, Settlement, Task
@@ -31,6 +32,11 @@ def an_ending(outcome: Outcome, settlement: Settlement | None = None, **fields) 
     """How a run ended that counted as an attempt and made no progress."""
     whole = {"counts": True, "why": "because", "progress": False, "at": NOW} | fields
     return Ending(outcome=outcome, settlement=settlement or Released(), **whole)
+
+
+def trust_coders(home: Path) -> None:
+    """Trust every coder file in a home as it is now, as a person would."""
+    trusted_files.trust(home, [path.name for path in trusted_files.files(home)], NOW)
 
 
 def a_program(path: Path, script: str) -> str:

@@ -19,6 +19,7 @@ from fleet.queue.sql.sqlite import open_embedded
 from fleet.runs.run_directory import all_runs, latest_run
 from fleet.schemas import Settings
 from tests import warm
+from tests.builders import trust_coders
 
 FAKES = Path(__file__).parent.parent / "fakes"
 PATIENCE = 30.0
@@ -86,6 +87,7 @@ class Scene:
         folder = self.home.path / "coders"
         folder.mkdir(exist_ok=True)
         (folder / f"{name}.toml").write_text(text)
+        trust_coders(self.home.path)
 
     def add(self, script=WORK, *, coder="actor", cwd=None, title="a task", **wishes):
         """A task whose agent plays a script."""

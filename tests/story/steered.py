@@ -17,6 +17,7 @@ from fleet.processes.supervisor_lock import supervisor_of
 from fleet.queue.protocol import Draft
 from fleet.runs.run_directory import latest_run
 from tests import warm
+from tests.builders import trust_coders
 from tests.story.stage import FAKES, PATIENCE
 
 #: A tool call, without which no agent is believed to have done anything.
@@ -74,6 +75,7 @@ class Steered:
         self.home.config.write_text(config.default_text(**settings))
         (self.home.path / "coders").mkdir()
         (self.home.path / "coders" / "puppet.py").write_text((FAKES / "puppet.py").read_text())
+        trust_coders(self.home.path)
         self.control = Control(self.home, config.load(self.home.config))
 
     def fleet(self, *args, code=0, stdin=""):

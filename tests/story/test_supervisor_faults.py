@@ -13,6 +13,7 @@ import psutil
 from fleet.files.tail import Follower
 from fleet.processes import process_identity
 from fleet.runs.run_directory import Started
+from tests.builders import trust_coders
 from tests.story.scene import FAKES, WORK
 
 
@@ -128,6 +129,7 @@ def test_a_coder_that_throws_hurts_only_its_own_task(scene):
         "    def outcome(self, *args, **more):\n"
         "        raise KeyError('what')\n"
     )
+    trust_coders(scene.home.path)
     scene.configure(retry_limit=1)
     task = scene.add(WORK, coder="rude")
     other = scene.add(WORK)

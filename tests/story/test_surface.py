@@ -421,6 +421,8 @@ def test_a_supervisor_that_does_not_restart_in_time_is_told_of(home):
 def test_coders_are_listed_with_what_is_wrong_with_them(home):
     """The one that works, and the file that does not load."""
     (home.home.path / "coders" / "broken.py").write_text("def")
+    assert "is not trusted" in home.fleet("coders")
+    assert "broken.py" in home.fleet("coders", "trust", "broken")
     found = {coder["name"]: coder for coder in home.json("coders")}
     assert found["puppet"]["problem"] == ""
     assert found["puppet"]["default"] is True

@@ -2,6 +2,7 @@
 
 import json
 
+from tests.builders import trust_coders
 from tests.story.scene import FAKES
 
 TEXT = "Use the other table, please."
@@ -105,6 +106,7 @@ def puppet(scene, *commands):
     """A task whose agent says that it ran these commands, one of them in two lines."""
     scene.configure(retry_limit=1)
     (scene.home.path / "coders/puppet.py").write_text((FAKES / "puppet.py").read_text())
+    trust_coders(scene.home.path)
     calls = [
         {"kind": "tool_use", "calls": [{"id": f"c{n}", "name": "Bash", "input": {"command": text}}]}
         for n, text in enumerate(commands)

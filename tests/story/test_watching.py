@@ -10,6 +10,7 @@ import psutil
 import pytest
 
 from fleet.schemas import LimitWishes
+from tests.builders import trust_coders
 from tests.story.scene import FAKES, PATIENCE, processes_of
 
 IDLER = f"""
@@ -132,6 +133,7 @@ def test_only_those_that_stand_still_are_ended(watched):
 def test_a_stream_that_is_lost_costs_nothing(watched):
     """The CLI's own record grows: the run is kept, and people are told."""
     (watched.home.path / "coders/scribe.py").write_text(SCRIBE)
+    trust_coders(watched.home.path)
     task = watched.put("start call:1 transcript:9 done end", coder="scribe", idle=2.0)
     watched.hasty()
     ended = watched.until_status(task, "closed", "blocked")

@@ -39,7 +39,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
         "Show the accounts, what is left of their limits, and who is on them.",
     ),
     "account": ("setup.account", "Add, log in, check, pause or remove an account."),
-    "coders": ("setup.coders", "List the coders and whether each can run here."),
+    "coders": ("setup.coders", "List the coders and whether each can run here; trust their files."),
     "config": ("setup.config", "Show or change settings."),
     "queue": ("setup.queue_care", "Look at the queue itself, copy it, or put a copy back."),
     "doctor": ("setup.doctor", "Check what a first run needs, and say how to mend it."),

@@ -1,7 +1,8 @@
 """Coders that are not fleet's own: files in $FLEET_HOME/coders, and installed packages.
 
 Finding them reads a directory and package metadata, and runs nothing. Only `load` runs their
-code, and whatever that throws becomes a BadInput that names the file.
+code, of files only if a person trusted them, and whatever that throws becomes a BadInput that names
+the file.
 """
 
 import importlib.util
@@ -20,6 +21,7 @@ from typing import Any, Literal
 from msgspec import Struct
 
 from fleet.coders.base import Coder
+from fleet.coders.trusted_files import read_trusted, stamp
 from fleet.errors import BadInput
 
 GROUP = "fleet.coders"
@@ -74,7 +76,7 @@ def load(source: Source) -> type[Coder]:
     try:
         if source.kind == "package":
             return _checked(source, EntryPoint(source.name, source.target, GROUP).load())
-        return _from_file(source, os.stat(source.target).st_mtime_ns)  # noqa: PTH116 - as above
+        return _from_file(source, stamp(source.target))
     except BadInput:
         raise
     except (Exception, SystemExit) as error:
@@ -86,27 +88,34 @@ def load(source: Source) -> type[Coder]:
 
 
 @lru_cache(maxsize=64)
-def _from_file(source: Source, changed: int) -> type[Coder]:
-    """A file's class, loaded again when the file has changed."""
+def _from_file(source: Source, changed: tuple[int, ...]) -> type[Coder]:
+    """A file's class, loaded again when the file, or what is trusted, has changed."""
     del changed
     path = Path(source.target)
+    data = read_trusted(path)
     if source.kind == "toml":
         from fleet.coders import toml
 
-        return toml.load(path)
-    return _checked(source, _class_in(_run(path), source))
+        return toml.load(path, data)
+    return _checked(source, _class_in(_run(path, data), source))
 
 
-class _Uncached(SourceFileLoader):
-    """Reads the source each time: byte code beside it may be a second older than an edit."""
+class _Trusted(SourceFileLoader):
+    """Runs the very bytes that were compared with the digest: neither the file nor byte code
+    beside it is read again.
+    """
+
+    def __init__(self, fullname: str, path: str, data: bytes) -> None:
+        super().__init__(fullname, path)
+        self._data = data
 
     def get_code(self, fullname: str) -> CodeType:
-        return self.source_to_code(self.get_data(self.path), self.get_filename(fullname))
+        return self.source_to_code(self._data, self.get_filename(fullname))
 
 
-def _run(path: Path) -> ModuleType:
+def _run(path: Path, data: bytes) -> ModuleType:
     name = f"fleet_home_coders.{path.stem}"
-    spec = importlib.util.spec_from_loader(name, _Uncached(name, str(path)))
+    spec = importlib.util.spec_from_loader(name, _Trusted(name, str(path), data))
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)

@@ -1,15 +1,21 @@
-"""`fleet coders`: every coder, where it comes from, and whether it can run on this machine."""
+"""`fleet coders`: every coder, where it comes from, and whether it can run on this machine; and
+the trust of a person in the files of added coders.
+"""
 
+import os
 import shutil
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
 from msgspec import Struct
 
 from fleet import coders
+from fleet.coders import trusted_files
 from fleet.coders.base import Coder
 from fleet.control import Control
-from fleet.errors import BadInput
+from fleet.errors import BadInput, Refused
+from fleet.processes import process_identity
 from fleet.processes.cli_versions import PATIENCE, VersionAnswer, versions
 from fleet.schemas import Task
 
@@ -67,6 +73,17 @@ def coders_here(fleet: Control, patience: float = PATIENCE) -> list[CoderHere]:
             )
         )
     return found + _hidden(broken, home)
+
+
+def trust_coders(fleet: Control, names: Sequence[str], *, every: bool) -> list[Path]:
+    """Trust the files of these coders, or of all, as they are now; the files."""
+    if process_identity.marks_above(os.getpid()):
+        raise Refused("an agent cannot trust the file of a coder", hint="A person has to do it.")
+    if every == bool(names):
+        raise BadInput("name the coders to trust, or say --all", hint="See: fleet coders")
+    home = fleet.home.path
+    chosen = [path.name for path in trusted_files.files(home)] if every else names
+    return trusted_files.trust(home, chosen, datetime.now(UTC))
 
 
 def _hidden(broken: dict[str, str], home: Path) -> list[CoderHere]:

@@ -14,10 +14,12 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, ClassVar, TextIO
 from uuid import uuid4
 
+from fleet.coders import trusted_files
 from fleet.coders.base import Coder
 from fleet.coders.claude import stream
 from fleet.demo.script import CODER, CONTEXT, LIMIT_S, OTHER_CODER, QUESTION, find_task
@@ -68,6 +70,7 @@ def add_coders(home: Path) -> None:
     folder.mkdir(mode=0o700, exist_ok=True)
     for name in (CODER, OTHER_CODER):
         (folder / f"{name}.py").write_text(_CODER_FILE.format(name=name))
+    trusted_files.trust(home, (CODER, OTHER_CODER), datetime.now(UTC))
 
 
 class Session:

@@ -14,6 +14,7 @@ from fleet.accounts import credentials as account_login
 from fleet.accounts.credentials import AccountTrouble
 from fleet.coders.agent_environment import agent_env
 from fleet.coders.base import Options
+from fleet.coders.trusted_files import untrusted
 from fleet.config import Config
 from fleet.control import Control
 from fleet.control.list_coders import CoderHere, coders_here
@@ -38,6 +39,10 @@ def coders(installation: Installation) -> Iterator[CheckResult]:
     for coder in found:
         if coder.default or (coder.path and not coder.problem):
             yield _program(coder)
+    if left := untrusted(installation.home.path):
+        what = f"not loaded, as no person has trusted their files: {', '.join(left)}"
+        way = f"Read them; those that are yours: fleet coders trust {' '.join(left)}"
+        yield CheckResult("coder", "warning", what, way)
     there = {coder.name: coder for coder in found if coder.path and not coder.problem}
     accounts = settings.accounts.values()
     # Runs of a coder with accounts do not use the user's own login.

@@ -10,6 +10,7 @@ from functools import partial
 from msgspec import Struct, structs
 
 from fleet import config as configuration
+from fleet.coders.trusted_files import untrusted
 from fleet.config import Config
 from fleet.errors import ConfigError
 from fleet.files.safe_read import stamp_of
@@ -112,6 +113,9 @@ class Supervisor:
         self.log.say("started", f"supervising {self.home.path}", owner=self.queue.owner)
         if paused(self.home):
             self.log.say("paused", "paused: no run begins. To go on: fleet resume")
+        if left := untrusted(self.home.path):
+            text = f"not loaded, as no person has trusted their files: {', '.join(left)}"
+            self.log.say("coders_untrusted", f"{text}. See: fleet coders trust --help")
         try:
             self.recover()
             while not self.is_over():

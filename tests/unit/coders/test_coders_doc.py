@@ -10,7 +10,7 @@ from fleet import coders
 from fleet.coders import toml
 from fleet.coders.base import Options
 from fleet.schemas import Failed, Reason
-from tests.builders import a_task
+from tests.builders import a_task, trust_coders
 
 DOCS = Path(__file__).parents[3] / "docs"
 PAGE = (DOCS / "coders.md").read_text(encoding="utf-8")
@@ -62,6 +62,7 @@ def test_the_coders_of_the_page_can_be_used(tmp_path):
     blocks = dict(re.findall(r"```(toml|python)\n(.*?)```", PAGE, re.DOTALL)[::-1])
     (tmp_path / "coders" / "mycoder.py").write_text(blocks["python"], encoding="utf-8")
     (tmp_path / "coders" / "mycli.toml").write_text(blocks["toml"], encoding="utf-8")
+    trust_coders(tmp_path)
     assert coders.problems(tmp_path) == {}
     argv = coders.make("mycli", "m", home=tmp_path).build_argv(a_task(), TASK_DIR)
     assert argv[:4] == ["mycli", "--json", "--model", "m"]

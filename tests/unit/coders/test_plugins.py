@@ -10,6 +10,7 @@ from fleet import coders
 from fleet.coders import plugins
 from fleet.coders.base import Coder, Options
 from fleet.errors import BadInput
+from tests.builders import trust_coders
 
 ECHO = """
 from fleet.coders.base import Coder
@@ -37,6 +38,7 @@ def home(tmp_path):
 def add(home, name, text):
     path = home / "coders" / name
     path.write_text(text, encoding="utf-8")
+    trust_coders(home)
     return path
 
 
@@ -79,7 +81,7 @@ def test_a_changed_file_is_read_again(home):
     """A supervisor that runs for weeks sees an edit, even one within the same second."""
     path = add(home, "echo.py", ECHO)
     assert coders.make("echo", home=home).model == "small"
-    path.write_text(ECHO.replace("small", "large"), encoding="utf-8")
+    add(home, "echo.py", ECHO.replace("small", "large"))
     assert coders.make("echo", home=home).model == "large"
     assert not list(path.parent.glob("__pycache__"))
 

@@ -1,15 +1,19 @@
 """What `fleet coders` finds out about each coder."""
 
+import os
+import subprocess
+import sys
 import time
 
 import pytest
 
+from fleet.coders import trusted_files
 from fleet.config import Config
 from fleet.control import Control
 from fleet.control.list_coders import coders_here
 from fleet.processes import process_identity
 from fleet.processes.cli_versions import versions
-from tests.builders import a_program
+from tests.builders import a_program, trust_coders
 
 
 @pytest.fixture
@@ -22,6 +26,7 @@ def fleet(home, tmp_path, monkeypatch):
 
 def coder_file(fleet, name, text):
     (fleet.home.path / "coders" / name).write_text(text)
+    trust_coders(fleet.home.path)
 
 
 def test_a_coder_is_told_with_its_program_and_version(fleet, tmp_path):
@@ -93,3 +98,20 @@ def test_a_program_that_cannot_be_started_says_why(tmp_path):
     path.write_bytes(b"\x7fELF nonsense")
     path.chmod(0o755)
     assert versions({"x": [str(path)]})["x"].problem.startswith("cannot be started: ")
+
+
+def test_an_agent_cannot_trust_a_coder(fleet):
+    """Whatever bears the mark of a run is refused, and so is what such a process started."""
+    (fleet.home.path / "coders/evil.toml").write_text('argv = ["evil", "{prompt}"]\n')
+    (fleet.home.path / "runtime.toml").write_text("")
+    env = {**os.environ, "FLEET_HOME": str(fleet.home.path), "FLEET_RUN_ID": "me.fleet-1.1"}
+    argv = [sys.executable, "-m", "fleet", "coders", "trust", "evil"]
+    child = (
+        f"import os, subprocess, sys; e = dict(os.environ); del e['FLEET_RUN_ID'];"
+        f"sys.exit(subprocess.run({argv!r}, env=e).returncode)"
+    )
+    for words in (argv, [sys.executable, "-c", child]):
+        done = subprocess.run(words, env=env, capture_output=True, text=True, check=False)
+        assert done.returncode != 0
+        assert "agent" in done.stderr
+    assert trusted_files.untrusted(fleet.home.path) == ["evil"]

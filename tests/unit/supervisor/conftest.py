@@ -9,7 +9,7 @@ from fleet.config import Config
 from fleet.home.journal import Log
 from fleet.supervisor.dispatcher import Dispatcher
 from fleet.supervisor.state import SupervisorState
-from tests.builders import NOW
+from tests.builders import NOW, trust_coders
 
 
 class ScriptedCoder(Coder):
@@ -61,6 +61,7 @@ def dispatcher(home, queue, log):
     """A dispatcher whose agent is `true`."""
     (home.path / "coders").mkdir()
     (home.path / "coders/none.toml").write_text('argv = ["true"]\nprompt = "stdin"\n')
+    trust_coders(home.path)
     selector = selectors.DefaultSelector()
     config = Config(coder="none", model="none")
     state = SupervisorState(home, config, queue=queue, log=log, now=lambda: NOW)

@@ -1,19 +1,22 @@
-"""`fleet coders`: which coders can run on this machine."""
+"""`fleet coders`: which coders can run on this machine, and which files of coders are trusted."""
 
 import click
 
 from fleet import control
 from fleet.cli.terminal_text import one_line
-from fleet.control.list_coders import CoderHere, coders_here
+from fleet.control.list_coders import CoderHere, coders_here, trust_coders
 
 
-@click.command("coders")
+@click.group("coders", invoke_without_command=True)
 @click.option("--json", "as_json", is_flag=True, help="A JSON array.")
-def command(as_json: bool) -> int:
+@click.pass_context
+def command(context: click.Context, as_json: bool) -> int:
     """List the coders: where each comes from, its program and version, and whether it can run.
 
     Exit code: 0 if at least one can run here, 1 if none can.
     """
+    if context.invoked_subcommand is not None:
+        return 0
     found = coders_here(control.opened())
     if as_json:
         from fleet.cli.json_output import pretty
@@ -24,6 +27,18 @@ def command(as_json: bool) -> int:
         for coder in found:
             _show(coder, width)
     return 0 if any(not coder.problem for coder in found) else 1
+
+
+@command.command("trust")
+@click.argument("names", nargs=-1, metavar="NAME...")
+@click.option("--all", "every", is_flag=True, help="Every file in the home's `coders` directory.")
+def trust(names: tuple[str, ...], every: bool) -> None:
+    """Trust the files of coders as they are now: fleet runs their code and their commands.
+
+    Read them first. A file that changes afterwards is not loaded until it is trusted again.
+    """
+    for path in trust_coders(control.opened(), names, every=every):
+        click.echo(f"Trusted: {one_line(str(path))}")
 
 
 def _show(coder: CoderHere, width: int) -> None:

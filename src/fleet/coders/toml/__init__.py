@@ -46,10 +46,13 @@ class CoderFile(Struct, frozen=True, forbid_unknown_fields=True):
     event: list[EventRule] = field(default_factory=list[EventRule])
 
 
-def load(path: Path) -> type[Coder]:
-    """The coder class that a TOML file declares, under the file's own name."""
+def load(path: Path, data: bytes | None = None) -> type[Coder]:
+    """The coder class that a TOML file declares, under the file's own name.
+
+    `data` is the file's content, where it was read before.
+    """
     try:
-        spec = msgspec.toml.decode(path.read_bytes(), type=CoderFile)
+        spec = msgspec.toml.decode(path.read_bytes() if data is None else data, type=CoderFile)
     except (OSError, ValueError) as error:
         raise BadInput(f"coder {path.stem}: {path}: {error}") from error
     _check(path, spec)

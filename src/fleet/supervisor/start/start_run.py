@@ -12,6 +12,7 @@ from pathlib import Path
 from fleet.accounts.candidates import Place
 from fleet.accounts.choose_account import Wait
 from fleet.accounts.credentials import AccountTrouble
+from fleet.coders.trusted_files import Untrusted
 from fleet.errors import FleetError
 from fleet.home.status_file import paused
 from fleet.home.trusted_commands import untrusted, waits_text
@@ -27,7 +28,8 @@ from fleet.supervisor.start.launch import launch, make_ready, moved, placed
 from fleet.supervisor.start.workspace import NoRoom, Prepared, Unprepared, order_of, prepare
 from fleet.supervisor.state import SHORT, SupervisorState
 
-#: When a task looks again for an account whose secret could not be had, and for room on the disk.
+#: When a task looks again for an account whose secret could not be had, for a coder whose file no
+#: person has trusted, and for room on the disk.
 _TROUBLE = timedelta(minutes=1)
 _NO_ROOM = timedelta(minutes=5)
 #: How much of a task's title is said when its run begins.
@@ -79,7 +81,12 @@ class RunStarter:
         if untrusted(self._state.home, task):
             settle(self._state, assignment, self._wait_for_trust(task.id))
             return
-        place = placed(self._state, task)
+        try:
+            place = placed(self._state, task)
+        except Untrusted as error:  # a person's next command may change that
+            later = self._state.now() + _TROUBLE
+            settle(self._state, assignment, released(error.message, not_before=later), task_dir)
+            return
         refusal = self._state.meter.refusal(task, place.ruled.policy, place.cwd)
         if refusal is not None:
             settle(self._state, assignment, refusal)
