@@ -65,8 +65,7 @@ class Ordeal:
         assert scene.log("crashed") == []
         assert scene.log("queue_failed") == []
         assert self.victim.read_text() == "precious"
-        # An agent's own `bd` writes its claim where its environment says.
-        assert {path.name for path in self.victim.parent.iterdir()} <= {"victim", "said.json"}
+        assert {path.name for path in self.victim.parent.iterdir()} == {"victim"}
         supervisor.terminate()
         assert scene.until_ended(supervisor, PATIENCE) == 0
         for task_id, case in self.spoiled.items():
@@ -161,3 +160,32 @@ def test_damage_under_a_verify_command_costs_that_task_alone(ordeal, part):
     ordeal.go.touch()
     ordeal.until_settled()
     ordeal.check(supervisor)
+
+
+@parts(6)
+def test_every_command_copes_with_damage(ordeal, part):
+    """No command hangs or breaks on a task's files: it shows what it can, or says what is wrong."""
+    scene = ordeal.scene
+    ordeal.tasks("tool WAIT done end", part)
+    first = scene.supervise()
+    ordeal.until_all_wait()
+    scene.kill(first)
+    ordeal.spoil()
+    for words in (("tasks",), ("status",), ("usage",), ("stats",), ("doctor",), ("ready",)):
+        check_told(scene.fleet(*words), words)
+    asked = ["show ID", "task ID receipt", "stop ID"]
+    asked += ["task ID events", "task ID stderr", "retry ID"] if SLOW else []
+    for task_id, case in ordeal.spoiled.items():
+        for line in asked:
+            words = line.replace("ID", task_id).split()
+            check_told(scene.fleet(*words), (line, case))
+    check_told(scene.fleet("stop", "--all", "--now"), "stop --all --now")
+    assert ordeal.victim.read_text() == "precious"
+    assert {path.name for path in ordeal.victim.parent.iterdir()} == {"victim"}
+
+
+def check_told(done, words):
+    """The command ended by itself, with an answer or with an error that names what is wrong."""
+    assert "Traceback" not in done.stderr, (words, done.stderr)
+    assert done.returncode >= 0, words
+    assert done.returncode == 0 or done.stderr or done.stdout, words

@@ -34,6 +34,10 @@ class JsonRecord(Generic[T]):
         data = read_bounded(path, self._limit)
         if data is None or (not data and self._may_be_empty):
             return None
+        return self.decode(path, data)
+
+    def decode(self, path: Path, data: bytes) -> T:
+        """The value that the file of this content holds. Raises InvalidTask."""
         try:
             return msgspec.json.decode(data, type=self._kind)
         except (msgspec.DecodeError, UnicodeDecodeError) as error:

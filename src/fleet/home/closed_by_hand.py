@@ -1,26 +1,37 @@
 """`tasks/<id>/closed-by-hand`: a person closed the task through fleet while its run lived.
 
-A task that was closed without this mark during a run was closed past fleet.
+A task that was closed without this mark during a run was closed past fleet. The mark is sealed, and
+holds its own time: one that an agent wrote, or wrote again, counts for nothing.
 """
 
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+from fleet.errors import InvalidTask
+from fleet.files import seals
 from fleet.files.atomic_write import write_atomically
+from fleet.files.safe_read import read_bounded
 
 FILE = "closed-by-hand"
+_LARGEST = 1 << 12
 
 
 def note(task_dir: Path, by: str) -> None:
     """Write the mark; for the command by which a person closes the task."""
     if task_dir.is_dir():  # without a directory the task never ran, and the mark is not needed
-        write_atomically(task_dir / FILE, f"{by}\n".encode(errors="replace"))
+        data = f"{datetime.now(UTC).isoformat()} {by}\n".encode(errors="replace")
+        seals.seal(task_dir, seals.OF_TASK, {FILE: data})
+        write_atomically(task_dir / FILE, data)
 
 
 def noted(task_dir: Path, since: datetime | None) -> bool:
-    """The mark is there, and not from before `since`."""
+    """A person left the mark, and not before `since`."""
+    path = task_dir / FILE
     try:
-        when = (task_dir / FILE).lstat().st_mtime
-    except OSError:
+        data = read_bounded(path, _LARGEST)
+        if not data or seals.doubt(task_dir, seals.OF_TASK, path, data):
+            return False
+        when = datetime.fromisoformat(data.decode(errors="replace").split(" ", 1)[0])
+        return since is None or when >= since - timedelta(seconds=1)
+    except (InvalidTask, ValueError, TypeError):
         return False
-    return since is None or when >= since.timestamp() - 1

@@ -79,6 +79,8 @@ class Keeper:
     def __init__(self, who: ProcessId, fd: int | None) -> None:
         self.who = who
         self._fd = fd
+        #: A signal ended this child before its time, so that the exit record is none of its own.
+        self.was_killed = False
 
     def fileno(self) -> int | None:
         """Readable once the keeper has ended; None on systems without pidfd."""
@@ -87,7 +89,9 @@ class Keeper:
     def ended(self) -> bool:
         """True once the keeper has ended. This reaps a child, so ask until True."""
         try:
-            if os.waitpid(self.who.pid, os.WNOHANG)[0] == self.who.pid:
+            pid, status = os.waitpid(self.who.pid, os.WNOHANG)
+            if pid == self.who.pid:
+                self.was_killed = os.WIFSIGNALED(status)
                 return True
         except ChildProcessError:  # adopted, or reaped before
             pass

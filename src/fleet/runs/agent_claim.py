@@ -8,7 +8,8 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from fleet.files.json_record import JsonRecord
+from fleet.runs.run_directory import Run
+from fleet.runs.sealed_record import SealedRecord
 
 FILE = "said.json"
 
@@ -24,16 +25,16 @@ class AgentClaim(Struct, frozen=True, kw_only=True):
     by: str = ""
 
 
-_RECORD = JsonRecord(AgentClaim)
+_RECORD = SealedRecord(FILE, AgentClaim)
 
 
 def record(run_dir: Path, said: AgentClaim) -> None:
-    _RECORD.write(run_dir / FILE, said)
+    _RECORD.write(Run(run_dir), said)
 
 
 def read(run_dir: Path, by: str | None = None) -> AgentClaim:
-    """The agent's claim; an empty one if there is no file, a damaged one, or a claim of another
-    run than `by`.
+    """The agent's claim; an empty one if there is no file, a damaged one, one that fleet did not
+    write, or a claim of another run than `by`.
     """
-    said = _RECORD.read_or_none(run_dir / FILE) or AgentClaim()
+    said = _RECORD.believed(Run(run_dir)) or AgentClaim()
     return said if by is None or said.by == by else AgentClaim()

@@ -11,10 +11,11 @@ from pathlib import Path
 from msgspec import Struct
 
 from fleet.errors import InvalidTask
+from fleet.files import seals
 from fleet.files.atomic_write import write_atomically
-from fleet.files.json_record import JsonRecord
 from fleet.files.safe_read import read_bounded
 from fleet.runs.run_directory import Run, latest_run, newest_first
+from fleet.runs.sealed_record import SealedRecord
 from fleet.schemas import Closed, ContextFull, Outcome, Released, Settlement, Spend, Usage
 from fleet.schemas.budget import spend_of
 from fleet.schemas.decision import Decision
@@ -73,7 +74,7 @@ class Ending(Struct, frozen=True, kw_only=True):
         return Decision(settlement=self.settlement, counts=self.counts, why=self.why)
 
 
-_RECORD = JsonRecord(Ending, limit=_LARGEST)
+_RECORD = SealedRecord(FILE, Ending, limit=_LARGEST)
 
 
 class History(Struct, frozen=True, kw_only=True):
@@ -98,12 +99,17 @@ class History(Struct, frozen=True, kw_only=True):
 
 
 def read_ending(run: Run) -> Ending | None:
-    """How a run ended, if that was decided. A damaged record counts as none."""
-    return _RECORD.read_or_none(run.path / FILE)
+    """How a run ended, if that was decided. A damaged record counts as none. To be shown."""
+    return _RECORD.read(run)
 
 
-def write_ending(run: Run, ending: Ending) -> None:
-    _RECORD.write(run.path / FILE, ending)
+def believed_ending(run: Run) -> Ending | None:
+    """The same if fleet wrote it: what a decision may rest on."""
+    return _RECORD.believed(run)
+
+
+def write_ending(run: Run, ending: Ending, *, sealed: bool = False) -> None:
+    _RECORD.write(run, ending, sealed=sealed)
     failures = run.task_dir / FAILURES
     if ending.attempts or failures.exists():  # no file means 0
         write_atomically(failures, f"{ending.attempts}\n".encode(), durable=False)
@@ -118,7 +124,7 @@ def history(task_dir: Path, before: int | None = None) -> History:
     for run in newest_first(task_dir):
         if before is not None and run.number >= before:
             continue
-        ending = read_ending(run)
+        ending = believed_ending(run)
         if ending is None:
             continue
         if not isinstance(ending.settlement, Released) or run.number <= _forgiven(task_dir):
@@ -147,7 +153,7 @@ def spent_before(task_dir: Path, before: int | None = None) -> Spend:
     for run in newest_first(task_dir):
         if before is not None and run.number >= before:
             continue
-        ending = read_ending(run)
+        ending = believed_ending(run)
         if ending is not None and ending.spent is not None:
             return total + ending.spent
         total += ending.spend if ending is not None else Spend()
@@ -163,7 +169,7 @@ def attempts_before(run: Run) -> Iterator[Run]:
     for before in newest_first(run.task_dir):
         if before.number >= run.number:
             continue
-        ending = read_ending(before)
+        ending = believed_ending(before)
         if ending is not None:
             if before.number <= forgiven or not isinstance(ending.settlement, Released):
                 return
@@ -174,7 +180,9 @@ def forgive(task_dir: Path) -> None:
     """Set the counts back to 0: a person wants the task tried again."""
     run = latest_run(task_dir)
     if run is not None:
-        write_atomically(task_dir / FORGIVEN, f"{run.number}\n".encode())
+        data = f"{run.number}\n".encode()
+        seals.seal(task_dir, seals.OF_TASK, {FORGIVEN: data})
+        write_atomically(task_dir / FORGIVEN, data)
         write_atomically(task_dir / FAILURES, b"0\n", durable=False)
 
 
@@ -183,4 +191,7 @@ def _forgiven(task_dir: Path) -> int:
         data = read_bounded(task_dir / FORGIVEN, _LARGEST)
     except InvalidTask:
         return 0
-    return int(data) if data and data.strip().isdigit() else 0
+    if not data or not data.strip().isdigit():
+        return 0
+    doubt = seals.doubt(task_dir, seals.OF_TASK, task_dir / FORGIVEN, data)
+    return 0 if doubt else int(data)

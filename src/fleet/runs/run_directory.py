@@ -18,6 +18,7 @@ import msgspec
 from msgspec import Struct, field
 
 from fleet.errors import InvalidTask
+from fleet.files import seals
 from fleet.files.atomic_write import write_atomically
 from fleet.files.json_record import JsonRecord
 from fleet.files.safe_read import SAFELY, check_directory, read_bounded
@@ -137,6 +138,7 @@ class Exit(Struct, frozen=True, kw_only=True):
     left: tuple[Leftover, ...] = ()
 
 
+RUN_JSON = "run.json"
 _HINT = "It was changed from outside. Move the run's directory away to go on without it."
 _SPEC = JsonRecord(RunSpec, limit=_LONGEST_RECORD, hint=_HINT)
 _STARTED = JsonRecord(Started, limit=_LONGEST_RECORD, hint=_HINT)
@@ -179,6 +181,12 @@ class Run(Struct, frozen=True, dict=True):
         if spec is None:
             raise InvalidTask(f"{self.path} holds no run.json", hint="The run was never prepared.")
         return spec
+
+    def spec_doubt(self) -> str:
+        """Why run.json is not believed; empty if it is as fleet wrote it."""
+        path = self.path / RUN_JSON
+        data = read_bounded(path, _LONGEST_RECORD)
+        return seals.doubt(self.task_dir, self.number, path, data or b"")
 
     def known_spec(self) -> RunSpec | None:
         """The spec; None if run.json is missing or damaged."""
@@ -251,8 +259,14 @@ def write_run(run: Run, spec: RunSpec, prompt: bytes | None = None) -> None:
     place = str(run.path)
     if prompt is not None:
         _put(f"{place}/prompt.md", prompt)
-    _put(f"{place}/.run.json", msgspec.json.encode(spec))
+    data = encoded_spec(spec)
+    seals.seal(run.task_dir, run.number, {RUN_JSON: data})
+    _put(f"{place}/.run.json", data)
     os.rename(f"{place}/.run.json", f"{place}/run.json")  # noqa: PTH104
+
+
+def encoded_spec(spec: RunSpec) -> bytes:
+    return msgspec.json.encode(spec)
 
 
 def _put(path: str, data: bytes) -> None:

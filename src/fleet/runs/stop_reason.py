@@ -6,12 +6,12 @@ Without it, a supervisor that dies in between would leave a run that looks as if
 from contextlib import suppress
 from typing import Any, cast
 
-from fleet.files.json_record import JsonRecord
 from fleet.runs.run_directory import Run
+from fleet.runs.sealed_record import SealedRecord
 from fleet.schemas import Outcome
 
 FILE = "verdict.json"
-_RECORD: JsonRecord[Outcome] = JsonRecord(cast("Any", Outcome))
+_RECORD: SealedRecord[Outcome] = SealedRecord(FILE, cast("Any", Outcome))
 
 
 def record(run: Run, reason: Outcome) -> None:
@@ -22,7 +22,7 @@ def record(run: Run, reason: Outcome) -> None:
     """
     with suppress(OSError):
         if read(run) is None:
-            _RECORD.write(run.path / FILE, reason, durable=False)
+            _RECORD.write(run, reason, durable=False)
 
 
 def forget(run: Run) -> None:
@@ -31,5 +31,8 @@ def forget(run: Run) -> None:
 
 
 def read(run: Run) -> Outcome | None:
-    """Why the run is being stopped, or was; None if fleet did not stop it."""
-    return _RECORD.read_or_none(run.path / FILE)
+    """Why the run is being stopped, or was; None if fleet did not stop it.
+
+    A reason that no process of fleet's has written is none.
+    """
+    return _RECORD.believed(run)

@@ -126,6 +126,10 @@ class Check(Struct, frozen=True, kw_only=True):
         return self.code == 0 and not self.trouble
 
 
+#: The rule that a run broke whose records are not as fleet wrote them.
+TAMPERED = "tampered"
+
+
 class Finding(Struct, frozen=True, kw_only=True):
     """A rule that a run broke."""
 

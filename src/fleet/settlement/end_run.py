@@ -15,11 +15,13 @@ from msgspec import Struct, structs
 
 from fleet.coders.stream.run_totals import sane_limit
 from fleet.config import Config
+from fleet.errors import InvalidTask
 from fleet.evidence.claim_rules import findings, only_reports
 from fleet.evidence.inspect_run import InspectedRun, Inspection
+from fleet.files import seals
 from fleet.files.safe_read import tail
 from fleet.processes.keeper_client import Ended, NeverStarted, Vanished
-from fleet.runs import event_log, receipt_json
+from fleet.runs import event_log, outcome_history, receipt_json
 from fleet.runs.agent_claim import AgentClaim
 from fleet.runs.artifacts_digest import fingerprint
 from fleet.runs.outcome_history import (
@@ -30,7 +32,8 @@ from fleet.runs.outcome_history import (
     spent_before,
     write_ending,
 )
-from fleet.runs.run_directory import Run
+from fleet.runs.run_directory import Run, RunSpec
+from fleet.runs.sealed_record import encode
 from fleet.schemas import (
     Base,
     Failed,
@@ -88,11 +91,19 @@ def _first_base(run: Run) -> Base | None:
     """The repository as the first run of the series found it; later runs find that run's work."""
     first = None
     for before in attempts_before(run):
-        spec = before.known_spec()
+        spec = _believed_spec(before)
         if spec is None or spec.base is None or not spec.base.snapshot:
             break
         first = spec.base
     return first
+
+
+def _believed_spec(run: Run) -> RunSpec | None:
+    """What an earlier run was started with, if fleet wrote the record."""
+    try:
+        return None if run.spec_doubt() else run.known_spec()
+    except InvalidTask:
+        return None
 
 
 def outcome_of(ended: ExitedRun, claim: AgentClaim, *, abandoned: bool = False) -> Outcome:
@@ -149,8 +160,12 @@ class RunEnd(Struct, frozen=True):
     def write(self, record: RunRecord) -> None:
         """The receipt first: where there is an outcome, there is the evidence for it."""
         record.hide_kept_secrets()
-        receipt_json.write(record.run, self.receipt)
-        write_ending(record.run, self.ending)
+        run = record.run
+        records = {receipt_json.FILE: self.receipt, outcome_history.FILE: self.ending}
+        data = {name: encode(value) for name, value in records.items()}
+        seals.seal(run.task_dir, run.number, data)  # both at once
+        receipt_json.write(run, self.receipt, sealed=True)
+        write_ending(run, self.ending, sealed=True)
 
 
 def end_of(

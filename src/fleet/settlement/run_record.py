@@ -19,14 +19,15 @@ from fleet.coders.base import Coder, Options
 from fleet.coders.stream.run_totals import RunTotals
 from fleet.coders.stream.tool_calls import ToolCalls
 from fleet.config import Config
-from fleet.errors import FleetError
+from fleet.errors import FleetError, InvalidTask
+from fleet.files import seals
 from fleet.files.overwrite import overwrite
 from fleet.home import AGENT_BIN, Home
 from fleet.home.task_policy import passed_variables
 from fleet.processes.keeper_client import Ended, NeverStarted, Vanished
 from fleet.runs import agent_claim
 from fleet.runs.agent_claim import AgentClaim
-from fleet.runs.run_directory import Run, RunSpec
+from fleet.runs.run_directory import RUN_JSON, Run, RunSpec
 from fleet.schemas import Event, Failed, Outcome, Policy, Spend, Task
 from fleet.schemas.budget import spend_of
 from fleet.schemas.secret_mask import SecretMask
@@ -65,6 +66,8 @@ class RunRecord:
         self.prices = _LIST_PRICES
         #: Why the run could not even be tried; empty if it could.
         self.start_trouble = ""
+        #: Why run.json is not believed; empty if it is.
+        self.doubt = ""
 
     @classmethod
     def read(cls, home: Home, config: Config, task: Task, run: Run) -> Self:
@@ -73,8 +76,10 @@ class RunRecord:
         The run is read with what it was started with, whatever the settings say by now. Its secret
         is with its agent only.
         """
-        spec, env = NO_SPEC, {}
+        spec, env, doubt = NO_SPEC, {}, ""
         try:
+            if doubt := run.spec_doubt():
+                raise InvalidTask(doubt)  # what it says is not done, whatever it says
             spec = run.spec()
             place = None if spec.coder else place_of(home, config, task)
             name, model = (spec.coder, spec.model) if place is None else (place.coder, place.model)
@@ -82,7 +87,9 @@ class RunRecord:
             env = run_env(home, coder, task, spec.login, passed_variables(config, spec.cwd))
         except FleetError as error:
             coder = UnknownCoder(error.message)
-        return cls(task, run, coder, env=env, spec=spec, adopted=True)
+        record = cls(task, run, coder, env=env, spec=spec, adopted=True)
+        record.doubt = "" if seals.is_excused(run.path / RUN_JSON) else doubt
+        return record
 
     def hide(self, secrets: Iterable[str]) -> None:
         """Mask these values too: another process gave them to the agent."""

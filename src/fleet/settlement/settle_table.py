@@ -40,6 +40,7 @@ from fleet.schemas.decision import (
 from fleet.schemas.event import Reason
 from fleet.schemas.outcome import leaves_claim, named
 from fleet.schemas.policy import DAY_BUDGETS, Requirement
+from fleet.schemas.receipt import TAMPERED
 
 #: Context runs out this often in a row without progress before it counts as a failure.
 FULL_CONTEXTS = 3
@@ -257,9 +258,14 @@ def _closed(claim: str, verdict: Verdict, facts: Facts, *, after: str = "") -> D
 
 
 def _out_of_scope(facts: Facts, verdict: Verdict) -> Decision:
-    """A run that changed files out of its scope is for a person, whatever its outcome."""
+    """A run that changed files out of its scope, or records of fleet's, is for a person, whatever
+    its outcome.
+    """
+    forged = [each.what for each in verdict.trespasses if each.rule == TAMPERED]
     way = f"See: fleet task {facts.task_id} receipt. To go on all the same: fleet retry"
-    return blocked(f"out of scope: {_listed(verdict.trespasses)}\n{way} {facts.task_id}")
+    listed = f"out of scope: {_listed(verdict.trespasses)}"
+    why = f"{TAMPERED}: {'; '.join(forged)}" if forged else listed
+    return blocked(f"{why}\n{way} {facts.task_id}")
 
 
 def _listed(findings: Sequence[Finding]) -> str:

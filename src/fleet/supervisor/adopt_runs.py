@@ -17,7 +17,7 @@ from fleet.runs import stop_reason
 from fleet.runs.outcome_history import read_ending
 from fleet.runs.run_directory import Run, latest_run
 from fleet.runs.run_id import RunId
-from fleet.schemas import Stopped
+from fleet.schemas import Lost, Stopped
 from fleet.schemas.decision import LEASE_LOST, OURS
 from fleet.supervisor.active.active_run import ActiveRun
 from fleet.supervisor.active.follow_runs import FIRST_PAUSE, RunFollower, finishing, state_now
@@ -97,7 +97,9 @@ def _look(
     follower.attend(assignment)
     text = f"{assignment.task_id}: adopted run {run.number}"
     state.log.say("adopted", text, task_dir=run.task_dir)
-    if reason is None and state.stopping is not None:
+    if active.doubt:  # nothing is known of what it may do
+        stop_assignment(assignment, Lost(why=active.doubt), now=True)
+    elif reason is None and state.stopping is not None:
         stop_assignment(assignment, state.stopping)
 
 

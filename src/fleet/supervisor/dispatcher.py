@@ -9,7 +9,7 @@ from fleet.errors import FleetError, InvalidTask
 from fleet.files.safe_read import check_directory
 from fleet.home import messages
 from fleet.home.status_file import paused
-from fleet.runs.outcome_history import Ending, read_ending
+from fleet.runs.outcome_history import Ending, believed_ending
 from fleet.runs.run_directory import Run, latest_run
 from fleet.runs.run_id import RunId
 from fleet.schemas import Lease, Stopped
@@ -81,7 +81,7 @@ class Dispatcher:
         if not self._is_whole(assignment, task_dir):
             return
         run = latest_run(task_dir)
-        if run is not None and read_ending(run) is None:
+        if run is not None and believed_ending(run) is None:
             take_up(self.state, self.follower, assignment, run)
         elif self.state.stopping is not None:
             decision = released("claimed as the supervisor ended")
@@ -105,7 +105,7 @@ class Dispatcher:
         if not self._is_whole(assignment, task_dir):
             return
         run = latest_run(task_dir)
-        ending = read_ending(run) if run is not None else None
+        ending = believed_ending(run) if run is not None else None
         if run is None:
             kill_all(assignment.lease)  # its directory may have been deleted under a living run
         if run is None or (ending is not None and not _is_of(ending, run, assignment.lease)):

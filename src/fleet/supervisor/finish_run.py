@@ -17,7 +17,7 @@ from fleet.home import closed_by_hand
 from fleet.processes import process_identity
 from fleet.queue.protocol import LeaseLost
 from fleet.runs import stop_reason
-from fleet.runs.outcome_history import Ending, read_ending
+from fleet.runs.outcome_history import Ending, believed_ending
 from fleet.runs.run_directory import began_at, latest_run
 from fleet.schemas import (
     Closed,
@@ -33,6 +33,7 @@ from fleet.schemas.decision import OURS, Decision
 from fleet.schemas.units import shown_span
 from fleet.settlement.damage import damaged
 from fleet.settlement.end_run import RunEnd, case_of, end_of, note_end, outcome_of
+from fleet.settlement.tampering import seal_inspection, tampering
 from fleet.supervisor.active.active_run import ActiveRun
 from fleet.supervisor.active.follow_runs import report_trips
 from fleet.supervisor.active.message_receipts import note_messages, note_undelivered
@@ -133,7 +134,7 @@ def finish(state: SupervisorState, assignment: Assignment, stage: Finishing) -> 
     state.meter.apply_prices(run)
     findings = stage.findings
     if findings is None:
-        known = read_ending(run.run)
+        known = believed_ending(run.run)
         if known is not None:  # decided before, and the queue was not told
             _settle_run(state, assignment, run, known, 0.0)
             return
@@ -141,11 +142,12 @@ def finish(state: SupervisorState, assignment: Assignment, stage: Finishing) -> 
     claim = ended.claim()
     outcome = outcome_of(ended, claim)
     if findings is None:
+        findings = Inspection(trespasses=tampering(run))
         case = case_of(ended, claim, outcome)
-        if not case.is_short:
+        # Of a run whose records were changed nothing is executed: a person looks at it.
+        if not findings.trespasses and not case.is_short:
             _inspect(state, assignment, stage, case)
             return
-        findings = Inspection()
     if findings.abandoned:
         reason = ended.stop_reason or stop_reason.read(run.run)
         reason = reason or Stopped(by="the end of its verify command")
@@ -196,6 +198,8 @@ def _inspect(
 
     abandon = threading.Event()
     assignment.stage = Inspecting(stage.run, stage.ended, abandon)
+    if case.policy.verify:
+        seal_inspection(stage.run)
     stage.run.stream.note("fleet_verifying", state.now(), commands=case.policy.verify)
     state.inspections.submit(partial(inspect_run, case, abandon), inspected)
 

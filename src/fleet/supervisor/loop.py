@@ -13,6 +13,7 @@ from fleet import config as configuration
 from fleet.coders.trusted_files import untrusted
 from fleet.config import Config
 from fleet.errors import ConfigError
+from fleet.files import seals
 from fleet.files.safe_read import stamp_of
 from fleet.home import Home, disk_reserve, owner_file
 from fleet.home.journal import Log
@@ -293,6 +294,7 @@ class Supervisor:
     def _open(self) -> None:
         _allow_files()
         disk_reserve.set_aside(self.home)
+        seals.begin(self.home.path)
         self.shutdown.listen(self.selector)
         thread = self.queue.thread
         for source in (thread, self.state.pool, self.state.inspections):

@@ -60,6 +60,7 @@ MISSING = SpawnFailure(why="claude: …", program_missing=True)
 NO_CWD = SpawnFailure(why="cwd: No such file")
 UNVERIFIED = Verdict(findings=(Finding(rule="no_tools", what="it used no tool"),))
 OUT_OF_SCOPE = Verdict(trespasses=(Finding(rule="outside", what="it changed ../b"),))
+FORGED = Verdict(trespasses=(Finding(rule="tampered", what="run.json is not as fleet wrote it"),))
 OUTAGE = RateLimited(limit=RateLimit(kind="outage", status="rejected"), detail="503")
 LIMIT = RateLimited(limit=RateLimit(kind="five_hour", status="rejected", resets_at=RESET))
 
@@ -136,6 +137,7 @@ ROWS = [
     ),
     ("Lost, after a claim that is unverified", Lost(), facts(claim=DONE, verdict=UNVERIFIED)),
     ("any of these, out of scope", Finished(), facts(claim=DONE, verdict=OUT_OF_SCOPE)),
+    ("any of these, tampered", Finished(), facts(claim=DONE, verdict=FORGED)),
     (
         "any of these that count, the last of `retry_limit`",
         Finished(),

@@ -14,7 +14,7 @@ from msgspec import Struct
 
 from fleet.control import Control
 from fleet.control.tasks.task_files import Missing, run_of, task_id_of
-from fleet.errors import BadInput, FleetError, Refused
+from fleet.errors import BadInput, FleetError, InvalidTask, Refused
 from fleet.git import tree_snapshot
 from fleet.git.git_command import Git, GitFailed
 from fleet.git.own.own_repository import own_repository
@@ -68,6 +68,8 @@ def plan(
     """
     task_id = task_id_of(fleet, word)
     run = run_of(fleet.home.task(task_id), task_id, number)
+    if run is not None and (doubt := run.spec_doubt()):
+        raise InvalidTask(doubt, hint="What it names is not touched.")
     base = run.spec().base if run is not None else None
     if run is None or base is None or not base.snapshot:
         why = base.trouble if base is not None else ""

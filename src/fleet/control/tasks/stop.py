@@ -19,7 +19,7 @@ from fleet.control.tasks.in_progress import is_of_lease
 from fleet.control.tasks.kill_runs import brake
 from fleet.control.tasks.retry import lives, way_on
 from fleet.errors import InvalidTask, Refused
-from fleet.evidence.inspect_run import inspect_run
+from fleet.evidence.inspect_run import Inspection, inspect_run
 from fleet.files.inotify import DirectoryWatch
 from fleet.home import owner_file
 from fleet.processes import keeper_client
@@ -27,11 +27,12 @@ from fleet.processes.keeper_client import Ended, NeverStarted, Running, Vanished
 from fleet.processes.supervisor_lock import supervisor_of
 from fleet.queue import PREFIX
 from fleet.runs import stop_reason
-from fleet.runs.outcome_history import read_ending
+from fleet.runs.outcome_history import believed_ending, read_ending
 from fleet.runs.run_directory import Run, latest_run
 from fleet.schemas import Status, Stopped, Task
 from fleet.settlement.end_run import case_of, end_of, note_end, outcome_of
 from fleet.settlement.run_record import ExitedRun, ProcessEnd, RunRecord
+from fleet.settlement.tampering import seal_inspection, tampering
 from fleet.spending.day_ledger import DayLedger, entry_of
 from fleet.spending.prices import Prices
 from fleet.spool.answer_request import record_last_words
@@ -144,7 +145,7 @@ def _tell_keeper(fleet: Control, task: Task, *, by: str, now: bool, patience: fl
         if keeper is not None:
             keeper.wait(patience)
             keeper.close()
-    if run is not None and not lives(fleet, task) and read_ending(run) is None:
+    if run is not None and not lives(fleet, task) and believed_ending(run) is None:
         _end(fleet, task, run, by)
     return _seen(fleet, task)
 
@@ -181,7 +182,10 @@ def _end(fleet: Control, task: Task, run: Run, by: str) -> None:
     )
     claim = ended.claim()
     outcome = outcome_of(ended, claim)
-    found = inspect_run(case_of(ended, claim, outcome), threading.Event())
+    found = Inspection(trespasses=tampering(record))
+    if not found.trespasses:
+        seal_inspection(record)
+        found = inspect_run(case_of(ended, claim, outcome), threading.Event())
     if found.abandoned:
         outcome = outcome_of(ended, claim, abandoned=True)
     end = end_of(ended, claim, outcome, found, config, now, fence=task.fence, jitter=0.0)

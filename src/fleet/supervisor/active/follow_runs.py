@@ -148,6 +148,8 @@ class RunFollower:
         self._watch.drop(run.run.path)
         with self._contained(assignment):
             state = state_now(run.run)
+            if isinstance(state, Ended) and run.keeper is not None and run.keeper.was_killed:
+                state = Vanished(None, why="its keeper was killed, and its exit record is not its")
             if isinstance(state, Ended | Vanished | NeverStarted):
                 assignment.stage = finishing(assignment, run, state)
                 self._unread.add(assignment.task_id)

@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from fleet.coders.base import Coder
 from fleet.config import Config
+from fleet.files.atomic_write import write_atomically
 from fleet.git.clone.clone_objects import objects_of_clone
 from fleet.home import Home
 from fleet.processes.bounded_call import call
@@ -132,7 +133,8 @@ def _guards(coder: Coder, state: str) -> Iterator[str]:
         if name.endswith("/"):
             path.mkdir(mode=0o700, exist_ok=True)
         elif not path.exists():
-            path.write_text("{}\n" if path.suffix == ".json" else "", encoding="utf-8")
+            # Not through a link that an agent left there.
+            write_atomically(path, b"{}\n" if path.suffix == ".json" else b"", durable=False)
         yield str(path)
 
 

@@ -1,0 +1,96 @@
+"""`seals/<task>` in the home: the digest of each record that a later supervisor acts on.
+
+A supervisor that lives goes by its memory. One that comes after a `kill -9` has only files, and
+believes of them what a process of fleet's wrote: each line here is `<run> <name> <sha256>`, added
+before the record is written. Confined agents can write neither here nor there. To an agent that
+nothing confines this is no fence: it can write both.
+"""
+
+import os
+import time
+from contextlib import suppress
+from hashlib import sha256
+from pathlib import Path
+
+from fleet.errors import InvalidTask
+from fleet.files.append_file import append
+from fleet.files.safe_read import read_bounded
+
+FOLDER = "seals"
+#: Its time of change tells since when this home seals records: older ones are believed unsealed.
+_SINCE = ".since"
+_LARGEST = 16 << 20
+#: Stands for the run's number in the seals of a task's own records.
+OF_TASK = 0
+
+
+def seal(task_dir: Path, run: int, records: dict[str, bytes]) -> None:
+    """Add the digests of records that are about to be written. Raises OSError."""
+    file = _file(task_dir)
+    if file is None:
+        return
+    lines = "".join(f"{run} {name} {sha256(data).hexdigest()}\n" for name, data in records.items())
+    try:
+        append(file, lines.encode())
+    except FileNotFoundError:
+        begin(task_dir.parent.parent)
+        append(file, lines.encode())
+
+
+def begin(home: Path) -> None:
+    """Seal records from now on, in a home that has not done so."""
+    folder = home / FOLDER
+    folder.mkdir(mode=0o700, exist_ok=True)
+    with suppress(FileExistsError):
+        os.close(os.open(folder / _SINCE, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
+
+
+def doubt(task_dir: Path, run: int, path: Path, data: bytes) -> str:
+    """Why the content of a record is not believed; empty if it is as fleet wrote it."""
+    file = _file(task_dir)
+    if file is None:
+        return ""
+    try:
+        known = _digests(file, run, path.name)
+    except InvalidTask as error:
+        return error.message
+    if sha256(data).hexdigest() in known:
+        return ""
+    if known:
+        return f"{path} is not as fleet wrote it"
+    return "" if _is_older(path, file.parent / _SINCE) else f"{path} was not written by fleet"
+
+
+def is_excused(path: Path) -> bool:
+    """The record is from before the machine's last start: a power cut may have cost its seal."""
+    booted = time.time() - time.clock_gettime(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))
+    try:
+        return path.lstat().st_ctime < booted
+    except OSError:
+        return False
+
+
+def _file(task_dir: Path) -> Path | None:
+    """Where a task's seals are; None for a directory that is not below a home's `tasks`."""
+    if task_dir.parent.name != "tasks":
+        return None
+    return task_dir.parent.parent / FOLDER / task_dir.name
+
+
+def _digests(file: Path, run: int, name: str) -> set[str]:
+    data = read_bounded(file, _LARGEST) or b""
+    head = f"{run} {name} "
+    lines = data.decode(errors="replace").splitlines()
+    return {line.removeprefix(head) for line in lines if line.startswith(head)}
+
+
+def _is_older(path: Path, since: Path) -> bool:
+    """The record was last changed before this home sealed anything. The kernel keeps that time."""
+    try:
+        began = since.lstat().st_ctime_ns
+    except OSError:
+        return True
+    try:
+        return path.lstat().st_ctime_ns < began
+    except OSError:
+        return False
