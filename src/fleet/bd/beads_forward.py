@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from datetime import timedelta
 from pathlib import Path
@@ -52,10 +52,12 @@ def forward(
     stdin: Stream = None,
     stdout: Stream = None,
     stderr: Stream = None,
+    before_output: Callable[[], None] | None = None,
 ) -> int:
     """Run bd with exactly these arguments and answer with its exit code.
 
-    Files are named relative to `invoked_in`; `patience` is how long a short command may take.
+    Files are named relative to `invoked_in`; `patience` is how long a short command may take. On a
+    terminal `before_output` is called once bd says something.
     """
     if invoked_in is not None:
         args = located(args, invoked_in)
@@ -67,8 +69,8 @@ def forward(
             if verb in _SHORT_WRITES and not _reads_stdin(args):
                 _wait_politely(locks, WriteLock(home, patience=patience))
             if verb not in _INTERACTIVE:
-                stdout = locks.enter_context(filtered(stdout, sys.stdout))
-                stderr = locks.enter_context(filtered(stderr, sys.stderr))
+                stdout = locks.enter_context(filtered(stdout, sys.stdout, before_output))
+                stderr = locks.enter_context(filtered(stderr, sys.stderr, before_output))
             limit = _limit(verb, args, patience)
             return attach(
                 [bd, *args],
@@ -81,7 +83,7 @@ def forward(
 
 def _limit(verb: str, args: Sequence[str], patience: timedelta) -> float | None:
     """Seconds that bd may take; None: a person may be typing."""
-    if verb in _INTERACTIVE or _reads_stdin(args):
+    if not is_silent(args):
         return None
     short = verb in _READS or verb in _SHORT_WRITES
     return patience.total_seconds() * (1 if short else _LONG)
@@ -93,6 +95,11 @@ def _wait_politely(locks: ExitStack, lock: WriteLock) -> None:
         locks.enter_context(lock.held())
     except QueueBusy:
         return
+
+
+def is_silent(args: Sequence[str]) -> bool:
+    """Whether bd alone decides how long the line takes: no person types, and none looks on."""
+    return split_command(args)[0].partition(" ")[0] not in _INTERACTIVE and not _reads_stdin(args)
 
 
 def _reads_stdin(args: Sequence[str]) -> bool:

@@ -7,7 +7,7 @@ nothing is changed: a program may read it.
 import codecs
 import os
 import threading
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import TextIO
 
@@ -20,13 +20,18 @@ _LAST_WORDS = 1.0
 
 
 @contextmanager
-def filtered(given: Stream, own: TextIO) -> Generator[Stream]:
-    """The stream to start a program with, in the place of `given`; None stands for `own`."""
+def filtered(
+    given: Stream, own: TextIO, before_output: Callable[[], None] | None = None
+) -> Generator[Stream]:
+    """The stream to start a program with, in the place of `given`; None stands for `own`.
+
+    `before_output` is called before something is written to a terminal.
+    """
     if given is not None or not own.isatty():
         yield given
         return
     read, write = os.pipe2(os.O_CLOEXEC)
-    copying = threading.Thread(target=_copy, args=(read, own), daemon=True)
+    copying = threading.Thread(target=_copy, args=(read, own, before_output), daemon=True)
     copying.start()
     try:
         yield write
@@ -35,10 +40,12 @@ def filtered(given: Stream, own: TextIO) -> Generator[Stream]:
         copying.join(_LAST_WORDS)
 
 
-def _copy(read: int, out: TextIO) -> None:
+def _copy(read: int, out: TextIO, before_output: Callable[[], None] | None) -> None:
     decoder = codecs.getincrementaldecoder("utf-8")(errors="replace")
     with os.fdopen(read, "rb", buffering=0) as source:
         while data := source.read(1 << 16):
+            if before_output is not None:
+                before_output()
             out.write(harmless(decoder.decode(data)))
             out.flush()
     out.write(harmless(decoder.decode(b"", final=True)))

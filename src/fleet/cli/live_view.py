@@ -2,12 +2,18 @@
 
 import os
 import sys
+import threading
+import time
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
+from itertools import cycle
 
 #: Without wrapping the terminal cuts a line that is too long, so that a line takes one row.
 _BEGIN, _END = "\x1b[?25l\x1b[?7l", "\x1b[?25h\x1b[?7h"
 _CLEAR_BELOW = "\x1b[J"
+_CLEAR_LINE = "\r\x1b[K"
+#: Seconds after which silence is explained, and between two pictures of the sign that turns.
+_SILENCE, _TURN = 1.0, 0.2
 
 
 @contextmanager
@@ -30,3 +36,42 @@ def live_view() -> Generator[Callable[[Sequence[str]], None]]:
     finally:
         out.write(_END)
         out.flush()
+
+
+@contextmanager
+def waiting(
+    what: str, *, quiet: bool = False, after: float = _SILENCE
+) -> Generator[Callable[[], None]]:
+    """Say on a terminal's stderr what is waited for, once it takes longer than a moment.
+
+    Gives a function that takes the line away again, for a block that prints. `quiet` (as with
+    --json), or a stderr that is no terminal: nothing is said.
+    """
+    over = threading.Event()
+    if quiet or not sys.stderr.isatty():
+        yield over.set
+        return
+    telling = threading.Thread(target=_tell, args=(what, over, after), daemon=True)
+
+    def end() -> None:
+        over.set()
+        telling.join()
+
+    telling.start()
+    try:
+        yield end
+    finally:
+        end()
+
+
+def _tell(what: str, over: threading.Event, after: float) -> None:
+    err, begun = sys.stderr, time.monotonic()
+    if over.wait(after):
+        return
+    for sign in cycle("|/-\\"):
+        err.write(f"{_CLEAR_LINE}{sign} {what} … {time.monotonic() - begun:.0f} s")
+        err.flush()
+        if over.wait(_TURN):
+            break
+    err.write(_CLEAR_LINE)
+    err.flush()

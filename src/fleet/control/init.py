@@ -3,6 +3,7 @@
 import os
 import shutil
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 
 from msgspec import Struct, structs
 
@@ -39,12 +40,14 @@ def init(
     ask: Callable[[], str],
     sandbox: str | None = None,
     ask_box: Callable[[], bool] = lambda: True,
+    waiting: Callable[[str], AbstractContextManager[object]] = nullcontext,
 ) -> InitializedHome:
     """Make a home, or complete the one that is there.
 
     A home keeps its queue, its permissions and its box unless others are given. A new one gets a
     box where a box works, if `ask_box` agrees, and where not the permissions that `ask` returns.
-    `force` sets up a queue of beads again. Raises NoBox if `sandbox` asks for what cannot be had.
+    `force` sets up a queue of beads again, and `waiting` is held meanwhile. Raises NoBox if
+    `sandbox` asks for what cannot be had.
     """
     # A broken runtime.toml is refused before anything is made.
     before = config.load(home.config) if home.config.exists() else None
@@ -60,7 +63,8 @@ def init(
     allowed = permissions or unasked or ask()
     settings = structs.replace(before or Config(), queue=chosen)
     another = before is None or before.queue != chosen
-    warning = _set_up_queue(home, settings, force=force, another=another)
+    with waiting(f"setting up the queue ({without_password(chosen)})"):
+        warning = _set_up_queue(home, settings, force=force, another=another)
     # Last, so that no runtime.toml names a queue that could not be opened.
     _record(home, before, {"queue": chosen, "permissions": allowed, "sandbox": box})
     return InitializedHome(

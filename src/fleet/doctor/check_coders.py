@@ -3,7 +3,7 @@
 No model is asked: a CLI reports on its login from its own files.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
 
@@ -36,14 +36,14 @@ def coders(installation: Installation) -> Iterator[CheckResult]:
     if not any(coder.default for coder in found):
         what = f"there is no coder {settings.coder!r}"
         yield CheckResult("coder", "error", what, "See: fleet coders")
+    there = {coder.name: coder for coder in found if coder.path and not coder.problem}
     for coder in found:
-        if coder.default or (coder.path and not coder.problem):
-            yield _program(coder)
+        if coder.default or coder.name in there:
+            yield _program(coder, sorted(there))
     if left := untrusted(installation.home.path):
         what = f"not loaded, as no person has trusted their files: {', '.join(left)}"
         way = f"Read them; those that are yours: fleet coders trust {' '.join(left)}"
         yield CheckResult("coder", "warning", what, way)
-    there = {coder.name: coder for coder in found if coder.path and not coder.problem}
     accounts = settings.accounts.values()
     # Runs of a coder with accounts do not use the user's own login.
     alone = set(there) - {account.coder for account in accounts}
@@ -57,12 +57,18 @@ def coders(installation: Installation) -> Iterator[CheckResult]:
             yield from each.result()
 
 
-def _program(coder: CoderHere) -> CheckResult:
+def _program(coder: CoderHere, there: Sequence[str]) -> CheckResult:
+    """One CLI. Without any that can run here, no task can be worked on."""
     text = f"{coder.name}: {coder.problem or coder.version or coder.remark}"
-    broken = coder.problem or (coder.remark and not coder.version)
-    severity: Severity = "warning" if broken else "ok"
-    fix = f"Install {coder.name}, or choose another (fleet coders): fleet config set coder=…"
-    return CheckResult("coder", severity, text, fix if broken else "")
+    if not coder.problem and (coder.version or not coder.remark):
+        return CheckResult("coder", "ok", text)
+    if there:
+        others = [name for name in there if name != coder.name]
+        another = f"fleet config set coder={others[0]}" if others else "see fleet coders"
+        return CheckResult("coder", "warning", text, f"Install {coder.name}, or: {another}")
+    what = f"{text}; no other coder can run here either"
+    fix = f"Install {coder.name}, or another of: fleet coders. To see fleet at work: fleet demo"
+    return CheckResult("coder", "error", what, fix)
 
 
 def _login(installation: Installation, coder: CoderHere) -> list[CheckResult]:

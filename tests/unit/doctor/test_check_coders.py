@@ -200,6 +200,21 @@ def test_the_default_coder_must_be_logged_in_and_others_need_not(installation, t
     assert [f.severity for f in nobody if "nobody" in f.what] == ["error"]
 
 
+def test_no_coder_at_all_is_an_error_with_a_way_out(installation, tmp_path, monkeypatch):
+    """Nothing can be worked on; where another CLI is there, its name is the way out."""
+    (tmp_path / "bin").mkdir()
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    (none,) = check_coders.coders(installation)
+    assert none.severity == "error"
+    assert "no other coder can run here" in none.what
+    assert "Install claude" in none.fix
+    a_program(tmp_path / "bin/agy", "echo 3")
+    found = [each for each in check_coders.coders(installation) if each.check == "coder"]
+    (missing,) = [each for each in found if each.severity != "ok"]
+    assert missing.severity == "warning"
+    assert missing.fix == "Install claude, or: fleet config set coder=agy"
+
+
 def test_somebody_without_a_home_is_told_of_the_coders(installation, tmp_path, monkeypatch):
     """The doctor is what one runs first; a broken home is told of by itself."""
     a_program(tmp_path / "bin/claude", SAYS_IN)

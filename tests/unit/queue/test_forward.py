@@ -97,6 +97,22 @@ class TestForward:
         os.close(ours)
         assert said == "title \\x1b[2J\\u202e \\rend\r\n"
 
+    def test_what_is_said_of_the_wait_ends_before_bd_speaks(self, beads, tmp_path, monkeypatch):
+        """A line that turns in its place must not stand between bd's own."""
+        bd = a_program(tmp_path / "told-bd", "echo said")
+        ours, theirs = os.openpty()
+        with os.fdopen(theirs, "w") as terminal:
+            monkeypatch.setattr(sys, "stdout", terminal)
+
+            def gone():
+                terminal.write("gone, ")
+                terminal.flush()
+
+            forward(beads.home, ["list"], bd=bd, before_output=gone)
+            said = os.read(ours, 4096)
+        os.close(ours)
+        assert said == b"gone, said\r\n"
+
     def test_the_users_own_name_is_kept(self, beads, tmp_path):
         """BEADS_ACTOR reaches bd; a database named by the environment does not."""
         bd = a_program(tmp_path / "told-bd", 'echo "$BEADS_ACTOR $BEADS_DB" > "$BEADS_DIR/../said"')

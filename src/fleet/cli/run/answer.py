@@ -6,6 +6,7 @@ from datetime import datetime
 import click
 
 from fleet import control
+from fleet.cli.live_view import waiting
 from fleet.cli.task_ids import task_ids
 from fleet.control.tasks.questions import answer
 
@@ -21,9 +22,11 @@ def command(task_ids: tuple[str, ...], text: str, force: bool) -> None:
     stdin.
     """
     fleet = control.opened()
-    tasks = [fleet.get(task_id) for task_id in task_ids]
+    with waiting("asking the queue"):
+        tasks = [fleet.get(task_id) for task_id in task_ids]
     if text == "-":
         text = sys.stdin.buffer.read().decode(errors="replace")
     for task in tasks:
-        done = answer(fleet, task, text, at=datetime.now().astimezone(), force=force)
+        with waiting("the queue takes the answer"):
+            done = answer(fleet, task, text, at=datetime.now().astimezone(), force=force)
         click.echo(f"Answered {done.id}; it is open again.")

@@ -3,6 +3,7 @@
 import click
 
 from fleet import control
+from fleet.cli.live_view import waiting
 from fleet.cli.task_ids import task_ids
 from fleet.cli.tracker.task_flags import budget_from
 from fleet.control.tasks.retry import retry
@@ -21,6 +22,9 @@ def command(task_ids: tuple[str, ...], budget: str | None) -> None:
     """
     wanted = None if budget is None else budget_from(budget)
     fleet = control.opened()
-    for found in [fleet.get(task_id) for task_id in task_ids]:  # all are there, or none is changed
-        task = retry(fleet, found, budget=wanted)
+    with waiting("asking the queue"):
+        tasks = [fleet.get(task_id) for task_id in task_ids]  # all are there, or none is changed
+    for found in tasks:
+        with waiting(f"opening {found.id}"):
+            task = retry(fleet, found, budget=wanted)
         click.echo(f"{task.id} is open again; its attempts are forgotten.")

@@ -5,6 +5,7 @@ import os
 import click
 
 from fleet import control
+from fleet.cli.live_view import waiting
 from fleet.cli.task_ids import completer
 from fleet.cli.terminal_text import one_line
 from fleet.control import Control
@@ -46,7 +47,8 @@ def _one(fleet: Control, task_id: str, *, now: bool, as_json: bool) -> int:
     from fleet.control.tasks.stop import stop, stop_blindly
 
     try:
-        end = stop(fleet, fleet.get(task_id), now=now)
+        with waiting(f"{task_id} ends", quiet=as_json):
+            end = stop(fleet, fleet.get(task_id), now=now)
     except QueueError as error:
         if not now:
             raise
@@ -72,7 +74,8 @@ def _one(fleet: Control, task_id: str, *, now: bool, as_json: bool) -> int:
 def _all(home: Home, *, now: bool, as_json: bool) -> int:
     from fleet.control.tasks.stop_all import stop_all
 
-    end = stop_all(home, now=now)
+    with waiting("all runs end", quiet=as_json):
+        end = stop_all(home, now=now)
     if as_json:
         from fleet.cli.json_output import pretty
 

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import click
 
+from fleet.cli.live_view import waiting
 from fleet.cli.terminal_text import one_line
 from fleet.errors import BadInput
 
@@ -35,7 +36,8 @@ def command(
         raise BadInput("--cwd, --coder and --account go with --context")
     from fleet.doctor import examine
 
-    findings = examine()
+    with waiting("asking the machine, the queue and the CLIs", quiet=as_json):
+        findings = examine()
     if as_json:
         from fleet.cli.json_output import pretty
 
@@ -64,7 +66,8 @@ def _context(cwd: str | None, coder: str | None, account: str | None, *, as_json
     place = Path(control.checked_directory(cwd or os.getcwd()))  # noqa: PTH109
     if coder is not None and account is not None:
         raise BadInput("--coder and --account do not go together", hint="An account has its coder.")
-    found = surveys(place, coder, account=account)
+    with waiting("each CLI says what it would load", quiet=as_json):
+        found = surveys(place, coder, account=account)
     if as_json:
         click.echo(pretty([msgspec.to_builtins(each) for each in found]))
     for number, each in enumerate([] if as_json else found):

@@ -5,6 +5,7 @@ import sys
 
 import click
 
+from fleet.cli.live_view import waiting
 from fleet.control.init import PERMISSIONS, SANDBOX, init
 from fleet.home import home_from
 
@@ -37,7 +38,7 @@ def command(force: bool, queue: str | None, permissions: str | None, sandbox: st
     home = home_from(os.environ)
     made = init(
         home, queue=queue, permissions=permissions, force=force, ask=_ask,
-        sandbox=sandbox, ask_box=_ask_box,
+        sandbox=sandbox, ask_box=_ask_box, waiting=waiting,
     )  # fmt: skip
     if made.warning:
         click.echo(f"Warning: {made.warning}", err=True)

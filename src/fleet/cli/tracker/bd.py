@@ -26,6 +26,7 @@ from fleet.bd.command_line import (
 )
 from fleet.bd.fleet_flags import EVIDENCE, LIMITS, PLACE, TAKEN
 from fleet.bd.pflag import FlagError, asks_for_help, take
+from fleet.cli.live_view import waiting
 from fleet.cli.terminal_text import one_line
 from fleet.cli.tracker.task_flags import settings_from, shown_settings
 from fleet.control import Control
@@ -107,10 +108,13 @@ def _forward(fleet: Control, args: Sequence[str]) -> int:
     if split_command(args)[0] == "export":
         _record_edits(fleet)
     if fleet.config.queue == "beads":
-        from fleet.bd.beads_forward import forward
+        from fleet.bd.beads_forward import forward, is_silent
 
         limit = timedelta(seconds=fleet.config.bd_timeout_s)
-        return forward(fleet.home.path, args, patience=limit, invoked_in=_base())
+        with waiting("bd", quiet="--json" in args or not is_silent(args)) as end:
+            return forward(
+                fleet.home.path, args, patience=limit, invoked_in=_base(), before_output=end
+            )
     return answer(args, fleet.tracker, env=os.environ)
 
 
@@ -158,8 +162,11 @@ def _create(fleet: Control, name: str, args: Sequence[str]) -> int:
 
 def _create_on_beads(fleet: Control, name: str, args: Sequence[str], settings: Settings) -> int:
     from fleet.bd.beads_create import create
+    from fleet.bd.beads_forward import is_silent
 
-    made = create(fleet.home.path, args, settings, verb=name, invoked_in=_base())
+    typed = not is_silent([name, *args])
+    with waiting("bd makes it", quiet=typed or "--json" in args):
+        made = create(fleet.home.path, args, settings, verb=name, invoked_in=_base())
     sys.stderr.write(harmless(made.err))
     _write_settings(fleet, [task.id for task in made.tasks], settings)
     if made.code != 0 or made.style == "json" or not made.tasks:
