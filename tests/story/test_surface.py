@@ -461,6 +461,21 @@ def test_a_shell_completes_commands_and_task_ids(home):
     assert completed(home, "task", task_id, "st") == ["stderr"]
 
 
+def test_a_shell_completes_the_tracker_and_names(home):
+    """Commands and flags of `fleet bd`, settings with their words, coders."""
+    task_id = home.add("true")
+    assert completed(home, "bd", "com") == ["comment", "comments"]
+    assert completed(home, "bd", "dep", "re") == ["remove"]
+    assert completed(home, "bd", "create", "--lo") == ["--load"]
+    assert completed(home, "bd", "create", "x", "--load", "") == ["full", "project", "lean"]
+    assert completed(home, "bd", "close", "") == [task_id]
+    assert completed(home, "bd", "create", "") == []
+    assert completed(home, "config", "set", "permiss") == ["permissions="]
+    assert completed(home, "config", "set", "context=l") == ["context=lean"]
+    assert completed(home, "config", "set", "context", "=", "l") == ["lean"]
+    assert completed(home, "run", "--coder", "cl") == ["claude"]
+
+
 def test_completion_is_silent_where_there_is_nothing_to_look_at(home):
     """No home, and a queue that is no queue, cost a Tab and nothing else."""
     (home.home.path / "queue.db").write_bytes(b"no database at all" * 100)

@@ -1,6 +1,8 @@
-"""The argument that names a task, and what a shell offers when Tab is pressed on it."""
+"""The argument that names a task, and what a shell offers when Tab is pressed: ids of tasks,
+coders, accounts, settings, and the words of `fleet bd`.
+"""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import click
@@ -8,9 +10,13 @@ from click.shell_completion import CompletionItem
 
 from fleet.cli.best_effort import best_effort
 from fleet.cli.terminal_text import one_line
+from fleet.config import KEYS, projects
+from fleet.control import Control
 from fleet.schemas import Status
 
 _MOST = 200
+#: What click asks when Tab is pressed.
+Completer = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
 
 
 def task_id(*statuses: Status) -> Callable[[Any], Any]:
@@ -25,9 +31,7 @@ def task_ids(*statuses: Status) -> Callable[[Any], Any]:
     )
 
 
-def completer(
-    *statuses: Status,
-) -> Callable[[click.Context, click.Parameter, str], list[CompletionItem]]:
+def completer(*statuses: Status) -> Completer:
     """Ids that begin as typed, with or without the prefix; titles where the shell shows them."""
 
     def complete(
@@ -40,3 +44,56 @@ def completer(
         ]
 
     return complete
+
+
+def coder_names(ctx: click.Context, param: click.Parameter, incomplete: str) -> Sequence[str]:
+    """Every coder that there is."""
+    del ctx, param
+    return _begin(best_effort(Control.coder_names), incomplete)
+
+
+def account_names(ctx: click.Context, param: click.Parameter, incomplete: str) -> Sequence[str]:
+    """Every account that is declared."""
+    del ctx, param
+    return _begin(best_effort(lambda fleet: tuple(fleet.config.accounts)), incomplete)
+
+
+def assignments(ctx: click.Context, param: click.Parameter, incomplete: str) -> Sequence[str]:
+    """`KEY=`, and after the sign the words that a key knows; bash has the sign as a word."""
+    before = [str(word) for word in ctx.params.get(param.name or "") or ()]
+    key, sign, begun = incomplete.partition("=")
+    if sign and key:
+        return [f"{key}={word}" for word in _begin(_values(key), begun)]
+    if sign and before:
+        return _values(before[-1])
+    if before[-1:] == ["="] and len(before) > 1:
+        return _begin(_values(before[-2]), incomplete)
+    keys = filter(projects.has, (*projects.LISTS, *KEYS)) if ctx.params.get("project") else KEYS
+    return [f"{name}=" for name in _begin(keys, incomplete)]
+
+
+def bd_words(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """What may come next on a line of `fleet bd`."""
+    from fleet.bd.offered_words import flag_before, offered, offered_flags, takes_ids
+
+    words = [str(word) for word in ctx.params.get("args") or ()]
+    if flag := flag_before(words):
+        return [CompletionItem(word) for word in _begin(_values(flag), incomplete)]
+    found = list(offered_flags(words) if incomplete.startswith("-") else offered(words))
+    if not found and takes_ids(words):
+        return completer()(ctx, param, incomplete)
+    return [CompletionItem(word, help=text) for word, text in found if word.startswith(incomplete)]
+
+
+def _values(name: str) -> Sequence[str]:
+    """What a setting, or a flag of fleet's own, may be."""
+    if name == "coder":
+        return best_effort(Control.coder_names)
+    if name == "account":
+        return best_effort(lambda fleet: tuple(fleet.config.accounts))
+    key = KEYS.get("context" if name == "load" else name)
+    return key.choices if key else ()
+
+
+def _begin(words: Iterable[str], incomplete: str) -> list[str]:
+    return [word for word in words if word.startswith(incomplete)]

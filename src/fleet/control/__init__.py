@@ -85,10 +85,14 @@ class Control:
             if own is not None and own != recorded:
                 yield task, own
 
+    def coder_names(self) -> tuple[str, ...]:
+        """Every coder that there is, those of this home too."""
+        return coders.names(self.home.path)
+
     def check_coder(self, name: str) -> None:
         """Refuse a coder that is not registered."""
         if not coders.exists(name, self.home.path):
-            known = ", ".join(coders.names(self.home.path))
+            known = ", ".join(self.coder_names())
             raise BadInput(f"there is no coder {name!r}", hint=f"Registered coders: {known}")
 
     def account(self, name: str) -> Account:

@@ -3,6 +3,7 @@
 import click
 
 from fleet import control
+from fleet.cli.task_ids import coder_names
 from fleet.control import Control
 from fleet.control.pause import unpause
 from fleet.control.status import is_supervised
@@ -13,7 +14,10 @@ from fleet.control.status import is_supervised
     "--retry-stopped", is_flag=True, help="Try the tasks again that `fleet stop --all` stopped."
 )
 @click.option(
-    "--coder", metavar="NAME", help="Give a coder work again that got none, as its runs failed."
+    "--coder",
+    metavar="NAME",
+    help="Give a coder work again that got none, as its runs failed.",
+    shell_complete=coder_names,
 )
 def command(retry_stopped: bool, coder: str | None) -> int:
     """Start runs again after `fleet pause` or `fleet stop --all`.

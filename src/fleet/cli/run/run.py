@@ -6,13 +6,18 @@ import sys
 import click
 
 from fleet import control
+from fleet.cli.task_ids import coder_names
 
 #: The exit code of a run until idle that leaves something for a person.
 NEEDS_YOU = 10
 
 
 @click.command("run")
-@click.option("--coder", help="The coder of tasks that name none, instead of the configured one.")
+@click.option(
+    "--coder",
+    help="The coder of tasks that name none, instead of the configured one.",
+    shell_complete=coder_names,
+)
 @click.option("--until-idle", is_flag=True, help="End once nothing runs and nothing is waiting.")
 @click.option("--quiet", "-q", is_flag=True, help="Say nothing; the log has it all.")
 def command(coder: str | None, until_idle: bool, quiet: bool) -> int:

@@ -6,6 +6,7 @@ import click
 
 from fleet import control
 from fleet.cli.setup.accounts import show
+from fleet.cli.task_ids import account_names, coder_names
 from fleet.cli.terminal_text import one_line
 from fleet.control import account
 from fleet.control.accounts import on_account
@@ -18,7 +19,12 @@ def command() -> None:
 
 @command.command("add")
 @click.argument("name")
-@click.option("--coder", required=True, help="The coder that it is a login or key of.")
+@click.option(
+    "--coder",
+    required=True,
+    help="The coder that it is a login or key of.",
+    shell_complete=coder_names,
+)
 @click.option("--dir", "directory", metavar="DIR", help="Where its CLI keeps its state.")
 @click.option(
     "--secret",
@@ -61,7 +67,7 @@ def list_(as_json: bool) -> None:
 
 
 @command.command("login")
-@click.argument("name")
+@click.argument("name", shell_complete=account_names)
 def login(name: str) -> int:
     """Log in with the coder's own program, into this account's directory.
 
@@ -74,7 +80,7 @@ def login(name: str) -> int:
 
 
 @command.command("check")
-@click.argument("names", nargs=-1, metavar="[NAME...]")
+@click.argument("names", nargs=-1, metavar="[NAME...]", shell_complete=account_names)
 @click.option("--json", "as_json", is_flag=True, help="A JSON array.")
 def check(names: tuple[str, ...], as_json: bool) -> int:
     """See whether accounts can be used, without spending a token.
@@ -97,7 +103,7 @@ def check(names: tuple[str, ...], as_json: bool) -> int:
 
 
 @command.command("pause")
-@click.argument("name")
+@click.argument("name", shell_complete=account_names)
 def pause(name: str) -> None:
     """Give an account no new work; what runs on it goes on."""
     fleet = control.opened()
@@ -106,7 +112,7 @@ def pause(name: str) -> None:
 
 
 @command.command("resume")
-@click.argument("name")
+@click.argument("name", shell_complete=account_names)
 def resume(name: str) -> None:
     """Give an account work again, whatever was known of its limits."""
     woken = account.resume(control.opened(), name)
@@ -118,7 +124,7 @@ def resume(name: str) -> None:
 
 
 @command.command("remove")
-@click.argument("name")
+@click.argument("name", shell_complete=account_names)
 def remove(name: str) -> None:
     """Forget an account. Its directory, with its login, stays where it is."""
     fleet = control.opened()

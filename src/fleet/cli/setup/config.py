@@ -7,6 +7,7 @@ import click
 from msgspec import structs
 
 from fleet import config, control
+from fleet.cli import task_ids
 from fleet.cli.terminal_text import one_line
 from fleet.config import projects
 from fleet.control.edit_config import set_project_settings, set_settings, shown_settings
@@ -56,7 +57,13 @@ def show(raw: bool, as_json: bool) -> None:
 
 
 @command.command("set")
-@click.argument("assignments", metavar="KEY=VALUE...", nargs=-1, required=True)
+@click.argument(
+    "assignments",
+    metavar="KEY=VALUE...",
+    nargs=-1,
+    required=True,
+    shell_complete=task_ids.assignments,
+)
 @click.option("--project", metavar="DIR", help="Only for tasks in this directory and below it.")
 def set_(assignments: tuple[str, ...], project: str | None) -> None:
     """Change settings. Comments and order of the file are kept; a running supervisor follows.

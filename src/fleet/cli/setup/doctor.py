@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from fleet.cli.live_view import waiting
+from fleet.cli.task_ids import account_names, coder_names
 from fleet.cli.terminal_text import one_line
 from fleet.errors import BadInput
 
@@ -14,8 +15,17 @@ _MARK = {"ok": ("✓", "green"), "warning": ("!", "yellow"), "error": ("✗", "r
 @click.command("doctor")
 @click.option("--context", is_flag=True, help="What each CLI loads before it reads a task.")
 @click.option("--cwd", metavar="DIR", help="With --context: the project, instead of this one.")
-@click.option("--coder", help="With --context: only this one, instead of all that are installed.")
-@click.option("--account", metavar="NAME", help="With --context: as this account has it.")
+@click.option(
+    "--coder",
+    help="With --context: only this one, instead of all that are installed.",
+    shell_complete=coder_names,
+)
+@click.option(
+    "--account",
+    metavar="NAME",
+    help="With --context: as this account has it.",
+    shell_complete=account_names,
+)
 @click.option("--json", "as_json", is_flag=True, help="The findings as a JSON array.")
 def command(
     context: bool, cwd: str | None, coder: str | None, account: str | None, as_json: bool

@@ -215,7 +215,16 @@ def _tell_unchecked(fleet: Control, settings: Settings) -> None:
 def bd_command() -> "click.Command":
     """For click's overview and completion only: a real line never comes this way."""
     import click
+    from click.shell_completion import CompletionItem
 
-    words = click.Argument(["args"], nargs=-1, type=click.UNPROCESSED)
+    from fleet.cli.task_ids import bd_words
+
+    class BdCommand(click.Command):
+        """Click asks the command for its flags, and the argument for its words."""
+
+        def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+            return bd_words(ctx, words, incomplete)
+
+    words = click.Argument(["args"], nargs=-1, type=click.UNPROCESSED, shell_complete=bd_words)
     settings: dict[str, Any] = {"ignore_unknown_options": True, "help_option_names": []}
-    return click.Command("bd", callback=bd, params=[words], context_settings=settings)
+    return BdCommand("bd", callback=bd, params=[words], context_settings=settings)
