@@ -16,6 +16,7 @@ import psutil
 import pytest
 
 from fleet import config
+from fleet.git.own.own_repository import key_of, repository_at
 from fleet.home import Home, make_home, task_json
 from fleet.queue.protocol import Draft
 from fleet.queue.sql.edit_task import Change, edit
@@ -183,8 +184,9 @@ def lost_file(corpus):
     project = corpus.root / "projects/deletes_in_bulk"
     assert not (project / "app/data").exists()
     spec = latest_run(corpus.home.task(corpus.ids["deletes_in_bulk"])).spec()
+    own = repository_at(corpus.home.path, key_of(str(project)), str(project))
     shown = subprocess.run(
-        ["git", "-C", str(project), "show", f"{spec.base.snapshot}:app/data/7.txt"],
+        ["git", "--git-dir", own.git_dir, "show", f"{spec.base.snapshot}:app/data/7.txt"],
         capture_output=True, text=True, check=True,
     )  # fmt: skip
     return shown.stdout

@@ -20,7 +20,7 @@ def two_accounts(here, coder, model):
         secret = here.home.parent / f"{name}.key"
         secret.write_text(f"token-{name}\n")
         secret.chmod(0o600)
-        here.fleet("account", "add", name, "--coder", coder, "--secret", f"file:{secret}")
+        here.fleet("account", "add", name, "--coder", coder, "--secret", f"file:{secret}", "--only")
         folder = here.home / "accounts" / name
         if coder == "codex":
             (folder / "config.toml").write_text(SETTINGS.format(url=model.url), encoding="utf-8")

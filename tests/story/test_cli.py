@@ -335,8 +335,8 @@ def test_settings_are_checked_before_the_file_is_touched(ann):
         (("verify=make", "pins=../x"), "leads out"),
         (("scope=../x",), "leads out"),
         (("pins=/etc",), "leads out"),
-        (("coder=codex",), "known: verify, pins, scope, setup, needs"),
-        (("frob=1",), "known: verify, pins, scope, setup, needs"),
+        (("coder=codex",), "known: verify, pins, scope, setup, share, needs"),
+        (("frob=1",), "known: verify, pins, scope, setup, share, needs"),
         ((b"verify=\xff",), "not valid UTF-8"),
     ],
 )
@@ -559,9 +559,9 @@ def test_doctor_says_that_the_coder_of_every_task_is_not_there(ann, tmp_path):
     """Otherwise the first `fleet run` blocks them all, one by one."""
     (tmp_path / "bin").mkdir()
     done = ann.fleet("doctor", "--json", PATH=str(tmp_path / "bin"))
-    assert done.returncode == 2
+    assert done.returncode == 1
     (coder,) = [f for f in json.loads(done.stdout) if f["check"] == "coder"]
-    assert (coder["severity"], coder["what"]) == ("warning", "claude: claude is not on PATH")
+    assert (coder["severity"], coder["what"]) == ("error", "claude: claude is not on PATH")
     assert "fleet config set coder=" in coder["fix"]
 
 

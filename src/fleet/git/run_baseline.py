@@ -40,6 +40,7 @@ from fleet.git.tree_difference import (
     write_diff,
 )
 from fleet.git.tree_snapshot import TreeSnapshot, keep_index
+from fleet.home.clone_record import ref_word
 from fleet.schemas import Base, Changes, FileChange
 
 #: Seconds for all git commands, at the start and at the end of a run.
@@ -57,12 +58,6 @@ LEFT = ".left"
 CHECKED = ".checked"
 #: In the messages of snapshots of earlier versions.
 _LEFT_OUT = "left out: "
-
-
-def ref_word(task_id: str) -> str:
-    """A task's id as part of a ref, which may end neither with a dot nor with `.lock`."""
-    word = f"{task_id[:-1]}-" if task_id.endswith(".") else task_id
-    return f"{word.removesuffix('.lock')}-lock" if word.endswith(".lock") else word
 
 
 def ref_of(key: str) -> str:

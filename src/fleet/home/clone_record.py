@@ -33,6 +33,17 @@ class CloneRecord(Struct, frozen=True, kw_only=True):
 _RECORD = JsonRecord(CloneRecord, limit=1 << 16)
 
 
+def ref_word(task_id: str) -> str:
+    """A task's id as part of a ref, which may end neither with a dot nor with `.lock`."""
+    word = f"{task_id[:-1]}-" if task_id.endswith(".") else task_id
+    return f"{word.removesuffix('.lock')}-lock" if word.endswith(".lock") else word
+
+
+def branch_of(task_id: str) -> str:
+    """The branch of the project that a task's work comes home to."""
+    return f"fleet/{ref_word(task_id)}"
+
+
 def read(home: Home, task_id: str) -> CloneRecord | None:
     """The clone that was made, or begun, for a task."""
     return _RECORD.read(_file(home, task_id))

@@ -7,7 +7,6 @@ from msgspec import Struct
 from fleet.accounts.candidates import Place
 from fleet.control import Control
 from fleet.errors import InvalidTask
-from fleet.git.run_baseline import ref_word
 from fleet.home import clone_record, messages
 from fleet.home.messages import Delivery
 from fleet.home.trusted_commands import untrusted, waits_text
@@ -78,7 +77,7 @@ def task_details(fleet: Control, task: Task, now: datetime) -> TaskDetails:
     clone = fleet.home.clone(task.id)
     return TaskDetails(
         task=task, place=place, clone=str(clone) if record else "",
-        branch=f"fleet/{ref_word(task.id)}", repository=record.repository if record else "",
+        branch=clone_record.branch_of(task.id), repository=record.repository if record else "",
         clone_is_gone=record is not None and record.made and not clone.exists(),
         budget=budget, day_budget=day_budget, last_run=last_run, waits_for=waits_for, messages=told,
         blockers=blockers, past=past,

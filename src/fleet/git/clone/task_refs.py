@@ -13,8 +13,8 @@ from msgspec import Struct
 from fleet.errors import FleetError
 from fleet.git.git_command import Git
 from fleet.git.refs import BRANCHES, commit_of
-from fleet.git.run_baseline import ref_of, ref_word
-from fleet.home.clone_record import CloneRecord
+from fleet.git.run_baseline import ref_of
+from fleet.home.clone_record import CloneRecord, branch_of, ref_word
 
 #: Between the name of a task's branch and that of a branch which its agent made.
 _BESIDE = "+"
@@ -51,7 +51,7 @@ class TaskRefs:
         self.git = git
         self.task_id = task_id
         #: Without `refs/heads/`.
-        self.branch = f"fleet/{ref_word(task_id)}"
+        self.branch = branch_of(task_id)
         self.branch_ref = f"{BRANCHES}{ref_word(task_id)}"
         self.base_ref = ref_of(f"{task_id}/base")
         self.tip_ref = ref_of(f"{task_id}/tip")
