@@ -561,7 +561,10 @@ def test_doctor_says_that_the_coder_of_every_task_is_not_there(ann, tmp_path):
     done = ann.fleet("doctor", "--json", PATH=str(tmp_path / "bin"))
     assert done.returncode == 1
     (coder,) = [f for f in json.loads(done.stdout) if f["check"] == "coder"]
-    assert (coder["severity"], coder["what"]) == ("error", "claude: claude is not on PATH")
+    assert (coder["severity"], coder["what"]) == (
+        "error",
+        "claude: claude is not on PATH; no other coder can run here either",
+    )
     assert "fleet config set coder=" in coder["fix"]
 
 
