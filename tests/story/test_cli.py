@@ -565,7 +565,7 @@ def test_doctor_says_that_the_coder_of_every_task_is_not_there(ann, tmp_path):
         "error",
         "claude: claude is not on PATH; no other coder can run here either",
     )
-    assert "fleet config set coder=" in coder["fix"]
+    assert "Install claude" in coder["fix"]
 
 
 def test_a_home_that_is_a_file_is_called_one(user):

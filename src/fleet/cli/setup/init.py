@@ -11,8 +11,9 @@ from fleet.home import home_from
 
 _BOX = (
     "Agents run in a box: they write their task's own directories and nothing else, and see no"
-    " keys, no other tasks and nothing of this home. In the box they work unasked; without it:"
-    " fleet config set sandbox=off"
+    " keys, no other tasks and nothing of this home. In the box they work unasked. In a git project"
+    " each task works in a clone, and its work comes to the branch fleet/<id> of the project."
+    " Without a box: fleet config set sandbox=off"
 )
 
 
