@@ -62,5 +62,5 @@ def _done(installation: Installation, names: list[str]) -> Mapping[str, str]:
         elif task.status == "closed":
             closed = task.closed_at or task.updated_at
             if installation.now - closed > KEPT_FOR:
-                done[name] = f"closed {closed:%F}"
+                done[name] = f"closed {closed.astimezone():%F}"
     return done

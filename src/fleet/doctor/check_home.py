@@ -81,7 +81,7 @@ def supervisor(installation: Installation) -> Iterator[CheckResult]:
 
     holder = supervisor_of(installation.home)
     if holder:
-        what = f"process {holder.who.pid}, since {holder.since:%F %H:%M} UTC"
+        what = f"process {holder.who.pid}, since {holder.since.astimezone():%F %H:%M}"
         yield CheckResult("supervisor", "ok", what)
     elif installation.config is not None:
         yield CheckResult("supervisor", "ok", "none runs; start one with: fleet run")

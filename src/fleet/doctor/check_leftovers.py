@@ -26,7 +26,7 @@ _STARTING = 60.0
 
 def held(installation: Installation) -> Iterator[CheckResult]:
     for each in Breaker(installation.home.path).held():
-        text = f"{each.name} gets no work since {each.since:%F %H:%M} UTC: {each.text}"
+        text = f"{each.name} gets no work since {each.since.astimezone():%F %H:%M}: {each.text}"
         yield CheckResult(
             "held", "warning", text, f"Mend it, then: fleet resume --coder {each.coder}"
         )

@@ -30,6 +30,15 @@ def a_run(**fields):
     return InProgress(**whole | fields)
 
 
+def test_of_a_clone_the_project_is_shown():
+    """Its own path is long, and says nothing to a person."""
+    task = a_run(cwd="/home/x/.fleet/worktrees/fleet-x4f", project="/srv/code/web")
+    for width in (80, 200):
+        said = "\n".join(tasks_table([task], NOW, width))
+        assert "/srv/code/web (clone)" in said
+        assert "worktrees" not in said
+
+
 TASKS = (
     a_run(),
     a_run(

@@ -5,7 +5,7 @@ import resource
 import subprocess
 import sys
 import time
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
 
 import msgspec
@@ -23,6 +23,7 @@ from fleet.doctor.check_result import CheckResult
 from fleet.errors import QueueUnavailable
 from fleet.home import identity_json
 from fleet.processes import process_identity
+from fleet.processes.supervisor_lock import sole_supervisor, supervisor_of
 from fleet.queue.protocol import Draft
 from fleet.queue.sql.sqlite import open_embedded
 from fleet.runs.run_directory import RunSpec, Started, new_run
@@ -381,3 +382,18 @@ def test_a_project_without_a_verify_command_is_proposed_one(installation, tmp_pa
     text = f'[projects."{work}"]\nverify = ["cargo test"]\n'
     checked = with_settings(installation, text)
     assert "tasks here are checked with: cargo test" in one(check_verify.verify(checked)).what
+
+
+def test_times_are_told_in_the_zone_of_the_person(installation, monkeypatch):
+    """As every other command tells them."""
+    monkeypatch.setenv("TZ", "Etc/GMT-5")
+    time.tzset()
+    try:
+        with sole_supervisor(installation.home, "claude"):
+            (found,) = check_home.supervisor(installation)
+            holder = supervisor_of(installation.home)
+            assert holder is not None
+            assert found.what.endswith(f"since {holder.since + timedelta(hours=5):%F %H:%M}")
+    finally:
+        monkeypatch.undo()
+        time.tzset()

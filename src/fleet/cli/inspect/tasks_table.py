@@ -137,6 +137,9 @@ def _title(task: InProgress, names: Collection[str], width: int) -> Iterator[str
 
 
 def _cwd(task: InProgress, width: int) -> str:
-    """Every task has a directory of its own, so that is not bold."""
+    """Every task has a directory of its own, so that is not bold. Of a clone the project is shown,
+    which people know; where the clone is, `fleet show` and --json say.
+    """
     style = "" if "cwd" in task.overrides else "dim"
-    return painted(cut_front(one_line(short(task.cwd)), width), style)
+    where = f"{short(task.project)} (clone)" if task.project else short(task.cwd)
+    return painted(cut_front(one_line(where), width), style)

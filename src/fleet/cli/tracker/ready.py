@@ -1,10 +1,14 @@
 """`fleet ready`: the tasks that could be worked on now."""
 
+from pathlib import Path
+
 from fleet import control
 from fleet.bd.pflag import Flag, Parsed
 from fleet.cli.fast_path import Quick
 from fleet.cli.terminal_text import one_line
+from fleet.control import Control
 from fleet.errors import BadInput, InvalidTask
+from fleet.home import owner_file
 from fleet.home.trusted_commands import untrusted, waits_text
 from fleet.schemas import Task
 
@@ -29,9 +33,21 @@ def ready(line: Parsed) -> int:
             where = fleet.place(task).cwd
         except InvalidTask as error:
             where = error.message
-        waits = f"  waits: {waits_text(task.id)}" if untrusted(fleet.home, task) else _until(task)
-        print(f"{task.id}  {one_line(task.title)}  [{one_line(where)}]{waits}")
+        waits = waits_for(fleet, task, where) or _until(task)
+        shown = f"{task.id}  {one_line(task.title)}  [{one_line(where)}]"
+        print(f"{shown}  {one_line(waits)}" if waits else shown)
     return 0
+
+
+def waits_for(fleet: Control, task: Task, cwd: str) -> str:
+    """Why fleet does not begin a task that is ready; empty if nothing is in the way."""
+    if task.issue_type == "epic":
+        return "not run: it is an epic, and its tasks are run"
+    if task.assignee and task.assignee != owner_file.read(fleet.home):
+        return f"kept by {task.assignee}; to have it run: fleet bd update {task.id} --assignee ''"
+    if cwd.startswith("/") and not Path(cwd).is_dir():
+        return f"cannot run: its directory is gone; fleet bd update {task.id} --cwd DIR"
+    return f"waits: {waits_text(task.id)}" if untrusted(fleet.home, task) else ""
 
 
 def _until(task: Task) -> str:
@@ -44,13 +60,14 @@ def _until(task: Task) -> str:
 
     now = datetime.now().astimezone()
     when = moment(task.not_before, now)
-    return f"  waits until {when}: fleet show {task.id}" if task.not_before > now else ""
+    return f"waits until {when}: fleet show {task.id}" if task.not_before > now else ""
 
 
 QUICK = Quick(
     name="ready",
     about="List tasks that could be worked on now: id, title and directory, best first."
-    " One that waits for an account, a budget or its next attempt says until when.",
+    " One that waits for an account, a budget or its next attempt says until when; one that fleet"
+    " does not begin says why.",
     flags=(
         Flag("limit", "number", "n", help=f"How many at most (default {LIMIT})."),
         Flag("json", "switch", help="A JSON array, with the directory, coder and model of each."),

@@ -71,7 +71,10 @@ class InProgress(Struct, frozen=True, kw_only=True):
     near: tuple[str, ...] = ()
     #: Tasks that work in the same directory right now.
     shares_with: tuple[str, ...] = ()
+    #: Where the agent works.
     cwd: str = ""
+    #: The directory that the task is about, if the agent works in a clone of it; otherwise empty.
+    project: str = ""
     coder: str = ""
     model: str = ""
     #: Which of cwd, coder and model the task itself asked for.
@@ -222,6 +225,7 @@ def _unusual(progress: Progress | None) -> str:
 def _shown(task: Task, place: Place, seen: RunOnDisk) -> InProgress:
     doing, reason = doing_of(task, seen)
     run, started = seen.run, seen.started
+    cwd = run.spec().cwd if run else place.cwd
     # What the task asked for is shown as asked; what it inherits, as the run has it.
     known = seen.progress or Progress(coder=place.coder, model=place.model)
     return InProgress(
@@ -231,7 +235,8 @@ def _shown(task: Task, place: Place, seen: RunOnDisk) -> InProgress:
         reason=reason,
         rung=known.rung if doing == "running" else "",
         near=known.near,
-        cwd=run.spec().cwd if run else place.cwd,
+        cwd=cwd,
+        project=place.cwd if cwd != place.cwd else "",
         coder=place.coder if place.own_coder else known.coder,
         model=place.model if place.own_model else known.model,
         overrides=place.overrides,
