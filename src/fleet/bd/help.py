@@ -1,11 +1,16 @@
 """`fleet bd --help` and `fleet bd <command> --help`."""
 
 from collections.abc import Sequence
+from textwrap import wrap
 
 from fleet.bd.command import GLOBAL, Verb
 from fleet.bd.command_line import STORAGE, VERBS, find_verb, split_command
 from fleet.bd.pflag import Flag
 
+#: A width that no line has: nothing is broken.
+ENDLESS = 10_000
+#: The least room for the text of a flag, on however narrow a terminal.
+_LEAST_ROOM = 20
 _VALUE = {
     "switch": "",
     "number": " int",
@@ -15,10 +20,10 @@ _VALUE = {
 }
 
 
-def help_text(args: Sequence[str]) -> str:
-    """Help for the command on this line, or the overview."""
+def help_text(args: Sequence[str], width: int = ENDLESS) -> str:
+    """Help for the command on this line, or the overview, in lines of this width."""
     verb = find_verb(asked_about(args))
-    return help_for(verb) if verb else overview()
+    return help_for(verb, width) if verb else overview(width)
 
 
 def asked_about(args: Sequence[str]) -> str:
@@ -30,13 +35,12 @@ def asked_about(args: Sequence[str]) -> str:
     return "" if name == "help" else name
 
 
-def overview() -> str:
+def overview(width: int = ENDLESS) -> str:
     """All commands, a line each."""
-    width = max(map(len, VERBS)) + 3
-    rows = [f"  {name:<{width}}{_about(name)}".rstrip() for name in sorted(VERBS)]
+    rows = _rows([(f"  {name}", _about(name)) for name in sorted(VERBS)], width)
     parts = ["fleet's own task tracker, with the commands of bd.", "", "Commands:", *rows]
-    parts += ["", f"Nothing to do here, or only with beads: {', '.join(STORAGE)}"]
-    return "\n".join([*parts, "", "Global Flags:", *table(GLOBAL)])
+    parts += ["", "Nothing to do here, or only with beads:", f"  {', '.join(STORAGE)}"]
+    return "\n".join([*parts, "", "Global Flags:", *table(GLOBAL, width)])
 
 
 def group_help(name: str) -> str:
@@ -50,18 +54,27 @@ def _about(name: str) -> str:
     return verb.about if verb else ""
 
 
-def help_for(verb: Verb) -> str:
+def help_for(verb: Verb, width: int = ENDLESS) -> str:
     parts = [verb.about, "", "Usage:", f"  {verb.usage}"]
     if verb.flags:
-        parts += ["", "Flags:", *table(verb.flags)]
-    return "\n".join([*parts, "", "Global Flags:", *table(GLOBAL)])
+        parts += ["", "Flags:", *table(verb.flags, width)]
+    return "\n".join([*parts, "", "Global Flags:", *table(GLOBAL, width)])
 
 
-def table(flags: Sequence[Flag]) -> list[str]:
-    """Flags, a line each."""
-    rows = [(_left(flag), flag.help) for flag in flags]
-    width = max(len(left) for left, _ in rows) + 3
-    return [f"{left:<{width}}{right}".rstrip() for left, right in rows]
+def table(flags: Sequence[Flag], width: int = ENDLESS) -> list[str]:
+    """Flags, a line each; what a line of this width has no room for goes below."""
+    return _rows([(_left(flag), flag.help) for flag in flags], width)
+
+
+def _rows(rows: Sequence[tuple[str, str]], width: int) -> list[str]:
+    column = max(len(left) for left, _ in rows) + 3
+    room = max(_LEAST_ROOM, width - column)
+    found: list[str] = []
+    for left, right in rows:
+        first, *more = wrap(right, room, break_long_words=False, break_on_hyphens=False) or [""]
+        found.append(f"{left:<{column}}{first}".rstrip())
+        found += [f"{'':{column}}{line}" for line in more]
+    return found
 
 
 def _left(flag: Flag) -> str:

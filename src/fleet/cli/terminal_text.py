@@ -71,6 +71,10 @@ def count(number: int) -> str:
     return f"{number / 1_000_000:.1f}M"
 
 
+#: The least room that a text is broken for: in less, each word would stand alone.
+_LEAST_ROOM = 20
+
+
 def terminal_width() -> int:
     """How many characters a line may have: $COLUMNS, the terminal's width, or no limit."""
     columns = os.environ.get("COLUMNS", "")
@@ -170,3 +174,21 @@ def wrapped(text: str, width: int) -> Iterator[str]:
             longer = word
         line = longer
     yield cut(line, width)
+
+
+def folded(text: str, indent: int = 0, width: int | None = None) -> str:
+    """A text broken between words for a terminal, its later lines indented; in a pipe one line.
+
+    A word that is too long stays whole: it may be a path.
+    """
+    if width is None:
+        width = terminal_width() if sys.stdout.isatty() else ENDLESS
+    room = max(_LEAST_ROOM, width - indent)
+    lines = [""]
+    for word in text.split(" "):
+        longer = f"{lines[-1]} {word}" if lines[-1] else word
+        if lines[-1] and cells(longer) > room:
+            lines.append(word)
+        else:
+            lines[-1] = longer
+    return f"\n{'':{indent}}".join(lines)

@@ -6,6 +6,7 @@ import sys
 import pytest
 from msgspec.structs import replace
 
+from fleet.bd.command_line import VERBS
 from fleet.cli.tracker.bd import bd
 from fleet.config import default_text, load
 from fleet.errors import BadInput
@@ -113,6 +114,18 @@ def test_help_lists_each_flag_once(fleet, capsys):
     bd(["create", "--help"])
     flags = [line.split()[0] for line in capsys.readouterr().out.splitlines() if " --" in line]
     assert [flag for flag in flags if flags.count(flag) > 1 and flag != "--sandbox"] == []
+
+
+@pytest.mark.parametrize("line", [*VERBS, ""])
+def test_help_fits_the_terminal(fleet, monkeypatch, capsys, line):
+    """No line is broken in mid-word at 80 columns, and no word is lost."""
+    bd([*line.split(), "--help"])
+    whole = capsys.readouterr().out
+    monkeypatch.setenv("COLUMNS", "80")
+    bd([*line.split(), "--help"])
+    said = capsys.readouterr().out
+    assert [each for each in said.splitlines() if len(each) > 80] == []
+    assert said.split() == whole.split()
 
 
 def attended(monkeypatch, answer):

@@ -11,6 +11,7 @@ from fleet.cli.terminal_text import (
     cut_front,
     duration,
     first_line,
+    folded,
     moment,
     one_line,
     table,
@@ -129,3 +130,15 @@ def test_columns_go_in_their_order_where_there_is_no_room(width, head):
     """As many as it takes; what is not named stays."""
     found = table(("id", "tokens", "cost"), [], width=width, drop=("tokens", "cost"))
     assert list(found) == [head]
+
+
+def test_a_text_is_folded_between_words():
+    """Later lines are indented; a path that is too long stays whole, to be copied."""
+    text = "a check that says much of /a/very/long/path/that/has/no/blank and ends"
+    assert folded(text, 4, 28).splitlines() == [
+        "a check that says much",
+        "    of",
+        "    /a/very/long/path/that/has/no/blank",
+        "    and ends",
+    ]
+    assert folded("two  blanks", 0, 80) == "two  blanks"

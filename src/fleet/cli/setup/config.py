@@ -8,7 +8,7 @@ from msgspec import structs
 
 from fleet import config, control
 from fleet.cli import task_ids
-from fleet.cli.terminal_text import one_line
+from fleet.cli.terminal_text import folded, one_line
 from fleet.config import projects
 from fleet.control.edit_config import set_project_settings, set_settings, shown_settings
 from fleet.home import home_from, open_home
@@ -39,7 +39,7 @@ def show(raw: bool, as_json: bool) -> None:
     for name, key in config.KEYS.items():
         tag = " (default)" if values[name] == key.default else ""
         click.echo(f"{name:<{width}}{values[name]}{tag}")
-        click.secho(f"{'':<{width}}{key.about}", dim=True)
+        click.secho(f"{'':<{width}}{folded(key.about, width)}", dim=True)
     for pattern, price in fleet.config.prices.items():
         figures = ", ".join(f"{name} {value:g}" for name, value in structs.asdict(price).items())
         click.echo(f"\nprice {one_line(pattern)}\n  {figures} (dollars for a million tokens)")

@@ -6,7 +6,7 @@ import click
 
 from fleet.cli.live_view import waiting
 from fleet.cli.task_ids import account_names, coder_names
-from fleet.cli.terminal_text import one_line
+from fleet.cli.terminal_text import folded, one_line
 from fleet.errors import BadInput
 
 _MARK = {"ok": ("✓", "green"), "warning": ("!", "yellow"), "error": ("✗", "red")}
@@ -56,9 +56,9 @@ def command(
         for finding in findings:
             mark, colour = _MARK[finding.severity]
             sign = click.style(mark, fg=colour)
-            click.echo(f"{sign} {finding.check:<12}{one_line(finding.what)}")
+            click.echo(f"{sign} {finding.check:<12}{folded(one_line(finding.what), 14)}")
             if finding.fix:
-                click.echo(f"{'':14}{one_line(finding.fix)}")
+                click.echo(f"{'':14}{folded(one_line(finding.fix), 14)}")
     worst = {finding.severity for finding in findings}
     return 1 if "error" in worst else 2 if "warning" in worst else 0
 

@@ -6,6 +6,7 @@ import sys
 import click
 
 from fleet.cli.live_view import waiting
+from fleet.cli.terminal_text import folded
 from fleet.control.init import PERMISSIONS, SANDBOX, init
 from fleet.home import home_from
 
@@ -48,9 +49,9 @@ def command(force: bool, queue: str | None, permissions: str | None, sandbox: st
     click.echo(f"Permissions: {made.permissions}")
     click.echo(f"Sandbox: {made.sandbox}")
     if made.sandbox != "off":
-        click.echo(_BOX)
+        click.echo(folded(_BOX))
     elif made.no_box:
-        click.echo(f"A box cannot be had: {made.no_box}")
+        click.echo(folded(f"A box cannot be had: {made.no_box}"))
         click.echo("Then: fleet config set sandbox=workspace")
 
 

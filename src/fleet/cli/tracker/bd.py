@@ -27,7 +27,7 @@ from fleet.bd.command_line import (
 from fleet.bd.fleet_flags import EVIDENCE, LIMITS, PLACE, TAKEN
 from fleet.bd.pflag import FlagError, asks_for_help, take
 from fleet.cli.live_view import waiting
-from fleet.cli.terminal_text import one_line
+from fleet.cli.terminal_text import one_line, terminal_width
 from fleet.cli.tracker.task_flags import settings_from, shown_settings
 from fleet.control import Control
 from fleet.errors import BadInput, FleetError, InvalidTask
@@ -91,15 +91,16 @@ def _help(args: Sequence[str]) -> int:
         fleet = None
     from fleet.bd.help import asked_about, help_text, table
 
-    code = 0
+    code, width = 0, terminal_width()
     if fleet is not None and fleet.config.queue == "beads":
         code = _forward(fleet, args or ["--help"])
     else:
-        print(help_text(args))
+        print(help_text(args, width))
     if asked_about(args) in ("", "update", *CREATING):
-        print("\nFlags of create, new, q and update that are fleet's own:", *table(PLACE), sep="\n")
-        print("\n  What the task has to show:", *table(EVIDENCE), sep="\n")
-        print("\n  What a run of it may use:", *table(LIMITS), sep="\n")
+        print("\nFlags of create, new, q and update that are fleet's own:")
+        print(*table(PLACE, width), sep="\n")
+        print("\n  What the task has to show:", *table(EVIDENCE, width), sep="\n")
+        print("\n  What a run of it may use:", *table(LIMITS, width), sep="\n")
     return code
 
 

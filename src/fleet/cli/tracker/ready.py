@@ -5,7 +5,7 @@ from pathlib import Path
 from fleet import control
 from fleet.bd.pflag import Flag, Parsed
 from fleet.cli.fast_path import Quick
-from fleet.cli.terminal_text import one_line
+from fleet.cli.terminal_text import folded, one_line
 from fleet.control import Control
 from fleet.errors import BadInput, InvalidTask
 from fleet.home import owner_file
@@ -35,7 +35,7 @@ def ready(line: Parsed) -> int:
             where = error.message
         waits = waits_for(fleet, task, where) or _until(task)
         shown = f"{task.id}  {one_line(task.title)}  [{one_line(where)}]"
-        print(f"{shown}  {one_line(waits)}" if waits else shown)
+        print(folded(f"{shown}  {one_line(waits)}" if waits else shown, 2))
     return 0
 
 

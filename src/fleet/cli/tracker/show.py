@@ -5,7 +5,15 @@ from datetime import datetime
 from fleet import control
 from fleet.bd.pflag import Flag, Parsed
 from fleet.cli.fast_path import Quick
-from fleet.cli.terminal_text import duration, first_line, lines, moment, one_line, told_ending
+from fleet.cli.terminal_text import (
+    duration,
+    first_line,
+    folded,
+    lines,
+    moment,
+    one_line,
+    told_ending,
+)
 from fleet.control import Control
 from fleet.control.tasks.show import TaskDetails, task_details
 from fleet.schemas import Task, named
@@ -33,7 +41,7 @@ def _show(fleet: Control, task: Task, now: datetime) -> None:
     rows = [*_head(task), *_times(task, now), *_place(details), *_budgets(details)]
     rows += [*_runs(details), *_tail(task), *_waits(details, now), *_messages(details)]
     for name, value in rows:
-        print(f"{name + ':' if name else '':<13}{one_line(value)}")
+        print(f"{name + ':' if name else '':<13}{folded(one_line(value), 13)}")
     for name, text in (("notes", task.notes), ("description", task.description)):
         if text:
             print(f"{name}:\n{lines(text)}")
