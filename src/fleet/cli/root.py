@@ -1,5 +1,6 @@
 """`fleet` itself: the overview, and the way to each command."""
 
+import os
 from collections.abc import Sequence
 from importlib import import_module
 
@@ -69,7 +70,11 @@ def root(debug: bool) -> None:
 def fleet(args: Sequence[str]) -> int:
     """Run one command line and return its exit code."""
     try:
-        answer = root.main(args=_usual(args), prog_name="fleet", standalone_mode=False)
+        # Click does not know NO_COLOR; None leaves the choice to the stream.
+        colour = False if os.environ.get("NO_COLOR") else None
+        answer = root.main(
+            args=_usual(args), prog_name="fleet", standalone_mode=False, color=colour
+        )
     except click.exceptions.Exit as done:
         return done.exit_code
     except click.ClickException as error:

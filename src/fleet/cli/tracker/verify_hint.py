@@ -3,7 +3,7 @@
 import os
 import sys
 
-from fleet.cli.terminal_text import one_line
+from fleet.cli.terminal_text import folded, one_line
 from fleet.control import Control
 from fleet.control.edit_config import (
     accept_proposal,
@@ -32,7 +32,7 @@ def tell_unchecked(fleet: Control, settings: Settings) -> None:
             print(f"verify = {command}  [{one_line(cwd)}]", file=sys.stderr)
             return
     way = f"--verify 'CMD' or: {one_line(way_to_verify(proposal))}"
-    print(f"no verify command: fleet can only say *plausible*; {way}", file=sys.stderr)
+    print(folded(f"no verify command: fleet can only say *plausible*; {way}"), file=sys.stderr)
 
 
 def _is_attended() -> bool:
