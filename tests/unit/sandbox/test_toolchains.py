@@ -7,9 +7,9 @@ from fleet.sandbox.toolchains import boxed_env, package_of, toolchains
 
 def test_toolchains_are_found_by_home_variables_and_path():
     """A version manager brings its whole directory, others their programs and libraries."""
-    env = {"PATH": "/root/.pyenv/shims:/opt/node/bin:relative:", "CARGO_HOME": "/c", "GOROOT": "/g"}
+    env = {"PATH": "/home/op/.pyenv/shims:/opt/node/bin:relative:", "CARGO_HOME": "/c", "GOROOT": "/g"}
     found = list(toolchains(env, "/home/op"))
-    assert {"/home/op/.nvm", "/c/bin", "/g", "/root/.pyenv", "/opt/node/bin"} <= set(found)
+    assert {"/home/op/.nvm", "/c/bin", "/g", "/home/op/.pyenv", "/opt/node/bin"} <= set(found)
     assert "/opt/node/lib" in found
     assert not [path for path in found if not path.startswith("/")]
     assert "/c" not in found  # with its credentials and what it has fetched
