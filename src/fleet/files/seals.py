@@ -9,7 +9,6 @@ nothing confines this is no fence: it can write both.
 import os
 import time
 from contextlib import suppress
-from hashlib import sha256
 from pathlib import Path
 
 from fleet.errors import InvalidTask
@@ -29,7 +28,7 @@ def seal(task_dir: Path, run: int, records: dict[str, bytes]) -> None:
     file = _file(task_dir)
     if file is None:
         return
-    lines = "".join(f"{run} {name} {sha256(data).hexdigest()}\n" for name, data in records.items())
+    lines = "".join(f"{run} {name} {_digest(data)}\n" for name, data in records.items())
     try:
         append(file, lines.encode())
     except FileNotFoundError:
@@ -54,7 +53,7 @@ def doubt(task_dir: Path, run: int, path: Path, data: bytes) -> str:
         known = _digests(file, run, path.name)
     except InvalidTask as error:
         return error.message
-    if sha256(data).hexdigest() in known:
+    if _digest(data) in known:
         return ""
     if known:
         return f"{path} is not as fleet wrote it"
@@ -94,3 +93,9 @@ def _is_older(path: Path, since: Path) -> bool:
         return path.lstat().st_ctime_ns < began
     except OSError:
         return False
+
+
+def _digest(data: bytes) -> str:
+    from hashlib import sha256  # a command that reads no record does not pay for OpenSSL
+
+    return sha256(data).hexdigest()

@@ -8,7 +8,6 @@ has trusted them: exactly these commands, in exactly this directory.
 
 from collections.abc import Iterable
 from datetime import datetime
-from hashlib import sha256
 
 import msgspec
 from msgspec import Struct
@@ -81,4 +80,6 @@ def trust(home: Home, all_settings: Iterable[Settings], now: datetime) -> None:
 
 
 def _digest(settings: Settings) -> str:
+    from hashlib import sha256  # a command that asks for no trust does not pay for OpenSSL
+
     return sha256(msgspec.json.encode([settings.cwd, settings.verify])).hexdigest()

@@ -7,7 +7,11 @@ from fleet.sandbox.toolchains import boxed_env, package_of, toolchains
 
 def test_toolchains_are_found_by_home_variables_and_path():
     """A version manager brings its whole directory, others their programs and libraries."""
-    env = {"PATH": "/home/op/.pyenv/shims:/opt/node/bin:relative:", "CARGO_HOME": "/c", "GOROOT": "/g"}
+    env = {
+        "PATH": "/home/op/.pyenv/shims:/opt/node/bin:relative:",
+        "CARGO_HOME": "/c",
+        "GOROOT": "/g",
+    }
     found = list(toolchains(env, "/home/op"))
     assert {"/home/op/.nvm", "/c/bin", "/g", "/home/op/.pyenv", "/opt/node/bin"} <= set(found)
     assert "/opt/node/lib" in found
