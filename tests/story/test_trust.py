@@ -76,3 +76,14 @@ def test_what_is_made_here_needs_no_trust(scene, marker):
     assert scene.until_ended(scene.supervise("--until-idle")) == 0
     assert scene.status(task) == "closed"
     assert marker.exists()
+
+
+def test_a_run_until_idle_does_not_wait_for_a_coder_that_is_not_trusted(scene):
+    """After an upgrade no coder file is trusted: the task was released each minute, for ever."""
+    (scene.home.path / "coders/mine.toml").write_text('argv = ["true"]\n')
+    task = scene.add("done", coder="mine")
+    supervisor = scene.supervise("--until-idle")
+    assert scene.until_ended(supervisor) == 0
+    assert (scene.status(task), scene.runs(task)) == ("open", [])
+    said = scene.fleet("log", "20").stdout
+    assert "1 task waits, and nothing will open by itself: coder mine: " in said

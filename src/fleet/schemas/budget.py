@@ -80,6 +80,14 @@ class Spend(Struct, frozen=True, kw_only=True, omit_defaults=True):
             return shown_tokens(self.tokens)
         return f"{'~' if self.estimated_usd else ''}{shown_usd(self.usd, exact=True)}"
 
+    def words(self) -> str:
+        """Tokens and dollars, for people; a cost that is not known is said to be unknown."""
+        usd = f"{'~' if self.estimated_usd else ''}{shown_usd(self.usd, exact=True)}"
+        if self.unpriced:
+            known = f"{usd} and " if self.usd else ""
+            usd = f"{known}an unknown cost ({shown_runs(self.unpriced)})"
+        return f"{shown_tokens(self.tokens)} tokens, {usd}"
+
 
 def spend_of(
     *, tokens: int, told: float | None, estimated: float | None, partial: bool = False

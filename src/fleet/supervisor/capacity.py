@@ -6,8 +6,10 @@ ended.
 from collections.abc import Callable
 from functools import partial
 
+from fleet import coders
 from fleet.accounts.candidates import Place, place_of
 from fleet.accounts.choose_account import Go, Wait
+from fleet.coders.trusted_files import Untrusted
 from fleet.errors import FleetError
 from fleet.home.trusted_commands import untrusted
 from fleet.runs.outcome_history import was_put_off
@@ -26,6 +28,12 @@ def waits_for_person(state: SupervisorState, task: Task) -> str:
         return "a budget is spent"
     place = _place(state, task)
     if place is None:
+        return ""
+    try:
+        coders.find(place.coder, state.home.path)
+    except Untrusted as error:
+        return error.message
+    except FleetError:
         return ""
     found = state.accounts.would_choose(state.config, place, task.id, state.now())
     return found.why if isinstance(found, Wait) and found.person else ""

@@ -91,7 +91,7 @@ class Claimer:
         self.waits_for_person = bool(reasons)
         if reasons and self.idle:
             whys = "; ".join(sorted(set(reasons)))
-            count = f"{len(reasons)} tasks wait"
+            count = "1 task waits" if len(reasons) == 1 else f"{len(reasons)} tasks wait"
             text = f"{count}, and nothing will open by itself: {whys}: fleet status"
             if text != self._idle_text:
                 self._state.log.say("idle", text)

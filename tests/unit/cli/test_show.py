@@ -1,5 +1,7 @@
 """`fleet show`: what a person reads of one task."""
 
+from datetime import timedelta
+
 import pytest
 
 from fleet.bd.pflag import Parsed
@@ -10,6 +12,9 @@ from fleet.home import clone_record
 from fleet.home.clone_record import CloneRecord
 from fleet.processes.supervisor_lock import sole_supervisor
 from fleet.queue.protocol import Draft
+from fleet.runs.outcome_history import write_ending
+from fleet.schemas import Blocked, Finished, Spend
+from tests.builders import a_run, an_ending
 
 
 @pytest.fixture
@@ -55,3 +60,17 @@ def test_the_coder_of_the_running_supervisor_is_shown(fleet, capsys):
     shown = capsys.readouterr().out
     assert "coder:       codex (default)\nmodel:       o4-mini (default)\n" in shown
     assert '"coder": "codex",\n    "model": "o4-mini",' in shown
+
+
+def test_past_runs_are_told_in_words(fleet, capsys):
+    """A blocked task keeps its failed attempts, and a cost that is not known is not a number."""
+    task = fleet.queue.add(Draft(title="t"))
+    (lease,) = fleet.queue.claim("me", ttl=timedelta(minutes=1))
+    fleet.queue.settle(lease, Blocked(note="look"))
+    run = a_run(fleet.home.task(task.id))
+    spent = Spend(runs=2, tokens=37452, usd=0.015, estimated_usd=0.015, unpriced=1)
+    ending = an_ending(Finished(), Blocked(note="look"), attempts=2, spent=spent)
+    write_ending(run, ending)
+    show(Parsed({}, (task.id,)))
+    words = "1, 2 of 3 attempts failed, spent 37.5k tokens, ~$0.01 and an unknown cost (1 run)"
+    assert f"runs:        {words}\n" in capsys.readouterr().out

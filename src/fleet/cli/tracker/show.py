@@ -139,7 +139,7 @@ def _runs(details: TaskDetails) -> list[Row]:
     past, rows = details.past, list[Row]()
     if past.runs:
         failed = f"{past.attempts} of {past.retry_limit} attempts failed"
-        rows.append(("runs", f"{past.runs}, {failed}, spent {past.spent}"))
+        rows.append(("runs", f"{past.runs}, {failed}, spent {past.spent.words()}"))
     if details.last_run is not None:
         number, ending = details.last_run
         rows.append(("last run", f"{number}: {told_ending(named(ending.outcome), ending.why)}"))

@@ -1,6 +1,7 @@
 """`fleet show`: what is known of one task beside the fields of the queue."""
 
 from datetime import datetime
+from pathlib import Path
 
 from msgspec import Struct
 
@@ -61,7 +62,7 @@ def task_details(fleet: Control, task: Task, now: datetime) -> TaskDetails:
     blockers = tuple(fleet.queue.blockers(task.id)) if task.status == "open" else ()
     past = PastRuns(
         runs=len(all_runs(task_dir)),
-        attempts=history(task_dir).attempts,
+        attempts=_attempts(task, task_dir, last_run),
         retry_limit=fleet.config.retry_limit,
         spent=spent_before(task_dir),
     )
@@ -104,6 +105,13 @@ def _last_run(fleet: Control, task: Task) -> tuple[int, Ending] | None:
         if (ending := read_ending(run)) is not None:
             return run.number, ending
     return None
+
+
+def _attempts(task: Task, task_dir: Path, last_run: tuple[int, Ending] | None) -> int:
+    """The failed attempts. A task that is over keeps those that it had; put back, it has none."""
+    if task.status in ("blocked", "closed") and last_run is not None:
+        return last_run[1].attempts
+    return history(task_dir).attempts
 
 
 def _waits_for(fleet: Control, task: Task, now: datetime) -> str:
