@@ -45,7 +45,11 @@ class Log:
         self._append(partial(append, f"{self._folder}/fleet-{day}.jsonl", line))
         if task_dir is not None:
             self._append(partial(append_in, task_dir, "log.jsonl", line))
-        self._show(f"{now.astimezone():%H:%M:%S}  {text}")
+        first, _, rest = text.strip().partition("\n")
+        if rest:  # what a verify command printed, most likely; the logs have all of it
+            way = f" (fleet task {task_dir.name} receipt)" if task_dir is not None else ""
+            first = f"{first.rstrip(': ')} …{way}"
+        self._show(f"{now.astimezone():%H:%M:%S}  {first}")
 
     def _append(self, write: Callable[..., bool]) -> None:
         try:

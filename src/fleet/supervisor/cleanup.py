@@ -145,7 +145,7 @@ def tidy_clone(home: Home, task: Task, now: datetime) -> list[str]:
             stays = work.beyond
             closed = task.closed_at or task.updated_at
             if not stays and now - closed < KEPT_FOR and work.ignored():
-                stays = "files that git ignores"
+                stays = f"files that git ignores, and is kept for {KEPT_FOR.days} days"
         reports = _told(task.id, brought)
         if added:
             text = f"committed to {brought.ref} what was left uncommitted: {commit[:12]}"

@@ -33,6 +33,14 @@ def test_a_line_goes_to_the_day_and_to_the_task(home):
     assert shown[0].endswith("  done")
 
 
+def test_the_screen_has_the_first_line_of_a_long_text_and_says_where_the_rest_is(home):
+    """What a verify command printed filled the screen, in one endless line."""
+    shown, text = [], "x: unverified: `make` ended with 2:\nF\n1 failed"
+    a_log(home, echo=shown.append).say("released", text, task_dir=home / "task")
+    assert shown[0].endswith("  x: unverified: `make` ended with 2 … (fleet task task receipt)")
+    assert json.loads((home / "task/log.jsonl").read_text())["text"] == text
+
+
 def test_old_days_are_forgotten(home):
     """After thirty days; nothing else in the directory is touched."""
     for name in ("fleet-2026-10-15.jsonl", "fleet-2026-10-16.jsonl", "mine.jsonl"):

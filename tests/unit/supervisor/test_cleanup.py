@@ -60,7 +60,7 @@ def test_ignored_files_stay_for_some_days(home, repo):
     (Path(got.cwd) / "result.o").write_text("x")
     (said,) = tidy(home, ["fleet-1"], [a_task()], NOW + timedelta(days=2))
     assert f"its work is on fleet/fleet-1; its clone stays at {got.cwd}" in said
-    assert "files that git ignores" in said
+    assert "files that git ignores, and is kept for 3 days" in said
     assert tidy(home, ["fleet-1"], [a_task()], NOW + timedelta(days=4))
     assert not Path(got.cwd).exists()
 
