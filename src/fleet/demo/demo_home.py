@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Generator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -27,6 +28,8 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 #: Seconds for a supervisor to end after a signal.
 _WAIT_S = 10.0
+#: How often the files are removed anew while a command still writes, and the pause between.
+_REMOVALS, _REMOVAL_PAUSE_S = 20, 0.1
 
 #: On Linux: becomes the program that follows, which gets SIGTERM when its parent is gone.
 _TIED = ("setpriv", "--pdeathsig", "TERM", "--")
@@ -91,6 +94,8 @@ class DemoHome:
         self.project = root / "bookshelf"
         self.project.mkdir()
         self._root = root
+        self._temporary = root / "tmp"
+        self._temporary.mkdir()
         self._interrupts = interrupts
         self._supervisor: subprocess.Popen[bytes] | None = None
 
@@ -99,7 +104,8 @@ class DemoHome:
         """Our own environment, without what points at another home, task or repository."""
         foreign = ("FLEET_TASK", "FLEET_RUN", "FLEET_SPOOL", "FLEET_ART", "GIT_", "BEADS_", "BD_")
         ours = {name: value for name, value in os.environ.items() if not name.startswith(foreign)}
-        return ours | {"FLEET_HOME": str(self.home.path)}
+        # What a killed supervisor leaves among temporary files goes with the demo.
+        return ours | {"FLEET_HOME": str(self.home.path), "TMPDIR": str(self._temporary)}
 
     def set_up(self) -> None:
         """Make a git project, and a home with the embedded queue and the simulated coders."""
@@ -167,6 +173,12 @@ class DemoHome:
             brake(self.home, owner, by="fleet demo", now=True)
 
     def remove(self) -> None:
+        """Remove all files; a command that was interrupted may write for a moment longer."""
+        for _ in range(_REMOVALS):
+            with suppress(OSError):
+                shutil.rmtree(self._root)
+                return
+            time.sleep(_REMOVAL_PAUSE_S)
         shutil.rmtree(self._root)
 
     @property

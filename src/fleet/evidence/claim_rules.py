@@ -146,11 +146,13 @@ class ClaimRule(Struct, frozen=True):
     #: The rule only suspects: it does not apply once the verify commands passed.
     suspects: bool = True
 
-    def applies(self, receipt: Receipt) -> bool:
+    def applies(self, facts: ClaimFacts) -> bool:
+        receipt = facts.receipt
         expect = "artifact" if receipt.policy.artifact else receipt.policy.expect
         if self.expects and expect not in self.expects:
             return False
-        return not (self.suspects and receipt.checks_passed)
+        # A check that passes on a tree as it was says nothing of the run.
+        return not (self.suspects and receipt.checks_passed and facts.changed is not False)
 
 
 def _no_tools(facts: ClaimFacts) -> str:
@@ -357,7 +359,7 @@ def findings(facts: ClaimFacts) -> tuple[Finding, ...]:
     return tuple(
         Finding(rule=rule.id, what=what)
         for rule in RULES
-        if rule.applies(facts.receipt) and (what := rule.broken_by(facts))
+        if rule.applies(facts) and (what := rule.broken_by(facts))
     )
 
 
