@@ -55,7 +55,7 @@ def test_a_supervisor_that_waits_for_a_held_coder_only_is_idle(scene):
     assert scene.until_ended(scene.supervise("--until-idle")) == 0
     assert scene.status(task) == "open"
     (said,) = scene.log("idle")
-    assert "1 tasks wait" in said["text"]
+    assert "1 task waits" in said["text"]
     assert "absent gets no work: its program cannot be run" in said["text"]
 
 
