@@ -95,6 +95,16 @@ def test_a_task_whose_box_cannot_be_had_does_not_begin(boxed, tmp_path):
     assert not (boxed.project / "ran").exists()
 
 
+def test_a_program_that_is_not_there_is_named_in_a_box_too(boxed):
+    """A person read of /dev/null and of no directory."""
+    boxed.coder("absent", CODER.replace('"sh"', '"no-such-agent"'))
+    task = boxed.add("x", coder="absent")
+    boxed.until_ended(boxed.supervise("--until-idle"))
+    assert boxed.status(task) == "open"
+    (held,) = boxed.log("breaker_open")
+    assert "cannot start: no-such-agent is not on PATH" in held["text"]
+
+
 def test_a_stopped_agent_has_its_grace_in_a_box_too(boxed):
     """SIGTERM reaches the agent and not the box around it, which would take the agent along."""
     task = add(

@@ -26,6 +26,8 @@ from fleet.schemas import Base, Policy, Usage
 
 #: No record of a run is longer; a longer file was not written by fleet.
 _LONGEST_RECORD = 4 << 20
+#: Begins the path of a program that a box was to run and that is not there: no program can be.
+NOWHERE = f"{os.devnull}/"
 #: Digits of a run's number; a longer name is none.
 _LONGEST_NUMBER = 9
 #: How listing fails what is no directory of fleet's.

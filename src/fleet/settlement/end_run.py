@@ -32,7 +32,7 @@ from fleet.runs.outcome_history import (
     spent_before,
     write_ending,
 )
-from fleet.runs.run_directory import Run, RunSpec
+from fleet.runs.run_directory import NOWHERE, Run, RunSpec
 from fleet.runs.sealed_record import encode
 from fleet.schemas import (
     Base,
@@ -274,6 +274,9 @@ def _spawn_failure(ended: ExitedRun) -> SpawnFailure | None:
     if not isinstance(end, Ended) or end.exit.error is None:
         return None
     error = end.exit.error
+    if error.stage == "exec" and spec.argv and spec.argv[0].startswith(NOWHERE):
+        why = f"{spec.argv[0].removeprefix(NOWHERE)} is not on PATH"
+        return SpawnFailure(why=why, program_missing=ended.program_missing)
     places = {"exec": spec.argv[0], "cwd": spec.cwd} if spec.argv else {}
     why = f"{places.get(error.stage, error.stage)}: {error.message}"
     return SpawnFailure(why=why, program_missing=ended.program_missing)

@@ -40,6 +40,8 @@ class Cleanup:
         self._said: set[str] = set()
         #: How many answers are still to come.
         self.busy = 0
+        #: Tasks whose work is just brought home; True: their clone is to be looked at once more.
+        self._collecting: dict[str, bool] = {}
 
     def after_run(self, task_id: str, *, closed: bool) -> None:
         """Bring home what a run left in its clone; clear it away if the task was closed."""
@@ -47,9 +49,21 @@ class Cleanup:
             return
         if closed:
             self._clean([task_id])
+        elif task_id in self._collecting:  # two at once would each find the other's refs moved
+            self._collecting[task_id] = True
         else:
-            self.busy += 1
-            self._state.pool.submit(partial(collect, self._state.home, task_id), self._done)
+            self._collect(task_id)
+
+    def _collect(self, task_id: str) -> None:
+        self.busy += 1
+        self._collecting[task_id] = False
+        done = partial(self._collected, task_id)
+        self._state.pool.submit(partial(collect, self._state.home, task_id), done)
+
+    def _collected(self, task_id: str, reports: list[str]) -> None:
+        self._done(reports)
+        if self._collecting.pop(task_id):
+            self._collect(task_id)
 
     def all_when_due(self) -> None:
         """Look through all closed tasks, once an hour."""

@@ -2,8 +2,10 @@
 
 import shutil
 import threading
+from collections import deque
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -14,7 +16,7 @@ from fleet.git.clone import clone_place
 from fleet.git.run_baseline import INDEX
 from fleet.home import clone_record
 from fleet.schemas import Policy
-from fleet.supervisor.cleanup import tidy
+from fleet.supervisor.cleanup import Cleanup, tidy
 from fleet.supervisor.start.workspace import order_of, prepare
 from tests.builders import NOW
 from tests.clones import a_task, commit, git, prepared
@@ -173,3 +175,22 @@ def test_a_task_with_many_runs_keeps_the_snapshots_of_the_last(home, repo):
         prepare(order, threading.Event())
     refs = repo.git("for-each-ref", "--format=%(refname:lstrip=3)", "refs/fleet/").split()
     assert sorted(map(int, refs)) == list(range(4, 14))
+
+
+def test_work_is_brought_home_by_one_thread_at_a_time(home, repo):
+    """A task that is released twice in a moment was said to have its work in its clone only."""
+    prepared(home, repo.root)
+    jobs = deque()
+    state = SimpleNamespace(
+        home=home, pool=SimpleNamespace(submit=lambda do, then: jobs.append((do, then)))
+    )
+    cleanup = Cleanup(state)
+    for _ in range(3):
+        cleanup.after_run("fleet-1", closed=False)
+    assert (len(jobs), cleanup.busy) == (1, 1)
+    do, then = jobs.popleft()
+    then(do())
+    assert (len(jobs), cleanup.busy) == (1, 1), "what came meanwhile is looked at once more"
+    do, then = jobs.popleft()
+    then(do())
+    assert (len(jobs), cleanup.busy) == (0, 0)

@@ -15,7 +15,7 @@ from fleet.files.atomic_write import write_atomically
 from fleet.git.clone.clone_objects import objects_of_clone
 from fleet.home import Home
 from fleet.processes.bounded_call import call
-from fleet.runs.run_directory import Run
+from fleet.runs.run_directory import NOWHERE, Run
 from fleet.sandbox.bwrap_argv import bwrap_argv
 from fleet.sandbox.make_box import make_box
 from fleet.sandbox.strict_argv import mask, proxied_env, strict_argv
@@ -54,7 +54,7 @@ def box_run(
     program = require_box()
     if shutil.which(command.argv[0], path=command.env.get("PATH")) is None:
         # It ends as outside of a box: no such program. This path can never lead to one.
-        nowhere = f"{os.devnull}/{command.argv[0]}"
+        nowhere = f"{NOWHERE}{command.argv[0]}"
         return RunCommand(argv=(nowhere,), cwd=command.cwd, env=command.env)
     state = _state_directory(coder, command.env)
     artifacts = run.task_dir / "artifacts"
