@@ -63,6 +63,8 @@ SETTINGS: tuple[tuple[str, str], ...] = (
     ("commit.gpgSign", "false"),
     ("submodule.recurse", "false"),
     ("gc.auto", "0"),
+    # Milliseconds: fleet's processes move refs of one repository at once, on a busy machine.
+    ("core.filesRefLockTimeout", "2000"),
     ("maintenance.auto", "false"),
     ("core.commitGraph", "false"),
     ("core.multiPackIndex", "false"),

@@ -34,6 +34,8 @@ _LARGEST = 4 << 30
 _GITLINK = b"160000 "
 #: How many parents a commit gets that only holds others.
 _PARENTS = 50
+#: How often the refs are read while another process moves them.
+_TRIES = 5
 
 
 class Collected(Struct, frozen=True, kw_only=True):
@@ -158,7 +160,25 @@ class ClonedWork:
     def bring(self, commit: str) -> Collected:
         """Take over a commit and all others that only the clone has. Raises GitFailed, and then
         the project's refs are as they were.
+
+        Another process may bring the same work home at once: where it moved a ref first, the refs
+        are read again.
         """
+        found, tries = tuple(self.notes), 0
+        while True:
+            self.notes, tries = list(found), tries + 1
+            moves, ref = self._moves(commit)
+            self._take_over([move.new for move in moves])
+            try:
+                self._refs.move(moves)
+            except GitFailed:
+                if tries == _TRIES or not self._refs.overtaken(moves):
+                    raise
+            else:
+                return Collected(commit=commit, ref=ref, notes=tuple(self.notes))
+
+    def _moves(self, commit: str) -> tuple[list[RefMove], str]:
+        """How the project's refs are to move for this commit, and the one that will lead to it."""
         refs, git = self._refs, self.git
         before, now = commit_of(refs.git, refs.tip_ref), refs.branch_now()
         left = [each for each in heads_of(self._new) if not is_ancestor(git, each, commit)]
@@ -173,9 +193,7 @@ class ClonedWork:
                 self.notes.append(f"{refs.branch} {why}, so the work is at {ref}")
             else:
                 moves.append(RefMove(ref=refs.branch_ref, new=commit, old=now.commit))
-        self._take_over([move.new for move in moves])
-        refs.move(moves)
-        return Collected(commit=commit, ref=ref, notes=tuple(self.notes))
+        return moves, ref
 
     def _beside(self, left: list[str]) -> list[RefMove]:
         """Branches for those that the agent made beside its work; these leave `left`."""

@@ -93,6 +93,10 @@ class TaskRefs:
             ask = ("update-ref", "--no-deref", "-m", "fleet: the work of a clone", "-z", "--stdin")
             self.git.ask(*ask, feed=os.fsencode("".join(lines)))
 
+    def overtaken(self, moves: Sequence[RefMove]) -> bool:
+        """Whether one of these refs does not lead any more where the move expects it."""
+        return any(commit_of(self.git, each.ref) != each.old for each in moves)
+
     def beside(self, name: str) -> str:
         """The ref of the branch that stands for one which the agent made."""
         return f"{self.branch_ref}{_BESIDE}{name}"

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from fleet.git.clone.collect_work import heads_of
+from fleet.git.clone.task_refs import TaskRefs
 from fleet.supervisor.cleanup import collect, tidy
 from tests.builders import NOW
 from tests.clones import TASK, a_task, clone_of, commit, git
@@ -42,6 +43,45 @@ def test_commits_come_to_the_branch_after_each_run(home, repo):
     assert repo.git("rev-parse", "fleet/fleet-1") == second
     assert (repo.git("status", "--porcelain"), repo.git("rev-parse", "main")) == ("", repo.first)
     assert repo.git("fsck", "--strict") == ""
+
+
+@pytest.mark.parametrize("rival", [collect, lambda home, _: closed(home)])
+def test_two_that_bring_the_same_work_home_at_once_both_succeed(home, repo, monkeypatch, rival):
+    """A pick and the supervisor: the slower one reads the refs again instead of giving up."""
+    place = clone_of(home, repo)
+    commit(place)
+    git(place, "commit", "-q", "--amend", "-m", "amended")
+    move, said = TaskRefs.move, []
+
+    def after_a_rival(refs, moves):
+        monkeypatch.setattr(TaskRefs, "move", move)
+        said.extend(rival(home, TASK))
+        move(refs, moves)
+
+    monkeypatch.setattr(TaskRefs, "move", after_a_rival)
+    assert collect(home, TASK) == []
+    assert "a commit is on no branch: held by refs/fleet/fleet-1/left" in said[0]
+    assert repo.git("log", "-1", "--format=%s", "fleet/fleet-1") == "amended"
+
+
+def test_refs_that_another_process_moves_without_end_are_not_tried_for_ever(
+    home, repo, monkeypatch
+):
+    """The work stays in the clone, and the message says so."""
+    place = clone_of(home, repo)
+    commit(place)
+    move, moved = TaskRefs.move, []
+
+    def after_a_rival(refs, moves):
+        other = commit(repo.root, f"other-{len(moved)}")
+        repo.git("update-ref", refs.tip_ref, other)
+        moved.append(other)
+        move(refs, moves)
+
+    monkeypatch.setattr(TaskRefs, "move", after_a_rival)
+    (said,) = collect(home, TASK)
+    assert f"its work is in {place} only: git update-ref" in said
+    assert repo.git("rev-parse", "refs/fleet/fleet-1/tip") == moved[-1]
 
 
 def init_anew(place, repo):
