@@ -97,6 +97,12 @@ class Git:
         other._env["GIT_OBJECT_DIRECTORY"] = objects
         return other
 
+    def with_variables(self, more: Mapping[str, str]) -> "Git":
+        """The same with more variables in git's environment: those that name a commit's author."""
+        other = Git(self.repo, self.until)
+        other._own, other._env = self._own, {**self._env, **more}
+        return other
+
     def at(self, repo: Repository, index: str = "") -> "Git":
         """The same for another working tree, until the same moment."""
         return Git(repo, self.until, index)

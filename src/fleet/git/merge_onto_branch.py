@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from fleet.errors import Refused
 from fleet.git import repository, tree_snapshot
+from fleet.git.commit_words import author_in, commit_tree
 from fleet.git.git_command import Git, GitFailed
 from fleet.git.own.kept_objects import give_objects
 from fleet.git.own.own_repository import own_repository
@@ -56,7 +57,10 @@ def land(home: Path, root: str, commit: str, *, ref: str, message: str, again: s
     _refuse_changes(own, repo, refs.head, until, again, by_hand)
     how, new = "fast-forwarded", commit
     if not is_ancestor(git, refs.head, commit):
-        how, new = "merged", _merged(git, refs.head, commit, branch, message, again, by_hand)
+        tree = _merged(git, refs.head, commit, branch, again, by_hand)
+        author = author_in(repo)
+        new = commit_tree(git, tree, refs.head, commit, message=message, author=author)
+        how = "merged"
     try:
         give_objects(git, repo, new, refs.head, commit)
         _move(own, repo, refs, new, until)
@@ -100,18 +104,15 @@ def _refuse_changes(
         )
 
 
-def _merged(
-    git: Git, head: str, commit: str, branch: str, message: str, again: str, by_hand: str
-) -> str:
-    """A commit of both; Refused if they conflict."""
+def _merged(git: Git, head: str, commit: str, branch: str, again: str, by_hand: str) -> str:
+    """The tree of both; Refused if they conflict."""
     try:
-        tree = git.line("merge-tree", "--write-tree", head, commit).partition("\n")[0]
+        return git.line("merge-tree", "--write-tree", head, commit).partition("\n")[0]
     except GitFailed:
         raise Refused(
             f"{branch} has commits since that conflict with it",
             hint=f"Merge it by hand: {by_hand}\nThen, to finish: {again}",
         ) from None
-    return git.line("commit-tree", "-p", head, "-p", commit, "-m", message, tree)
 
 
 def _move(own: Repository, repo: Repository, refs: Refs, new: str, until: float) -> None:

@@ -18,6 +18,7 @@ from fleet.git.clone.collect_work import Collected, kept_index, opened_work
 from fleet.git.clone.ensure_clone import convert_linked
 from fleet.git.clone.task_refs import TaskRefs
 from fleet.git.clone.task_work import remove_clone, task_refs
+from fleet.git.commit_words import message_of
 from fleet.home import Home, clone_record
 from fleet.schemas import Task
 from fleet.supervisor.state import SupervisorState
@@ -152,8 +153,7 @@ def tidy_clone(home: Home, task: Task, now: datetime) -> list[str]:
             return []
         with opened_work(home, refs) as work:
             work.take_snapshot(kept_index(home, task.id))
-            text = f"What fleet found uncommitted when {task.id} was closed\n\n{task.title}"
-            commit = work.committed(text)
+            commit = work.committed(message_of(task.title, task.id))
             added = commit != work.head
             brought = work.bring(commit)
             stays = work.beyond

@@ -9,6 +9,7 @@ from fleet.runs.run_directory import reserve_run
 from fleet.schemas import Policy, Sandbox
 from fleet.supervisor.start import run_box
 from fleet.supervisor.start.run_box import RunCommand, box_run
+from tests.clones import clone_of, git
 
 BOXED = Policy(sandbox=Sandbox(level="workspace"))
 
@@ -73,3 +74,24 @@ def test_a_task_without_a_directory_works_in_its_artifacts(run, tmp_path):
 def test_a_program_that_is_not_there_is_missing_as_outside_of_a_box(run, tmp_path):
     """The keeper's exec fails, which holds the coder; nothing is started without a box."""
     assert boxed(run, tmp_path, program="no-such-cli").argv == ("/dev/null/no-such-cli",)
+
+
+def test_the_agents_commits_name_the_person_whatever_stands_in_its_clone(
+    run, repo, tmp_path, monkeypatch
+):
+    """The project is asked, and never the clone: an agent writes its configuration."""
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", "/dev/null")
+    repo.commit(a="1\n")
+    repo.git("config", "user.name", "Ada")
+    repo.git("config", "user.email", "ada@example.org")
+    place = clone_of(Home(tmp_path / "home"), repo)
+    git(place, "config", "user.name", "the agent")
+    (tmp_path / "user").mkdir()
+    env = {"HOME": str(tmp_path / "user"), "PATH": "/usr/bin:/bin"}
+    command = RunCommand(argv=("sh",), cwd=str(place), env=env)
+    inside = box_run(
+        command, home=Home(tmp_path / "home"), config=Config(), run=run, coder=ClaudeCoder(),
+        policy=BOXED, programs=tmp_path / "home/bin",
+    ).env  # fmt: skip
+    assert inside["GIT_AUTHOR_NAME"] == inside["GIT_COMMITTER_NAME"] == "Ada"
+    assert inside["GIT_AUTHOR_EMAIL"] == "ada@example.org"

@@ -18,6 +18,7 @@ from fleet.control.tasks.retry import lives
 from fleet.control.tasks.stop import stop
 from fleet.errors import BadInput, FleetError, NotFound, Refused
 from fleet.git.clone.task_work import PutAway, put_away, task_work
+from fleet.git.commit_words import message_of
 from fleet.git.merge_onto_branch import Landed, land
 from fleet.home import closed_by_hand, compare_json
 from fleet.runs import receipt_json
@@ -76,7 +77,7 @@ def pick(
         entry = find_entry(comparison, word)
         _check_pick(fleet, comparison, entry, force=force)
         if comparison.state == "picked":
-            return _conclude(fleet, comparison, force)
+            return _conclude(fleet, task, comparison, force)
         landed = _land(fleet, task, comparison, entry)
         comparison = _with_results(fleet, comparison)
         comparison = compare_json.write(
@@ -93,7 +94,7 @@ def pick(
         _end_entries(fleet, comparison, by, f"{entry.task_id} was picked instead", entry)
         comparison = _with_results(fleet, comparison)
         _close_task(fleet, task.id, by, _evidence(fleet, entry, landed))
-        return _conclude(fleet, structs.replace(comparison, state="picked"), force, landed)
+        return _conclude(fleet, task, structs.replace(comparison, state="picked"), force, landed)
 
 
 def discard(
@@ -103,7 +104,7 @@ def discard(
     with comparison_lock(fleet, task.id):
         comparison = comparison_of(fleet, task)
         if not comparison.is_open:
-            return _conclude(fleet, comparison, force)
+            return _conclude(fleet, task, comparison, force)
         if comparison.state == "landing":
             raise Refused(
                 f"{comparison.picked} has landed on {comparison.branch}, so not all can be dropped",
@@ -114,7 +115,7 @@ def discard(
         _end_entries(fleet, comparison, by, "the comparison was discarded")
         comparison = _with_results(fleet, comparison)
         _put_back(fleet, comparison, by)
-        return _conclude(fleet, structs.replace(comparison, state="discarded"), force)
+        return _conclude(fleet, task, structs.replace(comparison, state="discarded"), force)
 
 
 def _check_pick(fleet: Control, comparison: Comparison, entry: Entry, *, force: bool) -> None:
@@ -154,13 +155,13 @@ def _land(fleet: Control, task: Task, comparison: Comparison, entry: Entry) -> L
                 f"the clone of {entry.task_id} holds {work.beyond}, which cannot be landed",
                 hint=f"See for yourself: {fleet.home.clone(entry.task_id)}",
             )
-        commit, ref = work.hold()
+        commit, ref = work.hold(task.title)
     return land(
         fleet.home.path,
         comparison.repository,
         commit,
         ref=ref,
-        message=f"Merge {entry.task_id}: {task.title}",
+        message=message_of(task.title, entry.task_id),
         again=f"fleet compare {task.id} --pick {entry.task_id}",
     )
 
@@ -248,16 +249,17 @@ def _with_results(fleet: Control, comparison: Comparison) -> Comparison:
 
 
 def _conclude(
-    fleet: Control, comparison: Comparison, force: bool, landed: Landed | None = None
+    fleet: Control, task: Task, comparison: Comparison, force: bool, landed: Landed | None = None
 ) -> ComparisonEnd:
     compare_json.write(fleet.home, comparison)
-    away = [_put_away(fleet, entry, force=force) for entry in comparison.entries if entry.task_id]
+    entries = [entry for entry in comparison.entries if entry.task_id]
+    away = [_put_away(fleet, entry, title=task.title, force=force) for entry in entries]
     return ComparisonEnd(comparison=comparison, landed=landed, put_away=tuple(away))
 
 
-def _put_away(fleet: Control, entry: Entry, *, force: bool) -> PutAway:
+def _put_away(fleet: Control, entry: Entry, *, title: str, force: bool) -> PutAway:
     """Remove the clone and the branches of an entry; its receipts stay."""
     try:
-        return put_away(fleet.home, entry.task_id, force=force)
+        return put_away(fleet.home, entry.task_id, title=title, force=force)
     except (FleetError, OSError) as error:
         return PutAway(task_id=entry.task_id, stays=str(error))

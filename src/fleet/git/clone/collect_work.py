@@ -19,6 +19,7 @@ from fleet.git.clone import agent_git_dir, clone_place
 from fleet.git.clone.scratch_git_dir import git_in, scratch_git_dir, write_alternates
 from fleet.git.clone.source_facts import SourceFacts, facts_of
 from fleet.git.clone.task_refs import RefMove, TaskRefs, why_not_moved
+from fleet.git.commit_words import FLEET, author_in, commit_tree
 from fleet.git.git_command import Git, GitFailed
 from fleet.git.own.ignore_rules import ignore_rules
 from fleet.git.own.own_repository import known_repository
@@ -154,8 +155,9 @@ class ClonedWork:
         """The commit with all the work: HEAD, or a commit on top with what was not committed."""
         if not self.tree or self.tree == self.git.line("rev-parse", f"{self.head}^{{tree}}"):
             return self.head
-        ask = ("commit-tree", "--no-gpg-sign", "-p", self.head, "-m", message, self.tree)
-        return self.git.line(*ask)
+        return commit_tree(
+            self.git, self.tree, self.head, message=message, author=author_in(self._facts.repo)
+        )
 
     def bring(self, commit: str) -> Collected:
         """Take over a commit and all others that only the clone has. Raises GitFailed, and then
@@ -222,10 +224,10 @@ class ClonedWork:
         holder = held
         for start in range(0, len(left), _PARENTS):
             some = [*([holder] if holder else []), *left[start : start + _PARENTS]]
-            parents = [word for each in some for word in ("-p", each)]
             text = f"Commits of {refs.task_id} that were on no branch: the parents of this one"
             tree = f"{commit}^{{tree}}"
-            holder = self.git.line("commit-tree", "--no-gpg-sign", *parents, "-m", text, tree)
+            # No person's work: the commit only holds others.
+            holder = commit_tree(self.git, tree, *some, message=text, author=FLEET)
         count = f"{len(left)} commits are" if len(left) > 1 else "a commit is"
         self.notes.append(f"{count} on no branch: held by {refs.left_ref}")
         return [RefMove(ref=refs.left_ref, new=holder, old=held)]

@@ -1,30 +1,26 @@
 """What a clone takes over of the project's repository: its refs, its author, plain remotes.
 
 Settings that make git run something are not taken over: hooks, filters, drivers, helpers, and
-remotes that name a program. Only the user's configuration decides who the author is, so it is read
-here, and nowhere else.
+remotes that name a program.
 """
 
 import os
 import re
-import shutil
 from collections.abc import Iterator, Mapping
 from urllib.parse import urlsplit, urlunsplit
 
 from msgspec import Struct
 
-from fleet.git.git_command import Git, GitFailed
+from fleet.git.git_command import Git
 from fleet.git.refs import OURS
 from fleet.git.repository import Repository, read_bounded
-from fleet.processes.bounded_call import Exited, call
+from fleet.git.user_settings import settings_of
 
 #: Settings that say how files are written and compared, and run nothing.
 _PLAIN = ("autocrlf", "eol", "filemode", "ignorecase", "precomposeunicode", "symlinks")
 _REMOTE = re.compile(r"remote\.([A-Za-z0-9][A-Za-z0-9._-]*)\.url")
 _SCHEMES = ("https", "http", "ssh", "git")
 _SCP_LIKE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*(?:@[A-Za-z0-9][A-Za-z0-9._-]*)?:(?!:)\S+")
-_LIMIT = 10.0
-_PASSES = ("PATH", "HOME", "XDG_CONFIG_HOME", "USER", "LOGNAME")
 
 
 class SourceFacts(Struct, frozen=True, kw_only=True):
@@ -44,7 +40,7 @@ class SourceFacts(Struct, frozen=True, kw_only=True):
 
 def facts_of(repo: Repository) -> SourceFacts:
     """Read what a clone needs to know. Raises GitFailed."""
-    settings = _settings(repo)
+    settings = settings_of(repo)
     return SourceFacts(
         repo=repo,
         objects=os.path.realpath(f"{repo.common_dir}/objects"),
@@ -122,23 +118,6 @@ def _leads_to(url: str, repo: Repository) -> bool:
     return os.path.realpath(place) in {
         os.path.realpath(each) for each in (repo.root, repo.git_dir, repo.common_dir)
     }
-
-
-def _settings(repo: Repository) -> dict[str, str]:
-    """All settings that git would use in the project, the user's own included. The last counts."""
-    env = {name: os.environ[name] for name in _PASSES if name in os.environ}
-    env |= {"LC_ALL": "C", "GIT_DIR": repo.git_dir, "GIT_OPTIONAL_LOCKS": "0"}
-    env |= {name: value for name, value in os.environ.items() if name.startswith("GIT_CONFIG_")}
-    argv = [shutil.which("git") or "git", "config", "--includes", "--null", "--list"]
-    result = call(argv, cwd=repo.root, env=env, timeout=_LIMIT)
-    if not isinstance(result, Exited) or result.code != 0:
-        why = result.problem or result.err.strip()[:500]
-        raise GitFailed(f"the settings of {repo.root} cannot be read: {why}")
-    found: dict[str, str] = {}
-    for entry in result.out.decode(errors="surrogateescape").split("\0"):
-        name, _, value = entry.partition("\n")
-        found[name] = value
-    return found
 
 
 def _value(text: str) -> str:

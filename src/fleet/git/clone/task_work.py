@@ -17,6 +17,7 @@ from fleet.git import repository, snapshot_index
 from fleet.git.clone import clone_place
 from fleet.git.clone.collect_work import ClonedWork, kept_index, opened_work
 from fleet.git.clone.task_refs import TaskRefs
+from fleet.git.commit_words import message_of
 from fleet.git.git_command import Git
 from fleet.git.refs import commit_of, is_ancestor
 from fleet.git.run_baseline import kept_ref
@@ -52,11 +53,11 @@ class TaskWork:
         #: What the clone holds that no commit can; empty if nothing.
         self.beyond = cloned.beyond if cloned is not None else ""
 
-    def hold(self) -> tuple[str, str]:
-        """Make a commit of all the work and a ref to it; returns both."""
+    def hold(self, title: str) -> tuple[str, str]:
+        """Make a commit of all the work, with the task's title, and a ref to it; returns both."""
         refs, commit = self._refs, self._commit
         if self._cloned is not None:
-            commit = self._cloned.committed(f"What {refs.task_id} left uncommitted")
+            commit = self._cloned.committed(message_of(title, refs.task_id))
             self._cloned.bring(commit)
         ref = kept_ref(refs.branch_ref)
         repo, place = refs.git.repo.root, os.path.realpath(self._home.clone(refs.task_id))
@@ -121,7 +122,7 @@ def task_refs(task_id: str, record: CloneRecord) -> TaskRefs | None:
     return refs
 
 
-def put_away(home: Home, task_id: str, *, force: bool = False) -> PutAway:
+def put_away(home: Home, task_id: str, *, title: str, force: bool = False) -> PutAway:
     """Remove the clone and the branches of a task, files that git ignores included.
 
     Work that is nowhere else stays, unless `force`.
@@ -137,7 +138,7 @@ def put_away(home: Home, task_id: str, *, force: bool = False) -> PutAway:
         with task_work(home, task_id) as work:
             if work is None:
                 return PutAway(task_id=task_id)
-            kept, ref = work.hold()
+            kept, ref = work.hold(title)
             if work.beyond and not force:
                 why = f"{home.clone(task_id)} holds {work.beyond}"
                 return PutAway(task_id=task_id, ref=ref, stays=why)

@@ -3,7 +3,6 @@
 import os
 import shutil
 from collections.abc import Iterator, Mapping
-from functools import lru_cache
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -12,9 +11,11 @@ from msgspec import Struct
 from fleet.coders.base import Coder
 from fleet.config import Config
 from fleet.files.atomic_write import write_atomically
+from fleet.git import repository
 from fleet.git.clone.clone_objects import objects_of_clone
-from fleet.home import Home
-from fleet.processes.bounded_call import call
+from fleet.git.commit_words import author_in
+from fleet.git.repository import Repository
+from fleet.home import Home, clone_record
 from fleet.runs.run_directory import NOWHERE, Run
 from fleet.sandbox.bwrap_argv import bwrap_argv
 from fleet.sandbox.make_box import make_box
@@ -22,8 +23,6 @@ from fleet.sandbox.strict_argv import mask, proxied_env, strict_argv
 from fleet.sandbox.toolchains import boxed_env
 from fleet.sandbox.try_box import require_box
 from fleet.schemas import Policy
-
-_PATIENCE = 5.0
 
 
 class RunCommand(Struct, frozen=True, kw_only=True):
@@ -79,7 +78,8 @@ def box_run(
         copies=[f"{user}/{name}" for name in coder.state_copies],
         network=policy.sandbox.level != "strict",
     )  # fmt: skip
-    env = {**boxed_env(command.env), **_author(command.cwd)}
+    # The file with the author's name is not in the box, and may hold keys.
+    env = {**boxed_env(command.env), **author_in(_project(home, run, command.cwd)).variables}
     if policy.sandbox.level != "strict":
         return RunCommand(argv=(program, *bwrap_argv(box, command.argv)), cwd=cwd, env=env)
     hosts = (*coder.hosts, *_named_hosts(coder, env), *policy.sandbox.hosts)
@@ -146,17 +146,9 @@ def _private(coder: Coder, state: str) -> list[str]:
     return [str(path) for path in paths]
 
 
-@lru_cache(maxsize=256)
-def _author(cwd: str) -> Mapping[str, str]:
-    """The name and address that git has for commits in a directory: the file with them is not in
-    the box, and may hold keys.
+def _project(home: Home, run: Run, cwd: str) -> Repository | None:
+    """The project that a run works for: the one its clone was made from, or the one that its
+    directory is in.
     """
-    answer = call(
-        ["git", "config", "--get-regexp", r"^user\.(name|email)$"], cwd=cwd, timeout=_PATIENCE
-    )
-    env: dict[str, str] = {}
-    for line in answer.text.splitlines():  # the last one of a key is the one that counts
-        key, _, value = line.partition(" ")
-        field = key.removeprefix("user.").upper()
-        env |= {f"GIT_AUTHOR_{field}": value, f"GIT_COMMITTER_{field}": value}
-    return env
+    record = clone_record.read(home, run.task_dir.name)
+    return repository.find(record.repository if record is not None else cwd)

@@ -420,3 +420,17 @@ def test_a_forged_record_deletes_nothing(home, repo, tmp_path):
 def test_heads_are_those_that_no_other_leads_to(commits, heads):
     """Merges and roots included."""
     assert heads_of(commits) == heads
+
+
+def test_what_was_not_committed_becomes_a_commit_in_the_persons_name(home, repo, monkeypatch):
+    """With the task's title and id, whatever the agent set up in its clone."""
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", "/dev/null")
+    repo.git("config", "user.name", "Ada")
+    repo.git("config", "user.email", "ada@example.org")
+    place = clone_of(home, repo)
+    git(place, "config", "user.name", "the agent")
+    (place / "work").write_text("x\n")
+    closed(home)
+    shown = "%s|%an <%ae>|%(trailers:key=Fleet-Task,valueonly,separator=)"
+    said = repo.git("log", "-1", f"--format={shown}", f"fleet/{TASK}")
+    assert said == f"the title|Ada <ada@example.org>|{TASK}"

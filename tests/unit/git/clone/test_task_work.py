@@ -31,7 +31,7 @@ class Tree:
         self.home, self.id = home, task_id
 
     def put_away(self, **how):
-        return put_away(self.home, self.id, **how)
+        return put_away(self.home, self.id, title="the title", **how)
 
 
 def names(tree, since):
@@ -138,7 +138,7 @@ def test_a_branch_that_was_put_away_counts_as_standing(home, repo, tmp_path):
 def held(home, task_id=TASK):
     """All the work as a commit in the project."""
     with task_work(home, task_id) as work:
-        return work.hold()[0]
+        return work.hold("the title")[0]
 
 
 def landed(repo, commit, **more):

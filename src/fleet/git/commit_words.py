@@ -1,0 +1,83 @@
+"""What commits that fleet makes for a task say: the task's title and id, and who their author is.
+
+The author is the person for whom the project's git is set up. An agent's clone is never asked: its
+agent may have written any name into its configuration.
+"""
+
+from functools import lru_cache
+from typing import Self
+
+from msgspec import Struct
+
+from fleet.git.git_command import Git, GitFailed
+from fleet.git.repository import Repository
+from fleet.git.user_settings import marks_of_settings, settings_of
+
+#: The line of a commit's message that says which task the commit belongs to.
+TRAILER = "Fleet-Task"
+#: Longer titles are cut in the first line of a message.
+_LONGEST = 200
+#: What git itself takes off both ends of a name, and refuses inside of one.
+_ENDS = " .,:;\"'\\\t"
+_NOT_INSIDE = "<>\n\0"
+
+
+class Author(Struct, frozen=True, kw_only=True):
+    """The person that a commit names as author and committer."""
+
+    name: str
+    email: str
+
+    @classmethod
+    def plain(cls, name: str, email: str) -> Self:
+        """An author whom git accepts; what is missing is fleet's own."""
+        return cls(name=_clean(name) or FLEET.name, email=_clean(email) or FLEET.email)
+
+    @property
+    def variables(self) -> dict[str, str]:
+        """The author as git's environment has it."""
+        both = {"NAME": self.name, "EMAIL": self.email}
+        return {f"GIT_{who}_{key}": both[key] for who in ("AUTHOR", "COMMITTER") for key in both}
+
+
+#: The author where git knows of none.
+FLEET = Author(name="fleet", email="fleet@localhost")
+
+
+def author_in(repo: Repository | None) -> Author:
+    """The author that git has for the person in a project, or outside of any (None)."""
+    return _author(repo, marks_of_settings(repo))
+
+
+@lru_cache(maxsize=256)
+def _author(repo: Repository | None, marks: tuple[int, ...]) -> Author:
+    del marks  # with other marks the settings are read again
+    try:
+        found = settings_of(repo)
+    except GitFailed:
+        return FLEET
+    name = found.get("author.name") or found.get("user.name", "")
+    email = found.get("author.email") or found.get("user.email", "")
+    return Author.plain(name, email)
+
+
+def message_of(title: str, task_id: str) -> str:
+    """The message of a commit for a task: the title, and the trailer with the id. Pure."""
+    words = "".join(letter if letter.isprintable() else " " for letter in title)
+    subject = " ".join(words.split()) or task_id
+    if len(subject) > _LONGEST:
+        subject = f"{subject[: _LONGEST - 1]}…"
+    return f"{subject}\n\n{TRAILER}: {task_id}\n"
+
+
+def commit_tree(git: Git, tree: str, *parents: str, message: str, author: Author) -> str:
+    """Make a commit of a tree; returns its id. Raises GitFailed."""
+    named = [word for each in parents for word in ("-p", each)]
+    ask = ("commit-tree", "--no-gpg-sign", *named, "-F", "-", tree)
+    answer = git.with_variables(author.variables).ask(*ask, feed=message.encode(errors="replace"))
+    return answer.decode().strip()
+
+
+def _clean(text: str) -> str:
+    kept = "".join(letter for letter in text if letter >= " " and letter not in _NOT_INSIDE)
+    return kept.strip(_ENDS)

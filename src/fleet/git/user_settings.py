@@ -1,0 +1,60 @@
+"""What git's configuration says in a project, the user's own files included.
+
+Everywhere else fleet's git reads no configuration of the user's. Here it does, and does nothing but
+list the settings, which starts no program that they name.
+"""
+
+import os
+import shutil
+
+from fleet.git.git_command import GitFailed
+from fleet.git.repository import Repository
+from fleet.processes.bounded_call import Exited, call
+
+_LIMIT = 10.0
+_PASSES = ("PATH", "HOME", "XDG_CONFIG_HOME", "USER", "LOGNAME")
+
+
+def settings_of(repo: Repository | None) -> dict[str, str]:
+    """All settings that git would use in a project, or outside of any. The last of a name counts.
+
+    Raises GitFailed.
+    """
+    env = {name: os.environ[name] for name in _PASSES if name in os.environ}
+    git_dir = repo.git_dir if repo is not None else os.devnull
+    env |= {"LC_ALL": "C", "GIT_DIR": git_dir, "GIT_OPTIONAL_LOCKS": "0"}
+    env |= {name: value for name, value in os.environ.items() if name.startswith("GIT_CONFIG_")}
+    argv = [shutil.which("git") or "git", "config", "--includes", "--null", "--list"]
+    result = call(argv, cwd=repo.root if repo is not None else "/", env=env, timeout=_LIMIT)
+    if not isinstance(result, Exited) or result.code != 0:
+        why = result.problem or result.err.strip()[:500]
+        where = repo.root if repo is not None else "git"
+        raise GitFailed(f"the settings of {where} cannot be read: {why}")
+    found: dict[str, str] = {}
+    for entry in result.out.decode(errors="surrogateescape").split("\0"):
+        name, _, value = entry.partition("\n")
+        found[name] = value
+    return found
+
+
+def marks_of_settings(repo: Repository | None) -> tuple[int, ...]:
+    """When the files with these settings were written, so that a change of one is noticed.
+
+    Files that they include are not looked at.
+    """
+    user = os.environ.get("HOME") or ""
+    folder = os.environ.get("XDG_CONFIG_HOME") or f"{user}/.config"
+    places = [
+        os.environ.get("GIT_CONFIG_GLOBAL") or f"{user}/.gitconfig",
+        f"{folder}/git/config",
+    ]
+    if repo is not None:
+        places += [f"{repo.common_dir}/config", f"{repo.git_dir}/config.worktree"]
+    return tuple(map(_written, places))
+
+
+def _written(path: str) -> int:
+    try:
+        return os.stat(path).st_mtime_ns  # noqa: PTH116 - on the way to every run
+    except OSError:
+        return 0
