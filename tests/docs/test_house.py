@@ -44,6 +44,7 @@ RECORDS = {
     "EventRule": "the keys of an [[event]] in a coder's TOML file",
     "FleetStatus": "fleet status --json",
     "InProgress": "a row of fleet tasks --json",
+    "Landing": "landing.json",
     "Policy": "what a run is held to, one field a setting",
     "Progress": "progress.json",
     "Receipt": "receipt.json",

@@ -18,7 +18,15 @@ from fleet.config.keys import KEYS, Key, Setting
 from fleet.config.projects import LISTS, TABLE, Project
 from fleet.errors import BadInput, ConfigError
 from fleet.schemas import Account, Context, Isolation, Price, SandboxLevel, Tripwire
-from fleet.schemas.policy import Permissions, Requirement, VerifyIn
+from fleet.schemas.policy import (
+    BRANCH_OF_TASK,
+    LandHow,
+    LandMode,
+    LandTo,
+    Permissions,
+    Requirement,
+    VerifyIn,
+)
 
 FILE = "runtime.toml"
 
@@ -37,6 +45,12 @@ class Config(Struct, frozen=True, kw_only=True):
     require: Requirement = "plausible"
     isolation: Isolation = "none"
     verify_in: VerifyIn = "checkout"
+    land: LandMode = "off"
+    land_into: str = BRANCH_OF_TASK
+    land_how: LandHow = "merge"
+    land_to: LandTo = "branch"
+    land_batch: int = 4
+    land_tries: int = 3
     sandbox: SandboxLevel = "off"
     context: Context = "full"
     tripwire: Tripwire = "report"

@@ -11,21 +11,26 @@ from fleet.schemas import units
 from fleet.schemas.account import read_chain
 from fleet.schemas.budget import NONE, read_budget
 from fleet.schemas.policy import (
+    BRANCH_OF_TASK,
     CONTEXTS,
     ISOLATION_WORDS,
     ISOLATIONS,
+    LAND_HOWS,
+    LAND_MODES,
+    LAND_TOS,
     PERMISSIONS,
     REQUIREMENTS,
     SANDBOX_LEVELS,
     TRIPWIRES,
     VERIFY_IN,
+    check_branch,
     check_expectation,
 )
 
 Setting = int | str
 
 Kind = Literal[
-    "text", "number", "span", "size", "dollars", "expectation", "budget", "chain", "names"
+    "text", "number", "span", "size", "dollars", "expectation", "budget", "chain", "names", "branch"
 ]
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
@@ -52,6 +57,7 @@ _READERS: Mapping[str, Callable[[str], Any]] = {
     "budget": read_budget,
     "chain": read_chain,
     "names": read_names,
+    "branch": check_branch,
 }
 
 
@@ -153,6 +159,56 @@ KEYS: Mapping[str, Key] = {
             "Where verify commands run: checkout (a fresh checkout of what the run left, without"
             " ignored files), directory (the run's own directory, with all that lies there).",
             choices=VERIFY_IN,
+            per_project=True,
+        ),
+        Key(
+            "land",
+            "off",
+            "What becomes of verified work in git: off (it stays in the directory, or on the branch"
+            " fleet/<id>), ask (it reaches the branch once a person approves it), auto (it reaches"
+            " the branch). With ask and auto agents work in clones, and closed means landed.",
+            choices=LAND_MODES,
+            per_project=True,
+        ),
+        Key(
+            "land_into",
+            BRANCH_OF_TASK,
+            "The branch that work lands on: a name, or @ (the branch that the directory had when"
+            " the task was made).",
+            kind="branch",
+            per_project=True,
+        ),
+        Key(
+            "land_how",
+            "merge",
+            "How work lands: merge (a merge commit a task), squash (one commit a task), rebase (the"
+            " task's commits, made anew on top of the branch).",
+            choices=LAND_HOWS,
+            per_project=True,
+        ),
+        Key(
+            "land_to",
+            "branch",
+            "Where work lands: branch (in this repository alone), push (and then on the branch's"
+            " remote), pr (as a pull request at the forge).",
+            choices=LAND_TOS,
+            per_project=True,
+        ),
+        Key(
+            "land_batch",
+            4,
+            "The most tasks that are verified together before they land; 1: each by itself. Fewer"
+            " after a failure, more again after a success.",
+            low=1,
+            high=64,
+            per_project=True,
+        ),
+        Key(
+            "land_tries",
+            3,
+            "How often work that cannot land goes back to its agent before a person is asked.",
+            low=0,
+            high=20,
             per_project=True,
         ),
         Key(

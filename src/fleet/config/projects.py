@@ -18,6 +18,8 @@ TABLE = "projects"
 LISTS: Mapping[str, str] = {
     "verify": "Commands that must succeed before a task is closed.",
     "pins": "Files that those commands need, taken as they were when the run began.",
+    "land_verify": "Commands that must succeed before work lands; none: those of verify.",
+    "land_protect": "Patterns of paths that work lands on only after a person approved it.",
     "scope": "Where files may be changed, as patterns below the project's directory.",
     "setup": "Commands that make a fresh clone or checkout fit to work in.",
     "share": "Paths that git ignores, like .venv, which clones and checkouts get as links.",
@@ -37,6 +39,8 @@ class Project(Struct, frozen=True, kw_only=True):
     settings: dict[str, Setting] = field(default_factory=dict[str, Setting])
     verify: tuple[str, ...] = ()
     pins: tuple[str, ...] = ()
+    land_verify: tuple[str, ...] = ()
+    land_protect: tuple[str, ...] = ()
     scope: tuple[str, ...] = ()
     setup: tuple[str, ...] = ()
     share: tuple[str, ...] = ()
@@ -89,8 +93,8 @@ def _lines_problem(name: str, lines: list[str]) -> str:
         for line in lines:
             if name == "needs":
                 check_need(line)
-            elif name in ("pins", "scope", "share"):
-                check_place(line, from_top=name == "scope")
+            elif name in ("pins", "scope", "share", "land_protect"):
+                check_place(line, from_top=name in ("scope", "land_protect"))
             elif name in ("sandbox_read", "sandbox_write"):
                 check_opened(line)
             elif name in ("sandbox_hosts", "setup_hosts"):

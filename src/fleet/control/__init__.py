@@ -147,3 +147,11 @@ def checked_directory(path: str, flag: str = "--cwd") -> str:
             f"{full} is not a directory", hint=f"Give the directory to work in: {flag} DIR"
         )
     return str(full)
+
+
+def branch_at(cwd: str) -> str | None:
+    """The branch that a directory has checked out; None: it has none, or is in no repository."""
+    from fleet.git.repository import checked_out_branch, find
+
+    repo = find(cwd)
+    return checked_out_branch(repo) or None if repo is not None else None

@@ -3,7 +3,6 @@
 Guarded files decide what git or an agent runs, and which files git sees.
 """
 
-import hashlib
 import os
 import re
 import stat
@@ -27,6 +26,8 @@ _GIT_FILES = (
 #: Guarded since the record of a run tells its git directory.
 RECENT = (".git", ".git/commondir", ".git/gitdir", ".git/info/grafts")
 _GIT_FOLDERS = ("hooks",)
+#: What HEAD holds where a branch is checked out.
+_BRANCH = "ref: refs/heads/"
 #: In the working tree: what an agent or git runs or allows.
 SETTINGS = (
     ".mcp.json",
@@ -95,6 +96,12 @@ def _at(root: str) -> Repository | None:
     common = (read_bounded(f"{git_dir}/commondir") or b"").decode(errors="surrogateescape").strip()
     common_dir = os.path.normpath(os.path.join(git_dir, common)) if common else git_dir  # noqa: PTH118
     return Repository(root=root, git_dir=git_dir, common_dir=common_dir)
+
+
+def checked_out_branch(repo: Repository) -> str:
+    """The branch that a working tree has checked out, without `refs/heads/`; empty: none."""
+    head = (read_bounded(f"{repo.git_dir}/HEAD") or b"").decode(errors="replace").strip()
+    return head.removeprefix(_BRANCH) if head.startswith(_BRANCH) else ""
 
 
 def read_bounded(path: str) -> bytes | None:
@@ -169,6 +176,8 @@ def _note(found: dict[str, str], name: str, path: str) -> None:
         # The time of the last change of the entry cannot be set back.
         found[name] = f"size:{about.st_size}:{about.st_mtime_ns}:{about.st_ctime_ns}"
         return
+    import hashlib  # a command that compares no file does not pay for OpenSSL
+
     if Path(name).name.startswith("config") and name.startswith(".git/"):
         data = guarded_config(data)
     executable = "x" if about.st_mode & 0o111 and "hooks" in name else ""

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from fleet.config import KEYS, Config, Project
 from fleet.schemas import Limits, LimitWishes, Policy, Sandbox, SandboxLevel, Settings
-from fleet.schemas.policy import CopyRules, stricter
+from fleet.schemas.policy import BRANCH_OF_TASK, CopyRules, LandRules, stricter
 
 #: The key of runtime.toml behind each limit.
 KEY_OF: Mapping[str, str] = {
@@ -51,6 +51,7 @@ def policy_of(config: Config, settings: Settings, cwd: str) -> EffectivePolicy:
     project = config.project(cwd)
     wishes = settings.limits or LimitWishes()
     box = _sandbox(config, project, settings)
+    land = _land(config, project, settings)
     isolation = settings.isolation or _value(config, project, "isolation")
     policy = Policy(
         expect=settings.expect or _value(config, project, "expect"),
@@ -59,8 +60,8 @@ def policy_of(config: Config, settings: Settings, cwd: str) -> EffectivePolicy:
         pins=project.pins if settings.pins is None else settings.pins,
         verify_time=_value(config, project, "verify_limit"),
         scope=_from(cwd, project) if settings.scope is None else settings.scope,
-        # In a box the project itself is read-only: its agents work in a clone.
-        isolation=isolation if box.level == "off" else "clone",
+        # In a box the project itself is read-only; and what lands is the work of a clone.
+        isolation=isolation if box.level == land.mode == "off" else "clone",
         context=settings.context or _value(config, project, "context"),
         commit=settings.commit or "",
         tripwire=_value(config, project, "tripwire"),
@@ -71,6 +72,7 @@ def policy_of(config: Config, settings: Settings, cwd: str) -> EffectivePolicy:
             share=project.share,
             verify_in=_value(config, project, "verify_in"),
         ),
+        land=land,
         needs=project.needs if settings.needs is None else settings.needs,
         limits=_limits(config, project, wishes),
         budget=_value(config, project, "task_budget")
@@ -115,6 +117,27 @@ def _sandbox(config: Config, project: Project, settings: Settings) -> Sandbox:
         write=project.sandbox_write,
         hosts=project.sandbox_hosts,
         setup_hosts=project.setup_hosts,
+    )
+
+
+def _land(config: Config, project: Project, settings: Settings) -> LandRules:
+    """How a task's work lands. It does not where the task or its project wants it to stay in the
+    directory itself, nor where it is compared: then a person picks.
+    """
+    stays = (settings.isolation or project.settings.get("isolation")) == "none"
+    if stays or settings.commit:
+        return LandRules()
+    into = _value(config, project, "land_into")
+    own = [command for command in settings.verify or () if command not in project.verify]
+    return LandRules(
+        mode=_value(config, project, "land"),
+        into=(settings.branch or "") if into == BRANCH_OF_TASK else into,
+        how=_value(config, project, "land_how"),
+        to=_value(config, project, "land_to"),
+        verify=project.land_verify or (*project.verify, *own),
+        batch=_value(config, project, "land_batch"),
+        protect=project.land_protect,
+        tries=_value(config, project, "land_tries"),
     )
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from fleet.errors import WrongQueue
-from fleet.home import identity_json
+from fleet.queue import identity_json
 
 #: What a home calls its queues in identity.json; a PostgreSQL queue goes by its address.
 EMBEDDED, LEDGER, BEADS = "embedded", "ledger", "beads"

@@ -36,6 +36,18 @@ SANDBOX_LEVELS: tuple[SandboxLevel, ...] = get_args(SandboxLevel)
 VerifyIn = Literal["checkout", "directory"]
 VERIFY_IN: tuple[VerifyIn, ...] = get_args(VerifyIn)
 
+#: What becomes of work whose claim holds. `off`: it stays where it is. `ask`: it lands once a
+#: person approves it. `auto`: it lands.
+LandMode = Literal["off", "ask", "auto"]
+LAND_MODES: tuple[LandMode, ...] = get_args(LandMode)
+#: How a candidate is folded onto the branch, and where what has landed goes.
+LandHow = Literal["merge", "squash", "rebase"]
+LAND_HOWS: tuple[LandHow, ...] = get_args(LandHow)
+LandTo = Literal["branch", "push", "pr"]
+LAND_TOS: tuple[LandTo, ...] = get_args(LandTo)
+#: `land_into` that names no branch: the one that the directory had when the task was made.
+BRANCH_OF_TASK = "@"
+
 #: Whether destructive commands are reported, refused (where the CLI has a hook) or ignored.
 Tripwire = Literal["report", "refuse", "off"]
 TRIPWIRES: tuple[Tripwire, ...] = get_args(Tripwire)
@@ -51,6 +63,8 @@ CONTEXTS: tuple[Context, ...] = get_args(Context)
 Permissions = Literal["edit", "auto", "bypass"]
 PERMISSIONS: tuple[Permissions, ...] = get_args(Permissions)
 
+#: What git refuses anywhere in the name of a ref.
+_NOT_IN_BRANCH = re.compile(r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|^@$")
 _HOST = re.compile(r"(\*\.)?[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*\.?(:[0-9]{1,5})?")
 
 LimitName = Literal[
@@ -137,6 +151,24 @@ class CopyRules(Struct, frozen=True, kw_only=True):
     verify_in: VerifyIn = "checkout"
 
 
+class LandRules(Struct, frozen=True, kw_only=True):
+    """Whether and how work whose claim holds reaches a branch."""
+
+    mode: LandMode = "off"
+    #: The branch; empty: the one that is checked out when the clone is made.
+    into: str = ""
+    how: LandHow = "merge"
+    to: LandTo = "branch"
+    #: Commands that must succeed on the fold before the branch moves to it.
+    verify: tuple[str, ...] = ()
+    #: The most candidates that are verified together.
+    batch: int = 4
+    #: Patterns of paths from the top of the repository: to land a change there always asks.
+    protect: tuple[str, ...] = ()
+    #: How often a task is sent back before a person is asked.
+    tries: int = 3
+
+
 class Policy(Struct, frozen=True, kw_only=True):
     """The rules that one run is held to, with nothing left to be looked up."""
 
@@ -159,6 +191,7 @@ class Policy(Struct, frozen=True, kw_only=True):
     #: Commands that make a fresh copy of the project fit to work in.
     setup: tuple[str, ...] = ()
     copies: CopyRules = CopyRules()
+    land: LandRules = LandRules()
     #: What an agent must have from its start on, `mcp:NAME` or `tool:NAME`; without, the run ends.
     needs: tuple[str, ...] = ()
     limits: Limits = Limits()
@@ -197,6 +230,20 @@ def check_place(text: str, *, from_top: bool) -> str:
             hint="Name it from that directory on, like src/**.",
         )
     return text
+
+
+def check_branch(text: str) -> str:
+    """The text itself, if it can be the name of a branch, or is `@`. Raises BadInput."""
+    parts = text.split("/")
+    odd = _NOT_IN_BRANCH.search(text) or text.startswith("-") or text == "HEAD"
+    odd = odd or any(not part or part[0] == "." or part.endswith((".", ".lock")) for part in parts)
+    if text == BRANCH_OF_TASK or not odd:
+        return text
+    raise BadInput(
+        f"{text!r} is no name of a branch",
+        hint=f"Write a name like main, or {BRANCH_OF_TASK} for the branch that the directory had"
+        " when the task was made.",
+    )
 
 
 def stricter(one: SandboxLevel, other: SandboxLevel) -> SandboxLevel:

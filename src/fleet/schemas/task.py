@@ -77,6 +77,9 @@ class Settings(Struct, frozen=True, kw_only=True, omit_defaults=True):
     #: Where files may be changed; None inherits.
     scope: tuple[str, ...] | None = None
     isolation: Isolation | None = None
+    #: The branch that the directory had when the task was made; None: it is in no repository, or
+    #: none was checked out.
+    branch: str | None = None
     #: The box that the task insists on; a level below the configured one changes nothing.
     sandbox: SandboxLevel | None = None
     #: What its CLI loads before it reads the task; None inherits.

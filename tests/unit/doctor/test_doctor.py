@@ -21,9 +21,9 @@ from fleet.doctor import (
 )
 from fleet.doctor.check_result import CheckResult
 from fleet.errors import QueueUnavailable
-from fleet.home import identity_json
 from fleet.processes import process_identity
 from fleet.processes.supervisor_lock import sole_supervisor, supervisor_of
+from fleet.queue import identity_json
 from fleet.queue.protocol import Draft
 from fleet.queue.sql.sqlite import open_embedded
 from fleet.runs.run_directory import RunSpec, Started, new_run

@@ -153,3 +153,60 @@ def test_an_agent_in_a_box_works_in_a_clone(settings, isolation):
     """Whatever is asked for: in a box the project itself is read-only."""
     asked = Settings(sandbox="workspace", isolation=isolation)
     assert policy_of(settings(PROJECTS), asked, "/srv").policy.isolation == "clone"
+
+
+LANDED = """
+land = "auto"
+[projects."/srv/app"]
+verify = ["make test"]
+land_protect = [".github/**"]
+land_into = "trunk"
+[projects."/srv/stays"]
+isolation = "none"
+[projects."/srv/gate"]
+verify = ["make test"]
+land = "ask"
+land_verify = ["make all"]
+"""
+
+
+def test_what_lands_is_the_work_of_a_clone(settings):
+    """Landing takes a clone; a project or a task that wants its directory itself does not land."""
+    found = settings(LANDED)
+    app = policy_of(found, Settings(branch="main"), "/srv/app").policy
+    assert (app.isolation, app.land.mode, app.land.into) == ("clone", "auto", "trunk")
+    assert app.land.protect == (".github/**",)
+    for own, cwd in [(Settings(isolation="none"), "/srv/app"), (Settings(), "/srv/stays")]:
+        policy = policy_of(found, own, cwd).policy
+        assert (policy.isolation, policy.land.mode) == ("none", "off")
+    assert policy_of(config.Config(), Settings(), "/srv").policy.isolation == "none"
+
+
+def test_work_lands_on_the_branch_that_the_task_was_made_on(settings):
+    """Unless a person names another one."""
+    made = Settings(branch="topic")
+    assert policy_of(settings(LANDED), made, "/srv").policy.land.into == "topic"
+    assert policy_of(settings(LANDED), Settings(), "/srv").policy.land.into == ""
+
+
+def test_a_fold_is_verified_by_the_commands_of_the_project_and_of_the_task(settings):
+    """A task's own commands do not replace those of its project, as other tasks land with it."""
+    own = Settings(verify=("make mine", "make test"))
+    app = policy_of(settings(LANDED), own, "/srv/app").policy
+    assert app.land.verify == ("make test", "make mine")
+    assert policy_of(settings(LANDED), own, "/srv/gate").policy.land.verify == ("make all",)
+
+
+def test_a_compared_task_does_not_land_by_itself(settings):
+    """A person picks one of the entries."""
+    entry = Settings(isolation="clone", commit="a" * 40)
+    assert policy_of(settings(LANDED), entry, "/srv/app").policy.land.mode == "off"
+
+
+@pytest.mark.parametrize("name", ["-x", "a..b", "a b", "x.lock", "a//b", "HEAD", "refs/.x", "a~1"])
+def test_a_branch_has_a_name_that_git_takes(name):
+    """Found when the setting is made, not when the first task is to land."""
+    with pytest.raises(BadInput, match="no name of a branch"):
+        config.read_assignment(f"land_into={name}")
+    assert config.read_assignment("land_into=release/2.x") == ("land_into", "release/2.x")
+    assert config.read_assignment("land_into=@") == ("land_into", "@")

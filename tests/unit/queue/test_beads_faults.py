@@ -20,7 +20,7 @@ from fleet.errors import (
     Refused,
     WrongQueue,
 )
-from fleet.home import identity_json
+from fleet.queue import identity_json
 from fleet.queue.beads.bd_cli import bd_process
 from fleet.queue.beads.queue import open_beads
 from fleet.queue.identity import LEDGER

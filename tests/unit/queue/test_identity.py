@@ -11,8 +11,8 @@ from fleet import config
 from fleet.config import Config
 from fleet.control.init import init
 from fleet.errors import WrongQueue
-from fleet.home import Home, identity_json, make_home
-from fleet.queue import open_queue
+from fleet.home import Home, make_home
+from fleet.queue import identity_json, open_queue
 from fleet.queue.protocol import Draft, Filter
 from fleet.queue.sql.sqlite import open_embedded
 

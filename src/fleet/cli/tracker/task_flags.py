@@ -61,8 +61,10 @@ def settings_from(fleet: Control, given: Given) -> Settings:
     coder, model = _coder(fleet, last)
     if last.get("cwd") == "":  # a script's empty variable, not a wish to run here
         raise BadInput("--cwd must not be empty")
+    cwd = control.checked_directory(last.get("cwd") or _here())
     return Settings(
-        cwd=control.checked_directory(last.get("cwd") or _here()),
+        cwd=cwd,
+        branch=control.branch_at(cwd),
         coder=coder,
         model=model,
         account=_account(fleet, last, coder),

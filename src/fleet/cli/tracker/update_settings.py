@@ -63,6 +63,8 @@ def changed_by(before: Settings, wishes: Settings, given: Given) -> Settings:
     """The settings with what was given in the place of what was there; all else stays."""
     names = {_FIELDS.get(flag, flag) for flag in given} & set(Settings.__struct_fields__)
     changes = {name: getattr(wishes, name) for name in names}
+    if "cwd" in names:
+        changes["branch"] = wishes.branch
     if wishes.limits is not None:
         own = msgspec.to_builtins(before.limits or LimitWishes())
         changes["limits"] = LimitWishes(**{**own, **msgspec.to_builtins(wishes.limits)})

@@ -9,10 +9,10 @@ from msgspec import Struct
 
 from fleet.config import Config
 from fleet.errors import BadInput, FleetError, NotFound, Refused
-from fleet.home import Home, identity_json, owner_file
+from fleet.home import Home, owner_file
 from fleet.home.journal import Log
 from fleet.processes.supervisor_lock import sole_supervisor, supervisor_of
-from fleet.queue import backups, open_queue
+from fleet.queue import backups, identity_json, open_queue
 from fleet.queue.backups import Backup
 from fleet.queue.doorbell import Doorbell
 from fleet.queue.identity import BEADS, EMBEDDED, LEDGER

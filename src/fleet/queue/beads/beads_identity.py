@@ -6,7 +6,7 @@ import msgspec
 
 from fleet.errors import InvalidTask, QueueUnavailable, WrongQueue
 from fleet.files.safe_read import read_bounded
-from fleet.home import identity_json
+from fleet.queue import identity_json
 from fleet.queue.beads.bd_cli.bd_client import FOLDER
 from fleet.queue.identity import BEADS, LEDGER, Identity
 

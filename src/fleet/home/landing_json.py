@@ -1,0 +1,183 @@
+"""`tasks/<id>/landing.json`: how far the verified work of a task is on its way to the branch.
+
+The record is sealed: what an agent writes in its place is shown, and never acted on. A file of the
+task's name in `landings` of the home stands for each record that is not at its end, so that the
+lander need not look through all tasks.
+"""
+
+import os
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import datetime
+from pathlib import Path
+from typing import Literal
+
+import msgspec
+from msgspec import Struct
+
+from fleet.errors import InvalidTask
+from fleet.files import seals
+from fleet.files.atomic_write import write_atomically
+from fleet.files.file_lock import exclusive
+from fleet.files.json_record import JsonRecord
+from fleet.files.safe_read import read_bounded
+from fleet.home import Home
+from fleet.schemas.policy import LandHow, LandTo
+
+FILE = "landing.json"
+#: In the home: one empty file for each task whose landing is not at its end.
+FOLDER = "landings"
+_LOCK = "landing.lock"
+_LIMIT = 1 << 20
+#: Characters of what a verify command printed that the record keeps.
+OUTPUT_KEPT = 8000
+
+#: `verified`: the run's claim holds, its work is not brought home yet. `waiting`: for the train.
+#: `asks`: for a person; `why` says what for. `testing`: in the train. `landed`: the line has it.
+#: `back`: sent back to its agent. `held`: a person held it.
+LandingState = Literal["verified", "waiting", "asks", "testing", "landed", "back", "held"]
+#: What sent a task back: files in conflict, a verify command on the fold, a rule of landing.
+WhyBack = Literal["conflict", "verify", "rules"]
+#: States in which the lander has work to do; in the others an agent or a person has.
+LANDERS: frozenset[LandingState] = frozenset({"verified", "waiting", "testing"})
+
+
+class LandedWork(Struct, frozen=True, kw_only=True):
+    """A task that landed while another one was at work."""
+
+    task_id: str
+    title: str
+
+
+class LandedAs(Struct, frozen=True, kw_only=True):
+    """The receipt of a landing."""
+
+    #: The commit on the line that holds the work, its parents and its tree.
+    commit: str
+    parents: tuple[str, ...] = ()
+    tree: str = ""
+    #: What proves that the line holds the work: `ancestry`, or `patch` for squash and rebase.
+    proof: str = "ancestry"
+    #: The commands that passed on the value that the line took; none: it landed unchecked.
+    checks: tuple[str, ...] = ()
+    #: What the line stood at before, and the value that it took; other tasks may lie between.
+    line_before: str = ""
+    line_after: str = ""
+    at: datetime | None = None
+    #: The remote branch that was read back at this commit, and the address of the pull request.
+    pushed: str = ""
+    pr: str = ""
+
+
+class Landing(Struct, frozen=True, kw_only=True):
+    """The content of landing.json."""
+
+    state: LandingState
+    #: Why it asks, is held, or went back, in words for a person.
+    why: str = ""
+    why_back: WhyBack | None = None
+    #: The top of the working tree that the task names, and the branch to land on.
+    repository: str
+    into: str
+    #: The run whose claim holds, and the commit that the task's clone was made from.
+    run: int
+    base: str
+    #: The tree that the run verified, and the candidate: a commit with exactly that tree. Empty
+    #: until the work is brought home.
+    tree: str
+    commit: str = ""
+    #: The verify commands passed on the tree, and which; else the claim is only plausible.
+    checked: bool = False
+    checks: tuple[str, ...] = ()
+    title: str = ""
+    how: LandHow = "merge"
+    to: LandTo = "branch"
+    #: How often the task was sent back.
+    tries: int = 0
+    #: The person who approved it; empty: it needed no approval, or has none yet.
+    approved_by: str = ""
+    #: Since when it is in this state.
+    at: datetime
+    #: Of one that was sent back: the files in conflict, the end of what verify printed, and what
+    #: landed since its clone was made.
+    conflict: tuple[str, ...] = ()
+    output: str = ""
+    against: tuple[LandedWork, ...] = ()
+    landed: LandedAs | None = None
+
+
+_RECORD = JsonRecord(Landing, limit=_LIMIT)
+
+
+def read(home: Home, task_id: str) -> Landing | None:
+    """The record as it stands; None if there is none, or a damaged one. To be shown."""
+    return _RECORD.read_or_none(home.task(task_id) / FILE)
+
+
+def believed(home: Home, task_id: str) -> Landing | None:
+    """The record if fleet wrote it; else None. To be acted on."""
+    return None if doubt(home, task_id) else read(home, task_id)
+
+
+def doubt(home: Home, task_id: str) -> str:
+    """Why the record is not acted on; empty if it is as fleet wrote it, or there is none."""
+    path = home.task(task_id) / FILE
+    try:
+        data = read_bounded(path, _LIMIT)
+        if data is None:
+            return ""
+        _RECORD.decode(path, data)
+    except InvalidTask as error:
+        return error.message
+    return seals.doubt(home.task(task_id), seals.OF_TASK, path, data)
+
+
+def write(home: Home, task_id: str, landing: Landing) -> Landing:
+    """Put the record in its place, durably. Raises OSError."""
+    with exclusive(home.task(task_id) / _LOCK):
+        return _write(home, task_id, landing)
+
+
+def change(
+    home: Home, task_id: str, changed: Callable[[Landing], Landing | None]
+) -> Landing | None:
+    """Replace the record by what `changed` makes of it, while no other process writes it.
+
+    None: there is no record to act on, or `changed` wants none of it. Raises OSError.
+    """
+    if not (home.task(task_id) / FILE).exists():
+        return None
+    with exclusive(home.task(task_id) / _LOCK):
+        now = believed(home, task_id)
+        new = changed(now) if now is not None else None
+        if new is None or new == now:
+            return new
+        return _write(home, task_id, new)
+
+
+def unlanded(home: Home) -> list[str]:
+    """The tasks whose landing is not at its end, by the marks in the home."""
+    with suppress(OSError):
+        return sorted(os.listdir(home.path / FOLDER))  # noqa: PTH208
+    return []
+
+
+def forget_mark(home: Home, task_id: str) -> None:
+    """Take away the mark of a task whose landing is at its end, or that has none."""
+    _mark(home, task_id).unlink(missing_ok=True)
+
+
+def _write(home: Home, task_id: str, landing: Landing) -> Landing:
+    if landing.state != "landed":  # of a landed one the queue is told, and then the mark goes
+        mark = _mark(home, task_id)
+        mark.parent.mkdir(mode=0o700, exist_ok=True)
+        write_atomically(mark, b"", durable=False)
+    data = msgspec.json.encode(landing) + b"\n"
+    task_dir = home.task(task_id)
+    seals.seal(task_dir, seals.OF_TASK, {FILE: data})
+    write_atomically(task_dir / FILE, data)
+    return landing
+
+
+def _mark(home: Home, task_id: str) -> Path:
+    return home.path / FOLDER / home.task(task_id).name
