@@ -3,8 +3,9 @@ as sentences and diffs in colour.
 """
 
 import codecs
+import shutil
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 
 from fleet.cli.terminal_text import painted
@@ -36,6 +37,24 @@ def put_diff(chunks: Iterable[bytes]) -> None:
             print(_coloured(line.decode(errors="replace")))
     if rest:
         print(_coloured(rest.decode(errors="replace")))
+
+
+def coloured_diff(patch: bytes) -> Iterator[str]:
+    """The lines of a whole diff, in colour where colours are wanted."""
+    for line in patch.decode(errors="replace").splitlines():
+        yield _coloured(line)
+
+
+def paged(lines: Sequence[str], *, pager: bool = True) -> None:
+    """Print lines: through a pager where they are longer than the terminal."""
+    import click
+
+    rows = shutil.get_terminal_size().lines
+    if pager and sys.stdout.isatty() and sum(line.count("\n") + 1 for line in lines) >= rows:
+        click.echo_via_pager("\n".join(lines) + "\n")
+        return
+    for line in lines:
+        click.echo(line)
 
 
 def _coloured(line: str) -> str:

@@ -31,7 +31,8 @@ class Options(Struct, frozen=True, kw_only=True):
     #: How the run before this one ended, in a sentence that goes into the prompt.
     last_ending: str = ""
     #: The tools that were at work when the last run was cut off, for a session that is resumed.
-    cut_off: tuple[str, ...] = ()
+    #: None: the last run ended by itself.
+    cut_off: tuple[str, ...] | None = ()
     #: What people told this task's agents, for the prompt.
     told: str = ""
     #: The program for the CLI's hooks, through which people reach a running agent; empty: none.

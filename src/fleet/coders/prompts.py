@@ -60,19 +60,20 @@ def resumed(
     task_dir: Path,
     *,
     last_ending: str,
-    cut_off: tuple[str, ...] = (),
+    cut_off: tuple[str, ...] | None = (),
     told: str = "",
 ) -> str:
     """The prompt that carries a session on: it has the first one in its memory.
 
     Not all of it: a CLI may drop a call that never had a result, so the calls are named here.
+    `cut_off` None: the last run ended by itself.
     """
-    calls = "".join(f"\n- {call}" for call in cut_off)
+    calls = "".join(f"\n- {call}" for call in cut_off or ())
     words = _RESUMED.format(
         task_id=task.id,
         artifacts_dir=task_dir / "artifacts",
         last_ending=last_ending,
-        cut_off=f"{_CUT_OFF}:{calls}" if calls else f"{_CUT_OFF}.",
+        cut_off="" if cut_off is None else f"{_CUT_OFF}:{calls}" if calls else f"{_CUT_OFF}.",
     )
     return f"{words}\n{_TOLD}\n\n{told}\n" if told else words
 

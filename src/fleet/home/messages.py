@@ -32,6 +32,8 @@ class Message(Struct, frozen=True, kw_only=True):
     text: str
     by: str
     at: datetime
+    #: A review of the work: the session that did the work goes on with the message.
+    review: bool = False
 
 
 _RECORD = JsonRecord(Message)
@@ -51,7 +53,7 @@ class Delivery(Struct, frozen=True, kw_only=True):
         return f"{message.by}, {message.at:%F %H:%M}: {message.text}"
 
 
-def add(task_dir: Path, text: str, *, by: str, at: datetime) -> Delivery:
+def add(task_dir: Path, text: str, *, by: str, at: datetime, review: bool = False) -> Delivery:
     """Write a message for the task's agent, durably."""
     text = text.strip()
     if not text:
@@ -63,7 +65,7 @@ def add(task_dir: Path, text: str, *, by: str, at: datetime) -> Delivery:
         )
     folder = task_dir / FOLDER
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    message = Message(text=text.encode(errors="replace").decode(), by=by, at=at)
+    message = Message(text=text.encode(errors="replace").decode(), by=by, at=at, review=review)
     number = _next_number(folder)
     _RECORD.write(folder / f"{number:06}.json", message)
     return Delivery(number=number, message=message)

@@ -6,6 +6,7 @@ from fleet.coders.base import Coder
 from fleet.runs.outcome_history import Ending
 from fleet.schemas import (
     Failed,
+    Finished,
     LimitExceeded,
     Lost,
     NeedsHuman,
@@ -33,17 +34,24 @@ _REFUSED = (
     "Refused for want of permission to the runs so far. The same calls will be refused again: find"
     " another way, or ask a person. What was refused was not run, so do not say that it was:"
 )
+_REVIEWED = (
+    "The last run ended by itself. A person has reviewed its work since, and says below what is to"
+    " be changed."
+)
 #: Characters of a refused call that an agent is told.
 _LONGEST_CALL = 500
 
 
-def session_to_carry_on(last: Ending | None, coder: Coder) -> str | None:
+def session_to_carry_on(last: Ending | None, coder: Coder, *, reviewed: bool = False) -> str | None:
     """The session that the next run goes on with: that of a run that was cut off.
 
     Once only, unless it was a limit that cut it off, which says nothing against its memory.
+    `reviewed`: a person says what is to be changed, so the session that did the work goes on.
     """
     if last is None or not coder.can_resume or last.coder != coder.name:
         return None
+    if reviewed and isinstance(last.outcome, Finished) and last.tool_calls:
+        return last.session_id or None
     if last.resumed and not _is_limit(last.outcome):
         return None
     return last.session_id or None if was_cut_off(last.outcome, last.tool_calls) else None
@@ -79,10 +87,14 @@ def was_cut_off(outcome: Outcome, tool_calls: int) -> bool:
             return False
 
 
-def told(last: Ending | None, answer: str = "") -> str:
-    """How the last run ended, for the prompt of the next; `answer`: to a question that it left."""
+def told(last: Ending | None, answer: str = "", *, reviewed: bool = False) -> str:
+    """How the last run ended, for the prompt of the next; `answer`: to a question that it left.
+    `reviewed`: a person has said since what is to be changed.
+    """
     if last is None:
         return ""
+    if reviewed and isinstance(last.outcome, Finished):
+        return _with_refusals(_REVIEWED, last)
     if isinstance(last.outcome, NeedsHuman) and answer:
         asked = last.outcome.question.removeprefix("QUESTION:").strip()
         return _with_refusals(f"It asked: {asked}\n\nIt was answered: {answer}", last)

@@ -136,6 +136,11 @@ FLEET: Mapping[str, Right] = {
         ),
     ),
     "bd": Right(kind="read"),
+    "review": Right(
+        kind="read",
+        refused_flags=frozenset(("reject", "comment", "approve")),
+        instead=f"Only people judge work; {_COMMENT}",
+    ),
     "task restore": Right(
         kind="refused", instead="Files that you need back are in git: git restore, git checkout"
     ),
@@ -198,8 +203,11 @@ def _of_fleet(words: list[str], task: str) -> AllowedLine:
     flags = {word.lstrip("-").partition("=")[0] for word in words if word.startswith("-")}
     if right.kind == "refused":
         raise _refused(f"`fleet {name}`", right, task)
-    if flags & right.refused_flags or (name.startswith(("task", "log")) and "f" in flags):
-        raise _refused(f"`fleet {name}` with --follow", right, task)
+    wrong = sorted(flags & right.refused_flags)
+    if name.startswith(("task", "log")) and "f" in flags:
+        wrong = ["follow"]
+    if wrong:
+        raise _refused(f"`fleet {name}` with --{wrong[0]}", right, task)
     return AllowedLine(
         program="fleet", kind="read", name=name, line=Parsed({}, plain), args=tuple(words)
     )

@@ -72,6 +72,16 @@ def test_a_run_whose_memory_led_it_there_is_begun_afresh(outcome):
     assert session_to_carry_on(ended(outcome), CLAUDE) is None
 
 
+def test_a_session_whose_work_was_reviewed_goes_on():
+    """It knows why the work is as it is; a full context or a loop is no better for a review."""
+    assert session_to_carry_on(ended(Finished()), CLAUDE, reviewed=True) == "s1"
+    again = ended(Finished(), resumed=True)
+    assert session_to_carry_on(again, CLAUDE, reviewed=True) == "s1"
+    assert session_to_carry_on(ended(ContextFull()), CLAUDE, reviewed=True) is None
+    assert session_to_carry_on(ended(Finished()), coders.make("codex"), reviewed=True) is None
+    assert "reviewed its work" in told(ended(Finished()), reviewed=True)
+
+
 def test_a_session_is_carried_on_only_by_whose_it_is():
     """Another coder, one that cannot, or no session at all."""
     last = ended(Lost())

@@ -1,7 +1,6 @@
 """`fleet compare`: the same task by several coders, and one of the entries to keep."""
 
 import os
-import shutil
 import sys
 import time
 from collections.abc import Callable, Sequence
@@ -11,6 +10,7 @@ import click
 from fleet import control
 from fleet.cli.compare.output import comparison_json, diff_lines, entry_table, summary_table, word
 from fleet.cli.live_view import live_view
+from fleet.cli.print_file import paged
 from fleet.cli.task_ids import task_id
 from fleet.cli.terminal_text import first_line, one_line, terminal_width
 from fleet.control import Control
@@ -242,12 +242,7 @@ def _print_diffs(fleet: Control, comparison: Comparison, words: Sequence[str]) -
         for entry in results(fleet, comparison)
         if not wanted or entry.number in wanted
     ]
-    lines = list(diff_lines(found))
-    if sys.stdout.isatty() and len(lines) >= shutil.get_terminal_size().lines:
-        click.echo_via_pager("\n".join(lines) + "\n")
-    else:
-        for line in lines:
-            click.echo(line)
+    paged(list(diff_lines(found)))
 
 
 def _print_results(fleet: Control, comparison: Comparison, *, as_json: bool) -> None:

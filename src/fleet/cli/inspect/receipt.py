@@ -32,9 +32,15 @@ def show_receipt(receipt: Receipt, *, as_json: bool) -> None:
             shape["verdict"]["state"] = receipt.verdict.state
         click.echo(pretty(shape))
         return
-    click.echo(f"{receipt.task_id}, run {receipt.run}: {_state(receipt)}")
+    for line in receipt_lines(receipt):
+        click.echo(line)
+
+
+def receipt_lines(receipt: Receipt) -> Iterator[str]:
+    """The receipt for people, line by line."""
+    yield f"{receipt.task_id}, run {receipt.run}: {_state(receipt)}"
     for name, value in _rows(receipt):
-        click.echo(f"{name + ':' if name else '':<12}{value}")
+        yield f"{name + ':' if name else '':<12}{value}"
 
 
 def _state(receipt: Receipt) -> str:

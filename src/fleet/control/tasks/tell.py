@@ -41,11 +41,19 @@ class Told(Struct, frozen=True, kw_only=True):
 
 
 def tell(
-    fleet: Control, task: Task, text: str, *, now: bool, env: Mapping[str, str] = os.environ
+    fleet: Control,
+    task: Task,
+    text: str,
+    *,
+    now: bool,
+    review: bool = False,
+    env: Mapping[str, str] = os.environ,
 ) -> Told:
-    """Leave a message for a task's agent. `now`: a running agent is stopped and carried on."""
+    """Leave a message for a task's agent. `now`: a running agent is stopped and carried on.
+    `review`: the session that did the work goes on with it, also after its run has ended.
+    """
     by, task_dir = actor(env), fleet.home.task(task.id)
-    left = messages.add(task_dir, text, by=by, at=datetime.now(UTC))
+    left = messages.add(task_dir, text, by=by, at=datetime.now(UTC), review=review)
     run = latest_run(task_dir)
     if run is None or not lives(fleet, task):
         return Told(tell=left, reader="next_run")

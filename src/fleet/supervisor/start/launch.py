@@ -24,7 +24,7 @@ from fleet.runs.artifacts_digest import fingerprint
 from fleet.runs.outcome_history import Ending
 from fleet.runs.run_directory import Run, RunSpec, latest_run, reserve_run, write_run
 from fleet.runs.run_id import RunId
-from fleet.schemas import Lease, NeedsHuman, Task, Usage
+from fleet.schemas import Finished, Lease, NeedsHuman, Task, Usage
 from fleet.settlement import resume_policy
 from fleet.settlement.run_record import own_env, run_env
 from fleet.spool.drop_box import DropBox
@@ -67,9 +67,12 @@ def make_ready(
     home, policy = state.home, place.ruled.policy
     task = structs.replace(lease.task, cwd=place.cwd, coder=seat.coder, model=seat.model)
     boxed = policy.sandbox.level != "off"
+    deliveries = messages.read(home.task(task.id))
+    reviewed = any(each.run is None and each.message.review for each in deliveries)
+    answer = _answer(home.task(task.id), last)
     options = Options(
         permissions="bypass" if boxed else state.config.permissions,
-        last_ending=resume_policy.told(last, _answer(home.task(task.id), last)),
+        last_ending=resume_policy.told(last, answer, reviewed=reviewed),
         max_cost=policy.limits.cost,
         # Before the environment is made, which depends on it.
         context=policy.context,
@@ -80,10 +83,9 @@ def make_ready(
     given = state.accounts.variables(seat.account)
     passes = passed_variables(state.config, place.cwd)
     env = run_env(home, coder, task, given, passes)
-    session = resume_policy.session_to_carry_on(last, coder)
+    session = resume_policy.session_to_carry_on(last, coder, reviewed=reviewed)
     files = _session(state, coder, last, seat, env) if session else ()
     session = None if files is None else session
-    deliveries = messages.read(home.task(task.id))
     number = _latest(home.task(task.id)) if session else None
     resumed = last if session else None
     coder.options = structs.replace(
@@ -92,7 +94,7 @@ def make_ready(
         hook=str(programs / HOOK),
         refuse=policy.tripwire == "refuse",
         resume=session,
-        cut_off=resumed.cut_off if resumed else (),
+        cut_off=_cut_off(resumed),
     )
     return Ready(
         task=task,
@@ -107,6 +109,13 @@ def make_ready(
         before=resumed.session_usage if resumed else Usage(),
         told=tuple(each.number for each in deliveries if each.run is None),
     )
+
+
+def _cut_off(resumed: Ending | None) -> tuple[str, ...] | None:
+    """The calls that were open when the session was cut off; None: its run ended by itself."""
+    if resumed is None:
+        return ()
+    return None if isinstance(resumed.outcome, Finished) else resumed.cut_off
 
 
 def _answer(task_dir: Path, last: Ending | None) -> str:

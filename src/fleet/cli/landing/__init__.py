@@ -1,0 +1,1 @@
+"""`fleet review` and `fleet land`: what people do with finished work."""

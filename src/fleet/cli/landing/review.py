@@ -1,0 +1,89 @@
+"""`fleet review`: a task's receipt and diff in the pager, and what a person says of them."""
+
+import click
+import msgspec
+
+from fleet import control
+from fleet.cli.inspect.receipt import receipt_lines
+from fleet.cli.json_output import pretty
+from fleet.cli.print_file import coloured_diff, paged
+from fleet.cli.task_ids import task_id
+from fleet.cli.terminal_text import folded, one_line, painted
+from fleet.control.landing.diff_lines import files_of
+from fleet.control.landing.review import SentBack, WorkToReview, remarks_on, send_back, work_of
+from fleet.errors import BadInput
+
+
+@click.command("review")
+@task_id()
+@click.option("--reject", metavar="TEXT", help="Send the work back: what is to be changed.")
+@click.option(
+    "--comment", "comments", type=(str, str), multiple=True, metavar="FILE:LINE TEXT",
+    help="Say something of one line of the diff, and send the work back. May be repeated.",
+)  # fmt: skip
+@click.option("--json", "as_json", is_flag=True, help="Receipt, files and patch as a JSON object.")
+@click.option("--no-pager", is_flag=True, help="Print it, however long it is.")
+def command(
+    task_id: str,
+    reject: str | None,
+    comments: tuple[tuple[str, str], ...],
+    as_json: bool,
+    no_pager: bool,
+) -> None:
+    """Look at a task's work: what fleet saw of it, and all that it changed.
+
+    --reject and --comment go to the same session: at once if its agent runs, otherwise with the
+    task's next run, for which the task is opened again.
+    """
+    fleet = control.opened()
+    work = work_of(fleet, task_id)
+    if reject is None and not comments:
+        _show(work, as_json=as_json, pager=not no_pager)
+        return
+    if as_json:
+        raise BadInput("--json goes with looking, not with --reject or --comment")
+    remarks = remarks_on(work, comments)
+    done = send_back(fleet, fleet.get(work.task_id), verdict=reject or "", remarks=remarks)
+    click.echo(folded(_said(work.task_id, done)))
+
+
+def _show(work: WorkToReview, *, as_json: bool, pager: bool) -> None:
+    if as_json:
+        shape = {
+            "task_id": work.task_id,
+            "receipt": None if work.receipt is None else msgspec.to_builtins(work.receipt),
+            "files": sorted(files_of(work.patch.decode(errors="replace"))),
+            "patch": work.patch.decode(errors="replace"),
+            "no_diff": work.no_diff,
+        }
+        click.echo(pretty(shape))
+        return
+    paged(_lines(work), pager=pager)
+
+
+def _lines(work: WorkToReview) -> list[str]:
+    lines = [f"{work.task_id}: its first run is not over"]
+    if work.receipt is not None:
+        lines = list(receipt_lines(work.receipt))
+    if work.no_diff:
+        return [*lines, "", folded(f"No diff: {one_line(work.no_diff)}")]
+    if not work.patch:
+        return [*lines, "", "Nothing was changed."]
+    lines += ["", *coloured_diff(work.patch), ""]
+    way = f'To send it back: fleet review {work.task_id} --reject "…", or --comment FILE:LINE "…"'
+    return [*lines, painted(folded(way), "dim")]
+
+
+def _said(task: str, done: SentBack) -> str:
+    match done.told.reader:
+        case "agent":
+            return f"Told {task}: its agent (run {done.told.run}) reads it with its next step."
+        case "next_run_deaf":
+            return (
+                f"Told {task}: its agent cannot be reached, so its next run reads it."
+                f" To stop the agent for it: fleet stop {task}, then fleet retry {task}"
+            )
+        case _ if done.reopened:
+            return f"{task} is open again: its next run goes on with what you said."
+        case _:
+            return f"Told {task}: its next run goes on with what you said."

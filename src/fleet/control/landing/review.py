@@ -1,0 +1,125 @@
+"""`fleet review`: a task's work to look at, and what a person says of it.
+
+What the person says goes to the session that did the work: at once if its agent runs, otherwise
+with the task's next run, for which the task is opened again.
+"""
+
+import os
+from collections.abc import Mapping, Sequence
+
+from msgspec import Struct
+
+from fleet.bd.actor import actor
+from fleet.control import Control
+from fleet.control.landing.diff_lines import Remark, files_of, remark_on, review_text
+from fleet.control.landing.only_people import refuse_agents
+from fleet.control.tasks.in_progress import is_of_lease
+from fleet.control.tasks.receipt import diff_of, receipt_of
+from fleet.control.tasks.retry import lives, way_on
+from fleet.control.tasks.task_files import Missing, read_whole, task_id_of
+from fleet.control.tasks.tell import Told, tell
+from fleet.errors import BadInput, FleetError, Refused
+from fleet.git.clone.task_work import task_work
+from fleet.home import clone_record, compare_json
+from fleet.processes.supervisor_lock import supervisor_of
+from fleet.runs.run_directory import latest_run
+from fleet.schemas import Receipt, Task
+
+
+class WorkToReview(Struct, frozen=True, kw_only=True):
+    """The work of a task as it is now: the receipt of its last run that is over, and the diff."""
+
+    task_id: str
+    #: None: no run is over yet.
+    receipt: Receipt | None
+    #: What all runs of the task changed together, or the last run where only that is known.
+    patch: bytes
+    #: Why there is no diff; empty if there is one.
+    no_diff: str = ""
+
+
+class SentBack(Struct, frozen=True, kw_only=True):
+    """What a review led to: which agent reads it, and whether the task was opened again for it."""
+
+    told: Told
+    reopened: bool = False
+
+
+def work_of(fleet: Control, word: str) -> WorkToReview:
+    """The work of a task. Raises Missing if no run has left anything yet."""
+    task_id = task_id_of(fleet, word)
+    try:
+        receipt = receipt_of(fleet, task_id)
+    except Missing:
+        if latest_run(fleet.home.task(task_id)) is None:
+            raise
+        receipt = None
+    try:
+        return WorkToReview(task_id=task_id, receipt=receipt, patch=_patch(fleet, task_id))
+    except FleetError as error:
+        return WorkToReview(task_id=task_id, receipt=receipt, patch=b"", no_diff=error.message)
+
+
+def _patch(fleet: Control, task_id: str) -> bytes:
+    record = clone_record.read(fleet.home, task_id)
+    if record is not None:
+        with task_work(fleet.home, task_id) as work:
+            if work is not None:
+                return work.patch(record.commit)
+    return b"".join(read_whole(diff_of(fleet, task_id)))
+
+
+def remarks_on(work: WorkToReview, comments: Sequence[tuple[str, str]]) -> list[Remark]:
+    """Comments, each with its FILE:LINE, held against the diff. Raises BadInput."""
+    if not comments:
+        return []
+    if not work.patch:
+        raise BadInput(
+            f"{work.task_id} has no diff to comment on: {work.no_diff or 'nothing was changed'}",
+            hint=f'Say it of the whole: fleet review {work.task_id} --reject "…"',
+        )
+    files = files_of(work.patch.decode(errors="replace"))
+    return [remark_on(files, place, text) for place, text in comments]
+
+
+def send_back(
+    fleet: Control,
+    task: Task,
+    *,
+    verdict: str = "",
+    remarks: Sequence[Remark] = (),
+    env: Mapping[str, str] = os.environ,
+) -> SentBack:
+    """Give a review to the session that did the work. Raises Refused."""
+    refuse_agents(env, "review work")
+    if not verdict.strip() and not remarks:
+        raise BadInput("the review is empty", hint='Say what is to be changed: --reject "…"')
+    _check(fleet, task)
+    told = tell(fleet, task, review_text(verdict, remarks), now=False, review=True, env=env)
+    if told.run is not None or task.status not in ("blocked", "closed"):
+        return SentBack(told=told)
+    fleet.queue.reopen_task(task, by=actor(env), note=_note(verdict, remarks))
+    return SentBack(told=told, reopened=True)
+
+
+def _check(fleet: Control, task: Task) -> None:
+    if compare_json.is_open(fleet.home, task.id):
+        raise Refused(
+            f"{task.id} is being compared", hint=f"See the entries: fleet compare {task.id} --diff"
+        )
+    if lives(fleet, task) or task.status in ("open", "blocked", "closed"):
+        return
+    run = latest_run(fleet.home.task(task.id))
+    if task.status == "in_progress" and run is not None and is_of_lease(run, task):
+        later = "A supervisor settles it" if supervisor_of(fleet.home) else "fleet run settles it"
+        raise Refused(
+            f"the run of {task.id} has just ended and is not settled",
+            hint=f"{later}: give the same command again after that.",
+        )
+    if task.status != "in_progress":
+        raise Refused(f"{task.id} is {task.status}", hint=way_on(task))
+
+
+def _note(verdict: str, remarks: Sequence[Remark]) -> str:
+    first = verdict.strip().partition("\n")[0] or f"{len(remarks)} comments"
+    return f"REVIEWED, and sent back: {first[:500]}"
