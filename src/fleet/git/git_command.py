@@ -110,9 +110,20 @@ class Git:
     def ask(self, *args: str, feed: Feed = b"", cap: int = ANSWER) -> bytes:
         """The output of git. Raises GitFailed."""
         out = io.BytesIO()
-        if not self._run(args, feed, out, cap):
+        if self._run(args, feed, out, cap) is None:
             raise GitFailed(f"git {args[0]} printed more than {cap >> 20} MiB")
         return out.getvalue()
+
+    def judge(self, *args: str, feed: Feed = b"") -> tuple[bool, bytes]:
+        """The answer of a command that says yes by its exit code 0 and no by 1, and its output.
+
+        Raises GitFailed for any other code.
+        """
+        out = io.BytesIO()
+        code = self._run(args, feed, out, ANSWER, (0, 1))
+        if code is None:
+            raise GitFailed(f"git {args[0]} printed more than {ANSWER >> 20} MiB")
+        return code == 0, out.getvalue()
 
     def ask_patiently(self, *args: str) -> bytes:
         """The output of a command that reads every worktree, tried again while it fails at one that
@@ -133,14 +144,22 @@ class Git:
 
     def write(self, out: IO[bytes], cap: int, *args: str, feed: Feed = b"") -> bool:
         """Write the output of git to a file. False: it was cut off after `cap` bytes."""
-        return self._run(args, feed, out, cap)
+        return self._run(args, feed, out, cap) is not None
 
-    def _run(self, args: Sequence[str], feed: Feed, out: IO[bytes], cap: int) -> bool:
+    def _run(
+        self,
+        args: Sequence[str],
+        feed: Feed,
+        out: IO[bytes],
+        cap: int,
+        codes: Sequence[int] = (0,),
+    ) -> int | None:
+        """The exit code, which is one of `codes`; None: the output was cut off."""
         if not self._program:
             raise GitFailed("git is not installed")
         if self._settings is None:
             self._settings = (*SETTINGS, *self._own, *self._filters())
-        return self._call(args, feed, out, cap, self._settings)
+        return self._call(args, feed, out, cap, self._settings, codes)
 
     def _call(
         self,
@@ -149,7 +168,8 @@ class Git:
         out: IO[bytes],
         cap: int,
         settings: Sequence[tuple[str, str]],
-    ) -> bool:
+        codes: Sequence[int] = (0,),
+    ) -> int | None:
         result = call(
             [self._program, "--no-pager", *args],
             cwd=self.repo.root,
@@ -160,13 +180,13 @@ class Git:
             sink=out.write,
         )
         match result:
-            case Exited(code=0):
-                return True
+            case Exited() if result.code in codes:
+                return result.code
             case Exited():
                 why = _reason(result.err) or f"ended with {result.code}"
                 raise GitFailed(f"git {args[0]}: {why}")
             case CallFailed(fault="flood"):
-                return False
+                return None
             case CallFailed(fault="timeout"):
                 raise GitFailed(f"git {args[0]} took too long and was stopped")
             case CallFailed():

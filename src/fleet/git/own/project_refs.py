@@ -29,7 +29,7 @@ def write_refs(
 
     All of it or none: a ref that stands elsewhere by now is left alone. Raises GitFailed.
     """
-    if _has_table(repo):
+    if has_table(repo):
         raise GitFailed(f"{repo.common_dir} keeps its refs in a table, which fleet cannot write")
     lines = [f"update {name}\0{commit}\0\0" for name, commit in to.items()]
     lines += [f"delete {name}\0{commit}\0" for name, commit in delete.items()]
@@ -43,14 +43,14 @@ def move_branch(
     own: Repository, repo: Repository, until: float, *, branch: str, old: str, new: str, why: str
 ) -> None:
     """Move a branch of the project from one commit to another. Raises GitFailed."""
-    if _has_table(repo):
+    if has_table(repo):
         raise GitFailed(f"{repo.common_dir} keeps its refs in a table, which fleet cannot write")
     refs_of(own, repo, until).ask("update-ref", "--no-deref", "-m", why, branch, new, old)
 
 
 def refs_of(own: Repository, repo: Repository, until: float) -> Git:
     """Git for the refs of a project alone. Raises GitFailed if they cannot be read."""
-    if _has_table(repo):
+    if has_table(repo):
         return Git(repo, until)
     if os.path.islink(f"{repo.common_dir}/refs") or os.path.islink(f"{repo.common_dir}/refs/fleet"):  # noqa: PTH114
         raise GitFailed(f"{repo.common_dir}/refs leads elsewhere")
@@ -65,14 +65,15 @@ def refs_of(own: Repository, repo: Repository, until: float) -> Git:
         "objects": f"{own.git_dir}/objects",
         "config": f"{own.git_dir}/config",
     }
-    if repo.git_dir == repo.common_dir:  # a linked worktree has a log of its own for HEAD
+    # A linked worktree has a log of its own for HEAD; a bare repository often has none at all.
+    if repo.git_dir == repo.common_dir and os.path.isdir(f"{repo.common_dir}/logs"):  # noqa: PTH112
         links["logs"] = f"{repo.common_dir}/logs"
     for name, target in links.items():
         _link(place / name, target)
     return Git(Repository(root=repo.root, git_dir=str(place), common_dir=str(place)), until)
 
 
-def _has_table(repo: Repository) -> bool:
+def has_table(repo: Repository) -> bool:
     """The project keeps its refs in a table, of which only its own configuration tells."""
     return b"reftable" in repository.configuration(repo).lower()
 

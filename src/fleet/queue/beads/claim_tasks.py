@@ -21,7 +21,7 @@ from fleet.schemas import NOT_WORK, Lease, Task
 _ROUNDS = 3
 
 
-class Candidate(Struct, frozen=True, kw_only=True):
+class Claimable(Struct, frozen=True, kw_only=True):
     """An issue that may be claimed; `abandoned` if it is in progress under a lease that ran out."""
 
     issue: Task
@@ -57,10 +57,10 @@ class Claims:
         return leases
 
     def _choose(
-        self, waiting: Iterator[Candidate], owner: str, count: int, ttl: timedelta
-    ) -> list[tuple[Candidate, LedgerEntry]]:
+        self, waiting: Iterator[Claimable], owner: str, count: int, ttl: timedelta
+    ) -> list[tuple[Claimable, LedgerEntry]]:
         """Lease the best candidates in the ledger, where only one process can have each."""
-        chosen: list[tuple[Candidate, LedgerEntry]] = []
+        chosen: list[tuple[Claimable, LedgerEntry]] = []
         while len(chosen) < count and (candidate := next(waiting, None)) is not None:
             issue = candidate.issue
             entry = self._ledger.take(issue.id, owner, holder=issue.assignee, ttl=ttl)
@@ -68,7 +68,7 @@ class Claims:
                 chosen.append((candidate, entry))
         return chosen
 
-    def _candidates(self, owner: str) -> list[Candidate]:
+    def _candidates(self, owner: str) -> list[Claimable]:
         """What could be claimed, best first."""
         found = self._abandoned(owner)
         ready = [
@@ -81,11 +81,11 @@ class Claims:
         for issue in ready:
             entry = entries.get(issue.id) or LedgerEntry(task_id=issue.id)
             if not entry.is_held(now) and not entry.must_wait(now):
-                found.append(Candidate(issue=issue))
+                found.append(Claimable(issue=issue))
         order = queue_order(self._ledger, [candidate.issue for candidate in found])
         return sorted(found, key=lambda candidate: order(candidate.issue))
 
-    def _abandoned(self, owner: str) -> list[Candidate]:
+    def _abandoned(self, owner: str) -> list[Claimable]:
         """What is in progress under a lease that ran out; no call unless there may be some."""
         ran_out = self._ledger.ran_out()
         if not ran_out and owner in self._looked:
@@ -103,9 +103,9 @@ class Claims:
                 self._ledger.end(entry)  # bd has it open, done, or with another actor
         self._looked.add(owner)
         blocked = self._tracker.blocked() if left else set[str]()
-        return [Candidate(issue=issue, abandoned=True) for issue in left if issue.id not in blocked]
+        return [Claimable(issue=issue, abandoned=True) for issue in left if issue.id not in blocked]
 
-    def _carry_out(self, owner: str, chosen: list[tuple[Candidate, LedgerEntry]]) -> list[Lease]:
+    def _carry_out(self, owner: str, chosen: list[tuple[Claimable, LedgerEntry]]) -> list[Lease]:
         """Claim in bd, then read again: only what bd shows is ours."""
         if not chosen:
             return []
@@ -124,8 +124,8 @@ class Claims:
             leases.append(Lease(task=task, owner=owner, fence=entry.fence, until=entry.until))
         return leases
 
-    def _write(self, owner: str, named: list[Candidate]) -> None:
-        def sort(candidate: Candidate) -> tuple[bool, str]:
+    def _write(self, owner: str, named: list[Claimable]) -> None:
+        def sort(candidate: Claimable) -> tuple[bool, str]:
             return (candidate.abandoned, candidate.issue.assignee)
 
         for (abandoned, assignee), group in groupby(sorted(named, key=sort), key=sort):

@@ -1,0 +1,79 @@
+"""Commits written as git stores them: with any author, and the same bytes for the same facts."""
+
+import re
+
+from msgspec import Struct
+
+from fleet.git.git_command import Git, GitFailed
+
+#: Who a commit is by if the project's git knows no name.
+FLEET = "fleet <fleet@localhost>"
+_PERSON = re.compile(r"([^<>]*)<([^<>]*)>")
+_ODD = re.compile(r"[\0\n\r<>]")
+
+
+class CommitFacts(Struct, frozen=True, kw_only=True):
+    """What a commit says of itself."""
+
+    tree: str
+    parents: tuple[str, ...]
+    #: Author with time, as git stores it.
+    author: bytes
+    #: When it was made, in seconds.
+    at: int
+    #: The header of its encoding, and its message.
+    encoding: bytes
+    message: bytes
+
+    @property
+    def subject(self) -> str:
+        return self.message.decode(errors="replace").strip().partition("\n")[0]
+
+
+def read_commit(git: Git, commit: str) -> CommitFacts:
+    """Read a commit. Raises GitFailed if there is none, or it is damaged."""
+    head, _, message = git.ask("cat-file", "commit", commit).partition(b"\n\n")
+    lines = [line.partition(b" ") for line in head.split(b"\n")]
+    found = {name: value for name, _, value in lines if name}
+    try:
+        return CommitFacts(
+            tree=found[b"tree"].decode(),
+            parents=tuple(value.decode() for name, _, value in lines if name == b"parent"),
+            author=found[b"author"],
+            at=int(found[b"committer"].rsplit(b" ", 2)[1]),
+            encoding=found.get(b"encoding", b""),
+            message=message,
+        )
+    except (KeyError, ValueError, IndexError):
+        raise GitFailed(f"{commit} is no commit that can be read") from None
+
+
+def write_commit(
+    git: Git,
+    tree: str,
+    parents: tuple[str, ...],
+    *,
+    message: str | bytes,
+    by: str,
+    at: int,
+    author: bytes = b"",
+    encoding: bytes = b"",
+) -> str:
+    """Store a commit and return its name. `by` is the committer as `Name <mail>`, and the author
+    unless `author` is given as git stores it.
+    """
+    who = f"{plain_person(by)} {at} +0000".encode(errors="replace")
+    text = message.encode(errors="replace") if isinstance(message, str) else message
+    lines = [b"tree " + tree.encode(), *(b"parent " + each.encode() for each in parents)]
+    lines += [b"author " + (author or who), b"committer " + who]
+    lines += [b"encoding " + encoding] if encoding else []
+    data = b"\n".join(lines) + b"\n\n" + text.replace(b"\0", b"").rstrip(b"\n") + b"\n"
+    return git.ask("hash-object", "-t", "commit", "-w", "--stdin", feed=data).decode().strip()
+
+
+def plain_person(text: str) -> str:
+    """A name and address as git takes them. Pure."""
+    found = _PERSON.search(text)
+    name, mail = (found[1], found[2]) if found else (text, "")
+    name, mail = _ODD.sub(" ", name).strip(), _ODD.sub("", mail).strip()
+    return f"{name} <{mail}>" if name else FLEET

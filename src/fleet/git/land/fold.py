@@ -1,0 +1,144 @@
+"""Folds a candidate onto the line of a branch: a merge, one commit, or its commits one by one.
+
+Nothing but objects in fleet's own git directory is written. The same candidate on the same line
+gives the same commit, whenever it is folded.
+"""
+
+from typing import Literal
+
+from msgspec import Struct
+
+from fleet.git.git_command import Git
+from fleet.git.land.commit_object import CommitFacts, read_commit, write_commit
+from fleet.git.land.merge_trees import TreeConflict, merge_commits, merge_over
+from fleet.git.refs import is_ancestor
+
+How = Literal["merge", "squash", "rebase"]
+
+
+class Candidate(Struct, frozen=True, kw_only=True):
+    """Verified work of a task that is to land."""
+
+    task_id: str
+    commit: str
+    message: str
+    how: How = "merge"
+    #: As `Name <mail>`; empty: fleet.
+    author: str = ""
+    #: The time of the commits that fleet makes, in seconds; 0: that of the newer side.
+    at: int = 0
+
+
+class Folded(Struct, frozen=True, kw_only=True):
+    """The line with the candidate on it."""
+
+    #: The line itself if it held the candidate already.
+    commit: str
+    tree: str
+    parents: tuple[str, ...]
+
+
+class Conflict(Struct, frozen=True, kw_only=True):
+    """Line and candidate contradict each other."""
+
+    #: Names as a person reads them.
+    files: tuple[str, ...]
+    #: What git says about it.
+    text: str
+    #: The tree of both sides with conflict markers; empty if git made none.
+    tree: str = ""
+    #: The commit of the candidate at which it came up; empty if it is about the whole.
+    at_commit: str = ""
+
+
+def fold(git: Git, onto: str, candidate: Candidate) -> Folded | Conflict:
+    """Fold a candidate onto a commit of the line. `git` is that of a LandRepository. Raises
+    GitFailed if an object is missing, the disk is full, or the time is over.
+    """
+    line = read_commit(git, onto)
+    if is_ancestor(git, candidate.commit, onto):
+        return Folded(commit=onto, tree=line.tree, parents=line.parents)
+    work = read_commit(git, candidate.commit)
+    by = _Maker(git, candidate.author, candidate.at or max(line.at, work.at))
+    if candidate.how == "rebase":
+        return _rebased(by, onto, candidate)
+    merged = merge_commits(git, onto, candidate.commit)
+    if isinstance(merged, TreeConflict):
+        return _conflict(merged)
+    parents = (onto, candidate.commit) if candidate.how == "merge" else (onto,)
+    return by.commit(merged, parents, candidate.message)
+
+
+class _Maker:
+    """Makes commits by one person and of one time."""
+
+    def __init__(self, git: Git, who: str, at: int) -> None:
+        self.git, self._who, self._at = git, who, at
+
+    def commit(
+        self,
+        tree: str,
+        parents: tuple[str, ...],
+        message: str | bytes,
+        old: CommitFacts | None = None,
+    ) -> Folded:
+        """A commit; with `old` its author and encoding stay."""
+        author, encoding = (old.author, old.encoding) if old is not None else (b"", b"")
+        commit = write_commit(
+            self.git, tree, parents,
+            message=message, by=self._who, at=self._at, author=author, encoding=encoding,
+        )  # fmt: skip
+        return Folded(commit=commit, tree=tree, parents=parents)
+
+
+def _rebased(by: _Maker, onto: str, candidate: Candidate) -> Folded | Conflict:
+    """The commits of the candidate one by one on the line. None is left out, even if it changes
+    nothing any more. A merge, and all below it, becomes one commit: its parts may conflict with
+    what the merge resolved.
+    """
+    git = by.git
+    merge, chain = _chain(git, onto, candidate.commit)
+    line = read_commit(git, onto)
+    head = Folded(commit=onto, tree=line.tree, parents=line.parents)
+    if merge:
+        merged = merge_commits(git, onto, merge)
+        if isinstance(merged, TreeConflict):
+            return _conflict(merged, merge)
+        head = by.commit(merged, (onto,), _with_parts(git, onto, merge, candidate.message))
+    for commit in chain:
+        facts = read_commit(git, commit)
+        if facts.parents[0] == head.commit:
+            head = Folded(commit=commit, tree=facts.tree, parents=facts.parents)
+            continue
+        base = read_commit(git, facts.parents[0]).tree
+        tree = merge_over(git, base, head.tree, facts.tree)
+        if isinstance(tree, TreeConflict):
+            return _conflict(tree, commit)
+        head = by.commit(tree, (head.commit,), facts.message, facts)
+    return head
+
+
+def _chain(git: Git, onto: str, tip: str) -> tuple[str, list[str]]:
+    """The merge nearest to the tip, or nothing, and the commits above it, the oldest first."""
+    rows = git.ask("rev-list", "--parents", tip, f"^{onto}").decode().splitlines()
+    parents = {commit: above for commit, *above in map(str.split, rows)}
+    chain: list[str] = []
+    at = tip
+    while len(parents.get(at, ())) == 1:
+        chain.append(at)
+        at = parents[at][0]
+    # A commit without a parent has no history in common with the line; merging says so.
+    return (at if at in parents else ""), chain[::-1]
+
+
+def _with_parts(git: Git, onto: str, merge: str, message: str) -> str:
+    """The message of a commit that stands for several: their subjects are kept."""
+    listed = git.ask("rev-list", "--reverse", "--topo-order", "--no-merges", merge, f"^{onto}")
+    parts = [
+        f"- {read_commit(git, each).subject} ({each[:12]})" for each in listed.decode().split()
+    ]
+    return "\n".join([message.rstrip("\n"), "", "Holds:", *parts]) if parts else message
+
+
+def _conflict(found: TreeConflict, at: str = "") -> Conflict:
+    return Conflict(files=found.files, text=found.text, tree=found.tree, at_commit=at)

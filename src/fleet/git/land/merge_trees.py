@@ -1,0 +1,72 @@
+"""Merges two trees in memory: `git merge-tree`, with what it says as values.
+
+Only git's own ways of merging take part: a driver that `.gitattributes` asks for is a command of a
+configuration that fleet's git does not read, so the file is merged as text.
+"""
+
+from msgspec import Struct
+
+from fleet.git.git_command import Git
+from fleet.git.land.commit_object import FLEET, write_commit
+from fleet.git.repository import shown
+
+#: How much of git's words is kept, in characters.
+_LONGEST = 20_000
+
+
+class TreeConflict(Struct, frozen=True, kw_only=True):
+    """Two sides that git cannot merge."""
+
+    #: Names as a person reads them.
+    files: tuple[str, ...]
+    text: str
+    #: Both sides with conflict markers; empty if git made none.
+    tree: str = ""
+
+
+def merge_commits(git: Git, ours: str, theirs: str) -> str | TreeConflict:
+    """The tree of two commits merged by their history."""
+    related, _ = git.judge("merge-base", ours, theirs)
+    if not related:
+        text = f"{theirs[:12]} has no commit in common with {ours[:12]}"
+        return TreeConflict(files=(), text=f"{text}: its history is another one, or is cut off")
+    return _merge(git, ours, theirs)
+
+
+def merge_over(git: Git, base: str, ours: str, theirs: str) -> str | TreeConflict:
+    """The tree of two trees merged over a third, which both come from."""
+    if ours == base:
+        return theirs
+    # Git before 2.40 takes the base from the history alone: so this is one.
+    root = _stand_in(git, base, ())
+    return _merge(git, _stand_in(git, ours, (root,)), _stand_in(git, theirs, (root,)))
+
+
+def _stand_in(git: Git, tree: str, parents: tuple[str, ...]) -> str:
+    return write_commit(git, tree, parents, message="a side of a merge", by=FLEET, at=0)
+
+
+def _merge(git: Git, ours: str, theirs: str) -> str | TreeConflict:
+    ask = ("merge-tree", "--write-tree", "-z", "--name-only", "--messages")
+    clean, out = git.judge(*ask, ours, theirs)
+    tree, files, text = parse_merge(out)
+    if clean:
+        return tree
+    return TreeConflict(files=files, text=text[:_LONGEST], tree=tree)
+
+
+def parse_merge(out: bytes) -> tuple[str, tuple[str, ...], str]:
+    """Tree, conflicting files and messages from `merge-tree -z --name-only --messages`. Pure."""
+    tree, _, rest = out.partition(b"\0")
+    parts = rest.split(b"\0")
+    end = parts.index(b"") if b"" in parts else len(parts)
+    files = tuple(dict.fromkeys(map(shown, parts[:end])))
+    messages: list[str] = []
+    # Each message: how many paths, the paths, the kind, the words.
+    at = end + 1
+    while at < len(parts) and parts[at].isdigit():
+        at += int(parts[at]) + 2
+        if at < len(parts):
+            messages.append(parts[at].decode(errors="backslashreplace"))
+        at += 1
+    return tree.decode().strip(), files, "".join(messages).rstrip("\n")

@@ -1,0 +1,100 @@
+"""Moves the line of a branch from one verified commit to the next, by compare-and-swap.
+
+The branch itself moves if no working tree that has it is in the way; else its line
+(`refs/fleet/land/<branch>`) goes ahead, and the branch follows later: `move` to the same commit
+again. All refs move in one transaction or none does, and none of the project's hooks runs.
+"""
+
+import os
+
+from msgspec import Struct
+
+from fleet.git.git_command import GitFailed
+from fleet.git.land.land_repository import LandRepository
+from fleet.git.land.target import Target, read_target
+from fleet.git.own.kept_objects import give_objects
+from fleet.git.own.project_refs import has_table
+from fleet.git.refs import is_ancestor
+
+
+class Moved(Struct, frozen=True, kw_only=True):
+    """The line stands at the new commit."""
+
+    commit: str
+    #: Why the branch does not stand there yet; empty if it does.
+    behind: str = ""
+    #: What a person should know of the working trees that followed.
+    told: tuple[str, ...] = ()
+
+
+class Raced(Struct, frozen=True, kw_only=True):
+    """Another hand moved the branch or its line meanwhile; nothing was moved."""
+
+    now: Target
+
+
+class Held(Struct, frozen=True, kw_only=True):
+    """Nothing can be moved, and trying again changes nothing: a person has to act."""
+
+    why: str
+
+
+def move(land: LandRepository, target: Target, new: str, *, why: str) -> Moved | Raced | Held:
+    """Move the line of `target`, as it was read, to `new`. `why` goes into the branch's log.
+
+    `new` is a verified commit in fleet's own git directory or in the project; it holds the line.
+    """
+    if reason := _never(land, target, new):
+        return Held(why=reason)
+    try:
+        give_objects(land.git, land.common, new, target.tip, target.line)
+        behind = "; ".join(
+            each.why or f"{each.repo.root} has it checked out" for each in target.checkouts
+        )
+        if not behind:
+            _write(land, _branch_moves(target, new), why)
+        elif new != target.held:
+            _write(land, _line_moves(target, new), why)
+    except GitFailed as error:
+        now = read_target(land, target.branch)
+        if (now.tip, now.held) != (target.tip, target.held):
+            return Raced(now=now)
+        return Held(why=error.message)
+    return Moved(commit=new, behind=behind)
+
+
+def _never(land: LandRepository, target: Target, new: str) -> str:
+    """Why a branch is not moved at all; empty if it may be."""
+    if not target.tip:
+        return f"{land.repo.root} has no branch {target.branch}, or no commit on it"
+    if target.alias_of:
+        return f"{target.branch} is another name of {target.alias_of}: land on that"
+    if has_table(land.repo):
+        return f"{land.repo.root} keeps its refs in a table, which fleet cannot write"
+    for commit in (target.tip, target.line):
+        if not is_ancestor(land.git, commit, new):
+            return f"{new[:12]} does not hold {commit[:12]}, where {target.branch} stands"
+    return ""
+
+
+def _branch_moves(target: Target, new: str) -> list[str]:
+    """The branch goes to the new commit, and the line that was ahead of it is gone."""
+    moves = [f"update {target.ref}\0{new}\0{target.tip}\0"]
+    if target.held:
+        moves.append(f"delete {target.line_ref}\0{target.held}\0")
+    return moves
+
+
+def _line_moves(target: Target, new: str) -> list[str]:
+    """The line goes ahead of a branch that stays where it is."""
+    moves = [f"verify {target.ref}\0{target.tip}\0"]
+    if target.held:
+        moves.append(f"update {target.line_ref}\0{new}\0{target.held}\0")
+    else:
+        moves.append(f"create {target.line_ref}\0{new}\0")
+    return moves
+
+
+def _write(land: LandRepository, moves: list[str], why: str) -> None:
+    ask = ("update-ref", "--no-deref", "-m", why, "-z", "--stdin")
+    land.refs.ask(*ask, feed=os.fsencode("".join(moves)))
