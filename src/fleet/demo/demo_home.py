@@ -13,7 +13,7 @@ from pathlib import Path
 from types import FrameType
 
 from fleet.control.tasks.kill_runs import brake
-from fleet.demo.script import CODER
+from fleet.demo.script import CODER, CUE
 from fleet.demo.simulated_agent import add_coders
 from fleet.errors import FleetError
 from fleet.home import Home, owner_file
@@ -26,8 +26,8 @@ SETTINGS = (
 
 SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
-#: Seconds for a supervisor to end after a signal.
-_WAIT_S = 10.0
+#: Seconds for a supervisor to end after a signal, and for a command to do its work.
+_WAIT_S, _COMMAND_S = 10.0, 60.0
 #: How often the files are removed anew while a command still writes, and the pause between.
 _REMOVALS, _REMOVAL_PAUSE_S = 20, 0.1
 
@@ -123,13 +123,23 @@ class DemoHome:
     def git(self, *args: str) -> str:
         return self._output("git", "git", *args)
 
+    def give_cue(self) -> None:
+        """Let the agent go on that outlived its supervisor."""
+        (self.project.parent / CUE).touch()
+
     def _output(self, name: str, *argv: str) -> str:
-        done = subprocess.run(
-            argv, cwd=self.project, env=self.env, stdin=subprocess.DEVNULL,
-            capture_output=True, text=True, check=False,
-        )  # fmt: skip
+        # An interrupt comes after the command: half of one, or its children, would write on while
+        # the home is removed.
+        words = " ".join((name, *argv[argv.index(name) + 1 :]))
+        try:
+            with self._interrupts.allowed(allow=False):
+                done = subprocess.run(
+                    argv, cwd=self.project, env=self.env, stdin=subprocess.DEVNULL,
+                    capture_output=True, text=True, check=False, timeout=_COMMAND_S,
+                )  # fmt: skip
+        except subprocess.TimeoutExpired as error:
+            raise FleetError(f"{words} took more than {_COMMAND_S:.0f} s") from error
         if done.returncode != 0:
-            words = " ".join((name, *argv[argv.index(name) + 1 :]))
             raise FleetError(f"{words} failed: {(done.stderr or done.stdout).strip()}")
         return done.stdout.strip()
 
@@ -173,7 +183,7 @@ class DemoHome:
             brake(self.home, owner, by="fleet demo", now=True)
 
     def remove(self) -> None:
-        """Remove all files; a command that was interrupted may write for a moment longer."""
+        """Remove all files; what was just killed may write for a moment longer."""
         for _ in range(_REMOVALS):
             with suppress(OSError):
                 shutil.rmtree(self._root)

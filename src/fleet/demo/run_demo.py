@@ -143,6 +143,8 @@ class Demo:
     def _show_log(self) -> None:
         for action, text in self._journal.read():
             self._log.append((action, text))
+            if self._killed and action == "adopted":
+                self._place.give_cue()
             task = self._tasks.get(text.partition(":")[0])
             task_id, colon, rest = text.removesuffix(f" in {self._place.project}").partition(":")
             self._say(f"{task_id} {task.title}{colon}{rest}" if task else text)

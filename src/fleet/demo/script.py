@@ -15,8 +15,10 @@ CODER, OTHER_CODER = "simulated", "simulated2"
 LIMIT_S = 4.0
 CONTEXT = 20_000
 
-#: The supervisor is killed while the first agent of this task is at work.
+#: The supervisor is killed while the first agent of this task is at work. However slow the machine
+#: is, that agent goes on only once this file stands beside the project: its run was adopted.
 KILLED_DURING = "manual"
+CUE = "adopted"
 
 QUESTION = "When a book is added twice: keep both, or refuse the second?"
 ANSWER = "Refuse the second, and say so."

@@ -22,15 +22,17 @@ from uuid import uuid4
 from fleet.coders import trusted_files
 from fleet.coders.base import Coder
 from fleet.coders.claude import stream
-from fleet.demo.script import CODER, CONTEXT, LIMIT_S, OTHER_CODER, QUESTION, find_task
+from fleet.demo.script import CODER, CONTEXT, CUE, LIMIT_S, OTHER_CODER, QUESTION, find_task
 from fleet.schemas import Event, Task
 
 #: Arguments that make Python run this module; `-P` keeps modules of the project out.
 _AGENT = ("-P", "-m", "fleet.demo.simulated_agent")
 #: Seconds from one step to the next: slow enough to be seen.
 _STEP = 0.4
-#: Seconds that an agent waits for fleet to end it once its context is full.
+#: Seconds that an agent waits for fleet to end it once its context is full; for its cue at most so
+#: many looks, a step apart.
 _WAIT_FOR_END = 20.0
+_LOOKS_FOR_CUE = 150
 #: Tries of a git command: agents commit in one project, and git admits one at a time.
 _GIT_TRIES = 40
 
@@ -175,6 +177,13 @@ class Agent:
             tries=_GIT_TRIES,
         )  # fmt: skip
 
+    def wait_for_cue(self) -> None:
+        """Stay at work until another supervisor has adopted the run."""
+        for _ in range(_LOOKS_FOR_CUE):
+            if (Path.cwd().parent / CUE).exists():
+                return
+            time.sleep(_STEP)
+
     def finish(self, files: Mapping[str, str], *, message: str = "") -> None:
         """Write and commit the files, then close the task."""
         for path, text in files.items():
@@ -239,6 +248,7 @@ def _wordy(agent: Agent) -> None:
         agent.finish(dict(rest), message=f"{agent.task.title}, part 2")
         return
     agent.write(first, text)
+    agent.wait_for_cue()
     agent.commit([first], f"{agent.task.title}, part 1")
     agent.write(plan.name, f"1. {first}: done\n2. {rest[0][0]}: next\n", into=agent.artifacts)
     agent.session.context += 15_000

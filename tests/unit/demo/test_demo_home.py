@@ -5,7 +5,7 @@ import signal
 
 import pytest
 
-from fleet.demo.demo_home import SIGNALS, Interrupts
+from fleet.demo.demo_home import SIGNALS, DemoHome, Interrupts
 
 
 @pytest.fixture
@@ -55,3 +55,15 @@ def test_no_interrupt_disturbs_the_clearing_up(interrupts):
             os.kill(os.getpid(), signal.SIGINT)
             reached.append("cleared")
     assert reached == ["cleared"]
+
+
+def test_a_command_is_not_left_half_done(interrupts, tmp_path, monkeypatch):
+    """A git or fleet that is cut off would write on while the demo's files are removed."""
+    place = DemoHome(tmp_path, interrupts)
+    git = tmp_path / "git"
+    git.write_text("#!/bin/sh\nkill -INT $PPID; sleep 0.6; touch ../done\n")
+    git.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}{os.pathsep}{os.environ['PATH']}")
+    with pytest.raises(KeyboardInterrupt), interrupts.allowed():
+        place.git("init")
+    assert (tmp_path / "done").exists()

@@ -8,8 +8,9 @@ import pytest
 
 from fleet import coders
 from fleet.coders.stream.run_totals import RunTotals
-from fleet.demo.script import CODER, CONTEXT, OTHER_CODER
-from fleet.demo.simulated_agent import Session, SimulatedCoder, add_coders
+from fleet.demo import simulated_agent
+from fleet.demo.script import CODER, CONTEXT, CUE, KILLED_DURING, OTHER_CODER, TASKS
+from fleet.demo.simulated_agent import Agent, Session, SimulatedCoder, add_coders
 from fleet.schemas import Finished, RateLimited
 from tests.builders import NOW
 
@@ -80,3 +81,32 @@ def test_the_simulated_coders_are_found_in_the_demos_home_only(tmp_path, name):
     assert (coder.name, coder.model) == (name, "curious")
     assert coders.problems(tmp_path) == {}
     assert name not in coders.names()
+
+
+def test_the_agent_whose_supervisor_is_killed_waits_until_its_run_was_adopted(
+    tmp_path, monkeypatch, capsys
+):
+    """On a busy machine the next supervisor comes late; the demo is to show the adoption anyway."""
+    project, cue, pauses, ran = tmp_path / "project", tmp_path / CUE, [], []
+    project.mkdir()
+    monkeypatch.chdir(project)
+
+    def pause(seconds):
+        pauses.append(seconds)
+        if len(pauses) == 20:
+            cue.touch()
+
+    def run(argv):
+        ran.append((argv[:2], cue.exists()))
+        raise SystemExit
+
+    monkeypatch.setattr(simulated_agent.time, "sleep", pause)
+    monkeypatch.setattr(simulated_agent, "_run", run)
+    task = next(task for task in TASKS if task.key == KILLED_DURING)
+    env = {"FLEET_ARTIFACT_DIR": str(tmp_path / "artifacts")}
+    agent = Agent(f"# Task demo-1: {task.title}", task.behaviour, env)
+    with pytest.raises(SystemExit):
+        simulated_agent.BEHAVIOURS[task.behaviour](agent)
+    assert ran == [(("git", "add"), True)]
+    assert len(pauses) == 20
+    capsys.readouterr()
