@@ -46,11 +46,12 @@ def main() -> None:
     except FleetError as error:
         if debug:
             raise
+        from fleet.cli.print_lines import print_line
         from fleet.schemas.shown_text import harmless
 
-        print(harmless(f"Error: {error.message}"), file=sys.stderr)
+        print_line(harmless(f"Error: {error.message}"), err=True)
         if error.hint:
-            print(harmless(error.hint), file=sys.stderr)
+            print_line(harmless(error.hint), err=True)
         code = error.exit_code
     except KeyboardInterrupt:
         code = 130

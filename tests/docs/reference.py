@@ -26,7 +26,7 @@ def reference() -> str:
 
 
 def _command(path: tuple[str, ...]) -> Iterator[str]:
-    context = click.Context(root, info_name="fleet")
+    context = click.Context(root, info_name="fleet", **root.context_settings)
     found: click.Command = root
     for name in path[1:]:
         assert isinstance(found, click.Group)

@@ -134,9 +134,14 @@ def table(
             yield "  ".join(parts).rstrip()
 
 
+def unstyled(text: str) -> str:
+    """A text without its colours."""
+    return _STYLED.sub("", text)
+
+
 def cells(text: str) -> int:
     """How many columns of a terminal a text takes: wide letters take two, marks and styles none."""
-    plain = _STYLED.sub("", text)
+    plain = unstyled(text)
     return len(plain) if plain.isascii() else sum(map(_cells_of, plain))
 
 
@@ -176,19 +181,20 @@ def wrapped(text: str, width: int) -> Iterator[str]:
     yield cut(line, width)
 
 
-def folded(text: str, indent: int = 0, width: int | None = None) -> str:
+def folded(text: str, indent: int = 0, width: int | None = None, begin: int | None = None) -> str:
     """A text broken between words for a terminal, its later lines indented; in a pipe one line.
 
-    A word that is too long stays whole: it may be a path.
+    The first line begins at the column `begin`, or where the others do. A word that is too long
+    stays whole: it may be a path.
     """
     if width is None:
         width = terminal_width() if sys.stdout.isatty() else ENDLESS
-    room = max(_LEAST_ROOM, width - indent)
-    lines = [""]
+    lines, at = [""], indent if begin is None else begin
     for word in text.split(" "):
         longer = f"{lines[-1]} {word}" if lines[-1] else word
-        if lines[-1] and cells(longer) > room:
+        if lines[-1] and cells(longer) > max(_LEAST_ROOM, width - at):
             lines.append(word)
+            at = indent
         else:
             lines[-1] = longer
     return f"\n{'':{indent}}".join(lines)

@@ -11,6 +11,7 @@ from fleet import control
 from fleet.cli.compare.output import comparison_json, diff_lines, entry_table, summary_table, word
 from fleet.cli.live_view import live_view
 from fleet.cli.print_file import paged
+from fleet.cli.print_lines import AFTER_TIME, print_line
 from fleet.cli.task_ids import task_id
 from fleet.cli.terminal_text import first_line, one_line, terminal_width
 from fleet.control import Control
@@ -139,7 +140,7 @@ def _run(fleet: Control, task_id: str, *, quiet: bool) -> None:
 
     def echo(text: str) -> None:
         if not quiet:
-            click.echo(text)
+            print_line(text, AFTER_TIME)
 
     if supervise(fleet.home, fleet.config, until_idle=True, echo=echo).restart:
         again = [sys.executable, "-m", "fleet", "compare", task_id, "--run"]
@@ -158,7 +159,7 @@ def _wait(fleet: Control, comparison: Comparison, *, quiet: bool) -> bool:
         return _follow(fleet, comparison, _standing_printer())
     except KeyboardInterrupt:
         again = f"The entries run on. To see them again: fleet compare {comparison.task_id}"
-        click.echo(f"\n{again}", err=True)
+        print_line(f"\n{again}", err=True)
         raise click.exceptions.Exit(130) from None
 
 
@@ -171,7 +172,7 @@ def _follow(
         try:
             found = results(fleet, comparison, sizes=False)
         except QueueError as error:  # the queue may be back at the next read
-            click.echo(error.message, err=True)
+            print_line(error.message, err=True)
         else:
             show(found)
             if _all_over(found):
@@ -203,7 +204,7 @@ def _standing_printer() -> Callable[[Sequence[Entry]], None]:
             before[entry.number] = entry.result.standing
             why = f": {first_line(entry.result.why)}" if entry.result.why else ""
             name = f"{entry.task_id} {one_line(entry.label)}"
-            click.echo(f"{name}: {word(entry.result.standing)}{why}")
+            print_line(f"{name}: {word(entry.result.standing)}{why}")
 
     return print_changes
 
@@ -219,16 +220,16 @@ def _follow_in_table(fleet: Control, comparison: Comparison) -> bool:
 
 def _print_beginning(fleet: Control, task: Task, comparison: Comparison) -> None:
     number = len(comparison.entries)
-    click.echo(f"{task.id} is tried {number} times, each from {comparison.commit[:12]}.")
+    print_line(f"{task.id} is tried {number} times, each from {comparison.commit[:12]}.")
     changed = uncommitted(fleet, comparison)
     if changed:
         files = "1 file is" if changed == 1 else f"{changed} files are"
-        click.echo(
+        print_line(
             f"{files} not as committed in {one_line(comparison.repository)}:"
             " no entry sees that, and --pick wants it committed or put aside."
         )
     if not fleet.place(task).ruled.policy.verify:
-        click.echo(
+        print_line(
             "The task has no verify command: fleet can only say that an entry is plausible."
             " Better: --verify when the task is created, or in its project."
         )
@@ -253,7 +254,7 @@ def _print_results(fleet: Control, comparison: Comparison, *, as_json: bool) -> 
     for line in entry_table(found, terminal_width()):
         click.echo(line)
     if comparison.turns > 1:
-        click.echo()
+        print_line()
         for line in summary_table(summaries(found)):
             click.echo(line)
     _print_next_step(fleet, comparison, found)
@@ -264,17 +265,17 @@ def _print_next_step(fleet: Control, comparison: Comparison, found: Sequence[Ent
     if comparison.state in ("picked", "landing"):
         landed = f"{comparison.picked} is on {comparison.branch} as {comparison.landed[:12]}."
         left = f" To finish: fleet compare {task_id} --pick {comparison.picked}"
-        click.echo(landed + (left if comparison.is_open else ""))
+        print_line(landed + (left if comparison.is_open else ""))
     elif comparison.state == "discarded":
-        click.echo("The comparison was discarded.")
+        print_line("The comparison was discarded.")
     elif _all_over(found):
-        click.echo(
+        print_line(
             f"Changes: fleet compare {task_id} --diff.  Take one: --pick ENTRY.  None: --discard."
         )
     elif paused_since(fleet.home) is not None:
-        click.echo("fleet is paused, so nothing begins. To go on: fleet resume")
+        print_line("fleet is paused, so nothing begins. To go on: fleet resume")
     elif not is_supervised(fleet):
-        click.echo(f"No supervisor is running. {_start_hint(task_id)}")
+        print_line(f"No supervisor is running. {_start_hint(task_id)}")
 
 
 def _start_hint(task_id: str) -> str:
@@ -286,7 +287,7 @@ def _print_end(fleet: Control, end: ComparisonEnd, *, as_json: bool) -> None:
     if as_json:
         click.echo(comparison_json(comparison, results(fleet, comparison)))
     elif landed is not None:
-        click.echo(
+        print_line(
             f"Landed {comparison.picked} on {one_line(landed.branch)}"
             f" ({landed.how}: {landed.commit[:12]}), and closed {comparison.task_id}."
         )
@@ -294,16 +295,16 @@ def _print_end(fleet: Control, end: ComparisonEnd, *, as_json: bool) -> None:
         task = fleet.get(comparison.task_id)
         blocked = f"blocked. To have it worked on: fleet retry {task.id}"
         is_now = blocked if task.status == "blocked" else f"{task.status} again."
-        click.echo(f"Discarded. {task.id} is {is_now}")
+        print_line(f"Discarded. {task.id} is {is_now}")
     away = [each for each in end.put_away if not each.stays and each.ref]
     if away and not as_json:
         ids = ", ".join(each.task_id for each in away)
         refs = away[0].ref if len(away) == 1 else f"refs/fleet/{comparison.task_id}.*/branch"
         stays = "so does" if len(away) == 1 else "so do"
-        click.echo(f"Put away: {ids}. Receipts stay; for a week {stays} {refs}")
+        print_line(f"Put away: {ids}. Receipts stay; for a week {stays} {refs}")
     for each in end.put_away:
         if each.stays:
-            click.echo(
+            print_line(
                 f"{each.task_id}: not all is put away: {one_line(each.stays)}"
                 f" (to remove it all the same: fleet compare {comparison.task_id} --discard"
                 " --force)",

@@ -7,7 +7,8 @@ import click
 import msgspec
 
 from fleet.cli.json_output import pretty
-from fleet.cli.terminal_text import count, duration, lines, one_line, told_ending
+from fleet.cli.print_lines import print_line, row
+from fleet.cli.terminal_text import count, duration, one_line, told_ending
 from fleet.schemas import Changes, Check, Receipt
 from fleet.schemas.budget import shown_usd
 from fleet.schemas.receipt import VerdictState
@@ -19,8 +20,8 @@ _COLOURS: Mapping[VerdictState, str] = {
     "unverified": "yellow",
     "out_of_scope": "red",
 }
-#: As wide as the column of names.
-_INDENT = " " * 12
+#: The column that values begin at.
+_COLUMN = 12
 #: How many files and commands are listed; --json has all.
 _MOST = 20
 
@@ -33,14 +34,14 @@ def show_receipt(receipt: Receipt, *, as_json: bool) -> None:
         click.echo(pretty(shape))
         return
     for line in receipt_lines(receipt):
-        click.echo(line)
+        print_line(line, _COLUMN)
 
 
 def receipt_lines(receipt: Receipt) -> Iterator[str]:
-    """The receipt for people, line by line."""
+    """The receipt for people, a line a row; what is said of a row stands below it."""
     yield f"{receipt.task_id}, run {receipt.run}: {_state(receipt)}"
     for name, value in _rows(receipt):
-        yield f"{name + ':' if name else '':<12}{value}"
+        yield row(name, value, _COLUMN)
 
 
 def _state(receipt: Receipt) -> str:
@@ -62,8 +63,7 @@ def _rows(receipt: Receipt) -> Iterator[tuple[str, str]]:
         for finding in (*receipt.verdict.trespasses, *receipt.verdict.findings):
             head, *rest = finding.what.splitlines() or [""]
             yield "broke", f"{finding.rule}: {one_line(head)}"
-            if rest:
-                yield "", lines("\n".join(rest), _INDENT).removeprefix(_INDENT)
+            yield from (("", one_line(line)) for line in rest)
     for check in receipt.checks:
         yield "verify", f"{one_line(check.command)}  {_ending(check)}"
         if check.tree:

@@ -2,8 +2,7 @@
 
 from collections.abc import Sequence
 
-import click
-
+from fleet.cli.print_lines import print_line
 from fleet.cli.terminal_text import one_line
 from fleet.control import Control
 from fleet.control.tasks.restore import RestorePlan, carry_out, plan
@@ -29,14 +28,14 @@ def restore(
         carry_out(fleet, steps)
     would = "would be " if dry_run else ""
     for path in steps.of("restore"):
-        click.echo(f"{would}restored: {one_line(path)}")
+        print_line(f"{would}restored: {one_line(path)}")
     for path in steps.of("remove"):
-        click.echo(f"{would}removed, the run had added it: {one_line(path)}")
+        print_line(f"{would}removed, the run had added it: {one_line(path)}")
     for path in steps.of("same"):
-        click.echo(f"already as it was: {one_line(path)}")
+        print_line(f"already as it was: {one_line(path)}")
     kept = steps.of("keep")
     for path in kept:
-        click.echo(f"kept, it changed since the run ended: {one_line(path)}")
+        print_line(f"kept, it changed since the run ended: {one_line(path)}")
     _tell_rest(steps)
     if kept:
         raise NotRestored(
@@ -49,8 +48,8 @@ def _tell_rest(steps: RestorePlan) -> None:
     left = steps.of("leave")
     if left:
         some = ", ".join(map(one_line, left[:5])) + (" …" if len(left) > 5 else "")
-        click.echo(f"{len(left)} files that the run added are left; name them to remove: {some}")
+        print_line(f"{len(left)} files that the run added are left; name them to remove: {some}")
     if not steps.steps:
-        click.echo(f"run {steps.run.number} of {steps.task_id} changed no such file")
+        print_line(f"run {steps.run.number} of {steps.task_id} changed no such file")
     for line in steps.refs:
-        click.echo(f"a ref stood elsewhere; to put it back: {line}  (in {steps.base.root})")
+        print_line(f"a ref stood elsewhere; to put it back: {line}  (in {steps.base.root})")

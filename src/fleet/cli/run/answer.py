@@ -7,6 +7,7 @@ import click
 
 from fleet import control
 from fleet.cli.live_view import waiting
+from fleet.cli.print_lines import print_line
 from fleet.cli.task_ids import task_ids
 from fleet.control.tasks.questions import answer
 
@@ -29,4 +30,4 @@ def command(task_ids: tuple[str, ...], text: str, force: bool) -> None:
     for task in tasks:
         with waiting("the queue takes the answer"):
             done = answer(fleet, task, text, at=datetime.now().astimezone(), force=force)
-        click.echo(f"Answered {done.id}; it is open again.")
+        print_line(f"Answered {done.id}; it is open again.")

@@ -3,6 +3,7 @@
 import click
 
 from fleet import control
+from fleet.cli.print_lines import print_line
 from fleet.control.pause import pause
 
 
@@ -14,4 +15,4 @@ def command() -> None:
     """
     fleet = control.opened()
     what = "Paused" if pause(fleet.home) else "Paused already"
-    click.echo(f"{what}: no new runs. To go on: fleet resume")
+    print_line(f"{what}: no new runs. To go on: fleet resume")

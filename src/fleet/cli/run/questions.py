@@ -3,6 +3,7 @@
 import click
 
 from fleet import control
+from fleet.cli.print_lines import print_line
 from fleet.cli.terminal_text import lines, one_line
 from fleet.control.tasks.questions import Question, questions
 
@@ -18,23 +19,23 @@ def command(as_json: bool) -> None:
         click.echo(pretty(asked))
         return
     if not asked:
-        click.echo("No questions.")
+        print_line("No questions.")
     for number, question in enumerate(asked):
         _show(question, first=number == 0)
     if asked:
-        click.echo('\nAnswer one: fleet answer ID "…"')
+        print_line('\nAnswer one: fleet answer ID "…"')
     if others:
         what = "task is blocked and asks" if others == 1 else "tasks are blocked and ask"
-        click.echo(f"{others} more {what} nothing: fleet bd list --status=blocked")
+        print_line(f"{others} more {what} nothing: fleet bd list --status=blocked")
 
 
 def _show(question: Question, *, first: bool) -> None:
     if not first:
-        click.echo()
+        print_line()
     head = click.style(question.id, fg="cyan")
     where = click.style(f"[{one_line(question.cwd)}]", dim=True)
-    click.echo(f"{head}  {one_line(question.title)}  {where}")
+    print_line(f"{head}  {one_line(question.title)}  {where}")
     if question.note not in question.question:  # the file mostly begins with the same words
-        click.echo(lines(question.note))
+        print_line(lines(question.note))
     if question.question:
-        click.echo(lines(question.question, indent="  | "))
+        print_line(lines(question.question, indent="  | "))

@@ -3,6 +3,7 @@
 import click
 
 from fleet import control
+from fleet.cli.print_lines import print_line
 from fleet.control.restart import restart
 
 
@@ -13,6 +14,6 @@ def command() -> None:
     Agents run on: the new supervisor adopts them. Settings need no restart.
     """
     holder = restart(control.opened())
-    click.echo(
+    print_line(
         f"Restarted: process {holder.who.pid} supervises since {holder.since.astimezone():%H:%M:%S}"
     )

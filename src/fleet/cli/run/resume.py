@@ -3,6 +3,7 @@
 import click
 
 from fleet import control
+from fleet.cli.print_lines import print_line
 from fleet.cli.task_ids import coder_names
 from fleet.control import Control
 from fleet.control.pause import unpause
@@ -29,12 +30,12 @@ def command(retry_stopped: bool, coder: str | None) -> int:
         from fleet.control.resume import resume_coder
 
         tasks = resume_coder(fleet, coder)
-        click.echo(f"{coder} gets work again; {len(tasks)} tasks waited for it.")
+        print_line(f"{coder} gets work again; {len(tasks)} tasks waited for it.")
         return 0
-    click.echo("Resumed." if unpause(fleet.home) else "Nothing was paused.")
+    print_line("Resumed." if unpause(fleet.home) else "Nothing was paused.")
     code = _stopped(fleet, retry=retry_stopped)
     if not is_supervised(fleet):
-        click.echo("No supervisor is running. Start one: fleet run", err=True)
+        print_line("No supervisor is running. Start one: fleet run", err=True)
     return code
 
 
@@ -44,14 +45,14 @@ def _stopped(fleet: Control, *, retry: bool) -> int:
 
     if not retry:
         if left := stop_all.stopped_tasks(fleet.home):
-            click.echo(f"Stopped before and still blocked: {', '.join(left)}")
-            click.echo("To go on with them: fleet resume --retry-stopped, or fleet retry ID")
+            print_line(f"Stopped before and still blocked: {', '.join(left)}")
+            print_line("To go on with them: fleet resume --retry-stopped, or fleet retry ID")
         return 0
     done = stop_all.retry_stopped(fleet)
     if done.again:
-        click.echo(f"Tried again: {', '.join(done.again)}")
+        print_line(f"Tried again: {', '.join(done.again)}")
     for task_id, why in done.not_yet.items():
-        click.echo(f"Not yet: {task_id}: {why}", err=True)
+        print_line(f"Not yet: {task_id}: {why}", err=True)
     if done.not_yet:
-        click.echo("A supervisor has to settle it first: fleet run. Then once more.", err=True)
+        print_line("A supervisor has to settle it first: fleet run. Then once more.", err=True)
     return 1 if done.not_yet else 0

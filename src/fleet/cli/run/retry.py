@@ -4,6 +4,7 @@ import click
 
 from fleet import control
 from fleet.cli.live_view import waiting
+from fleet.cli.print_lines import print_line
 from fleet.cli.task_ids import task_ids
 from fleet.cli.tracker.task_flags import budget_from
 from fleet.control.tasks.retry import retry
@@ -27,4 +28,4 @@ def command(task_ids: tuple[str, ...], budget: str | None) -> None:
     for found in tasks:
         with waiting(f"opening {found.id}"):
             task = retry(fleet, found, budget=wanted)
-        click.echo(f"{task.id} is open again; its attempts are forgotten.")
+        print_line(f"{task.id} is open again; its attempts are forgotten.")

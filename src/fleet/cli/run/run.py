@@ -6,6 +6,7 @@ import sys
 import click
 
 from fleet import control
+from fleet.cli.print_lines import AFTER_TIME, print_line
 from fleet.cli.task_ids import coder_names
 
 #: The exit code of a run until idle that leaves something for a person.
@@ -35,7 +36,7 @@ def command(coder: str | None, until_idle: bool, quiet: bool) -> int:
 
     def echo(text: str) -> None:
         if not quiet:
-            click.echo(text)
+            print_line(text, AFTER_TIME)
 
     end = supervise(fleet.home, fleet.config, coder=coder, until_idle=until_idle, echo=echo)
     if end.restart:
@@ -43,6 +44,7 @@ def command(coder: str | None, until_idle: bool, quiet: bool) -> int:
         os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])  # noqa: S606
     if not until_idle or not (end.blocked or end.waits_for_person):
         return 0
-    if end.blocked:
-        echo(f"Blocked, and for you to look at: {', '.join(sorted(end.blocked))} (fleet status)")
+    if end.blocked and not quiet:
+        ids = ", ".join(sorted(end.blocked))
+        print_line(f"Blocked, and for you to look at: {ids} (fleet status)")
     return NEEDS_YOU

@@ -5,6 +5,7 @@ from datetime import datetime
 from fleet import control
 from fleet.bd.pflag import Flag, Parsed
 from fleet.cli.fast_path import Quick
+from fleet.cli.print_lines import print_row
 from fleet.cli.terminal_text import duration, first_line, moment, one_line
 from fleet.control.status import BlockedTask, FleetStatus, fleet_status
 from fleet.schemas import STATUSES
@@ -20,7 +21,7 @@ def status(line: Parsed) -> int:
         print(pretty(found))
     else:
         for name, value in rows(found, now):
-            print(f"{name + ':':<12}{one_line(value)}")
+            print_row(name, one_line(value), 12)
     return 0 if found.running else 1
 
 

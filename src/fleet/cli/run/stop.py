@@ -6,6 +6,7 @@ import click
 
 from fleet import control
 from fleet.cli.live_view import waiting
+from fleet.cli.print_lines import print_line
 from fleet.cli.task_ids import completer
 from fleet.cli.terminal_text import one_line
 from fleet.control import Control
@@ -52,7 +53,7 @@ def _one(fleet: Control, task_id: str, *, now: bool, as_json: bool) -> int:
     except QueueError as error:
         if not now:
             raise
-        click.echo(f"The queue does not answer: {error.message}", err=True)
+        print_line(f"The queue does not answer: {error.message}", err=True)
         end = stop_blindly(fleet, task_id)
     if as_json:
         from fleet.cli.json_output import pretty
@@ -60,14 +61,14 @@ def _one(fleet: Control, task_id: str, *, now: bool, as_json: bool) -> int:
         click.echo(pretty(end))
         return 0 if end.ended else 1
     if not end.ended:
-        click.echo(f"{end.task_id} was told to stop and has not ended yet.", err=True)
-        click.echo(f"See it: fleet tasks. Kill it: fleet stop {end.task_id} --now", err=True)
+        print_line(f"{end.task_id} was told to stop and has not ended yet.", err=True)
+        print_line(f"See it: fleet tasks. Kill it: fleet stop {end.task_id} --now", err=True)
         return 1
-    click.echo(f"Stopped {end.task_id}: {one_line(end.why) or end.status}")
+    print_line(f"Stopped {end.task_id}: {one_line(end.why) or end.status}")
     if not end.settled and is_supervised(fleet):
-        click.echo("The supervisor has not taken note of it yet: fleet status")
+        print_line("The supervisor has not taken note of it yet: fleet status")
     elif not end.settled:
-        click.echo("No supervisor is running: the task is settled when one starts (fleet run).")
+        print_line("No supervisor is running: the task is settled when one starts (fleet run).")
     return 0
 
 
@@ -84,19 +85,19 @@ def _all(home: Home, *, now: bool, as_json: bool) -> int:
     names = ", ".join(run.task_id for run in end.runs)
     gone = sum(run.gone for run in end.runs)
     if end.runs:
-        click.echo(f"Stopped {gone} of {len(end.runs)} runs in {end.seconds:.1f} s: {names}")
+        print_line(f"Stopped {gone} of {len(end.runs)} runs in {end.seconds:.1f} s: {names}")
     else:
-        click.echo("Nothing was running.")
+        print_line("Nothing was running.")
     for run in end.runs:
         if not run.gone:
             pids = ", ".join(map(str, run.left))
-            click.echo(f"could not kill {run.task_id}: processes {pids} are still alive.", err=True)
+            print_line(f"could not kill {run.task_id}: processes {pids} are still alive.", err=True)
     if not end.paused:
         _tell_of_gone_home(home, found=bool(end.runs))
         return 0 if end.gone and end.runs else 4
-    click.echo("Paused: no new runs. To go on: fleet resume")
+    print_line("Paused: no new runs. To go on: fleet resume")
     if end.runs:
-        click.echo(
+        print_line(
             "The stopped tasks are blocked. To go on with them too: fleet resume --retry-stopped;"
             " with one of them: fleet retry ID"
         )
@@ -105,9 +106,9 @@ def _all(home: Home, *, now: bool, as_json: bool) -> int:
 
 def _tell_of_gone_home(home: Home, *, found: bool) -> None:
     """What is left to do where the home is not there any more."""
-    click.echo(f"There is no fleet home at {one_line(str(home.path))}.", err=True)
+    print_line(f"There is no fleet home at {one_line(str(home.path))}.", err=True)
     if found:
-        click.echo("Its agents were found by their environment. Put the home back from a back-up,")
-        click.echo("or make a new one: fleet init. A supervisor that still runs ends by: kill PID")
+        print_line("Its agents were found by their environment. Put the home back from a back-up,")
+        print_line("or make a new one: fleet init. A supervisor that still runs ends by: kill PID")
     else:
-        click.echo("If FLEET_HOME is right and agents still run, end them by: kill PID", err=True)
+        print_line("If FLEET_HOME is right and agents still run, end them by: kill PID", err=True)

@@ -5,6 +5,7 @@ import sys
 import click
 
 from fleet import control
+from fleet.cli.print_lines import print_line
 from fleet.cli.task_ids import task_id
 from fleet.control.tasks.retry import way_on
 from fleet.control.tasks.tell import tell
@@ -27,17 +28,17 @@ def command(task_id: str, text: str, now: bool) -> None:
     told = tell(fleet, task, text, now=now)
     match told.reader:
         case "agent":
-            click.echo(f"Told {task.id}: its agent (run {told.run}) reads it with its next step.")
+            print_line(f"Told {task.id}: its agent (run {told.run}) reads it with its next step.")
         case "interrupted":
-            click.echo(
+            print_line(
                 f"Told {task.id}: its agent (run {told.run}) is stopped and goes on with it."
             )
         case "next_run_deaf":
-            click.echo(
+            print_line(
                 f"Told {task.id}: its agent cannot be reached; the message waits for its next run."
             )
-            click.echo(f"To stop the agent for it: fleet tell --now {task.id} …")
+            print_line(f"To stop the agent for it: fleet tell --now {task.id} …")
         case "next_run":
-            click.echo(f"Told {task.id}: the message waits for the task's next run.")
+            print_line(f"Told {task.id}: the message waits for the task's next run.")
             if task.status in ("blocked", "closed", "deferred"):
-                click.echo(f"The task is {task.status}. {way_on(task)}")
+                print_line(f"The task is {task.status}. {way_on(task)}")

@@ -6,6 +6,7 @@ import click
 
 from fleet import control
 from fleet.cli.json_output import pretty
+from fleet.cli.print_lines import print_line
 from fleet.cli.task_ids import completer
 from fleet.cli.terminal_text import one_line
 from fleet.control.queue.trust import Foreign, ids_in, trust_tasks, waiting_for_trust
@@ -38,10 +39,10 @@ def command(ids: tuple[str, ...], file: str | None, as_json: bool) -> None:
     for task in found:
         _show(task, "waits" if asks else "trusted")
     if not found:
-        click.echo("No task waits to be trusted." if asks else "None of these waited for it.")
+        print_line("No task waits to be trusted." if asks else "None of these waited for it.")
 
 
 def _show(task: Foreign, word: str) -> None:
-    click.echo(f"{word}: {task.id}  {one_line(task.title)}")
+    print_line(f"{word}: {task.id}  {one_line(task.title)}")
     for line in task.verify:
-        click.echo(f"    {one_line(line)}  [in {one_line(task.cwd) or 'its directory'}]")
+        print_line(f"    {one_line(line)}  [in {one_line(task.cwd) or 'its directory'}]")

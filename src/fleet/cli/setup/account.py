@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from fleet import control
+from fleet.cli.print_lines import print_line
 from fleet.cli.setup.accounts import show
 from fleet.cli.task_ids import account_names, coder_names
 from fleet.cli.terminal_text import one_line
@@ -47,16 +48,16 @@ def add(name: str, directory: str | None, only: bool, **settings: str | int | No
     place = str(Path(directory).expanduser().absolute()) if directory else None
     done = account.add(fleet, name, {**settings, "directory": place}, only=only)
     added = done.account
-    click.echo(f"Account {name} of {added.coder} is declared in {fleet.home.config}")
+    print_line(f"Account {name} of {added.coder} is declared in {fleet.home.config}")
     if done.keeps_own:
         way = f"fleet account pause {added.coder}"
-        click.echo(f"Your own login stays in use, as account {added.coder}; to rest it: {way}")
+        print_line(f"Your own login stays in use, as account {added.coder}; to rest it: {way}")
     if added.directory:
-        click.echo(f"Its state: {added.directory}")
+        print_line(f"Its state: {added.directory}")
     if not added.secret:
-        click.echo(f"Now log in: fleet account login {name}")
+        print_line(f"Now log in: fleet account login {name}")
     else:
-        click.echo(f"To see whether it works: fleet account check {name}")
+        print_line(f"To see whether it works: fleet account check {name}")
 
 
 @command.command("list")
@@ -75,7 +76,7 @@ def login(name: str) -> int:
     """
     code = account.login(control.opened(), name)
     if code == 0:
-        click.echo(f"To see whether it works: fleet account check {name}")
+        print_line(f"To see whether it works: fleet account check {name}")
     return code
 
 
@@ -98,7 +99,7 @@ def check(names: tuple[str, ...], as_json: bool) -> int:
         for each in found:
             mark = click.style("✗", fg="red") if each.problem else click.style("✓", fg="green")
             words = one_line(each.problem or each.said or "nothing speaks against it")
-            click.echo(f"{mark} {each.name:<{width}}  {each.coder}: {words}")
+            print_line(f"{mark} {each.name:<{width}}  {each.coder}: {words}")
     return 1 if any(each.problem for each in found) else 0
 
 
@@ -108,7 +109,7 @@ def pause(name: str) -> None:
     """Give an account no new work; what runs on it goes on."""
     fleet = control.opened()
     changed = account.pause(fleet, name)
-    click.echo(f"{name} gets no new work." if changed else f"{name} was paused already.")
+    print_line(f"{name} gets no new work." if changed else f"{name} was paused already.")
 
 
 @command.command("resume")
@@ -117,10 +118,10 @@ def resume(name: str) -> None:
     """Give an account work again, whatever was known of its limits."""
     woken = account.resume(control.opened(), name)
     if woken is None:
-        click.echo(f"{name} was open already.")
+        print_line(f"{name} was open already.")
     else:
         some = {0: "no task", 1: "1 task"}.get(len(woken), f"{len(woken)} tasks")
-        click.echo(f"{name} gets work again; {some} waited for it.")
+        print_line(f"{name} gets work again; {some} waited for it.")
 
 
 @command.command("remove")
@@ -129,9 +130,9 @@ def remove(name: str) -> None:
     """Forget an account. Its directory, with its login, stays where it is."""
     fleet = control.opened()
     removed = account.remove(fleet, name)
-    click.echo(f"{name} is forgotten.")
+    print_line(f"{name} is forgotten.")
     if tasks := on_account(fleet, name):
-        click.echo(f"What runs on it goes on: {', '.join(tasks)}")
+        print_line(f"What runs on it goes on: {', '.join(tasks)}")
     if removed.directory:
         what = "state" if removed.secret else "login"
-        click.echo(f"Its {what} is still in {removed.directory}")
+        print_line(f"Its {what} is still in {removed.directory}")

@@ -3,6 +3,7 @@
 import click
 
 from fleet import control
+from fleet.cli.print_lines import print_line
 from fleet.cli.terminal_text import one_line
 from fleet.control.list_coders import CoderHere, coders_here, trust_coders
 
@@ -38,13 +39,13 @@ def trust(names: tuple[str, ...], every: bool) -> None:
     Read them first. A file that changes afterwards is not loaded until it is trusted again.
     """
     for path in trust_coders(control.opened(), names, every=every):
-        click.echo(f"Trusted: {one_line(str(path))}")
+        print_line(f"Trusted: {one_line(str(path))}")
 
 
 def _show(coder: CoderHere, width: int) -> None:
     mark = click.style("✗", fg="red") if coder.problem else click.style("✓", fg="green")
     default = " (default)" if coder.default else ""
     what = coder.problem or coder.version or coder.remark
-    click.echo(f"{mark} {coder.name:<{width}}  {one_line(what)}{default}")
+    print_line(f"{mark} {coder.name:<{width}}  {one_line(what)}{default}")
     where = f"{coder.origin}, {coder.path}" if coder.path else coder.origin
     click.secho(f"  {'':<{width}}  {one_line(where)}", dim=True)

@@ -6,7 +6,7 @@ import sys
 import click
 
 from fleet.cli.live_view import waiting
-from fleet.cli.terminal_text import folded
+from fleet.cli.print_lines import print_line
 from fleet.control.init import PERMISSIONS, SANDBOX, init
 from fleet.home import home_from
 
@@ -43,16 +43,16 @@ def command(force: bool, queue: str | None, permissions: str | None, sandbox: st
         sandbox=sandbox, ask_box=_ask_box, waiting=waiting,
     )  # fmt: skip
     if made.warning:
-        click.echo(f"Warning: {made.warning}", err=True)
-    click.echo(f"Fleet home initialized at {home.path}")
-    click.echo(f"Queue: {made.queue}")
-    click.echo(f"Permissions: {made.permissions}")
-    click.echo(f"Sandbox: {made.sandbox}")
+        print_line(f"Warning: {made.warning}", err=True)
+    print_line(f"Fleet home initialized at {home.path}")
+    print_line(f"Queue: {made.queue}")
+    print_line(f"Permissions: {made.permissions}")
+    print_line(f"Sandbox: {made.sandbox}")
     if made.sandbox != "off":
-        click.echo(folded(_BOX))
+        print_line(_BOX, 0)
     elif made.no_box:
-        click.echo(folded(f"A box cannot be had: {made.no_box}"))
-        click.echo("Then: fleet config set sandbox=workspace")
+        print_line(f"A box cannot be had: {made.no_box}")
+        print_line("Then: fleet config set sandbox=workspace")
 
 
 def _ask_box() -> bool:
@@ -66,6 +66,6 @@ def _ask() -> str:
     """The permissions of a new home: what the person at the terminal says, or the least."""
     if not sys.stdin.isatty():
         return str(PERMISSIONS.default)
-    click.echo(PERMISSIONS.about)
+    print_line(PERMISSIONS.about, 0)
     choices = click.Choice(PERMISSIONS.choices)
     return str(click.prompt("Permissions", type=choices, default=PERMISSIONS.default))

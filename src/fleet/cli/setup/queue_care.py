@@ -6,6 +6,7 @@ import click
 
 from fleet import control
 from fleet.cli.json_output import pretty
+from fleet.cli.print_lines import print_line
 from fleet.cli.terminal_text import one_line
 from fleet.control.queue import queue_care
 
@@ -31,14 +32,14 @@ def status(as_json: bool) -> int:
     if as_json:
         click.echo(pretty(seen))
         return 1 if seen.problem else 0
-    click.echo(f"Queue:     {seen.kind}, {seen.identity[:8] or 'not opened yet'}")
-    click.echo(f"State:     {one_line(seen.problem) or 'in order'}")
+    print_line(f"Queue:     {seen.kind}, {seen.identity[:8] or 'not opened yet'}")
+    print_line(f"State:     {one_line(seen.problem) or 'in order'}")
     if seen.hint:
-        click.echo(f"           {one_line(seen.hint)}")
-    click.echo(f"Back-up:   {seen.backup}")
+        print_line(f"           {one_line(seen.hint)}")
+    print_line(f"Back-up:   {seen.backup}")
     for copy in seen.copies:
         at = copy.at.astimezone()
-        click.echo(
+        print_line(
             f"  {at:%F %H:%M:%S}  {copy.reason:<9} {copy.size >> 10:>8} kB  {copy.path.name}"
         )
     return 1 if seen.problem else 0
@@ -49,7 +50,7 @@ def backup() -> None:
     """Copy the queue now, while everything runs on."""
     fleet = control.opened()
     copy = queue_care.back_up(fleet.home, fleet.config, datetime.now(UTC))
-    click.echo(f"Copied to {one_line(str(copy.path))} ({copy.size >> 10} kB)")
+    print_line(f"Copied to {one_line(str(copy.path))} ({copy.size >> 10} kB)")
 
 
 @command.command("restore")
@@ -64,19 +65,19 @@ def restore(file: str | None, yes: bool) -> int:
     """
     fleet = control.opened()
     copy = queue_care.chosen_copy(fleet.home, fleet.config, file)
-    click.echo(f"Puts {one_line(str(copy))} in the place of the queue of {fleet.home.path}.")
-    click.echo("What was created or changed since that copy is not in it.")
+    print_line(f"Puts {one_line(str(copy))} in the place of the queue of {fleet.home.path}.")
+    print_line("What was created or changed since that copy is not in it.")
     if not yes and not click.confirm("Go on?"):
         return 1
     done = queue_care.restore(fleet.home, fleet.config, copy, datetime.now(UTC))
-    click.echo(f"Restored: {done.tasks} tasks.")
+    print_line(f"Restored: {done.tasks} tasks.")
     if done.aside is not None:
-        click.echo(f"What stood there before: {one_line(str(done.aside))}")
+        print_line(f"What stood there before: {one_line(str(done.aside))}")
     if done.leased:
-        click.echo(f"Taken over from their last runs: {', '.join(done.leased)}")
+        print_line(f"Taken over from their last runs: {', '.join(done.leased)}")
     if done.missing:
-        click.echo(f"Made after the copy, so not in it: {', '.join(done.missing)}")
-        click.echo(f"What they were asked: {fleet.home.tasks}/<id>/runs/<n>/prompt.md")
+        print_line(f"Made after the copy, so not in it: {', '.join(done.missing)}")
+        print_line(f"What they were asked: {fleet.home.tasks}/<id>/runs/<n>/prompt.md")
     return 0
 
 
@@ -92,5 +93,5 @@ def accept(yes: bool) -> int:
     if not yes and not click.confirm(f"Take what is there now for the queue of {fleet.home.path}?"):
         return 1
     new = queue_care.accept(fleet.home, fleet.config, datetime.now(UTC))
-    click.echo("Made a new, empty queue." if new else "Taken for this home's queue.")
+    print_line("Made a new, empty queue." if new else "Taken for this home's queue.")
     return 0

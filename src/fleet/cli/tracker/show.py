@@ -5,10 +5,10 @@ from datetime import datetime
 from fleet import control
 from fleet.bd.pflag import Flag, Parsed
 from fleet.cli.fast_path import Quick
+from fleet.cli.print_lines import print_row
 from fleet.cli.terminal_text import (
     duration,
     first_line,
-    folded,
     lines,
     moment,
     one_line,
@@ -41,7 +41,7 @@ def _show(fleet: Control, task: Task, now: datetime) -> None:
     rows = [*_head(task), *_times(task, now), *_place(details), *_budgets(details)]
     rows += [*_runs(details), *_tail(task), *_waits(details, now), *_messages(details)]
     for name, value in rows:
-        print(f"{name + ':' if name else '':<13}{folded(one_line(value), 13)}")
+        print_row(name, one_line(value), 13)
     for name, text in (("notes", task.notes), ("description", task.description)):
         if text:
             print(f"{name}:\n{lines(text)}")
