@@ -335,8 +335,8 @@ def test_settings_are_checked_before_the_file_is_touched(ann):
         (("verify=make", "pins=../x"), "leads out"),
         (("scope=../x",), "leads out"),
         (("pins=/etc",), "leads out"),
-        (("coder=codex",), "known: verify, pins, scope, setup, share, needs"),
-        (("frob=1",), "known: verify, pins, scope, setup, share, needs"),
+        (("coder=codex",), "known: verify, pins"),
+        (("frob=1",), "known: verify, pins"),
         ((b"verify=\xff",), "not valid UTF-8"),
     ],
 )
