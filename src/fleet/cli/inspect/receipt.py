@@ -38,7 +38,7 @@ def show_receipt(receipt: Receipt, *, as_json: bool) -> None:
 
 
 def receipt_lines(receipt: Receipt) -> Iterator[str]:
-    """The receipt for people, a line a row; what is said of a row stands below it."""
+    """The receipt for people, row by row."""
     yield f"{receipt.task_id}, run {receipt.run}: {_state(receipt)}"
     for name, value in _rows(receipt):
         yield row(name, value, _COLUMN)
