@@ -1,15 +1,9 @@
 """Commits written as git stores them: with any author, and the same bytes for the same facts."""
 
-import re
-
 from msgspec import Struct
 
+from fleet.git.commit_words import Author
 from fleet.git.git_command import Git, GitFailed
-
-#: Who a commit is by if the project's git knows no name.
-FLEET = "fleet <fleet@localhost>"
-_PERSON = re.compile(r"([^<>]*)<([^<>]*)>")
-_ODD = re.compile(r"[\0\n\r<>]")
 
 
 class CommitFacts(Struct, frozen=True, kw_only=True):
@@ -54,26 +48,18 @@ def write_commit(
     parents: tuple[str, ...],
     *,
     message: str | bytes,
-    by: str,
+    by: Author,
     at: int,
     author: bytes = b"",
     encoding: bytes = b"",
 ) -> str:
-    """Store a commit and return its name. `by` is the committer as `Name <mail>`, and the author
-    unless `author` is given as git stores it.
+    """Store a commit and return its name. `by` is the committer, and the author unless `author`
+    is given as git stores it.
     """
-    who = f"{plain_person(by)} {at} +0000".encode(errors="replace")
+    who = f"{by.name} <{by.email}> {at} +0000".encode(errors="replace")
     text = message.encode(errors="replace") if isinstance(message, str) else message
     lines = [b"tree " + tree.encode(), *(b"parent " + each.encode() for each in parents)]
     lines += [b"author " + (author or who), b"committer " + who]
     lines += [b"encoding " + encoding] if encoding else []
     data = b"\n".join(lines) + b"\n\n" + text.replace(b"\0", b"").rstrip(b"\n") + b"\n"
     return git.ask("hash-object", "-t", "commit", "-w", "--stdin", feed=data).decode().strip()
-
-
-def plain_person(text: str) -> str:
-    """A name and address as git takes them. Pure."""
-    found = _PERSON.search(text)
-    name, mail = (found[1], found[2]) if found else (text, "")
-    name, mail = _ODD.sub(" ", name).strip(), _ODD.sub("", mail).strip()
-    return f"{name} <{mail}>" if name else FLEET

@@ -8,6 +8,7 @@ from typing import Literal
 
 from msgspec import Struct
 
+from fleet.git.commit_words import FLEET, Author
 from fleet.git.git_command import Git
 from fleet.git.land.commit_object import CommitFacts, read_commit, write_commit
 from fleet.git.land.merge_trees import TreeConflict, merge_commits, merge_over
@@ -23,8 +24,7 @@ class Candidate(Struct, frozen=True, kw_only=True):
     commit: str
     message: str
     how: How = "merge"
-    #: As `Name <mail>`; empty: fleet.
-    author: str = ""
+    author: Author = FLEET
     #: The time of the commits that fleet makes, in seconds; 0: that of the newer side.
     at: int = 0
 
@@ -72,7 +72,7 @@ def fold(git: Git, onto: str, candidate: Candidate) -> Folded | Conflict:
 class _Maker:
     """Makes commits by one person and of one time."""
 
-    def __init__(self, git: Git, who: str, at: int) -> None:
+    def __init__(self, git: Git, who: Author, at: int) -> None:
         self.git, self._who, self._at = git, who, at
 
     def commit(

@@ -6,8 +6,9 @@ configuration that fleet's git does not read, so the file is merged as text.
 
 from msgspec import Struct
 
+from fleet.git.commit_words import FLEET
 from fleet.git.git_command import Git
-from fleet.git.land.commit_object import FLEET, write_commit
+from fleet.git.land.commit_object import write_commit
 from fleet.git.repository import shown
 
 #: How much of git's words is kept, in characters.

@@ -5,6 +5,7 @@ import time
 import pytest
 
 from fleet.git import repository
+from fleet.git.commit_words import Author
 from fleet.git.land.fold import Candidate
 from fleet.git.land.land_repository import LandRepository
 from tests.builders import a_program
@@ -45,7 +46,7 @@ def land_in(root, tmp_path, seconds=60.0):
 
 
 def candidate(commit, how="merge", message="Add it\n\nTask: fleet-1", **more):
-    more.setdefault("author", "Ann <ann@example.org>")
+    more.setdefault("author", Author(name="Ann", email="ann@example.org"))
     return Candidate(task_id="fleet-1", commit=commit, message=message, how=how, **more)
 
 
