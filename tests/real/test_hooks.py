@@ -13,7 +13,7 @@ from fleet.home import HOOK, messages
 from fleet.runs.run_directory import Run
 from fleet.spool.drop_box import DropBox
 from fleet.spool.post_messages import note_taken, post_messages
-from fleet.supervisor.start.agent_bin import make_programs
+from fleet.supervisor.start.agent_bin import AgentPrograms
 from tests.real import agents
 from tests.real.test_claude import LOGIN
 from tests.real.test_codex import SETTINGS
@@ -40,7 +40,7 @@ class Cli:
         self.desk, self.name = desk, name
         self.account = desk.home / name
         self.account.mkdir()
-        self.hook = str(make_programs(desk.home) / HOOK)
+        self.hook = str(AgentPrograms(desk.home).make() / HOOK)
         self.run, self.box = Run(desk.task_dir / "runs/1"), DropBox(desk.spool, make=True)
         (desk.task_dir / "runs/1/started").touch()
 

@@ -3,6 +3,9 @@
 Naming coders imports none of them: `fleet --help` must not pay for what it only lists.
 """
 
+from collections.abc import Generator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,6 +22,21 @@ _REGISTRY: "dict[str, type[Coder] | str]" = {
     "agy": "fleet.coders.agy:AgyCoder",
     "codex": "fleet.coders.codex:CodexCoder",
 }
+
+#: The added coders that were found since `found_once` began; None: each is looked for anew.
+_FOUND: "ContextVar[dict[tuple[str, Path | None], type[Coder]] | None]" = ContextVar(
+    "found", default=None
+)
+
+
+@contextmanager
+def found_once() -> Generator[None]:
+    """Inside, an added coder is looked for once: its start asks for its class some seven times."""
+    token = _FOUND.set({})
+    try:
+        yield
+    finally:
+        _FOUND.reset(token)
 
 
 def names(home: Path | None = None) -> tuple[str, ...]:
@@ -43,9 +61,15 @@ def find(name: str, home: Path | None = None) -> "type[Coder]":
     entry = _REGISTRY.get(name)
     if entry is not None:
         return _imported(entry) if isinstance(entry, str) else entry
+    known = _FOUND.get()
+    if known is not None and (name, home) in known:
+        return known[name, home]
     from fleet.coders import plugins
 
-    return plugins.load(_added(name, home))
+    found = plugins.load(_added(name, home))
+    if known is not None:
+        known[name, home] = found
+    return found
 
 
 def make(

@@ -34,6 +34,7 @@ class DirectoryWatch:
         if self._libc is not None and not polling:
             self._fd = int(self._libc.inotify_init1(os.O_NONBLOCK | os.O_CLOEXEC))
         self._watched: dict[int, Path] = {}
+        self._numbers: dict[Path, int] = {}
         self._polled: dict[Path, _Look] = {}
 
     def fileno(self) -> int | None:
@@ -48,15 +49,15 @@ class DirectoryWatch:
             number = int(self._libc.inotify_add_watch(self._fd, os.fsencode(directory), mask))
         if number >= 0:
             self._watched[number] = directory
+            self._numbers[directory] = number
         else:
             self._polled[directory] = _look(directory)
 
     def drop(self, directory: Path) -> None:
         self._polled.pop(directory, None)
-        for number in [n for n, watched in self._watched.items() if watched == directory]:
-            del self._watched[number]
-            if self._libc is not None:
-                self._libc.inotify_rm_watch(self._fd, number)
+        number = self._numbers.pop(directory, -1)
+        if self._watched.pop(number, None) is not None and self._libc is not None:
+            self._libc.inotify_rm_watch(self._fd, number)
 
     def changed(self, timeout: float) -> set[Path]:
         """The directories in which a file was written or made; empty after `timeout` seconds."""
@@ -93,7 +94,9 @@ class DirectoryWatch:
             if mask & _OVERFLOW:  # events were lost, so anything may have changed
                 found.update(self._watched.values())
             elif mask & _IGNORED:  # the directory is gone
-                self._watched.pop(number, None)
+                gone = self._watched.pop(number, None)
+                if gone is not None and self._numbers[gone] == number:  # and was not made anew
+                    del self._numbers[gone]
             elif number in self._watched:
                 found.add(self._watched[number])
         return found

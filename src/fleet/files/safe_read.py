@@ -68,10 +68,10 @@ def check_directory(path: Path | str) -> bool:
     return True
 
 
-def stamp_of(path: Path) -> tuple[int, int, int]:
+def stamp_of(path: Path | str) -> tuple[int, int, int]:
     """A value that changes with a file's content, so that readers read the file again only then."""
     try:
-        about = path.stat()
+        about = os.stat(path)  # noqa: PTH116 - each task asks for some
     except OSError:  # there is none, or it is a link in a circle
         return (0, 0, 0)
     return (about.st_mtime_ns, about.st_size, about.st_ino)

@@ -73,7 +73,7 @@ def _file(task_dir: Path) -> Path | None:
     """Where a task's seals are; None for a directory that is not below a home's `tasks`."""
     if task_dir.parent.name != "tasks":
         return None
-    return task_dir.parent.parent / FOLDER / task_dir.name
+    return task_dir.parent.parent.joinpath(FOLDER, task_dir.name)
 
 
 def _digests(file: Path, run: int, name: str) -> set[str]:

@@ -65,17 +65,20 @@ def find(cwd: str) -> Repository | None:
     else everything below would be one project. A path that is not valid text does not count.
     """
     place = os.path.realpath(cwd)
-    user = os.path.realpath(os.environ.get("HOME") or "/")
     root = place
     while True:
         found = _at(root)
         if found is not None:
-            unfit = root == user != place or root != shown(root)
+            unfit = (root != place and root == _user_home()) or root != shown(root)
             return None if unfit else found
         above = os.path.dirname(root)  # noqa: PTH120
         if above == root:
             return None
         root = above
+
+
+def _user_home() -> str:
+    return os.path.realpath(os.environ.get("HOME") or "/")
 
 
 def _at(root: str) -> Repository | None:

@@ -3,7 +3,7 @@
 import os
 import stat
 from collections.abc import Mapping
-from functools import cached_property
+from functools import cached_property, lru_cache
 from pathlib import Path
 
 from msgspec import Struct
@@ -39,7 +39,7 @@ class Home(Struct, frozen=True, dict=True):
 
     def clone(self, task_id: str) -> Path:
         """The place of a task's clone. Raises BadInput for an id that cannot be a file name."""
-        return self.worktrees / check_id(task_id)
+        return _below(self.worktrees, task_id)
 
     @cached_property
     def logging(self) -> Path:
@@ -51,7 +51,13 @@ class Home(Struct, frozen=True, dict=True):
 
     def task(self, task_id: str) -> Path:
         """A task's own directory. Raises BadInput for an id that cannot be a file name."""
-        return self.tasks / check_id(task_id)
+        return _below(self.tasks, task_id)
+
+
+@lru_cache(maxsize=4096)
+def _below(folder: Path, task_id: str) -> Path:
+    """Kept: a supervisor asks some ten times a task, and a path that is kept has its text ready."""
+    return folder / check_id(task_id)
 
 
 def home_from(env: Mapping[str, str]) -> Home:

@@ -119,18 +119,22 @@ class Keeper:
             self._fd = None
 
 
-def start_keeper(run: Run, env: Mapping[str, str], program: Path | None = None) -> Keeper | Busy:
+def start_keeper(
+    run: Run, env: Mapping[str, str], program: Path | None = None, *, mark: str = ""
+) -> Keeper | Busy:
     """Start the run. The lock is taken here and handed down, so that it is never free in between.
 
     `env` is the environment of keeper and agent. `program` is a copy of the keeper that starts
-    faster than the module beside this one.
+    faster than the module beside this one. `mark` is the run's id, if the caller has just written
+    its record.
     """
     chosen = str(program or _program())
-    holder = run.lock_holder()
-    if (keeper := _try_start(run, env, chosen)) is not None:
+    marked = {**env, process_identity.MARK: mark or mark_of(run)}
+    if (keeper := _try_start(run, marked, chosen)) is not None:
         return keeper
+    holder = run.lock_holder()
     if _free(run, holder):
-        keeper = _try_start(run, env, chosen)
+        keeper = _try_start(run, marked, chosen)
     return keeper or Busy(holder)
 
 
@@ -152,12 +156,11 @@ def _free(run: Run, holder: Run | None) -> bool:
 
 
 def _try_start(run: Run, env: Mapping[str, str], program: str) -> Keeper | None:
-    mark = {process_identity.MARK: mark_of(run)}
     with locked(run.lock) as lock:
         if lock is None:
             return None
         lock.write_holder(run.path.name)
-        pid = _spawn(run, {**env, **mark}, lock.fd, program)
+        pid = _spawn(run, env, lock.fd, program)
         lock.hand_down()
     # A child that is not reaped keeps its number, even if it has ended by now.
     who = process_identity.identify(pid) or ProcessId(pid=pid, start_ticks=0, boot_id="")

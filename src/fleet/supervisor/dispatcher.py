@@ -5,6 +5,7 @@ import time
 from functools import partial
 from pathlib import Path
 
+from fleet import coders
 from fleet.errors import FleetError, InvalidTask
 from fleet.files.safe_read import check_directory
 from fleet.home import messages
@@ -67,11 +68,12 @@ class Dispatcher:
     def start_claimed(self) -> None:
         """Start claimed tasks, for as long as the loop may wait."""
         end = time.monotonic() + _SLICE
-        for assignment in self.state.assignments:
-            if time.monotonic() >= end or self.state.backoff.active:
-                return
-            if isinstance(assignment.stage, Claimed):
-                self.starter.guard(assignment, self._start)
+        with coders.found_once():
+            for assignment in self.state.assignments:
+                if time.monotonic() >= end or self.state.backoff.active:
+                    return
+                if isinstance(assignment.stage, Claimed):
+                    self.starter.guard(assignment, self._start)
 
     def resume(self, lease: Lease) -> None:
         """See to a task that an earlier supervisor held when it ended."""

@@ -86,6 +86,21 @@ def test_a_changed_file_is_read_again(home):
     assert not list(path.parent.glob("__pycache__"))
 
 
+def test_while_tasks_are_started_a_coder_is_looked_for_once(home, monkeypatch):
+    """And anew with the next start, where a person may have changed its file."""
+    add(home, "echo.py", ECHO)
+    looks = []
+    find = plugins.find
+    monkeypatch.setattr(plugins, "find", lambda home: looks.append(home) or find(home))
+    with coders.found_once():
+        kind = coders.find("echo", home)
+        assert type(coders.make("echo", home=home)) is kind
+        assert len(looks) == 1
+    add(home, "echo.py", ECHO.replace("small", "large"))
+    with coders.found_once():
+        assert coders.make("echo", home=home).model == "large"
+
+
 @pytest.mark.parametrize(
     ("text", "told"),
     [

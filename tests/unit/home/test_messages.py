@@ -13,7 +13,7 @@ from fleet.home import HOOK, messages
 from fleet.runs.run_directory import Run
 from fleet.spool.drop_box import DropBox
 from fleet.spool.post_messages import note_taken, post_messages
-from fleet.supervisor.start.agent_bin import make_programs
+from fleet.supervisor.start.agent_bin import AgentPrograms
 from tests.builders import NOW, a_task
 
 NASTY = 'a "b" \\n %s $(touch x) `y` é\nline\ttab'
@@ -39,7 +39,7 @@ def given(task_dir):
 @pytest.fixture
 def hook(task_dir):
     """Calls the hook as a CLI would; what it prints."""
-    program = make_programs(task_dir.parent.parent) / HOOK
+    program = AgentPrograms(task_dir.parent.parent).make() / HOOK
 
     def call(event, run=1, asked="{}"):
         box = DropBox(task_dir / f"runs/{run}/spool", make=True)

@@ -42,7 +42,7 @@ def see_ends(dispatcher):
 def no_processes(monkeypatch):
     """The machine has no process left to give."""
 
-    def refuse(run, env, program):
+    def refuse(run, env, program, *, mark):
         raise FleetError("no keeper can be started: Resource temporarily unavailable")
 
     monkeypatch.setattr(launch, "start_keeper", refuse)

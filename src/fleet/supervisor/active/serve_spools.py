@@ -99,7 +99,7 @@ class SpoolServer:
         if run in self._boxes:
             return
         try:
-            box = DropBox(run.spool, make=True)
+            box = DropBox(run.spool, make=adopted)  # an older fleet gave its runs none
         except OSError as error:  # the run goes on, and its agent gets no answers
             text = f"{task.id}: its drop box cannot be used: {error.strerror}"
             self._log.say("spool", text, task_dir=run.task_dir)
@@ -112,7 +112,7 @@ class SpoolServer:
         for folder in (run.spool, run.spool / MESSAGES):
             self._watch.add(folder)
         self._due.add(run)
-        for nonce in box.requests("taken"):  # a supervisor died over them
+        for nonce in box.requests("taken") if adopted else ():  # a supervisor died over them
             box.answer(nonce, Answer(code=1, err=_UNCERTAIN))
 
     def look(self) -> None:

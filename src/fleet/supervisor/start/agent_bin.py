@@ -2,7 +2,7 @@
 their CLIs call, and the keeper, as bytecode.
 
 All of them are made from the installed package, at each start of a supervisor and before each run,
-whatever stands in their place.
+whatever stands in their place. What was compared and has not changed since is not read again.
 """
 
 import importlib.util
@@ -11,6 +11,7 @@ import os
 import shlex
 import shutil
 import sys
+import time
 from functools import cache
 from pathlib import Path
 
@@ -25,15 +26,37 @@ from fleet.tripwire import rules
 KEEPER, CLIENT = "keeper.pyc", "client.pyc"
 _COMMANDS = {"fleet": "", "bd": "bd "}
 _LARGEST = 1 << 20
+#: Nanoseconds that a file has to be unchanged before its stamp is trusted: the kernel's clock for
+#: files ticks slowly, and two changes within a tick have one time.
+_SETTLED = 1_000_000_000
+
+#: What a file's stamp consists of: no program can set the last of them, the time of change, back.
+Stamp = tuple[int, int, int, int]
 
 
-def make_programs(home: Path) -> Path:
-    """Write the programs that are not there as they shall be; the folder for an agent's PATH."""
-    folder = home / AGENT_BIN
-    folder.mkdir(mode=0o700, exist_ok=True)
-    for name, data in _programs(folder).items():
-        _put(folder / name, data)
-    return folder
+class AgentPrograms:
+    """The programs of one home."""
+
+    def __init__(self, home: Path) -> None:
+        #: The folder for an agent's PATH.
+        self.folder = home / AGENT_BIN
+        #: The files that were as they shall be, with their stamps.
+        self._compared: dict[str, Stamp] = {}
+
+    def make(self) -> Path:
+        """Write the programs that are not there as they shall be; returns their folder."""
+        for name, data in _programs(self.folder).items():
+            target = f"{self.folder}/{name}"
+            stamp = _stamp(target)
+            if stamp is not None and stamp == self._compared.get(name):
+                continue
+            self.folder.mkdir(mode=0o700, exist_ok=True)
+            # The stamp is older than the comparison: a change in between is found the next time.
+            if _put(Path(target), data) or stamp is None:
+                continue
+            if time.time_ns() - stamp[3] > _SETTLED:
+                self._compared[name] = stamp
+        return self.folder
 
 
 @cache
@@ -68,10 +91,20 @@ def _bytecode(source: str) -> bytes:
     return importlib.util.MAGIC_NUMBER + bytes(12) + marshal.dumps(code)
 
 
-def _put(target: Path, data: bytes) -> None:
+def _stamp(path: str) -> Stamp | None:
+    """What tells a change of a file, or of what stands in its place; None: there is nothing."""
+    try:
+        about = os.lstat(path)
+    except OSError:
+        return None
+    return (about.st_ino, about.st_size, about.st_mtime_ns, about.st_ctime_ns)
+
+
+def _put(target: Path, data: bytes) -> bool:
+    """Write a program, unless it is there. True: it had to be written."""
     try:
         if read_bounded(target, _LARGEST) == data:
-            return
+            return False
     except InvalidTask:  # a link, a pipe, a directory
         if target.is_dir() and not target.is_symlink():
             shutil.rmtree(target)
@@ -79,3 +112,4 @@ def _put(target: Path, data: bytes) -> None:
     fresh.write_bytes(data)
     fresh.chmod(0o700)
     fresh.replace(target)
+    return True

@@ -169,7 +169,8 @@ def launch(state: SupervisorState, lease: Lease, ready: Ready, programs: Path) -
     task, coder = ready.task, ready.coder
     task_dir = state.home.task(task.id)
     if not check_directory(task_dir / "artifacts"):
-        (task_dir / "artifacts").mkdir(mode=0o700, parents=True)
+        task_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
+        (task_dir / "artifacts").mkdir(mode=0o700)
     run = reserve_run(task_dir)
     DropBox(run.spool, make=True).close()
     coder.options = structs.replace(coder.options, spool=str(run.spool))
@@ -211,7 +212,7 @@ def launch(state: SupervisorState, lease: Lease, ready: Ready, programs: Path) -
     _point_to(task_dir / "log.stderr", run)
     active = ActiveRun(lease.task, run, coder, env=env, spec=spec)
     try:
-        keeper = start_keeper(run, command.env, programs / KEEPER)
+        keeper = start_keeper(run, command.env, programs / KEEPER, mark=run_id)
     except FleetError as error:  # the machine lacks memory or processes
         active.start_trouble = error.message
         state.backoff.begin(error.message)

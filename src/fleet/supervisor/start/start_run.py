@@ -23,7 +23,7 @@ from fleet.settlement.settle_table import stopped
 from fleet.supervisor.active.follow_runs import RunFollower
 from fleet.supervisor.assignments import Active, Assignment, Preparing, Ready
 from fleet.supervisor.finish_run import settle
-from fleet.supervisor.start.agent_bin import make_programs
+from fleet.supervisor.start.agent_bin import AgentPrograms
 from fleet.supervisor.start.launch import launch, make_ready, moved, placed
 from fleet.supervisor.start.workspace import NoRoom, Prepared, Unprepared, order_of, prepare
 from fleet.supervisor.state import SHORT, SupervisorState
@@ -43,7 +43,8 @@ class RunStarter:
 
     def __init__(self, state: SupervisorState, follower: RunFollower) -> None:
         self._state, self._follower = state, follower
-        self._programs = make_programs(state.home.path)
+        self._programs = AgentPrograms(state.home.path)
+        self._programs.make()
         #: Tasks that are not closed, with their directories, as they were a while ago.
         self._other_tasks: tuple[tuple[str, str], ...] = ()
         #: Directories of which was said that their tasks have no clones.
@@ -113,7 +114,7 @@ class RunStarter:
         if isinstance(chosen, Wait):
             return chosen
         try:
-            ready = make_ready(state, lease, place, chosen.seat, last, self._programs)
+            ready = make_ready(state, lease, place, chosen.seat, last, self._programs.folder)
         except AccountTrouble as error:  # a keyring that does not answer, a file that is just gone
             why = f"account {chosen.seat.account.name}: {error.message}"
             return Wait(until=now + _TROUBLE, why=why)
@@ -170,7 +171,7 @@ class RunStarter:
 
     def _launch(self, assignment: Assignment, ready: Ready, task_dir: Path) -> None:
         state = self._state
-        run = launch(state, assignment.lease, ready, make_programs(state.home.path))
+        run = launch(state, assignment.lease, ready, self._programs.make())
         if run is None:
             why = "the session that it was to carry on is gone: it begins a fresh one"
             settle(state, assignment, released(why), task_dir)

@@ -81,9 +81,10 @@ def order_of(
     """What there is to be prepared for a run in this directory; None: nothing, since no git
     repository holds it. Starts nothing.
     """
-    has_clone = home.clone(task_id).exists()
-    if not has_clone and (_is_home(home, cwd) or not _in_git(cwd)):
-        return None
+    if not home.clone(task_id).exists():
+        place = os.path.realpath(cwd)
+        if _is_home(home, place) or not _in_git(place):
+            return None
     return Order(
         home=home,
         task_id=task_id,
@@ -196,8 +197,7 @@ def _in_git(cwd: str) -> bool:
     return bare or repository.find(cwd) is not None
 
 
-def _is_home(home: Home, cwd: str) -> bool:
+def _is_home(home: Home, place: str) -> bool:
     """A task without a directory runs in fleet's home, which changes all the time."""
     own = os.path.realpath(home.path)
-    place = os.path.realpath(cwd)
     return place == own or place.startswith(f"{own}/")
