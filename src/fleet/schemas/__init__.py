@@ -46,6 +46,7 @@ from fleet.schemas.policy import (
 )
 from fleet.schemas.receipt import (
     Base,
+    BegunMerge,
     Changes,
     Check,
     Command,

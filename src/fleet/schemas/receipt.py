@@ -44,6 +44,16 @@ class FileChange(Struct, frozen=True, kw_only=True):
     removed: int = 0
 
 
+class BegunMerge(Struct, frozen=True, kw_only=True):
+    """A merge that fleet began in a task's clone before a run, because its work could not land."""
+
+    #: The commit with the task's own work, and the commit of the line that is merged into it.
+    own: str
+    line: str
+    #: Files that git could not merge; none: the merge was clean, and fleet committed it.
+    files: tuple[str, ...] = ()
+
+
 class Base(Struct, frozen=True, kw_only=True):
     """A git repository at the start of a run."""
 
@@ -66,6 +76,8 @@ class Base(Struct, frozen=True, kw_only=True):
     guarded: dict[str, str] = field(default_factory=dict[str, str])
     #: Why there is no snapshot; empty if there is one.
     trouble: str = ""
+    #: What the run finds begun; None: nothing.
+    merge: BegunMerge | None = None
 
 
 class Changes(Struct, frozen=True, kw_only=True):

@@ -65,14 +65,18 @@ def unfinished(git_dir: Path) -> str:
     """What holds work that no commit has: a merge half done, submodules, large files of git-lfs."""
     if not _is_dir(git_dir):
         return ""
-    for name in _UNFINISHED:
-        if os.path.lexists(git_dir / name):
-            return f"work that git has not finished ({name})"
+    if name := begun(git_dir):
+        return f"work that git has not finished ({name})"
     if any(_plain_files(git_dir / "modules")):
         return "submodules"
     if any(_plain_files(git_dir / "lfs/objects")) or any(_plain_files(git_dir / "annex")):
         return "large files that git keeps outside of its objects"
     return ""
+
+
+def begun(git_dir: Path) -> str:
+    """The file by which git knows that it has begun something and not finished it; or nothing."""
+    return next((name for name in _UNFINISHED if os.path.lexists(git_dir / name)), "")
 
 
 def link_objects(git_dir: Path, into: Path) -> int:

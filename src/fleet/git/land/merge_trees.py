@@ -71,3 +71,31 @@ def parse_merge(out: bytes) -> tuple[str, tuple[str, ...], str]:
             messages.append(parts[at].decode(errors="backslashreplace"))
         at += 1
     return tree.decode().strip(), files, "".join(messages).rstrip("\n")
+
+
+class MergedSides(Struct, frozen=True, kw_only=True):
+    """Two sides merged as far as git can: with markers where it cannot."""
+
+    tree: str
+    #: The sides of what git could not merge, as `mode object stage<tab>name`.
+    stages: tuple[bytes, ...] = ()
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """The files that git could not merge, as a person reads their names."""
+        return tuple(dict.fromkeys(shown(each.partition(b"\t")[2]) for each in self.stages))
+
+
+def merge_sides(git: Git, ours: tuple[str, str], theirs: tuple[str, str]) -> MergedSides:
+    """Merge two commits; each comes with the name that markers call it by. Raises GitFailed.
+
+    `git` is in a directory that is thrown away: refs are made there for the names.
+    """
+    # Not in one place: `fleet` and `fleet/x` cannot both be branches.
+    for place, (name, commit) in (("heads", ours), ("tags", theirs)):
+        git.ask("update-ref", "--no-deref", f"refs/{place}/{name}", commit)
+    ask = ("merge-tree", "--write-tree", "-z", "--no-messages")
+    style = ("-c", "merge.conflictStyle=zdiff3")
+    _, out = git.judge(*style, *ask, ours[0], theirs[0])
+    tree, *stages = out.split(b"\0")
+    return MergedSides(tree=tree.decode().strip(), stages=tuple(each for each in stages if each))

@@ -1,0 +1,234 @@
+"""Begins the merge of a line in a task's clone, so that its agent finds it as git would leave it:
+conflict markers in the files, the sides in the index, and MERGE_HEAD.
+
+The merge is made in a git directory of fleet's own; then its files, its index and its state are
+put into the clone. Git is never started in the clone's own git directory, whose configuration and
+hooks its agent may have written. Each step can be repeated with the same result, until the agent
+begins: a process that was killed in the middle is followed by one that does it all again.
+"""
+
+import os
+import shutil
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+
+from msgspec import Struct
+
+from fleet.errors import FleetError
+from fleet.files.atomic_write import write_atomically
+from fleet.git.clone import clone_place
+from fleet.git.clone.collect_work import kept_index, opened_work
+from fleet.git.clone.scratch_git_dir import git_in, scratch_git_dir, write_alternates
+from fleet.git.clone.source_facts import SourceFacts, facts_of
+from fleet.git.clone.task_refs import TaskRefs
+from fleet.git.commit_words import author_in, commit_tree, message_of
+from fleet.git.git_command import Git, GitFailed
+from fleet.git.land.merge_trees import MergedSides, merge_sides
+from fleet.git.own.own_repository import known_repository
+from fleet.git.repository import Repository
+from fleet.home import Home
+from fleet.schemas import BegunMerge
+
+_LIMIT = 120.0
+#: In a git directory: what git has begun, other than a merge, and would go on with.
+_OTHERS = (
+    *("CHERRY_PICK_HEAD", "REVERT_HEAD", "BISECT_LOG", "AUTO_MERGE", "SQUASH_MSG"),
+    *("rebase-merge", "rebase-apply", "sequencer"),
+)
+_MERGE = ("MERGE_HEAD", "MERGE_MSG", "MERGE_MODE")
+_FAN_OUT = 2
+ASIDE = ".aside-"
+
+
+class ClonedState(Struct, frozen=True, kw_only=True):
+    """What a clone holds before the merge begins."""
+
+    #: The commit to merge into, which the project has.
+    own: str
+    #: The tree of the clone's files as they are.
+    found: str
+
+
+def state_of_clone(
+    home: Home, refs: TaskRefs, *, candidate: str, left: str, title: str
+) -> ClonedState:
+    """What a task's clone holds. `candidate` is the commit that could not land, and `left` the tree
+    that its run left, which may differ in pinned files.
+
+    What was changed in the clone since then becomes a commit of its own. Raises FleetError.
+    """
+    with opened_work(home, refs) as work:
+        work.take_snapshot(kept_index(home, refs.task_id))
+        try:
+            tree = work.git.line("rev-parse", "--verify", f"{candidate}^{{tree}}")
+        except GitFailed:
+            tree, candidate = "", ""
+        if candidate and work.tree in (left, tree):
+            return ClonedState(own=candidate, found=work.tree)
+        commit = work.committed(message_of(title, refs.task_id))
+        work.bring(commit)
+        return ClonedState(own=commit, found=work.tree)
+
+
+def begin_merge(
+    home: Home, refs: TaskRefs, state: ClonedState, *, line: str, into: str, title: str
+) -> BegunMerge:
+    """Merge the commit `line` of the branch `into` into the work of a task's clone.
+
+    A clean merge is committed. Raises FleetError.
+    """
+    place, facts = home.clone(refs.task_id), facts_of(refs.git.repo)
+    until = time.monotonic() + _LIMIT
+    with scratch_git_dir(clone_place.reading_place(home), sha256=facts.sha256) as git_dir:
+        _link_stores(home, place, facts, git_dir)
+        git = git_in(git_dir, git_dir, until)
+        merged = merge_sides(git, (refs.branch, state.own), (into, line))
+        message = message_of(f"Merge {into} into {refs.branch}: {title}", refs.task_id)
+        tip = state.own
+        if not merged.stages:
+            author = author_in(facts.repo)
+            tip = commit_tree(git, merged.tree, state.own, line, message=message, author=author)
+        _write_files(
+            git_in(git_dir, place, until, str(git_dir / "index")), state.found, merged.tree
+        )
+        index = _index(home, refs, git_dir, merged, until)
+        _put_state(place / ".git", refs, tip=tip, index=index, objects=git_dir / "objects")
+        _put_merge(place / ".git", line if merged.stages else "", message)
+    return BegunMerge(own=state.own, line=line, files=merged.files)
+
+
+def _link_stores(home: Home, place: Path, facts: SourceFacts, git_dir: Path) -> None:
+    """Have the scratch directory read the project's objects, and fleet's own of the clone: the
+    agent's objects are not read.
+    """
+    known = Repository(root=os.path.realpath(place), git_dir="", common_dir="")
+    own = known_repository(home.path, known).git_dir
+    write_alternates(git_dir, [facts.objects, f"{own}/objects"])
+    if facts.shallow is not None:
+        (git_dir / "shallow").write_bytes(facts.shallow)
+
+
+def _write_files(git: Git, found: str, tree: str) -> None:
+    """Bring the clone's files from one tree to another.
+
+    A file that is as neither tree has it was written since by another hand, and is put aside.
+    """
+    root = Path(git.repo.root)
+    changed = dict(_changed(git, found, tree))
+    as_found = _unlike(git, {name: sides[0] for name, sides in changed.items()})
+    as_merged = _unlike(git, {name: sides[1] for name, sides in changed.items()})
+    wanted = [name for name in changed if name in as_merged]
+    for name in wanted:
+        if name in as_found and os.path.lexists(root / name):
+            (root / name).rename(root / f"{name}{ASIDE}{os.urandom(4).hex()}")
+    for name in wanted:
+        if not changed[name][1]:
+            _remove(root, name)
+    there = [name for name in wanted if changed[name][1]]
+    feed = b"".join(os.fsencode(name) + b"\0" for name in there)
+    if there:
+        git.ask("checkout-index", "--force", "--quiet", "-z", "--stdin", feed=feed)
+
+
+def _changed(git: Git, before: str, after: str) -> Iterator[tuple[str, tuple[str, str]]]:
+    """The files that differ, each with `mode object` on both sides; empty: it is not there."""
+    parts = git.ask("diff-tree", "-r", "-z", "--raw", "--no-abbrev", "--no-renames", before, after)
+    entries = parts.split(b"\0")
+    for about, name in zip(entries[::2], entries[1::2], strict=False):
+        old_mode, new_mode, old, new, _ = about.decode().lstrip(":").split(" ")
+        both = tuple(f"{mode} {each}" if each.strip("0") else "" for mode, each in
+                     ((old_mode, old), (new_mode, new)))  # fmt: skip
+        yield os.fsdecode(name), (both[0], both[1])
+
+
+def _unlike(git: Git, entries: dict[str, str]) -> set[str]:
+    """Those of some files that are not as these entries say; the index holds the entries then."""
+    git.ask("read-tree", "--empty")
+    rows = [f"{entry}\t{name}\0" for name, entry in entries.items() if entry]
+    if rows:
+        git.ask("update-index", "-z", "--index-info", feed=os.fsencode("".join(rows)))
+        git.ask("update-index", "-q", "--refresh")
+    listed = git.ask("ls-files", "-z", "--modified", "--deleted").split(b"\0")
+    root = git.repo.root
+    new = {
+        name for name, entry in entries.items() if not entry and os.path.lexists(f"{root}/{name}")
+    }
+    return {os.fsdecode(name) for name in listed if name} | new
+
+
+def _remove(root: Path, name: str) -> None:
+    with suppress(FileNotFoundError, NotADirectoryError):
+        (root / name).unlink()
+    for folder in Path(name).parents:
+        if folder == Path():
+            return
+        with suppress(OSError):  # it is not empty, or is gone
+            (root / folder).rmdir()
+
+
+def _index(home: Home, refs: TaskRefs, git_dir: Path, merged: MergedSides, until: float) -> Path:
+    """An index of the merge over the clone's files, with the sides of what git could not merge."""
+    index, kept = git_dir / "merged.index", kept_index(home, refs.task_id)
+    git = git_in(git_dir, home.clone(refs.task_id), until, str(index))
+    try:
+        shutil.copy2(kept, index)  # it knows the times of files that did not change
+        git.ask("read-tree", "-m", merged.tree)
+    except (OSError, GitFailed):
+        index.unlink(missing_ok=True)
+        git.ask("read-tree", merged.tree)
+    git.ask("update-index", "-q", "--refresh")
+    if merged.stages:
+        gone = "0" * len(merged.tree)
+        rows = [f"0 {gone}\t".encode() + each.partition(b"\t")[2] for each in merged.stages]
+        feed = b"".join(row + b"\0" for row in (*dict.fromkeys(rows), *merged.stages))
+        git.ask("update-index", "-z", "--index-info", feed=feed)
+    return index
+
+
+def _put_state(dot: Path, refs: TaskRefs, *, tip: str, index: Path, objects: Path) -> None:
+    """Put objects, branch, HEAD and index into the clone's git directory."""
+    _require_dir(dot, dot)
+    for name in _OTHERS:
+        if os.path.lexists(dot / name):
+            (dot / name).rename(dot / f"{name}{ASIDE}{os.urandom(4).hex()}")
+    for folder in sorted(objects.iterdir()):
+        if len(folder.name) == _FAN_OUT:
+            place = _require_dir(dot, dot / "objects" / folder.name)
+            for file in folder.iterdir():
+                if not os.path.lexists(place / file.name):
+                    shutil.copy2(file, place / f".{file.name}")
+                    (place / f".{file.name}").replace(place / file.name)
+    write_atomically(dot / "index", index.read_bytes(), durable=False)
+    head = f"ref: {refs.branch_ref}\n"
+    try:
+        branch = dot / refs.branch_ref
+        _require_dir(dot, branch.parent)
+        write_atomically(branch, f"{tip}\n".encode(), durable=False)
+    except (FleetError, OSError):  # the agent has a branch in its way
+        head = f"{tip}\n"
+    write_atomically(dot / "HEAD", head.encode(), durable=False)
+
+
+def _put_merge(dot: Path, line: str, message: str) -> None:
+    """What git goes on with at the next commit; nothing for a merge that is complete."""
+    words = {"MERGE_HEAD": f"{line}\n", "MERGE_MSG": message, "MERGE_MODE": "no-ff"}
+    for name in _MERGE:
+        if line:
+            write_atomically(dot / name, words[name].encode(), durable=False)
+        elif os.path.lexists(dot / name):
+            (dot / name).unlink()
+
+
+def _require_dir(dot: Path, place: Path) -> Path:
+    """A directory of a clone's git directory, made if it is not there. Raises FleetError for a
+    link on the way, which could lead out of the clone.
+    """
+    inside = place.relative_to(dot)
+    for path in (dot, *(dot.joinpath(*inside.parts[: at + 1]) for at in range(len(inside.parts)))):
+        with suppress(FileExistsError):
+            path.mkdir(mode=0o700)
+        if path.is_symlink() or not path.is_dir():
+            raise FleetError(f"{path} is no directory as git makes it; move it away to go on")
+    return place

@@ -1,0 +1,212 @@
+"""What became of a merge that fleet began in a task's clone: the facts for the rules of landing.
+
+Three trees are compared: the merge as git alone makes it, what the line has, and what the run left.
+The objects of these are the project's and fleet's own. Of the clone's agent only its history is
+read, and its git directory as plain files.
+"""
+
+import os
+import time
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from fleet.git import tree_snapshot
+from fleet.git.clone import agent_git_dir
+from fleet.git.clone.clone_place import reading_place
+from fleet.git.clone.collect_work import opened_work
+from fleet.git.clone.scratch_git_dir import git_in, scratch_git_dir, write_alternates
+from fleet.git.clone.source_facts import facts_of
+from fleet.git.clone.task_refs import TaskRefs
+from fleet.git.git_command import Git, GitFailed
+from fleet.git.land.merge_lines import (
+    Hunk,
+    conflict_lines,
+    count_markers,
+    parse_hunks,
+    plain_lines,
+)
+from fleet.git.land.merge_trees import merge_sides
+from fleet.git.own.own_repository import known_repository
+from fleet.git.refs import is_ancestor
+from fleet.git.repository import Repository, shown
+from fleet.home import Home
+from fleet.schemas import BegunMerge
+
+_LIMIT = 60.0
+#: More files are not compared line by line, nor are larger ones.
+_MOST_FILES = 300
+_LARGEST = 1 << 20
+_OURS, _THEIRS = "ours", "theirs"
+_NO_BLOB = ""
+
+
+class MergedFile(Struct, frozen=True, kw_only=True):
+    """A file that differs from the merge as git alone makes it."""
+
+    path: str
+    #: Lines that others landed in the file since the task began.
+    landed: tuple[str, ...] = ()
+    #: Those of them that the run's file has, in any place.
+    still_there: frozenset[str] = frozenset()
+    #: Lines that others took out of it.
+    taken_out: tuple[str, ...] = ()
+    #: How the run's file differs; empty where the file is not text, or not there.
+    hunks: tuple[Hunk, ...] = ()
+    #: Git could not merge the file: what it has of both sides is the agent's to decide.
+    conflicted: bool = False
+    #: Lines inside of conflict markers, which are the agent's to decide.
+    in_conflict: tuple[str, ...] = ()
+    #: The task had changed the file before the merge.
+    touched_before: bool = False
+    #: The run left the file as it was before others landed their work, byte for byte.
+    as_before: bool = False
+    #: The run left no such file, and the merge has one.
+    gone: bool = False
+    #: Lines with conflict markers: in what the run left, and in both sides and their base.
+    markers: int = 0
+    markers_before: int = 0
+
+
+class MergeFacts(Struct, frozen=True, kw_only=True):
+    """What became of a merge."""
+
+    #: What git has not finished in the clone; empty if nothing.
+    unfinished: str = ""
+    #: What the clone has checked out contains the line.
+    on_target: bool = True
+    files: tuple[MergedFile, ...] = ()
+    #: Lines that the run added in any file: what was moved is not lost.
+    added: frozenset[str] = frozenset()
+    #: How many files were too many or too large to be compared line by line.
+    not_compared: int = 0
+
+
+def merge_facts(home: Home, refs: TaskRefs, begun: BegunMerge, tree: str) -> MergeFacts:
+    """The facts of a merge that a run was to finish; `tree` is what the run left.
+
+    Raises FleetError.
+    """
+    with opened_work(home, refs) as work:
+        on_target = is_ancestor(work.git, begun.line, work.head)
+    unfinished = _unfinished(home, refs)
+    facts, place = facts_of(refs.git.repo), home.clone(refs.task_id)
+    known = Repository(root=os.path.realpath(place), git_dir="", common_dir="")
+    own = known_repository(home.path, known).git_dir
+    with scratch_git_dir(reading_place(home), sha256=facts.sha256) as git_dir:
+        write_alternates(git_dir, [facts.objects, f"{own}/objects"])
+        if facts.shallow is not None:
+            (git_dir / "shallow").write_bytes(facts.shallow)
+        git = git_in(git_dir, git_dir, time.monotonic() + _LIMIT)
+        found = _Comparison(git, begun, tree)
+        files = tuple(found.files())
+        added = frozenset(line for each in found.hunks.values() for h in each for line in h.added)
+        return MergeFacts(
+            unfinished=unfinished, on_target=on_target, files=files, added=added,
+            not_compared=found.not_compared,
+        )  # fmt: skip
+
+
+def _unfinished(home: Home, refs: TaskRefs) -> str:
+    """What git would go on with in the clone, or has not merged in its index; empty if nothing."""
+    dot = home.clone(refs.task_id) / ".git"
+    if begun := agent_git_dir.begun(dot):
+        return begun
+    index, git = dot / "index", refs.git
+    if index.is_symlink() or not index.is_file():
+        return ""
+    try:
+        with tree_snapshot.copied_index(git.repo, index) as copy:
+            rows = git.at(git.repo, str(copy)).ask("ls-files", "-z", "--unmerged").split(b"\0")
+    except (GitFailed, OSError):
+        return ""  # what lands is the tree that fleet stored, and not this index
+    names = dict.fromkeys(shown(row.partition(b"\t")[2]) for row in rows if row)
+    return f"unmerged in the index: {', '.join(list(names)[:5])}" if names else ""
+
+
+class _Comparison:
+    """The trees of a merge, and how they differ."""
+
+    def __init__(self, git: Git, begun: BegunMerge, tree: str) -> None:
+        self._git = git
+        merged = merge_sides(git, (_OURS, begun.own), (_THEIRS, begun.line))
+        base = git.line("merge-base", begun.own, begun.line)
+        self._conflicted = {os.fsdecode(each.partition(b"\t")[2]) for each in merged.stages}
+        self._merged = _entries(git, merged.tree, tree)
+        self._base_line = _entries(git, base, begun.line)
+        self._base_own = _entries(git, base, begun.own)
+        self._sides = (base, begun.own, begun.line)
+        self._empty = git.line("hash-object", "-w", "--stdin")
+        #: The differences of each file that was compared, by name.
+        self.hunks: dict[str, tuple[Hunk, ...]] = {}
+        self.not_compared = max(0, len(self._merged) - _MOST_FILES)
+
+    def files(self) -> Iterator[MergedFile]:
+        """What differs from the merge as git alone makes it."""
+        for name in sorted(self._merged)[:_MOST_FILES]:
+            merged, left = self._merged[name]
+            theirs = self._base_line.get(name)
+            texts = [self._text(each) for each in (merged, left)]
+            if None in texts:
+                self.not_compared += 1
+            self.hunks[name] = hunks = self._hunks(merged, left) if None not in texts else ()
+            landed = self._hunks(*theirs) if theirs is not None else ()
+            lines = frozenset(line for hunk in landed for line in hunk.added)
+            yield MergedFile(
+                path=shown(name),
+                landed=tuple(line for hunk in landed for line in hunk.added),
+                still_there=lines.intersection(plain_lines(texts[1] or "")),
+                taken_out=tuple(line for hunk in landed for line in hunk.removed),
+                hunks=hunks,
+                conflicted=name in self._conflicted,
+                in_conflict=tuple(conflict_lines(texts[0] or ""))
+                if name in self._conflicted
+                else (),
+                touched_before=name in self._base_own,
+                as_before=theirs is not None and left == theirs[0],
+                gone=not left and bool(merged),
+                markers=count_markers(texts[1] or ""),
+                markers_before=self._markers_before(name),
+            )
+
+    def _markers_before(self, name: str) -> int:
+        """How many marker lines a merge of both sides may have: what either added to the base."""
+        base, own, line = (self._markers_in(f"{side}:{name}") for side in self._sides)
+        return max(own, line, own + line - base)
+
+    def _markers_in(self, place: str) -> int:
+        try:
+            data = self._git.ask("cat-file", "blob", place, cap=_LARGEST)
+        except GitFailed:
+            return 0
+        return count_markers(data.decode(errors="surrogateescape"))
+
+    def _text(self, blob: str) -> str | None:
+        """The text of a blob; None if it is binary, a submodule, or too large."""
+        if blob == _NO_BLOB:
+            return ""
+        try:
+            data = self._git.ask("cat-file", "blob", blob, cap=_LARGEST)
+        except GitFailed:
+            return None
+        return None if b"\0" in data else data.decode(errors="surrogateescape")
+
+    def _hunks(self, before: str, after: str) -> tuple[Hunk, ...]:
+        ask = ("diff", "--no-color", "--no-ext-diff", "--no-textconv", "-U0", "--text")
+        out = self._git.ask(*ask, before or self._empty, after or self._empty, cap=8 * _LARGEST)
+        return parse_hunks(out.decode(errors="surrogateescape"))
+
+
+def _entries(git: Git, before: str, after: str) -> dict[str, tuple[str, str]]:
+    """The files that differ between two trees, with the objects of both; empty: not there."""
+    ask = ("diff-tree", "-r", "-z", "--raw", "--no-abbrev", "--no-renames")
+    parts = git.ask(*ask, before, after).split(b"\0")
+    found: dict[str, tuple[str, str]] = {}
+    for about, name in zip(parts[::2], parts[1::2], strict=False):
+        old, new = about.decode().split(" ")[2:4]
+        found[os.fsdecode(name)] = (_object(old), _object(new))
+    return found
+
+
+def _object(name: str) -> str:
+    return name if name.strip("0") else _NO_BLOB
