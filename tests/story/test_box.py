@@ -134,7 +134,9 @@ def test_what_an_agent_leaves_behind_dies_with_its_box(boxed):
     boxed.supervise()
     boxed.until_status(task, "blocked")
     (boxed.project / "alive").unlink(missing_ok=True)
-    assert boxed.run(task).exit().left == ()
+    ending = boxed.run(task).exit()
+    assert ending.left == ()
+    assert "bwrap" not in [each.name for each in ending.swept], "fleet's own box is no leftover"
     assert [each.pid for each in _in(boxed.project)] == []
     assert not (boxed.project / "alive").exists()
 

@@ -178,15 +178,19 @@ class AgentTree:
             new = {who: name for who, name in look().items() if who not in seen}
             for pid, ticks in new:
                 # A box whose holder ends kills all that is in it, and no process has its grace.
-                if number == signal.SIGKILL or not self.spec.get("boxed") or in_box(pid):
+                if number == signal.SIGKILL or not self.spec.get("boxed") or number_in_box(pid):
                     signal_one(pid, ticks, number)
             seen.update(new)
             if self.status is not None:
-                self.swept.update(new)
+                self.swept.update({who: new[who] for who in new if not self.holds_box(who[0])})
             if not new or number != signal.SIGKILL:
                 break
             look = children  # orphans of killed parents become children of the keeper
         return None
+
+    def holds_box(self, pid: int) -> bool:
+        """The process is that of fleet's own box, which ends with the agent: no leftover."""
+        return bool(self.spec.get("boxed")) and number_in_box(pid) == 1
 
     def record(self, error: dict[str, Any] | None, left: Found) -> None:
         """Write exit.json, for up to a minute if the disk is full; the lock is held until then."""
@@ -292,13 +296,14 @@ def stat(pid: int) -> tuple[int, int, int, str, str] | None:
     return pid, int(fields[1]), int(fields[19]), fields[0], head.partition("(")[2]
 
 
-def in_box(pid: int) -> bool:
-    """The process has a number in a namespace below this one."""
+def number_in_box(pid: int) -> int:
+    """The process's number in a namespace below this one; 0: it is in none. 1 holds a box."""
     try:
-        numbers = read(f"/proc/{pid}/status").partition("NSpid:")[2].partition("\n")[0]
+        line = read(f"/proc/{pid}/status").partition("NSpid:")[2].partition("\n")[0]
     except OSError:
-        return False
-    return len(numbers.split()) > 1
+        return 0
+    numbers = line.split()
+    return int(numbers[1]) if len(numbers) > 1 else 0
 
 
 def signal_one(pid: int, ticks: int, number: int) -> None:
