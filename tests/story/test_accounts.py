@@ -149,7 +149,8 @@ def test_an_account_that_is_added_takes_what_waits_for_another(place):
         added = ("account", "add", "two", "--coder", "claude", "--secret", "env:TOKEN_TWO")
         assert place.fleet(*added).returncode == 0
         place.until_status(waits, "closed")
-        assert "1 task that waited for an account" in place.log("account_room")[-1]["text"]
+        words = "1 task that had no account to run on waits no more"
+        assert words in place.log("account_room")[-1]["text"]
 
 
 def test_a_chain_that_is_set_without_a_supervisor_takes_what_waits(place):

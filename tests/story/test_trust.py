@@ -1,6 +1,7 @@
 """Verify commands that came with a task from elsewhere run only once the operator trusts them."""
 
 import json
+from datetime import datetime, timedelta
 
 import pytest
 
@@ -80,10 +81,18 @@ def test_what_is_made_here_needs_no_trust(scene, marker):
 
 def test_a_run_until_idle_does_not_wait_for_a_coder_that_is_not_trusted(scene):
     """After an upgrade no coder file is trusted: the task was released each minute, for ever."""
-    (scene.home.path / "coders/mine.toml").write_text('argv = ["true"]\n')
+    (scene.home.path / "coders/mine.toml").write_text('argv = ["true"]\nprompt = "stdin"\n')
     task = scene.add("done", coder="mine")
     supervisor = scene.supervise("--until-idle")
     assert scene.until_ended(supervisor) == 0
     assert (scene.status(task), scene.runs(task)) == ("open", [])
     said = scene.fleet("log", "20").stdout
-    assert "1 task waits, and nothing will open by itself: coder mine: " in said
+    assert "1 task waits, and nothing will open by itself (fleet status): coder mine: " in said
+    (released,) = scene.log("released")
+    again = scene.queue.get(task).not_before
+    assert again > datetime.fromisoformat(released["ts"]) + timedelta(minutes=30)
+    assert "fleet coders trust mine" in scene.fleet("status").stdout
+    scene.supervise()
+    assert scene.fleet("coders", "trust", "mine").returncode == 0
+    scene.until(lambda: scene.runs(task))
+    assert scene.log("account_room") == []

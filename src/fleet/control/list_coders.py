@@ -4,17 +4,20 @@ the trust of a person in the files of added coders.
 
 import os
 import shutil
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
 from msgspec import Struct
 
 from fleet import coders
+from fleet.bd.actor import actor
 from fleet.coders import trusted_files
 from fleet.coders.base import Coder
 from fleet.control import Control
-from fleet.errors import BadInput, Refused
+from fleet.control.queue.needs_person import tasks_of_coders
+from fleet.errors import BadInput, FleetError, Refused
 from fleet.processes import process_identity
 from fleet.processes.cli_versions import PATIENCE, VersionAnswer, versions
 from fleet.schemas import Task
@@ -75,15 +78,24 @@ def coders_here(fleet: Control, patience: float = PATIENCE) -> list[CoderHere]:
     return found + _hidden(broken, home)
 
 
-def trust_coders(fleet: Control, names: Sequence[str], *, every: bool) -> list[Path]:
-    """Trust the files of these coders, or of all, as they are now; the files."""
+def trust_coders(
+    fleet: Control, names: Sequence[str], *, every: bool, env: Mapping[str, str] = os.environ
+) -> list[Path]:
+    """Trust the files of these coders, or of all, as they are now, and let their tasks begin.
+
+    Returns the files.
+    """
     if process_identity.marks_above(os.getpid()):
         raise Refused("an agent cannot trust the file of a coder", hint="A person has to do it.")
     if every == bool(names):
         raise BadInput("name the coders to trust, or say --all", hint="See: fleet coders")
     home = fleet.home.path
     chosen = [path.name for path in trusted_files.files(home)] if every else names
-    return trusted_files.trust(home, chosen, datetime.now(UTC))
+    paths = trusted_files.trust(home, chosen, datetime.now(UTC))
+    with suppress(FleetError):  # a supervisor that is not woken looks again by itself
+        for task in tasks_of_coders(fleet, [path.stem for path in paths]):
+            fleet.queue.reopen_task(task, by=actor(env))
+    return paths
 
 
 def _hidden(broken: dict[str, str], home: Path) -> list[CoderHere]:

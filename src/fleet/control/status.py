@@ -12,25 +12,12 @@ from fleet.accounts.circuit_breaker import HeldCoder
 from fleet.control import Control
 from fleet.control.budget_status import day_budgets
 from fleet.control.pause import paused_since
+from fleet.control.queue.needs_person import BlockedTask, TrustWait, blocked_tasks, trust_waits
 from fleet.errors import FleetError
 from fleet.home.status_file import read_status
 from fleet.processes.supervisor_lock import supervisor_of
 from fleet.schemas.budget import BudgetStatus
 from fleet.spending.budgets import spent_words
-
-#: How many blocked tasks are looked at, and how many of them are named.
-_LOOKED_AT, _NAMED = 50, 5
-
-
-class BlockedTask(Struct, frozen=True, kw_only=True):
-    """A task that waits for a person."""
-
-    id: str
-    title: str
-    #: The agent's question; empty if it asks nothing.
-    question: str = ""
-    #: Why the task is blocked.
-    why: str = ""
 
 
 class FleetStatus(Struct, frozen=True, kw_only=True):
@@ -54,7 +41,9 @@ class FleetStatus(Struct, frozen=True, kw_only=True):
     held: tuple[HeldCoder, ...] = ()
     #: The budgets of the day, and how much of them is spent.
     budgets: tuple[BudgetStatus, ...] = ()
+    #: Why the queue cannot be used, and what to do about it.
     queue_problem: str = ""
+    queue_hint: str = ""
     #: What the machine is short of, so that nothing new is started.
     shortage: str = ""
     lost_log_lines: int = 0
@@ -62,6 +51,8 @@ class FleetStatus(Struct, frozen=True, kw_only=True):
     tasks: Mapping[str, int] = field(default_factory=dict[str, int])
     #: Blocked tasks with what each asks, or why it is blocked; the first few.
     needs_you: tuple[BlockedTask, ...] = ()
+    #: Open tasks that wait for the operator's trust.
+    trust_waits: tuple[TrustWait, ...] = ()
 
 
 def fleet_status(fleet: Control, now: datetime) -> FleetStatus:
@@ -70,9 +61,9 @@ def fleet_status(fleet: Control, now: datetime) -> FleetStatus:
     published = read_status(fleet.home)
     since = paused_since(fleet.home)
     try:
-        tasks, problem = fleet.queue.counts(), ""
+        tasks, problem, hint = fleet.queue.counts(), "", ""
     except FleetError as error:
-        tasks, problem = {}, error.message
+        tasks, problem, hint = {}, error.message, error.hint
     # A supervisor counts its runs itself; without one the runs have to be looked at.
     look = holder is None and tasks.get("in_progress")
     return FleetStatus(
@@ -90,26 +81,13 @@ def fleet_status(fleet: Control, now: datetime) -> FleetStatus:
         held=tuple(Breaker(fleet.home.path).held()),
         budgets=tuple(day_budgets(fleet, now)),
         queue_problem=problem or (published.queue_problem if holder else ""),
+        queue_hint=hint,
         shortage=published.shortage if holder else "",
         lost_log_lines=published.lost_log_lines if holder else 0,
         tasks=tasks,
-        needs_you=_needs_you(fleet) if tasks.get("blocked") else (),
+        needs_you=blocked_tasks(fleet) if tasks.get("blocked") else (),
+        trust_waits=trust_waits(fleet) if tasks.get("open") else (),
     )
-
-
-def _needs_you(fleet: Control) -> tuple[BlockedTask, ...]:
-    """The first blocked tasks, those that ask something before the others."""
-    from fleet.control.tasks.questions import question_of
-    from fleet.queue.protocol import Filter
-
-    found: list[BlockedTask] = []
-    for task in fleet.queue.find(Filter(statuses=("blocked",), limit=_LOOKED_AT)):
-        asked = question_of(fleet, task)
-        why = task.notes.strip().rpartition("\n")[2]
-        words = (asked.note or asked.question) if asked else ""
-        found.append(BlockedTask(id=task.id, title=task.title, question=words, why=why))
-    found.sort(key=lambda each: not each.question)
-    return tuple(found[:_NAMED])
 
 
 def is_supervised(fleet: Control) -> bool:

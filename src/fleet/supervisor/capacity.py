@@ -88,8 +88,8 @@ def wake_all(state: SupervisorState, then: Callable[[], None]) -> None:
 
     def report(what: str, count: int) -> None:
         some, wait = ("1 task", "waits") if count == 1 else (f"{count} tasks", "wait")
-        article = "an" if what == "account" else "a"
-        state.log.say(f"{what}_room", f"{some} that waited for {article} {what} {wait} no more")
+        words = "that waited for a budget" if what == "budget" else "that had no account to run on"
+        state.log.say(f"{what}_room", f"{some} {words} {wait} no more")
         then()
 
     state.queue.waiting_tasks(each)

@@ -29,6 +29,8 @@ class Claimer:
         #: What is left waits for a person. Only meant while idle.
         self.waits_for_person = False
         self._idle_text = ""
+        #: The log says already that fleet is paused.
+        self._pause_said = False
 
     @property
     def next_moment(self) -> float:
@@ -45,6 +47,12 @@ class Claimer:
         """There may be a ready task from a moment on."""
         heapq.heappush(self._due, moment)
 
+    def say_paused(self) -> None:
+        """Say once for each pause that no run begins."""
+        if not self._pause_said:
+            self._pause_said = True
+            self._state.log.say("paused", "paused: no run begins. To go on: fleet resume")
+
     def claim(self) -> None:
         """Claim tasks if some may be ready, there are free slots, and nothing forbids it."""
         state = self._state
@@ -59,8 +67,9 @@ class Claimer:
         if paused(state.home):
             if not self.idle and self._is_quiet():
                 self.idle = self.waits_for_person = True
-                state.log.say("idle", "paused, so no run begins: fleet resume, then fleet run")
+                self.say_paused()
             return
+        self._pause_said = False
         if state.meter.day_is_spent():
             self.idle = self.waits_for_person = self._is_quiet()
             return
@@ -92,7 +101,7 @@ class Claimer:
         if reasons and self.idle:
             whys = "; ".join(sorted(set(reasons)))
             count = "1 task waits" if len(reasons) == 1 else f"{len(reasons)} tasks wait"
-            text = f"{count}, and nothing will open by itself: {whys}: fleet status"
+            text = f"{count}, and nothing will open by itself (fleet status): {whys}"
             if text != self._idle_text:
                 self._state.log.say("idle", text)
             self._idle_text = text

@@ -113,7 +113,7 @@ class Supervisor:
         self._open()
         self.log.say("started", f"supervising {self.home.path}", owner=self.queue.owner)
         if paused(self.home):
-            self.log.say("paused", "paused: no run begins. To go on: fleet resume")
+            self.claimer.say_paused()
         if left := untrusted(self.home.path):
             text = f"not loaded, as no person has trusted their files: {', '.join(left)}"
             self.log.say("coders_untrusted", f"{text}. See: fleet coders trust --help")

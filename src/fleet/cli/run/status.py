@@ -7,9 +7,13 @@ from fleet.bd.pflag import Flag, Parsed
 from fleet.cli.fast_path import Quick
 from fleet.cli.print_lines import print_row
 from fleet.cli.terminal_text import duration, first_line, moment, one_line
-from fleet.control.status import BlockedTask, FleetStatus, fleet_status
+from fleet.control.queue.needs_person import BlockedTask, TrustWait
+from fleet.control.status import FleetStatus, fleet_status
 from fleet.schemas import STATUSES
 from fleet.schemas.budget import BudgetStatus
+
+#: How many tasks that wait for the same are named.
+_MOST_NAMED = 5
 
 
 def status(line: Parsed) -> int:
@@ -46,6 +50,8 @@ def rows(found: FleetStatus, now: datetime) -> list[tuple[str, str]]:
         rows.append(("held", f"{held.name}, {tried}: {held.text}. {way_on}"))
     rows += [("budget", _budget(each)) for each in found.budgets]
     rows.append(("queue", found.queue_problem or f"{found.queue}, {_tasks(found)}"))
+    rows += [("", found.queue_hint)] if found.queue_hint else []
+    rows += [("waits", _for_trust(each)) for each in found.trust_waits]
     rows += [_for_you(each) for each in found.needs_you]
     left = found.tasks.get("blocked", 0) - len(found.needs_you)
     if found.needs_you and left > 0:
@@ -61,7 +67,17 @@ def _for_you(task: BlockedTask) -> tuple[str, str]:
     head = f"{task.id} {task.title}"
     if task.question:
         return "asks", f'{head}: {first_line(task.question)} (fleet answer {task.id} "…")'
-    return "blocked", f"{head}: {first_line(task.why) or 'no reason is noted'}"
+    why = first_line(task.why) or "no reason is noted"
+    before = f"; before: {'; '.join(map(first_line, task.before))}" if task.before else ""
+    return "blocked", f"{head}: {why}{before}"
+
+
+def _for_trust(wait: TrustWait) -> str:
+    """The tasks that wait for an act of trust, and the command for it."""
+    count = len(wait.ids)
+    some = "1 task waits" if count == 1 else f"{count} tasks wait"
+    ids = ", ".join(wait.ids[:_MOST_NAMED]) + (" …" if count > _MOST_NAMED else "")
+    return f"{some} for {wait.what}: {ids} ({wait.way_out})"
 
 
 def _supervisor(found: FleetStatus, now: datetime) -> str:

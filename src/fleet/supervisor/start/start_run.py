@@ -28,13 +28,13 @@ from fleet.supervisor.start.launch import launch, make_ready, moved, placed
 from fleet.supervisor.start.workspace import NoRoom, Prepared, Unprepared, order_of, prepare
 from fleet.supervisor.state import SHORT, SupervisorState
 
-#: When a task looks again for an account whose secret could not be had, for a coder whose file no
-#: person has trusted, and for room on the disk.
+#: When a task looks again for an account whose secret could not be had, and for room on the disk.
 _TROUBLE = timedelta(minutes=1)
 _NO_ROOM = timedelta(minutes=5)
 #: How much of a task's title is said when its run begins.
 _TITLE = 60
-#: When a task looks again whether its commands are trusted by now; `fleet trust` wakes it.
+#: When a task looks again whether its commands and its coder's file are trusted by now; the
+#: command that trusts them wakes it.
 _TRUST, _SHARED_TRUST = timedelta(hours=1), timedelta(minutes=1)
 
 
@@ -80,13 +80,12 @@ class RunStarter:
         """Begin a run, or have its directory made ready first. Raises FleetError."""
         task = assignment.lease.task
         if untrusted(self._state.home, task):
-            settle(self._state, assignment, self._wait_for_trust(task.id))
+            settle(self._state, assignment, self._wait_for_trust(waits_text(task.id)))
             return
         try:
             place = placed(self._state, task)
-        except Untrusted as error:  # a person's next command may change that
-            later = self._state.now() + _TROUBLE
-            settle(self._state, assignment, released(error.message, not_before=later), task_dir)
+        except Untrusted as error:
+            settle(self._state, assignment, self._wait_for_trust(error.message), task_dir)
             return
         refusal = self._state.meter.refusal(task, place.ruled.policy, place.cwd)
         if refusal is not None:
@@ -99,13 +98,13 @@ class RunStarter:
         else:
             self._prepare(assignment, ready, task_dir)
 
-    def _wait_for_trust(self, task_id: str) -> Decision:
-        """A task whose commands are not trusted here goes back: on a shared queue soon, for a
-        machine that trusts them.
+    def _wait_for_trust(self, why: str) -> Decision:
+        """A task whose commands or coder are not trusted here goes back: on a shared queue soon,
+        for a machine that trusts them.
         """
         shared = self._state.config.queue not in ("embedded", "beads")
         again = self._state.now() + (_SHARED_TRUST if shared else _TRUST)
-        return released(waits_text(task_id), not_before=again)
+        return released(why, not_before=again)
 
     def _ready(self, lease: Lease, place: Place, task_dir: Path) -> Ready | Wait:
         """Choose the account of a run, and put together what the run needs there."""

@@ -1,0 +1,114 @@
+"""The tasks that only a person can set going: blocked ones, each with its question or the reason,
+and open ones that wait for the operator's trust in a verify command or in a coder's file.
+"""
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from fleet.coders.trusted_files import untrusted as untrusted_coders
+from fleet.control import Control
+from fleet.control.tasks.questions import question_of
+from fleet.errors import InvalidTask
+from fleet.home.trusted_commands import untrusted as untrusted_commands
+from fleet.queue.protocol import Filter
+from fleet.runs.outcome_history import attempts_before, read_ending
+from fleet.runs.run_directory import latest_run
+from fleet.schemas import Blocked, Task
+
+#: How many tasks of a status are looked at, and how many blocked ones are named.
+_LOOKED_AT, _NAMED = 200, 5
+
+
+class BlockedTask(Struct, frozen=True, kw_only=True):
+    """A task that waits for a person."""
+
+    id: str
+    title: str
+    #: The agent's question; empty if it asks nothing.
+    question: str = ""
+    #: Why the task is blocked; and why earlier attempts failed, where that is something else.
+    why: str = ""
+    before: tuple[str, ...] = ()
+
+
+class TrustWait(Struct, frozen=True, kw_only=True):
+    """Open tasks that wait for one act of trust."""
+
+    ids: tuple[str, ...]
+    #: What is not trusted, and the command that trusts it.
+    what: str
+    way_out: str
+
+
+def blocked_tasks(fleet: Control) -> tuple[BlockedTask, ...]:
+    """The first blocked tasks, those that ask something before the others."""
+    found: list[BlockedTask] = []
+    for task in fleet.queue.find(Filter(statuses=("blocked",), limit=_LOOKED_AT)):
+        asked = question_of(fleet, task)
+        words = (asked.note or asked.question) if asked else ""
+        why, *before = _reasons(fleet, task)
+        found.append(
+            BlockedTask(id=task.id, title=task.title, question=words, why=why, before=tuple(before))
+        )
+    found.sort(key=lambda each: not each.question)
+    return tuple(found[:_NAMED])
+
+
+def _reasons(fleet: Control, task: Task) -> list[str]:
+    """Why a task is blocked, and the other reasons of the attempts before, latest first.
+
+    The run's own record counts for as long as its words are the last of the notes: the notes may
+    end with a hint, or with what a verify command printed.
+    """
+    notes = task.notes.strip()
+    run = latest_run(fleet.home.task(task.id))
+    ending = read_ending(run) if run is not None else None
+    if run is None or ending is None or not isinstance(ending.settlement, Blocked):
+        return [notes.rpartition("\n")[2]]
+    if not notes.endswith(ending.settlement.note.strip()):
+        return [notes.rpartition("\n")[2]]
+    before = (read_ending(each) for each in attempts_before(run) if ending.counts)
+    failed = [_first(each.why) for each in before if each is not None and each.counts]
+    own = _first(ending.why)
+    others = [why for why in dict.fromkeys(failed) if not own.startswith(why)]
+    return [own, *others]
+
+
+def _first(text: str) -> str:
+    return text.strip().partition("\n")[0].rstrip(":")
+
+
+def trust_waits(fleet: Control) -> tuple[TrustWait, ...]:
+    """What the operator has to trust before open tasks can begin."""
+    strange, by_coder = list[str](), dict[str, list[str]]()
+    files = set(untrusted_coders(fleet.home.path))
+    for task in fleet.queue.find(Filter(statuses=("open",), limit=_LOOKED_AT)):
+        if untrusted_commands(fleet.home, task):
+            strange.append(task.id)
+        elif files and (coder := _coder(fleet, task)) in files:
+            by_coder.setdefault(coder, []).append(task.id)
+    waits = [
+        TrustWait(
+            ids=tuple(ids),
+            what=f"the coder {coder}, whose file no person has trusted",
+            way_out=f"fleet coders trust {coder}",
+        )
+        for coder, ids in sorted(by_coder.items())
+    ]
+    what = "trust in a verify command that came from elsewhere"
+    commands = TrustWait(ids=tuple(strange), what=what, way_out="fleet trust")
+    return (commands, *waits) if strange else tuple(waits)
+
+
+def tasks_of_coders(fleet: Control, names: Sequence[str]) -> list[Task]:
+    """The open tasks that were put off and would run with one of these coders."""
+    found = fleet.queue.find(Filter(statuses=("open",)))
+    return [task for task in found if task.not_before and _coder(fleet, task) in names]
+
+
+def _coder(fleet: Control, task: Task) -> str:
+    try:
+        return fleet.place(task).coder
+    except InvalidTask:
+        return ""
