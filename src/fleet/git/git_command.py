@@ -173,7 +173,7 @@ class Git:
         result = call(
             [self._program, "--no-pager", *args],
             cwd=self.repo.root,
-            env={**self._env, **_as_variables(settings)},
+            env={**self._env, **as_variables(settings)},
             stdin=feed or DEVNULL,
             timeout=self.until - time.monotonic(),
             limit=cap,
@@ -234,7 +234,7 @@ def _environment(repo: Repository, index: str) -> dict[str, str]:
     return env
 
 
-def _as_variables(settings: Sequence[tuple[str, str]]) -> dict[str, str]:
+def as_variables(settings: Sequence[tuple[str, str]]) -> dict[str, str]:
     """Variables for settings whose names may contain anything, unlike with `-c name=value`."""
     env = {"GIT_CONFIG_COUNT": str(len(settings))}
     for number, (name, value) in enumerate(settings):

@@ -1,0 +1,1 @@
+"""Pull requests on GitHub, Gitea and Forgejo: opening, watching, merging, and what follows."""

@@ -1,0 +1,159 @@
+"""Brings commits to a branch of another repository: forward only, and read back.
+
+A push names the value that the remote branch was read at, and moves nothing if the branch has moved
+since. What counts is what the remote says afterwards, not how the push ended: a line that broke
+after the remote had taken the commits is a success, and a killed process asks again and learns so.
+"""
+
+import re
+
+from msgspec import Struct
+
+from fleet.git.git_command import Git, GitFailed
+from fleet.git.refs import is_ancestor
+from fleet.git.remote.remote_git import RemoteGit, RemoteSilent, why_failed
+from fleet.git.remote.upstream import without_password
+from fleet.processes.bounded_call import Exited
+
+#: Prefix of the refs in fleet's own repository that keep what a remote branch was read at.
+_KEPT = "refs/fleet/remote/"
+_NAME = re.compile(r"[0-9a-f]{40,64}")
+
+
+class RemoteTip(Struct, frozen=True, kw_only=True):
+    """What a remote branch stands at; the commit is in fleet's own repository."""
+
+    #: Empty: the remote has no such branch.
+    commit: str
+
+
+class Pushed(Struct, frozen=True, kw_only=True):
+    """The remote branch holds the commit."""
+
+    #: What the remote branch stands at: the commit, or one that another hand put on top of it.
+    now: str
+
+
+class RemoteMoved(Struct, frozen=True, kw_only=True):
+    """The remote branch is not where it was read, so nothing was pushed: read it and fold again."""
+
+    now: str
+
+
+class RemoteRefused(Struct, frozen=True, kw_only=True):
+    """The remote does not want the commit: a rule or hook of its own, or no right to push."""
+
+    why: str
+
+
+PushAnswer = Pushed | RemoteMoved | RemoteRefused | RemoteSilent
+
+
+def fetch_tip(remote: RemoteGit, git: Git, ref: str) -> RemoteTip | RemoteSilent:
+    """Read a remote branch, and bring its commits to fleet's own repository, which `git` is in."""
+    found = _read(remote, ref)
+    if isinstance(found, RemoteSilent) or not found.commit:
+        return found
+    kept = f"{_KEPT}{ref.removeprefix('refs/heads/')}"
+    if _has(git, found.commit):
+        git.ask("update-ref", "--no-deref", kept, found.commit)
+        return found
+    ask = ("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-gc", "--force")
+    done = remote.ask(*ask, remote.url, f"{ref}:{kept}")
+    if isinstance(done, RemoteSilent):
+        return done
+    if done.code:
+        return RemoteSilent(why=why_failed(done))
+    # The branch may have moved between the two questions: what was fetched counts.
+    return RemoteTip(commit=git.line("rev-parse", "--verify", f"{kept}^{{commit}}"))
+
+
+def push_forward(remote: RemoteGit, git: Git, *, ref: str, old: str, new: str) -> PushAnswer:
+    """Move a remote branch from the commit that it was read at to one that holds it.
+
+    `old` is empty where there is no such branch yet.
+    """
+    if old and not is_ancestor(git, old, new):
+        return RemoteMoved(now=old)
+    return _settled(remote, git, ref, old, new, _push(remote, ref, old, new))
+
+
+def push_task_branch(remote: RemoteGit, git: Git, *, ref: str, old: str, new: str) -> PushAnswer:
+    """Move a branch of fleet's own making, as `push_forward` does, but also beside its old value:
+    a task that was sent back may have come to another history.
+    """
+    return _settled(remote, git, ref, old, new, _push(remote, ref, old, new))
+
+
+def delete_branch(remote: RemoteGit, *, ref: str, commit: str) -> Pushed | RemoteSilent:
+    """Delete a remote branch if it stands at this commit; one that moved, or is gone, is left."""
+    found = _read(remote, ref)
+    if isinstance(found, RemoteSilent) or found.commit != commit:
+        return found if isinstance(found, RemoteSilent) else Pushed(now=found.commit)
+    lease = f"--force-with-lease={ref}:{commit}"
+    done = remote.ask("push", "--porcelain", lease, remote.url, f":{ref}")
+    if isinstance(done, RemoteSilent):
+        return done
+    return RemoteSilent(why=why_failed(done)) if done.code else Pushed(now="")
+
+
+def _push(remote: RemoteGit, ref: str, old: str, new: str) -> Exited | RemoteSilent:
+    lease = f"--force-with-lease={ref}:{old}"
+    return remote.ask("push", "--porcelain", "--atomic", lease, remote.url, f"{new}:{ref}")
+
+
+def _settled(
+    remote: RemoteGit, git: Git, ref: str, old: str, new: str, done: Exited | RemoteSilent
+) -> PushAnswer:
+    """What a push came to, by what the remote says now."""
+    if isinstance(done, RemoteSilent):
+        return done
+    tip = fetch_tip(remote, git, ref)
+    if isinstance(tip, RemoteSilent):
+        return tip
+    if tip.commit == new or (tip.commit and is_ancestor(git, new, tip.commit)):
+        return Pushed(now=tip.commit)
+    if tip.commit != old:
+        return RemoteMoved(now=tip.commit)
+    refused = why_refused(done)
+    return RemoteRefused(why=refused) if refused else RemoteSilent(why=why_failed(done))
+
+
+def why_refused(done: Exited) -> str:
+    """Why the remote refused the branch, by what `git push --porcelain` printed. Pure.
+
+    Empty: it did not say that it refused; the push ended before that.
+    """
+    for line in done.text.splitlines():
+        flag, _, rest = line.partition("\t")
+        if flag == "!" and "[remote rejected]" in rest:
+            why = rest.partition("[remote rejected]")[2].strip().strip("()")
+            said = [text for text in map(_remote_line, done.err.splitlines()) if text]
+            return without_password(f"{why}: {' '.join(said)}" if said else why)[:500]
+    return ""
+
+
+def _remote_line(line: str) -> str:
+    """What a hook of the remote printed in a line of the error stream."""
+    return line.removeprefix("remote:").strip() if line.startswith("remote:") else ""
+
+
+def _read(remote: RemoteGit, ref: str) -> RemoteTip | RemoteSilent:
+    done = remote.ask("ls-remote", "--quiet", remote.url, ref)
+    if isinstance(done, RemoteSilent):
+        return done
+    if done.code:
+        return RemoteSilent(why=why_failed(done))
+    for line in done.text.splitlines():
+        commit, _, name = line.partition("\t")
+        if name == ref and _NAME.fullmatch(commit):
+            return RemoteTip(commit=commit)
+    return RemoteTip(commit="")
+
+
+def _has(git: Git, commit: str) -> bool:
+    try:
+        git.ask("cat-file", "-e", f"{commit}^{{commit}}")
+    except GitFailed:
+        return False
+    return True

@@ -1,0 +1,91 @@
+"""The remote branch that a branch of a project is pushed to, by the project's own configuration.
+
+What stands there is only read: an agent without a box may have written it. Whether fleet may push
+to the address is the operator's word (`home/trusted_remotes.py`).
+"""
+
+import os
+import re
+
+from msgspec import Struct
+
+from fleet.errors import FleetError
+from fleet.git.git_command import Git, GitFailed
+
+#: Addresses that git reaches by a program of its own: `git@host:path`, and these schemes.
+_SCHEMES = ("ssh://", "https://", "http://", "git://", "file://")
+_SCP = re.compile(r"[A-Za-z0-9_.@\[\]:~-]+:[^:].*")
+_USUAL = "origin"
+
+
+class Upstream(Struct, frozen=True, kw_only=True):
+    """A branch in another repository."""
+
+    remote: str
+    #: The address, absolute if it is a path.
+    url: str
+    #: The name of the branch there, without `refs/heads/`.
+    branch: str
+
+    @property
+    def ref(self) -> str:
+        return f"refs/heads/{self.branch}"
+
+    @property
+    def shown(self) -> str:
+        """The address for people, without a password."""
+        return without_password(self.url)
+
+
+class NoUpstream(FleetError):
+    """A branch leads nowhere, or to an address that fleet does not use."""
+
+
+def upstream_of(git: Git, branch: str) -> Upstream:
+    """Where a branch of the project is pushed to. Raises NoUpstream with the way out.
+
+    The remote is the one that the branch follows, else `origin`, else the only one that there is.
+    """
+    root = git.repo.root
+    known = git.line("remote").splitlines()
+    remote = _get(git, f"branch.{branch}.remote")
+    if remote == ".":
+        raise NoUpstream(
+            f"{branch} in {root} follows another branch of the same repository, and no remote",
+            hint=f"Set its upstream: git -C {root} push -u origin {branch}",
+        )
+    if not remote:
+        remote = _USUAL if _USUAL in known else known[0] if len(known) == 1 else ""
+    if not remote:
+        raise NoUpstream(
+            f"{root} has {'no remote' if not known else 'several remotes'}, so fleet cannot tell"
+            f" where {branch} is pushed to",
+            hint=f"Set its upstream: git -C {root} push -u REMOTE {branch}",
+        )
+    url = _get(git, f"remote.{remote}.pushurl") or _get(git, f"remote.{remote}.url")
+    merge = _get(git, f"branch.{branch}.merge").removeprefix("refs/heads/")
+    return Upstream(remote=remote, url=checked_url(url, root), branch=merge or branch)
+
+
+def checked_url(url: str, root: str) -> str:
+    """The address, with a path made absolute. Raises NoUpstream for one that runs a program."""
+    if "::" in url or url.startswith("-") or not url or not url.isprintable():
+        raise NoUpstream(
+            f"fleet does not push to {url!r}" if url else f"a remote of {root} has no address",
+            hint="Give the remote an ssh or https address, or a path: git remote set-url",
+        )
+    is_path = url.startswith(("/", ".")) or not (url.startswith(_SCHEMES) or _SCP.fullmatch(url))
+    return os.path.normpath(os.path.join(root, url)) if is_path else url  # noqa: PTH118
+
+
+def without_password(url: str) -> str:
+    """An address, or a text with addresses in it, without passwords. Pure."""
+    return re.sub(r"\b([a-z+]+://[^/@:\s]*):[^/@\s]*@", r"\1:***@", url)
+
+
+def _get(git: Git, name: str) -> str:
+    """A value of the project's own configuration; of several the last, as git takes it."""
+    try:
+        return git.line("config", "--local", "--no-includes", "--get", name)
+    except GitFailed:
+        return ""
