@@ -8,7 +8,8 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from fleet.forge.pull_request import ForgeKind, MergeHow, PullRequestFacts
+from fleet.forge.pull_request import ForgeKind, PullRequestFacts
+from fleet.schemas.policy import LandHow
 
 
 class PullRequestDraft(Struct, frozen=True, kw_only=True):
@@ -59,7 +60,7 @@ class Forge(Protocol):
         ...
 
     def merge(
-        self, number: int, *, head: str, how: MergeHow, queue: bool
+        self, number: int, *, head: str, how: LandHow, queue: bool
     ) -> HandedOver | ForgeRefused | ForgeSilent:
         """Merge a pull request if its head is this commit; `queue`: by the forge's merge queue."""
         ...

@@ -17,7 +17,6 @@ from fleet.forge.pull_request import (
     CheckState,
     ForgeCheck,
     ForgeKind,
-    MergeHow,
     PullRequestFacts,
     PullRequestState,
     ReviewState,
@@ -25,6 +24,7 @@ from fleet.forge.pull_request import (
 )
 from fleet.forge.repository_address import RepositoryAddress
 from fleet.forge.rest import RestAnswer, RestClient
+from fleet.schemas.policy import LandHow
 
 T = TypeVar("T")
 
@@ -36,7 +36,7 @@ _DECIDING = frozenset({"APPROVED", "REQUEST_CHANGES"})
 _PAGE = "limit=50"
 
 
-class _Side(Struct):
+class _Side(Struct, frozen=True):
     sha: str = ""
 
 
@@ -44,7 +44,7 @@ class _User(Struct, frozen=True):
     login: str = "ghost"
 
 
-class _Pull(Struct):
+class _Pull(Struct, frozen=True):
     number: int
     state: str
     html_url: str = ""
@@ -56,18 +56,18 @@ class _Pull(Struct):
     updated_at: str = ""
 
 
-class _Status(Struct):
+class _Status(Struct, frozen=True):
     context: str = ""
     status: str = ""
     description: str = ""
     target_url: str = ""
 
 
-class _Combined(Struct):
+class _Combined(Struct, frozen=True):
     statuses: list[_Status] | None = None
 
 
-class _Review(Struct):
+class _Review(Struct, frozen=True):
     id: int
     state: str = ""
     body: str = ""
@@ -76,7 +76,7 @@ class _Review(Struct):
     comments_count: int = 0
 
 
-class _Remark(Struct):
+class _Remark(Struct, frozen=True):
     id: int
     body: str = ""
     path: str = ""
@@ -88,7 +88,7 @@ class _Remark(Struct):
     resolver: _User | None = None
 
 
-class _Permission(Struct):
+class _Permission(Struct, frozen=True):
     permission: str = ""
 
 
@@ -145,7 +145,7 @@ class Gitea:
         )
 
     def merge(
-        self, number: int, *, head: str, how: MergeHow, queue: bool
+        self, number: int, *, head: str, how: LandHow, queue: bool
     ) -> HandedOver | ForgeRefused | ForgeSilent:
         """Merge a pull request if its head is this commit. Gitea has no merge queue."""
         del queue

@@ -23,13 +23,13 @@ from fleet.forge.pull_request import (
     CheckState,
     ForgeCheck,
     ForgeKind,
-    MergeHow,
     PullRequestFacts,
     ReviewState,
     ReviewThread,
 )
 from fleet.forge.repository_address import RepositoryAddress
 from fleet.processes.bounded_call import DEVNULL, CallFailed, call
+from fleet.schemas.policy import LandHow
 
 _PATIENCE = 60.0
 #: What would lead `gh` elsewhere, or make it print for people.
@@ -67,7 +67,7 @@ class _Login(Struct, frozen=True):
     login: str = "ghost"
 
 
-class _Comment(Struct, rename="camel"):
+class _Comment(Struct, frozen=True, rename="camel"):
     id: str
     body: str = ""
     author: _Login | None = None
@@ -76,11 +76,11 @@ class _Comment(Struct, rename="camel"):
     state: str = ""
 
 
-class _Nodes(Struct):
+class _Nodes(Struct, frozen=True):
     nodes: list[_Comment] = field(default_factory=list[_Comment])
 
 
-class _Thread(Struct, rename="camel"):
+class _Thread(Struct, frozen=True, rename="camel"):
     id: str
     is_resolved: bool = False
     path: str = ""
@@ -88,11 +88,11 @@ class _Thread(Struct, rename="camel"):
     comments: _Nodes = _Nodes()
 
 
-class _Threads(Struct):
+class _Threads(Struct, frozen=True):
     nodes: list[_Thread] = field(default_factory=list[_Thread])
 
 
-class _Context(Struct, rename="camel"):
+class _Context(Struct, frozen=True, rename="camel"):
     """A check run, or the older kind, a status: each has its own fields."""
 
     name: str = ""
@@ -107,7 +107,7 @@ class _Context(Struct, rename="camel"):
     target_url: str | None = None
 
 
-class _PullRequest(Struct, rename="camel"):
+class _PullRequest(Struct, frozen=True, rename="camel"):
     state: str
     head_ref_oid: str
     is_draft: bool = False
@@ -122,7 +122,7 @@ class _PullRequest(Struct, rename="camel"):
     reviews: _Nodes = _Nodes()
 
 
-class _Listed(Struct):
+class _Listed(Struct, frozen=True):
     number: int
     url: str
 
@@ -172,7 +172,7 @@ class GitHub:
             return ForgeSilent(why=f"gh answered what fleet does not understand: {error}"[:300])
 
     def merge(
-        self, number: int, *, head: str, how: MergeHow, queue: bool
+        self, number: int, *, head: str, how: LandHow, queue: bool
     ) -> HandedOver | ForgeRefused | ForgeSilent:
         """Merge a pull request if its head is this commit; a queue knows itself how."""
         ask = ("pr", "merge", str(number), "--repo", self._repo, "--match-head-commit", head)

@@ -7,8 +7,6 @@ from msgspec import Struct, field
 
 ForgeKind = Literal["github", "gitea"]
 PullRequestState = Literal["open", "closed", "merged"]
-#: How a forge brings the commits onto the base branch: the setting `land_how`.
-MergeHow = Literal["merge", "squash", "rebase"]
 #: What a forge says of one check of a commit.
 CheckState = Literal["running", "passed", "failed"]
 #: What the reviews of a pull request come to.

@@ -77,7 +77,8 @@ def reactions(
         return (MergedThere(commit=facts.merge_commit),)
     if facts.state == "closed":
         why = f"pull request #{pr.number} was closed without being merged"
-        return _fresh(pr, [AskPerson(kind="closed", key=_key(facts, "closed"), why=why)])
+        asked = _fresh(pr, [AskPerson(kind="closed", key=_key(facts, "closed"), why=why)])
+        return asked or (KeepWatching(why=why),)
     if facts.head != pr.head:
         return _other_head(pr, facts)
     troubles: list[SendBack | AskPerson] = [

@@ -1,0 +1,29 @@
+"""Where fleet may push with the operator's logins."""
+
+from datetime import UTC, datetime
+
+from msgspec import structs
+
+from fleet.git.remote.trusted_remotes import is_trusted, trust_remote
+from fleet.git.remote.upstream import Upstream
+
+NOW = datetime(2026, 3, 1, tzinfo=UTC)
+ORIGIN = Upstream(remote="origin", url="git@example.org:team/app.git", branch="main")
+
+
+def test_only_a_confirmed_address_of_the_same_repository_is_trusted(tmp_path):
+    """An agent that rewrites the project's configuration leads no push elsewhere."""
+    trust_remote(tmp_path, "/srv/app/.git", ORIGIN, NOW)
+    assert is_trusted(tmp_path, "/srv/app/.git", ORIGIN)
+    evil = structs.replace(ORIGIN, url="git@evil.example.org:team/app.git")
+    assert not is_trusted(tmp_path, "/srv/app/.git", evil)
+    assert not is_trusted(tmp_path, "/srv/other/.git", ORIGIN)
+
+
+def test_a_second_address_leaves_the_first_trusted(tmp_path):
+    """A project may have two remotes, for two branches."""
+    other = structs.replace(ORIGIN, remote="mirror", url="/srv/git/app.git")
+    trust_remote(tmp_path, "/srv/app/.git", ORIGIN, NOW)
+    trust_remote(tmp_path, "/srv/app/.git", other, NOW)
+    assert is_trusted(tmp_path, "/srv/app/.git", ORIGIN)
+    assert is_trusted(tmp_path, "/srv/app/.git", other)
