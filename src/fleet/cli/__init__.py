@@ -25,7 +25,11 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "questions": ("run.questions", "List the tasks whose agent asks something."),
     "answer": ("run.answer", "Answer a task's question and put it back into the queue."),
     "tell": ("run.tell", "Tell a task's agent something while it works."),
-    "review": ("landing.review", "Look at a task's work, and send it back with comments."),
+    "review": (
+        "landing.review",
+        "Look at a task's work; approve it, or send it back with comments.",
+    ),
+    "land": ("landing.land", "List the work that waits to reach its branch, or land it."),
     "stop": ("run.stop", "Stop a task's agent, or all of them."),
     "retry": ("run.retry", "Put a blocked task back into the queue."),
     "trust": ("run.trust", "Let verify commands run that came with a task from elsewhere."),

@@ -36,8 +36,9 @@ OUTPUT_KEPT = 8000
 #: `asks`: for a person; `why` says what for. `testing`: in the train. `landed`: the line has it.
 #: `back`: sent back to its agent. `held`: a person held it.
 LandingState = Literal["verified", "waiting", "asks", "testing", "landed", "back", "held"]
-#: What sent a task back: files in conflict, a verify command on the fold, a rule of landing.
-WhyBack = Literal["conflict", "verify", "rules"]
+#: What sent a task back: files in conflict, a verify command on the fold, a rule of landing, or a
+#: person's review.
+WhyBack = Literal["conflict", "verify", "rules", "review"]
 #: States in which the lander has work to do; in the others an agent or a person has.
 LANDERS: frozenset[LandingState] = frozenset({"verified", "waiting", "testing"})
 
@@ -104,6 +105,38 @@ class Landing(Struct, frozen=True, kw_only=True):
     output: str = ""
     against: tuple[LandedWork, ...] = ()
     landed: LandedAs | None = None
+
+    def words(self, tries: int = 0) -> str:
+        """How far it is, for people; `tries`: how often it may go back, if that is known."""
+        into = self.into or "a branch"
+        shown = "verified" if self.checked else "unchecked"
+        match self.state:
+            case "verified" | "waiting":
+                return f"{shown}, waits to land on {into}"
+            case "testing":
+                return f"{shown}, landing on {into}"
+            case "asks":
+                return f"{shown}, waits for you to land it on {into}"
+            case "held":
+                return f"{shown}, held back from {into}"
+            case "back" if self.why_back == "review":
+                return "sent back by a review"
+            case "back":
+                of = f" of {tries}" if tries else ""
+                return f"sent back ({self._why_back}), try {self.tries}{of}"
+            case "landed":
+                commit = self.landed.commit[:7] if self.landed else "an unknown commit"
+                bare = "" if self.landed and self.landed.checks else ", unchecked"
+                return f"landed on {into} as {commit}{bare}"
+
+    @property
+    def _why_back(self) -> str:
+        if self.why_back == "conflict":
+            more = f" and {len(self.conflict) - 1} more" if len(self.conflict) > 1 else ""
+            return f"conflict in {self.conflict[0]}{more}" if self.conflict else "conflict"
+        if self.why_back == "verify":
+            return f"its checks fail on {self.into}"
+        return self.why.partition("\n")[0] or "a rule of landing"
 
 
 _RECORD = JsonRecord(Landing, limit=_LIMIT)

@@ -141,6 +141,7 @@ FLEET: Mapping[str, Right] = {
         refused_flags=frozenset(("reject", "comment", "approve")),
         instead=f"Only people judge work; {_COMMENT}",
     ),
+    "land": Right(kind="refused", instead=f"Only people land work; {_COMMENT}"),
     "task restore": Right(
         kind="refused", instead="Files that you need back are in git: git restore, git checkout"
     ),

@@ -9,8 +9,11 @@ from fleet.cli.json_output import pretty
 from fleet.cli.print_file import coloured_diff, paged
 from fleet.cli.task_ids import task_id
 from fleet.cli.terminal_text import folded, one_line, painted
+from fleet.control import Control
+from fleet.control.landing.approve import approve as approve_work
 from fleet.control.landing.diff_lines import files_of
 from fleet.control.landing.review import SentBack, WorkToReview, remarks_on, send_back, work_of
+from fleet.control.status import is_supervised
 from fleet.errors import BadInput
 
 
@@ -21,12 +24,14 @@ from fleet.errors import BadInput
     "--comment", "comments", type=(str, str), multiple=True, metavar="FILE:LINE TEXT",
     help="Say something of one line of the diff, and send the work back. May be repeated.",
 )  # fmt: skip
+@click.option("--approve", is_flag=True, help="Let the work land on its branch.")
 @click.option("--json", "as_json", is_flag=True, help="Receipt, files and patch as a JSON object.")
 @click.option("--no-pager", is_flag=True, help="Print it, however long it is.")
 def command(
     task_id: str,
     reject: str | None,
     comments: tuple[tuple[str, str], ...],
+    approve: bool,
     as_json: bool,
     no_pager: bool,
 ) -> None:
@@ -37,6 +42,12 @@ def command(
     """
     fleet = control.opened()
     work = work_of(fleet, task_id)
+    if approve:
+        if reject is not None or comments:
+            raise BadInput("--approve goes with neither --reject nor --comment")
+        (landing,) = approve_work(fleet, [work.task_id])
+        click.echo(folded(_approved(fleet, landing.words())))
+        return
     if reject is None and not comments:
         _show(work, as_json=as_json, pager=not no_pager)
         return
@@ -72,6 +83,11 @@ def _lines(work: WorkToReview) -> list[str]:
     lines += ["", *coloured_diff(work.patch), ""]
     way = f'To send it back: fleet review {work.task_id} --reject "…", or --comment FILE:LINE "…"'
     return [*lines, painted(folded(way), "dim")]
+
+
+def _approved(fleet: Control, words: str) -> str:
+    later = "" if is_supervised(fleet) else " No supervisor is running: fleet run, or fleet land."
+    return f"Approved: {words}.{later}"
 
 
 def _said(task: str, done: SentBack) -> str:

@@ -1,0 +1,108 @@
+"""`fleet land`: what waits to land, and landing it."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+import click
+import msgspec
+
+from fleet import control
+from fleet.cli.json_output import pretty
+from fleet.cli.landing.waiting_table import waiting_table
+from fleet.cli.live_view import waiting
+from fleet.cli.print_file import coloured_diff, paged
+from fleet.cli.task_ids import completer
+from fleet.cli.terminal_text import folded, one_line, terminal_width
+from fleet.control import Control
+from fleet.control.landing.approve import hold, release
+from fleet.control.landing.check_folds import CheckedFolds, FoldConflict, check_folds
+from fleet.control.landing.review import work_of
+from fleet.control.landing.waiting_work import WaitingWork, waiting_list
+from fleet.errors import BadInput, Refused
+
+#: What --check ends with if something would conflict.
+_CONFLICTS = 10
+
+
+@click.command("land")
+@click.argument("task_ids", metavar="[ID]...", nargs=-1, shell_complete=completer("blocked"))
+@click.option("--check", is_flag=True, help="Say what would conflict with what; change nothing.")
+@click.option("--diff", is_flag=True, help="Show all that each of these changes.")
+@click.option("--hold", "holds", is_flag=True, help="Keep these from landing.")
+@click.option("--release", "releases", is_flag=True, help="Let these land again.")
+@click.option("--json", "as_json", is_flag=True, help="The list, or what --check found, as JSON.")
+def command(
+    task_ids: tuple[str, ...], check: bool, diff: bool, holds: bool, releases: bool, as_json: bool
+) -> int:
+    """List the work that is not on its branch yet: what waits for you, what is in the train, what
+    was sent back, what is held, and branches of closed tasks from before.
+
+    Exit code of --check: 0 all of it fits, 10 something would conflict.
+    """
+    if sum((check, diff, holds, releases)) > 1:
+        raise BadInput("--check, --diff, --hold and --release do not go together")
+    if (diff or holds or releases) and not task_ids:
+        raise BadInput("no task is named", hint="See what waits: fleet land")
+    fleet = control.opened()
+    ids = [fleet.get(word).id for word in task_ids]
+    if diff:
+        paged([line for each in ids for line in coloured_diff(work_of(fleet, each).patch)])
+    elif holds or releases:
+        for each in ids:
+            done = (hold if holds else release)(fleet, each)
+            click.echo(folded(f"{each}: {one_line(done.words())}."))
+    elif check:
+        return _check(fleet, ids, as_json=as_json)
+    else:
+        _list(fleet, ids, as_json=as_json)
+    return 0
+
+
+def _list(fleet: Control, ids: Sequence[str], *, as_json: bool) -> None:
+    del ids
+    with waiting("looking at the repositories", quiet=as_json):
+        found = waiting_list(fleet)
+    if as_json:
+        click.echo(pretty(msgspec.to_builtins(found)))
+        return
+    for line in waiting_table(found, datetime.now().astimezone(), terminal_width()):
+        click.echo(line)
+
+
+def _check(fleet: Control, ids: Sequence[str], *, as_json: bool) -> int:
+    with waiting("trying what fits together", quiet=as_json):
+        found = check_folds(fleet, _named(fleet, ids))
+    if as_json:
+        click.echo(pretty(msgspec.to_builtins(found)))
+    else:
+        for text in _told(found):
+            click.echo(folded(one_line(text), 2))
+    return _CONFLICTS if found.conflicts else 0
+
+
+def _named(fleet: Control, ids: Sequence[str]) -> list[WaitingWork]:
+    """What is to be tried: the work of these tasks, or all that is not with its agent."""
+    work = [each for each in waiting_list(fleet).work if each.state != "back"]
+    if not ids:
+        return work
+    by_id = {each.id: each for each in work}
+    for each in ids:
+        if each not in by_id:
+            raise Refused(f"{each} has nothing that waits to land", hint="See: fleet land")
+    return [by_id[each] for each in ids]
+
+
+def _told(found: CheckedFolds) -> list[str]:
+    if not found.tried and not found.untried:
+        return ["Nothing waits to land."]
+    lines = [_conflict(each) for each in found.conflicts]
+    lines += [f"{task_id} could not be tried: {why}" for task_id, why in found.untried]
+    if found.tried and not found.conflicts:
+        count = len(found.tried)
+        lines.append(f"All {count} fit together." if count > 1 else f"{found.tried[0]} fits.")
+    return lines
+
+
+def _conflict(each: FoldConflict) -> str:
+    files = ", ".join(each.files) or "their histories"
+    return f"{each.id} would conflict with {each.other or each.into} in {files}"

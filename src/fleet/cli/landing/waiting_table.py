@@ -1,0 +1,112 @@
+"""The list of `fleet land`, for any width: what waits, in groups, and what to do about it."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
+
+from fleet.cli.terminal_text import (
+    cells,
+    cut,
+    duration,
+    first_line,
+    one_line,
+    painted,
+    table,
+    wrapped,
+)
+from fleet.control.landing.waiting_work import (
+    BranchBehind,
+    UnlandedBranch,
+    WaitingList,
+    WaitingWork,
+)
+from fleet.home.landing_json import LandingState
+
+_HEAD = ("ID", "Age", "Files", "Verdict", "Tip", "Title")
+_RIGHT = frozenset({"Age", "Files"})
+_LEAST_TITLE = 20
+#: The groups of the list, in order: the states of each, its heading and its colour.
+_GROUPS: Sequence[tuple[tuple[LandingState, ...], str, str]] = (
+    (("asks",), "Waits for you", "yellow"),
+    (("testing",), "In the train", "green"),
+    (("verified", "waiting"), "Waits to land", "cyan"),
+    (("back",), "Sent back to its agent", "yellow"),
+    (("held",), "Held", "dim"),
+)
+_BEFORE = "Not landed, from before"
+_WAYS: Mapping[str, str] = {
+    "asks": "Look: fleet review ID. Land: fleet land ID…, or --all.",
+    "before": "Take one: fleet land ID. See it: fleet land --diff ID.",
+}
+
+
+def waiting_table(found: WaitingList, now: datetime, width: int) -> Iterator[str]:
+    """The lines of the list for a terminal of this width."""
+    if found.is_empty:
+        yield "Nothing waits to land."
+        return
+    rows: list[list[str] | str] = []
+    room = _title_room(found, now, width)
+    for states, heading, style in _GROUPS:
+        mine = [each for each in found.work if each.state in states]
+        if mine:
+            rows.append(painted(heading, style))
+            rows += [_row(each, now, room) for each in mine]
+    if found.before:
+        rows.append(painted(_BEFORE, "dim"))
+        rows += [_row(each, now, room) for each in found.before]
+    if rows:
+        yield from table(_HEAD, rows, right=_RIGHT, width=width, drop=("Tip", "Files"))
+    for each in found.behind:
+        yield from wrapped(_follows(each), width)
+    for text in found.trouble:
+        yield from wrapped(one_line(text), width)
+    if any(each.state == "asks" for each in found.work):
+        yield from wrapped(_WAYS["asks"], width)
+    if found.before:
+        yield from wrapped(_WAYS["before"], width)
+
+
+def _title_room(found: WaitingList, now: datetime, width: int) -> int:
+    """What the other columns leave to the title."""
+    figures = [_figures(each, now) for each in (*found.work, *found.before)]
+    columns = zip(_HEAD[:-1], *figures, strict=True)
+    taken = sum(max(cells(cell) for cell in column) + 2 for column in columns)
+    return max(_LEAST_TITLE, width - taken)
+
+
+def _row(each: WaitingWork | UnlandedBranch, now: datetime, room: int) -> list[str]:
+    return [*_figures(each, now), "\n".join(_title(each, room))]
+
+
+def _figures(each: WaitingWork | UnlandedBranch, now: datetime) -> list[str]:
+    verdict = each.verdict if isinstance(each, WaitingWork) else "closed"
+    return [
+        painted(each.id, "cyan"),
+        duration((now - each.since).total_seconds()) if each.since else "-",
+        "-" if each.files is None else str(each.files),
+        verdict,
+        each.tip[:7] or "-",
+    ]
+
+
+def _title(each: WaitingWork | UnlandedBranch, room: int) -> Iterator[str]:
+    """The title; below it where it goes, and what is in its way."""
+    yield cut(one_line(each.title), room)
+    if isinstance(each, UnlandedBranch):
+        yield painted(cut(one_line(f"branch {each.branch}"), room), "dim")
+        return
+    below = each.words if each.state == "back" else f"onto {each.into}" if each.into else ""
+    why = first_line(each.why) if each.state != "back" else ""
+    text = f"{below}: {why}" if below and why else below or why
+    yield from (painted(line, "dim") for line in wrapped(one_line(text), room) if line)
+    if each.protected:
+        text = f"protected: {', '.join(each.protected)}"
+        yield from (painted(line, "yellow") for line in wrapped(one_line(text), room))
+
+
+def _follows(each: BranchBehind) -> str:
+    count = "1 commit" if each.commits == 1 else f"{each.commits} commits"
+    return one_line(
+        f"{each.branch} is {count} behind what has landed, and follows when your checkout is"
+        f" clean: git -C {each.repository} status"
+    )

@@ -1,0 +1,153 @@
+"""What a person says of work that waits to land: approved, held back, let go again.
+
+A word is written into the landing's record before the lander is woken, and names the person.
+"""
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+
+from msgspec import structs
+
+from fleet.bd.actor import actor
+from fleet.control import Control
+from fleet.control.landing.only_people import refuse_agents
+from fleet.control.landing.waiting_work import land_rules_of
+from fleet.errors import FleetError, Refused
+from fleet.home import landing_json
+from fleet.home.landing_json import Landing
+from fleet.queue.doorbell import Doorbell
+from fleet.queue.sql.sqlite import BELL
+
+
+def approve(
+    fleet: Control, task_ids: Sequence[str], *, env: Mapping[str, str] = os.environ
+) -> list[Landing]:
+    """Approve work to land, and wake the lander. All can be approved, or none is."""
+    refuse_agents(env, "approve work")
+    by = actor(env)
+    for task_id in task_ids:
+        _check_approvable(task_id, _record(fleet, task_id))
+
+    def approved(landing: Landing) -> Landing:
+        return structs.replace(
+            _let_go(landing), approved_by=by, why="" if landing.state != "testing" else landing.why
+        )
+
+    done = [_changed(fleet, task_id, approved) for task_id in task_ids]
+    ring(fleet)
+    return done
+
+
+def hold(fleet: Control, task_id: str, *, env: Mapping[str, str] = os.environ) -> Landing:
+    """Keep work from landing until it is released."""
+    refuse_agents(env, "hold work back")
+    by, landing = actor(env), _record(fleet, task_id)
+    if landing.state == "held":
+        raise Refused(f"{task_id} is held already", hint=f"To let it go: {_release(task_id)}")
+    if landing.state == "testing":
+        raise Refused(
+            f"{task_id} is landing on {landing.into} right now",
+            hint="Look again in a moment: fleet land. To take it back then: fleet land --revert"
+            f" {task_id}",
+        )
+    _check_here(task_id, landing)
+    return _changed(
+        fleet,
+        task_id,
+        lambda now: (
+            structs.replace(
+                now, state="held", why=f"held by {by}; to let it go: {_release(task_id)}", at=_now()
+            )
+            if now.state in ("verified", "waiting", "asks")
+            else None
+        ),
+    )
+
+
+def release(fleet: Control, task_id: str, *, env: Mapping[str, str] = os.environ) -> Landing:
+    """Let work land again that was held back; where a person has to be asked, it asks."""
+    refuse_agents(env, "release work")
+    landing = _record(fleet, task_id)
+    if landing.state != "held":
+        raise Refused(f"{task_id} is not held: {landing.words()}", hint="See: fleet land")
+    asks = land_rules_of(fleet, task_id).mode == "ask" and not landing.approved_by
+    why = f"to land it: fleet land {task_id}" if asks else ""
+
+    def released(now: Landing) -> Landing | None:
+        if now.state != "held":
+            return None
+        let_go = _let_go(now)
+        return structs.replace(let_go, state="asks" if asks else let_go.state, why=why)
+
+    done = _changed(fleet, task_id, released)
+    ring(fleet)
+    return done
+
+
+def ring(fleet: Control) -> None:
+    """Wake a supervisor, whose lander looks at what waits."""
+    Doorbell(fleet.home.path / BELL).ring()
+
+
+def _record(fleet: Control, task_id: str) -> Landing:
+    """The landing of a task, as fleet wrote it. Raises Refused."""
+    doubt = landing_json.doubt(fleet.home, task_id)
+    if doubt:
+        raise Refused(
+            f"the record of {task_id}'s landing is not as fleet wrote it: {doubt}",
+            hint=f"Look at the work (fleet review {task_id}) and have it done again:"
+            f" fleet retry {task_id}",
+        )
+    landing = landing_json.read(fleet.home, task_id)
+    if landing is None:
+        raise Refused(
+            f"{task_id} has nothing that waits to land",
+            hint=f"How it stands: fleet show {task_id}. What waits: fleet land",
+        )
+    return landing
+
+
+def _check_approvable(task_id: str, landing: Landing) -> None:
+    _check_here(task_id, landing)
+    if not landing.into:
+        raise Refused(
+            f"{task_id} has no branch to land on: its directory had none checked out",
+            hint="Name one, and then the same again: fleet config set --project"
+            f" {landing.repository} land_into=BRANCH",
+        )
+
+
+def _check_here(task_id: str, landing: Landing) -> None:
+    if landing.state == "landed":
+        raise Refused(f"{task_id} has {landing.words()} already")
+    if landing.state == "back":
+        raise Refused(
+            f"{task_id} was {landing.words()}: its agent goes on with it",
+            hint=f"How it stands: fleet show {task_id}",
+        )
+
+
+def _let_go(landing: Landing) -> Landing:
+    """The same, on its way: to be brought home first, if that was not done."""
+    if landing.state == "testing":
+        return landing
+    state = "waiting" if landing.commit else "verified"
+    return structs.replace(landing, state=state, at=_now())
+
+
+def _changed(fleet: Control, task_id: str, change: Callable[[Landing], Landing | None]) -> Landing:
+    done = landing_json.change(fleet.home, task_id, change)
+    if done is None:
+        raise FleetError(
+            f"{task_id} changed meanwhile", hint="See how it stands, and try again: fleet land"
+        )
+    return done
+
+
+def _release(task_id: str) -> str:
+    return f"fleet land --release {task_id}"
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)

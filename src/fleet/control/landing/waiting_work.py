@@ -1,0 +1,214 @@
+"""`fleet land`: the work that is not on its branch yet, and why not.
+
+What waits is known by the records of landings. Work from before landing was switched on is known
+by its branch alone: that of a closed task, with commits that no other branch has.
+"""
+
+import time
+from collections.abc import Iterable, Sequence
+from datetime import datetime
+
+from msgspec import Struct
+
+from fleet.control import Control
+from fleet.control.landing.project_git import ProjectGit
+from fleet.errors import FleetError, InvalidTask
+from fleet.git.clone.task_refs import BRANCHES
+from fleet.git.path_patterns import PathPatterns
+from fleet.home import clone_record, landing_json, task_json
+from fleet.home.clone_record import ref_word
+from fleet.home.landing_json import Landing, LandingState
+from fleet.home.task_policy import policy_of
+from fleet.queue.protocol import Filter
+from fleet.schemas import Settings, Task
+from fleet.schemas.policy import LandRules
+
+#: Seconds for all git commands of one list, and how many files of one task are named.
+_LIMIT = 60.0
+_FEW = 5
+
+
+class WaitingWork(Struct, frozen=True, kw_only=True):
+    """The work of one task that is not on its branch yet."""
+
+    id: str
+    title: str
+    state: LandingState
+    words: str
+    #: Why it asks, is held or went back; empty if that is plain.
+    why: str = ""
+    repository: str
+    into: str
+    #: Since when it is in this state.
+    since: datetime
+    #: How many files it changes; None: that is not known yet.
+    files: int | None = None
+    #: Those of them that a person has to approve; the first few.
+    protected: tuple[str, ...] = ()
+    verdict: str
+    #: The commit that is to land; empty while the work is in its clone.
+    tip: str = ""
+    tries: int = 0
+    approved_by: str = ""
+
+
+class BranchBehind(Struct, frozen=True, kw_only=True):
+    """A branch that stands behind its line: a working tree with it is in the way."""
+
+    repository: str
+    branch: str
+    commits: int
+
+
+class UnlandedBranch(Struct, frozen=True, kw_only=True):
+    """The branch of a closed task with commits that no other branch has."""
+
+    id: str
+    title: str
+    repository: str
+    branch: str
+    tip: str
+    since: datetime | None = None
+    files: int | None = None
+
+
+class WaitingList(Struct, frozen=True, kw_only=True):
+    """All that `fleet land` has to say."""
+
+    work: tuple[WaitingWork, ...] = ()
+    behind: tuple[BranchBehind, ...] = ()
+    before: tuple[UnlandedBranch, ...] = ()
+    #: Repositories that could not be looked at, and why.
+    trouble: tuple[str, ...] = ()
+
+    @property
+    def is_empty(self) -> bool:
+        return not (self.work or self.behind or self.before or self.trouble)
+
+
+def waiting_list(fleet: Control) -> WaitingList:
+    """What waits, what asks, what was sent back, what is held, and what is left from before."""
+    until = time.monotonic() + _LIMIT
+    marked = landing_json.unlanded(fleet.home)
+    found = {each: read for each in marked if (read := landing_json.read(fleet.home, each))}
+    open_ones = {each: landing for each, landing in found.items() if landing.state != "landed"}
+    clones = _clones(fleet)
+    projects: dict[str, ProjectGit] = {}
+    trouble: list[str] = []
+    for root in sorted({each.repository for each in open_ones.values()} | set(clones.values())):
+        try:
+            projects[root] = ProjectGit(fleet.home, root, until)
+        except FleetError as error:
+            trouble.append(f"{root}: {error.message}")
+    work = [_work(fleet, each, open_ones[each], projects) for each in open_ones]
+    rank = {state: at for at, state in enumerate(_ORDER)}
+    work.sort(key=lambda each: (rank[each.state], each.since, each.id))
+    older = {each: root for each, root in clones.items() if each not in open_ones}
+    return WaitingList(
+        work=tuple(work),
+        behind=tuple(one for root in projects for one in _behind(projects[root])),
+        before=tuple(_from_before(fleet, older, projects)),
+        trouble=tuple(trouble),
+    )
+
+
+#: The order of the list: what needs a person comes first.
+_ORDER: tuple[LandingState, ...] = (
+    "asks", "testing", "verified", "waiting", "back", "held", "landed",
+)  # fmt: skip
+
+
+def _work(
+    fleet: Control, task_id: str, landing: Landing, projects: dict[str, ProjectGit]
+) -> WaitingWork:
+    project, rules = projects.get(landing.repository), land_rules_of(fleet, task_id)
+    names: list[str] | None = None
+    if project is not None and landing.commit:
+        names = project.changed(landing.commit, landing.into, landing.base)
+    return WaitingWork(
+        id=task_id,
+        title=landing.title,
+        state=landing.state,
+        words=landing.words(rules.tries),
+        why=landing.why,
+        repository=landing.repository,
+        into=landing.into,
+        since=landing.at,
+        files=None if names is None else len(names),
+        protected=tuple(_protected(rules, names or ())[:_FEW]),
+        verdict="checked" if landing.checked else "plausible",
+        tip=landing.commit,
+        tries=landing.tries,
+        approved_by=landing.approved_by,
+    )
+
+
+def land_rules_of(fleet: Control, task_id: str) -> LandRules:
+    """The rules that a task's work lands by, as its settings and its project say now."""
+    try:
+        own = task_json.read(fleet.home, task_id)
+    except InvalidTask:
+        own = None
+    settings = own or Settings()
+    return policy_of(fleet.config, settings, settings.cwd or "/").policy.land
+
+
+def _protected(rules: LandRules, names: Iterable[str]) -> list[str]:
+    if not rules.protect:
+        return []
+    protect = PathPatterns(rules.protect)
+    return [name for name in names if protect.match(name)]
+
+
+def _clones(fleet: Control) -> dict[str, str]:
+    """The tasks that ever had a clone, each with the project that the clone was made from."""
+    found: dict[str, str] = {}
+    for place in fleet.home.tasks.iterdir() if fleet.home.tasks.is_dir() else ():
+        try:
+            record = clone_record.read(fleet.home, place.name)
+        except FleetError:
+            continue  # not the directory of a task, or damaged: other commands say so
+        if record is not None:
+            found[place.name] = record.repository
+    return found
+
+
+def _behind(project: ProjectGit) -> list[BranchBehind]:
+    return [
+        BranchBehind(repository=project.root, branch=branch, commits=count)
+        for branch, count in project.lines_ahead()
+    ]
+
+
+def _from_before(
+    fleet: Control, clones: dict[str, str], projects: dict[str, ProjectGit]
+) -> list[UnlandedBranch]:
+    """Branches of closed tasks that hold commits which no other branch has."""
+    tips: dict[str, str] = {}
+    for root, project in projects.items():
+        mine = [each for each, at in clones.items() if at == root]
+        tips |= project.unmerged({each: f"{BRANCHES}{ref_word(each)}" for each in mine})
+    closed = [task for task in _tasks(fleet, tuple(tips)) if task.status == "closed"]
+    found: list[UnlandedBranch] = []
+    for task in sorted(closed, key=lambda each: (each.closed_at or each.updated_at, each.id)):
+        record = clone_record.read(fleet.home, task.id)
+        base = record.commit if record else ""
+        names = projects[clones[task.id]].changed(tips[task.id], "", base)
+        found.append(
+            UnlandedBranch(
+                id=task.id,
+                title=task.title,
+                repository=clones[task.id],
+                branch=clone_record.branch_of(task.id),
+                tip=tips[task.id],
+                since=task.closed_at,
+                files=None if names is None else len(names),
+            )
+        )
+    return found
+
+
+def _tasks(fleet: Control, ids: Sequence[str]) -> Sequence[Task]:
+    if not ids:
+        return ()
+    return fleet.queue.find(Filter(ids=tuple(ids), include_closed=True))

@@ -1,0 +1,131 @@
+"""A person's word on work that waits to land."""
+
+import json
+
+import pytest
+
+from fleet.control.landing.approve import approve, hold, release
+from fleet.control.landing.check_folds import check_folds
+from fleet.control.landing.review import send_back
+from fleet.control.landing.waiting_work import waiting_list
+from fleet.errors import FleetError, Refused
+from fleet.home import landing_json
+from tests.conftest import need
+from tests.unit.control.landed import WaitingHome
+
+ADA = {"BEADS_ACTOR": "ada"}
+
+
+@pytest.fixture
+def place(tmp_path):
+    need("git")
+    place = WaitingHome(tmp_path)
+    yield place
+    place.fleet.close()
+
+
+def record(place, task):
+    return landing_json.believed(place.home, task)
+
+
+def test_an_approval_names_the_person_and_lets_the_work_go(place):
+    """And is sealed: the lander believes it."""
+    task = place.waits("asks", why="land = ask")
+    approve(place.fleet, [task], env=ADA)
+    now = record(place, task)
+    assert (now.state, now.approved_by, now.why) == ("waiting", "ada", "")
+
+
+def test_all_are_approved_or_none(place):
+    """One that has landed already stops the command before anything is written."""
+    first, second = place.waits("asks"), place.waits("landed")
+    with pytest.raises(Refused, match="already"):
+        approve(place.fleet, [first, second], env=ADA)
+    assert record(place, first).state == "asks"
+
+
+def test_work_that_an_agent_approved_itself_is_not_believed(place):
+    """The record is sealed, and a forged one is refused with the way out."""
+    task = place.waits("asks")
+    path = place.home.task(task) / landing_json.FILE
+    forged = json.loads(path.read_text()) | {"state": "waiting", "approved_by": "ada"}
+    path.write_text(json.dumps(forged))
+    with pytest.raises(Refused, match="not as fleet wrote it"):
+        approve(place.fleet, [task], env=ADA)
+
+
+@pytest.mark.parametrize("verb", [lambda f, t, env: approve(f, [t], env=env), hold, release])
+def test_an_agent_cannot(place, verb):
+    """Inside a run all of it is refused."""
+    task = place.waits("asks")
+    with pytest.raises(Refused, match="an agent cannot"):
+        verb(place.fleet, task, env={"FLEET_RUN_ID": "us:x:1"})
+    assert record(place, task).state == "asks"
+
+
+def test_what_is_held_waits_until_it_is_released(place):
+    """It goes on as before; and where a person has to be asked, it asks."""
+    task = place.waits("waiting")
+    assert hold(place.fleet, task, env=ADA).state == "held"
+    assert "held by ada" in record(place, task).why
+    with pytest.raises(Refused, match="held already"):
+        hold(place.fleet, task, env=ADA)
+    assert release(place.fleet, task, env=ADA).state == "waiting"
+    with pytest.raises(Refused, match="is not held"):
+        release(place.fleet, task, env=ADA)
+
+
+@pytest.mark.parametrize("state", ["testing", "landed", "back"])
+def test_what_is_not_here_cannot_be_held(place, state):
+    """It is in the train, on its branch, or with its agent."""
+    task = place.waits(state, why_back="verify")
+    with pytest.raises(FleetError):
+        hold(place.fleet, task, env=ADA)
+    assert record(place, task).state == state
+
+
+def test_nothing_that_waits_is_told_so(place):
+    """With the command that says how the task stands."""
+    task, _ = place.task(a="x\n")
+    with pytest.raises(Refused, match="nothing that waits to land") as refused:
+        approve(place.fleet, [task], env=ADA)
+    assert f"fleet show {task}" in refused.value.hint
+
+
+def test_work_without_a_branch_says_what_to_set(place):
+    """The directory had none checked out."""
+    task = place.waits("asks", into="")
+    with pytest.raises(Refused, match="no branch to land on") as refused:
+        approve(place.fleet, [task], env=ADA)
+    assert "land_into=BRANCH" in refused.value.hint
+
+
+def test_a_review_takes_work_from_the_lander(place):
+    """What is to be changed must not land as it is."""
+    task = place.waits("waiting", approved_by="bob")
+    place.fleet.queue.reopen_task(place.fleet.get(task), by="us", blocked=True)
+    send_back(place.fleet, place.fleet.get(task), verdict="Not like this", env=ADA)
+    now = record(place, task)
+    assert (now.state, now.why_back, now.approved_by) == ("back", "review", "")
+    assert place.fleet.get(task).status == "open"
+    testing = place.waits("testing")
+    place.fleet.queue.reopen_task(place.fleet.get(testing), by="us", blocked=True)
+    with pytest.raises(Refused, match="landing on main right now"):
+        send_back(place.fleet, place.fleet.get(testing), verdict="no", env=ADA)
+
+
+def test_a_dry_run_says_what_would_conflict_and_changes_nothing(place):
+    """With the branch, and with each other."""
+    one = place.waits(files={"a": "ONE\ntwo\nthree\n"})
+    other = place.waits(files={"a": "Uno\ntwo\nthree\n"})
+    fits = place.waits(files={"c": "new\n"})
+    late = place.waits(files={"b": "B\n"})
+    place.repo.commit("main goes on", b="beta\n")
+    before = place.repo.git("for-each-ref"), place.repo.git("status", "--porcelain")
+    found = check_folds(place.fleet, waiting_list(place.fleet).work)
+    told = {(each.id, each.other): each.files for each in found.conflicts}
+    pair = (other, one) if (other, one) in told else (one, other)
+    assert told == {(late, ""): ("b",), pair: ("a",)}
+    assert set(found.tried) == {one, other, fits, late}
+    assert before == (place.repo.git("for-each-ref"), place.repo.git("status", "--porcelain"))
+    assert record(place, late).state == "waiting"

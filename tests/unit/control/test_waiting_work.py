@@ -1,0 +1,102 @@
+"""What waits to land, by the records and by the project's branches."""
+
+import pytest
+
+from fleet.cli.landing.waiting_table import waiting_table
+from fleet.control.landing.waiting_work import waiting_list
+from tests.builders import NOW
+from tests.conftest import need
+from tests.unit.control.landed import WaitingHome
+
+
+@pytest.fixture
+def place(tmp_path):
+    need("git")
+    place = WaitingHome(tmp_path)
+    yield place
+    place.fleet.close()
+
+
+def test_nothing_to_do_is_said_so(place):
+    """An empty list is an answer."""
+    found = waiting_list(place.fleet)
+    assert found.is_empty
+    assert list(waiting_table(found, NOW, 80)) == ["Nothing waits to land."]
+
+
+def test_what_needs_a_person_comes_first(place):
+    """Each with its state, its files, its verdict and the commit that is to land."""
+    place.waits("back", title="Other", why_back="conflict", conflict=("a", "b"), tries=2)
+    place.waits("waiting", files={"a": "1\n", "c": "new\n"}, checked=False)
+    asks = place.waits("asks", title="Ask me", why="land = ask")
+    found = waiting_list(place.fleet).work
+    assert [each.state for each in found] == ["asks", "waiting", "back"]
+    assert found[0].id == asks
+    assert [each.files for each in found] == [1, 2, 1]
+    assert [each.verdict for each in found] == ["checked", "plausible", "checked"]
+    assert found[2].words == "sent back (conflict in a and 1 more), try 2 of 3"
+    assert found[0].tip == place.repo.git("rev-parse", f"fleet/{asks}")
+
+
+def test_files_that_others_landed_since_are_not_the_task_s(place):
+    """The branch went on: what it changed is not counted as the task's change."""
+    task = place.waits(files={"a": "1\n"})
+    place.repo.commit("main goes on", b="2\n", z="3\n")
+    (found,) = waiting_list(place.fleet).work
+    assert (found.id, found.files) == (task, 1)
+
+
+def test_protected_paths_are_named(place):
+    """A person sees why it asks."""
+    place.configure(f'\n[projects."{place.repo.root}"]\nland_protect = ["migrations/**"]\n')
+    place.waits("asks", files={"migrations__1": "x\n", "a": "y\n"})
+    (found,) = waiting_list(place.fleet).work
+    assert found.protected == ("migrations/1",)
+
+
+def test_branches_of_closed_tasks_that_no_branch_has_are_listed(place):
+    """Work of before is not forgotten; what was merged, or is still worked on, is not listed."""
+    left, tip = place.task("Left behind", closed=True, a="left\n")
+    merged, _ = place.task("Merged", closed=True, c="merged\n")
+    place.repo.git("merge", "-q", "--no-ff", "-m", "by hand", f"fleet/{merged}")
+    place.task("Still open", b="open\n")
+    found = waiting_list(place.fleet)
+    (before,) = found.before
+    assert (before.id, before.title, before.tip, before.files) == (left, "Left behind", tip, 1)
+    shown = "\n".join(waiting_table(found, NOW, 80))
+    assert "Not landed, from before" in shown
+    assert "Take one: fleet land ID" in shown
+
+
+def test_a_branch_behind_its_line_is_told(place):
+    """A checkout was in the way: the message says how to let the branch follow."""
+    place.waits()
+    line = place.repo.commit("landed", z="1\n")
+    place.repo.git("update-ref", "refs/fleet/land/main", line)
+    place.repo.git("reset", "-q", "--hard", place.base)
+    (behind,) = waiting_list(place.fleet).behind
+    assert (behind.branch, behind.commits) == ("main", 1)
+    shown = " ".join(waiting_table(waiting_list(place.fleet), NOW, 80))
+    assert "main is 1 commit behind what has landed" in shown
+
+
+def test_a_project_that_is_gone_hides_no_other(place, tmp_path):
+    """What can be looked at is shown, and the rest is named."""
+    task = place.waits()
+    place.repo.root.rename(tmp_path / "elsewhere")
+    found = waiting_list(place.fleet)
+    assert [(each.id, each.files) for each in found.work] == [(task, None)]
+    assert "is no git repository any more" in found.trouble[0]
+
+
+@pytest.mark.parametrize("width", [40, 60, 80, 120])
+def test_the_list_fits_its_terminal(place, width):
+    """No line is longer than the terminal, and no word is broken in two."""
+    long = "Make the parser of the configuration file understand comments at the end of a line"
+    place.waits("asks", title=long, why="touches a protected path: migrations/0001_initial.sql")
+    place.waits("back", title=long, why_back="verify", tries=1)
+    place.task(long, closed=True, a="left\n")
+    lines = list(waiting_table(waiting_list(place.fleet), NOW, width))
+    if width >= 60:
+        assert max(map(len, lines)) <= width
+    assert any("waits for you" in line.lower() for line in lines)
