@@ -11,6 +11,7 @@ from fleet.accounts.candidates import all_resting
 from fleet.accounts.circuit_breaker import HeldCoder
 from fleet.control import Control
 from fleet.control.budget_status import day_budgets
+from fleet.control.landing.open_landings import LandingTask, landing_tasks
 from fleet.control.pause import paused_since
 from fleet.control.queue.needs_person import BlockedTask, TrustWait, blocked_tasks, trust_waits
 from fleet.errors import FleetError
@@ -49,6 +50,8 @@ class FleetStatus(Struct, frozen=True, kw_only=True):
     lost_log_lines: int = 0
     #: How many tasks there are by status; empty if the queue did not answer.
     tasks: Mapping[str, int] = field(default_factory=dict[str, int])
+    #: Tasks whose work is on its way to a branch; those that wait for a person first.
+    landing: tuple[LandingTask, ...] = ()
     #: Blocked tasks with what each asks, or why it is blocked; the first few.
     needs_you: tuple[BlockedTask, ...] = ()
     #: Open tasks that wait for the operator's trust.
@@ -66,6 +69,7 @@ def fleet_status(fleet: Control, now: datetime) -> FleetStatus:
         tasks, problem, hint = {}, error.message, error.hint
     # A supervisor counts its runs itself; without one the runs have to be looked at.
     look = holder is None and tasks.get("in_progress")
+    landing = landing_tasks(fleet)
     return FleetStatus(
         home=str(fleet.home.path),
         queue=fleet.config.queue.partition(":")[0],
@@ -85,7 +89,8 @@ def fleet_status(fleet: Control, now: datetime) -> FleetStatus:
         shortage=published.shortage if holder else "",
         lost_log_lines=published.lost_log_lines if holder else 0,
         tasks=tasks,
-        needs_you=blocked_tasks(fleet) if tasks.get("blocked") else (),
+        landing=landing,
+        needs_you=blocked_tasks(fleet, landing) if tasks.get("blocked") else (),
         trust_waits=trust_waits(fleet) if tasks.get("open") else (),
     )
 

@@ -16,6 +16,9 @@ STATUSES: tuple[Status, ...] = get_args(Status)
 #: Dependency types that keep a task from being ready while their target is open.
 BLOCKING = ("blocks", "conditional-blocks")
 
+#: How the note begins of a task whose claim holds and whose work is not on the branch yet.
+WAITS_TO_LAND = "verified; waits to land"
+
 #: How long a claim without a supervisor's lease is taken to be alive after its last sign of life.
 CLAIM_LASTS = timedelta(minutes=5)
 
@@ -139,6 +142,18 @@ class Task(Struct, frozen=True, kw_only=True):
     cwd: str | None = None
     coder: str | None = None
     model: str | None = None
+
+    @property
+    def waits_to_land(self) -> bool:
+        """It is blocked because its verified work is not on the branch yet, by its last note."""
+        return self.status == "blocked" and self.notes.rstrip().rpartition("\n")[2].startswith(
+            WAITS_TO_LAND
+        )
+
+    @property
+    def standing(self) -> str:
+        """The status in words: work that is verified is not plainly blocked."""
+        return "verified, not landed" if self.waits_to_land else self.status
 
 
 class Lease(Struct, frozen=True, kw_only=True):

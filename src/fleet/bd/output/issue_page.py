@@ -40,7 +40,7 @@ def _head(task: Task) -> list[str]:
     rows: dict[str, str | datetime | None] = {
         "id": task.id,
         "title": task.title,
-        "status": task.status,
+        "status": f"{task.status} ({task.standing})" if task.waits_to_land else task.status,
         "priority": f"P{task.priority}",
         "type": task.issue_type,
         "assignee": task.assignee,

@@ -12,6 +12,7 @@ def row(task: Task, *notes: str) -> str:
         *([task.issue_type] if task.issue_type != "task" else []),
         *([f"@{task.assignee}"] if task.assignee else []),
         *task.labels,
+        *(["verified, waits to land"] if task.waits_to_land else []),
         *notes,
     ]
     behind = f"  ({', '.join(facts)})" if facts else ""

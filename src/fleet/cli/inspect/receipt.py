@@ -9,6 +9,7 @@ import msgspec
 from fleet.cli.json_output import pretty
 from fleet.cli.print_lines import print_line, row
 from fleet.cli.terminal_text import count, duration, one_line, told_ending
+from fleet.home.landing_json import Landing
 from fleet.schemas import Changes, Check, Receipt
 from fleet.schemas.budget import shown_usd
 from fleet.schemas.receipt import VerdictState
@@ -26,22 +27,43 @@ _COLUMN = 12
 _MOST = 20
 
 
-def show_receipt(receipt: Receipt, *, as_json: bool) -> None:
+def show_receipt(receipt: Receipt, *, as_json: bool, landing: Landing | None = None) -> None:
+    """Print a receipt, with what became of the run's work where it lands."""
     if as_json:
         shape: dict[str, Any] = msgspec.to_builtins(receipt)
         if receipt.verdict is not None:
             shape["verdict"]["state"] = receipt.verdict.state
+        if landing is not None:
+            shape["landing"] = msgspec.to_builtins(landing)
         click.echo(pretty(shape))
         return
-    for line in receipt_lines(receipt):
+    for line in receipt_lines(receipt, landing):
         print_line(line, _COLUMN)
 
 
-def receipt_lines(receipt: Receipt) -> Iterator[str]:
+def receipt_lines(receipt: Receipt, landing: Landing | None = None) -> Iterator[str]:
     """The receipt for people, row by row."""
     yield f"{receipt.task_id}, run {receipt.run}: {_state(receipt)}"
-    for name, value in _rows(receipt):
+    for name, value in (*_landing_rows(landing), *_rows(receipt)):
         yield row(name, value, _COLUMN)
+
+
+def _landing_rows(landing: Landing | None) -> Iterator[tuple[str, str]]:
+    """How far the run's work is on its way; of a landing its commit, parents, checks and proof."""
+    if landing is None:
+        return
+    approved = f", approved by {one_line(landing.approved_by)}" if landing.approved_by else ""
+    yield "landing", f"{one_line(landing.words())}{approved}"
+    if landing.landed is None or landing.state != "landed":
+        return
+    landed = landing.landed
+    yield "", f"commit {landed.commit}"
+    yield "", f"parents {' '.join(each[:12] for each in landed.parents)}, by {landed.proof}"
+    for command in landed.checks:
+        yield "", f"passed there: {one_line(command.removeprefix('.: '))}"
+    for place in (landed.pushed, landed.pr):
+        if place:
+            yield "", one_line(place)
 
 
 def _state(receipt: Receipt) -> str:

@@ -13,6 +13,7 @@ from fleet.cli.inspect.restore import restore
 from fleet.cli.print_file import put, put_lines
 from fleet.cli.task_ids import task_id
 from fleet.cli.terminal_text import one_line
+from fleet.control.landing.open_landings import landing_of_run
 from fleet.control.tasks.in_progress import in_progress
 from fleet.control.tasks.receipt import receipt_of
 from fleet.control.tasks.task_files import WHATS, What, document, followed, whole
@@ -104,7 +105,8 @@ def command(
         restore(fleet, task_id, number, paths=paths, dry_run=dry_run, force=force)
         return
     if what == "receipt":
-        show_receipt(receipt_of(fleet, task_id, number), as_json=as_json)
+        receipt = receipt_of(fleet, task_id, number)
+        show_receipt(receipt, as_json=as_json, landing=landing_of_run(fleet, receipt))
         return
     found = document(fleet, task_id, what, number)
     show = partial(put_lines, raw=as_json) if what in ("log", "events") else put

@@ -11,6 +11,7 @@ from fleet.bd.pflag import Flag, Parsed
 from fleet.cli.fast_path import Quick
 from fleet.cli.terminal_text import one_line, painted, terminal_width, wrapped
 from fleet.control import Control
+from fleet.control.landing.landing_rows import with_landings
 from fleet.control.tasks.in_progress import InProgress, in_progress, shared_directories
 from fleet.errors import BadInput, QueueError
 
@@ -31,7 +32,7 @@ def tasks(line: Parsed) -> int:
     if line.switch("watch"):
         _watch(fleet, limit)
         return 0
-    found = in_progress(fleet)
+    found = with_landings(fleet, in_progress(fleet))
     if line.switch("json"):
         from fleet.cli.json_output import pretty
 
@@ -76,7 +77,7 @@ def _watch(fleet: Control, limit: int) -> None:
         while True:
             began = time.monotonic()
             try:
-                draw(_view(in_progress(fleet), limit))
+                draw(_view(with_landings(fleet, in_progress(fleet)), limit))
             except QueueError as error:  # the queue may answer the next look
                 draw([painted(one_line(error.message), "red")])
             time.sleep(max(_PAUSE, _REST * (time.monotonic() - began)))

@@ -27,6 +27,7 @@ _COLOURS: Mapping[Doing, str] = {
     "unsupervised": "yellow",
     "waiting": "yellow",
     "held": "cyan",
+    "landing": "green",
     "elsewhere": "cyan",
     "invalid": "red",
 }

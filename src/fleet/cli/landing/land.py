@@ -11,13 +11,16 @@ from fleet.cli.json_output import pretty
 from fleet.cli.landing.waiting_table import waiting_table
 from fleet.cli.live_view import waiting
 from fleet.cli.print_file import coloured_diff, paged
+from fleet.cli.print_lines import print_line
 from fleet.cli.task_ids import completer
-from fleet.cli.terminal_text import folded, one_line, terminal_width
+from fleet.cli.terminal_text import one_line, terminal_width
 from fleet.control import Control
-from fleet.control.landing.approve import hold, release
+from fleet.control.landing.approve import approve, hold, release
 from fleet.control.landing.check_folds import CheckedFolds, FoldConflict, check_folds
+from fleet.control.landing.open_landings import landing_tasks
 from fleet.control.landing.review import work_of
-from fleet.control.landing.waiting_work import WaitingWork, waiting_list
+from fleet.control.landing.waiting_list import UnlandedWork, waiting_list
+from fleet.control.status import is_supervised
 from fleet.errors import BadInput, Refused
 
 #: What --check ends with if something would conflict.
@@ -26,21 +29,31 @@ _CONFLICTS = 10
 
 @click.command("land")
 @click.argument("task_ids", metavar="[ID]...", nargs=-1, shell_complete=completer("blocked"))
+@click.option("--all", "everything", is_flag=True, help="Land all that waits for you.")
 @click.option("--check", is_flag=True, help="Say what would conflict with what; change nothing.")
 @click.option("--diff", is_flag=True, help="Show all that each of these changes.")
 @click.option("--hold", "holds", is_flag=True, help="Keep these from landing.")
 @click.option("--release", "releases", is_flag=True, help="Let these land again.")
 @click.option("--json", "as_json", is_flag=True, help="The list, or what --check found, as JSON.")
 def command(
-    task_ids: tuple[str, ...], check: bool, diff: bool, holds: bool, releases: bool, as_json: bool
+    task_ids: tuple[str, ...],
+    everything: bool,
+    check: bool,
+    diff: bool,
+    holds: bool,
+    releases: bool,
+    as_json: bool,
 ) -> int:
     """List the work that is not on its branch yet: what waits for you, what is in the train, what
-    was sent back, what is held, and branches of closed tasks from before.
+    was sent back, what is held, and branches of closed tasks from before. With ids, or --all,
+    approve it, so that it lands.
 
     Exit code of --check: 0 all of it fits, 10 something would conflict.
     """
     if sum((check, diff, holds, releases)) > 1:
         raise BadInput("--check, --diff, --hold and --release do not go together")
+    if everything and task_ids:
+        raise BadInput("--all goes without ids")
     if (diff or holds or releases) and not task_ids:
         raise BadInput("no task is named", hint="See what waits: fleet land")
     fleet = control.opened()
@@ -50,16 +63,27 @@ def command(
     elif holds or releases:
         for each in ids:
             done = (hold if holds else release)(fleet, each)
-            click.echo(folded(f"{each}: {one_line(done.words())}."))
+            print_line(f"{each}: {one_line(done.words())}.")
     elif check:
         return _check(fleet, ids, as_json=as_json)
+    elif ids or everything:
+        _approve(fleet, ids)
     else:
-        _list(fleet, ids, as_json=as_json)
+        _list(fleet, as_json=as_json)
     return 0
 
 
-def _list(fleet: Control, ids: Sequence[str], *, as_json: bool) -> None:
-    del ids
+def _approve(fleet: Control, ids: Sequence[str]) -> None:
+    wanted = ids or [each.id for each in landing_tasks(fleet) if each.state == "asks"]
+    if not wanted:
+        click.echo("Nothing waits for you to land it.")
+    for each, landing in zip(wanted, approve(fleet, wanted), strict=True):
+        print_line(f"{each}: {one_line(landing.words())}.")
+    if wanted and not is_supervised(fleet):
+        click.echo("No supervisor is running, which lands it. Start one: fleet run")
+
+
+def _list(fleet: Control, *, as_json: bool) -> None:
     with waiting("looking at the repositories", quiet=as_json):
         found = waiting_list(fleet)
     if as_json:
@@ -76,11 +100,11 @@ def _check(fleet: Control, ids: Sequence[str], *, as_json: bool) -> int:
         click.echo(pretty(msgspec.to_builtins(found)))
     else:
         for text in _told(found):
-            click.echo(folded(one_line(text), 2))
+            print_line(one_line(text))
     return _CONFLICTS if found.conflicts else 0
 
 
-def _named(fleet: Control, ids: Sequence[str]) -> list[WaitingWork]:
+def _named(fleet: Control, ids: Sequence[str]) -> list[UnlandedWork]:
     """What is to be tried: the work of these tasks, or all that is not with its agent."""
     work = [each for each in waiting_list(fleet).work if each.state != "back"]
     if not ids:

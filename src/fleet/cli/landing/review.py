@@ -7,14 +7,17 @@ from fleet import control
 from fleet.cli.inspect.receipt import receipt_lines
 from fleet.cli.json_output import pretty
 from fleet.cli.print_file import coloured_diff, paged
+from fleet.cli.print_lines import print_line
 from fleet.cli.task_ids import task_id
 from fleet.cli.terminal_text import folded, one_line, painted
 from fleet.control import Control
 from fleet.control.landing.approve import approve as approve_work
 from fleet.control.landing.diff_lines import files_of
-from fleet.control.landing.review import SentBack, WorkToReview, remarks_on, send_back, work_of
+from fleet.control.landing.open_landings import landing_of_run
+from fleet.control.landing.review import GivenReview, WorkToReview, remarks_on, send_back, work_of
 from fleet.control.status import is_supervised
 from fleet.errors import BadInput
+from fleet.home.landing_json import Landing
 
 
 @click.command("review")
@@ -46,19 +49,20 @@ def command(
         if reject is not None or comments:
             raise BadInput("--approve goes with neither --reject nor --comment")
         (landing,) = approve_work(fleet, [work.task_id])
-        click.echo(folded(_approved(fleet, landing.words())))
+        print_line(_approved(fleet, landing.words()))
         return
     if reject is None and not comments:
-        _show(work, as_json=as_json, pager=not no_pager)
+        landing = landing_of_run(fleet, work.receipt) if work.receipt else None
+        _show(work, landing, as_json=as_json, pager=not no_pager)
         return
     if as_json:
         raise BadInput("--json goes with looking, not with --reject or --comment")
     remarks = remarks_on(work, comments)
     done = send_back(fleet, fleet.get(work.task_id), verdict=reject or "", remarks=remarks)
-    click.echo(folded(_said(work.task_id, done)))
+    print_line(_said(work.task_id, done))
 
 
-def _show(work: WorkToReview, *, as_json: bool, pager: bool) -> None:
+def _show(work: WorkToReview, landing: Landing | None, *, as_json: bool, pager: bool) -> None:
     if as_json:
         shape = {
             "task_id": work.task_id,
@@ -66,16 +70,17 @@ def _show(work: WorkToReview, *, as_json: bool, pager: bool) -> None:
             "files": sorted(files_of(work.patch.decode(errors="replace"))),
             "patch": work.patch.decode(errors="replace"),
             "no_diff": work.no_diff,
+            "landing": None if landing is None else msgspec.to_builtins(landing),
         }
         click.echo(pretty(shape))
         return
-    paged(_lines(work), pager=pager)
+    paged(_lines(work, landing), pager=pager)
 
 
-def _lines(work: WorkToReview) -> list[str]:
+def _lines(work: WorkToReview, landing: Landing | None) -> list[str]:
     lines = [f"{work.task_id}: its first run is not over"]
     if work.receipt is not None:
-        lines = list(receipt_lines(work.receipt))
+        lines = list(receipt_lines(work.receipt, landing))
     if work.no_diff:
         return [*lines, "", folded(f"No diff: {one_line(work.no_diff)}")]
     if not work.patch:
@@ -90,7 +95,7 @@ def _approved(fleet: Control, words: str) -> str:
     return f"Approved: {words}.{later}"
 
 
-def _said(task: str, done: SentBack) -> str:
+def _said(task: str, done: GivenReview) -> str:
     match done.told.reader:
         case "agent":
             return f"Told {task}: its agent (run {done.told.run}) reads it with its next step."

@@ -13,11 +13,11 @@ from fleet.cli.terminal_text import (
     table,
     wrapped,
 )
-from fleet.control.landing.waiting_work import (
+from fleet.control.landing.waiting_list import (
     BranchBehind,
     UnlandedBranch,
+    UnlandedWork,
     WaitingList,
-    WaitingWork,
 )
 from fleet.home.landing_json import LandingState
 
@@ -74,12 +74,12 @@ def _title_room(found: WaitingList, now: datetime, width: int) -> int:
     return max(_LEAST_TITLE, width - taken)
 
 
-def _row(each: WaitingWork | UnlandedBranch, now: datetime, room: int) -> list[str]:
+def _row(each: UnlandedWork | UnlandedBranch, now: datetime, room: int) -> list[str]:
     return [*_figures(each, now), "\n".join(_title(each, room))]
 
 
-def _figures(each: WaitingWork | UnlandedBranch, now: datetime) -> list[str]:
-    verdict = each.verdict if isinstance(each, WaitingWork) else "closed"
+def _figures(each: UnlandedWork | UnlandedBranch, now: datetime) -> list[str]:
+    verdict = each.verdict if isinstance(each, UnlandedWork) else "closed"
     return [
         painted(each.id, "cyan"),
         duration((now - each.since).total_seconds()) if each.since else "-",
@@ -89,7 +89,7 @@ def _figures(each: WaitingWork | UnlandedBranch, now: datetime) -> list[str]:
     ]
 
 
-def _title(each: WaitingWork | UnlandedBranch, room: int) -> Iterator[str]:
+def _title(each: UnlandedWork | UnlandedBranch, room: int) -> Iterator[str]:
     """The title; below it where it goes, and what is in its way."""
     yield cut(one_line(each.title), room)
     if isinstance(each, UnlandedBranch):

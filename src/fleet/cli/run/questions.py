@@ -5,6 +5,7 @@ import click
 from fleet import control
 from fleet.cli.print_lines import print_line
 from fleet.cli.terminal_text import lines, one_line
+from fleet.control.landing.open_landings import landing_tasks
 from fleet.control.tasks.questions import Question, questions
 
 
@@ -12,7 +13,8 @@ from fleet.control.tasks.questions import Question, questions
 @click.option("--json", "as_json", is_flag=True, help="A JSON array.")
 def command(as_json: bool) -> None:
     """List the blocked tasks whose agent asks something, each with its question."""
-    asked, others = questions(control.opened())
+    fleet = control.opened()
+    asked, others = questions(fleet)
     if as_json:
         from fleet.cli.json_output import pretty
 
@@ -27,6 +29,10 @@ def command(as_json: bool) -> None:
     if others:
         what = "task is blocked and asks" if others == 1 else "tasks are blocked and ask"
         print_line(f"{others} more {what} nothing: fleet bd list --status=blocked")
+    to_land = [each.id for each in landing_tasks(fleet) if each.state == "asks"]
+    if to_land:
+        wait = "waits" if len(to_land) == 1 else "wait"
+        print_line(f"{', '.join(to_land)} {wait} for you to land: fleet land")
 
 
 def _show(question: Question, *, first: bool) -> None:

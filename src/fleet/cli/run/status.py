@@ -1,5 +1,6 @@
 """`fleet status`: whether a supervisor is running, and what keeps tasks from being started."""
 
+from collections import Counter
 from datetime import datetime
 
 from fleet import control
@@ -7,6 +8,7 @@ from fleet.bd.pflag import Flag, Parsed
 from fleet.cli.fast_path import Quick
 from fleet.cli.print_lines import print_row
 from fleet.cli.terminal_text import duration, first_line, moment, one_line
+from fleet.control.landing.open_landings import LandingTask
 from fleet.control.queue.needs_person import BlockedTask, TrustWait
 from fleet.control.status import FleetStatus, fleet_status
 from fleet.schemas import STATUSES
@@ -52,14 +54,37 @@ def rows(found: FleetStatus, now: datetime) -> list[tuple[str, str]]:
     rows.append(("queue", found.queue_problem or f"{found.queue}, {_tasks(found)}"))
     rows += [("", found.queue_hint)] if found.queue_hint else []
     rows += [("waits", _for_trust(each)) for each in found.trust_waits]
+    rows += [("to land", _to_land(each)) for each in found.landing if each.state == "asks"]
+    rows += [("landing", text) for text in _on_the_way(found)]
     rows += [_for_you(each) for each in found.needs_you]
-    left = found.tasks.get("blocked", 0) - len(found.needs_you)
+    left = _blocked(found) - len(found.needs_you)
     if found.needs_you and left > 0:
         rows.append(("blocked", f"{left} more: fleet bd list --status=blocked"))
     if found.lost_log_lines:
         lost = f"{found.lost_log_lines} lines could not be written: is the disk full?"
         rows.append(("log", lost))
     return rows
+
+
+def _to_land(task: LandingTask) -> str:
+    return f"{task.id} {task.title}: {task.words} (fleet review {task.id})"
+
+
+def _on_the_way(found: FleetStatus) -> list[str]:
+    """How many tasks are on their way without a person, by what they wait for."""
+    words = {
+        "verified": "wait to land", "waiting": "wait to land", "testing": "landing",
+        "back": "sent back", "held": "held",
+    }  # fmt: skip
+    counts = Counter(words[each.state] for each in found.landing if each.state in words)
+    parts = [f"{count} {what}" for what, count in counts.items()]
+    return [f"{', '.join(parts)}: fleet land"] if parts else []
+
+
+def _blocked(found: FleetStatus) -> int:
+    """How many tasks are blocked and not on their way to a branch."""
+    landing = sum(each.is_blocked for each in found.landing)
+    return max(0, found.tasks.get("blocked", 0) - landing)
 
 
 def _for_you(task: BlockedTask) -> tuple[str, str]:
@@ -102,9 +127,15 @@ def _budget(budget: BudgetStatus) -> str:
 
 
 def _tasks(found: FleetStatus) -> str:
-    known = [status for status in STATUSES if found.tasks.get(status)]
+    blocked = _blocked(found)
+    counts = {
+        **found.tasks,
+        "blocked": blocked,
+        "verified": found.tasks.get("blocked", 0) - blocked,
+    }
     others = sorted(set(found.tasks) - set(STATUSES))  # beads lets people name their own
-    return ", ".join(f"{found.tasks[s]} {s}" for s in (*known, *others)) or "no tasks"
+    shown = [status for status in (*STATUSES, "verified", *others) if counts.get(status)]
+    return ", ".join(f"{counts[status]} {status}" for status in shown) or "no tasks"
 
 
 QUICK = Quick(

@@ -15,7 +15,9 @@ from fleet.cli.terminal_text import (
     told_ending,
 )
 from fleet.control import Control
+from fleet.control.landing.open_landings import landing_of, landing_words
 from fleet.control.tasks.show import TaskDetails, task_details
+from fleet.home.landing_json import Landing
 from fleet.schemas import Task, named
 
 #: A row of the page: its name (empty: it belongs to the row above) and its text.
@@ -37,8 +39,9 @@ def show(line: Parsed) -> int:
 
 
 def _show(fleet: Control, task: Task, now: datetime) -> None:
-    details = task_details(fleet, task, now)
-    rows = [*_head(task), *_times(task, now), *_place(details), *_budgets(details)]
+    details, landing = task_details(fleet, task, now), landing_of(fleet, task)
+    rows = [*_head(task, landing), *_landing(fleet, task, landing)]
+    rows += [*_times(task, now), *_place(details), *_budgets(details)]
     rows += [*_runs(details), *_tail(task), *_waits(details, now), *_messages(details)]
     for name, value in rows:
         print_row(name, one_line(value), 13)
@@ -47,17 +50,36 @@ def _show(fleet: Control, task: Task, now: datetime) -> None:
             print(f"{name}:\n{lines(text)}")
 
 
-def _head(task: Task) -> list[Row]:
+def _head(task: Task, landing: Landing | None) -> list[Row]:
     return [
         ("id", task.id),
         ("title", one_line(task.title)),
-        ("status", _status(task)),
+        ("status", _status(task, landing)),
         ("priority", f"P{task.priority}"),
     ]
 
 
-def _status(task: Task) -> str:
+def _landing(fleet: Control, task: Task, landing: Landing | None) -> list[Row]:
+    """How far the work is on its way to its branch, and the receipt of a landing."""
+    if landing is None:
+        return []
+    rows = [("landing", landing_words(fleet, task.id, landing))]
+    if landing.why and landing.state in ("asks", "held", "back"):
+        rows.append(("", landing.why))
+    if landing.landed is not None and landing.state == "landed":
+        proof = f"proved by {landing.landed.proof}"
+        checks = ", ".join(each.removeprefix(".: ") for each in landing.landed.checks)
+        rows.append(("", f"{proof}; passed there: {checks}" if checks else proof))
+        rows += [("", text) for text in (landing.landed.pushed, landing.landed.pr) if text]
+    if landing.approved_by:
+        rows.append(("approved", f"by {landing.approved_by}"))
+    return rows
+
+
+def _status(task: Task, landing: Landing | None) -> str:
     """The status; of a task in progress also who has it: this or another fleet, or a person."""
+    if task.status == "blocked" and (landing is not None or task.waits_to_land):
+        return "verified, not landed (blocked in the tracker)"
     if not task.assignee or task.status != "in_progress":
         return task.status
     return f"{task.status} ({'with fleet' if task.lease_owner else one_line(task.assignee)})"
@@ -159,7 +181,7 @@ def _tail(task: Task) -> list[Row]:
 def _waits(details: TaskDetails, now: datetime) -> list[Row]:
     """What the task waits for: other tasks, and the moment until which it is put off."""
     rows = [
-        ("waits for", f"{each.id} ({each.status}): {one_line(each.title)}")
+        ("waits for", f"{each.id} ({each.standing}): {one_line(each.title)}")
         for each in details.blockers
     ]
     at = details.task.not_before

@@ -12,7 +12,7 @@ from msgspec import structs
 from fleet.bd.actor import actor
 from fleet.control import Control
 from fleet.control.landing.only_people import refuse_agents
-from fleet.control.landing.waiting_work import land_rules_of
+from fleet.control.landing.waiting_list import land_rules_of
 from fleet.errors import FleetError, Refused
 from fleet.home import landing_json
 from fleet.home.landing_json import Landing

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from fleet.control import Control
-from fleet.control.landing.waiting_work import WaitingWork
+from fleet.control.landing.waiting_list import UnlandedWork
 from fleet.errors import FleetError
 from fleet.git import repository
 from fleet.git.commit_words import message_of
@@ -44,12 +44,12 @@ class CheckedFolds(Struct, frozen=True, kw_only=True):
     untried: tuple[tuple[str, str], ...] = ()
 
 
-def check_folds(fleet: Control, work: Sequence[WaitingWork]) -> CheckedFolds:
+def check_folds(fleet: Control, work: Sequence[UnlandedWork]) -> CheckedFolds:
     """Try each work on its branch, and each pair of works that go onto one branch."""
     tried: list[str] = []
     conflicts: list[FoldConflict] = []
     untried: list[tuple[str, str]] = []
-    groups: dict[tuple[str, str], list[WaitingWork]] = {}
+    groups: dict[tuple[str, str], list[UnlandedWork]] = {}
     for each in work:
         if not each.tip:
             untried.append((each.id, "its work is not brought home yet"))
@@ -67,7 +67,7 @@ def check_folds(fleet: Control, work: Sequence[WaitingWork]) -> CheckedFolds:
 
 
 def _group(
-    fleet: Control, root: str, into: str, work: Sequence[WaitingWork], until: float
+    fleet: Control, root: str, into: str, work: Sequence[UnlandedWork], until: float
 ) -> list[FoldConflict]:
     repo = repository.find(root)
     if repo is None:
@@ -96,7 +96,7 @@ def _group(
     return found
 
 
-def _candidate(fleet: Control, each: WaitingWork) -> Candidate:
+def _candidate(fleet: Control, each: UnlandedWork) -> Candidate:
     landing = landing_json.read(fleet.home, each.id)
     how = landing.how if landing is not None else "merge"
     return Candidate(

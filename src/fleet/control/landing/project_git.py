@@ -1,5 +1,5 @@
-"""What a list of landings asks a project's repository: the files of a change, and which branch holds
-which commits.
+"""What a list of landings asks of a project's repository: the files of a change, and which branch
+holds which commits.
 
 Nothing is written. Git reads the project's objects through the directory of fleet's own.
 """

@@ -40,7 +40,7 @@ class WorkToReview(Struct, frozen=True, kw_only=True):
     no_diff: str = ""
 
 
-class SentBack(Struct, frozen=True, kw_only=True):
+class GivenReview(Struct, frozen=True, kw_only=True):
     """What a review led to: which agent reads it, and whether the task was opened again for it."""
 
     told: Told
@@ -91,7 +91,7 @@ def send_back(
     verdict: str = "",
     remarks: Sequence[Remark] = (),
     env: Mapping[str, str] = os.environ,
-) -> SentBack:
+) -> GivenReview:
     """Give a review to the session that did the work. Raises Refused."""
     refuse_agents(env, "review work")
     if not verdict.strip() and not remarks:
@@ -100,9 +100,9 @@ def send_back(
     withdraw(fleet, task.id)
     told = tell(fleet, task, review_text(verdict, remarks), now=False, review=True, env=env)
     if told.run is not None or task.status not in ("blocked", "closed"):
-        return SentBack(told=told)
+        return GivenReview(told=told)
     fleet.queue.reopen_task(task, by=actor(env), note=_note(verdict, remarks))
-    return SentBack(told=told, reopened=True)
+    return GivenReview(told=told, reopened=True)
 
 
 def withdraw(fleet: Control, task_id: str) -> None:

@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from fleet.coders.trusted_files import untrusted as untrusted_coders
 from fleet.control import Control
+from fleet.control.landing.open_landings import LandingTask
 from fleet.control.tasks.questions import question_of
 from fleet.errors import InvalidTask
 from fleet.home.trusted_commands import untrusted as untrusted_commands
@@ -41,10 +42,16 @@ class TrustWait(Struct, frozen=True, kw_only=True):
     way_out: str
 
 
-def blocked_tasks(fleet: Control) -> tuple[BlockedTask, ...]:
-    """The first blocked tasks, those that ask something before the others."""
+def blocked_tasks(fleet: Control, landing: Sequence[LandingTask] = ()) -> tuple[BlockedTask, ...]:
+    """The first blocked tasks but those that are on their way to a branch; those that ask
+    something before the others.
+    """
     found: list[BlockedTask] = []
-    for task in fleet.queue.find(Filter(statuses=("blocked",), limit=_LOOKED_AT)):
+    away = {each.id for each in landing}
+    limit = _LOOKED_AT + len(away)
+    for task in fleet.queue.find(Filter(statuses=("blocked",), limit=limit)):
+        if task.id in away:
+            continue
         asked = question_of(fleet, task)
         words = (asked.note or asked.question) if asked else ""
         why, *before = _reasons(fleet, task)

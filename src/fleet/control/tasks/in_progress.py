@@ -42,6 +42,8 @@ Doing = Literal[
     "elsewhere",
     #: A person took the task.
     "held",
+    #: No run: its verified work is on its way to the branch (`control/landing/landing_rows.py`).
+    "landing",
     "invalid",
 ]
 

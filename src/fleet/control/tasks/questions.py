@@ -9,6 +9,7 @@ from msgspec import Struct
 
 from fleet.bd.actor import actor
 from fleet.control import Control
+from fleet.control.landing.open_landings import open_landings
 from fleet.control.tasks.retry import check_reopenable
 from fleet.errors import BadInput, InvalidTask, Refused
 from fleet.files.append_file import append
@@ -37,8 +38,13 @@ class Question(Struct, frozen=True, kw_only=True):
 
 
 def questions(fleet: Control) -> tuple[list[Question], int]:
-    """The blocked tasks that ask something, and how many more are blocked for another reason."""
-    blocked = fleet.queue.find(Filter(statuses=("blocked",)))
+    """The blocked tasks that ask something, and how many more are blocked for another reason.
+
+    Tasks that are on their way to a branch are neither.
+    """
+    landing = open_landings(fleet)
+    found = fleet.queue.find(Filter(statuses=("blocked",)))
+    blocked = [task for task in found if task.id not in landing]
     asked = [question for task in blocked if (question := question_of(fleet, task)) is not None]
     return asked, len(blocked) - len(asked)
 

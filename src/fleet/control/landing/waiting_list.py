@@ -28,7 +28,7 @@ _LIMIT = 60.0
 _FEW = 5
 
 
-class WaitingWork(Struct, frozen=True, kw_only=True):
+class UnlandedWork(Struct, frozen=True, kw_only=True):
     """The work of one task that is not on its branch yet."""
 
     id: str
@@ -75,7 +75,7 @@ class UnlandedBranch(Struct, frozen=True, kw_only=True):
 class WaitingList(Struct, frozen=True, kw_only=True):
     """All that `fleet land` has to say."""
 
-    work: tuple[WaitingWork, ...] = ()
+    work: tuple[UnlandedWork, ...] = ()
     behind: tuple[BranchBehind, ...] = ()
     before: tuple[UnlandedBranch, ...] = ()
     #: Repositories that could not be looked at, and why.
@@ -120,12 +120,12 @@ _ORDER: tuple[LandingState, ...] = (
 
 def _work(
     fleet: Control, task_id: str, landing: Landing, projects: dict[str, ProjectGit]
-) -> WaitingWork:
+) -> UnlandedWork:
     project, rules = projects.get(landing.repository), land_rules_of(fleet, task_id)
     names: list[str] | None = None
     if project is not None and landing.commit:
         names = project.changed(landing.commit, landing.into, landing.base)
-    return WaitingWork(
+    return UnlandedWork(
         id=task_id,
         title=landing.title,
         state=landing.state,

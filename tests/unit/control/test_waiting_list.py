@@ -3,7 +3,7 @@
 import pytest
 
 from fleet.cli.landing.waiting_table import waiting_table
-from fleet.control.landing.waiting_work import waiting_list
+from fleet.control.landing.waiting_list import waiting_list
 from tests.builders import NOW
 from tests.conftest import need
 from tests.unit.control.landed import WaitingHome

@@ -1,0 +1,98 @@
+"""Which tasks are on their way to a branch, for every surface that shows tasks.
+
+In the queue such a task is blocked, so that nothing claims it; people see how far it is instead.
+"""
+
+import os
+
+from msgspec import Struct
+
+from fleet.control import Control
+from fleet.home import landing_json
+from fleet.home.landing_json import Landing, LandingState
+from fleet.schemas import Receipt, Task
+
+
+class LandingTask(Struct, frozen=True, kw_only=True):
+    """A task on its way to a branch."""
+
+    id: str
+    title: str
+    state: LandingState
+    words: str
+
+    @property
+    def is_blocked(self) -> bool:
+        """The queue has it as blocked; sent back, it is with its agent."""
+        return self.state != "back"
+
+
+def open_landings(fleet: Control) -> dict[str, Landing]:
+    """The landings that are not at their end, by task."""
+    found: dict[str, Landing] = {}
+    for task_id in landing_json.unlanded(fleet.home):
+        landing = landing_json.read(fleet.home, task_id)
+        if landing is not None and landing.state != "landed":
+            found[task_id] = landing
+    return found
+
+
+def landing_tasks(fleet: Control) -> tuple[LandingTask, ...]:
+    """The same, ready to be shown; what waits for a person comes first."""
+    found = [
+        LandingTask(
+            id=task_id,
+            title=landing.title,
+            state=landing.state,
+            words=landing.words(_tries(fleet, task_id, landing)),
+        )
+        for task_id, landing in open_landings(fleet).items()
+    ]
+    return tuple(sorted(found, key=lambda each: (each.state != "asks", each.id)))
+
+
+def landing_of(fleet: Control, task: Task) -> Landing | None:
+    """How far a task's work is on its way; None: it is on none, or that says nothing any more."""
+    landing = landing_json.read(fleet.home, task.id)
+    if landing is None or (task.status == "closed") != (landing.state == "landed"):
+        return None
+    return landing
+
+
+def landing_of_run(fleet: Control, receipt: Receipt) -> Landing | None:
+    """How far the work of one run is on its way; None: it is on none."""
+    landing = landing_json.read(fleet.home, receipt.task_id)
+    return landing if landing is not None and landing.run == receipt.run else None
+
+
+def landing_words(fleet: Control, task_id: str, landing: Landing) -> str:
+    """How far it is, and what the branch waits for if it is behind."""
+    words = landing.words(_tries(fleet, task_id, landing))
+    if landing.state == "landed" and _stands_behind(landing):
+        words += (
+            f"; {landing.into} follows when your checkout is clean:"
+            f" git -C {landing.repository} status"
+        )
+    return words
+
+
+def _tries(fleet: Control, task_id: str, landing: Landing) -> int:
+    if landing.state != "back":
+        return 0
+    from fleet.control.landing.waiting_list import land_rules_of
+
+    return land_rules_of(fleet, task_id).tries
+
+
+def _stands_behind(landing: Landing) -> bool:
+    """The line is ahead of the branch: fleet keeps a ref for it, read here without starting git."""
+    from fleet.git.repository import find, read_bounded
+
+    repo = find(landing.repository)
+    if repo is None:
+        return False
+    ref = f"refs/fleet/land/{landing.into}"
+    if os.path.exists(f"{repo.common_dir}/{ref}"):  # noqa: PTH110
+        return True
+    packed = read_bounded(f"{repo.common_dir}/packed-refs") or b""
+    return f" {ref}\n".encode() in packed

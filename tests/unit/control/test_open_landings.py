@@ -1,0 +1,127 @@
+"""A task on its way to a branch is never shown as plainly blocked."""
+
+from datetime import timedelta
+
+import pytest
+
+from fleet.bd.output.lines import row
+from fleet.cli.inspect.receipt import receipt_lines
+from fleet.cli.run.status import rows
+from fleet.cli.tracker import show
+from fleet.control.landing.landing_rows import with_landings
+from fleet.control.landing.open_landings import landing_of, landing_of_run, landing_words
+from fleet.control.status import fleet_status
+from fleet.control.tasks.questions import questions
+from fleet.home import landing_json
+from fleet.home.landing_json import LandedAs
+from fleet.queue.protocol import Draft
+from fleet.schemas import Blocked, Receipt
+from fleet.schemas.task import WAITS_TO_LAND
+from tests.builders import NOW
+from tests.conftest import need
+from tests.unit.control.landed import WaitingHome
+
+TTL = timedelta(minutes=5)
+NOTE = f"{WAITS_TO_LAND} on main: fleet land"
+
+
+@pytest.fixture
+def place(tmp_path):
+    need("git")
+    place = WaitingHome(tmp_path)
+    yield place
+    place.fleet.close()
+
+
+def verified(place, state="waiting", **facts):
+    """A task as the supervisor leaves it: blocked in the queue, with a record of its landing."""
+    task_id = place.waits(state, **facts)
+    (lease,) = [
+        each for each in place.fleet.queue.claim("us", count=9, ttl=TTL) if each.task.id == task_id
+    ]
+    place.fleet.queue.settle(lease, Blocked(note=NOTE))
+    return task_id
+
+
+def test_status_counts_it_as_verified_and_says_what_it_waits_for(place):
+    """What waits for a person has a line of its own, with the command."""
+    asks = verified(place, "asks", title="Ask me")
+    verified(place, "waiting")
+    stuck = place.fleet.queue.add(Draft(title="Stuck"))
+    (lease,) = place.fleet.queue.claim("us", ttl=TTL)
+    place.fleet.queue.settle(lease, Blocked(note="why"))
+    shown = rows(fleet_status(place.fleet, NOW), NOW)
+    assert ("queue", "embedded, 1 blocked, 2 verified") in shown
+    words = "verified, waits for you to land it on main"
+    assert ("to land", f"{asks} Ask me: {words} (fleet review {asks})") in shown
+    assert ("landing", "1 wait to land: fleet land") in shown
+    assert [name for name, text in shown if stuck.id in text] == ["blocked"]
+
+
+def test_it_asks_no_question(place):
+    """And is not counted among the blocked ones either."""
+    verified(place, "asks")
+    assert questions(place.fleet) == ([], 0)
+
+
+def test_tasks_shows_what_the_lander_has(place):
+    """What waits for a person is not being worked on."""
+    task = verified(place, "testing", title="Land me")
+    verified(place, "asks")
+    (shown,) = with_landings(place.fleet, [])
+    assert (shown.id, shown.doing, shown.title) == (task, "landing", "Land me")
+    assert shown.reason == "verified, landing on main"
+    assert not shown.lives
+
+
+def test_show_says_how_far_it_is(place, capsys):
+    """In the first lines, with why; and what a dependent waits for."""
+    task = verified(place, "asks", why="land = ask; to land it: fleet land ID")
+    waits = place.fleet.queue.add(Draft(title="Later", depends_on=(("blocks", task),)))
+    show._show(place.fleet, place.fleet.get(task), NOW)
+    text = capsys.readouterr().out
+    assert "status:      verified, not landed (blocked in the tracker)" in text
+    assert "landing:     verified, waits for you to land it on main" in text
+    assert "land = ask; to land it" in text
+    show._show(place.fleet, place.fleet.get(waits.id), NOW)
+    assert f"waits for:   {task} (verified, not landed): Make it loud" in capsys.readouterr().out
+
+
+def test_the_tracker_says_it_too(place):
+    """By the note alone, so that it is known on every machine that shares the queue."""
+    task = place.fleet.get(verified(place))
+    assert "(verified, waits to land)" in row(task)
+    assert task.standing == "verified, not landed"
+
+
+def test_a_landed_task_says_as_what_and_whether_its_branch_follows(place):
+    """The receipt of the landing is in the receipt of the run."""
+    landed = LandedAs(commit="abc1234def", parents=("1" * 40, "2" * 40), checks=(".: make test",))
+    task_id = place.waits("landed", landed=landed, approved_by="ada")
+    task = place.fleet.queue.close_task(place.fleet.get(task_id), by="us", reason="done")
+    landing = landing_of(place.fleet, task)
+    assert landing_words(place.fleet, task_id, landing) == "landed on main as abc1234"
+    place.repo.git("update-ref", "refs/fleet/land/main", place.base)
+    words = landing_words(place.fleet, task_id, landing)
+    assert "main follows when your checkout is clean: git -C" in words
+    place.repo.git("pack-refs", "--all")
+    assert landing_words(place.fleet, task_id, landing) == words
+    receipt = Receipt(task_id=task_id, run=1, coder="claude")
+    text = "\n".join(receipt_lines(receipt, landing_of_run(place.fleet, receipt)))
+    assert "landing:    landed on main as abc1234, approved by ada" in text
+    assert "passed there: make test" in text
+
+
+def test_what_landed_without_a_check_says_so(place):
+    """Nothing proved it."""
+    task_id = place.waits("landed", landed=LandedAs(commit="abc1234def"))
+    words = landing_json.read(place.home, task_id).words()
+    assert words == "landed on main as abc1234, unchecked"
+
+
+def test_a_task_that_a_person_closed_meanwhile_is_closed(place):
+    """A landing that counts no more is not shown."""
+    task = place.fleet.get(place.waits("waiting"))
+    assert landing_of(place.fleet, task) is not None
+    done = place.fleet.queue.close_task(task, by="ada", reason="by hand")
+    assert landing_of(place.fleet, done) is None
