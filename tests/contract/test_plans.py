@@ -2,11 +2,13 @@
 
 from contextlib import closing
 from datetime import timedelta
+from functools import partial
 
 import apsw
 import pytest
 
-from fleet.queue.protocol import Draft
+from fleet.queue.protocol import Draft, Filter
+from fleet.queue.sql import migrate
 from fleet.queue.sql.postgres import open_postgres
 from fleet.queue.sql.sqlite import open_embedded
 
@@ -89,3 +91,26 @@ def test_postgres_follows_dependencies_by_their_index(new_postgres_dsn):
     lines = [row[0].strip() for row in plan]
     assert [line for line in lines if "dependencies_pkey on dependencies d" in line]
     assert not [line for line in lines if "hashed" in line or "Seq Scan" in line]
+
+
+def test_postgres_claims_and_renews_within_a_rows_page(new_postgres_dsn):
+    """Neither changes a column that an index knows, so that no index is written."""
+    done = "SELECT n_tup_upd, n_tup_hot_upd FROM pg_stat_xact_user_tables WHERE relname = 'tasks'"
+    with closing(open_postgres(new_postgres_dsn)) as queue:
+        queue.add(Draft(title="t"))
+        with queue.db.writing():
+            (lease,) = queue.claim("a", ttl=timedelta(minutes=5))
+            queue.renew(lease, ttl=timedelta(minutes=5))
+            assert queue.db.rows(done) == [(2, 2)]
+
+
+def test_a_queue_of_an_earlier_fleet_gets_the_index(tmp_path, new_postgres_dsn):
+    """With the tasks that were in it: the open one is claimed, by the index."""
+    before = list(migrate.steps()[:2])
+    for open_queue in (partial(open_embedded, tmp_path), partial(open_postgres, new_postgres_dsn)):
+        with closing(open_queue(steps=before)) as queue:
+            done, waits = (queue.add(Draft(title=title)) for title in ("done", "waits"))
+            queue.close_task(done, by="a", reason="")
+        with closing(open_queue()) as queue:
+            assert [lease.task.id for lease in queue.claim("a", ttl=timedelta(1))] == [waits.id]
+            assert [task.id for task in queue.find(Filter())] == [waits.id]

@@ -56,5 +56,5 @@ SELECT {task_columns}, counts.children, counts.closed FROM tasks JOIN (
     FROM dependencies d JOIN tasks child ON child.id = d.task_id
     WHERE d.type = 'parent-child' GROUP BY d.depends_on_id
 ) counts ON counts.id = tasks.id
-WHERE tasks.issue_type = 'epic' AND tasks.status <> 'closed'
+WHERE tasks.issue_type = 'epic' AND {not_closed}
 {queue_order}

@@ -4,7 +4,7 @@
 SELECT id FROM tasks ORDER BY priority, created_at DESC, id
 
 -- name: open_titles
-SELECT title FROM tasks WHERE status <> 'closed'
+SELECT title FROM tasks WHERE {not_closed}
 
 -- name: comment_owner
 SELECT task_id FROM comments WHERE id = :id

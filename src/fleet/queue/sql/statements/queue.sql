@@ -142,8 +142,9 @@ SELECT {task_columns} FROM tasks
 ORDER BY tasks.priority, tasks.created_at, tasks.id
 
 -- name: not_closed
--- The words of the index `tasks_waiting`: SQLite takes it only for these.
-tasks.status <> 'closed'
+-- The words of the index `tasks_waiting`, which engines take only for these. By a check of the table
+-- just the closed tasks have the time.
+tasks.closed_at IS NULL
 
 -- name: leased_by
 tasks.lease_owner = :leased_by
