@@ -103,6 +103,12 @@ class Git:
         other._own, other._env = self._own, {**self._env, **more}
         return other
 
+    def with_settings(self, more: Mapping[str, str]) -> "Git":
+        """The same with more settings: such as say how files are written, and run nothing."""
+        other = Git(self.repo, self.until)
+        other._own, other._env = (*self._own, *more.items()), self._env
+        return other
+
     def at(self, repo: Repository, index: str = "") -> "Git":
         """The same for another working tree, until the same moment."""
         return Git(repo, self.until, index)

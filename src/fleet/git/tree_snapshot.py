@@ -73,7 +73,7 @@ def opened(
             shutil.copyfile(old, rules)
         else:
             rules.write_bytes(ignore_rules(repo))
-        _share_index(own, repo)
+        share_index(own, repo)
         yield Git(own, until, str(index), ignore=str(rules)), index
 
 
@@ -90,7 +90,7 @@ def keep_index(index: Path, place: Path) -> None:
         fresh.replace(target)
 
 
-def _share_index(own: Repository, repo: Repository) -> None:
+def share_index(own: Repository, repo: Repository) -> None:
     """Bring the shared part of a split index to where git looks for it."""
     for part in Path(repo.git_dir).glob("sharedindex.*"):
         place = Path(own.git_dir) / part.name

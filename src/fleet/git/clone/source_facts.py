@@ -17,7 +17,7 @@ from fleet.git.repository import Repository, read_bounded
 from fleet.git.user_settings import settings_of
 
 #: Settings that say how files are written and compared, and run nothing.
-_PLAIN = ("autocrlf", "eol", "filemode", "ignorecase", "precomposeunicode", "symlinks")
+PLAIN = ("autocrlf", "eol", "filemode", "ignorecase", "precomposeunicode", "symlinks")
 _REMOTE = re.compile(r"remote\.([A-Za-z0-9][A-Za-z0-9._-]*)\.url")
 _SCHEMES = ("https", "http", "ssh", "git")
 _SCP_LIKE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*(?:@[A-Za-z0-9][A-Za-z0-9._-]*)?:(?!:)\S+")
@@ -69,7 +69,7 @@ def clone_config(settings: Mapping[str, str], repo: Repository) -> str:
     lines = ["[gc]", "\tauto = 0", "[core]", "\tlogAllRefUpdates = true"]
     lines += [
         f"\t{name} = {_value(settings[key])}"
-        for name in _PLAIN
+        for name in PLAIN
         if (key := f"core.{name}") in settings
     ]
     who = [name for name in ("name", "email") if settings.get(f"user.{name}")]

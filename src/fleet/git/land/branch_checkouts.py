@@ -40,10 +40,10 @@ class BranchCheckout(Struct, frozen=True, kw_only=True):
 def checkouts_of(land: LandRepository, branch: str) -> list[BranchCheckout]:
     """Every working tree of the repository that stands on a branch. Raises GitFailed."""
     found: list[BranchCheckout] = []
-    for git_dir, root in _trees(land):
+    for repo in trees_of(land):
+        git_dir, root = repo.git_dir, repo.root
         if branch not in _branches(git_dir):
             continue
-        repo = Repository(root=root, git_dir=git_dir, common_dir=land.repo.common_dir)
         if not os.path.isdir(root):  # noqa: PTH112
             if root and not os.path.lexists(f"{git_dir}/locked"):
                 continue  # its directory is gone: git forgets it by itself
@@ -77,10 +77,10 @@ def _branches(git_dir: str) -> set[str]:
     return {name.removeprefix(_HEADS) for name in found}
 
 
-def _trees(land: LandRepository) -> list[tuple[str, str]]:
-    """The git directory of each working tree, with its top directory; empty: it is not known."""
+def trees_of(land: LandRepository) -> list[Repository]:
+    """Every working tree of the repository; its root is empty if it is not known."""
     common = land.repo.common_dir
-    found = [] if (root := _main_root(land)) is None else [(common, root)]
+    found = [] if (root := _main_root(land)) is None else [_tree(common, common, root)]
     try:
         names = sorted(os.listdir(f"{common}/worktrees"))  # noqa: PTH208
     except OSError:
@@ -89,8 +89,12 @@ def _trees(land: LandRepository) -> list[tuple[str, str]]:
         git_dir = f"{common}/worktrees/{name}"
         dot = os.fsdecode(read_bounded(f"{git_dir}/gitdir") or b"").rstrip("\n")
         place = os.path.normpath(os.path.join(git_dir, dot)) if dot else ""  # noqa: PTH118
-        found.append((git_dir, os.path.dirname(place)))  # noqa: PTH120
+        found.append(_tree(common, git_dir, os.path.dirname(place)))  # noqa: PTH120
     return found
+
+
+def _tree(common: str, git_dir: str, root: str) -> Repository:
+    return Repository(root=root, git_dir=git_dir, common_dir=common)
 
 
 def _main_root(land: LandRepository) -> str | None:

@@ -2,15 +2,16 @@
 
 The branch itself moves if no working tree that has it is in the way; else its line
 (`refs/fleet/land/<branch>`) goes ahead, and the branch follows later: `move` to the same commit
-again. All refs move in one transaction or none does, and none of the project's hooks runs.
+again. All refs move in one transaction or none does, and none of the project's hooks runs. Call
+`finish_follows` first: an earlier process may have been killed while a working tree followed.
 """
-
-import os
 
 from msgspec import Struct
 
 from fleet.git.git_command import GitFailed
+from fleet.git.land.follow.follow_checkout import Follow, prepare_follow
 from fleet.git.land.land_repository import LandRepository
+from fleet.git.land.move_refs import move_refs
 from fleet.git.land.target import Target, read_target
 from fleet.git.own.kept_objects import give_objects
 from fleet.git.own.project_refs import has_table
@@ -46,21 +47,39 @@ def move(land: LandRepository, target: Target, new: str, *, why: str) -> Moved |
     """
     if reason := _never(land, target, new):
         return Held(why=reason)
+    follows: list[Follow] = []
     try:
         give_objects(land.git, land.common, new, target.tip, target.line)
-        behind = "; ".join(
-            each.why or f"{each.repo.root} has it checked out" for each in target.checkouts
-        )
+        behind = _prepare(land, target, new, follows)
         if not behind:
-            _write(land, _branch_moves(target, new), why)
+            move_refs(land, _branch_moves(target, new), why)
         elif new != target.held:
-            _write(land, _line_moves(target, new), why)
+            move_refs(land, _line_moves(target, new), why)
     except GitFailed as error:
+        _leave(follows)
         now = read_target(land, target.branch)
         if (now.tip, now.held) != (target.tip, target.held):
             return Raced(now=now)
         return Held(why=error.message)
-    return Moved(commit=new, behind=behind)
+    if behind:
+        return Moved(commit=new, behind=behind)
+    return Moved(commit=new, told=tuple(said for each in follows for said in each.carry_out()))
+
+
+def _prepare(land: LandRepository, target: Target, new: str, follows: list[Follow]) -> str:
+    """Get every working tree with the branch ready to follow; or why one of them cannot."""
+    for checkout in target.checkouts:
+        found = prepare_follow(land, checkout, target.ref, target.tip, new)
+        if isinstance(found, str):
+            _leave(follows)
+            return found
+        follows.append(found)
+    return ""
+
+
+def _leave(follows: list[Follow]) -> None:
+    while follows:
+        follows.pop().leave()
 
 
 def _never(land: LandRepository, target: Target, new: str) -> str:
@@ -93,8 +112,3 @@ def _line_moves(target: Target, new: str) -> list[str]:
     else:
         moves.append(f"create {target.line_ref}\0{new}\0")
     return moves
-
-
-def _write(land: LandRepository, moves: list[str], why: str) -> None:
-    ask = ("update-ref", "--no-deref", "-m", why, "-z", "--stdin")
-    land.refs.ask(*ask, feed=os.fsencode("".join(moves)))

@@ -1,0 +1,1 @@
+"""A person's working tree follows its branch when verified work lands."""
