@@ -30,7 +30,8 @@ from fleet.supervisor.cleanup import Cleanup
 from fleet.supervisor.dispatcher import Dispatcher
 from fleet.supervisor.keep_leases import LeaseKeeper, awake
 from fleet.supervisor.queue_io.queue_backups import QueueBackups
-from fleet.supervisor.queue_io.queue_requests import QueueRequests, QueueThread
+from fleet.supervisor.queue_io.queue_requests import QueueRequests
+from fleet.supervisor.queue_io.queue_thread import QueueThread
 from fleet.supervisor.shutdown import PATIENCE, Shutdown
 from fleet.supervisor.state import (
     AccountFreed,

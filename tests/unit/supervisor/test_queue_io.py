@@ -10,8 +10,9 @@ import pytest
 from fleet.errors import NotFound, QueueBusy
 from fleet.queue.protocol import LeaseLost
 from fleet.schemas import Closed, Request
-from fleet.supervisor.queue_io import queue_requests
-from fleet.supervisor.queue_io.queue_requests import QueueRequests, QueueThread
+from fleet.supervisor.queue_io import queue_thread
+from fleet.supervisor.queue_io.queue_requests import QueueRequests
+from fleet.supervisor.queue_io.queue_thread import QueueThread
 from tests.builders import NOW, a_lease
 
 LEASE = a_lease()
@@ -72,7 +73,7 @@ def queue():
 
 @pytest.fixture
 def thread(queue, said, monkeypatch):
-    monkeypatch.setattr(queue_requests, "SHORTEST_PAUSE", 0.01)
+    monkeypatch.setattr(queue_thread, "SHORTEST_PAUSE", 0.01)
     thread = a_thread(queue, said)
     yield thread
     thread.close(PATIENCE)

@@ -1,0 +1,282 @@
+"""The threads that speak to the queue: one calls it, the other waits for it to change.
+
+The loop never waits for a queue: each call is answered by a callback in the loop's own thread. A
+call that fails is made again, each at its own pace, and none is dropped. So a queue that fails
+delays the calls that need it and nothing else.
+"""
+
+import os
+import threading
+import time
+from collections import deque
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import timedelta
+from functools import partial
+from queue import Empty, SimpleQueue
+from typing import Any, TypeVar
+
+from msgspec import Struct
+
+from fleet.errors import BadInput, FleetError, NotFound, QueueError, Refused, WrongQueue
+from fleet.queue.protocol import LeaseLost, Queue
+from fleet.schemas import Lease, Settlement
+
+T = TypeVar("T")
+
+_LISTEN = timedelta(seconds=5)
+#: Changes that come this close together, as in a busy hour, are reported as one.
+_LULL = 0.01
+#: So many settlements at most are made together.
+_TOGETHER = 50
+#: How long the listening thread rests after an error of the queue.
+_REST = 1.0
+#: A call that failed is made again after this long, doubled up to the longest.
+SHORTEST_PAUSE, LONGEST_PAUSE = 0.25, 10.0
+
+
+class DueSettlement(Struct, eq=False):
+    """A lease to be ended, and the evidence that is written before, which may change how."""
+
+    lease: Lease
+    settlement: Settlement
+    evidence: Callable[[], Settlement | None]
+
+
+class QueueCall(Struct, eq=False):
+    """One call of the queue."""
+
+    #: What is done in the queue's thread; settlements that wait there are done together.
+    do: Callable[[Queue], Any] | DueSettlement
+    then: Callable[[Any], None]
+    #: A task waits for the answer; other calls may stay unanswered when the supervisor ends.
+    owed: bool
+    failures: int = 0
+    #: When the call is made again, on the monotonic clock; 0 while it is under way.
+    due: float = 0.0
+
+
+class QueueThread:
+    """Calls the queue in order, one call at a time."""
+
+    def __init__(
+        self,
+        open_queue: Callable[[], Queue],
+        say: Callable[[str, str], None],
+        rescue: Callable[[Queue], object] = lambda _: None,
+    ) -> None:
+        self._open = open_queue
+        self._say = say
+        #: Called in the queue's thread with a queue whose files are not at their path any more.
+        self._rescue = rescue
+        self._calls: SimpleQueue[QueueCall | None] = SimpleQueue()
+        #: What is to be done in the loop's thread.
+        self._answers: deque[Callable[[], None]] = deque()
+        self._wake_read, self._wake_write = os.pipe2(os.O_NONBLOCK | os.O_CLOEXEC)
+        self._closing = threading.Event()
+        self._threads = [
+            threading.Thread(target=work, name=work.__name__, daemon=True)
+            for work in (self._work, self._listen)
+        ]
+        #: Called in the loop's thread when the queue may have changed.
+        self.on_change: Callable[[], None] = lambda: None
+        self._waiting = 0
+        #: Calls that failed and did not succeed yet, with the queue's message.
+        self._failing: dict[QueueCall, str] = {}
+
+    def start(self) -> None:
+        for thread in self._threads:
+            thread.start()
+
+    def fileno(self) -> int:
+        """Readable when there are answers to deliver."""
+        return self._wake_read
+
+    @property
+    def problem(self) -> str:
+        """The message of a call that fails; empty while the queue answers."""
+        return next(iter(self._failing.values()), "")
+
+    @property
+    def busy(self) -> bool:
+        """A call is not answered yet."""
+        return self._waiting > 0 or bool(self._failing)
+
+    @property
+    def owing(self) -> bool:
+        """A call is under way, or one that a task waits for has failed so far."""
+        return self._waiting > 0 or any(call.owed for call in self._failing)
+
+    @property
+    def next_moment(self) -> float:
+        """When `retry` has something to do, on the monotonic clock."""
+        return min((call.due for call in self._failing if call.due), default=float("inf"))
+
+    def call(
+        self,
+        do: Callable[[Queue], T] | DueSettlement,
+        then: Callable[[T], None],
+        *,
+        owed: bool = False,
+    ) -> None:
+        """Have `do` done in the queue's thread; `then` gets its result, in the loop's thread."""
+        self._send(QueueCall(do, then, owed))
+
+    def deliver(self) -> None:
+        """Hand out the answers that have come. In the loop's thread."""
+        with suppress(BlockingIOError):
+            while os.read(self._wake_read, 4096):
+                pass
+        while self._answers:
+            self._answers.popleft()()
+
+    def retry(self) -> None:
+        """Make the calls again that failed and are due."""
+        now = time.monotonic()
+        for call in [call for call in self._failing if 0 < call.due <= now]:
+            self._send(call)
+
+    def close(self, patience: float) -> bool:
+        """Finish the calls that were made, then close the queue. False: it did not answer in
+        time.
+        """
+        self._closing.set()
+        self._calls.put(None)
+        self._threads[0].join(patience)
+        return not self._threads[0].is_alive()
+
+    # In the loop's thread.
+
+    def _send(self, call: QueueCall) -> None:
+        call.due = 0.0
+        self._waiting += 1
+        self._calls.put(call)
+
+    def _answered(self, call: QueueCall, answer: Any) -> None:
+        self._waiting -= 1
+        if isinstance(answer, QueueError):
+            self._failed(call, answer)
+            return
+        if isinstance(answer, BaseException):
+            raise answer
+        if self._failing.pop(call, None) is not None:
+            self._healed()
+        call.then(answer)
+
+    def _failed(self, call: QueueCall, error: QueueError) -> None:
+        if not self._failing:
+            self._say("queue_failed", f"the queue fails: {error.message}")
+        self._failing[call] = error.message
+        pause = min(SHORTEST_PAUSE * 2 ** min(call.failures, 10), LONGEST_PAUSE)
+        call.failures += 1
+        call.due = time.monotonic() + pause
+
+    def _healed(self) -> None:
+        """A call that had failed succeeded: the other failed calls need not wait any more."""
+        for call in self._failing:
+            call.due = call.due and time.monotonic()
+        if not self._failing:
+            self._say("queue_healed", "the queue answers again")
+
+    # In the threads beside it.
+
+    def _work(self) -> None:
+        queue: Queue | None = None
+        waiting: deque[QueueCall | None] = deque()
+        while (calls := self._next(waiting)) is not None:
+            try:
+                queue = queue or self._open()
+                answers = _answers(queue, calls)
+            except BaseException as error:  # noqa: BLE001 - it is raised again in the loop's thread
+                answers = [_as_queue_error(error)] * len(calls)
+            if queue is not None and any(isinstance(each, WrongQueue) for each in answers):
+                # The queue that is put back is found by opening anew.
+                self._rescue(queue)
+                _close(queue)
+                queue = None
+            for call, answer in zip(calls, answers, strict=True):
+                self._post(partial(self._answered, call, answer))
+        if queue is not None:
+            queue.close()
+
+    def _next(self, waiting: deque[QueueCall | None]) -> list[QueueCall] | None:
+        """The next call, with all settlements that wait right behind it; None: there is no more."""
+        if not waiting:
+            waiting.append(self._calls.get())
+        with suppress(Empty):
+            while True:
+                waiting.append(self._calls.get_nowait())
+        first = waiting.popleft()
+        if first is None:
+            return None
+        calls = [first]
+        while isinstance(first.do, DueSettlement) and len(calls) < _TOGETHER:
+            if not waiting or waiting[0] is None or not isinstance(waiting[0].do, DueSettlement):
+                break
+            calls.append(waiting.popleft())  # pyright: ignore[reportArgumentType]
+        return calls
+
+    def _listen(self) -> None:
+        queue: Queue | None = None
+        while not self._closing.is_set():
+            try:
+                queue = queue or self._open()
+                if queue.wait(_LISTEN):
+                    self._post(self.on_change)
+                    self._closing.wait(_LULL)
+            except (FleetError, OSError) as error:
+                # The calling thread meets the same error and reports it.
+                if isinstance(error, WrongQueue) and queue is not None:
+                    _close(queue)
+                    queue = None
+                    self._post(self.on_change)
+                self._closing.wait(_REST)
+        if queue is not None:
+            queue.close()
+
+    def _post(self, answer: Callable[[], None]) -> None:
+        self._answers.append(answer)
+        with suppress(BlockingIOError):  # a full pipe wakes the loop just as well
+            os.write(self._wake_write, b"!")
+
+
+def _answers(queue: Queue, calls: list[QueueCall]) -> list[Any]:
+    """What the queue answers to one call, or to several settlements at once."""
+    do = calls[0].do
+    if not isinstance(do, DueSettlement):
+        return [do(queue)]
+    answers: dict[int, Any] = {}
+    ready: list[tuple[int, Lease, Settlement]] = []
+    for number, call in enumerate(calls):
+        assert isinstance(call.do, DueSettlement)
+        try:
+            chosen = call.do.evidence() or call.do.settlement
+            ready.append((number, call.do.lease, chosen))
+        except OSError as error:  # a full disk: this one is settled later
+            answers[number] = _as_queue_error(error)
+    pairs = [(lease, settlement) for _, lease, settlement in ready]
+    settled = queue.settle_all(pairs) if pairs else []
+    for (number, lease, _), answer in zip(ready, settled, strict=True):
+        answers[number] = _lost_or_error(lease, answer)
+    return [answers[number] for number in range(len(calls))]
+
+
+def _lost_or_error(lease: Lease, answer: LeaseLost | FleetError | None) -> Any:
+    """A task that is gone from the queue, or whose id no queue takes, is lost and not a failure."""
+    if isinstance(answer, NotFound | Refused | BadInput):
+        return LeaseLost(task_id=lease.task.id, why=answer.message)
+    return _as_queue_error(answer) if isinstance(answer, FleetError) else answer
+
+
+def _close(queue: Queue) -> None:
+    with suppress(FleetError, OSError):
+        queue.close()
+
+
+def _as_queue_error(error: BaseException) -> BaseException:
+    """What keeps the queue from answering, as an error of the queue."""
+    if isinstance(error, FleetError) and not isinstance(error, QueueError):
+        return QueueError(error.message, hint=error.hint)
+    if isinstance(error, OSError):  # a full disk under the queue or under the evidence
+        return QueueError(f"{error.filename or 'the disk'}: {error.strerror or error}")
+    return error
