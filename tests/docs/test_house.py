@@ -46,6 +46,8 @@ RECORDS = {
     "FleetStatus": "fleet status --json",
     "InProgress": "a row of fleet tasks --json",
     "Landing": "landing.json",
+    "PlanView": "fleet plan show --json",
+    "PlannedTask": "a [[task]] of a plan",
     "Policy": "what a run is held to, one field a setting",
     "Progress": "progress.json",
     "Receipt": "receipt.json",

@@ -7,6 +7,7 @@ import pytest
 
 from fleet.control.accounts import AccountNow
 from fleet.control.list_coders import CoderHere
+from fleet.control.plan.plan_view import PlanView, TaskView
 from fleet.control.status import FleetStatus
 from fleet.control.tasks.in_progress import InProgress
 from fleet.control.tasks.kill_runs import Braked
@@ -15,6 +16,7 @@ from fleet.control.tasks.stop import StopEnd
 from fleet.control.tasks.stop_all import StopAllEnd
 from fleet.control.usage import Record, Spent
 from fleet.doctor.check_result import CheckResult
+from fleet.plan.plan_changes import PlanChanges, WrittenPlan
 
 PAGE = (Path(__file__).parents[2] / "docs/reference.md").read_text(encoding="utf-8")
 
@@ -32,6 +34,8 @@ PAGE = (Path(__file__).parents[2] / "docs/reference.md").read_text(encoding="utf
         ("fleet accounts", [AccountNow], []),
         ("fleet coders", [CoderHere], []),
         ("fleet doctor", [CheckResult], []),
+        ("fleet plan show", [PlanView, TaskView], []),
+        ("fleet plan apply", [WrittenPlan, PlanChanges], []),
     ],
 )
 def test_the_reference_names_every_key(command, types, besides):

@@ -12,6 +12,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "demo": ("demo", "Watch fleet at work with simulated agents, in a temporary directory."),
     "init": ("setup.init", "Make the fleet home and choose its queue."),
     "bd": ("tracker.bd", "The task tracker: create, list, update and close tasks."),
+    "plan": ("plan", "Make tasks of a spec, or have an agent write one."),
     "run": ("run.run", "Work through the queue with as many agents as there are slots."),
     "status": ("run.status", "Say whether a supervisor is running, and how it does."),
     "tasks": ("inspect.tasks", "Show the tasks in progress."),

@@ -78,6 +78,7 @@ class Config(Struct, frozen=True, kw_only=True):
     bd_timeout_s: int = 30
     followup_limit: int = 20
     followup_depth: int = 3
+    plan_limit: int = 100
     #: What differs for the tasks of one project, by its directory.
     projects: dict[str, Project] = field(default_factory=dict[str, Project])
     #: What tokens cost by a person's own knowledge, by a pattern of the model's name.

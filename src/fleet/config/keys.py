@@ -392,5 +392,12 @@ KEYS: Mapping[str, Key] = {
             low=0,
             high=100,
         ),
+        Key(
+            "plan_limit",
+            100,
+            "How many tasks a plan may have that is made into tasks at once.",
+            low=1,
+            high=10_000,
+        ),
     )
 }

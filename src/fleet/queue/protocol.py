@@ -61,6 +61,8 @@ class Filter(Struct, frozen=True, kw_only=True):
     include_closed: bool = False
     ids: tuple[str, ...] = ()
     leased_by: str | None = None
+    #: The tasks of one spec, closed ones too: their `spec_id` is this text, or goes on with `#`.
+    spec: str | None = None
     #: Only tasks that could be worked on now.
     ready: bool = False
     limit: int | None = None

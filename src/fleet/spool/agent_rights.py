@@ -150,6 +150,11 @@ FLEET: Mapping[str, Right] = {
     )),
     "tell": Right(kind="refused", instead=f"Only people tell agents; {_COMMENT}"),
     "answer": Right(kind="refused", instead=f"Only people answer questions; {_COMMENT}"),
+    "plan": Right(
+        kind="refused",
+        instead="Only people make tasks of a plan. To make a follow-up: bd create; to propose a"
+        f" plan: write it into your artifacts, and {_ASK}",
+    ),
     "compare": Right(kind="refused", instead=f"Only people compare coders; {_COMMENT}"),
     **dict.fromkeys(
         ("account", "accounts", "completion", "config", "demo", "doctor", "init", "queue"),

@@ -14,6 +14,7 @@ from fleet.accounts.circuit_breaker import Blamed, Note, RunNoted, fault_of, spa
 from fleet.errors import FleetError, InvalidTask
 from fleet.evidence.inspect_run import InspectedRun, Inspection, inspect_run
 from fleet.home import closed_by_hand
+from fleet.plan.plan_changes import epics_closed_by
 from fleet.processes import process_identity
 from fleet.queue.protocol import LeaseLost
 from fleet.runs import stop_reason
@@ -100,12 +101,24 @@ def _answered(
             _undo_close(state, lease, task_dir)
     elif isinstance(settlement, Closed):
         event = TaskSettled(task_id, closed=True)
+        _close_epics(state, lease.task)
     elif isinstance(settlement, Released):
         event = TaskSettled(task_id, not_before=settlement.not_before)
     else:
         event = TaskSettled(task_id, blocked=True)
     state.log.say(kind, f"{task_id}: {kind}: {text}", task_dir=task_dir, task=task_id)
     state.events.append(event)
+
+
+def _close_epics(state: SupervisorState, task: Task) -> None:
+    """Close the epics of a plan with its acceptance task."""
+
+    def closed(ids: list[str]) -> None:
+        for each in ids:
+            state.log.say("closed", f"{each}: closed: all of its tasks are closed", task=each)
+
+    if ids := epics_closed_by(task):
+        state.queue.close_epics(ids, closed)
 
 
 def _undo_close(state: SupervisorState, lease: Lease, task_dir: Path) -> None:

@@ -189,6 +189,8 @@ class BeadsQueue:
         issues = self._select(want)
         if want.statuses:
             issues = [issue for issue in issues if issue.status in want.statuses]
+        if want.spec is not None:
+            issues = [i for i in issues if i.spec_id.partition("#")[0] == want.spec]
         entries = self.ledger.entries(issue.id for issue in issues)
         now = self.ledger.now()
         if want.ready:  # in bd's eyes a task that is just being claimed may still be open
@@ -208,7 +210,7 @@ class BeadsQueue:
             return [issue for issue in self.tracker.ready() if not ids or issue.id in ids]
         if ids:
             return list(self.tracker.show(sorted(ids)).values())
-        if want.include_closed and not want.statuses:
+        if (want.include_closed or want.spec is not None) and not want.statuses:
             return self.tracker.listed()
         unclosed = [status for status in STATUSES if status != "closed"]
         return self.tracker.listed(*(want.statuses or unclosed))

@@ -220,10 +220,14 @@ class SqlQueue:
             values["now"] = to_micros(self.db.now())
         if want.statuses:
             one_of("status", want.statuses)
-        if "closed" not in want.statuses and not (want.include_closed or want.ids):
+        whole = want.include_closed or want.ids or want.spec is not None
+        if "closed" not in want.statuses and not whole:
             where.append(self.sql["not_closed"])
         if want.ids:
             one_of("id", want.ids)
+        if want.spec is not None:
+            where.append(self.sql["of_spec"])
+            values |= {"spec": want.spec, "spec_part": f"{want.spec}#"}
         if want.leased_by is not None:
             where.append(self.sql["leased_by"])
             values["leased_by"] = want.leased_by

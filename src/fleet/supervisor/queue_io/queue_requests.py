@@ -82,6 +82,19 @@ class QueueRequests:
         """
         self.thread.call(DueSettlement(lease, settlement, evidence), then, owed=True)
 
+    def close_epics(self, ids: tuple[str, ...], then: Callable[[list[str]], None]) -> None:
+        """Close epics whose last task is closed; one that has open tasks is left. The answer is
+        which were closed.
+        """
+
+        def closed(queue: Queue) -> list[str]:
+            found = {task.id: task for task in queue.find(Filter(ids=ids))}
+            epics = [found[each] for each in ids if each in found]
+            wanted = [t for t in epics if t.issue_type == "epic" and t.status != "closed"]
+            return [task.id for task in wanted if _closed(queue, task, self.owner)]
+
+        self.thread.call(closed, then)
+
     def undo_close(
         self,
         lease: Lease,
@@ -139,6 +152,14 @@ def _reopened(queue: Queue, task: Task, owner: str) -> bool:
         queue.reopen_task(task, by=owner)
     except (NotFound, Refused):
         return False  # the task was claimed meanwhile, or is gone
+    return True
+
+
+def _closed(queue: Queue, task: Task, owner: str) -> bool:
+    try:
+        queue.close_task(task, by=owner, reason="all of its tasks are closed")
+    except (NotFound, Refused):
+        return False  # it has open tasks, or is gone
     return True
 
 

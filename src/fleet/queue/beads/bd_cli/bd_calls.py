@@ -13,8 +13,10 @@ from fleet.queue.beads.bd_cli.bd_client import FLEET, Client
 from fleet.queue.beads.bd_cli.bd_issue import (
     LONG,
     Link,
+    comma_separated,
     create_args,
     links_in,
+    long_texts,
     rows_in,
     tasks_in,
 )
@@ -118,6 +120,24 @@ class Tracker:
         """Add to the metadata of issues that exist."""
         text = msgspec.json.encode(metadata).decode()
         self.client.ask(["update", f"--metadata={text}", "--", *ids])
+
+    def rewrite(self, task_id: str, draft: Draft, actor: str) -> None:
+        """Give an open issue the words, labels, parent and metadata of a draft."""
+        flags = [f"--type={draft.issue_type}", f"--set-labels={comma_separated(draft.labels)}"]
+        if draft.parent is not None:
+            flags.append(f"--parent={draft.parent}")
+        if self.client.guards:
+            flags.append("--if-assignee=")
+        with TemporaryDirectory(prefix="fleet-") as scratch:
+            flags += [f"--title={draft.title}", f"--priority={draft.priority}"]
+            flags += long_texts(draft, Path(scratch))
+            self.client.ask(["update", *flags, "--", task_id], actor=actor)
+
+    def depend(self, task_id: str, target: str, actor: str) -> None:
+        self.client.ask(["dep", "add", "--", task_id, target], actor=actor)
+
+    def undepend(self, task_id: str, target: str, actor: str) -> None:
+        self.client.ask(["dep", "remove", "--", task_id, target], actor=actor)
 
     def delete(self, task_id: str) -> None:
         self.client.ask(["delete", "--force", "--", task_id])

@@ -120,7 +120,7 @@ def create_args(draft: Draft, scratch: Path) -> list[str]:
         if not draft.inherit_labels:
             args.append("--no-inherit-labels")
     if draft.labels:
-        args.append(f"--labels={_comma_separated(draft.labels)}")
+        args.append(f"--labels={comma_separated(draft.labels)}")
     edges = [_edge(kind, target) for kind, target in draft.depends_on]
     edges += [f"blocks:{waiting}" for waiting in draft.blocks]
     if edges:
@@ -131,9 +131,6 @@ def create_args(draft: Draft, scratch: Path) -> list[str]:
     for flag, moment in (("--due", draft.due_at), ("--defer", draft.defer_until)):
         if moment is not None:
             args.append(f"{flag}={moment.isoformat()}")
-    if draft.metadata:
-        text = msgspec.json.encode(draft.metadata).decode()
-        args.append(_maybe_file("--metadata=", "--metadata=@", text, scratch / "metadata.json"))
     return args
 
 
@@ -151,12 +148,18 @@ def _texts(draft: Draft, scratch: Path) -> list[str]:
             raise BadInput(f"{flag} is too long for bd", hint="Put the text into the description.")
         if text:
             args.append(f"{flag}={text}")
+    return [*args, *long_texts(draft, scratch)]
+
+
+def long_texts(draft: Draft, scratch: Path) -> list[str]:
+    """The flags of a draft whose text may be too long for an argument."""
+    metadata = msgspec.json.encode(draft.metadata).decode() if draft.metadata else ""
     long = (
         ("--description=", "--body-file=", draft.description, "description.md"),
         ("--design=", "--design-file=", draft.design, "design.md"),
+        ("--metadata=", "--metadata=@", metadata, "metadata.json"),
     )
-    args += [_maybe_file(i, f, text, scratch / name) for i, f, text, name in long if text]
-    return args
+    return [_maybe_file(i, f, text, scratch / name) for i, f, text, name in long if text]
 
 
 def _maybe_file(inline: str, by_file: str, text: str, file: Path) -> str:
@@ -172,7 +175,7 @@ def _edge(kind: str, target: str) -> str:
     return target if kind == "blocks" else f"{kind}:{target}"
 
 
-def _comma_separated(words: Sequence[str]) -> str:
+def comma_separated(words: Sequence[str]) -> str:
     """As bd's flag parser reads a list: CSV, so that a quote or comma in a word stays in it."""
     line = io.StringIO()
     csv.writer(line, lineterminator="").writerow(words)

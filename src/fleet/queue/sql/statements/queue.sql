@@ -148,3 +148,7 @@ tasks.closed_at IS NULL
 
 -- name: leased_by
 tasks.lease_owner = :leased_by
+
+-- name: of_spec
+(tasks.spec_id = CAST(:spec AS TEXT)
+ OR substr(tasks.spec_id, 1, length(CAST(:spec_part AS TEXT))) = CAST(:spec_part AS TEXT))

@@ -1,0 +1,185 @@
+"""How a plan looks on a terminal: its graph by waves, and what applying it would change."""
+
+from collections.abc import Iterator, Sequence
+
+from fleet.cli.terminal_text import cut, folded, one_line, painted, terminal_width
+from fleet.control.plan.apply import WrittenPlan
+from fleet.control.plan.plan_view import ACCEPTANCE, EPIC, PlanView, TaskView
+
+#: The sign and colour of each state.
+_SIGNS = {
+    "new": ("+", "green"),
+    "changed": ("~", "yellow"),
+    "same": ("=", "dim"),
+    "left": ("!", "magenta"),
+    "reopened": ("+", "green"),
+}
+#: Keys or files of a list that are shown before it is cut.
+_MOST = 12
+
+
+def plan_page(view: PlanView, apply_line: str) -> Iterator[str]:
+    """The whole page of `fleet plan show`; `apply_line` is the command that makes the tasks."""
+    width = terminal_width()
+    yield painted(one_line(view.title), "bold")
+    yield f"{one_line(view.spec)} ({view.format}) → {one_line(view.cwd)}"
+    yield _figures(view)
+    yield ""
+    yield from _waves(view, width)
+    yield from _checks(view)
+    yield from _collisions(view)
+    yield from _standing(view, apply_line)
+
+
+def _figures(view: PlanView) -> str:
+    done = sum(task.state == "done" for task in view.tasks)
+    work = len(view.tasks) - done - sum(task.state == "group" for task in view.tasks)
+    if not work:
+        return f"Nothing is left to do: {_tasks(done)} ticked in the spec."
+    told = f"{_tasks(work)} in {_count(len(view.waves), 'wave')}"
+    told += f", at most {view.widest} at once" if view.widest > 1 else ""
+    ticked = f"; {done} ticked already" if done else ""
+    return f"{told}{ticked}"
+
+
+def _tasks(number: int) -> str:
+    return _count(number, "task")
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def _waves(view: PlanView, width: int) -> Iterator[str]:
+    tasks = {task.key: task for task in view.tasks}
+    room = max((len(one_line(key)) for key in tasks), default=0)
+    for number, keys in enumerate(view.waves, start=1):
+        yield painted(f"wave {number}", "bold")
+        for key in keys:
+            yield _line(tasks[key], min(room, 24), width)
+    if view.waves:
+        yield painted("at the end", "bold")
+        shown = view.acceptance or "new"
+        yield cut(f"  acceptance: holds the result against the spec as a whole ({shown})", width)
+        yield ""
+        chain = " → ".join(map(one_line, view.longest))
+        yield folded(f"Longest chain ({len(view.longest)}): {chain}", 2)
+
+
+def _line(task: TaskView, room: int, width: int) -> str:
+    sign, colour = _SIGNS[task.state]
+    known = f"  [{task.id} {task.status}]" if task.id else ""
+    key = cut(one_line(task.key), room)
+    words = cut(f"{key:<{room}}  {one_line(task.title)}", max(20, width - 4 - len(known)))
+    return f"  {painted(sign, colour)} {words}{painted(known, 'dim')}"
+
+
+def _checks(view: PlanView) -> Iterator[str]:
+    proposed = list(commands_of(view))
+    if proposed:
+        yield ""
+        yield "Verify commands that the spec proposes (they run once you apply it):"
+        for command, keys in proposed:
+            yield f"  {folded(f'{one_line(command)}  [{_listed(keys)}]', 6)}"
+    if view.project_verify:
+        listed = "; ".join(map(one_line, view.project_verify))
+        yield folded(f"Every task has to pass the project's verify: {listed}", 2)
+    elif view.unchecked:
+        yield ""
+        yield folded(f"{_tasks(len(view.unchecked))} without a check: {_listed(view.unchecked)}", 2)
+        way = "fleet config set --project . verify='make test'"
+        yield f"  {folded(f'A claim can only be plausible there. For all of them: {way}', 2)}"
+
+
+def commands_of(view: PlanView) -> Iterator[tuple[str, list[str]]]:
+    """Each command that the spec proposes, with the keys of the tasks that it is for."""
+    found: dict[str, list[str]] = {}
+    for task in view.tasks:
+        if task.wave:
+            for command in task.verify:
+                found.setdefault(command, []).append(task.key)
+    for command in view.verify:
+        found.setdefault(command, []).append("acceptance")
+    yield from found.items()
+
+
+def _collisions(view: PlanView) -> Iterator[str]:
+    if not view.claimed_twice:
+        return
+    yield ""
+    yield "Named by several tasks of one wave, which may run into each other:"
+    files = list(view.claimed_twice.items())
+    for file, keys in files[:_MOST]:
+        yield f"  {folded(f'{one_line(file)}: {_listed(keys)}', 6)}"
+    if len(files) > _MOST:
+        yield f"  … and {len(files) - _MOST} more files"
+
+
+def _standing(view: PlanView, apply_line: str) -> Iterator[str]:
+    """What differs from the queue, and what to do next."""
+    found = view.changes
+    yield ""
+    if not view.epic:
+        yield folded(f"Nothing of it is in the queue. To make the tasks: {apply_line}", 2)
+        return
+    told = [
+        f"{len(_work(keys))} {word}"
+        for keys, word in (
+            (found.new, "new (+)"),
+            (found.changed, "changed (~)"),
+            (found.same, "as they are (=)"),
+            (found.left, "changed but begun, left alone (!)"),
+        )
+        if _work(keys)
+    ]
+    yield folded(f"Against {view.epic}: {', '.join(told) or 'nothing'}", 2)
+    for keys, words in (
+        (found.gone, "no longer in the spec, never begun; --prune closes them"),
+        (found.gone_begun, "no longer in the spec, but begun; left alone"),
+        (found.ticked, "ticked in the spec, still open here"),
+    ):
+        if keys:
+            ids = _listed([f"{key} ({view.gone[key]})" for key in keys])
+            yield folded(f"{len(keys)} {words}: {ids}", 2)
+    if found.writes:
+        yield folded(f"To write this: {apply_line}", 2)
+    else:
+        yield "Nothing to write."
+
+
+def _work(keys: Sequence[str]) -> list[str]:
+    """The keys that the spec itself has: neither the epic nor the acceptance task."""
+    return [key for key in keys if key not in (EPIC, ACCEPTANCE)]
+
+
+def written_page(written: WrittenPlan) -> Iterator[str]:
+    """What `fleet plan apply` did."""
+    found = written.changes
+    epic = written.ids.get(EPIC, "")
+    work = _work(found.new)
+    parts = [
+        f"{len(keys)} {word}"
+        for keys, word in (
+            (work, "made"),
+            (found.changed, "changed"),
+            (found.reopened, "opened again"),
+            (written.pruned, "closed"),
+        )
+        if keys
+    ]
+    yield f"{epic}: {', '.join(parts)}." if parts else f"{epic}: 0 changes."
+    for keys, words in (
+        (found.left, "begun or closed, and left as they are"),
+        (() if written.pruned else found.gone, "no longer in the spec; to close them: --prune"),
+        (found.gone_begun, "no longer in the spec, but begun; left alone"),
+    ):
+        if keys:
+            named = _listed([f"{key} ({written.ids[key]})" for key in keys])
+            yield folded(f"{len(keys)} {words}: {named}", 2)
+    if work:
+        yield f"See them: fleet bd children {epic}. To work on them: fleet run"
+
+
+def _listed(keys: Sequence[str]) -> str:
+    shown = ", ".join(map(one_line, keys[:_MOST]))
+    return f"{shown} and {len(keys) - _MOST} more" if len(keys) > _MOST else shown

@@ -1,0 +1,1 @@
+"""`fleet plan`: what a spec asks for, and making tasks of it."""

@@ -1,0 +1,88 @@
+"""`fleet plan apply`: make tasks of a plan, or change those that an earlier one made."""
+
+import os
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from msgspec import structs
+
+from fleet.bd.actor import actor, owner
+from fleet.control import Control
+from fleet.control.plan.load_plan import LoadedPlan
+from fleet.files.file_lock import exclusive
+from fleet.home import task_json
+from fleet.home.task_json import recorded_settings
+from fleet.home.trusted_commands import trust
+from fleet.plan.plan_changes import PlanChanges, WrittenPlan, changes_of, known_keys
+from fleet.plan.write_to_beads import write_to_beads
+from fleet.plan.write_to_sql import write_to_sql
+from fleet.queue.beads.queue import BeadsQueue
+from fleet.queue.protocol import Filter
+from fleet.queue.sql.sql_queue import SqlQueue
+from fleet.schemas import Settings, Task
+
+
+def known_tasks(fleet: Control, plan: LoadedPlan) -> dict[str, Task]:
+    """The tasks that the queue has of a plan, by their keys."""
+    return known_keys(fleet.queue.find(Filter(spec=plan.place.spec)), plan.place)
+
+
+def changes(plan: LoadedPlan, known: Mapping[str, Task]) -> PlanChanges:
+    """What applying the plan would change now."""
+    return changes_of(plan.drafts, known, plan.done)
+
+
+def apply(
+    fleet: Control,
+    plan: LoadedPlan,
+    now: datetime,
+    *,
+    prune: bool = False,
+    env: Mapping[str, str] = os.environ,
+) -> WrittenPlan:
+    """Write the plan to the queue, in the name of the person who looked at it.
+
+    Its verify commands are trusted first: a supervisor may claim a task the moment it is there.
+    """
+    before = known_tasks(fleet, plan)
+    trust(fleet.home, [each.settings for each in plan.drafts if each.settings.verify], now)
+    with exclusive(fleet.home.path / "plan.lock"):  # on beads there is no transaction to do it
+        written = _write(fleet, plan, prune=prune, env=env)
+    _renew_settings(fleet, plan, before, written.changes)
+    return written
+
+
+def _write(fleet: Control, plan: LoadedPlan, *, prune: bool, env: Mapping[str, str]) -> WrittenPlan:
+    by: dict[str, Any] = {"actor": actor(env), "owner": owner(env), "prune": prune}
+    queue = fleet.queue
+    if isinstance(queue, SqlQueue):
+        return write_to_sql(queue, plan.drafts, plan.place, done=plan.done, **by)
+    assert isinstance(queue, BeadsQueue)
+    return write_to_beads(queue, plan.drafts, plan.place, done=plan.done, **by)
+
+
+def _renew_settings(
+    fleet: Control, plan: LoadedPlan, before: Mapping[str, Task], made: PlanChanges
+) -> None:
+    """Bring what the plan changed into the task.json of tasks that have one.
+
+    What a person changed there, and the plan did not, stays.
+    """
+    by_key = {draft.key: draft for draft in plan.drafts}
+    for key in made.changed:
+        task = before.get(key)
+        own = task_json.read(fleet.home, task.id) if task else None
+        if task is not None and own is not None:
+            new = merged(own, recorded_settings(task), by_key[key].settings)
+            if new != own:
+                task_json.write(fleet.home, task.id, new)
+
+
+def merged(own: Settings, old: Settings, new: Settings) -> Settings:
+    """A person's settings of a task, with what differs between two versions of a plan. Pure."""
+    fields = Settings.__struct_fields__
+    moved = {
+        name: getattr(new, name) for name in fields if getattr(new, name) != getattr(old, name)
+    }
+    return structs.replace(own, **moved)

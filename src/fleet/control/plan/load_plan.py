@@ -1,0 +1,79 @@
+"""Reads the plan that a person names: a spec on disk, checked, with the project that it is for."""
+
+import os
+from pathlib import Path
+
+from msgspec import Struct
+
+from fleet import control
+from fleet.control import Control
+from fleet.errors import BadInput
+from fleet.git import repository
+from fleet.plan.check_plan import check_plan
+from fleet.plan.find_spec import find_spec, read_plan
+from fleet.plan.neutral_plan import Plan
+from fleet.plan.plan_drafts import PlannedDraft, PlanPlace, drafts_of
+
+
+class LoadedPlan(Struct, frozen=True, kw_only=True):
+    """A plan that was checked, and what it would make."""
+
+    plan: Plan
+    format: str
+    place: PlanPlace
+    drafts: tuple[PlannedDraft, ...]
+
+    @property
+    def done(self) -> frozenset[str]:
+        """The keys that are ticked in the spec."""
+        return frozenset(task.key for task in self.plan.tasks if task.done)
+
+
+def load_spec(
+    fleet: Control, path: str, *, cwd: str | None = None, format_: str = "", tag: str = ""
+) -> LoadedPlan:
+    """The plan in a spec. Raises BadInput with file and line."""
+    if not path.strip() or "\0" in path:
+        raise BadInput("no spec is named", hint="Name a file, or the directory of a spec.")
+    full = Path(path).expanduser().absolute()
+    base = control.checked_directory(cwd) if cwd else _project_of(full)
+    spec = find_spec(full, base=Path(base), format_=format_, tag=tag)
+    named = _named(spec.path, base)
+    plan = read_plan(spec)
+    return loaded(
+        fleet, plan, spec=f"{named}@{tag}" if tag else named, cwd=base, format_=spec.format
+    )
+
+
+def loaded(fleet: Control, plan: Plan, *, spec: str, cwd: str, format_: str) -> LoadedPlan:
+    """A plan with what it would make in a directory. Raises BadInput if it cannot be applied."""
+    check_plan(plan, limit=fleet.config.plan_limit, name=spec)
+    for task in plan.tasks:
+        if task.coder is not None:
+            fleet.check_coder(task.coder)
+    place = PlanPlace(spec=spec, cwd=cwd, verify=fleet.config.project(cwd).verify)
+    drafts = tuple(drafts_of(plan, place))
+    return LoadedPlan(plan=plan, format=format_, place=place, drafts=drafts)
+
+
+def _project_of(path: Path) -> str:
+    """The top of the repository that a spec lies in; elsewhere the directory a person stands in."""
+    folder = path if path.is_dir() else path.parent
+    found = repository.find(str(folder)) if folder.exists() else None
+    return found.root if found is not None else control.checked_directory(_here())
+
+
+def _here() -> str:
+    try:
+        return os.getcwd()  # noqa: PTH109 - as the shell has it
+    except FileNotFoundError:
+        raise BadInput(
+            "the directory that you are in is gone", hint="Go to another, or give --cwd DIR."
+        ) from None
+
+
+def _named(path: Path, base: str) -> str:
+    """The spec as its tasks name it: from the project's directory on, where it lies below."""
+    full, top = path.resolve(), Path(base).resolve()
+    text = str(full.relative_to(top)) if full.is_relative_to(top) else str(full)
+    return text.replace("#", "_")

@@ -1,0 +1,113 @@
+"""What `fleet plan show` tells of a plan, as values; nothing is written."""
+
+from collections.abc import Mapping, Sequence
+
+from msgspec import Struct
+
+from fleet.control import Control
+from fleet.control.plan.apply import changes, known_tasks
+from fleet.control.plan.load_plan import LoadedPlan
+from fleet.plan.plan_changes import PlanChanges
+from fleet.plan.plan_drafts import ACCEPTANCE, EPIC
+from fleet.plan.plan_graph import claimed_twice, graph_of, groups_of
+from fleet.schemas import Task
+
+
+class TaskView(Struct, frozen=True, kw_only=True):
+    """One task of a plan, and how it stands against the queue."""
+
+    key: str
+    title: str
+    #: new, changed, same, left, reopened; done (ticked), group.
+    state: str
+    id: str = ""
+    status: str = ""
+    #: The wave that it runs in, from 1 on; 0: it does not run.
+    wave: int = 0
+    after: Sequence[str] = ()
+    files: Sequence[str] = ()
+    #: Commands that the plan proposes to verify it with.
+    verify: Sequence[str] = ()
+    place: str = ""
+
+
+class PlanView(Struct, frozen=True, kw_only=True):
+    """A plan, its graph, and what applying it would change."""
+
+    spec: str
+    format: str
+    cwd: str
+    title: str
+    epic: str
+    #: The task that checks the whole, once there is one.
+    acceptance: str
+    tasks: Sequence[TaskView]
+    waves: Sequence[Sequence[str]]
+    longest: Sequence[str]
+    widest: int
+    #: Files that several tasks of one wave name.
+    claimed_twice: Mapping[str, Sequence[str]]
+    #: The project's verify commands, which every task has to pass.
+    project_verify: Sequence[str]
+    #: Tasks without a command of their own, where the project has none either.
+    unchecked: Sequence[str]
+    #: Commands for the whole.
+    verify: Sequence[str]
+    changes: PlanChanges
+    #: The ids of tasks that the plan no longer has, by their keys.
+    gone: Mapping[str, str]
+
+
+def plan_view(fleet: Control, loaded: LoadedPlan) -> PlanView:
+    """Hold a plan against the queue."""
+    plan, place = loaded.plan, loaded.place
+    known = known_tasks(fleet, loaded)
+    found = changes(loaded, known)
+    graph = graph_of(plan)
+    groups = groups_of(plan)
+    wave = {key: number for number, keys in enumerate(graph.waves, start=1) for key in keys}
+    states = _states(found)
+    tasks = [
+        TaskView(
+            key=task.key,
+            title=task.title,
+            state="done" if task.key not in wave and task.key not in groups
+            else "group" if task.key in groups else states.get(task.key, "new"),
+            id=_id(known, task.key),
+            status=known[task.key].status if task.key in known else "",
+            wave=wave.get(task.key, 0),
+            after=graph.waits.get(task.key, ()),
+            files=task.files,
+            verify=task.verify,
+            place=task.place,
+        )
+        for task in plan.tasks
+    ]  # fmt: skip
+    checked = {task.key for task in plan.tasks if task.verify}
+    return PlanView(
+        spec=place.spec,
+        format=loaded.format,
+        cwd=place.cwd,
+        title=plan.title,
+        epic=_id(known, EPIC),
+        acceptance=_id(known, ACCEPTANCE),
+        tasks=tasks,
+        waves=graph.waves,
+        longest=graph.longest,
+        widest=graph.widest,
+        claimed_twice=claimed_twice(plan, graph),
+        project_verify=place.verify,
+        unchecked=[] if place.verify else [key for key in graph.waits if key not in checked],
+        verify=plan.verify,
+        changes=found,
+        gone={key: known[key].id for key in (*found.gone, *found.gone_begun, *found.ticked)},
+    )
+
+
+def _id(known: Mapping[str, Task], key: str) -> str:
+    return known[key].id if key in known else ""
+
+
+def _states(found: PlanChanges) -> dict[str, str]:
+    names = ("new", "changed", "same", "left", "reopened")
+    return {key: name for name in names for key in getattr(found, name)}

@@ -1,0 +1,89 @@
+"""`fleet.plan/1` itself, as TOML or JSON. Pure."""
+
+import json
+import re
+import tomllib
+from typing import Any, cast
+
+import msgspec
+from msgspec.structs import replace
+
+from fleet.errors import BadInput
+from fleet.plan.neutral_plan import FORMAT, Plan
+from fleet.plan.readers.json_places import array_lines
+from fleet.plan.spec_files import SpecFile, SpecText
+
+_TABLE = re.compile(r"^\s*\[\[\s*task\s*\]\]")
+_QUOTES = re.compile(r'"""|\'\'\'')
+_ENTRY = re.compile(r"\$\.task\[(\d+)\]")
+_HINT = "See the format: fleet plan --help, and docs/reference.md#plans"
+
+
+def read_neutral(spec: SpecText) -> Plan:
+    """The plan that a file holds. Raises BadInput."""
+    file = spec.main
+    is_json = file.text.lstrip().startswith("{")
+    data = load_json(file) if is_json else _load_toml(file)
+    lines = array_lines(file.text, "task") if is_json else _table_lines(file.text)
+    if data.get("format", FORMAT) != FORMAT:
+        raise BadInput(
+            f"{file.name}: the format is {data['format']!r}, and not {FORMAT}", hint=_HINT
+        )
+    try:
+        plan = msgspec.convert(data, Plan)
+    except msgspec.ValidationError as error:
+        raise BadInput(_placed(file.name, str(error), lines), hint=_HINT) from None
+    tasks = tuple(
+        replace(task, place=place_of(file.name, lines, number))
+        for number, task in enumerate(plan.tasks)
+    )
+    return replace(plan, title=plan.title or spec.title, tasks=tasks)
+
+
+def place_of(name: str, lines: list[int], number: int) -> str:
+    """`tasks.json:12`: where the entry of this number stands."""
+    return f"{name}:{lines[number]}" if number < len(lines) else name
+
+
+def _placed(name: str, message: str, lines: list[int]) -> str:
+    """An error of conversion with the line of its task instead of the path in the data."""
+    found = _ENTRY.search(message)
+    place = place_of(name, lines, int(found[1])) if found else name
+    return f"{place}: {message}"
+
+
+def load_json(file: SpecFile) -> dict[str, Any]:
+    """An object of JSON. Raises BadInput with the line."""
+    try:
+        data: object = json.loads(file.text)
+    except json.JSONDecodeError as error:
+        raise BadInput(f"{file.name}:{error.lineno}: this is not JSON: {error.msg}") from None
+    except RecursionError:
+        raise BadInput(f"{file.name}: it is nested too deeply") from None
+    if not isinstance(data, dict):
+        raise BadInput(f"{file.name}:1: this is JSON, but no object")
+    return cast("dict[str, Any]", data)
+
+
+def _load_toml(file: SpecFile) -> dict[str, Any]:
+    try:
+        return tomllib.loads(file.text)
+    except (ValueError, RecursionError) as error:
+        found = re.search(r"at line (\d+)", str(error))
+        line = int(found[1]) if found else len(file.text.splitlines())
+        raise BadInput(f"{file.name}:{line}: this is not TOML: {error}") from None
+
+
+def _table_lines(text: str) -> list[int]:
+    """The lines of the `[[task]]` headers; not of those inside a long string."""
+    lines: list[int] = []
+    inside = ""
+    for number, line in enumerate(text.splitlines(), start=1):
+        if not inside and _TABLE.match(line):
+            lines.append(number)
+        for quotes in _QUOTES.findall(line):
+            if not inside:
+                inside = quotes
+            elif inside == quotes:
+                inside = ""
+    return lines
