@@ -18,7 +18,7 @@ from fleet.config import Config
 from fleet.errors import BadInput, InvalidTask
 from fleet.home import Home
 from fleet.home.task_json import settings_of
-from fleet.home.task_policy import EffectivePolicy, policy_of
+from fleet.home.task_policy import PROJECT, EffectivePolicy, policy_of
 from fleet.schemas import Settings, Task
 from fleet.schemas.account import Account, Step, read_chain
 
@@ -40,6 +40,8 @@ class Place(Struct, frozen=True, kw_only=True):
     own_coder: bool = False
     own_model: bool = False
     own_fallback: bool = False
+    #: Where coder, model and chain come from, if neither from the task nor from runtime.toml's key.
+    origins: Mapping[str, str] = {}
     ruled: EffectivePolicy
 
     @property
@@ -59,8 +61,15 @@ def place_of(home: Home, config: Config, task: Task, *, coder: str | None = None
     account = config.accounts.get(own.account or "")
     name = own.coder or (account.coder if account else None) or coder or config.coder
     model = own.model or config.model
+    origins: dict[str, str] = {}
+    if own.coder is None and name != config.coder:
+        origins["coder"] = "its account's" if account else "fleet run --coder"
     with suppress(BadInput):
         model = coders.model_of(name, model, home.path, inherited=own.model is None)
+        if model != (own.model or config.model):
+            origins["model"] = f"{name}'s own"
+    if own.fallback is None and "fallback" in config.project(cwd).settings:
+        origins["fallback"] = PROJECT
     return Place(
         cwd=cwd,
         coder=name,
@@ -71,6 +80,7 @@ def place_of(home: Home, config: Config, task: Task, *, coder: str | None = None
         own_coder=own.coder is not None,
         own_model=own.model is not None,
         own_fallback=own.fallback is not None,
+        origins=origins,
         ruled=policy_of(config, own, cwd),
     )
 

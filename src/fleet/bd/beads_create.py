@@ -39,8 +39,8 @@ class Made(Struct, frozen=True, kw_only=True):
     """How it went. With a code other than 0 nothing was made, and the streams say why."""
 
     code: int
-    #: How the user wants to see it: fleet's line, JSON (`out`), or the id alone.
-    style: Literal["line", "json", "id"]
+    #: How the user wants to see it: fleet's line, JSON (`out`), the id alone, or not at all.
+    style: Literal["line", "json", "id", "nothing"]
     tasks: tuple[Task, ...] = ()
     #: The JSON that was asked for, or what a dry run would make.
     out: str = ""
@@ -135,11 +135,13 @@ class _Wish:
         return ["create", *added, *(word for part in kept for word in self._located(part))]
 
     def answer(self, ended: Exited, tasks: Sequence[Task]) -> Made:
-        style: Literal["line", "json", "id"] = "line"
+        style: Literal["line", "json", "id", "nothing"] = "line"
         if self._switch("json") or self._flags.get("format") == "json":
             style = "json"
         elif self._quick or self._switch("silent"):
             style = "id"
+        elif self._switch("quiet"):
+            style = "nothing"
         out, err = "", ended.err
         if style == "json":
             out = self._as_asked(ended)

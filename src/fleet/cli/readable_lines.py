@@ -78,12 +78,22 @@ def _words(line: Line) -> tuple[str, str] | None:
 def _note(kind: str, line: Line) -> str:
     """A note of fleet's own: its name and its facts."""
     facts = [
-        f"{name} {one_line(str(value))}"
+        f"{name} {one_line(_plain(value))}"
         for name, value in line.items()
         if name not in ("run", "kind", "ts", "at") and value not in ("", None, [], ())
     ]
     what = kind.removeprefix("fleet_").replace("_", " ")
     return f"fleet: {what}" + (f" ({', '.join(facts)})" if facts else "")
+
+
+def _plain(value: object) -> str:
+    """A value as a person writes it: the parts of a list behind each other."""
+    if isinstance(value, list):
+        return "; ".join(_plain(part) for part in cast("list[object]", value))
+    if isinstance(value, dict):
+        pairs = cast("dict[str, object]", value).items()
+        return ", ".join(f"{name} {_plain(part)}" for name, part in pairs)
+    return str(value)
 
 
 def _call(call: Line) -> str:

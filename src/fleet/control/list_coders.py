@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from msgspec import Struct
 
@@ -19,7 +20,7 @@ from fleet.control import Control
 from fleet.control.queue.needs_person import tasks_of_coders
 from fleet.errors import BadInput, FleetError, Refused
 from fleet.processes import process_identity
-from fleet.processes.cli_versions import PATIENCE, VersionAnswer, versions
+from fleet.processes.cli_versions import PATIENCE, VersionAnswer, asked
 from fleet.schemas import Task
 
 
@@ -47,6 +48,7 @@ def coders_here(fleet: Control, patience: float = PATIENCE) -> list[CoderHere]:
     broken = coders.problems(home)
     programs: dict[str, str] = {}
     asks: dict[str, list[str]] = {}
+    homes: dict[str, str] = {}
     for name in coders.names(home):
         try:
             coder = coders.make(name, home=home)
@@ -57,7 +59,8 @@ def coders_here(fleet: Control, patience: float = PATIENCE) -> list[CoderHere]:
         path = shutil.which(programs[name])
         if path is not None:
             asks[name] = [path, *coder.version_args]
-    answers = versions(asks, patience)
+            homes[name] = coder.state_variable
+    answers = _versions(asks, homes, patience)
     found: list[CoderHere] = []
     for name in coders.names(home):
         program = programs.get(name, "")
@@ -76,6 +79,20 @@ def coders_here(fleet: Control, patience: float = PATIENCE) -> list[CoderHere]:
             )
         )
     return found + _hidden(broken, home)
+
+
+def _versions(
+    asks: Mapping[str, Sequence[str]], homes: Mapping[str, str], patience: float
+) -> dict[str, VersionAnswer]:
+    """The versions of CLIs. Each gets an empty directory for its state: codex would make its home
+    for the question, and a person who never used codex would find one.
+    """
+    with TemporaryDirectory(ignore_cleanup_errors=True) as empty:
+        given = {
+            name: {homes[name]: empty} if homes[name] not in ("", "HOME") else {} for name in asks
+        }
+        commands = {name: (argv, {**os.environ, **given[name]}) for name, argv in asks.items()}
+        return asked(commands, patience)
 
 
 def trust_coders(

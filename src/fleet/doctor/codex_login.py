@@ -38,7 +38,8 @@ def check_login(program: str, env: Mapping[str, str]) -> Iterator[CheckResult]:
         yield CheckResult(
             "billing", "warning", what, f"Take one away: unset {_KEY}, or codex logout."
         )
-    yield _provided(config, env) or _standing(program, env, stored=bool(own))
+    standing = _standing(program, env, stored=bool(own)) if home.is_dir() else _unused(env)
+    yield _provided(config, env) or standing
     yield from readable_by_others("codex", stored)
 
 
@@ -54,6 +55,13 @@ def _provided(config: Mapping[str, Any], env: Mapping[str, str]) -> CheckResult 
     what = f"codex: its provider {name} logs in by {variable}, which agents do not get"
     fix = f"Set env_key to {_KEY} in config.toml, and export that: fleet passes no other."
     return CheckResult("login", "warning", what, fix)
+
+
+def _unused(env: Mapping[str, str]) -> CheckResult:
+    """The finding where codex has no home: asked for its login, codex would make one."""
+    if env.get(_KEY):
+        return CheckResult("login", "ok", f"codex: logged in, {_KEY}, billed by the token")
+    return CheckResult("login", "warning", "codex: not logged in (it has no home)", _LOG_IN)
 
 
 def _standing(program: str, env: Mapping[str, str], *, stored: bool) -> CheckResult:

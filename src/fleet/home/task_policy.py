@@ -39,11 +39,17 @@ _WISHES = (
 )
 
 
+#: Where a part comes from that neither the task asked for nor runtime.toml has for all.
+PROJECT, BOX = "project", "as it runs in a box"
+
+
 class EffectivePolicy(Struct, frozen=True, kw_only=True):
-    """A policy, and which of its parts the task itself asked for."""
+    """A policy, which of its parts the task itself asked for, and where others come from."""
 
     policy: Policy
     own: frozenset[str]
+    #: The parts that are neither the task's own nor runtime.toml's for all, each with its origin.
+    origins: Mapping[str, str] = {}
 
 
 def policy_of(config: Config, settings: Settings, cwd: str) -> EffectivePolicy:
@@ -81,7 +87,20 @@ def policy_of(config: Config, settings: Settings, cwd: str) -> EffectivePolicy:
     )
     asked = {name for name in _WISHES if getattr(settings, name) is not None}
     limits = {name for name in KEY_OF if getattr(wishes, name) is not None}
-    return EffectivePolicy(policy=policy, own=frozenset(asked | limits))
+    own = asked | limits
+    if policy.isolation != isolation:
+        own.discard("isolation")
+    origins = dict.fromkeys(_of_project(project) - own, PROJECT)
+    if policy.isolation != isolation:
+        origins["isolation"] = BOX
+    return EffectivePolicy(policy=policy, own=frozenset(own), origins=origins)
+
+
+def _of_project(project: Project) -> set[str]:
+    """The parts of a policy that a project has its own words on."""
+    parts = {key: name for name, key in KEY_OF.items()} | {"task_budget": "budget"}
+    lists = {name for name in ("verify", "pins", "scope", "needs") if getattr(project, name)}
+    return lists | {parts.get(key, key) for key in project.settings}
 
 
 def passed_variables(config: Config, cwd: str) -> tuple[str, ...]:

@@ -1,6 +1,5 @@
 """Asks programs for their version, in parallel and in a few seconds at most."""
 
-import os
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
@@ -24,17 +23,10 @@ class VersionAnswer(Struct, frozen=True):
     lines: tuple[str, ...] = ()
 
 
-def versions(
-    commands: Mapping[str, Sequence[str]], patience: float = PATIENCE
-) -> dict[str, VersionAnswer]:
-    """The answer of each command by its name."""
-    return asked({name: (argv, os.environ) for name, argv in commands.items()}, patience)
-
-
 def asked(
     commands: Mapping[str, tuple[Sequence[str], Mapping[str, str]]], patience: float = PATIENCE
 ) -> dict[str, VersionAnswer]:
-    """The answer of each command, run in its own environment."""
+    """The answer of each command by its name, run in its own environment."""
     with ThreadPoolExecutor(max_workers=8) as pool:
         found = {name: pool.submit(_ask, *each, patience) for name, each in commands.items()}
         return {name: answer.result() for name, answer in found.items()}

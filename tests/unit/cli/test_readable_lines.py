@@ -41,6 +41,12 @@ def test_a_note_of_fleets_own_is_told_with_its_facts():
     assert shown(note) == ["11:02:03  run 1: fleet: limit (limit turns, why 9)"]
 
 
+def test_a_list_is_told_as_a_person_writes_it():
+    """Not `['make test']`."""
+    note = b'{"run":1,"kind":"fleet_x","ran":["make test","ls"],"took":{"s":3}}'
+    assert shown(note) == ["          run 1: fleet: x (ran make test; ls, took s 3)"]
+
+
 def test_hostile_text_is_shown_and_not_obeyed_and_a_long_line_is_cut():
     """An agent's words reach the terminal as text, one line each."""
     line = b'{"run":1,"kind":"assistant_text","text":"\\u001b[2J%s"}' % (b"word " * 40)

@@ -4,8 +4,12 @@ import sys
 
 import pytest
 
-from fleet.cli.root import fleet
+from fleet.cli.root import fleet as run_fleet
 from fleet.config import default_text
+from fleet.control.queue.queue_care import back_up
+from fleet.errors import BadInput
+from fleet.queue.protocol import Draft
+from tests.builders import NOW
 
 
 @pytest.mark.parametrize("wanted", [True, False])
@@ -15,5 +19,32 @@ def test_no_color_holds_for_every_command(home, monkeypatch, capsys, wanted):
     monkeypatch.setenv("FLEET_HOME", str(home.path))
     monkeypatch.setenv("NO_COLOR", "" if wanted else "1")
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
-    assert fleet(["config", "show"]) == 0
+    assert run_fleet(["config", "show"]) == 0
     assert ("\x1b[" in capsys.readouterr().out) is wanted
+
+
+@pytest.fixture
+def fleet_home(fleet, monkeypatch):
+    """A home that commands find by themselves."""
+    fleet.home.config.write_text(default_text(queue="embedded"))
+    monkeypatch.setenv("FLEET_HOME", str(fleet.home.path))
+    return fleet
+
+
+def test_a_task_without_a_second_word_is_shown(fleet_home, capsys):
+    """A person who does not know the words yet sees the task, and the words."""
+    task = fleet_home.queue.add(Draft(title="Fix the bug"))
+    assert run_fleet(["task", task.id]) == 0
+    shown = capsys.readouterr().out
+    assert "title:       Fix the bug\n" in shown
+    assert f"More: fleet task {task.id} WORD, which is one of log, plan, knowledge, " in shown
+
+
+@pytest.mark.parametrize("words", [["queue", "restore"], ["queue", "accept"]])
+def test_without_a_terminal_a_question_names_the_flag_that_answers_it(fleet_home, words):
+    """A script learns how to go on, and nothing was done."""
+    fleet_home.queue.add(Draft(title="t"))
+    back_up(fleet_home.home, fleet_home.config, NOW)
+    with pytest.raises(BadInput) as refused:
+        run_fleet(words)
+    assert refused.value.hint == "To go on without a question: --yes"

@@ -8,12 +8,12 @@ from fleet.bd.pflag import Parsed
 from fleet.cli.tracker.ready import ready
 from fleet.cli.tracker.show import show
 from fleet.config import default_text
-from fleet.home import clone_record
+from fleet.home import clone_record, task_json
 from fleet.home.clone_record import CloneRecord
 from fleet.processes.supervisor_lock import sole_supervisor
 from fleet.queue.protocol import Draft
 from fleet.runs.outcome_history import write_ending
-from fleet.schemas import Blocked, Finished, Spend
+from fleet.schemas import Blocked, Finished, Settings, Spend
 from tests.builders import a_run, an_ending
 
 
@@ -45,7 +45,7 @@ def test_the_coder_and_the_model_are_those_of_the_next_run(fleet, capsys):
     task = fleet.queue.add(Draft(title="t"))
     show(Parsed({}, (task.id,)))
     shown = capsys.readouterr().out
-    assert "coder:       codex (default)\nmodel:       o4-mini (default)\n" in shown
+    assert "coder:       codex (default)\nmodel:       o4-mini (codex's own)\n" in shown
 
 
 def test_the_coder_of_the_running_supervisor_is_shown(fleet, capsys):
@@ -58,7 +58,7 @@ def test_the_coder_of_the_running_supervisor_is_shown(fleet, capsys):
         show(Parsed({}, (task.id,)))
         ready(Parsed({"json": True}, ()))
     shown = capsys.readouterr().out
-    assert "coder:       codex (default)\nmodel:       o4-mini (default)\n" in shown
+    assert "coder:       codex (fleet run --coder)\nmodel:       o4-mini (codex's own)\n" in shown
     assert '"coder": "codex",\n    "model": "o4-mini",' in shown
 
 
@@ -74,3 +74,17 @@ def test_past_runs_are_told_in_words(fleet, capsys):
     show(Parsed({}, (task.id,)))
     words = "1, 2 of 3 attempts failed, spent 37.5k tokens, ~$0.01 and an unknown cost (1 run)"
     assert f"runs:        {words}\n" in capsys.readouterr().out
+
+
+def test_each_value_says_where_it_comes_from(fleet, capsys, tmp_path):
+    """A project's verify command is no default, and a box makes a clone of any isolation."""
+    text = default_text(queue="embedded", sandbox="workspace", isolation="none")
+    project = f'\n[projects."{tmp_path}"]\nverify = ["make test"]\nturn_limit = 7\n'
+    fleet.home.config.write_text(text + project)
+    task = fleet.queue.add(Draft(title="t"))
+    task_json.write(fleet.home, task.id, Settings(cwd=str(tmp_path), expect="change"))
+    show(Parsed({}, (task.id,)))
+    shown = capsys.readouterr().out
+    assert "expect:      change\nverify:      make test (project)\n" in shown
+    assert "isolation:   clone (as it runs in a box)\nsandbox:     workspace (default)\n" in shown
+    assert "limits:      turns 7 (project)\n" in shown

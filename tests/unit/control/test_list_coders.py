@@ -12,7 +12,7 @@ from fleet.config import Config
 from fleet.control import Control
 from fleet.control.list_coders import coders_here
 from fleet.processes import process_identity
-from fleet.processes.cli_versions import versions
+from fleet.processes.cli_versions import asked
 from tests.builders import a_program, trust_coders
 
 
@@ -78,7 +78,7 @@ def test_programs_that_hang_cost_one_patience_and_leave_nothing(tmp_path):
         for name in names
     }
     began = time.monotonic()
-    answers = versions({name: [paths[name]] for name in names}, patience=1.0)
+    answers = asked({name: ([paths[name]], os.environ) for name in names}, patience=1.0)
     assert time.monotonic() - began < 3 * 60  # one patience each, not one life each
     assert {answer.problem for answer in answers.values()} == {
         "did not tell its version within 1 s"
@@ -92,12 +92,23 @@ def test_programs_that_hang_cost_one_patience_and_leave_nothing(tmp_path):
     assert not left
 
 
+def test_the_question_for_a_version_leaves_nothing_in_a_clis_home(fleet, tmp_path, monkeypatch):
+    """Codex makes its home for it, and a person who never used codex would find one."""
+    a_program(tmp_path / "bin/mycli", 'touch "$MINE_HOME/made"; echo 1.2.3')
+    monkeypatch.setenv("MINE_HOME", str(tmp_path))
+    text = 'argv = ["mycli", "{prompt}"]\nstate_variable = "MINE_HOME"\n'
+    coder_file(fleet, "mine.toml", text)
+    mine = next(coder for coder in coders_here(fleet) if coder.name == "mine")
+    assert mine.version == "1.2.3"
+    assert not (tmp_path / "made").exists()
+
+
 def test_a_program_that_cannot_be_started_says_why(tmp_path):
     """Found, executable, and still no program."""
     path = tmp_path / "broken"
     path.write_bytes(b"\x7fELF nonsense")
     path.chmod(0o755)
-    assert versions({"x": [str(path)]})["x"].problem.startswith("cannot be started: ")
+    assert asked({"x": ([str(path)], os.environ)})["x"].problem.startswith("cannot be started: ")
 
 
 def test_an_agent_cannot_trust_a_coder(fleet):

@@ -82,10 +82,10 @@ def test_a_task_blocked_for_failing_asks_nothing(fleet):
 
 @pytest.mark.parametrize(
     ("number", "says"),
-    [(1, "1 more task is blocked and asks "), (2, "2 more tasks are blocked and ask ")],
+    [(1, "\n1 task is blocked and asks "), (2, "\n2 tasks are blocked and ask ")],
 )
 def test_tasks_that_ask_nothing_are_counted_in_words(fleet, number, says):
-    """One of them or more."""
+    """One of them or more, and not "more" where there is no question beside them."""
     fleet.home.config.write_text(default_text(queue="embedded"))
     for _ in range(number):
         blocked(fleet, "broken", asked=False, outcome=Failed(reason="crash"))

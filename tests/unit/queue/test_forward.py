@@ -219,11 +219,13 @@ class TestCreate:
             (["T"], "create", "line"),
             (["T", "--json"], "new", "json"),
             (["T", "--silent"], "create", "id"),
+            (["T", "--quiet"], "create", "nothing"),
+            (["T", "--quiet", "--silent"], "create", "id"),
             (["two", "words"], "q", "id"),
         ],
     )
     def test_the_user_chooses_how_it_is_shown(self, beads, queue, args, verb, style):
-        """A line, JSON, or the id alone."""
+        """A line, JSON, the id alone, or nothing, as bd itself has it."""
         made = create(beads.home, args, HERE, verb=verb, bd=str(beads.bd))
         assert made.style == style
         assert ('"title": "T"' in made.out) == (style == "json")

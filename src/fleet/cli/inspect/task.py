@@ -1,5 +1,6 @@
 """`fleet task`: the files of one task, its receipts and diffs, and restoring files."""
 
+from datetime import datetime
 from functools import partial
 from typing import Literal
 
@@ -11,13 +12,18 @@ from fleet.cli.inspect.diff import show_diff
 from fleet.cli.inspect.receipt import show_receipt
 from fleet.cli.inspect.restore import restore
 from fleet.cli.print_file import put, put_lines
+from fleet.cli.print_lines import print_line
 from fleet.cli.task_ids import task_id
 from fleet.cli.terminal_text import one_line
+from fleet.cli.tracker.show import show_task
 from fleet.control.landing.open_landings import landing_of_run
 from fleet.control.tasks.in_progress import in_progress
 from fleet.control.tasks.receipt import receipt_of
 from fleet.control.tasks.task_files import WHATS, What, document, followed, whole
 from fleet.errors import BadInput
+
+#: What can be asked of a task.
+_WORDS = (*WHATS, "receipt", "diff", "restore")
 
 
 class WithRunning(click.Command):
@@ -46,7 +52,7 @@ def _help(ctx: click.Context, param: click.Parameter, value: bool) -> None:
 
 @click.command("task", cls=WithRunning)
 @task_id()
-@click.argument("what", type=click.Choice((*WHATS, "receipt", "diff", "restore")))
+@click.argument("what", type=click.Choice(_WORDS), required=False)
 @click.argument("paths", nargs=-1, metavar="[PATH]...")
 @click.option("--follow", "-f", is_flag=True, help="Go on until the run ends, or Ctrl-C.")
 @click.option(
@@ -59,7 +65,7 @@ def _help(ctx: click.Context, param: click.Parameter, value: bool) -> None:
 @click.option("--force", is_flag=True, help="Restore also what changed since the run ended.")
 def command(
     task_id: str,
-    what: What | Literal["receipt", "diff", "restore"],
+    what: What | Literal["receipt", "diff", "restore"] | None,
     paths: tuple[str, ...],
     follow: bool,
     number: int | None,
@@ -69,6 +75,8 @@ def command(
     force: bool,
 ) -> None:
     """Print what was written about or by one task, or take back what a run did.
+
+    Without a second word: the task as `fleet show` tells it, and what else there is.
 
     \b
     log        what the supervisor did with it (log.jsonl)
@@ -92,12 +100,15 @@ def command(
         raise BadInput("--dry-run and --force work with restore only")
     if stat and what != "diff":
         raise BadInput("--stat works with diff only")
-    if follow and what in ("receipt", "diff", "restore"):
-        raise BadInput(
-            f"--follow works with log, plan, knowledge, events and stderr, not with {what}"
-        )
+    if follow and what in (None, "receipt", "diff", "restore"):
+        raise BadInput("--follow works with log, plan, knowledge, events and stderr only")
     if as_json and what not in ("log", "events", "receipt", "diff"):
         raise BadInput("--json works with log, events, receipt and diff only")
+    if what is None:
+        task = fleet.get(task_id)
+        show_task(fleet, task, datetime.now().astimezone())
+        print_line(f"More: fleet task {task.id} WORD, which is one of {', '.join(_WORDS)}")
+        return
     if what == "diff":
         show_diff(fleet, task_id, number, stat=stat, as_json=as_json)
         return

@@ -27,8 +27,9 @@ def command(as_json: bool) -> None:
     if asked:
         print_line('\nAnswer one: fleet answer ID "…"')
     if others:
+        more = f"{others} more" if asked else f"{others}"
         what = "task is blocked and asks" if others == 1 else "tasks are blocked and ask"
-        print_line(f"{others} more {what} nothing: fleet bd list --status=blocked")
+        print_line(f"{more} {what} nothing: fleet status")
     to_land = [each.id for each in landing_tasks(fleet) if each.state == "asks"]
     if to_land:
         wait = "waits" if len(to_land) == 1 else "wait"

@@ -1,5 +1,6 @@
 """`fleet queue`: how the queue stands, its copies, and putting one of them back."""
 
+import sys
 from datetime import UTC, datetime
 
 import click
@@ -9,6 +10,7 @@ from fleet.cli.json_output import pretty
 from fleet.cli.print_lines import print_line
 from fleet.cli.terminal_text import one_line
 from fleet.control.queue import queue_care
+from fleet.errors import BadInput
 
 
 @click.group("queue")
@@ -67,7 +69,7 @@ def restore(file: str | None, yes: bool) -> int:
     copy = queue_care.chosen_copy(fleet.home, fleet.config, file)
     print_line(f"Puts {one_line(str(copy))} in the place of the queue of {fleet.home.path}.")
     print_line("What was created or changed since that copy is not in it.")
-    if not yes and not click.confirm("Go on?"):
+    if not yes and not _agrees("Go on?"):
         return 1
     done = queue_care.restore(fleet.home, fleet.config, copy, datetime.now(UTC))
     print_line(f"Restored: {done.tasks} tasks.")
@@ -90,8 +92,15 @@ def accept(yes: bool) -> int:
     directories of earlier tasks stay and belong to no task.
     """
     fleet = control.opened()
-    if not yes and not click.confirm(f"Take what is there now for the queue of {fleet.home.path}?"):
+    if not yes and not _agrees(f"Take what is there now for the queue of {fleet.home.path}?"):
         return 1
     new = queue_care.accept(fleet.home, fleet.config, datetime.now(UTC))
     print_line("Made a new, empty queue." if new else "Taken for this home's queue.")
     return 0
+
+
+def _agrees(question: str) -> bool:
+    """The answer of the person at the terminal. Raises BadInput where there is no terminal."""
+    if not sys.stdin.isatty():
+        raise BadInput("there is no terminal to ask on", hint="To go on without a question: --yes")
+    return click.confirm(question)

@@ -175,7 +175,7 @@ def _create_on_beads(fleet: Control, name: str, args: Sequence[str], settings: S
         sys.stdout.write(shown(made.out) if sys.stdout.isatty() else made.out)
     elif made.style == "id":
         print(*(task.id for task in made.tasks), sep="\n")
-    else:
+    elif made.style == "line":
         _tell(((task.id, task.title) for task in made.tasks), settings)
         _tell_unchecked(fleet, settings)
     return made.code

@@ -34,11 +34,12 @@ def show(line: Parsed) -> int:
     for number, task_id in enumerate(line.words):
         if number:
             print()
-        _show(fleet, fleet.get(task_id), now)
+        show_task(fleet, fleet.get(task_id), now)
     return 0
 
 
-def _show(fleet: Control, task: Task, now: datetime) -> None:
+def show_task(fleet: Control, task: Task, now: datetime) -> None:
+    """Print all that is known of a task."""
     details, landing = task_details(fleet, task, now), landing_of(fleet, task)
     rows = [*_head(task, landing), *_landing(fleet, task, landing)]
     rows += [*_times(task, now), *_place(details), *_budgets(details)]
@@ -98,8 +99,17 @@ def _place(details: TaskDetails) -> list[Row]:
         *([("fallback", chain, place.own_fallback)] if chain else []),
         *_rules(details),
     ]
-    rows = [(name, value if own else f"{value} (default)") for name, value, own in asked]
+    origins = {**place.ruled.origins, **place.origins}
+    rows = [
+        (name, value if own else f"{value} ({origins.get(_part(name, value), 'default')})")
+        for name, value, own in asked
+    ]
     return [*rows, *_clone(details)]
+
+
+def _part(name: str, value: str) -> str:
+    """The part of the policy that a row shows; of the limits, which have one row each."""
+    return {"pinned": "pins", "limits": value.partition(" ")[0]}.get(name, name)
 
 
 def _clone(details: TaskDetails) -> list[Row]:
@@ -126,9 +136,9 @@ def _rules(details: TaskDetails) -> list[tuple[str, str, bool]]:
     rows += [("context", policy.context, "context" in own)]
     rows += [("begins at", one_line(policy.commit), True)] if policy.commit else []
     rows += [("needs", one_line(line), "needs" in own) for line in policy.needs]
-    shown = policy.limits.shown()
-    rows += [("limits", f"{name} {shown[name]}", True) for name in shown if name in own]
-    rest = ", ".join(f"{name} {shown[name]}" for name in shown if name not in own)
+    shown, special = policy.limits.shown(), own | details.place.ruled.origins.keys()
+    rows += [("limits", f"{name} {shown[name]}", name in own) for name in shown if name in special]
+    rest = ", ".join(f"{name} {shown[name]}" for name in shown if name not in special)
     return [*rows, ("limits", rest, False)] if rest else rows
 
 
@@ -137,7 +147,8 @@ def _budgets(details: TaskDetails) -> list[Row]:
     rows: list[Row] = []
     budget, day = details.budget, details.day_budget
     if budget is not None and details.place is not None:
-        tag = "" if "budget" in details.place.ruled.own else " (default)"
+        ruled = details.place.ruled
+        tag = "" if "budget" in ruled.own else f" ({ruled.origins.get('budget', 'default')})"
         rows.append(("budget", f"{budget.figures}{tag}"))
         if budget.reached and details.task.status != "closed":
             rows.append(("spent", f"nothing runs for it; {budget.way_out}"))
@@ -204,7 +215,8 @@ def _messages(details: TaskDetails) -> list[Row]:
 QUICK = Quick(
     name="show",
     about="Show one task or several: where and with what each runs, and how it stands. Values"
-    " tagged (default) come from runtime.toml; the others were asked for by the task.",
+    " tagged (default) come from runtime.toml, (project) from its table of the project; those"
+    " without a tag were asked for by the task.",
     words=("id",),
     several=True,
     flags=(Flag("json", "switch", help="The raw answer of `bd show --json`."),),
