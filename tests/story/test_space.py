@@ -129,7 +129,7 @@ def test_a_clone_is_kept_for_the_next_attempt_and_shown(scene):
     place = str(scene.home.clone(task_id))
     shown = scene.fleet("show", task_id).stdout
     assert f"clone:       {place}\n" in shown
-    assert f"work:        on the branch fleet/{task_id} of {scene.project}\n" in shown
+    assert f"work:        comes to the branch fleet/{task_id} of {scene.project}\n" in shown
     assert scene.runs(task_id)[0].spec().cwd == scene.runs(task_id)[1].spec().cwd == place
     assert scene.repo.git("show", f"fleet/{task_id}:count") == "x\nx"
     # It holds an ignored file, so it stays for some days.

@@ -164,12 +164,15 @@ def tidy_clone(home: Home, task: Task, now: datetime) -> list[str]:
         if added:
             text = f"committed to {brought.ref} what was left uncommitted: {commit[:12]}"
             reports.append(f"{task.id}: {text}")
+        work_is = f"its work is on {brought.ref}" if brought.ref else "it changed nothing"
         if stays:
             disk_use.note_size(home, task.id)
-            text = f"its work is on {brought.ref}; its clone stays at {home.clone(task.id)}"
-            return [*reports, f"{task.id}: {text}: it holds {stays}"]
+            if brought.is_new:  # said once: the next round and the next supervisor find the same
+                text = f"{work_is}; its clone stays at {home.clone(task.id)}: it holds {stays}"
+                reports.append(f"{task.id}: {text}")
+            return reports
         remove_clone(home, task.id, record)
-        return [*reports, f"{task.id}: clone removed, its work is on {brought.ref}"]
+        return [*reports, f"{task.id}: clone removed, {work_is}"]
 
 
 def _refs(home: Home, task_id: str) -> TaskRefs | None:

@@ -33,7 +33,7 @@ def test_a_clone_is_told_with_the_branch_that_its_work_comes_to(fleet, capsys):
     show(Parsed({}, (task.id,)))
     shown = capsys.readouterr().out
     assert "clone:       removed\n" in shown
-    assert f"work:        on the branch fleet/{task.id} of /repo\n" in shown
+    assert f"work:        comes to the branch fleet/{task.id} of /repo\n" in shown
     fleet.home.clone(task.id).mkdir(parents=True)
     show(Parsed({}, (task.id,)))
     assert f"clone:       {fleet.home.clone(task.id)}\n" in capsys.readouterr().out

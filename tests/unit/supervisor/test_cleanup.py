@@ -16,7 +16,7 @@ from fleet.git.clone import clone_place
 from fleet.git.run_baseline import INDEX
 from fleet.home import clone_record
 from fleet.schemas import Policy
-from fleet.supervisor.cleanup import Cleanup, tidy
+from fleet.supervisor.cleanup import Cleanup, collect, tidy
 from fleet.supervisor.start.workspace import order_of, prepare
 from tests.builders import NOW
 from tests.clones import a_task, commit, git, prepared
@@ -56,13 +56,26 @@ def test_a_clean_clone_gets_no_commit_of_fleets(home, repo):
     assert repo.git("rev-parse", "fleet/fleet-1") == mine
 
 
+def test_a_task_that_changed_nothing_gets_no_branch(home, repo):
+    """A person would look there in vain for its work."""
+    got = prepared(home, repo.root)
+    assert collect(home, "fleet-1") == []
+    said = tidy(home, ["fleet-1"], [a_task()], NOW)
+    assert said == ["fleet-1: clone removed, it changed nothing"]
+    assert not Path(got.cwd).exists()
+    assert repo.git("branch", "--list", "fleet/*") == ""
+
+
 def test_ignored_files_stay_for_some_days(home, repo):
     """A build, a download, perhaps a result."""
     got = prepared(home, repo.root)
     (Path(got.cwd) / "result.o").write_text("x")
+    commit(got.cwd)
     (said,) = tidy(home, ["fleet-1"], [a_task()], NOW + timedelta(days=2))
     assert f"its work is on fleet/fleet-1; its clone stays at {got.cwd}" in said
     assert "files that git ignores, and is kept for 3 days" in said
+    again = tidy(home, ["fleet-1"], [a_task()], NOW + timedelta(days=2))
+    assert again == [], "each supervisor would say it again at its start"
     assert tidy(home, ["fleet-1"], [a_task()], NOW + timedelta(days=4))
     assert not Path(got.cwd).exists()
 

@@ -119,7 +119,7 @@ def _clone(details: TaskDetails) -> list[Row]:
     at = "removed" if details.clone_is_gone else details.clone
     return [
         ("clone", at),
-        ("work", f"on the branch {details.branch} of {details.repository}"),
+        ("work", f"comes to the branch {details.branch} of {details.repository}"),
     ]
 
 

@@ -42,9 +42,12 @@ _TRIES = 5
 class Collected(Struct, frozen=True, kw_only=True):
     """What was brought into the project."""
 
-    #: The commit with all the work, and the ref that leads to it.
+    #: The commit with all the work, and the ref that leads to it; no ref: it is the commit that the
+    #: task began at.
     commit: str
     ref: str
+    #: The project did not have this work before.
+    is_new: bool
     #: What was found beside the usual, as sentences for a person.
     notes: tuple[str, ...] = ()
 
@@ -170,6 +173,7 @@ class ClonedWork:
         while True:
             self.notes, tries = list(found), tries + 1
             moves, ref = self._moves(commit)
+            is_new = any(move.new != move.old for move in moves)
             self._take_over([move.new for move in moves])
             try:
                 self._refs.move(moves)
@@ -177,7 +181,7 @@ class ClonedWork:
                 if tries == _TRIES or not self._refs.overtaken(moves):
                     raise
             else:
-                return Collected(commit=commit, ref=ref, notes=tuple(self.notes))
+                return Collected(commit=commit, ref=ref, is_new=is_new, notes=tuple(self.notes))
 
     def _moves(self, commit: str) -> tuple[list[RefMove], str]:
         """How the project's refs are to move for this commit, and the one that will lead to it."""
@@ -186,6 +190,8 @@ class ClonedWork:
         left = [each for each in heads_of(self._new) if not is_ancestor(git, each, commit)]
         moves = [*self._beside(left), *self._held(left, before, commit)]
         moves.append(RefMove(ref=refs.tip_ref, new=commit, old=before))
+        if not now.commit and commit == commit_of(refs.git, refs.base_ref):
+            return moves, ""  # a branch without work would only be looked at in vain
         ref = refs.branch
         # A branch that a person deleted stays deleted until there is something new.
         if now.commit != commit and (now.commit or before != commit):
