@@ -78,12 +78,12 @@ def test_show_says_how_far_it_is(place, capsys):
     """In the first lines, with why; and what a dependent waits for."""
     task = verified(place, "asks", why="land = ask; to land it: fleet land ID")
     waits = place.fleet.queue.add(Draft(title="Later", depends_on=(("blocks", task),)))
-    show._show(place.fleet, place.fleet.get(task), NOW)
+    show.show_task(place.fleet, place.fleet.get(task), NOW)
     text = capsys.readouterr().out
     assert "status:      verified, not landed (blocked in the tracker)" in text
     assert "landing:     verified, waits for you to land it on main" in text
     assert "land = ask; to land it" in text
-    show._show(place.fleet, place.fleet.get(waits.id), NOW)
+    show.show_task(place.fleet, place.fleet.get(waits.id), NOW)
     assert f"waits for:   {task} (verified, not landed): Make it loud" in capsys.readouterr().out
 
 
