@@ -5,8 +5,8 @@ from pathlib import Path
 from fleet.evidence.landing_rules import landing_findings
 from fleet.git import run_baseline
 from fleet.git.clone.task_work import task_refs
-from fleet.git.land.begin_merge import begin_merge, state_of_clone
-from fleet.git.land.merge_facts import merge_facts
+from fleet.git.land.sent_back.begin_merge import begin_merge, plan_merge
+from fleet.git.land.sent_back.merge_facts import merge_facts
 from fleet.home import clone_record
 from fleet.supervisor.cleanup import collect
 from tests.clones import TASK, clone_of, git
@@ -31,17 +31,15 @@ class SentBack:
         self.refs = task_refs(TASK, clone_record.read(home, TASK))
 
     def begin(self, left="", line=""):
-        self.state = state_of_clone(
-            self.home, self.refs, candidate=self.candidate, left=left, title="the title"
-        )
-        return self.again(line)
-
-    def again(self, line=""):
-        """The same once more, as after a kill."""
-        self.begun = begin_merge(
-            self.home, self.refs, self.state,
-            line=line or self.line, into="main", title="the title",
+        self.plan = plan_merge(
+            self.home, self.refs,
+            candidate=self.candidate, left=left, line=line or self.line, title="the title",
         )  # fmt: skip
+        return self.again()
+
+    def again(self):
+        """The same once more, as after a kill."""
+        self.begun = begin_merge(self.home, self.refs, self.plan, into="main", title="the title")
         return self.begun
 
     def put(self, **files):

@@ -12,12 +12,15 @@ from fleet.coders.agent_environment import plain_env
 from fleet.errors import FleetError, InvalidTask
 from fleet.evidence import other_task_dirs, scope_rules
 from fleet.evidence.command_box import CommandBox
+from fleet.evidence.landing_rules import landing_findings
 from fleet.evidence.shared_tree import deeds, own_changes
 from fleet.evidence.verify_commands import CHECKOUT_SETUP, check_all
 from fleet.evidence.verify_place import VerifyCase, VerifyPlace, verify_place
 from fleet.git.clone.clone_objects import objects_of_clone
+from fleet.git.clone.task_work import task_refs
+from fleet.git.land.sent_back.merge_facts import merge_facts
 from fleet.git.run_baseline import base_now, changes_since
-from fleet.home import Home
+from fleet.home import Home, clone_record
 from fleet.runs import stop_reason
 from fleet.runs.run_directory import Run
 from fleet.schemas import Base, Changes, Check, Finding, Policy, Stopped
@@ -30,6 +33,8 @@ class Inspection(Struct, frozen=True, kw_only=True):
     changes: Changes | None = None
     checks: tuple[Check, ...] = ()
     trespasses: tuple[Finding, ...] = ()
+    #: The rules of landing that the run broke, if it was to finish a merge.
+    refusals: tuple[Finding, ...] = ()
     #: Why the claim cannot be checked at all, which a person has to mend; empty if it can.
     trouble: str = ""
     #: The inspection was broken off: nothing may be decided on its result.
@@ -80,13 +85,34 @@ def _inspect(ended: InspectedRun, abandon: threading.Event) -> Inspection:
         cwd = os.path.realpath(ended.cwd)
         own = deeds(ended.edited, ended.commands, ended.base.root, cwd)
         changes = own_changes(ended.run, ended.base, changes, own)
+    refusals: tuple[Finding, ...] = ()
     try:
-        checks = _checks(ended, changes, abandon) if ended.claimed and ended.policy.verify else ()
+        refusals = _landing_refusals(ended, changes)
+        judged = ended.claimed and bool(ended.policy.verify) and not refusals
+        checks = _checks(ended, changes, abandon) if judged else ()
     except (FleetError, OSError) as error:
         return Inspection(changes=changes, trespasses=trespasses, trouble=str(error))
     if checks is None:
         return Inspection(changes=changes, trespasses=trespasses, abandoned=True)
-    return Inspection(checks=checks, changes=changes, trespasses=trespasses)
+    return Inspection(checks=checks, changes=changes, trespasses=trespasses, refusals=refusals)
+
+
+def _landing_refusals(ended: InspectedRun, changes: Changes | None) -> tuple[Finding, ...]:
+    """The rules of landing that a claim breaks, if its run was to finish a merge.
+
+    Raises FleetError.
+    """
+    merge = ended.base.merge if ended.base is not None else None
+    if not ended.claimed or merge is None or changes is None:
+        return ()
+    if not changes.tree:
+        raise FleetError(f"the merge cannot be inspected: {changes.trouble}")
+    home, task_id = Home(ended.run.path.parents[3]), ended.run.task_dir.name
+    record = clone_record.read(home, task_id)
+    refs = task_refs(task_id, record) if record is not None else None
+    if refs is None:
+        raise FleetError("the merge cannot be inspected: the project's repository is gone")
+    return landing_findings(merge_facts(home, refs, merge, changes.tree))
 
 
 def check_scope(

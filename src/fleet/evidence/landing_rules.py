@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 
 from msgspec import Struct
 
-from fleet.git.land.merge_facts import MergedFile, MergeFacts
+from fleet.git.land.sent_back.merge_facts import MergedFile, MergeFacts
 from fleet.schemas import Finding
 
 #: How many files and lines a finding names, and characters of a line.
@@ -109,6 +109,10 @@ RULES: tuple[LandingRule, ...] = (
         "lost_landed_work", "Lines that others landed are gone, and not by a conflict.", _lost
     ),
 )
+
+
+#: The ids of these rules.
+LANDING_RULES = frozenset(rule.id for rule in RULES)
 
 
 def landing_findings(facts: MergeFacts) -> tuple[Finding, ...]:

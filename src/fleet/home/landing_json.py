@@ -22,6 +22,7 @@ from fleet.files.file_lock import exclusive
 from fleet.files.json_record import JsonRecord
 from fleet.files.safe_read import read_bounded
 from fleet.home import Home
+from fleet.schemas import BegunMerge
 from fleet.schemas.policy import LandHow, LandTo
 
 FILE = "landing.json"
@@ -104,6 +105,8 @@ class Landing(Struct, frozen=True, kw_only=True):
     conflict: tuple[str, ...] = ()
     output: str = ""
     against: tuple[LandedWork, ...] = ()
+    #: The merge that its agent is to finish; None: it is not begun.
+    merge: BegunMerge | None = None
     landed: LandedAs | None = None
 
     def words(self, tries: int = 0) -> str:

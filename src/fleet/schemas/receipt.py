@@ -50,8 +50,12 @@ class BegunMerge(Struct, frozen=True, kw_only=True):
     #: The commit with the task's own work, and the commit of the line that is merged into it.
     own: str
     line: str
+    #: The tree of the clone's files before the merge.
+    found: str = ""
     #: Files that git could not merge; none: the merge was clean, and fleet committed it.
     files: tuple[str, ...] = ()
+    #: The clone holds the merge: from now on it is the agent's.
+    ready: bool = False
 
 
 class Base(Struct, frozen=True, kw_only=True):

@@ -72,6 +72,8 @@ def receipt_of(
 def seen_of(record: RunRecord, receipt: Receipt, cwd: Path) -> ClaimFacts:
     """What the rules look at."""
     tools, before = record.tools, _before(record)
+    # Work that was sent back was verified before: there may be nothing left to do but the merge.
+    sent_back = record.spec.base is not None and record.spec.base.merge is not None
     return ClaimFacts(
         receipt=receipt,
         shows_tools=record.coder.shows_tools,
@@ -79,8 +81,8 @@ def seen_of(record: RunRecord, receipt: Receipt, cwd: Path) -> ClaimFacts:
         edits=tools.edits.count,
         earlier_commands=tuple(each for run in reversed(before) for each in run.commands),
         errors_in_a_row=tools.errors_in_a_row,
-        worked_before=any(ClaimFacts(receipt=each).deeds > 0 for each in before),
-        changed_before=any(ClaimFacts(receipt=each).changed for each in before),
+        worked_before=sent_back or any(ClaimFacts(receipt=each).deeds > 0 for each in before),
+        changed_before=sent_back or any(ClaimFacts(receipt=each).changed for each in before),
         artifact=_artifact(receipt, record.task, record.run.task_dir, cwd),
     )
 

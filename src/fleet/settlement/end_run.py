@@ -264,7 +264,9 @@ def _judged(
     cwd = Path(ended.record.spec.cwd or ended.record.project)
     seen = seen_of(ended.record, receipt, cwd)
     return Verdict(
-        findings=findings(seen), trespasses=found.trespasses, checked=receipt.checks_passed
+        findings=(*found.refusals, *findings(seen)),
+        trespasses=found.trespasses,
+        checked=receipt.checks_passed,
     )
 
 

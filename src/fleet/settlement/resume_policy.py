@@ -42,15 +42,16 @@ _REVIEWED = (
 _LONGEST_CALL = 500
 
 
-def session_to_carry_on(last: Ending | None, coder: Coder, *, reviewed: bool = False) -> str | None:
+def session_to_carry_on(last: Ending | None, coder: Coder, *, goes_on: bool = False) -> str | None:
     """The session that the next run goes on with: that of a run that was cut off.
 
     Once only, unless it was a limit that cut it off, which says nothing against its memory.
-    `reviewed`: a person says what is to be changed, so the session that did the work goes on.
+    `goes_on`: the session that did the work goes on with it, since a person says what is to be
+    changed, or the work could not land.
     """
     if last is None or not coder.can_resume or last.coder != coder.name:
         return None
-    if reviewed and isinstance(last.outcome, Finished) and last.tool_calls:
+    if goes_on and isinstance(last.outcome, Finished) and last.tool_calls:
         return last.session_id or None
     if last.resumed and not _is_limit(last.outcome):
         return None
@@ -87,12 +88,17 @@ def was_cut_off(outcome: Outcome, tool_calls: int) -> bool:
             return False
 
 
-def told(last: Ending | None, answer: str = "", *, reviewed: bool = False) -> str:
+def told(
+    last: Ending | None, answer: str = "", *, reviewed: bool = False, sent_back: bool = False
+) -> str:
     """How the last run ended, for the prompt of the next; `answer`: to a question that it left.
-    `reviewed`: a person has said since what is to be changed.
+    `reviewed`: a person has said since what is to be changed. `sent_back`: its work could not land,
+    of which the agent is told more than this.
     """
     if last is None:
         return ""
+    if sent_back and isinstance(last.outcome, Finished):
+        return _with_refusals(_REVIEWED if reviewed else "", last)
     if reviewed and isinstance(last.outcome, Finished):
         return _with_refusals(_REVIEWED, last)
     if isinstance(last.outcome, NeedsHuman) and answer:

@@ -74,11 +74,11 @@ def test_a_run_whose_memory_led_it_there_is_begun_afresh(outcome):
 
 def test_a_session_whose_work_was_reviewed_goes_on():
     """It knows why the work is as it is; a full context or a loop is no better for a review."""
-    assert session_to_carry_on(ended(Finished()), CLAUDE, reviewed=True) == "s1"
+    assert session_to_carry_on(ended(Finished()), CLAUDE, goes_on=True) == "s1"
     again = ended(Finished(), resumed=True)
-    assert session_to_carry_on(again, CLAUDE, reviewed=True) == "s1"
-    assert session_to_carry_on(ended(ContextFull()), CLAUDE, reviewed=True) is None
-    assert session_to_carry_on(ended(Finished()), coders.make("codex"), reviewed=True) is None
+    assert session_to_carry_on(again, CLAUDE, goes_on=True) == "s1"
+    assert session_to_carry_on(ended(ContextFull()), CLAUDE, goes_on=True) is None
+    assert session_to_carry_on(ended(Finished()), coders.make("codex"), goes_on=True) is None
     assert "reviewed its work" in told(ended(Finished()), reviewed=True)
 
 

@@ -16,7 +16,7 @@ from fleet.errors import FleetError, InvalidTask
 from fleet.files.atomic_write import write_atomically
 from fleet.files.put_aside import put_aside
 from fleet.files.safe_read import check_directory
-from fleet.home import HOOK, Home, compare_json, messages
+from fleet.home import HOOK, Home, compare_json, landing_json, messages
 from fleet.home.task_policy import passed_variables
 from fleet.processes.keeper_client import Busy, start_keeper
 from fleet.runs import questions_file
@@ -69,10 +69,11 @@ def make_ready(
     boxed = policy.sandbox.level != "off"
     deliveries = messages.read(home.task(task.id))
     reviewed = any(each.run is None and each.message.review for each in deliveries)
+    back = _is_back(home, task.id)
     answer = _answer(home.task(task.id), last)
     options = Options(
         permissions="bypass" if boxed else state.config.permissions,
-        last_ending=resume_policy.told(last, answer, reviewed=reviewed),
+        last_ending=resume_policy.told(last, answer, reviewed=reviewed, sent_back=back),
         max_cost=policy.limits.cost,
         # Before the environment is made, which depends on it.
         context=policy.context,
@@ -83,7 +84,7 @@ def make_ready(
     given = state.accounts.variables(seat.account)
     passes = passed_variables(state.config, place.cwd)
     env = run_env(home, coder, task, given, passes)
-    session = resume_policy.session_to_carry_on(last, coder, reviewed=reviewed)
+    session = resume_policy.session_to_carry_on(last, coder, goes_on=reviewed or back)
     files = _session(state, coder, last, seat, env) if session else ()
     session = None if files is None else session
     number = _latest(home.task(task.id)) if session else None
@@ -130,8 +131,18 @@ def _latest(task_dir: Path) -> int | None:
     return run.number if run else None
 
 
+def _is_back(home: Home, task_id: str) -> bool:
+    """The task's work could not land, and was sent back to its agent."""
+    landing = landing_json.believed(home, task_id)
+    return landing is not None and landing.state == "back"
+
+
 def moved(home: Home, ready: Ready, workspace: Workspace) -> Ready:
     """What a run needs, in the directory that was prepared for it. Raises FleetError."""
+    if workspace.sent_back:
+        options = ready.coder.options
+        words = f"{workspace.sent_back}\n\n{options.last_ending}".strip()
+        ready.coder.options = structs.replace(options, last_ending=words)
     if workspace.cwd == ready.task.cwd:
         return structs.replace(ready, base=workspace.base)
     task = structs.replace(ready.task, cwd=workspace.cwd)

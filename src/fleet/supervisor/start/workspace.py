@@ -25,6 +25,7 @@ from fleet.home.clone_record import CloneRecord
 from fleet.runs.run_directory import next_number
 from fleet.schemas import Base, Policy
 from fleet.schemas.units import shown_size
+from fleet.supervisor.start.sent_back_clone import sent_back_clone
 from fleet.supervisor.start.setup_commands import set_up
 
 
@@ -51,6 +52,8 @@ class Workspace(Struct, frozen=True, kw_only=True):
     cwd: str
     #: The repository as the run finds it; None: the directory is in none.
     base: Base | None = None
+    #: What its agent is told of work that could not land; empty: nothing was sent back.
+    sent_back: str = ""
 
 
 class Unprepared(Struct, frozen=True):
@@ -144,7 +147,12 @@ def _isolated(order: Order, task_dir: Path, abandon: threading.Event) -> Prepare
             return None
         clone_record.write(home, task_id, structs.replace(record, set_up=True))
         disk_use.note_size(home, task_id)
-    return Workspace(cwd=cwd, base=_recorded(order, cwd, task_dir, record.repository))
+    back = sent_back_clone(home, task_id, record)
+    base = _recorded(order, cwd, task_dir, record.repository)
+    if back is None or base is None:
+        return Workspace(cwd=cwd, base=base)
+    base = structs.replace(base, merge=back.merge)
+    return Workspace(cwd=cwd, base=base, sent_back=back.words)
 
 
 def _no_room(order: Order) -> str:

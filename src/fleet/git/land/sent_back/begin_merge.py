@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from msgspec import Struct
+from msgspec import structs
 
 from fleet.errors import FleetError
 from fleet.files.atomic_write import write_atomically
@@ -27,6 +27,7 @@ from fleet.git.commit_words import author_in, commit_tree, message_of
 from fleet.git.git_command import Git, GitFailed
 from fleet.git.land.merge_trees import MergedSides, merge_sides
 from fleet.git.own.own_repository import known_repository
+from fleet.git.refs import commit_of, is_ancestor
 from fleet.git.repository import Repository
 from fleet.home import Home
 from fleet.schemas import BegunMerge
@@ -42,40 +43,35 @@ _FAN_OUT = 2
 ASIDE = ".aside-"
 
 
-class ClonedState(Struct, frozen=True, kw_only=True):
-    """What a clone holds before the merge begins."""
+def plan_merge(
+    home: Home, refs: TaskRefs, *, candidate: str, left: str, line: str, title: str
+) -> BegunMerge:
+    """What is to be merged in a task's clone: its work, and a commit of the line.
 
-    #: The commit to merge into, which the project has.
-    own: str
-    #: The tree of the clone's files as they are.
-    found: str
-
-
-def state_of_clone(
-    home: Home, refs: TaskRefs, *, candidate: str, left: str, title: str
-) -> ClonedState:
-    """What a task's clone holds. `candidate` is the commit that could not land, and `left` the tree
-    that its run left, which may differ in pinned files.
-
-    What was changed in the clone since then becomes a commit of its own. Raises FleetError.
+    `candidate` is the commit that could not land, and `left` the tree that its run left, which may
+    differ in pinned files. What was changed in the clone since then becomes a commit of its own.
+    Raises FleetError.
     """
     with opened_work(home, refs) as work:
         work.take_snapshot(kept_index(home, refs.task_id))
-        try:
-            tree = work.git.line("rev-parse", "--verify", f"{candidate}^{{tree}}")
-        except GitFailed:
-            tree, candidate = "", ""
-        if candidate and work.tree in (left, tree):
-            return ClonedState(own=candidate, found=work.tree)
+        # Also a commit that a process brought home which was killed after that.
+        for commit in (candidate, commit_of(refs.git, refs.tip_ref)):
+            if work.tree in _trees(work.git, commit) or (commit == candidate and work.tree == left):
+                return BegunMerge(own=commit, line=line, found=work.tree)
         commit = work.committed(message_of(title, refs.task_id))
         work.bring(commit)
-        return ClonedState(own=commit, found=work.tree)
+        return BegunMerge(own=commit, line=line, found=work.tree)
+
+
+def _trees(git: Git, commit: str) -> tuple[str, ...]:
+    tree = commit_of(git, f"{commit}^{{tree}}") if commit else ""
+    return (tree,) if tree else ()
 
 
 def begin_merge(
-    home: Home, refs: TaskRefs, state: ClonedState, *, line: str, into: str, title: str
+    home: Home, refs: TaskRefs, plan: BegunMerge, *, into: str, title: str
 ) -> BegunMerge:
-    """Merge the commit `line` of the branch `into` into the work of a task's clone.
+    """Merge the line of the branch `into` into the work of a task's clone, as it was planned.
 
     A clean merge is committed. Raises FleetError.
     """
@@ -84,19 +80,18 @@ def begin_merge(
     with scratch_git_dir(clone_place.reading_place(home), sha256=facts.sha256) as git_dir:
         _link_stores(home, place, facts, git_dir)
         git = git_in(git_dir, git_dir, until)
-        merged = merge_sides(git, (refs.branch, state.own), (into, line))
+        merged = merge_sides(git, (refs.branch, plan.own), (into, plan.line))
         message = message_of(f"Merge {into} into {refs.branch}: {title}", refs.task_id)
-        tip = state.own
-        if not merged.stages:
-            author = author_in(facts.repo)
-            tip = commit_tree(git, merged.tree, state.own, line, message=message, author=author)
-        _write_files(
-            git_in(git_dir, place, until, str(git_dir / "index")), state.found, merged.tree
-        )
+        tip = plan.own
+        if not merged.stages and not is_ancestor(git, plan.line, plan.own):
+            both, author = (plan.own, plan.line), author_in(facts.repo)
+            tip = commit_tree(git, merged.tree, *both, message=message, author=author)
+        _write_files(git_in(git_dir, place, until, str(git_dir / "index")), plan.found, merged.tree)
         index = _index(home, refs, git_dir, merged, until)
         _put_state(place / ".git", refs, tip=tip, index=index, objects=git_dir / "objects")
-        _put_merge(place / ".git", line if merged.stages else "", message)
-    return BegunMerge(own=state.own, line=line, files=merged.files)
+        _put_merge(place / ".git", plan.line if merged.stages else "", message)
+        _put_branch(place / ".git", f"refs/heads/{into}", plan.line)
+    return structs.replace(plan, files=merged.files, ready=True)
 
 
 def _link_stores(home: Home, place: Path, facts: SourceFacts, git_dir: Path) -> None:
@@ -201,14 +196,20 @@ def _put_state(dot: Path, refs: TaskRefs, *, tip: str, index: Path, objects: Pat
                     shutil.copy2(file, place / f".{file.name}")
                     (place / f".{file.name}").replace(place / file.name)
     write_atomically(dot / "index", index.read_bytes(), durable=False)
-    head = f"ref: {refs.branch_ref}\n"
-    try:
-        branch = dot / refs.branch_ref
-        _require_dir(dot, branch.parent)
-        write_atomically(branch, f"{tip}\n".encode(), durable=False)
-    except (FleetError, OSError):  # the agent has a branch in its way
-        head = f"{tip}\n"
+    named = _put_branch(dot, refs.branch_ref, tip)
+    head = f"ref: {refs.branch_ref}\n" if named else f"{tip}\n"
     write_atomically(dot / "HEAD", head.encode(), durable=False)
+
+
+def _put_branch(dot: Path, ref: str, commit: str) -> bool:
+    """Have a branch of the clone lead to a commit; False: a branch of the agent's is in its way."""
+    branch = dot / ref
+    try:
+        _require_dir(dot, branch.parent)
+        write_atomically(branch, f"{commit}\n".encode(), durable=False)
+    except (FleetError, OSError):
+        return False
+    return True
 
 
 def _put_merge(dot: Path, line: str, message: str) -> None:

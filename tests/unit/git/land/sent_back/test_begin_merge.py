@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from fleet.errors import FleetError
+from fleet.git.land.sent_back.begin_merge import plan_merge
 from tests.clones import TASK, git
 from tests.sent_back import SentBack
 
@@ -61,6 +62,15 @@ def test_what_was_not_committed_is_part_of_the_work(home, repo):
     assert repo.git("rev-parse", f"fleet/{TASK}", f"{begun.own}^").split() == [
         begun.own, back.candidate,
     ]  # fmt: skip
+
+
+def test_what_was_brought_home_before_a_kill_is_not_committed_twice(home, repo):
+    """The process died before it wrote down what it meant."""
+    back = SentBack(home, repo, before=BEFORE, own=OWN, landed=LANDED, uncommitted={"loose": "l\n"})
+    plan = {"candidate": back.candidate, "left": "", "line": back.line, "title": "the title"}
+    first = plan_merge(home, back.refs, **plan)
+    assert plan_merge(home, back.refs, **plan) == first
+    assert repo.git("for-each-ref", f"refs/fleet/{TASK}/left") == ""
 
 
 def test_a_candidate_with_pinned_files_restored_is_what_the_agent_goes_on_from(home, repo):

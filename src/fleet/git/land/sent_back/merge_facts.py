@@ -19,14 +19,14 @@ from fleet.git.clone.scratch_git_dir import git_in, scratch_git_dir, write_alter
 from fleet.git.clone.source_facts import facts_of
 from fleet.git.clone.task_refs import TaskRefs
 from fleet.git.git_command import Git, GitFailed
-from fleet.git.land.merge_lines import (
+from fleet.git.land.merge_trees import merge_sides
+from fleet.git.land.sent_back.merge_lines import (
     Hunk,
     conflict_lines,
     count_markers,
     parse_hunks,
     plain_lines,
 )
-from fleet.git.land.merge_trees import merge_sides
 from fleet.git.own.own_repository import known_repository
 from fleet.git.refs import is_ancestor
 from fleet.git.repository import Repository, shown

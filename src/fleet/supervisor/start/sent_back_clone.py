@@ -1,0 +1,84 @@
+"""The clone of a task whose work could not land: the merge that its agent is to finish is begun.
+
+What is meant is written into `landing.json` before it is done, so that a supervisor which is killed
+in between is followed by one that does the same again; once the clone holds the merge it is the
+agent's, whatever becomes of its runs.
+"""
+
+import time
+
+from msgspec import Struct, structs
+
+from fleet.errors import FleetError
+from fleet.git.clone.task_refs import TaskRefs
+from fleet.git.clone.task_work import task_refs
+from fleet.git.land.land_repository import LandRepository
+from fleet.git.land.sent_back.begin_merge import begin_merge, plan_merge
+from fleet.git.land.sent_back.landed_hunks import landed_files, landed_hunks
+from fleet.git.land.target import read_target
+from fleet.home import Home, landing_json
+from fleet.home.clone_record import CloneRecord
+from fleet.home.landing_json import Landing
+from fleet.runs import receipt_json
+from fleet.runs.run_directory import Run
+from fleet.schemas import BegunMerge
+from fleet.settlement.sent_back_words import sent_back_words
+
+_LIMIT = 120.0
+#: Bytes of what others landed that an agent is told.
+_HUNKS = 12_000
+
+
+class SentBackClone(Struct, frozen=True, kw_only=True):
+    """The merge that the agent finds, and what it is told of it."""
+
+    merge: BegunMerge
+    words: str
+
+
+def sent_back_clone(home: Home, task_id: str, record: CloneRecord) -> SentBackClone | None:
+    """Begin the merge in the clone of a task that was sent back; None: the task was not.
+
+    Raises FleetError.
+    """
+    landing = landing_json.believed(home, task_id)
+    refs = task_refs(task_id, record) if landing is not None and landing.state == "back" else None
+    if landing is None or refs is None:
+        return None
+    merge = landing.merge
+    if merge is None:
+        merge = _noted(home, task_id, _plan(home, refs, landing))
+    if not merge.ready:
+        begun = begin_merge(home, refs, merge, into=landing.into, title=landing.title)
+        merge = _noted(home, task_id, begun)
+    hunks = landed_hunks(refs, merge, merge.files, _HUNKS)
+    landed = landed_files(refs, merge)
+    words = sent_back_words(landing, merge, hunks=hunks, landed=landed)
+    return SentBackClone(merge=merge, words=words)
+
+
+def _plan(home: Home, refs: TaskRefs, landing: Landing) -> BegunMerge:
+    land = LandRepository(home.path, refs.git.repo, time.monotonic() + _LIMIT)
+    line = read_target(land, landing.into).line
+    if not line:
+        raise FleetError(
+            f"the branch {landing.into} that its work is to land on is gone from"
+            f" {landing.repository}",
+            hint=f"Make it again, or take the work by hand: it is on {refs.branch}.",
+        )
+    receipt = receipt_json.read(Run(home.task(refs.task_id) / "runs" / str(landing.run)))
+    left = receipt.changes.tree if receipt is not None and receipt.changes is not None else ""
+    return plan_merge(
+        home, refs, candidate=landing.commit, left=left, line=line, title=landing.title
+    )
+
+
+def _noted(home: Home, task_id: str, merge: BegunMerge) -> BegunMerge:
+    """Write down what is meant, or that it is done. Raises FleetError if it is not wanted."""
+
+    def noted(landing: Landing) -> Landing | None:
+        return structs.replace(landing, merge=merge) if landing.state == "back" else None
+
+    if landing_json.change(home, task_id, noted) is None:
+        raise FleetError("its landing was changed meanwhile")
+    return merge
