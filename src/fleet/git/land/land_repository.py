@@ -4,16 +4,20 @@ The git directory is one a repository, whichever of its working trees a task was
 working tree is an empty directory, so that git reads attributes from the commits alone.
 """
 
+import os
 import re
+from contextlib import suppress
 from pathlib import Path
 
 from fleet.errors import FleetError
-from fleet.git.git_command import Git
+from fleet.git.git_command import Git, GitFailed
 from fleet.git.own.own_repository import own_repository
 from fleet.git.own.project_refs import refs_of
 from fleet.git.repository import Repository
 
 _EMPTY = "empty"
+#: One of 256 directories of objects, and how many in there are a sign of many in all.
+_SAMPLE, _MANY = "17", 27
 #: The first git that can merge without an index and a working tree.
 _OLDEST = (2, 38)
 _VERSION = re.compile(r"(\d+)\.(\d+)")
@@ -41,6 +45,13 @@ class LandRepository:
         #: Git for the refs of the project.
         self.refs = refs_of(self.own, self.common, until)
         require_git(self.git)
+
+    def tidy(self) -> None:
+        """Delete old folds, if there are many: what landed is in the project by now."""
+        sample = Path(self.own.git_dir) / "objects" / _SAMPLE
+        if sample.is_dir() and len(os.listdir(sample)) >= _MANY:  # noqa: PTH208
+            with suppress(GitFailed):
+                self.git.ask("prune", "--expire=1.day.ago")
 
 
 def require_git(git: Git) -> None:

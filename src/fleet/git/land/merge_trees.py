@@ -1,18 +1,25 @@
 """Merges two trees in memory: `git merge-tree`, with what it says as values.
 
-Only git's own ways of merging take part: a driver that `.gitattributes` asks for is a command of a
-configuration that fleet's git does not read, so the file is merged as text.
+Only git's own ways of merging take part (`merge=union`, `-merge`), as `.gitattributes` at the top
+of the line asks for them. Any other driver is a command of a configuration that fleet's git does
+not read, so the file is merged as text.
 """
+
+import hashlib
+from pathlib import Path
 
 from msgspec import Struct
 
+from fleet.files.atomic_write import write_atomically
 from fleet.git.commit_words import FLEET
-from fleet.git.git_command import Git
+from fleet.git.git_command import Git, GitFailed
 from fleet.git.land.commit_object import write_commit
 from fleet.git.repository import shown
 
 #: How much of git's words is kept, in characters.
 _LONGEST = 20_000
+_ATTRIBUTES = ".gitattributes"
+_LARGEST = 1 << 20
 
 
 class TreeConflict(Struct, frozen=True, kw_only=True):
@@ -49,11 +56,24 @@ def _stand_in(git: Git, tree: str, parents: tuple[str, ...]) -> str:
 
 def _merge(git: Git, ours: str, theirs: str) -> str | TreeConflict:
     ask = ("merge-tree", "--write-tree", "-z", "--name-only", "--messages")
-    clean, out = git.judge(*ask, ours, theirs)
+    clean, out = _with_attributes(git, ours).judge(*ask, ours, theirs)
     tree, files, text = parse_merge(out)
     if clean:
         return tree
     return TreeConflict(files=files, text=text[:_LONGEST], tree=tree)
+
+
+def _with_attributes(git: Git, line: str) -> Git:
+    """The same git with the attributes of a commit, which `merge-tree` does not read by itself."""
+    try:
+        text = git.ask("cat-file", "blob", f"{line}:{_ATTRIBUTES}", cap=_LARGEST)
+    except GitFailed:
+        return git  # it has none
+    name = hashlib.sha256(text).hexdigest()[:16]
+    place = Path(git.repo.git_dir) / f"attributes-{name}"
+    if not place.exists():
+        write_atomically(place, text, durable=False)
+    return git.with_settings({"core.attributesFile": str(place)})
 
 
 def parse_merge(out: bytes) -> tuple[str, tuple[str, ...], str]:
@@ -87,7 +107,8 @@ class MergedSides(Struct, frozen=True, kw_only=True):
 
 
 def merge_sides(git: Git, ours: tuple[str, str], theirs: tuple[str, str]) -> MergedSides:
-    """Merge two commits; each comes with the name that markers call it by. Raises GitFailed.
+    """Merge two commits; each comes with the name that markers call it by, and the second is that
+    of the line. Raises GitFailed.
 
     `git` is in a directory that is thrown away: refs are made there for the names.
     """
@@ -96,6 +117,6 @@ def merge_sides(git: Git, ours: tuple[str, str], theirs: tuple[str, str]) -> Mer
         git.ask("update-ref", "--no-deref", f"refs/{place}/{name}", commit)
     ask = ("merge-tree", "--write-tree", "-z", "--no-messages")
     style = ("-c", "merge.conflictStyle=zdiff3")
-    _, out = git.judge(*style, *ask, ours[0], theirs[0])
+    _, out = _with_attributes(git, theirs[1]).judge(*style, *ask, ours[0], theirs[0])
     tree, *stages = out.split(b"\0")
     return MergedSides(tree=tree.decode().strip(), stages=tuple(each for each in stages if each))

@@ -61,6 +61,7 @@ def move(land: LandRepository, target: Target, new: str, *, why: str) -> Moved |
         if (now.tip, now.held) != (target.tip, target.held):
             return Raced(now=now)
         return Held(why=error.message)
+    land.tidy()
     if behind:
         return Moved(commit=new, behind=behind)
     return Moved(commit=new, told=tuple(said for each in follows for said in each.carry_out()))
