@@ -41,6 +41,7 @@ RECORDS = {
     "Config": "the keys of runtime.toml",
     "Draft": "the flags of bd create",
     "Ending": "outcome.json",
+    "Facts": "what a settlement depends on, one field a fact",
     "Event": "one normalised line of any CLI's stream",
     "EventRule": "the keys of an [[event]] in a coder's TOML file",
     "FleetStatus": "fleet status --json",

@@ -12,7 +12,15 @@ from typing import Annotated, Literal
 from msgspec import Meta, Struct, structs
 
 from fleet.runs.outcome_history import Ending
-from fleet.schemas import Closed, ContextFull, Failed, Finished, NeedsHuman, Released, Stalled
+from fleet.schemas import (
+    ContextFull,
+    Failed,
+    Finished,
+    NeedsHuman,
+    Released,
+    Stalled,
+    bears_out,
+)
 from fleet.schemas.account import Moment
 
 Fault = Literal["missing", "account", "crash", "fabrication"]
@@ -191,7 +199,7 @@ def fault_of(ending: Ending, *, missing: bool) -> Fault | Literal["unknown"] | N
             return "fabrication"
         case Finished() if ending.broke:
             return "unknown"  # the agent did the work, and not well enough
-        case Finished() if isinstance(ending.settlement, Closed):
+        case Finished() if bears_out(ending.settlement):
             return None
         case NeedsHuman() | ContextFull():
             return None
@@ -292,7 +300,7 @@ def holds(
 
 def spare_probe(ending: Ending, held: HeldCoder) -> Ending:
     """The ending of a probe that met the fault it was to look for: its task pays nothing for it."""
-    failed = ending.counts and not isinstance(ending.settlement, Closed)
+    failed = ending.counts and not bears_out(ending.settlement)
     return structs.replace(
         ending,
         settlement=Released(not_before=held.until),

@@ -20,7 +20,7 @@ from fleet.queue.protocol import Filter
 from fleet.runs import receipt_json
 from fleet.runs.outcome_history import Ending, read_ending
 from fleet.runs.run_directory import all_runs
-from fleet.schemas import Closed, Price, Receipt, Usage
+from fleet.schemas import Price, Receipt, Usage, bears_out
 from fleet.schemas.budget import Spend
 from fleet.spending import prices
 
@@ -41,7 +41,7 @@ class EndedRun(Struct, frozen=True, kw_only=True):
     @property
     def closed(self) -> bool:
         """The run closed its task."""
-        return self.ending is not None and isinstance(self.ending.settlement, Closed)
+        return self.ending is not None and bears_out(self.ending.settlement)
 
     @property
     def closed_as(self) -> Literal["checked", "plausible"]:

@@ -13,6 +13,7 @@ from fleet.errors import FleetError, InvalidTask
 from fleet.evidence import other_task_dirs, scope_rules
 from fleet.evidence.command_box import CommandBox
 from fleet.evidence.landing_rules import landing_findings
+from fleet.evidence.landing_work import LandingWork, landing_work
 from fleet.evidence.shared_tree import deeds, own_changes
 from fleet.evidence.verify_commands import CHECKOUT_SETUP, check_all
 from fleet.evidence.verify_place import VerifyCase, VerifyPlace, verify_place
@@ -35,6 +36,8 @@ class Inspection(Struct, frozen=True, kw_only=True):
     trespasses: tuple[Finding, ...] = ()
     #: The rules of landing that the run broke, if it was to finish a merge.
     refusals: tuple[Finding, ...] = ()
+    #: What is to land if the claim holds; None: nothing is.
+    landing: LandingWork | None = None
     #: Why the claim cannot be checked at all, which a person has to mend; empty if it can.
     trouble: str = ""
     #: The inspection was broken off: nothing may be decided on its result.
@@ -86,15 +89,24 @@ def _inspect(ended: InspectedRun, abandon: threading.Event) -> Inspection:
         own = deeds(ended.edited, ended.commands, ended.base.root, cwd)
         changes = own_changes(ended.run, ended.base, changes, own)
     refusals: tuple[Finding, ...] = ()
+    landing = None
     try:
         refusals = _landing_refusals(ended, changes)
         judged = ended.claimed and bool(ended.policy.verify) and not refusals
         checks = _checks(ended, changes, abandon) if judged else ()
+        if ended.claimed and checks is not None and not refusals:
+            landing = landing_work(ended.run, ended.policy, ended.base, changes, checks)
     except (FleetError, OSError) as error:
         return Inspection(changes=changes, trespasses=trespasses, trouble=str(error))
     if checks is None:
         return Inspection(changes=changes, trespasses=trespasses, abandoned=True)
-    return Inspection(checks=checks, changes=changes, trespasses=trespasses, refusals=refusals)
+    return Inspection(
+        checks=checks,
+        changes=changes,
+        trespasses=trespasses,
+        refusals=refusals,
+        landing=landing,
+    )
 
 
 def _landing_refusals(ended: InspectedRun, changes: Changes | None) -> tuple[Finding, ...]:

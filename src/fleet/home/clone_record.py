@@ -24,6 +24,8 @@ class CloneRecord(Struct, frozen=True, kw_only=True):
     #: The top of the working tree that the task names, and the commit that it stood at.
     repository: str
     commit: str
+    #: The branch that was checked out there; empty: none was.
+    branch: str = ""
     #: The clone was complete once.
     made: bool = False
     #: The project's set-up commands have succeeded in the clone.

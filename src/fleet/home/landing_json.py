@@ -92,6 +92,8 @@ class Landing(Struct, frozen=True, kw_only=True):
     checked: bool = False
     checks: tuple[str, ...] = ()
     title: str = ""
+    #: What the task is closed with once its work has landed.
+    reason: str = ""
     how: LandHow = "merge"
     to: LandTo = "branch"
     #: How often the task was sent back.
@@ -194,7 +196,8 @@ def change(
 def unlanded(home: Home) -> list[str]:
     """The tasks whose landing is not at its end, by the marks in the home."""
     with suppress(OSError):
-        return sorted(os.listdir(home.path / FOLDER))  # noqa: PTH208
+        names = os.listdir(home.path / FOLDER)  # noqa: PTH208
+        return sorted(name for name in names if not name.startswith("."))
     return []
 
 
@@ -206,8 +209,9 @@ def forget_mark(home: Home, task_id: str) -> None:
 def _write(home: Home, task_id: str, landing: Landing) -> Landing:
     if landing.state != "landed":  # of a landed one the queue is told, and then the mark goes
         mark = _mark(home, task_id)
-        mark.parent.mkdir(mode=0o700, exist_ok=True)
-        write_atomically(mark, b"", durable=False)
+        if not mark.exists():
+            mark.parent.mkdir(mode=0o700, exist_ok=True)
+            write_atomically(mark, b"")
     data = msgspec.json.encode(landing) + b"\n"
     task_dir = home.task(task_id)
     seals.seal(task_dir, seals.OF_TASK, {FILE: data})

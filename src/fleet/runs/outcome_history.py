@@ -16,7 +16,7 @@ from fleet.files.atomic_write import write_atomically
 from fleet.files.safe_read import read_bounded
 from fleet.runs.run_directory import Run, latest_run, newest_first
 from fleet.runs.sealed_record import SealedRecord
-from fleet.schemas import Closed, ContextFull, Outcome, Released, Settlement, Spend, Usage
+from fleet.schemas import ContextFull, Outcome, Released, Settlement, Spend, Usage, bears_out
 from fleet.schemas.budget import spend_of
 from fleet.schemas.decision import Decision
 
@@ -89,7 +89,7 @@ class History(Struct, frozen=True, kw_only=True):
         self, outcome: Outcome, decision: Decision, *, started: bool, progress: bool
     ) -> "History":
         """The counts after one more run. A counted failure or progress sets the rows back to 0."""
-        failed = decision.counts and not isinstance(decision.settlement, Closed)
+        failed = decision.counts and not bears_out(decision.settlement)
         full = self.full_contexts + isinstance(outcome, ContextFull)
         return History(
             attempts=self.attempts + failed,

@@ -72,5 +72,6 @@ from fleet.schemas.task import (
     Status,
     Task,
     Wish,
+    bears_out,
     check_id,
 )

@@ -179,13 +179,25 @@ class Released(Struct, frozen=True, kw_only=True, tag=True):
 
 
 class Blocked(Struct, frozen=True, kw_only=True, tag=True):
-    """Nothing more happens until a person acts; `note` says what is needed."""
+    """Nothing more happens until a person acts; `note` says what is needed.
+
+    `verified`: the claim holds, and the task is closed once its work has landed.
+    """
 
     note: str
+    verified: bool = False
 
 
 #: What a lease ends in. One settle, one of these.
 Settlement = Closed | Released | Blocked
+
+
+def bears_out(settlement: Settlement) -> bool:
+    """The run's claim holds: its task is closed, or will be once its work has landed. Pure."""
+    return isinstance(settlement, Closed) or (
+        isinstance(settlement, Blocked) and settlement.verified
+    )
+
 
 Wish = Literal["stop", "tell"]
 

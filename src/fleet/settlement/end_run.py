@@ -20,6 +20,8 @@ from fleet.evidence.claim_rules import findings, only_reports
 from fleet.evidence.inspect_run import InspectedRun, Inspection
 from fleet.files import seals
 from fleet.files.safe_read import tail
+from fleet.home import Home, landing_json
+from fleet.home.landing_json import Landing
 from fleet.processes.keeper_client import Ended, NeverStarted, Vanished
 from fleet.runs import event_log, outcome_history, receipt_json
 from fleet.runs.agent_claim import AgentClaim
@@ -36,6 +38,7 @@ from fleet.runs.run_directory import NOWHERE, Run, RunSpec
 from fleet.runs.sealed_record import encode
 from fleet.schemas import (
     Base,
+    Blocked,
     Failed,
     Finished,
     LimitExceeded,
@@ -46,11 +49,12 @@ from fleet.schemas import (
     Receipt,
     Verdict,
 )
+from fleet.schemas.decision import Decision
 from fleet.schemas.outcome import leaves_claim
 from fleet.schemas.units import shown_span
 from fleet.settlement.build_receipt import receipt_of, seen_of
 from fleet.settlement.run_record import ExitedRun, RunRecord
-from fleet.settlement.settle_table import Facts, SpawnFailure, decide
+from fleet.settlement.settle_table import Facts, SpawnFailure, close_reason, decide
 
 #: How much of stderr may tell why a CLI ended.
 _STDERR = 1 << 16
@@ -156,6 +160,8 @@ class RunEnd(Struct, frozen=True):
 
     ending: Ending
     receipt: Receipt
+    #: Of a run whose claim holds, where work lands before its task is closed.
+    landing: Landing | None = None
 
     def write(self, record: RunRecord) -> None:
         """The receipt first: where there is an outcome, there is the evidence for it."""
@@ -165,6 +171,8 @@ class RunEnd(Struct, frozen=True):
         data = {name: encode(value) for name, value in records.items()}
         seals.seal(run.task_dir, run.number, data)  # both at once
         receipt_json.write(run, self.receipt, sealed=True)
+        if self.landing is not None:
+            landing_json.write(Home(run.path.parents[3]), record.task_id, self.landing)
         write_ending(run, self.ending, sealed=True)
 
 
@@ -202,6 +210,7 @@ def end_of(
         verdict=verdict,
         require=record.policy.require,
         unverifiable=found.trouble,
+        landing=found.landing,
         past=past,
         retry_limit=config.retry_limit,
         resumed=resumed,
@@ -237,7 +246,39 @@ def end_of(
         cut_off=ended.open_calls,
         denied=_denied_so_far(past, receipt),
     )
-    return RunEnd(ending, structs.replace(receipt, verdict=verdict, why=decision.why))
+    landing = _landing(record, claim, found, judged, now) if _is_verified(decision) else None
+    return RunEnd(ending, structs.replace(receipt, verdict=verdict, why=decision.why), landing)
+
+
+def _is_verified(decision: Decision) -> bool:
+    return isinstance(decision.settlement, Blocked) and decision.settlement.verified
+
+
+def _landing(
+    record: RunRecord, claim: AgentClaim, found: Inspection, verdict: Verdict, now: datetime
+) -> Landing | None:
+    """The landing of work whose claim holds; how often the task was sent back is kept."""
+    work, run, rules = found.landing, record.run, record.policy.land
+    if work is None:
+        return None
+    before = landing_json.believed(Home(run.path.parents[3]), record.task_id)
+    went_back = before is not None and before.state != "landed"
+    return Landing(
+        state="verified",
+        repository=work.repository,
+        into=work.into,
+        run=run.number,
+        base=work.base,
+        tree=work.tree,
+        checked=verdict.checked,
+        checks=tuple(check.command for check in found.checks if check.passed),
+        title=record.task.title,
+        reason=close_reason(claim.done or "", run.number, record.task_id, checked=verdict.checked),
+        how=rules.how,
+        to=rules.to,
+        tries=before.tries if before is not None and went_back else 0,
+        at=now,
+    )
 
 
 def _denied_so_far(past: History, receipt: Receipt) -> tuple[str, ...]:

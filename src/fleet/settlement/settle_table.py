@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from msgspec import Struct, structs
 
 from fleet.accounts.rate_windows import LONGEST, PASSING, UNDATED
+from fleet.evidence.landing_work import LandingWork
 from fleet.runs.agent_claim import AgentClaim
 from fleet.runs.outcome_history import History
 from fleet.schemas import (
@@ -100,6 +101,8 @@ class Facts(Struct, frozen=True, kw_only=True):
     unverifiable: str = ""
     #: Fleet's verdict on the claim, by the evidence; None: nothing was judged.
     verdict: Verdict | None = None
+    #: What is to land before the task is closed; None: nothing is.
+    landing: LandingWork | None = None
     #: The least that closes the task.
     require: Requirement = "plausible"
     #: What the runs before this one came to.
@@ -250,11 +253,19 @@ def _is_enough(verdict: Verdict, facts: Facts) -> bool:
 def _closed(claim: str, verdict: Verdict, facts: Facts, *, after: str = "") -> Decision:
     """The task is done; reason and log say what was shown, and what was not."""
     why = "checked" if verdict.checked else "plausible: there is no verify command to prove it"
-    shown = "checked" if verdict.checked else "plausible, no verify command"
-    reason = f"{plain_text(claim)} [run {facts.run}, {shown}: fleet task {facts.task_id} receipt]"
+    reason = close_reason(claim, facts.run, facts.task_id, checked=verdict.checked)
     if after:
         why = f"{why} (claimed before it ended as {after})"
-    return Decision(settlement=Closed(reason=reason), counts=True, why=why)
+    if facts.landing is None:
+        return Decision(settlement=Closed(reason=reason), counts=True, why=why)
+    note = f"verified; waits to land on {facts.landing.into or 'a branch'}: fleet land"
+    return Decision(settlement=Blocked(note=note, verified=True), counts=True, why=f"{why}; {note}")
+
+
+def close_reason(claim: str, run: int, task_id: str, *, checked: bool) -> str:
+    """What a task is closed with: the agent's words, and what was shown. Pure."""
+    shown = "checked" if checked else "plausible, no verify command"
+    return f"{plain_text(claim)} [run {run}, {shown}: fleet task {task_id} receipt]"
 
 
 def _out_of_scope(facts: Facts, verdict: Verdict) -> Decision:

@@ -19,7 +19,8 @@ from fleet.git.clone.ensure_clone import convert_linked
 from fleet.git.clone.task_refs import TaskRefs
 from fleet.git.clone.task_work import remove_clone, task_refs
 from fleet.git.commit_words import message_of
-from fleet.home import Home, clone_record
+from fleet.home import Home, clone_record, landing_json
+from fleet.landing.tidy_landed import tidy_landed
 from fleet.schemas import Task
 from fleet.supervisor.state import SupervisorState
 
@@ -109,7 +110,12 @@ def tidy(home: Home, ids: Sequence[str], tasks: Sequence[Task], now: datetime) -
         task = known.get(task_id)
         if task is not None and task.status == "closed":
             try:
-                reports += tidy_clone(home, task, now)
+                landing = landing_json.believed(home, task.id)
+                if landing is not None and landing.state == "landed":
+                    closed = task.closed_at or task.updated_at
+                    reports += tidy_landed(home, task.id, landing, closed, now, KEPT_FOR)
+                else:
+                    reports += tidy_clone(home, task, now)
             except (FleetError, OSError) as error:
                 reports.append(f"{task_id}: its clone stays at {home.clone(task_id)}: {error}")
     wanted = set(ids)

@@ -104,6 +104,8 @@ def _answered(
         _close_epics(state, lease.task)
     elif isinstance(settlement, Released):
         event = TaskSettled(task_id, not_before=settlement.not_before)
+    elif settlement.verified:
+        kind, event = "verified", TaskSettled(task_id, verified=True)
     else:
         event = TaskSettled(task_id, blocked=True)
     state.log.say(kind, f"{task_id}: {kind}: {text}", task_dir=task_dir, task=task_id)

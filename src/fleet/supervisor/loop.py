@@ -28,7 +28,8 @@ from fleet.supervisor.capacity import wake_all, wake_next
 from fleet.supervisor.claim_work import ASK_AGAIN, Claimer
 from fleet.supervisor.cleanup import Cleanup
 from fleet.supervisor.dispatcher import Dispatcher
-from fleet.supervisor.keep_leases import LeaseKeeper, awake
+from fleet.supervisor.lander import Lander
+from fleet.supervisor.queue_io.keep_leases import LeaseKeeper, awake
 from fleet.supervisor.queue_io.queue_backups import QueueBackups
 from fleet.supervisor.queue_io.queue_requests import QueueRequests
 from fleet.supervisor.queue_io.queue_thread import QueueThread
@@ -36,6 +37,7 @@ from fleet.supervisor.shutdown import PATIENCE, Shutdown
 from fleet.supervisor.state import (
     AccountFreed,
     Happening,
+    LandingEnded,
     QueueChanged,
     SupervisorState,
     TaskSettled,
@@ -85,7 +87,6 @@ class Supervisor:
         echo: Callable[[str], None] = print,
         patience: Patience | None = None,
     ) -> None:
-        self.home = home
         self.log = Log(home.logging, utc, echo)
         self.selector = selectors.DefaultSelector()
         pool = WorkerPool()
@@ -103,6 +104,7 @@ class Supervisor:
         )  # fmt: skip
         self.claimer = Claimer(self.state, until_idle=until_idle)
         self.cleanup = Cleanup(self.state)
+        self.lander = Lander(self.state, opening)
         self.shutdown = Shutdown()
         self._timers = Timers()
         self._config_stamp = stamp_of(home.config)
@@ -112,10 +114,10 @@ class Supervisor:
     def run(self) -> SupervisorEnd:
         """Supervise until the end."""
         self._open()
-        self.log.say("started", f"supervising {self.home.path}", owner=self.queue.owner)
-        if paused(self.home):
+        self.log.say("started", f"supervising {self.state.home.path}", owner=self.queue.owner)
+        if paused(self.state.home):
             self.claimer.say_paused()
-        if left := untrusted(self.home.path):
+        if left := untrusted(self.state.home.path):
             text = f"not loaded, as no person has trusted their files: {', '.join(left)}"
             self.log.say("coders_untrusted", f"{text}. See: fleet coders trust --help")
         try:
@@ -153,6 +155,7 @@ class Supervisor:
         if not self.shutdown.requested:
             self.cleanup.all_when_due()
             self.backups.when_due()
+            self.lander.when_due()
             self.claimer.claim()
         self.queue.thread.retry()
         self.compare_leases()
@@ -163,17 +166,27 @@ class Supervisor:
         match event:
             case QueueChanged():
                 self.claimer.want()
+                self.lander.want()
                 self.claimer.idle = False
                 due = self._timers.leases_compared + ASK_AGAIN
                 self._timers.compare_leases = min(self._timers.compare_leases, due)
                 self.queue.requests(self.is_ours, self.obey)
-            case TaskSettled(task_id, closed, blocked, not_before):
+            case TaskSettled(task_id, closed, blocked, verified, not_before):
                 self.claimer.want()
                 (self._blocked.add if blocked else self._blocked.discard)(task_id)
+                if verified:  # the lander brings its work home
+                    self.lander.want()
+                    return
                 if not_before is not None:
                     self.claimer.want_at(not_before)
                 if not self.shutdown.stops:
                     self.cleanup.after_run(task_id, closed=closed)
+            case LandingEnded(task_id, closed, asks):
+                self.claimer.want()
+                self.claimer.idle = False
+                (self._blocked.add if asks else self._blocked.discard)(task_id)
+                if closed and not self.shutdown.stops:
+                    self.cleanup.after_run(task_id, closed=True)
             case AccountFreed():
                 wake_next(self.state, self.claimer.want)
 
@@ -189,6 +202,8 @@ class Supervisor:
             settled = not thread.owing or late
             return settled and (shutdown.restart or not self.state.assignments.runs())
         if thread.owing or len(self.state.assignments) > 0 or self.cleanup.busy:
+            return False
+        if self.lander.busy:
             return False
         return shutdown.stops > 0 or (self.claimer.idle and not thread.busy)
 
@@ -233,9 +248,10 @@ class Supervisor:
     def obey_signals(self) -> None:
         for number in self.shutdown.drain():
             now = self.shutdown.stops > 1
-            disk_reserve.release_if_short(self.home)  # for the records of how the runs ended
+            disk_reserve.release_if_short(self.state.home)  # for the records of how the runs ended
             word = "killing the agents" if now else "stopping the agents"
             self.log.say("stopping", f"{word} ({number.name})")
+            self.lander.stop()
             self.dispatcher.stop_all(Stopped(by=SHUTDOWN), now=now)
 
     def compare_leases(self) -> None:
@@ -250,12 +266,12 @@ class Supervisor:
 
     def reload(self) -> None:
         """Apply runtime.toml as it is now; a broken one changes nothing and is reported once."""
-        stamp = stamp_of(self.home.config)
+        stamp = stamp_of(self.state.home.config)
         if stamp == self._config_stamp:
             return
         self._config_stamp = stamp
         try:
-            fresh = configuration.load(self.home.config)
+            fresh = configuration.load(self.state.home.config)
         except ConfigError as error:
             self.log.say("config_broken", f"settings unchanged: {error.message}")
             return
@@ -279,7 +295,7 @@ class Supervisor:
             on_account=self.state.assignments.tasks_by_account(),
             lost_log_lines=self.log.lost,
         )
-        if status != self._published and write_status(self.home, status):
+        if status != self._published and write_status(self.state.home, status):
             self._published = status
 
     def _idle_seconds(self) -> float:
@@ -289,13 +305,14 @@ class Supervisor:
             self.queue.thread.next_moment,
             self.dispatcher.next_moment,
             self.claimer.next_moment,
+            self.lander.next_moment,
         )
         return max(0.0, min(moments) - time.monotonic())
 
     def _open(self) -> None:
         _allow_files()
-        disk_reserve.set_aside(self.home)
-        seals.begin(self.home.path)
+        disk_reserve.set_aside(self.state.home)
+        seals.begin(self.state.home.path)
         self.shutdown.listen(self.selector)
         thread = self.queue.thread
         for source in (thread, self.state.pool, self.state.inspections):

@@ -44,6 +44,8 @@ class TaskSettled(Struct, frozen=True):
     task_id: str
     closed: bool = False
     blocked: bool = False
+    #: Blocked until its verified work has landed.
+    verified: bool = False
     #: When the task may be claimed again, if it was put off.
     not_before: datetime | None = None
 
@@ -52,7 +54,15 @@ class AccountFreed(Struct, frozen=True):
     """A run ended on an account that had as many agents as it may."""
 
 
-Happening = QueueChanged | TaskSettled | AccountFreed
+class LandingEnded(Struct, frozen=True):
+    """The lander has done with a task: its work has landed, went back, or waits for a person."""
+
+    task_id: str
+    closed: bool = False
+    asks: bool = False
+
+
+Happening = QueueChanged | TaskSettled | AccountFreed | LandingEnded
 
 
 class ResourceBackoff:

@@ -10,6 +10,7 @@ from hypothesis import strategies as some
 from msgspec import structs
 
 from fleet.accounts.rate_windows import UNDATED
+from fleet.evidence.landing_work import LandingWork
 from fleet.runs.agent_claim import AgentClaim
 from fleet.runs.outcome_history import History
 from fleet.schemas import (
@@ -61,6 +62,7 @@ NO_CWD = SpawnFailure(why="cwd: No such file")
 UNVERIFIED = Verdict(findings=(Finding(rule="no_tools", what="it used no tool"),))
 OUT_OF_SCOPE = Verdict(trespasses=(Finding(rule="outside", what="it changed ../b"),))
 FORGED = Verdict(trespasses=(Finding(rule="tampered", what="run.json is not as fleet wrote it"),))
+WORK = LandingWork(repository="/srv/app", into="main", base="b" * 40, tree="c" * 40)
 OUTAGE = RateLimited(limit=RateLimit(kind="outage", status="rejected"), detail="503")
 LIMIT = RateLimited(limit=RateLimit(kind="five_hour", status="rejected", resets_at=RESET))
 
@@ -73,6 +75,11 @@ def facts(**changes):
 ROWS = [
     ("Finished, claimed, checked", Finished(), facts(claim=DONE, verdict=CHECKED)),
     ("Finished, claimed, plausible", Finished(), facts(claim=DONE, verdict=PLAUSIBLE)),
+    (
+        "Finished, claimed, and its work is to land",
+        Finished(),
+        facts(claim=DONE, verdict=CHECKED, landing=WORK),
+    ),
     (
         "Finished, claimed, plausible where a check is required",
         Finished(),
@@ -164,6 +171,8 @@ def words(settlement):
     match settlement:
         case Closed():
             return "closed"
+        case Blocked(verified=True):
+            return "verified, closed once it has landed"
         case Blocked():
             return "blocked"
         case Released(not_before=None):

@@ -8,9 +8,9 @@ from fleet.home.journal import Log
 from fleet.queue.protocol import LeaseLost
 from fleet.schemas import Stopped
 from fleet.schemas.decision import LEASE_LOST
-from fleet.supervisor import keep_leases
 from fleet.supervisor.assignments import Assignments, Preparing, Unknown
-from fleet.supervisor.keep_leases import LeaseKeeper
+from fleet.supervisor.queue_io import keep_leases
+from fleet.supervisor.queue_io.keep_leases import LeaseKeeper
 from tests.builders import NOW, a_lease
 
 LEASE = a_lease(fence=7)

@@ -88,7 +88,8 @@ def _planned(refs: TaskRefs, wanted: str) -> CloneRecord:
             f"{git.repo.root} has a branch {refs.branch} already, and it is not this task's;"
             f" rename or delete it: git branch -m {refs.branch} …"
         )
-    return CloneRecord(repository=git.repo.root, commit=commit)
+    branch = repository.checked_out_branch(git.repo)
+    return CloneRecord(repository=git.repo.root, commit=commit, branch=branch)
 
 
 def _mend(home: Home, refs: TaskRefs, place: Path, making: Path, until: float) -> None:

@@ -1,0 +1,115 @@
+"""From verified to waiting: the tree that a run verified becomes a commit in the project.
+
+The candidate has exactly that tree, whatever became of the clone since. A person is asked first
+where the settings say so, or where the work touches what is protected.
+"""
+
+import os
+from contextlib import suppress
+from datetime import datetime
+
+from msgspec import structs
+
+from fleet.errors import FleetError
+from fleet.files.file_lock import locked
+from fleet.git.clone import clone_place
+from fleet.git.clone.collect_work import ClonedWork, opened_work
+from fleet.git.clone.task_refs import TaskRefs
+from fleet.git.clone.task_work import task_refs
+from fleet.git.commit_words import author_in, commit_tree, message_of
+from fleet.git.git_command import Git, GitFailed
+from fleet.git.path_patterns import PathPatterns
+from fleet.git.refs import commit_of
+from fleet.git.repository import shown
+from fleet.home import Home, clone_record, landing_json
+from fleet.home.landing_json import Landing
+from fleet.landing.waiting_work import WaitingWork
+
+_FEW = 5
+
+
+def bring_home(home: Home, work: WaitingWork, now: datetime) -> Landing | None:
+    """Make the candidate of a verified task, and have it wait or ask.
+
+    None: a run of the task is at work, or another process changed its landing. Raises FleetError
+    and OSError if the work cannot be had.
+    """
+    landing = work.landing
+    with locked(home.task(work.task_id) / "run.lock") as lock:
+        if lock is None:
+            return None
+        commit, touched = _candidate(home, work)
+    why = why_asked(work, touched)
+
+    def brought(found: Landing) -> Landing | None:
+        if found.state != "verified" or found.tree != landing.tree:
+            return None
+        state = "asks" if why and not found.approved_by else "waiting"
+        reason = why if state == "asks" else ""
+        return structs.replace(found, state=state, why=reason, commit=commit, at=now)
+
+    return landing_json.change(home, work.task_id, brought)
+
+
+def why_asked(work: WaitingWork, touched: tuple[str, ...]) -> str:
+    """Why a person has to be asked before this lands; empty if it may land. Pure."""
+    way = f"to land it: fleet land {work.task_id}"
+    if not work.landing.into:
+        return (
+            "no branch was checked out when it was made; its work is on"
+            f" {clone_record.branch_of(work.task_id)}. Name one (fleet config set --project DIR"
+            f" land_into=BRANCH), and then: fleet land {work.task_id}"
+        )
+    if touched:
+        more = f" and {len(touched) - _FEW} more" if len(touched) > _FEW else ""
+        return f"it changes what is protected: {', '.join(touched[:_FEW])}{more}; {way}"
+    return f"land = ask; {way}" if work.rules.mode == "ask" else ""
+
+
+def _candidate(home: Home, work: WaitingWork) -> tuple[str, tuple[str, ...]]:
+    """The candidate, now in the project, and the protected paths that it changes."""
+    record = clone_record.read(home, work.task_id)
+    refs = task_refs(work.task_id, record) if record is not None else None
+    if refs is None:
+        raise FleetError(f"{work.landing.repository} is no repository any more")
+    landing = work.landing
+    if not clone_place.is_there(home, work.task_id):
+        return _kept(refs, work), ()
+    with opened_work(home, refs) as cloned:
+        commit = _commit(cloned, refs, landing, work.task_id)
+        cloned.bring(commit)
+        return commit, _protected(cloned.git, refs, work, commit)
+
+
+def _commit(cloned: ClonedWork, refs: TaskRefs, landing: Landing, task_id: str) -> str:
+    """HEAD of the clone if it has the verified tree, else a commit on top of it that has."""
+    if cloned.git.line("rev-parse", f"{cloned.head}^{{tree}}") == landing.tree:
+        return cloned.head
+    message = message_of(landing.title, task_id)
+    author = author_in(refs.git.repo)
+    return commit_tree(cloned.git, landing.tree, cloned.head, message=message, author=author)
+
+
+def _kept(refs: TaskRefs, work: WaitingWork) -> str:
+    """The candidate of a task whose clone is gone, if the project has it."""
+    tip = commit_of(refs.git, refs.tip_ref)
+    if tip and refs.git.line("rev-parse", f"{tip}^{{tree}}") == work.landing.tree:
+        return tip
+    raise FleetError(f"its clone is gone, and {refs.branch} does not hold what was verified")
+
+
+def _protected(git: Git, refs: TaskRefs, work: WaitingWork, commit: str) -> tuple[str, ...]:
+    """The protected paths that differ from what the work has in common with the branch."""
+    landing, plan = work.landing, work.plan
+    if not work.rules.protect:
+        return ()
+    tip = commit_of(refs.git, f"refs/heads/{landing.into}")
+    since = landing.base
+    if tip:
+        with suppress(GitFailed):  # no history in common
+            since = git.line("merge-base", tip, commit)
+    names = git.ask("diff-tree", "-r", "-z", "--name-only", "--no-renames", since, landing.tree)
+    inside = os.path.relpath(plan.project, os.path.realpath(landing.repository))
+    patterns = PathPatterns(work.rules.protect, inside)
+    paths = [shown(name) for name in names.split(b"\0") if name]
+    return tuple(path for path in paths if patterns.match(path))

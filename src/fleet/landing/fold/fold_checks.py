@@ -1,0 +1,57 @@
+"""What has to pass before work lands: each command with the directory that it runs in."""
+
+import os
+from collections.abc import Iterable, Sequence
+
+from msgspec import Struct
+
+from fleet.schemas import Policy
+
+
+class CheckPlan(Struct, frozen=True, kw_only=True):
+    """The commands of one task, and what the place to run them in has to be like."""
+
+    #: The task's directory from the top of the repository on, and the project's.
+    inside: str
+    project: str
+    policy: Policy
+
+    @property
+    def commands(self) -> tuple[str, ...]:
+        return self.policy.land.verify
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The checks by the names under which they are remembered."""
+        return check_names(self.inside, self.commands)
+
+
+def check_plan(policy: Policy, *, repository: str, clone: str, cwd: str) -> CheckPlan:
+    """The plan for a run that worked in the directory `cwd` of a clone of the repository."""
+    top = os.path.realpath(repository)
+    project = os.path.realpath(policy.copies.project or top)
+    if project != top and not project.startswith(f"{top}/"):
+        project = top  # it holds more than the repository
+    inside = os.path.relpath(os.path.realpath(cwd), os.path.realpath(clone))
+    return CheckPlan(inside=inside, project=project, policy=policy)
+
+
+def check_names(inside: str, commands: Iterable[str]) -> tuple[str, ...]:
+    """The names of commands that run in one directory of the tree."""
+    return tuple(f"{inside}: {command}" for command in commands)
+
+
+def distinct(plans: Sequence[CheckPlan]) -> tuple[CheckPlan, ...]:
+    """Those plans of a batch that ask for something which no earlier one does."""
+    found: list[CheckPlan] = []
+    known: set[str] = set()
+    for plan in plans:
+        if not known.issuperset(plan.names):
+            known.update(plan.names)
+            found.append(plan)
+    return tuple(found)
+
+
+def all_names(plans: Sequence[CheckPlan]) -> tuple[str, ...]:
+    """Every check of these plans, each once."""
+    return tuple(dict.fromkeys(name for plan in plans for name in plan.names))

@@ -1,0 +1,92 @@
+"""Folds a group of candidates onto the line of a branch, one after the other."""
+
+from collections.abc import Sequence
+
+from msgspec import Struct
+
+from fleet.git.commit_words import TRAILER, Author, message_of
+from fleet.git.git_command import Git
+from fleet.git.land.commit_object import read_commit
+from fleet.git.land.fold import Candidate, Conflict, fold
+from fleet.git.land.target import Target
+from fleet.home.landing_json import LandedWork
+from fleet.landing.fold.fold_checks import all_names, distinct
+from fleet.landing.train_store import Member, Train
+from fleet.landing.waiting_work import WaitingWork
+
+#: How many commits are looked through for what landed since.
+_MOST_COMMITS = 200
+_APART = "\x1f"
+
+
+class FoldedGroup(Struct, frozen=True, kw_only=True):
+    """What folding came to."""
+
+    #: The value that the line may take, and those whose work is in it.
+    train: Train
+    #: Those that conflict with it, by task.
+    conflicts: dict[str, Conflict]
+
+
+def fold_group(
+    git: Git, target: Target, group: Sequence[WaitingWork], author: Author
+) -> FoldedGroup | Conflict:
+    """Fold a group onto the line. A candidate that conflicts is left out.
+
+    A branch that a person moved beside its line is merged first; a Conflict if that cannot be.
+    Raises GitFailed.
+    """
+    onto = target.line
+    if target.beside:
+        message = f"Merge {target.branch} with what landed ahead of it\n"
+        theirs = Candidate(task_id="", commit=target.beside, message=message, author=author)
+        both = fold(git, onto, theirs)
+        if isinstance(both, Conflict):
+            return both
+        onto = both.commit
+    members: list[Member] = []
+    conflicts: dict[str, Conflict] = {}
+    for work in group:
+        candidate = Candidate(
+            task_id=work.task_id,
+            commit=work.landing.commit,
+            message=message_of(work.landing.title, work.task_id),
+            how=work.landing.how,
+            author=author,
+        )
+        made = fold(git, onto, candidate)
+        if isinstance(made, Conflict):
+            conflicts[work.task_id] = made
+            continue
+        onto = made.commit
+        members.append(
+            Member(
+                task_id=work.task_id,
+                candidate=work.landing.commit,
+                commit=made.commit,
+                parents=made.parents,
+                tree=made.tree,
+            )
+        )
+    plans = distinct([work.plan for work in group if work.task_id not in conflicts])
+    train = Train(
+        branch=target.branch,
+        old=target.line,
+        new=onto,
+        tree=read_commit(git, onto).tree,
+        checks=all_names(plans),
+        members=tuple(members),
+    )
+    return FoldedGroup(train=train, conflicts=conflicts)
+
+
+def landed_since(git: Git, base: str, line: str, *, but: str) -> tuple[LandedWork, ...]:
+    """The tasks whose work came onto the line since a commit, the oldest first."""
+    trailer = f"%(trailers:key={TRAILER},valueonly,separator=%x2C)"
+    ask = ("log", "-z", f"--max-count={_MOST_COMMITS}", f"--format={trailer}{_APART}%s")
+    found: dict[str, str] = {}
+    for entry in git.ask(*ask, f"{base}..{line}", "--").decode(errors="replace").split("\0"):
+        task_id, _, title = entry.partition(_APART)
+        if task_id and task_id != but:
+            found.setdefault(task_id, title)
+    return tuple(LandedWork(task_id=each, title=found[each]) for each in reversed(found))

@@ -1,0 +1,179 @@
+"""Verifies a fold: in a fresh checkout of its tree, in the box, each command under a keeper.
+
+The place follows from the tree. So a lander that comes after a `kill -9` finds a command at work,
+or how it ended, and what an earlier train has left is ended and removed.
+"""
+
+import os
+import shutil
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+
+from msgspec import Struct, structs
+
+from fleet.coders.agent_environment import plain_env
+from fleet.errors import FleetError
+from fleet.evidence.command_box import CommandBox
+from fleet.evidence.verify_commands import check_all
+from fleet.git.checkout.fresh_checkout import is_made, make_checkout, remove_checkout
+from fleet.git.checkout.shared_paths import link_shared
+from fleet.git.land.land_repository import LandRepository
+from fleet.git.own.own_repository import stores_of
+from fleet.home import Home
+from fleet.home.landing_json import OUTPUT_KEPT
+from fleet.landing.fold.fold_checks import CheckPlan
+from fleet.processes import keeper_client
+from fleet.processes.keeper_client import Running
+from fleet.runs.run_directory import Run, RunSpec, latest_run, new_run, newest_first
+from fleet.schemas import Base, Check
+
+_CHECKOUT = "checkout"
+#: In the directory of a tree: one folder of commands a plan, and one of its set-up.
+_VERIFY, _SETUP = "verify", "setup"
+
+
+class Fold(Struct, frozen=True, kw_only=True):
+    """A value that a branch may take."""
+
+    branch: str
+    commit: str
+    tree: str
+
+
+class FoldVerdict(Struct, frozen=True, kw_only=True):
+    """What the commands said about a fold."""
+
+    #: The names of the checks that passed, and the one that did not; empty: all passed.
+    passed: tuple[str, ...] = ()
+    failed: str = ""
+    #: The end of what the failed command printed.
+    output: str = ""
+    #: Why the commands could not be run at all, through no fault of the work; empty if they could.
+    trouble: str = ""
+
+
+def verify_fold(
+    home: Home,
+    land: LandRepository,
+    place: Path,
+    fold: Fold,
+    plans: Sequence[CheckPlan],
+    known: frozenset[str],
+    abandon: threading.Event,
+) -> FoldVerdict | None:
+    """Run the commands of all plans on a fold, but those that are `known` to pass; None: `abandon`
+    was set. Raises FleetError and OSError if there is no place to run them in.
+    """
+    run = _run_at(place)
+    root = place / _CHECKOUT
+    if not is_made(root):
+        remove_checkout(root)
+        make_checkout(land.git, fold.tree, root, _as_checked_out(fold))
+    passed: list[str] = []
+    for number, plan in enumerate(plans, start=1):
+        verdict = _verify(home, land, run, root, number, plan, known, abandon)
+        if verdict is None:
+            return None
+        passed += verdict.passed
+        if verdict.failed or verdict.trouble:
+            return structs.replace(verdict, passed=tuple(passed))
+    return FoldVerdict(passed=tuple(passed))
+
+
+def clear(folder: Path, keep: Path | None = None) -> None:
+    """End what earlier trains left at work, and remove their checkouts, all but one's."""
+    for place in sorted(folder.iterdir()) if folder.is_dir() else ():
+        if place != keep:
+            _end_commands(place)
+            remove_checkout(place / _CHECKOUT)
+            shutil.rmtree(place, ignore_errors=True)
+
+
+def _end_commands(place: Path) -> None:
+    run = latest_run(place)
+    folders = os.listdir(run.path) if run is not None else []  # noqa: PTH208
+    for folder in folders:
+        for attempt in newest_first(run.path, folder) if run is not None else ():
+            if isinstance(keeper_client.glance(attempt), Running):
+                keeper_client.stop(attempt, now=True)
+                keeper_client.state_of(attempt)  # waits until all processes have ended
+
+
+def _run_at(place: Path) -> Run:
+    run = latest_run(place)
+    if run is not None:
+        return run
+    place.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return new_run(place, RunSpec(id=f"train.{place.name}", argv=(), cwd=str(place)))
+
+
+def _as_checked_out(fold: Fold) -> Base:
+    return Base(root="", head=fold.commit, branch=f"refs/heads/{fold.branch}")
+
+
+def _verify(
+    home: Home,
+    land: LandRepository,
+    run: Run,
+    root: Path,
+    number: int,
+    plan: CheckPlan,
+    known: frozenset[str],
+    abandon: threading.Event,
+) -> FoldVerdict | None:
+    """Set the checkout up for one plan, and run its commands."""
+    wanted = [pair for pair in zip(plan.names, plan.commands, strict=True) if pair[0] not in known]
+    if not wanted:
+        return FoldVerdict()
+    policy, top = plan.policy, os.path.realpath(land.repo.root)
+    copy = os.path.normpath(root / os.path.relpath(plan.project, top))
+    cwd = os.path.normpath(root / plan.inside)
+    for each in (copy, cwd):
+        if not f"{os.path.realpath(each)}/".startswith(f"{os.path.realpath(root)}/"):
+            raise FleetError(f"a link leads from {each} out of the checkout")
+        os.makedirs(each, exist_ok=True)  # noqa: PTH103 - git holds no empty directory
+    shared = link_shared(plan.project, policy.copies.share, copy)
+    reads = (*stores_of(land.own), *(f"{plan.project}/{path}" for path in shared))
+    env = {**plain_env(os.environ), "FLEET_PROJECT_DIR": plan.project}
+    boxes = {
+        fit: CommandBox(
+            sandbox=policy.sandbox,
+            home=str(home.path),
+            tree=str(root),
+            read=(*reads, plan.project) if fit else reads,
+            hosts=policy.sandbox.setup_hosts if fit else (),
+        )
+        for fit in (True, False)
+    }
+    made_fit = check_all(
+        run, policy.setup, copy, limit=policy.verify_time, env=env, abandon=abandon,
+        folder=f"{_SETUP}-{number}", box=boxes[True],
+    )  # fmt: skip
+    if made_fit is None:
+        return None
+    if made_fit and not made_fit[-1].passed:
+        return _failed(f"set-up: {made_fit[-1].command}", made_fit[-1])
+    checks = check_all(
+        run, [command for _, command in wanted], cwd, limit=policy.verify_time, env=env,
+        abandon=abandon, folder=f"{_VERIFY}-{number}", box=boxes[False],
+    )  # fmt: skip
+    if checks is None:
+        return None
+    names = [name for (name, _), check in zip(wanted, checks, strict=False) if check.passed]
+    if not checks or checks[-1].passed:
+        return FoldVerdict(passed=tuple(names))
+    failed = _failed(wanted[len(checks) - 1][0], checks[-1])
+    return structs.replace(failed, passed=tuple(names))
+
+
+def _failed(name: str, check: Check) -> FoldVerdict:
+    if check.trouble:
+        return FoldVerdict(trouble=f"{check.command}: {check.trouble}")
+    return FoldVerdict(failed=name, output=_words(check))
+
+
+def _words(check: Check) -> str:
+    """How a command failed, and the end of what it printed."""
+    how = "took too long" if check.timed_out else f"ended with {check.code}"
+    return f"$ {check.command}\n{check.tail}\n({how})"[-OUTPUT_KEPT:]

@@ -1,0 +1,181 @@
+"""The lander's job for one branch: bring verified work home, run a train, have the branch follow.
+
+One lander a repository works at a time: the lock lies in its common git directory, so that two
+homes on one repository do no work twice. What makes them safe is the compare-and-swap.
+"""
+
+import fcntl
+import os
+import stat
+import threading
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+
+from msgspec import Struct
+
+from fleet.errors import FleetError
+from fleet.git import repository
+from fleet.git.repository import Repository
+from fleet.home import Home, landing_json
+from fleet.landing.bring_home import bring_home
+from fleet.landing.follow_line import follow
+from fleet.landing.run_train import TrainEnd, TrainRun
+from fleet.landing.settle_landing import LandingDesk
+from fleet.landing.waiting_work import (
+    TargetKey,
+    WaitingWork,
+    survey,
+    tasks_of,
+    waiting_work,
+)
+from fleet.queue.protocol import Queue
+from fleet.schemas import Task
+
+LOCK = "fleet-land.lock"
+
+
+class LandReport(Struct, frozen=True, kw_only=True):
+    """What one job of the lander came to."""
+
+    target: TargetKey
+    #: Sentences about tasks, in order, each with its task.
+    said: tuple[tuple[str, str], ...] = ()
+    closed: tuple[str, ...] = ()
+    back: tuple[str, ...] = ()
+    asks: tuple[str, ...] = ()
+    end: TrainEnd = TrainEnd()
+    #: Why the job could not be done; it is tried again later.
+    problem: str = ""
+
+
+class LanderSetup(Struct, frozen=True, kw_only=True):
+    """What a job needs beside its target. Holds nothing that a loop changes."""
+
+    home: Home
+    open_queue: Callable[[], Queue]
+    #: In whose name tasks are closed and opened.
+    by: str
+    now: Callable[[], datetime]
+    abandon: threading.Event
+
+
+def land_target(lander: LanderSetup, key: TargetKey) -> LandReport:
+    """Do all that there is to do for one branch. Blocks; returns its errors."""
+    desk: LandingDesk | None = None
+    end, problem = TrainEnd(), ""
+    ids = survey(lander.home).work.get(key, ())
+    if not ids:
+        return _follow(lander, key)
+    try:
+        queue = lander.open_queue()
+        try:
+            desk = LandingDesk(lander.home, queue, by=lander.by, now=lander.now)
+            end = _land(lander, key, tasks_of(queue, ids), desk)
+        finally:
+            queue.close()
+    except (FleetError, OSError) as error:
+        problem = str(error)
+    if desk is None:
+        return LandReport(target=key, problem=problem)
+    return LandReport(
+        target=key, said=tuple(desk.said), closed=tuple(desk.closed), back=tuple(desk.back),
+        asks=tuple(desk.asks), end=end, problem=problem or end.left,
+    )  # fmt: skip
+
+
+def _follow(lander: LanderSetup, key: TargetKey) -> LandReport:
+    """Have the branch follow its line; the queue is not asked."""
+    end, problem = TrainEnd(), ""
+    try:
+        repo = repository.find(key.repository)
+        if repo is not None:
+            with _lock(repo) as held:
+                if held:
+                    end = follow(lander.home, repo, key.branch)
+    except (FleetError, OSError) as error:
+        problem = str(error)
+    return LandReport(target=key, end=end, problem=problem)
+
+
+def _land(
+    lander: LanderSetup, key: TargetKey, tasks: Sequence[Task], desk: LandingDesk
+) -> TrainEnd:
+    home = lander.home
+    _see_to_ends(home, tasks, desk)
+    work = waiting_work(home, tasks)
+    repo = repository.find(key.repository)
+    if repo is None:
+        for each in work:
+            desk.ask(each, f"{key.repository} is no repository any more")
+        return TrainEnd()
+    with _lock(repo) as held:
+        if not held:
+            return TrainEnd(left="another lander works on this repository")
+        waiting = _brought(lander, work, desk)
+        if not key.branch:
+            return TrainEnd()
+        train = TrainRun(home, repo, key.branch, desk, abandon=lander.abandon, now=lander.now)
+        train.recover(waiting)
+        waiting = [each for each in waiting if _state(home, each.task_id) in _IN_TRAIN]
+        return train.run(waiting) if waiting else follow(home, repo, key.branch)
+
+
+_IN_TRAIN = ("waiting", "testing")
+
+
+def _brought(
+    lander: LanderSetup, works: Sequence[WaitingWork], desk: LandingDesk
+) -> list[WaitingWork]:
+    """Those that wait for the train, after the verified ones were brought home."""
+    brought: list[Task] = []
+    for work in works:
+        if work.landing.state == "verified":
+            try:
+                landing = bring_home(lander.home, work, lander.now())
+            except FleetError as error:
+                desk.ask(work, f"its work cannot be brought home: {error.message}")
+                continue
+            if landing is not None and landing.state == "asks":
+                desk.told_to_ask(work.task_id, landing.why)
+        brought.append(work.task)
+    found = waiting_work(lander.home, brought)
+    return [work for work in found if work.landing.state in _IN_TRAIN]
+
+
+def _see_to_ends(home: Home, tasks: Sequence[Task], desk: LandingDesk) -> None:
+    """Do what an earlier lander wrote down and did not do: close what has landed, open what was
+    sent back. What a person closed meanwhile is forgotten.
+    """
+    for task in tasks:
+        state = _state(home, task.id)
+        if state == "landed":
+            desk.close(task)
+        elif state == "back" and task.status == "blocked":
+            desk.reopen(task)
+        elif task.status == "closed":
+            landing_json.forget_mark(home, task.id)
+
+
+def _state(home: Home, task_id: str) -> str:
+    landing = landing_json.believed(home, task_id)
+    return landing.state if landing is not None else ""
+
+
+@contextmanager
+def _lock(repo: Repository) -> Generator[bool]:
+    """The lock of a repository's landers; False: another one holds it. Raises FleetError."""
+    path = os.path.join(repo.common_dir, LOCK)  # noqa: PTH118
+    flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+    fd = os.open(path, flags, 0o600)
+    try:
+        if not stat.S_ISREG(os.fstat(fd).st_mode):
+            raise FleetError(f"{path} is no file; move it away to go on")
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            yield False
+            return
+        yield True
+    finally:
+        os.close(fd)

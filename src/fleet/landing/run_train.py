@@ -1,0 +1,257 @@
+"""One train: what waits for a branch is folded, verified, and the branch moves, or it goes back.
+
+The order of the steps is what makes a killed lander harmless. What is meant is written first
+(`train.json`); then the fold is verified; then the line moves by compare-and-swap; then the tasks
+are marked as landed and closed. The next lander sees by the line itself how far this one came.
+"""
+
+import threading
+import time
+from collections.abc import Callable, Sequence
+from datetime import datetime
+
+from msgspec import Struct
+
+from fleet.git.commit_words import author_in
+from fleet.git.land.fold import Conflict
+from fleet.git.land.land_repository import LandRepository
+from fleet.git.land.move_line import Held, Moved, Raced, move
+from fleet.git.land.target import Target, read_target
+from fleet.git.refs import is_ancestor
+from fleet.git.repository import Repository
+from fleet.home import Home
+from fleet.landing import train_words
+from fleet.landing.fold.fold_checks import distinct
+from fleet.landing.fold.fold_group import fold_group, landed_since
+from fleet.landing.fold.verify_fold import Fold, FoldVerdict, clear, verify_fold
+from fleet.landing.settle_landing import LandingDesk
+from fleet.landing.train_rules import Parts, batch, size_after
+from fleet.landing.train_store import Learnt, Train, TrainPlace
+from fleet.landing.waiting_work import WaitingWork
+
+#: Seconds for the git commands of one fold and move.
+_LIMIT = 300.0
+#: How often a fold is made anew, since the branch moved meanwhile.
+_RACES = 10
+
+
+class TrainEnd(Struct, frozen=True, kw_only=True):
+    """How a train ended."""
+
+    #: More candidates wait than the batch had room for.
+    more: bool = False
+    #: Why the train was left, to be tried again later; empty if it came to its end.
+    left: str = ""
+    #: Why the branch does not stand where its line does; empty if it does.
+    behind: str = ""
+    #: What a person should know of the checkouts that followed.
+    told: tuple[str, ...] = ()
+
+
+class TrainRun:
+    """One train of one branch, under the lock of its repository."""
+
+    def __init__(
+        self,
+        home: Home,
+        repo: Repository,
+        branch: str,
+        desk: LandingDesk,
+        *,
+        abandon: threading.Event,
+        now: Callable[[], datetime],
+    ) -> None:
+        self._home, self._repo, self._branch, self._desk = home, repo, branch, desk
+        self._abandon, self._now = abandon, now
+        self._place = TrainPlace(home, repo.common_dir, branch)
+        self._place.make()
+        learnt = self._place.learnt()
+        self._size, self._proofs, self._behind = learnt.size, learnt.proofs, learnt.behind
+        self._left, self._told = "", list[str]()
+        #: What the failed command printed, by the tree that it failed on.
+        self._outputs: dict[str, str] = {}
+
+    def run(self, waiting: Sequence[WaitingWork]) -> TrainEnd:
+        """Land what waits, as far as one batch reaches. Raises FleetError and OSError."""
+        limit = min((work.rules.batch for work in waiting), default=1)
+        self._size = min(self._size or limit, limit)
+        first = batch([work.task_id for work in waiting], self._size).first
+        group = [work for work in waiting if work.task_id in first and self._desk.test(work)]
+        for work in group:
+            self._proofs = self._proofs.green(work.landing.tree, work.proved)
+        try:
+            self._land_group(group, limit)
+        finally:
+            for work in group:
+                self._desk.wait(work.task_id)
+            self._learn_all()
+        if not self._left:
+            clear(self._place.verify)
+        return self._end(more=len(waiting) > len(first))
+
+    def recover(self, waiting: Sequence[WaitingWork]) -> None:
+        """See to a train that another lander meant: one whose line has moved is completed, one
+        whose line has not is forgotten.
+        """
+        train = self._place.meant()
+        if train is None:
+            return
+        land = self._land()
+        target = read_target(land, self._branch)
+        if target.line and is_ancestor(land.git, train.new, target.line):
+            self._mark(train, waiting)
+        self._place.done()
+
+    # A group, and its parts if it fails.
+
+    def _land_group(self, group: Sequence[WaitingWork], limit: int) -> None:
+        by_id = {work.task_id: work for work in group}
+        parts = batch(list(by_id), len(group))
+        whole, races = True, 0
+        while parts.waiting:
+            if self._abandon.is_set():
+                self._left = "it was stopped"
+                return
+            part = [by_id[each] for each in parts.first]
+            land = self._land()
+            target = read_target(land, self._branch)
+            made = self._folded(land, target, part)
+            if isinstance(made, str):
+                self._ask(parts, by_id, made)
+                return
+            train = made
+            left_out = [each for each in parts.first if each not in _ids(train)]
+            parts = parts.without(left_out)
+            if not train.members:
+                continue
+            part = [by_id[each] for each in _ids(train)]
+            green = self._is_green(land, train, part)
+            if green is None:
+                return
+            if whole:
+                self._size, whole = size_after(self._size, limit, green=green), False
+            if not green:
+                parts = self._red(land, target, train, parts, by_id)
+                continue
+            moved = move(land, target, train.new, why=train_words.reflog(_ids(train)))
+            if isinstance(moved, Held):
+                self._ask(parts, by_id, moved.why)
+                return
+            if isinstance(moved, Raced):
+                races += 1
+                if races > _RACES:
+                    self._left = f"{self._branch} moves all the time"
+                    return
+                continue
+            self._note(moved)
+            self._mark(train, part)
+            self._place.done()
+            parts = parts.rest
+
+    def _folded(
+        self, land: LandRepository, target: Target, part: Sequence[WaitingWork]
+    ) -> Train | str:
+        """The value that the line may take; what conflicts is sent back. A text: why it cannot take
+        any, which is for a person.
+        """
+        if not target.tip:
+            return train_words.no_branch(self._branch, self._repo.root)
+        made = fold_group(land.git, target, part, author_in(self._repo))
+        if isinstance(made, Conflict):
+            return train_words.beside_conflicts(made, self._branch, self._repo.root)
+        for work in part:
+            if (conflict := made.conflicts.get(work.task_id)) is not None:
+                since = landed_since(land.git, work.landing.base, target.line, but=work.task_id)
+                self._desk.send_back(work, train_words.conflicting(conflict, self._branch, since))
+        return made.train
+
+    def _is_green(
+        self, land: LandRepository, train: Train, part: Sequence[WaitingWork]
+    ) -> bool | None:
+        """Whether the fold passes all checks; None: the train was left."""
+        if train.new == train.old:  # the line holds all of it already
+            return True
+        if self._proofs.is_red(train.tree, train.checks):
+            return False
+        self._place.mean(train)
+        missing = self._proofs.missing(train.tree, train.checks)
+        if not missing:
+            return True
+        place = self._place.checkout(train.tree)
+        clear(place.parent, keep=place)
+        known = frozenset(train.checks) - frozenset(missing)
+        fold = Fold(branch=self._branch, commit=train.new, tree=train.tree)
+        plans = distinct([work.plan for work in part])
+        verdict = verify_fold(self._home, land, place, fold, plans, known, self._abandon)
+        if verdict is None or verdict.trouble:
+            self._left = verdict.trouble if verdict is not None else "it was stopped"
+            return None
+        self._learn(train, verdict, missing)
+        return not verdict.failed
+
+    def _learn(self, train: Train, verdict: FoldVerdict, missing: tuple[str, ...]) -> None:
+        self._proofs = self._proofs.green(train.tree, verdict.passed)
+        if verdict.failed:
+            failed = verdict.failed if verdict.failed in train.checks else missing[0]
+            self._proofs = self._proofs.red(train.tree, failed)
+            self._outputs[train.tree] = verdict.output
+
+    def _red(
+        self,
+        land: LandRepository,
+        target: Target,
+        train: Train,
+        parts: Parts,
+        by_id: dict[str, WaitingWork],
+    ) -> Parts:
+        """Split a part that failed; a single candidate goes back."""
+        self._place.done()
+        if len(train.members) > 1:
+            return parts.split()
+        work = by_id[_ids(train)[0]]
+        since = landed_since(land.git, work.landing.base, target.line, but=work.task_id)
+        output = self._outputs.get(train.tree, "")
+        self._desk.send_back(work, train_words.failing(output, self._branch, since))
+        return parts.rest
+
+    def _mark(self, train: Train, works: Sequence[WaitingWork]) -> None:
+        """The line holds these members: they have landed."""
+        by_id = {work.task_id: work for work in works}
+        for member in train.members:
+            if (work := by_id.get(member.task_id)) is not None:
+                landed = train_words.receipt(train, member, work.landing.how, self._now())
+                self._desk.landed(work, landed)
+
+    def _ask(self, parts: Parts, by_id: dict[str, WaitingWork], why: str) -> None:
+        for part in parts.waiting:
+            for task_id in part:
+                self._desk.ask(by_id[task_id], why.replace("land ID", f"land {task_id}"))
+
+    def _learn_all(self) -> None:
+        learnt = Learnt(
+            repository=self._repo.root,
+            branch=self._branch,
+            size=self._size,
+            behind=self._behind,
+            passed={tree: tuple(sorted(each)) for tree, each in self._proofs.passed.items()},
+        )
+        self._place.learn(learnt)
+
+    def _note(self, moved: Moved) -> None:
+        self._behind = moved.behind
+        self._told += moved.told
+
+    def _land(self) -> LandRepository:
+        return LandRepository(self._home.path, self._repo, time.monotonic() + _LIMIT)
+
+    def _end(self, *, more: bool = False) -> TrainEnd:
+        return TrainEnd(
+            more=more and not self._left,
+            left=self._left,
+            behind=self._behind,
+            told=tuple(self._told),
+        )
+
+
+def _ids(train: Train) -> list[str]:
+    return [member.task_id for member in train.members]

@@ -1,0 +1,146 @@
+"""What becomes of a task when its landing ends: the record first, then the queue is told.
+
+A task that a person or another process changed meanwhile is left as it is.
+"""
+
+from collections.abc import Callable
+from datetime import datetime
+
+from msgspec import Struct, structs
+
+from fleet.errors import NotFound, Refused
+from fleet.home import Home, landing_json
+from fleet.home.landing_json import LandedAs, LandedWork, Landing, WhyBack
+from fleet.landing.waiting_work import WaitingWork
+from fleet.queue.protocol import Queue
+from fleet.schemas import Task
+
+#: How many of those that landed since a task is told of.
+_MOST_AGAINST = 20
+
+
+class Unlandable(Struct, frozen=True, kw_only=True):
+    """Why work cannot land as it is."""
+
+    why: WhyBack
+    words: str
+    conflict: tuple[str, ...] = ()
+    output: str = ""
+    against: tuple[LandedWork, ...] = ()
+
+
+class LandingDesk:
+    """Writes the ends of landings, and says in words what was done."""
+
+    def __init__(self, home: Home, queue: Queue, *, by: str, now: Callable[[], datetime]) -> None:
+        self._home, self._queue, self._by, self._now = home, queue, by, now
+        #: A sentence for each thing that was done, in order, with the task that it is about.
+        self.said: list[tuple[str, str]] = []
+        #: The tasks that were closed, sent back, and left to a person.
+        self.closed: list[str] = []
+        self.back: list[str] = []
+        self.asks: list[str] = []
+
+    def test(self, work: WaitingWork) -> bool:
+        """The task is in a train now; False: it waits no longer, so it is not."""
+        return self._change(work.task_id, ("waiting", "testing"), state="testing", why="")
+
+    def wait(self, task_id: str) -> None:
+        """The task waits again: its train was left, or the branch moved."""
+        self._change(task_id, ("testing",), state="waiting")
+
+    def ask(self, work: WaitingWork, why: str) -> None:
+        """Leave the landing to a person."""
+        before = ("verified", "waiting", "testing")
+        if self._change(work.task_id, before, state="asks", why=why):
+            self.told_to_ask(work.task_id, why)
+
+    def told_to_ask(self, task_id: str, why: str) -> None:
+        """A landing waits for a person."""
+        self.asks.append(task_id)
+        self._say(task_id, f"verified, and waits for a person: {why}")
+
+    def landed(self, work: WaitingWork, landed: LandedAs) -> None:
+        """The line holds the work: the task is closed."""
+        self._change(work.task_id, ("waiting", "testing"), state="landed", why="", landed=landed)
+        self.close(work.task)
+
+    def close(self, task: Task) -> None:
+        """Close a task whose work has landed; one that was changed since is left."""
+        landing = landing_json.believed(self._home, task.id)
+        if landing is None or landing.landed is None:
+            return
+        unchecked = "" if landing.landed.checks else ", unchecked"
+        where = f"landed on {landing.into} as {landing.landed.commit[:12]}{unchecked}"
+        if task.status != "closed":
+            try:
+                self._queue.close_task(task, by=self._by, reason=f"{landing.reason} [{where}]")
+            except (NotFound, Refused) as error:
+                self._say(task.id, f"{where}, and cannot be closed: {error.message}")
+                if self._still_open(task.id):
+                    return  # the mark stays: closing it is tried again
+            else:
+                self.closed.append(task.id)
+                self._say(task.id, f"{where}; closed")
+        landing_json.forget_mark(self._home, task.id)
+
+    def send_back(self, work: WaitingWork, sent: Unlandable) -> None:
+        """Give the task back to its agent, or to a person once that was tried often enough."""
+        tries = work.landing.tries + 1
+        if tries > work.rules.tries:
+            why = f"{sent.words}; it was sent back {work.landing.tries} times (land_tries)"
+            facts = {"conflict": sent.conflict, "output": sent.output}
+            if self._change(
+                work.task_id, ("waiting", "testing"), state="asks", why=why, why_back=sent.why,
+                against=sent.against[-_MOST_AGAINST:], **facts,
+            ):  # fmt: skip
+                self.told_to_ask(work.task_id, why)
+            return
+        if not self._change(
+            work.task_id, ("waiting", "testing"), state="back", why=sent.words, why_back=sent.why,
+            tries=tries, conflict=sent.conflict, output=sent.output, approved_by="",
+            against=sent.against[-_MOST_AGAINST:],
+        ):  # fmt: skip
+            return
+        self.reopen(work.task)
+
+    def reopen(self, task: Task) -> None:
+        """Open a task that was sent back, so that its agent goes on with it; unless it was opened
+        before, and is blocked for another reason by now.
+        """
+        landing = landing_json.believed(self._home, task.id)
+        if landing is None:
+            return
+        note = f"sent back ({landing.tries}), as it does not land: {landing.why}"
+        if note in task.notes:
+            return
+        try:
+            self._queue.reopen_task(task, by=self._by, note=note)
+        except (NotFound, Refused) as error:
+            self._say(task.id, f"{note}; not opened: {error.message}")
+            return
+        self.back.append(task.id)
+        self._say(task.id, note)
+
+    def _change(self, task_id: str, before: tuple[str, ...], **changes: object) -> bool:
+        """Change the record of a task that is in one of these states; False: it is in another."""
+        done: list[Landing] = []
+
+        def changed(landing: Landing) -> Landing | None:
+            if landing.state not in before:
+                return None
+            at = landing.at if landing.state == changes.get("state") else self._now()
+            done.append(landing)
+            return structs.replace(landing, at=at, **changes)
+
+        landing_json.change(self._home, task_id, changed)
+        return bool(done)
+
+    def _still_open(self, task_id: str) -> bool:
+        try:
+            return self._queue.get(task_id).status == "blocked"
+        except NotFound:
+            return False
+
+    def _say(self, task_id: str, words: str) -> None:
+        self.said.append((task_id, words))

@@ -1,0 +1,78 @@
+"""Clears away what a landed task left: its clone, and its branch once that is proved landed.
+
+`refs/fleet/<id>/landed` holds the candidate for as long as the task's snapshots are kept.
+"""
+
+import time
+from datetime import datetime, timedelta
+
+from fleet.files.file_lock import locked
+from fleet.git.clone import clone_place, disk_use
+from fleet.git.clone.collect_work import kept_index, opened_work
+from fleet.git.clone.task_refs import RefMove, TaskRefs
+from fleet.git.clone.task_work import remove_clone, task_refs
+from fleet.git.git_command import Git
+from fleet.git.land.land_repository import LandRepository
+from fleet.git.land.target import read_target
+from fleet.git.refs import commit_of, is_ancestor
+from fleet.git.run_baseline import ref_of
+from fleet.home import Home, clone_record
+from fleet.home.landing_json import Landing
+
+_LIMIT = 120.0
+
+
+def tidy_landed(
+    home: Home, task_id: str, landing: Landing, closed: datetime, now: datetime, keep: timedelta
+) -> list[str]:
+    """Remove the clone and the branch of a task whose work the line holds; sentences on what was
+    done. Nothing is removed that is nowhere else. Raises FleetError and OSError.
+
+    A clone with files that git ignores stays for a time, `keep`, after the task was closed.
+    """
+    with locked(home.task(task_id) / "run.lock") as lock:
+        record = clone_record.read(home, task_id)
+        refs = task_refs(task_id, record) if lock is not None and record is not None else None
+        if refs is None or record is None:
+            return []
+        if not _is_on_line(home, refs, landing):
+            return []  # the branch was set back since: its work stays on fleet/<id>
+        stays = ""
+        if clone_place.is_there(home, task_id):
+            with opened_work(home, refs) as work:
+                work.take_snapshot(kept_index(home, task_id))
+                stays = work.beyond or _left(work.git, work.tree, landing)
+                if not stays and now - closed < keep and work.ignored():
+                    stays = f"files that git ignores, and is kept for {keep.days} days"
+            if stays:
+                disk_use.note_size(home, task_id)
+                return [f"{task_id}: its clone stays at {home.clone(task_id)}: it holds {stays}"]
+            remove_clone(home, task_id, record)
+        return _drop_branch(refs, landing)
+
+
+def _left(git: Git, tree: str, landing: Landing) -> str:
+    """What the clone has beside what landed; empty if nothing."""
+    if tree == landing.tree:
+        return ""
+    names = git.ask("diff-tree", "-r", "-z", "--name-only", "--no-renames", landing.tree, tree)
+    count = names.count(b"\0")
+    return f"{count} files that are not as they were verified"
+
+
+def _is_on_line(home: Home, refs: TaskRefs, landing: Landing) -> bool:
+    landed = landing.landed
+    land = LandRepository(home.path, refs.git.repo, time.monotonic() + _LIMIT)
+    line = read_target(land, landing.into).line
+    return landed is not None and bool(line) and is_ancestor(land.git, landed.commit, line)
+
+
+def _drop_branch(refs: TaskRefs, landing: Landing) -> list[str]:
+    """Delete the task's branch, if it holds nothing but what landed."""
+    now = refs.branch_now()
+    if not now.commit or now.checked_out or not is_ancestor(refs.git, now.commit, landing.commit):
+        return []
+    kept = ref_of(f"{refs.task_id}/landed")
+    refs.move([RefMove(ref=kept, new=landing.commit, old=commit_of(refs.git, kept))])
+    refs.git.ask("update-ref", "--no-deref", "-d", refs.branch_ref, now.commit)
+    return [f"{refs.task_id}: {refs.branch} is deleted, its work is on {landing.into}"]

@@ -1,0 +1,77 @@
+"""What a train says to agents and people, and the receipt of a landing."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from fleet.git.land.fold import Conflict
+from fleet.home.landing_json import LandedAs, LandedWork
+from fleet.landing.settle_landing import Unlandable
+from fleet.landing.train_store import Member, Train
+from fleet.schemas.policy import LandHow
+
+_FEW = 5
+
+
+def conflicting(found: Conflict, branch: str, against: tuple[LandedWork, ...]) -> Unlandable:
+    """A candidate that the line contradicts."""
+    files = _some(found.files) or found.text.strip().partition("\n")[0]
+    since = f" (since then {_some([each.task_id for each in against])} landed)" if against else ""
+    return Unlandable(
+        why="conflict",
+        words=f"it conflicts with {branch} in {files}{since}",
+        conflict=found.files,
+        output=found.text,
+        against=against,
+    )
+
+
+def failing(output: str, branch: str, against: tuple[LandedWork, ...]) -> Unlandable:
+    """A candidate that passed by itself, and does not on the line."""
+    command = output.partition("\n")[0].removeprefix("$ ")
+    return Unlandable(
+        why="verify",
+        words=f"together with {branch} it fails: {command}",
+        output=output,
+        against=against,
+    )
+
+
+def no_branch(branch: str, repository: str) -> str:
+    return (
+        f"{repository} has no branch {branch} with a commit any more. Make it again (git branch"
+        f" {branch} COMMIT), or name another one (fleet config set --project {repository}"
+        " land_into=BRANCH), and then: fleet land ID"
+    )
+
+
+def beside_conflicts(found: Conflict, branch: str, repository: str) -> str:
+    """A person moved the branch beside what had landed, and the two cannot be merged."""
+    return (
+        f"{branch} was moved beside what had landed ahead of it, and both conflict in"
+        f" {_some(found.files) or 'their history'}. Merge by hand: git -C {repository} merge"
+        f" refs/fleet/land/{branch}, and then: fleet land ID"
+    )
+
+
+def reflog(task_ids: Sequence[str]) -> str:
+    """What the log of the branch says of a move."""
+    return f"fleet: land {' '.join(task_ids)}"
+
+
+def receipt(train: Train, member: Member, how: LandHow, now: datetime) -> LandedAs:
+    """What was landed of one task."""
+    return LandedAs(
+        commit=member.commit,
+        parents=member.parents,
+        tree=member.tree,
+        proof="ancestry" if how == "merge" else "patch",
+        checks=train.checks,
+        line_before=train.old,
+        line_after=train.new,
+        at=now,
+    )
+
+
+def _some(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _FEW} more" if len(names) > _FEW else ""
+    return f"{', '.join(names[:_FEW])}{more}"

@@ -1,0 +1,127 @@
+"""What waits to land: the landings of a home, held against the queue and against their runs.
+
+A landing counts only while its task is blocked without a lease, and while the run that it speaks of
+is the task's latest. A record that fleet did not write is told, and never acted on.
+"""
+
+import os
+from collections.abc import Iterable, Sequence
+
+from msgspec import Struct
+
+from fleet.errors import BadInput, InvalidTask
+from fleet.git import repository
+from fleet.home import Home, landing_json
+from fleet.home.landing_json import LANDERS, Landing
+from fleet.landing.fold.fold_checks import CheckPlan, check_names, check_plan
+from fleet.queue.protocol import Filter, Queue
+from fleet.runs.run_directory import RunSpec, latest_run
+from fleet.schemas import Task
+from fleet.schemas.policy import LandRules
+
+
+class TargetKey(Struct, frozen=True, kw_only=True, order=True):
+    """One branch of one repository: what a train is for."""
+
+    #: The top of a working tree of the repository, and its common git directory.
+    repository: str
+    common_dir: str
+    #: Empty: the work has no branch to land on.
+    branch: str
+
+
+class WaitingWork(Struct, frozen=True, kw_only=True):
+    """A task whose work the lander has to do with."""
+
+    task: Task
+    landing: Landing
+    plan: CheckPlan
+
+    @property
+    def task_id(self) -> str:
+        return self.task.id
+
+    @property
+    def rules(self) -> LandRules:
+        return self.plan.policy.land
+
+    @property
+    def proved(self) -> tuple[str, ...]:
+        """The checks that passed on the tree that the run left."""
+        return check_names(self.plan.inside, self.landing.checks)
+
+
+class Surveyed(Struct, frozen=True, kw_only=True):
+    """What the marks of a home lead to."""
+
+    #: By target; tasks in the order of the queue.
+    work: dict[TargetKey, tuple[str, ...]]
+    #: Those of which an agent, and not the lander, has to do the next step.
+    back: frozenset[str] = frozenset()
+    #: Why the record of a task is not acted on, by task.
+    doubts: dict[str, str]
+
+
+def survey(home: Home) -> Surveyed:
+    """Which targets the lander has work for, by the records alone: the queue is not asked."""
+    work: dict[TargetKey, tuple[str, ...]] = {}
+    doubts: dict[str, str] = {}
+    back: set[str] = set()
+    for task_id in landing_json.unlanded(home):
+        try:
+            doubt, landing = landing_json.doubt(home, task_id), landing_json.read(home, task_id)
+        except BadInput:
+            continue  # no id of a task: not a mark of fleet's
+        if doubt:
+            doubts[task_id] = doubt
+        elif landing is not None and landing.state in (*LANDERS, "landed", "back"):
+            key = target_key(landing.repository, landing.into)
+            work[key] = (*work.get(key, ()), task_id)
+            if landing.state == "back":
+                back.add(task_id)
+    return Surveyed(work=work, back=frozenset(back), doubts=doubts)
+
+
+def target_key(root: str, branch: str) -> TargetKey:
+    """The target for work that comes from a working tree with this top."""
+    repo = repository.find(root)
+    common = os.path.realpath(repo.common_dir) if repo is not None else ""
+    return TargetKey(repository=root, common_dir=common, branch=branch)
+
+
+def tasks_of(queue: Queue, task_ids: Iterable[str]) -> list[Task]:
+    """Those of the tasks that are still there, in the order of the queue."""
+    ids = tuple(task_ids)
+    return list(queue.find(Filter(ids=ids, include_closed=True))) if ids else []
+
+
+def waiting_work(home: Home, tasks: Sequence[Task]) -> list[WaitingWork]:
+    """The tasks whose landing counts, in the same order."""
+    found: list[WaitingWork] = []
+    for task in tasks:
+        landing = landing_json.believed(home, task.id)
+        if landing is None or task.status != "blocked" or task.lease_owner is not None:
+            continue
+        spec = _spec_of(home, task.id, landing.run)
+        if spec is not None:
+            plan = check_plan(
+                spec.policy,
+                repository=landing.repository,
+                clone=str(home.clone(task.id)),
+                cwd=spec.cwd,
+            )
+            found.append(WaitingWork(task=task, landing=landing, plan=plan))
+    return found
+
+
+def _spec_of(home: Home, task_id: str, number: int) -> RunSpec | None:
+    """What the run was started with that a landing speaks of; None: it is not the latest one, or
+    its record is not as fleet wrote it.
+    """
+    run = latest_run(home.task(task_id))
+    if run is None or run.number != number:
+        return None
+    try:
+        return None if run.spec_doubt() else run.known_spec()
+    except InvalidTask:
+        return None

@@ -1,0 +1,134 @@
+"""Runs trains beside the loop: one job a branch at a time, on the threads for long work."""
+
+import threading
+import time
+from collections.abc import Callable
+from functools import partial
+
+from fleet.landing.land_target import LanderSetup, LandReport, land_target
+from fleet.landing.train_store import branches_behind
+from fleet.landing.waiting_work import Surveyed, TargetKey, survey, target_key
+from fleet.queue.protocol import Queue
+from fleet.supervisor.state import LandingEnded, SupervisorState
+
+#: Seconds until a job that could not be done is tried again, and until a branch that is behind its
+#: line is looked at again; doubled each time up to the longest.
+_SHORTEST, _LONGEST = 1.0, 60.0
+#: After so many failures in a row a branch is taken to wait for a person.
+_PATIENCE = 6
+
+
+class Lander:
+    """Looks for work whenever there may be some, and starts the jobs."""
+
+    def __init__(self, state: SupervisorState, open_queue: Callable[[], Queue]) -> None:
+        self._state = state
+        self._abandon = threading.Event()
+        self._setup = LanderSetup(
+            home=state.home,
+            open_queue=open_queue,
+            by=state.queue.owner,
+            now=state.now,
+            abandon=self._abandon,
+        )
+        #: There may be something to do; and a look at the records is under way.
+        self._wanted, self._looking = True, False
+        #: The branches that are worked on; True: to be looked at once more.
+        self._at_work: dict[TargetKey, bool] = {}
+        #: When a branch is tried again, on the monotonic clock, and how often it failed in a row.
+        self._again: dict[TargetKey, float] = {}
+        self._failures: dict[TargetKey, int] = {}
+        #: Tasks that were sent back, as of the last look.
+        self._known_back: frozenset[str] = frozenset()
+        self._said: set[str] = set()
+        self._started = False
+
+    @property
+    def busy(self) -> bool:
+        """The lander has something to do, and no person is waited for."""
+        if self._abandon.is_set():
+            return bool(self._at_work)
+        hopeful = any(self._failures.get(key, 0) < _PATIENCE for key in self._again)
+        return self._wanted or self._looking or bool(self._at_work) or hopeful
+
+    @property
+    def next_moment(self) -> float:
+        return 0.0 if self._wanted else min(self._again.values(), default=float("inf"))
+
+    def want(self) -> None:
+        """There may be work: look with the next call of `when_due`."""
+        self._wanted = True
+
+    def stop(self) -> None:
+        """End the verify commands of trains; what is under way is left to the next supervisor."""
+        self._abandon.set()
+
+    def when_due(self) -> None:
+        """Look for work if there may be some, and try again what is due."""
+        if self._abandon.is_set():
+            self._wanted = False
+            return
+        for key in [key for key, due in self._again.items() if due <= time.monotonic()]:
+            del self._again[key]
+            self._begin(key)
+        if self._wanted and not self._looking:
+            self._wanted, self._looking = False, True
+            self._state.inspections.submit(partial(survey, self._state.home), self._surveyed)
+        if not self._started:
+            self._started = True
+            for learnt in branches_behind(self._state.home):
+                key = target_key(learnt.repository, learnt.branch)
+                self._again.setdefault(key, time.monotonic())
+
+    def _surveyed(self, found: Surveyed) -> None:
+        self._looking = False
+        for task_id, doubt in found.doubts.items():
+            text = f"{task_id}: its landing is left to a person: {doubt}"
+            self._say_once("landing_doubted", text)
+            self._state.events.append(LandingEnded(task_id, asks=True))
+        # What was sent back is looked at once: an earlier lander may not have told the queue.
+        known, self._known_back = self._known_back, found.back
+        for key, task_ids in found.work.items():
+            if not known.issuperset(task_ids):
+                self._begin(key)
+
+    def _begin(self, key: TargetKey) -> None:
+        if key in self._at_work:
+            self._at_work[key] = True
+            return
+        self._at_work[key] = False
+        self._state.inspections.submit(partial(land_target, self._setup, key), self._ended)
+
+    def _ended(self, report: LandReport) -> None:
+        key, end = report.target, report.end
+        again = self._at_work.pop(key)
+        for task_id, words in report.said:
+            task_dir = self._state.home.task(task_id)
+            self._state.log.say("landing", f"{task_id}: {words}", task_dir=task_dir, task=task_id)
+        for text in end.told:
+            self._state.log.say("landing", text)
+        for task_id in report.closed:
+            self._state.events.append(LandingEnded(task_id, closed=True))
+        for task_id in report.back:
+            self._state.events.append(LandingEnded(task_id))
+        for task_id in report.asks:
+            self._state.events.append(LandingEnded(task_id, asks=True))
+        if end.behind:
+            self._say_once("landing", f"{key.branch} is behind what landed: {end.behind}")
+        if report.problem and not self._abandon.is_set():
+            self._say_once("landing_left", f"{key.branch}: nothing lands for now: {report.problem}")
+        failed = bool(report.problem)
+        self._failures[key] = self._failures.get(key, 0) + 1 if failed or end.behind else 0
+        if self._abandon.is_set():
+            return
+        if failed or end.behind:
+            self._again[key] = time.monotonic() + min(
+                _SHORTEST * 2 ** min(self._failures[key] - 1, 10), _LONGEST
+            )
+        elif end.more or again:
+            self._begin(key)
+
+    def _say_once(self, kind: str, text: str) -> None:
+        if text not in self._said:
+            self._said.add(text)
+            self._state.log.say(kind, text)
