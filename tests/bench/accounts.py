@@ -57,7 +57,7 @@ def served(accounts: int) -> tuple[int, int]:
         settings = {"coder": "claude", "model": "sonnet", "max_concurrent": 4 * accounts}
         scene = Scene(Path(folder), **settings)
         try:
-            _equip(scene, Path(folder), vendor, *names)
+            equip(scene, Path(folder), vendor, *names)
             tasks = [scene.add("sonnet", coder="claude") for _ in range(ideal + 20)]
             scene.supervise()
             while not vendor.asked:
@@ -73,7 +73,7 @@ def herd(tasks: int = HERD) -> tuple[list[float], int, int]:
     with tempfile.TemporaryDirectory() as folder, Vendor({}, turns=2, pause=2.0) as vendor:
         scene = Scene(Path(folder), coder="claude", model="sonnet", max_concurrent=tasks)
         try:
-            _equip(scene, Path(folder), vendor, "one")
+            equip(scene, Path(folder), vendor, "one")
             reset = time.time() + RESET
             vendor.logins["one"] = Login(10_000, 3600, until=reset, rate=RATE)
             names = [scene.add("sonnet", coder="claude") for _ in range(tasks)]
@@ -95,7 +95,7 @@ def herd(tasks: int = HERD) -> tuple[list[float], int, int]:
     return sorted(began.values()), burned, refused
 
 
-def _equip(scene: Scene, root: Path, vendor: Vendor, *accounts: str) -> None:
+def equip(scene: Scene, root: Path, vendor: Vendor, *accounts: str) -> None:
     """Accounts whose claude is the light one."""
     program = root / "bin/claude"
     program.parent.mkdir()

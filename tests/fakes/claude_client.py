@@ -62,9 +62,9 @@ while True:
     if status == 429 and "resets" in words:
         limits(words, "rejected")
         fail(words, "rate_limit", status)
-    if status in (401, 429, 529):
+    if status != 200:
         names = {401: "authentication_failed", 429: "rate_limit", 529: "overloaded"}
-        fail(words, names[status], status)
+        fail(words, names.get(status, "server_error"), status)
     limits(words, "allowed_warning" if "used" in words else "allowed")
     with open(transcript, "a") as file:  # noqa: PTH123
         file.write(json.dumps({"turn": turn, "login": login}) + "\n")
