@@ -1,0 +1,232 @@
+"""One branch and what waits for it: what lands, what goes back, what a person is asked."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from fleet.home import landing_json
+from fleet.home.landing_json import LandedWork
+from fleet.runs.run_directory import RunSpec, new_run
+from tests.landings import LandHome
+from tests.repos import ENV
+
+
+@pytest.fixture
+def place(tmp_path):
+    place = LandHome(tmp_path)
+    place.repo.commit(README="read me\n", **{"part-0": "zero\n"})
+    yield place
+    place.queue.close()
+
+
+def is_green(place, commit, tmp_path):
+    """Check a value of the branch again, from nothing."""
+    fresh = tmp_path / f"fresh-{commit[:12]}"
+    subprocess.run(
+        ["git", "clone", "-q", str(place.repo.root), str(fresh)], check=True, env=ENV, timeout=30
+    )
+    subprocess.run(["git", "checkout", "-q", commit], cwd=fresh, check=True, env=ENV, timeout=30)
+    done = subprocess.run(["sh", "-c", place.verify], cwd=fresh, check=False, timeout=30)
+    return done.returncode == 0
+
+
+def test_what_a_run_verified_lands_without_being_verified_again(place):
+    """Nothing landed since its clone was made: the fold has the tree that passed."""
+    task = place.verified("Add one", part_1="one\n")
+    (report,) = place.land()
+    assert report.closed == (task,)
+    assert place.runs() == 0
+    assert place.shown("part-1") == "one"
+    landed = place.landing(task).landed
+    assert place.repo.git("rev-parse", "main") == landed.commit == landed.line_after
+    assert landed.parents == (landed.line_before, place.landing(task).commit)
+    assert place.repo.git("log", "-1", "--format=%s%n%b%an") == f"Add one\nFleet-Task: {task}\nuser"
+    assert (place.status(task), place.queue.get(task).close_reason) == (
+        "closed",
+        f"Add one is done [landed on main as {landed.commit[:12]}]",
+    )
+    assert (place.repo.root / "part-1").read_text() == "one\n", "the clean checkout has followed"
+    assert place.repo.git("status", "--porcelain") == ""
+
+
+def test_a_batch_is_verified_once_and_its_last_value_is_the_only_one(place, tmp_path):
+    """Four candidates: one verification, and one move of the branch."""
+    tasks = [place.verified(f"Add {n}", **{f"part_{n}": f"{n}\n"}) for n in range(1, 5)]
+    place.land()
+    assert [place.status(task) for task in tasks] == ["closed"] * 4
+    assert place.runs() == 1
+    assert len(place.values()) == 2
+    assert all(is_green(place, value, tmp_path) for value in place.values())
+
+
+def test_a_conflict_goes_back_with_its_files_and_what_landed_since(place):
+    """The others of the batch land; the task is open again, and its tries are counted."""
+    first = place.verified("Say one", part_0="one\n")
+    second = place.verified("Say two", part_0="two\n")
+    third = place.verified("Say three", part_3="three\n")
+    place.land()
+    assert [place.status(each) for each in (first, second, third)] == ["closed", "open", "closed"]
+    landing = place.landing(second)
+    assert (landing.state, landing.why_back, landing.tries) == ("back", "conflict", 1)
+    assert landing.conflict == ("part-0",)
+    assert "sent back (1), as it does not land: it conflicts with main in part-0" in (
+        place.queue.get(second).notes
+    )
+    assert place.shown("part-0") == "one"
+
+
+def test_what_fails_only_together_goes_back_with_what_was_printed(place, tmp_path):
+    """Two files with one word: each passed by itself, and the second is told why it does not."""
+    tasks = [place.verified(f"Add {n}", **{f"part_{n}": f"{n % 3}\n"}) for n in (1, 2, 4)]
+    place.land()
+    assert [place.status(each) for each in tasks] == ["closed", "closed", "open"]
+    landing = place.landing(tasks[2])
+    assert (landing.why_back, landing.against) == (
+        "verify",
+        (
+            LandedWork(task_id=tasks[0], title="Add 1"),
+            LandedWork(task_id=tasks[1], title="Add 2"),
+        ),
+    )
+    assert "(ended with 1)" in landing.output
+    assert all(is_green(place, value, tmp_path) for value in place.values())
+
+
+def test_after_land_tries_a_person_is_asked(place):
+    """Both sides are named: the files, and what landed."""
+    place.verified("Say one", part_0="one\n")
+    second = place.verified("Say two", part_0="two\n", tries=0)
+    (report,) = place.land()
+    assert report.asks == (second,)
+    assert (place.state(second), place.status(second)) == ("asks", "blocked")
+    landing = place.landing(second)
+    assert "conflicts with main in part-0" in landing.why
+    assert landing.conflict == ("part-0",)
+
+
+@pytest.mark.parametrize(
+    ("wishes", "why"),
+    [({"mode": "ask"}, "land = ask"), ({"protect": ("part-*",)}, "protected: part-1")],
+)
+def test_a_person_is_asked_before_it_lands(place, wishes, why):
+    """Where the settings say so; an approval is kept in the receipt."""
+    task = place.verified("Add one", part_1="one\n", **wishes)
+    (report,) = place.land()
+    assert report.asks == (task,)
+    assert why in place.landing(task).why
+    assert len(place.values()) == 1
+    place.land()
+    assert place.state(task) == "asks"
+    place.approve(task)
+    place.land()
+    assert (place.status(task), place.landing(task).approved_by) == ("closed", "ann")
+
+
+def test_work_that_no_command_checks_lands_unchecked(place):
+    """As it is closed without landing; the reason says that nothing proves it."""
+    task = place.verified("Add one", part_1="one\n", verify=(), checked=False)
+    place.land()
+    assert "unchecked" in place.queue.get(task).close_reason
+    assert place.landing(task).landed.checks == ()
+
+
+def test_a_branch_that_is_gone_asks_and_nothing_is_lost(place):
+    """The work is on the task's own branch; it lands once the branch is there again."""
+    task = place.verified("Add one", part_1="one\n")
+    place.repo.git("checkout", "-q", "-b", "other")
+    place.repo.git("branch", "-D", "main")
+    place.land()
+    assert place.state(task) == "asks"
+    assert "has no branch main with a commit any more" in place.landing(task).why
+    assert f"fleet land {task}" in place.landing(task).why
+    assert place.shown("part-1", f"fleet/{task}") == "one"
+    place.repo.git("branch", "main", "other")
+    place.approve(task)
+    place.land()
+    assert (place.status(task), place.shown("part-1")) == ("closed", "one")
+
+
+def test_a_branch_that_was_set_back_gets_what_waits_on_its_new_value(place):
+    """A person rewrote the branch: the candidate is merged with what it has now."""
+    place.repo.commit("gone", **{"part-8": "eight\n"})
+    task = place.verified("Add one", part_1="one\n")
+    place.repo.git("reset", "-q", "--hard", "HEAD~")
+    place.repo.commit("other", **{"part-9": "nine\n"})
+    place.land()
+    assert place.status(task) == "closed"
+    assert place.shown("part-9") == "nine"
+
+
+def test_only_the_verified_tree_lands(place):
+    """What the clone came to hold since was not verified, whoever wrote it."""
+    task = place.verified("Add one", part_1="one\n")
+    clone = place.home.clone(task)
+    (clone / "part-1").write_text("bad\n")
+    (clone / "part-2").write_text("more\n")
+    place.land()
+    assert place.status(task) == "closed"
+    assert place.shown("part-1") == "one"
+    assert place.repo.git("ls-tree", "--name-only", "main", "part-2") == ""
+
+
+def test_a_record_that_fleet_did_not_write_lands_nothing(place):
+    """An agent that approves its own work is told of to a person."""
+    task = place.verified("Add one", part_1="one\n", mode="ask")
+    place.land()
+    path = place.home.task(task) / landing_json.FILE
+    path.write_text(path.read_text().replace('"asks"', '"waiting"'))
+    assert place.land() == []
+    assert (place.status(task), len(place.values())) == ("blocked", 1)
+
+
+def test_a_later_run_makes_a_landing_stale(place):
+    """A task that was tried again, and is blocked for that, does not land its older work."""
+    task = place.verified("Add one", part_1="one\n")
+    spec = RunSpec(id="me.x.2", argv=("x",), cwd=str(place.home.clone(task)))
+    new_run(place.home.task(task), spec)
+    place.land()
+    assert (place.status(task), len(place.values())) == ("blocked", 1)
+
+
+def test_what_a_person_closed_meanwhile_is_left_alone(place):
+    """Nothing lands for a task that is closed, and its mark goes."""
+    task = place.verified("Add one", part_1="one\n")
+    place.queue.close_task(place.queue.get(task), by="ann", reason="not wanted")
+    place.land()
+    assert len(place.values()) == 1
+    assert landing_json.unlanded(place.home) == []
+
+
+@pytest.mark.parametrize("how", ["squash", "rebase"])
+def test_other_ways_to_land_leave_no_merge(place, how):
+    """One parent each, and the same work."""
+    tasks = [place.verified(f"Add {n}", **{f"part_{n}": f"{n}\n"}, how=how) for n in (1, 2)]
+    place.land()
+    assert [place.status(task) for task in tasks] == ["closed", "closed"]
+    assert place.repo.git("rev-list", "--min-parents=2", "main") == ""
+    assert [place.shown("part-1"), place.shown("part-2")] == ["1", "2"]
+    assert place.landing(tasks[1]).landed.proof == "patch"
+
+
+def test_a_dirty_checkout_is_left_byte_for_byte(place):
+    """The line goes ahead and the task is closed; the branch follows once the checkout is clean."""
+    mine = place.repo.put("part-0", "unfinished\n")
+    index = Path(place.repo.root, ".git/index").read_bytes()
+    task = place.verified("Say one", part_0="one\n")
+    (report,) = place.land()
+    assert place.status(task) == "closed"
+    assert report.end.behind
+    assert mine.read_text() == "unfinished\n"
+    assert Path(place.repo.root, ".git/index").read_bytes() == index
+    assert len(place.values()) == 1
+    assert place.shown("part-0", "refs/fleet/land/main") == "one"
+    second = place.verified("Add two", part_2="two\n")
+    place.land()
+    assert place.status(second) == "closed"
+    place.repo.git("checkout", "-q", "--", "part-0")
+    third = place.verified("Add three", part_3="three\n")
+    place.land()
+    assert place.status(third) == "closed"
+    assert [place.shown(f"part-{n}") for n in (0, 2, 3)] == ["one", "two", "three"]
+    assert mine.read_text() == "one\n"
