@@ -13,7 +13,8 @@ from fleet.git.run_baseline import changes_since
 from fleet.home import Home, landing_json, make_home
 from fleet.home.landing_json import Landing
 from fleet.landing.land_target import LanderSetup, land_target
-from fleet.landing.waiting_work import survey
+from fleet.landing.train_store import branches_behind
+from fleet.landing.waiting_work import survey, target_key
 from fleet.queue.protocol import Draft
 from fleet.queue.sql.sqlite import open_embedded
 from fleet.runs.run_directory import RunSpec, new_run
@@ -97,6 +98,8 @@ class LandHome:
             reports += made
             if not any(each.end.more for each in made):
                 break
+        for learnt in branches_behind(self.home):
+            reports.append(land_target(self.setup(), target_key(learnt.repository, learnt.branch)))
         return reports
 
     def approve(self, task_id):

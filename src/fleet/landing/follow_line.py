@@ -4,6 +4,7 @@ import time
 
 from msgspec import structs
 
+from fleet.git.land.follow.follow_checkout import finish_follows
 from fleet.git.land.land_repository import LandRepository
 from fleet.git.land.move_line import Moved, move
 from fleet.git.land.target import read_target
@@ -31,3 +32,10 @@ def follow(home: Home, repo: Repository, branch: str) -> TrainEnd:
     if moved.behind != learnt.behind:
         place.learn(structs.replace(learnt, behind=moved.behind))
     return TrainEnd(behind=moved.behind, told=moved.told)
+
+
+def finish_followed(home: Home, repo: Repository) -> tuple[str, ...]:
+    """Complete what a killed lander began in the checkouts of a repository; what a person should
+    know of it. Raises FleetError and OSError.
+    """
+    return finish_follows(LandRepository(home.path, repo, time.monotonic() + _LIMIT))

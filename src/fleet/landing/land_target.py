@@ -12,14 +12,14 @@ from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from fleet.errors import FleetError
 from fleet.git import repository
-from fleet.git.repository import Repository
+from fleet.git.repository import GitFailed, Repository
 from fleet.home import Home, landing_json
 from fleet.landing.bring_home import bring_home
-from fleet.landing.follow_line import follow
+from fleet.landing.follow_line import finish_followed, follow
 from fleet.landing.run_train import TrainEnd, TrainRun
 from fleet.landing.settle_landing import LandingDesk
 from fleet.landing.waiting_work import (
@@ -80,7 +80,7 @@ def land_target(lander: LanderSetup, key: TargetKey) -> LandReport:
         return LandReport(target=key, problem=problem)
     return LandReport(
         target=key, said=tuple(desk.said), closed=tuple(desk.closed), back=tuple(desk.back),
-        asks=tuple(desk.asks), end=end, problem=problem or end.left,
+        asks=tuple(desk.asks), end=end, problem=problem or end.left or desk.problem,
     )  # fmt: skip
 
 
@@ -92,7 +92,9 @@ def _follow(lander: LanderSetup, key: TargetKey) -> LandReport:
         if repo is not None:
             with _lock(repo) as held:
                 if held:
+                    told = finish_followed(lander.home, repo)
                     end = follow(lander.home, repo, key.branch)
+                    end = structs.replace(end, told=(*told, *end.told))
     except (FleetError, OSError) as error:
         problem = str(error)
     return LandReport(target=key, end=end, problem=problem)
@@ -112,13 +114,15 @@ def _land(
     with _lock(repo) as held:
         if not held:
             return TrainEnd(left="another lander works on this repository")
+        told = finish_followed(home, repo)
         waiting = _brought(lander, work, desk)
         if not key.branch:
-            return TrainEnd()
+            return TrainEnd(told=told)
         train = TrainRun(home, repo, key.branch, desk, abandon=lander.abandon, now=lander.now)
         train.recover(waiting)
         waiting = [each for each in waiting if _state(home, each.task_id) in _IN_TRAIN]
-        return train.run(waiting) if waiting else follow(home, repo, key.branch)
+        end = train.run(waiting) if waiting else follow(home, repo, key.branch)
+        return structs.replace(end, told=(*told, *end.told))
 
 
 _IN_TRAIN = ("waiting", "testing")
@@ -133,6 +137,9 @@ def _brought(
         if work.landing.state == "verified":
             try:
                 landing = bring_home(lander.home, work, lander.now())
+            except (GitFailed, OSError) as error:  # it may go well another time
+                desk.failed(work.task_id, f"its work cannot be brought home: {error}")
+                continue
             except FleetError as error:
                 desk.ask(work, f"its work cannot be brought home: {error.message}")
                 continue

@@ -17,7 +17,6 @@ from fleet.git.land.fold import Conflict
 from fleet.git.land.land_repository import LandRepository
 from fleet.git.land.move_line import Held, Moved, Raced, move
 from fleet.git.land.target import Target, read_target
-from fleet.git.refs import is_ancestor
 from fleet.git.repository import Repository
 from fleet.home import Home
 from fleet.landing import train_words
@@ -67,7 +66,7 @@ class TrainRun:
         self._place.make()
         learnt = self._place.learnt()
         self._size, self._proofs, self._behind = learnt.size, learnt.proofs, learnt.behind
-        self._left, self._told = "", list[str]()
+        self._held, self._left, self._told = learnt.held, "", list[str]()
         #: What the failed command printed, by the tree that it failed on.
         self._outputs: dict[str, str] = {}
 
@@ -98,7 +97,9 @@ class TrainRun:
             return
         land = self._land()
         target = read_target(land, self._branch)
-        if target.line and is_ancestor(land.git, train.new, target.line):
+        # A git that fails must not pass for one that says no: the work would land twice.
+        done, _ = land.git.judge("merge-base", "--is-ancestor", train.new, target.line or train.old)
+        if done and target.line:
             self._mark(train, waiting)
         self._place.done()
 
@@ -135,8 +136,9 @@ class TrainRun:
                 continue
             moved = move(land, target, train.new, why=train_words.reflog(_ids(train)))
             if isinstance(moved, Held):
-                self._ask(parts, by_id, moved.why)
+                self._hold(parts, by_id, moved.why)
                 return
+            self._held = ""
             if isinstance(moved, Raced):
                 races += 1
                 if races > _RACES:
@@ -183,8 +185,13 @@ class TrainRun:
         fold = Fold(branch=self._branch, commit=train.new, tree=train.tree)
         plans = distinct([work.plan for work in part])
         verdict = verify_fold(self._home, land, place, fold, plans, known, self._abandon)
-        if verdict is None or verdict.trouble:
-            self._left = verdict.trouble if verdict is not None else "it was stopped"
+        if verdict is None:
+            self._left = "it was stopped"
+            return None
+        if verdict.trouble:  # through no fault of the work: a person has to mend something
+            for work in part:
+                self._desk.ask(work, train_words.unverifiable(verdict.trouble, work.task_id))
+            self._left = verdict.trouble
             return None
         self._learn(train, verdict, missing)
         return not verdict.failed
@@ -222,6 +229,12 @@ class TrainRun:
                 landed = train_words.receipt(train, member, work.landing.how, self._now())
                 self._desk.landed(work, landed)
 
+    def _hold(self, parts: Parts, by_id: dict[str, WaitingWork], why: str) -> None:
+        """The line cannot be moved. A full disk passes; the same reason twice is for a person."""
+        if why == self._held:
+            self._ask(parts, by_id, why)
+        self._held = self._left = why
+
     def _ask(self, parts: Parts, by_id: dict[str, WaitingWork], why: str) -> None:
         for part in parts.waiting:
             for task_id in part:
@@ -233,6 +246,7 @@ class TrainRun:
             branch=self._branch,
             size=self._size,
             behind=self._behind,
+            held=self._held,
             passed={tree: tuple(sorted(each)) for tree, each in self._proofs.passed.items()},
         )
         self._place.learn(learnt)

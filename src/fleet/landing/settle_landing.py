@@ -40,6 +40,8 @@ class LandingDesk:
         self.closed: list[str] = []
         self.back: list[str] = []
         self.asks: list[str] = []
+        #: What could not be done, and is to be tried again; empty if nothing.
+        self.problem = ""
 
     def test(self, work: WaitingWork) -> bool:
         """The task is in a train now; False: it waits no longer, so it is not."""
@@ -54,6 +56,10 @@ class LandingDesk:
         before = ("verified", "waiting", "testing")
         if self._change(work.task_id, before, state="asks", why=why):
             self.told_to_ask(work.task_id, why)
+
+    def failed(self, task_id: str, words: str) -> None:
+        """A step could not be done for a task, and is to be tried again."""
+        self.problem = f"{task_id}: {words}"
 
     def told_to_ask(self, task_id: str, why: str) -> None:
         """A landing waits for a person."""

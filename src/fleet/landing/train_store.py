@@ -53,6 +53,8 @@ class Learnt(Struct, frozen=True, kw_only=True):
     passed: dict[str, tuple[str, ...]] = {}
     #: The line is ahead of the branch, since a checkout was in the way; why it was.
     behind: str = ""
+    #: Why the line could not be moved the last time; empty if it could.
+    held: str = ""
 
     @property
     def proofs(self) -> Proofs:

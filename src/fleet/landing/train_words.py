@@ -53,6 +53,11 @@ def beside_conflicts(found: Conflict, branch: str, repository: str) -> str:
     )
 
 
+def unverifiable(trouble: str, task_id: str) -> str:
+    """The commands could not be run on the fold at all."""
+    return f"it cannot be verified: {trouble}; mend that, and then: fleet land {task_id}"
+
+
 def reflog(task_ids: Sequence[str]) -> str:
     """What the log of the branch says of a move."""
     return f"fleet: land {' '.join(task_ids)}"

