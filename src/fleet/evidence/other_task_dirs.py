@@ -195,8 +195,8 @@ def _worked(home: Home, task_id: str, root: str, began: datetime | None) -> bool
     """The task's latest run lived at some time since `began`, in the tree `root` if given."""
     try:
         run = latest_run(home.task(task_id))
-        if run is None or run.started() is None:
-            return False
+        if run is None or run.started() is None or run.spec_doubt():
+            return False  # what fleet did not write excuses nothing
         base = run.spec().base
         if root and (base is None or base.root != root):
             return False

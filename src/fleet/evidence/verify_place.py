@@ -29,7 +29,8 @@ from fleet.git.own.project_refs import refs_of
 from fleet.git.refs import read_refs
 from fleet.git.repository import Repository
 from fleet.git.run_baseline import CHECKED, ref_of, repository_of
-from fleet.runs.run_directory import Run
+from fleet.runs.outcome_history import believed_ending
+from fleet.runs.run_directory import Run, all_runs
 from fleet.schemas import Base, Changes, Policy
 
 FOLDER = "checkout"
@@ -91,6 +92,20 @@ def remove_checkouts(folder: Path) -> None:
         for name in os.listdir(folder):  # noqa: PTH208
             remove_checkout(folder / name)
         folder.rmdir()
+
+
+def remove_left(task_dir: Path, *, is_over: bool) -> list[int]:
+    """Remove the checkouts that a killed supervisor left; the numbers of their runs.
+
+    A run whose ending is written is not verified again, and none of a task that `is_over`.
+    """
+    removed: list[int] = []
+    for run in all_runs(task_dir):
+        folder = run.path / FOLDER
+        if folder.is_dir() and (is_over or believed_ending(run) is not None):
+            remove_checkouts(folder)
+            removed.append(run.number)
+    return removed
 
 
 def _refuse_pins(case: VerifyCase) -> None:

@@ -11,6 +11,7 @@ from datetime import datetime, timedelta
 from functools import partial
 
 from fleet.errors import FleetError
+from fleet.evidence.verify_place import remove_left
 from fleet.files.file_lock import locked
 from fleet.git import snapshot_index, snapshot_retention
 from fleet.git.clone import clone_place, disk_use
@@ -30,6 +31,8 @@ _MOST = 500
 #: A clone with files that git ignores (downloads, results, builds) stays so long after its task
 #: was closed: a person may want them.
 KEPT_FOR = timedelta(days=3)
+#: No run of a task that was closed so long ago, or is gone, is verified any more.
+_OVER = timedelta(days=1)
 
 
 class Cleanup:
@@ -108,6 +111,7 @@ def tidy(home: Home, ids: Sequence[str], tasks: Sequence[Task], now: datetime) -
     reports: list[str] = []
     for task_id in ids:
         task = known.get(task_id)
+        reports += _tidy_checkouts(home, task_id, task, now)
         if task is not None and task.status == "closed":
             try:
                 landing = landing_json.believed(home, task.id)
@@ -128,6 +132,16 @@ def tidy(home: Home, ids: Sequence[str], tasks: Sequence[Task], now: datetime) -
             if snapshot_retention.may_go(each, closed_at, now):
                 snapshot_retention.prune(home, each)
     return reports
+
+
+def _tidy_checkouts(home: Home, task_id: str, task: Task | None, now: datetime) -> list[str]:
+    """Remove the checkouts that a supervisor was killed over while it verified in them."""
+    is_over = task is None or (task.closed_at is not None and now - task.closed_at > _OVER)
+    try:
+        removed = remove_left(home.task(task_id), is_over=is_over)
+    except (FleetError, OSError) as error:
+        return [f"{task_id}: a checkout to verify in stays: {error}"]
+    return [f"{task_id}: the checkout of run {each} removed, which was left" for each in removed]
 
 
 def collect(home: Home, task_id: str) -> list[str]:

@@ -9,6 +9,7 @@ import pytest
 
 from fleet.evidence import other_task_dirs
 from fleet.evidence.inspect_run import check_scope
+from fleet.files import seals
 from fleet.git import snapshot_index
 from fleet.home import Home
 from fleet.runs.run_directory import ProcessId, Run, RunSpec, Started, new_run
@@ -197,6 +198,24 @@ def test_a_lost_directory_is_put_down_to_the_run_that_names_it(repo, tmp_path):
     assert lost() == []
     _run(run).stdout.write_text("rm -rf ../theirs\n")
     assert lost() == [("fleet-2", ())]
+
+
+def test_a_record_that_fleet_did_not_write_excuses_no_loss(repo, tmp_path):
+    """An agent without a box could write a run of the other task, as if that had done it."""
+    run = RunIn(tmp_path, repo)
+    home = Home(run.home)
+    place = tmp_path / "theirs"
+    place.mkdir()
+    (place / "file").write_text("x")
+    other_task_dirs.record(home, "fleet-1", str(repo.root), [("fleet-2", str(place))])
+    seals.begin(home.path)
+    other = a_run_at_work(home, "fleet-2")
+    shutil.rmtree(place)
+    assert other_task_dirs.compare(home, _run(run), str(repo.root), None).lost == ()
+    spec = other.path / "run.json"
+    spec.write_bytes(spec.read_bytes().replace(b"{", b'{"boxed":true,', 1))
+    (loss,) = other_task_dirs.compare(home, _run(run), str(repo.root), None).lost
+    assert loss.task_id == "fleet-2"
 
 
 def a_run_at_work(home, task_id):

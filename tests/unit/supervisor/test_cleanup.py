@@ -15,10 +15,12 @@ from fleet.git import snapshot_index
 from fleet.git.clone import clone_place
 from fleet.git.run_baseline import INDEX
 from fleet.home import clone_record
-from fleet.schemas import Policy
+from fleet.runs.outcome_history import write_ending
+from fleet.runs.run_directory import RunSpec, new_run
+from fleet.schemas import Finished, Policy
 from fleet.supervisor.cleanup import Cleanup, collect, tidy
 from fleet.supervisor.start.workspace import order_of, prepare
-from tests.builders import NOW
+from tests.builders import NOW, an_ending
 from tests.clones import a_task, commit, git, prepared
 from tests.repos import Repo
 
@@ -207,3 +209,26 @@ def test_work_is_brought_home_by_one_thread_at_a_time(home, repo):
     do, then = jobs.popleft()
     then(do())
     assert (len(jobs), cleanup.busy) == (0, 0)
+
+
+@pytest.mark.parametrize(
+    ("status", "days", "ends", "stays"),
+    [
+        ("open", 0, True, False),
+        ("open", 0, False, True),
+        ("closed", 0, False, True),
+        ("closed", 2, False, False),
+    ],
+)
+def test_a_checkout_that_a_killed_supervisor_left_goes(home, status, days, ends, stays):
+    """Unless its run may still be verified there by the next one."""
+    run = new_run(home.task("fleet-1"), RunSpec(argv=("x",), cwd="/"))
+    checkout = run.path / "checkout/0123456789abcdef"
+    checkout.mkdir(parents=True)
+    (checkout / "file").touch(mode=0o400)
+    if ends:
+        write_ending(run, an_ending(Finished()))
+    said = tidy(home, ["fleet-1"], [a_task(status)], NOW + timedelta(days=days))
+    assert checkout.exists() is stays
+    told = [] if stays else ["fleet-1: the checkout of run 1 removed, which was left"]
+    assert said == told
