@@ -9,7 +9,7 @@ from msgspec import structs
 from fleet import errors
 from fleet.bd.fleet_flags import OWN
 from fleet.cli import COMMANDS
-from fleet.evidence import claim_rules, scope_rules
+from fleet.evidence import claim_rules, landing_rules, scope_rules
 from tests.docs import reference
 from tests.unit.demo.test_summary import AS_STAGED, text
 
@@ -82,7 +82,7 @@ def test_the_rules_of_the_reference_are_those_of_the_program():
     for rule in claim_rules.RULES:
         binds, suspects = ", ".join(rule.expects) or "always", "yes" if rule.suspects else "no"
         assert f"| `{rule.id}` | {rule.sentence} | {binds} | {suspects} |" in REFERENCE
-    for rule in scope_rules.RULES:
+    for rule in (*scope_rules.RULES, *landing_rules.RULES):
         assert f"| `{rule.id}` | {rule.sentence} |" in REFERENCE
 
 

@@ -109,7 +109,19 @@ class Landing(Struct, frozen=True, kw_only=True):
     against: tuple[LandedWork, ...] = ()
     #: The merge that its agent is to finish; None: it is not begun.
     merge: BegunMerge | None = None
+    #: The rules of landing that a claim broke since, how often that was, and the last run's number.
+    refused: str = ""
+    refusals: int = 0
+    refused_run: int = 0
     landed: LandedAs | None = None
+
+    @property
+    def is_back(self) -> bool:
+        """Its agent is to merge what landed since: sent back, or left to a person after that, who
+        opened the task again.
+        """
+        could_not_land = self.why_back in ("conflict", "verify", "rules")
+        return could_not_land and self.state in ("back", "asks")
 
     def words(self, tries: int = 0) -> str:
         """How far it is, for people; `tries`: how often it may go back, if that is known."""

@@ -53,8 +53,9 @@ from fleet.schemas.decision import Decision
 from fleet.schemas.outcome import leaves_claim
 from fleet.schemas.units import shown_span
 from fleet.settlement.build_receipt import receipt_of, seen_of
+from fleet.settlement.refused_merge import land_tries, refused_landing
 from fleet.settlement.run_record import ExitedRun, RunRecord
-from fleet.settlement.settle_table import Facts, SpawnFailure, close_reason, decide
+from fleet.settlement.settle_table import Facts, SpawnFailure, close_reason, decide, refused_by
 
 #: How much of stderr may tell why a CLI ended.
 _STDERR = 1 << 16
@@ -201,6 +202,7 @@ def end_of(
     verdict = _judged(ended, outcome, receipt, found)
     judged = verdict or Verdict()
     resumed = bool(record.spec.resumes)
+    before = landing_json.believed(Home(run.path.parents[3]), record.task_id)
     facts = Facts(
         task_id=record.task_id,
         run=run.number,
@@ -211,6 +213,7 @@ def end_of(
         require=record.policy.require,
         unverifiable=found.trouble,
         landing=found.landing,
+        land_tries=land_tries(before, run.number, record.policy.land.tries),
         past=past,
         retry_limit=config.retry_limit,
         resumed=resumed,
@@ -246,7 +249,11 @@ def end_of(
         cut_off=ended.open_calls,
         denied=_denied_so_far(past, receipt),
     )
-    landing = _landing(record, claim, found, judged, now) if _is_verified(decision) else None
+    landing = None
+    if _is_verified(decision):
+        landing = _landing(record, claim, found, judged, before, now)
+    elif before is not None and (broken := refused_by(outcome, facts)):
+        landing = refused_landing(before, decision, broken, run=run.number, now=now)
     return RunEnd(ending, structs.replace(receipt, verdict=verdict, why=decision.why), landing)
 
 
@@ -255,13 +262,17 @@ def _is_verified(decision: Decision) -> bool:
 
 
 def _landing(
-    record: RunRecord, claim: AgentClaim, found: Inspection, verdict: Verdict, now: datetime
+    record: RunRecord,
+    claim: AgentClaim,
+    found: Inspection,
+    verdict: Verdict,
+    before: Landing | None,
+    now: datetime,
 ) -> Landing | None:
     """The landing of work whose claim holds; how often the task was sent back is kept."""
     work, run, rules = found.landing, record.run, record.policy.land
     if work is None:
         return None
-    before = landing_json.believed(Home(run.path.parents[3]), record.task_id)
     went_back = before is not None and before.state != "landed"
     return Landing(
         state="verified",
@@ -276,7 +287,7 @@ def _landing(
         reason=close_reason(claim.done or "", run.number, record.task_id, checked=verdict.checked),
         how=rules.how,
         to=rules.to,
-        tries=before.tries if before is not None and went_back else 0,
+        tries=before.tries + before.refusals if before is not None and went_back else 0,
         at=now,
     )
 

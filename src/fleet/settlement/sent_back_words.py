@@ -54,7 +54,7 @@ def sent_back_words(
 
 
 def _what(landing: Landing, merge: BegunMerge) -> str:
-    why = _RULES.format(why=landing.why) if landing.why_back == "rules" else ""
+    why = _RULES.format(why=landing.refused) if landing.refused else ""
     if merge.files:
         return why + _CONFLICT.format(into=landing.into, files=_names(merge.files))
     output = landing.output.strip()[-_OUTPUT:] or "(nothing)"

@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from msgspec import Struct, structs
 
 from fleet.accounts.rate_windows import LONGEST, PASSING, UNDATED
+from fleet.evidence.landing_rules import LANDING_RULES
 from fleet.evidence.landing_work import LandingWork
 from fleet.runs.agent_claim import AgentClaim
 from fleet.runs.outcome_history import History
@@ -42,6 +43,7 @@ from fleet.schemas.event import Reason
 from fleet.schemas.outcome import leaves_claim, named
 from fleet.schemas.policy import DAY_BUDGETS, Requirement
 from fleet.schemas.receipt import TAMPERED
+from fleet.settlement.refused_merge import LandTries, refuse_merge
 
 #: Context runs out this often in a row without progress before it counts as a failure.
 FULL_CONTEXTS = 3
@@ -103,6 +105,8 @@ class Facts(Struct, frozen=True, kw_only=True):
     verdict: Verdict | None = None
     #: What is to land before the task is closed; None: nothing is.
     landing: LandingWork | None = None
+    #: How often its work was sent back; None: it was not.
+    land_tries: LandTries | None = None
     #: The least that closes the task.
     require: Requirement = "plausible"
     #: What the runs before this one came to.
@@ -216,6 +220,8 @@ def _finished(denied: tuple[str, ...], facts: Facts, now: datetime) -> Decision:
         way = f"mend that, and then: fleet retry {facts.task_id}"
         return blocked(f"cannot be verified: {facts.unverifiable}; {way}")
     verdict = facts.verdict or Verdict()
+    if facts.land_tries is not None and (broken := refused_by(Finished(), facts)):
+        return refuse_merge(_listed(broken), facts.land_tries, facts.task_id)
     if verdict.findings:
         return _attempt(f"unverified: {_listed(verdict.findings)}", facts, now)
     if not _is_enough(verdict, facts):
@@ -260,6 +266,18 @@ def _closed(claim: str, verdict: Verdict, facts: Facts, *, after: str = "") -> D
         return Decision(settlement=Closed(reason=reason), counts=True, why=why)
     note = f"verified; waits to land on {facts.landing.into or 'a branch'}: fleet land"
     return Decision(settlement=Blocked(note=note, verified=True), counts=True, why=f"{why}; {note}")
+
+
+def refused_by(outcome: Outcome, facts: Facts) -> tuple[Finding, ...]:
+    """The rules of landing that decided over a claim of work that was sent back. Pure."""
+    verdict = facts.verdict
+    out_of_scope = verdict is not None and bool(verdict.trespasses)
+    if verdict is None or out_of_scope or facts.unverifiable or facts.claim.blocked is not None:
+        return ()
+    if facts.land_tries is None:
+        return ()
+    broken = tuple(each for each in verdict.findings if each.rule in LANDING_RULES)
+    return broken if isinstance(outcome, Finished) else ()
 
 
 def close_reason(claim: str, run: int, task_id: str, *, checked: bool) -> str:

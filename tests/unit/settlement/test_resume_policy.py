@@ -138,3 +138,13 @@ def test_what_was_refused_is_told_to_every_later_agent():
 def test_the_first_words_of_a_cli_tell_why_it_does_not_begin(words, reason):
     """Or nothing: what is not known is a failure like any other."""
     assert startup_failure.cause(words) == reason
+
+
+def test_work_that_could_not_land_goes_on_in_the_same_session():
+    """As often as it is sent back; what landed is told beside, and refused calls still are."""
+    again = ended(Finished(), resumed=True)
+    assert session_to_carry_on(again, CLAUDE, goes_on=True) == "s1"
+    assert session_to_carry_on(ended(Finished()), CLAUDE) is None
+    assert told(ended(Finished()), sent_back=True) == ""
+    assert "Bash: rm" in told(ended(Finished(), denied=("Bash: rm",)), sent_back=True)
+    assert "reviewed its work" in told(ended(Finished()), reviewed=True, sent_back=True)

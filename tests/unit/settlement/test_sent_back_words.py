@@ -15,7 +15,7 @@ def words(files=("f",), hunks="", landed=(), **facts):
 
 def test_a_refused_claim_is_told_first():
     """What was wrong with the merge, and then what there is to do."""
-    text = words(why_back="rules", why="markers_left: conflict markers are left in f")
+    text = words(why_back="rules", refused="markers_left: conflict markers are left in f")
     assert text.startswith("Your last claim was refused")
     assert "markers_left" in text
     assert "In conflict: `f`" in text

@@ -31,6 +31,7 @@ from fleet.schemas import (
     Verdict,
 )
 from fleet.schemas.decision import LEASE_LOST, SHUTDOWN, TOLD
+from fleet.settlement.refused_merge import LandTries
 from fleet.settlement.settle_table import (
     FULL_CONTEXTS,
     NEVER_STARTED,
@@ -60,6 +61,7 @@ PLAUSIBLE = Verdict()
 MISSING = SpawnFailure(why="claude: …", program_missing=True)
 NO_CWD = SpawnFailure(why="cwd: No such file")
 UNVERIFIED = Verdict(findings=(Finding(rule="no_tools", what="it used no tool"),))
+LOST_WORK = Verdict(findings=(Finding(rule="lost_landed_work", what="work is gone"),))
 OUT_OF_SCOPE = Verdict(trespasses=(Finding(rule="outside", what="it changed ../b"),))
 FORGED = Verdict(trespasses=(Finding(rule="tampered", what="run.json is not as fleet wrote it"),))
 WORK = LandingWork(repository="/srv/app", into="main", base="b" * 40, tree="c" * 40)
@@ -86,6 +88,16 @@ ROWS = [
         facts(claim=DONE, verdict=PLAUSIBLE, require="checked"),
     ),
     ("Finished, claimed, unverified", Finished(), facts(claim=DONE, verdict=UNVERIFIED)),
+    (
+        "Finished, claimed, and work that was sent back breaks a rule of landing",
+        Finished(),
+        facts(claim=DONE, verdict=LOST_WORK, land_tries=LandTries(made=2, limit=3)),
+    ),
+    (
+        "Finished, claimed, and it does so after the last of `land_tries`",
+        Finished(),
+        facts(claim=DONE, verdict=LOST_WORK, land_tries=LandTries(made=3, limit=3)),
+    ),
     (
         "Finished, claimed, and it cannot be checked",
         Finished(),

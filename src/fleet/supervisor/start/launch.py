@@ -134,7 +134,7 @@ def _latest(task_dir: Path) -> int | None:
 def _is_back(home: Home, task_id: str) -> bool:
     """The task's work could not land, and was sent back to its agent."""
     landing = landing_json.believed(home, task_id)
-    return landing is not None and landing.state == "back"
+    return landing is not None and landing.is_back
 
 
 def moved(home: Home, ready: Ready, workspace: Workspace) -> Ready:

@@ -42,9 +42,11 @@ def sent_back_clone(home: Home, task_id: str, record: CloneRecord) -> SentBackCl
     Raises FleetError.
     """
     landing = landing_json.believed(home, task_id)
-    refs = task_refs(task_id, record) if landing is not None and landing.state == "back" else None
+    refs = task_refs(task_id, record) if landing is not None and landing.is_back else None
     if landing is None or refs is None:
         return None
+    if landing.state == "asks":
+        landing = _begun_again(home, task_id)
     merge = landing.merge
     if merge is None:
         merge = _noted(home, task_id, _plan(home, refs, landing))
@@ -71,6 +73,20 @@ def _plan(home: Home, refs: TaskRefs, landing: Landing) -> BegunMerge:
     return plan_merge(
         home, refs, candidate=landing.commit, left=left, line=line, title=landing.title
     )
+
+
+def _begun_again(home: Home, task_id: str) -> Landing:
+    """A person was asked, and opened the task again: its tries begin anew."""
+
+    def begun(landing: Landing) -> Landing | None:
+        if not landing.is_back:
+            return None
+        return structs.replace(landing, state="back", tries=0, refusals=0)
+
+    landing = landing_json.change(home, task_id, begun)
+    if landing is None:
+        raise FleetError("its landing was changed meanwhile")
+    return landing
 
 
 def _noted(home: Home, task_id: str, merge: BegunMerge) -> BegunMerge:
