@@ -1,4 +1,4 @@
-"""python -m tests.chaos [--tasks N] [--seed N]: both ordeals, one after the other."""
+"""python -m tests.chaos [--tasks N] [--seed N] [--part NAME]: the ordeals, one after the other."""
 
 import argparse
 import random
@@ -6,10 +6,17 @@ import sys
 import tempfile
 from pathlib import Path
 
+from tests.chaos.landing import LandingOrdeal
 from tests.chaos.ordeal import Ordeal
 
-#: Neither ordeal takes longer, whatever happens.
+#: No ordeal takes longer, whatever happens.
 LIMIT = 15 * 60 / 2
+LANDING_LIMIT = 15 * 60
+WORDS = {
+    "supervisors": "supervisors are killed",
+    "keepers": "keepers and supervisors are killed",
+    "landing": "supervisors are killed while work lands",
+}
 
 
 def main():
@@ -17,23 +24,36 @@ def main():
     parser.add_argument("--tasks", type=int, default=1000)
     parser.add_argument("--slots", type=int, default=20)
     parser.add_argument("--seed", type=int, default=random.randrange(1 << 32))
+    parser.add_argument("--part", choices=WORDS, help="this ordeal alone")
+    parser.add_argument("--landings", type=int, default=200, help="tasks of the landing ordeal")
     given = parser.parse_args()
     clean = True
-    for keepers in (False, True):
-        print("keepers and supervisors are killed" if keepers else "supervisors are killed")
+    for part in [given.part] if given.part else WORDS:
+        print(WORDS[part], flush=True)
+        ordeal = _landing if part == "landing" else _runs
         with tempfile.TemporaryDirectory(prefix="fleet-chaos-") as folder:
-            ordeal = Ordeal(
-                Path(folder),
-                tasks=given.tasks,
-                slots=given.slots,
-                seed=given.seed,
-                keepers=keepers,
-                every=0.3 if keepers else 1.0,
-            )
-            report = ordeal.run(LIMIT)
+            report = ordeal(Path(folder), given, keepers=part == "keepers")
         print(report, "\n", flush=True)
         clean = clean and report.clean
     sys.exit(0 if clean else 1)
+
+
+def _runs(folder, given, *, keepers):
+    ordeal = Ordeal(
+        folder,
+        tasks=given.tasks,
+        slots=given.slots,
+        seed=given.seed,
+        keepers=keepers,
+        every=0.3 if keepers else 1.0,
+    )
+    return ordeal.run(LIMIT)
+
+
+def _landing(folder, given, *, keepers):
+    assert not keepers
+    ordeal = LandingOrdeal(folder, tasks=given.landings, slots=6, seed=given.seed)
+    return ordeal.run(LANDING_LIMIT)
 
 
 if __name__ == "__main__":

@@ -1,10 +1,11 @@
 """The lander's job for one branch: bring verified work home, run a train, have the branch follow.
 
-One lander a repository works at a time: the lock lies in its common git directory, so that two
-homes on one repository do no work twice. What makes them safe is the compare-and-swap.
+One lander a branch works at a time: its lock lies in the common git directory, so that two homes on
+one repository do no work twice. What makes them safe is the compare-and-swap.
 """
 
 import fcntl
+import hashlib
 import os
 import stat
 import threading
@@ -32,7 +33,8 @@ from fleet.landing.waiting_work import (
 from fleet.queue.protocol import Queue
 from fleet.schemas import Task
 
-LOCK = "fleet-land.lock"
+#: In the common git directory; the rest of the name follows from that of the branch.
+LOCK = "fleet-land-"
 
 
 class LandReport(Struct, frozen=True, kw_only=True):
@@ -90,7 +92,7 @@ def _follow(lander: LanderSetup, key: TargetKey) -> LandReport:
     try:
         repo = repository.find(key.repository)
         if repo is not None:
-            with _lock(repo) as held:
+            with _lock(repo, key.branch) as held:
                 if held:
                     told = finish_followed(lander.home, repo)
                     end = follow(lander.home, repo, key.branch)
@@ -111,9 +113,9 @@ def _land(
         for each in work:
             desk.ask(each, f"{key.repository} is no repository any more")
         return TrainEnd()
-    with _lock(repo) as held:
+    with _lock(repo, key.branch) as held:
         if not held:
-            return TrainEnd(left="another lander works on this repository")
+            return TrainEnd(left="another lander works on this branch")
         told = finish_followed(home, repo)
         waiting = _brought(lander, work, desk)
         if not key.branch:
@@ -170,9 +172,10 @@ def _state(home: Home, task_id: str) -> str:
 
 
 @contextmanager
-def _lock(repo: Repository) -> Generator[bool]:
-    """The lock of a repository's landers; False: another one holds it. Raises FleetError."""
-    path = os.path.join(repo.common_dir, LOCK)  # noqa: PTH118
+def _lock(repo: Repository, branch: str) -> Generator[bool]:
+    """The lock of a branch's landers; False: another one holds it. Raises FleetError."""
+    name = hashlib.sha256(os.fsencode(branch)).hexdigest()[:16]
+    path = os.path.join(repo.common_dir, f"{LOCK}{name}.lock")  # noqa: PTH118
     flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
     fd = os.open(path, flags, 0o600)
     try:

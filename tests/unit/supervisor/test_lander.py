@@ -1,0 +1,52 @@
+"""When the lander has work to do, and when it only waits for a person."""
+
+from datetime import UTC, datetime
+from types import SimpleNamespace
+
+import pytest
+
+from fleet.landing.land_target import LandReport
+from fleet.landing.run_train import TrainEnd
+from fleet.landing.waiting_work import Surveyed, target_key
+from fleet.supervisor.lander import Lander
+
+
+@pytest.fixture
+def lander(home):
+    """A lander whose jobs are kept, to be ended by the test."""
+    jobs = []
+    state = SimpleNamespace(
+        home=home,
+        queue=SimpleNamespace(owner="me"),
+        now=lambda: datetime.now(UTC),
+        inspections=SimpleNamespace(submit=lambda job, ended: jobs.append(ended)),
+        log=SimpleNamespace(say=lambda *_, **__: None),
+        events=[],
+    )
+    lander = Lander(state, lambda: None)
+    lander.jobs = jobs
+    return lander
+
+
+def after(lander, repo, **report):
+    """Let one job for `main` end like this."""
+    key = target_key(str(repo.root), "main")
+    lander.when_due()
+    lander.jobs.pop()(Surveyed(work={key: ("t",)}, back=frozenset(), doubts={}))
+    assert lander.busy
+    lander.jobs.pop()(LandReport(target=key, **report))
+
+
+def test_a_branch_behind_its_line_keeps_no_run_until_idle_waiting(lander, repo):
+    """All is landed; the branch follows when the person's checkout is clean."""
+    repo.commit("first")
+    after(lander, repo, end=TrainEnd(behind="its checkout has changes"))
+    assert not lander.busy
+    assert lander.next_moment < float("inf")
+
+
+def test_work_that_could_not_land_is_waited_for(lander, repo):
+    """It is tried again soon."""
+    repo.commit("first")
+    after(lander, repo, problem="the disk is full")
+    assert lander.busy
