@@ -44,6 +44,8 @@ class Pace(Struct, frozen=True, kw_only=True):
     refused_at: Moment | None = None
     refusals: Annotated[int, Meta(ge=0)] = 0
     signs: tuple[Moment, ...] = ()
+    #: What the CLI said as the login, the key or the bill was refused: for a person to mend.
+    login_refusal: str = ""
 
 
 FREE = Pace()
@@ -77,7 +79,9 @@ class LimitRefused(Struct, frozen=True):
 
 
 class LoginRefused(Struct, frozen=True):
-    """A run ended as the account's login or bill was refused."""
+    """A run ended as the account's login, key or bill was refused, with these words."""
+
+    why: str = ""
 
 
 class RunStarted(Struct, frozen=True):
@@ -122,8 +126,8 @@ def after(state: AccountState, event: AccountEvent, now: datetime) -> AccountSta
             return _after_limit_seen(state, event, now)
         case LimitRefused():
             return _after_limit_refused(state, event, now)
-        case LoginRefused():
-            rest = one_task_tries(pace, now)
+        case LoginRefused(why=why):
+            rest = structs.replace(one_task_tries(pace, now), login_refusal=why)
             return _paced(state, structs.replace(rest, until=now + _REFUSED, refused_at=now))
         case RunStarted(task_id=task_id, proving=proving):
             tries = pace.unproven or proving

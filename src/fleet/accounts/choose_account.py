@@ -149,7 +149,9 @@ def unavailable(
         text = f"{name} waits for its limit to reset ({full.kind})"
         return Wait(account=name, until=end_of(full), why=text)
     if (until := rests_until(pace, now)) is not None:
-        return Wait(account=name, until=until, why=f"{name} was refused and rests")
+        said = pace.login_refusal
+        text = f"{name} was refused and rests" + (f": {said}" if said else "")
+        return Wait(account=name, until=until, why=text, person=bool(said))
     if _unproven(state, standing) and standing.probing:
         text = f"{name} is being tried by {pace.probe}"
         return Wait(account=name, until=now + _PROBING, why=text)

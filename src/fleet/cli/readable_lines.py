@@ -6,7 +6,18 @@ from typing import Any, cast
 
 import msgspec
 
-from fleet.cli.terminal_text import cut, first_line, moment, one_line, painted, terminal_width
+from fleet.cli.terminal_text import (
+    cut,
+    first_line,
+    folded,
+    moment,
+    one_line,
+    painted,
+    terminal_width,
+)
+
+#: The least room of an event on a terminal, however narrow that is.
+_LEAST_ROOM = 20
 
 #: Keys of a tool's input that tell most of a call, best first.
 _TELLING = ("command", "CommandLine", "file_path", "path", "pattern", "query", "url", "description")
@@ -44,8 +55,11 @@ def _shown(raw: bytes, now: datetime) -> Iterator[str]:
     if words is None:
         return
     text, style = words
-    head = f"{_when(cast('Line', line), now)}  "
-    yield painted(head, "dim") + painted(cut(text, max(20, terminal_width() - len(head))), style)
+    head, width = f"{_when(cast('Line', line), now)}  ", terminal_width()
+    room = max(_LEAST_ROOM, width - len(head))
+    # What fleet did is told whole; what an agent did, as far as it fits on a line.
+    words = folded(text, len(head), width) if "action" in line else cut(text, room)
+    yield painted(head, "dim") + painted(words, style)
 
 
 def _when(line: Line, now: datetime) -> str:

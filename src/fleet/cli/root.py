@@ -9,6 +9,7 @@ import click
 from fleet import __version__
 from fleet.cli import COMMANDS
 from fleet.cli.fast_path import QUICK, as_click
+from fleet.cli.print_lines import print_line
 
 
 class LazyGroup(click.Group):
@@ -78,11 +79,19 @@ def fleet(args: Sequence[str]) -> int:
     except click.exceptions.Exit as done:
         return done.exit_code
     except click.ClickException as error:
-        error.show()
+        _show_error(error)
         return error.exit_code
     except click.Abort:
         return 130
     return answer if isinstance(answer, int) else 0
+
+
+def _show_error(error: click.ClickException) -> None:
+    """Say what is wrong with a command line, broken between words on a terminal."""
+    if isinstance(error, click.UsageError) and error.ctx is not None:
+        print_line(error.ctx.get_usage(), err=True)
+        print_line(f"Try '{error.ctx.command_path} --help' for help.\n", err=True)
+    print_line(f"Error: {error.format_message()}", err=True)
 
 
 def _usual(args: Sequence[str]) -> list[str]:

@@ -31,9 +31,11 @@ def first_line(text: str) -> str:
 
 def told_ending(outcome: str, why: str) -> str:
     """`Stalled (silent): nothing moved for 7m`: the outcome, and why, each of them once."""
-    first = first_line(why)
-    known = outcome.lower()
-    rest = first[len(outcome) :].lstrip(": ") if first.lower().startswith(known) else first
+    rest = first_line(why)
+    reason = outcome.partition("(")[2].removesuffix(")")
+    for known in (outcome, f"{reason}:" if reason else ""):
+        if known and rest.lower().startswith(known.lower()):
+            rest = rest[len(known) :].lstrip(": ")
     return f"{outcome}: {rest}" if rest else outcome
 
 

@@ -86,7 +86,8 @@ class Spend(Struct, frozen=True, kw_only=True, omit_defaults=True):
         if self.unpriced:
             known = f"{usd} and " if self.usd else ""
             usd = f"{known}an unknown cost ({shown_runs(self.unpriced)})"
-        return f"{shown_tokens(self.tokens)} tokens, {usd}"
+        tokens = f"{shown_tokens(self.tokens)} tokens, " if self.tokens or not self.unpriced else ""
+        return f"{tokens}{usd}"
 
 
 def spend_of(

@@ -166,9 +166,8 @@ def _by_outcome(outcome: Outcome, facts: Facts, now: datetime) -> Decision:
             return released(f"{reason}: {detail}: goes on with another account")
         case Failed(reason="no_key", detail=detail):
             wait = spread(now + UNDATED, now, facts.jitter)
-            return released(
-                f"{detail or 'its key is missing'}: its account is held", not_before=wait
-            )
+            what = detail.rstrip(". ") or "its key is missing"
+            return released(f"{what}: its account is held", not_before=wait)
         case Failed() if outcome.is_for_a_person:
             return blocked(_failure(outcome))
         case Failed(reason="session_not_found") if facts.resumed:

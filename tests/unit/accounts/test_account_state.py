@@ -117,4 +117,5 @@ def test_a_file_of_an_earlier_release_is_read(tmp_path):
     (tmp_path / "accounts.json").write_text(old)
     store = open_accounts(tmp_path)
     assert store.states == {"work": history(REFUSED)}
-    assert msgspec.json.encode(dict(store.states)).decode() == old
+    written = msgspec.json.encode(dict(store.states)).decode()
+    assert written.replace(',"login_refusal":""', "") == old

@@ -45,6 +45,16 @@ def test_work_goes_to_the_account_with_room():
     assert chosen([seat("a"), seat("b")], states={"a": used(60), "b": used(20)}) == "b"
 
 
+def test_a_refused_login_is_told_in_its_words_and_waits_for_a_person():
+    """`was refused and rests` hid that a variable was missing, and a run until idle never ended."""
+    states = {"a": after(EMPTY, LoginRefused("Missing environment variable: `KEY`"), NOW)}
+    found = chosen([seat("a")], states=states)
+    assert (found.why, found.person) == (
+        "a was refused and rests: Missing environment variable: `KEY`", True
+    )  # fmt: skip
+    assert not chosen([seat("a")], states={"a": after(EMPTY, LoginRefused(), NOW)}).person
+
+
 def test_work_is_spread_by_weight():
     """Of thirty runs an account with twice the weight has twice as many."""
     running = {"a": 0, "b": 0}

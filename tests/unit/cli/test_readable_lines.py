@@ -24,6 +24,16 @@ def test_a_log_line_is_its_time_and_its_sentence():
     assert shown(line) == ["11:02:03  fleet-a: closed"]
 
 
+def test_what_fleet_did_is_told_whole():
+    """Broken between words; the reason of a block is not cut off."""
+    text = b"fleet-a: blocked: finished without closing the task (attempt 2 of 2)"
+    line = b'{"ts":"2026-11-17T11:02:03Z","action":"blocked","text":"' + text + b'"}'
+    assert "\n".join(shown(line)).splitlines() == [
+        "11:02:03  fleet-a: blocked: finished without closing the",
+        "          task (attempt 2 of 2)",
+    ]
+
+
 def test_a_call_is_told_with_what_it_does_and_a_failure_with_its_words():
     """What went well needs no line of its own."""
     call = b'{"run":2,"kind":"tool_use","ts":"2026-11-17T11:02:03Z","calls":[{"id":"1","name":"Bash","input":{"command":"pytest -q\\nrm x"}}]}'  # noqa: E501

@@ -55,6 +55,7 @@ def test_what_is_not_known_is_not_nought(capsys):
         ),
         ("Stalled (silent)", "stalled (silent)", "Stalled (silent)"),
         ("Finished", "plausible", "Finished: plausible"),
+        ("Failed (no_key)", "no_key: a key is missing", "Failed (no_key): a key is missing"),
         ("Lost", "lost: its keeper was killed", "Lost: its keeper was killed"),
     ],
 )

@@ -13,7 +13,7 @@ from fleet.home.clone_record import CloneRecord
 from fleet.processes.supervisor_lock import sole_supervisor
 from fleet.queue.protocol import Draft
 from fleet.runs.outcome_history import write_ending
-from fleet.schemas import Blocked, Finished, Settings, Spend
+from fleet.schemas import Blocked, Finished, Lost, Settings, Spend
 from tests.builders import a_run, an_ending
 
 
@@ -74,6 +74,26 @@ def test_past_runs_are_told_in_words(fleet, capsys):
     show(Parsed({}, (task.id,)))
     words = "1, 2 of 3 attempts failed, spent 37.5k tokens, ~$0.01 and an unknown cost (1 run)"
     assert f"runs:        {words}\n" in capsys.readouterr().out
+
+
+def test_tokens_that_no_run_told_are_not_nought(fleet, capsys):
+    """A lost run spent something."""
+    task = fleet.queue.add(Draft(title="t"))
+    run = a_run(fleet.home.task(task.id))
+    write_ending(run, an_ending(Lost(why="killed"), spent=Spend(runs=1, unpriced=1)))
+    show(Parsed({}, (task.id,)))
+    assert "spent an unknown cost (1 run)\n" in capsys.readouterr().out
+
+
+def test_earlier_attempts_stand_below_the_last_one(fleet, capsys):
+    """The last attempt often failed for something small."""
+    task = fleet.queue.add(Draft(title="t"))
+    for why in ("it was denied Bash", "finished without closing the task"):
+        write_ending(a_run(fleet.home.task(task.id)), an_ending(Finished(), why=why))
+    show(Parsed({}, (task.id,)))
+    shown = capsys.readouterr().out
+    assert "last run:    2: Finished: without closing the task\n" in shown
+    assert "earlier:     1: Finished: it was denied Bash\n" in shown
 
 
 def test_each_value_says_where_it_comes_from(fleet, capsys, tmp_path):

@@ -43,7 +43,8 @@ def show_receipt(receipt: Receipt, *, as_json: bool, landing: Landing | None = N
 
 def receipt_lines(receipt: Receipt, landing: Landing | None = None) -> Iterator[str]:
     """The receipt for people, row by row."""
-    yield f"{receipt.task_id}, run {receipt.run}: {_state(receipt)}"
+    earlier = f"; the run before: --run {receipt.run - 1}" if receipt.run > 1 else ""
+    yield f"{receipt.task_id}, run {receipt.run}: {_state(receipt)}{earlier}"
     for name, value in (*_landing_rows(landing), *_rows(receipt)):
         yield row(name, value, _COLUMN)
 

@@ -7,7 +7,7 @@ from fleet import control
 from fleet.bd.pflag import Flag, Parsed
 from fleet.cli.fast_path import Quick
 from fleet.cli.print_lines import print_row
-from fleet.cli.terminal_text import duration, first_line, moment, one_line
+from fleet.cli.terminal_text import cut, duration, first_line, moment, one_line
 from fleet.control.landing.open_landings import LandingTask
 from fleet.control.queue.needs_person import BlockedTask, TrustWait
 from fleet.control.status import FleetStatus, fleet_status
@@ -16,6 +16,8 @@ from fleet.schemas.budget import BudgetStatus
 
 #: How many tasks that wait for the same are named.
 _MOST_NAMED = 5
+#: How much of the reason of an earlier attempt is told; `fleet show` has all of it.
+_MOST_WORDS = 120
 
 
 def status(line: Parsed) -> int:
@@ -93,7 +95,7 @@ def _for_you(task: BlockedTask) -> tuple[str, str]:
     if task.question:
         return "asks", f'{head}: {first_line(task.question)} (fleet answer {task.id} "…")'
     why = first_line(task.why) or "no reason is noted"
-    before = f"; before: {'; '.join(map(first_line, task.before))}" if task.before else ""
+    before = f"; before: {cut(first_line(task.before[0]), _MOST_WORDS)}" if task.before else ""
     return "blocked", f"{head}: {why}{before}"
 
 

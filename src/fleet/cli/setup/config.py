@@ -8,6 +8,7 @@ from msgspec import structs
 
 from fleet import config, control
 from fleet.cli import task_ids
+from fleet.cli.print_lines import print_line
 from fleet.cli.terminal_text import folded, one_line
 from fleet.config import projects
 from fleet.control.edit_config import set_project_settings, set_settings, shown_settings
@@ -79,5 +80,6 @@ def set_(assignments: tuple[str, ...], project: str | None) -> None:
         return
     directory = control.checked_directory(project, "--project")
     for name, value in set_project_settings(fleet, directory, assignments).items():
-        shown = f"= {value}" if value is not None else "is as for all projects"
-        click.echo(f"{name} {shown}  [{directory}]")
+        lines = "; ".join(map(one_line, value)) or "nothing" if isinstance(value, list) else value
+        shown = f"= {lines}" if value is not None else "is as for all projects"
+        print_line(f"{name} {shown}  [{directory}]")

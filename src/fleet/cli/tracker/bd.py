@@ -27,6 +27,7 @@ from fleet.bd.command_line import (
 from fleet.bd.fleet_flags import EVIDENCE, LIMITS, PLACE, TAKEN
 from fleet.bd.pflag import FlagError, asks_for_help, take
 from fleet.cli.live_view import waiting
+from fleet.cli.print_lines import print_line
 from fleet.cli.terminal_text import one_line, terminal_width
 from fleet.cli.tracker.task_flags import settings_from, shown_settings
 from fleet.control import Control
@@ -204,7 +205,7 @@ def _write_settings(fleet: Control, ids: Iterable[str], settings: Settings) -> N
 def _tell(created: Iterable[tuple[str, str]], settings: Settings) -> None:
     where = ", ".join(f"{key}: {one_line(value)}" for key, value in shown_settings(settings))
     for task_id, title in created:
-        print(f"Created {task_id}: {one_line(title)}  [{where}]")
+        print_line(f"Created {task_id}: {one_line(title)}  [{where}]")
 
 
 def _tell_unchecked(fleet: Control, settings: Settings) -> None:

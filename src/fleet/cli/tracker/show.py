@@ -5,7 +5,7 @@ from datetime import datetime
 from fleet import control
 from fleet.bd.pflag import Flag, Parsed
 from fleet.cli.fast_path import Quick
-from fleet.cli.print_lines import print_row
+from fleet.cli.print_lines import print_line, print_row
 from fleet.cli.terminal_text import (
     duration,
     first_line,
@@ -48,7 +48,7 @@ def show_task(fleet: Control, task: Task, now: datetime) -> None:
         print_row(name, one_line(value), 13)
     for name, text in (("notes", task.notes), ("description", task.description)):
         if text:
-            print(f"{name}:\n{lines(text)}")
+            print_line(f"{name}:\n{lines(text)}", 0)
 
 
 def _head(task: Task, landing: Landing | None) -> list[Row]:
@@ -176,6 +176,10 @@ def _runs(details: TaskDetails) -> list[Row]:
     if details.last_run is not None:
         number, ending = details.last_run
         rows.append(("last run", f"{number}: {told_ending(named(ending.outcome), ending.why)}"))
+        rows += [
+            ("earlier", f"{number}: {told_ending(named(each.outcome), each.why)}")
+            for number, each in details.past.earlier
+        ]
         rows += [("denied", first_line(call)) for call in ending.denied]
     return rows
 

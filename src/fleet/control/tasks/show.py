@@ -1,6 +1,7 @@
 """`fleet show`: what is known of one task beside the fields of the queue."""
 
 from datetime import datetime
+from itertools import islice
 from pathlib import Path
 
 from msgspec import Struct
@@ -11,10 +12,19 @@ from fleet.errors import InvalidTask
 from fleet.home import clone_record, messages
 from fleet.home.messages import Delivery
 from fleet.home.trusted_commands import untrusted, waits_text
-from fleet.runs.outcome_history import Ending, history, read_ending, spent_before
+from fleet.runs.outcome_history import (
+    Ending,
+    attempts_before,
+    history,
+    read_ending,
+    spent_before,
+)
 from fleet.runs.run_directory import all_runs, newest_first
 from fleet.schemas import Spend, Task
 from fleet.schemas.budget import NONE, BudgetStatus
+
+#: How many attempts before the last run are told.
+_EARLIER = 4
 
 
 class PastRuns(Struct, frozen=True, kw_only=True):
@@ -24,6 +34,8 @@ class PastRuns(Struct, frozen=True, kw_only=True):
     attempts: int = 0
     retry_limit: int = 0
     spent: Spend = Spend()
+    #: The attempts before the last run that are of its series, the latest first.
+    earlier: tuple[tuple[int, Ending], ...] = ()
 
 
 class TaskDetails(Struct, frozen=True, kw_only=True):
@@ -58,13 +70,15 @@ def task_details(fleet: Control, task: Task, now: datetime) -> TaskDetails:
     """What is known of a task. An invalid task is described, not refused."""
     task_dir = fleet.home.task(task.id)
     told = tuple(messages.read(task_dir))
-    last_run, waits_for = _last_run(fleet, task), _waits_for(fleet, task, now)
+    runs, waits_for = _last_runs(fleet, task), _waits_for(fleet, task, now)
+    last_run = runs[0] if runs else None
     blockers = tuple(fleet.queue.blockers(task.id)) if task.status == "open" else ()
     past = PastRuns(
         runs=len(all_runs(task_dir)),
         attempts=_attempts(task, task_dir, last_run),
         retry_limit=fleet.config.retry_limit,
         spent=spent_before(task_dir),
+        earlier=tuple(runs[1:]),
     )
     try:
         place = fleet.place(task)
@@ -100,11 +114,14 @@ def _budgets(
     )
 
 
-def _last_run(fleet: Control, task: Task) -> tuple[int, Ending] | None:
+def _last_runs(fleet: Control, task: Task) -> list[tuple[int, Ending]]:
+    """The last run that is over, and the attempts of its series before it, latest first."""
     for run in newest_first(fleet.home.task(task.id)):
         if (ending := read_ending(run)) is not None:
-            return run.number, ending
-    return None
+            before = islice(attempts_before(run), _EARLIER)
+            endings = [(each.number, read_ending(each)) for each in before]
+            return [(run.number, ending), *((at, each) for at, each in endings if each is not None)]
+    return []
 
 
 def _attempts(task: Task, task_dir: Path, last_run: tuple[int, Ending] | None) -> int:

@@ -33,8 +33,12 @@ from fleet.home.journal import Log
 from fleet.runs.outcome_history import Ending
 from fleet.schemas import Account, Failed, RateLimited
 from fleet.schemas.budget import BudgetStatus
+from fleet.schemas.shown_text import one_line
 from fleet.spending.budgets import next_day, spent_words
 from fleet.supervisor.active.active_run import ActiveRun
+
+#: How much of a CLI's own words is kept of a refusal.
+_MOST_WORDS = 200
 
 
 class AccountAssigner:
@@ -226,9 +230,14 @@ class AccountAssigner:
             case RateLimited(limit=limit):
                 return LimitRefused(limit, self._running()[run.account], run.coder.model)
             case Failed() as failed if failed.is_account:
-                return LoginRefused()
+                way = f"once that is mended: fleet account resume {run.account}"
+                return LoginRefused(f"{_first(failed.detail) or failed.reason}; {way}")
             case _:
                 return RunEnded(run.task_id)
+
+
+def _first(text: str) -> str:
+    return one_line(text.strip().partition("\n")[0]).rstrip(".")[:_MOST_WORDS]
 
 
 def _has_answer(run: ActiveRun) -> bool:
