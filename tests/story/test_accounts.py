@@ -149,7 +149,7 @@ def test_an_account_that_is_added_takes_what_waits_for_another(place):
         added = ("account", "add", "two", "--coder", "claude", "--secret", "env:TOKEN_TWO")
         assert place.fleet(*added).returncode == 0
         place.until_status(waits, "closed")
-        words = "1 task that had no account to run on waits no more"
+        words = "1 task that was put off can run"
         assert words in place.log("account_room")[-1]["text"]
 
 

@@ -9,10 +9,13 @@ import click
 from click.shell_completion import CompletionItem
 
 from fleet.cli.best_effort import best_effort
+from fleet.cli.print_lines import print_line
 from fleet.cli.terminal_text import one_line
 from fleet.config import KEYS, projects
 from fleet.control import Control
-from fleet.schemas import Status
+from fleet.errors import FleetError
+from fleet.schemas import Status, Task
+from fleet.schemas.shown_text import harmless
 
 _MOST = 200
 #: What click asks when Tab is pressed.
@@ -29,6 +32,20 @@ def task_ids(*statuses: Status) -> Callable[[Any], Any]:
     return click.argument(
         "task_ids", metavar="ID...", nargs=-1, required=True, shell_complete=completer(*statuses)
     )
+
+
+def for_each(tasks: Sequence[Task], act: Callable[[Task], None]) -> int:
+    """Act on each task; one that is refused does not keep the others. Returns the exit code."""
+    code = 0
+    for task in tasks:
+        try:
+            act(task)
+        except FleetError as error:
+            if len(tasks) == 1:
+                raise
+            code = code or error.exit_code
+            print_line(harmless(f"Error: {error.message}. {error.hint}".strip()), err=True)
+    return code
 
 
 def completer(*statuses: Status) -> Completer:

@@ -88,8 +88,9 @@ def wake_all(state: SupervisorState, then: Callable[[], None]) -> None:
 
     def report(what: str, count: int) -> None:
         some, wait = ("1 task", "waits") if count == 1 else (f"{count} tasks", "wait")
-        words = "that waited for a budget" if what == "budget" else "that had no account to run on"
-        state.log.say(f"{what}_room", f"{some} {words} {wait} no more")
+        put_off = f"{'was' if count == 1 else 'were'} put off"
+        words = f"waited for a budget {wait} no more" if what == "budget" else f"{put_off} can run"
+        state.log.say(f"{what}_room", f"{some} that {words}")
         then()
 
     state.queue.waiting_tasks(each)

@@ -66,14 +66,16 @@ class Dispatcher:
         return any(isinstance(each.stage, Claimed) for each in self.state.assignments)
 
     def start_claimed(self) -> None:
-        """Start claimed tasks, for as long as the loop may wait."""
+        """Start claimed tasks, at least one and for as long as the loop may wait."""
         end = time.monotonic() + _SLICE
         with coders.found_once():
             for assignment in self.state.assignments:
-                if time.monotonic() >= end or self.state.backoff.active:
+                if self.state.backoff.active:
                     return
                 if isinstance(assignment.stage, Claimed):
                     self.starter.guard(assignment, self._start)
+                    if time.monotonic() >= end:
+                        return
 
     def resume(self, lease: Lease) -> None:
         """See to a task that an earlier supervisor held when it ended."""

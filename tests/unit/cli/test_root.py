@@ -1,15 +1,19 @@
 """`fleet` itself: what holds for every command."""
 
 import sys
+from datetime import timedelta
 
 import pytest
 
 from fleet.cli.root import fleet as run_fleet
 from fleet.config import default_text
 from fleet.control.queue.queue_care import back_up
-from fleet.errors import BadInput
+from fleet.errors import BadInput, Refused
 from fleet.queue.protocol import Draft
+from fleet.schemas import Blocked, Closed
 from tests.builders import NOW
+
+MINUTE = timedelta(minutes=1)
 
 
 @pytest.mark.parametrize("wanted", [True, False])
@@ -48,3 +52,15 @@ def test_without_a_terminal_a_question_names_the_flag_that_answers_it(fleet_home
     with pytest.raises(BadInput) as refused:
         run_fleet(words)
     assert refused.value.hint == "To go on without a question: --yes"
+
+
+def test_one_task_that_is_refused_does_not_keep_the_others(fleet_home, capsys):
+    """`fleet retry A B`: the first was closed, and the second stayed blocked."""
+    first, second = (fleet_home.queue.add(Draft(title=title)) for title in "ab")
+    leases = {each.task.id: each for each in fleet_home.queue.claim("me", count=2, ttl=MINUTE)}
+    fleet_home.queue.settle(leases[first.id], Closed(reason="done"))
+    fleet_home.queue.settle(leases[second.id], Blocked(note="look"))
+    assert run_fleet(["retry", first.id, second.id]) == Refused.exit_code
+    told = capsys.readouterr()
+    assert f"{first.id} is closed" in told.err
+    assert told.out == f"{second.id} is open again; its attempts are forgotten.\n"

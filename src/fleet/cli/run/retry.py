@@ -5,9 +5,10 @@ import click
 from fleet import control
 from fleet.cli.live_view import waiting
 from fleet.cli.print_lines import print_line
-from fleet.cli.task_ids import task_ids
+from fleet.cli.task_ids import for_each, task_ids
 from fleet.cli.tracker.task_flags import budget_from
 from fleet.control.tasks.retry import retry
+from fleet.schemas import Task
 
 
 @click.command("retry")
@@ -15,7 +16,7 @@ from fleet.control.tasks.retry import retry
 @click.option(
     "--budget", metavar="AMOUNT", help="What it may spend from now on, all its runs together."
 )
-def command(task_ids: tuple[str, ...], budget: str | None) -> None:
+def command(task_ids: tuple[str, ...], budget: str | None) -> int:
     """Put blocked tasks back into the queue, each with all its attempts before it.
 
     A task that waits for its next attempt is tried at once. What it spent is not forgotten: one
@@ -24,8 +25,12 @@ def command(task_ids: tuple[str, ...], budget: str | None) -> None:
     wanted = None if budget is None else budget_from(budget)
     fleet = control.opened()
     with waiting("asking the queue"):
-        tasks = [fleet.get(task_id) for task_id in task_ids]  # all are there, or none is changed
-    for found in tasks:
+        # All of them exist, or none is changed.
+        tasks = [fleet.get(task_id) for task_id in task_ids]
+
+    def open_again(found: Task) -> None:
         with waiting(f"opening {found.id}"):
             task = retry(fleet, found, budget=wanted)
         print_line(f"{task.id} is open again; its attempts are forgotten.")
+
+    return for_each(tasks, open_again)

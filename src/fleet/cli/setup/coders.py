@@ -4,7 +4,7 @@ import click
 
 from fleet import control
 from fleet.cli.print_lines import print_line
-from fleet.cli.terminal_text import one_line
+from fleet.cli.terminal_text import one_line, painted
 from fleet.control.list_coders import CoderHere, coders_here, trust_coders
 
 
@@ -46,6 +46,6 @@ def _show(coder: CoderHere, width: int) -> None:
     mark = click.style("✗", fg="red") if coder.problem else click.style("✓", fg="green")
     default = " (default)" if coder.default else ""
     what = coder.problem or coder.version or coder.remark
-    print_line(f"{mark} {coder.name:<{width}}  {one_line(what)}{default}")
+    print_line(f"{mark} {coder.name:<{width}}  {one_line(what)}{default}", width + 4)
     where = f"{coder.origin}, {coder.path}" if coder.path else coder.origin
-    click.secho(f"  {'':<{width}}  {one_line(where)}", dim=True)
+    print_line(painted(f"  {'':<{width}}  {one_line(where)}", "dim"), 0)

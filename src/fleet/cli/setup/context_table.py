@@ -2,8 +2,7 @@
 
 from collections.abc import Iterator
 
-import click
-
+from fleet.cli.print_lines import print_line
 from fleet.cli.terminal_text import cut_front, one_line, painted, table
 from fleet.doctor.context import MEASURED
 from fleet.doctor.context.load import Survey, total
@@ -17,7 +16,7 @@ _KINDS = ("prompt", "tools", "rules", "skill", "command", "agent", "server", "pl
 def show(survey: Survey, home: str) -> None:
     """Print the survey of one CLI; `home` is the user's home, shown as ~."""
     for line in _lines(survey):
-        click.echo(line.replace(f"{home}/", "~/") if home not in ("", "/") else line)
+        print_line(line.replace(f"{home}/", "~/") if home not in ("", "/") else line)
 
 
 def _lines(survey: Survey) -> Iterator[str]:

@@ -33,7 +33,7 @@ def ready(line: Parsed) -> int:
             where = fleet.place(task).cwd
         except InvalidTask as error:
             where = error.message
-        waits = waits_for(fleet, task, where) or _until(task)
+        waits = waits_for(fleet, task, where) or _until(fleet, task)
         shown = f"{task.id}  {one_line(task.title)}  [{one_line(where)}]"
         print(folded(f"{shown}  {one_line(waits)}" if waits else shown, 2))
     return 0
@@ -50,11 +50,16 @@ def waits_for(fleet: Control, task: Task, cwd: str) -> str:
     return f"waits: {waits_text(task.id)}" if untrusted(fleet.home, task) else ""
 
 
-def _until(task: Task) -> str:
+def _until(fleet: Control, task: Task) -> str:
     """Until when fleet has put off a task that is ready otherwise; empty if it has not."""
     if task.not_before is None:
         return ""
     from datetime import datetime
+
+    from fleet.control.queue.needs_person import untrusted_coder
+
+    if coder := untrusted_coder(fleet, task):
+        return f"waits for the coder {coder}, which is not trusted: fleet coders trust {coder}"
 
     from fleet.cli.terminal_text import moment
 
