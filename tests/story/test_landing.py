@@ -8,7 +8,7 @@ from fleet.git.clone.clone_place import clones_in
 from fleet.home import landing_json
 from tests.conftest import need
 from tests.repos import ENV, Repo
-from tests.story.scene import Scene
+from tests.story.scene import NEEDS_YOU, Scene
 
 WORK = "tool script done end"
 #: Green while no two of the files `part-*` hold the same word.
@@ -80,3 +80,46 @@ def test_a_dependent_begins_with_what_it_waited_for(scene):
     run_all(scene)
     assert [scene.status(each) for each in (first, second)] == ["closed", "closed"], scene.screen()
     assert line(scene, "part-2") == "more\n"
+
+
+def test_until_idle_says_what_waits_for_a_person(scene):
+    """A landing that asks is for a person; one that the lander still works on is not."""
+    scene.configure(land="ask")
+    task_id = add(scene, "echo new > part-1")
+    run_all(scene, code=NEEDS_YOU)
+    assert landing_json.believed(scene.home, task_id).state == "asks"
+    assert "waits for a person: land = ask" in scene.screen()
+    assert scene.status(task_id) == "blocked"
+    assert scene.repo.git("show", f"fleet/{task_id}:part-1") == "new"
+    assert line(scene, "part-1") is None
+
+
+def test_a_supervisor_that_is_killed_while_a_fold_is_verified_is_followed_by_one_that_lands_it(
+    scene, tmp_path
+):
+    """The command goes on under its keeper; the next supervisor finds it, and starts no second."""
+    gate, ran = tmp_path / "gate", tmp_path / "ran"
+    wait = f"until test -e {gate}; do sleep 0.05; done"
+    slow = f"echo $PWD >> {ran}; case $PWD in */trains/*) {wait};; esac"
+    first = add(scene, "echo new > part-1", verify=(slow,))
+    second = add(scene, "echo more > part-2", f"await:go {WORK}", verify=(slow,))
+    supervisor = scene.supervise()
+    scene.until_status(first, "closed")
+    (scene.folder(second) / "go").touch()
+    scene.until(lambda: ran.exists() and "/trains/" in ran.read_text())
+    scene.kill(supervisor)
+    supervisor = scene.supervise("--until-idle")
+    scene.until_logged("started", 2)
+    gate.touch()
+    assert supervisor.wait(60) == 0, scene.screen()
+    assert scene.status(second) == "closed", scene.screen()
+    assert ran.read_text().count("/trains/") == 1
+    assert line(scene, "part-2") == "more\n"
+
+
+def test_two_tasks_that_run_together_both_land(scene):
+    """What is verified together lands together, and each receipt says on what."""
+    tasks = [add(scene, f"echo {n} > part-{n}; git add -A; git commit -qm {n}") for n in range(4)]
+    run_all(scene)
+    assert [scene.status(each) for each in tasks] == ["closed"] * 4, scene.screen()
+    assert [line(scene, f"part-{n}") for n in range(4)] == [f"{n}\n" for n in range(4)]

@@ -89,9 +89,10 @@ class Lander:
             self._say_once("landing_doubted", text)
             self._state.events.append(LandingEnded(task_id, asks=True))
         # What was sent back is looked at once: an earlier lander may not have told the queue.
-        known, self._known_back = self._known_back & found.back, found.back
+        with_agents = self._known_back & found.back
+        self._known_back = found.back
         for key, task_ids in found.work.items():
-            if not known.issuperset(task_ids):
+            if not with_agents.issuperset(task_ids):
                 self._begin(key)
 
     def _begin(self, key: TargetKey) -> None:

@@ -141,3 +141,22 @@ class Settling:
         assert (task.status, task.close_reason, task.lease_owner) == ("closed", "enough", None)
         assert isinstance(queue.settle(lease, Released()), LeaseLost)
         assert queue.get(before.id).status == "closed"
+
+    def test_verified_work_waits_blocked_until_its_task_is_closed_or_sent_back(self, queue):
+        """The same on every queue: no lease, nothing claims it, and what depends on it waits."""
+        task = queue.add(Draft(title="first"))
+        queue.add(Draft(title="second", depends_on=(("blocks", task.id),)))
+        (lease,) = queue.claim("a", ttl=TTL)
+        assert queue.settle(lease, Blocked(note="verified", verified=True)) is None
+        waiting = queue.get(task.id)
+        assert (waiting.status, waiting.lease_owner) == ("blocked", None)
+        assert queue.claim("a", ttl=TTL) == []
+        queue.reopen_task(waiting, by="a", note="sent back")
+        (lease,) = queue.claim("a", ttl=TTL)
+        assert lease.task.id == task.id
+        assert queue.settle(lease, Blocked(note="verified", verified=True)) is None
+        with pytest.raises(Refused):
+            queue.close_task(waiting, by="a", reason="landed")
+        queue.close_task(queue.get(task.id), by="a", reason="landed")
+        (lease,) = queue.claim("a", ttl=TTL)
+        assert lease.task.title == "second"
