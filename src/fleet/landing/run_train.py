@@ -10,11 +10,12 @@ import time
 from collections.abc import Callable, Sequence
 from datetime import datetime
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from fleet.git.commit_words import author_in
 from fleet.git.land.fold import Conflict
 from fleet.git.land.land_repository import LandRepository
+from fleet.git.land.landed_proof import prove_landed
 from fleet.git.land.move_line import Held, Moved, Raced, move
 from fleet.git.land.target import Target, read_target
 from fleet.git.repository import Repository
@@ -25,7 +26,7 @@ from fleet.landing.fold.fold_group import fold_group, landed_since
 from fleet.landing.fold.verify_fold import Fold, FoldVerdict, clear, verify_fold
 from fleet.landing.settle_landing import LandingDesk
 from fleet.landing.train_rules import Parts, batch, size_after
-from fleet.landing.train_store import Learnt, Train, TrainPlace
+from fleet.landing.train_store import Learnt, Member, Train, TrainPlace
 from fleet.landing.waiting_work import WaitingWork
 
 #: Seconds for the git commands of one fold and move.
@@ -89,18 +90,23 @@ class TrainRun:
         return self._end(more=len(waiting) > len(first))
 
     def recover(self, waiting: Sequence[WaitingWork]) -> None:
-        """See to a train that another lander meant: one whose line has moved is completed, one
-        whose line has not is forgotten.
+        """See to a train that another lander meant: members that the line is proved to hold have
+        landed, the others wait as before.
         """
         train = self._place.meant()
         if train is None:
             return
         land = self._land()
         target = read_target(land, self._branch)
-        # A git that fails must not pass for one that says no: the work would land twice.
-        done, _ = land.git.judge("merge-base", "--is-ancestor", train.new, target.line or train.old)
-        if done and target.line:
-            self._mark(train, waiting)
+        candidates = {work.task_id: work.landing.commit for work in waiting}
+        held = [
+            member
+            for member in train.members
+            if target.line
+            and candidates.get(member.task_id) == member.candidate
+            and _holds(land, target.line, member)
+        ]
+        self._mark(structs.replace(train, members=tuple(held)), waiting)
         self._place.done()
 
     # A group, and its parts if it fails.
@@ -265,6 +271,14 @@ class TrainRun:
             behind=self._behind,
             told=tuple(self._told),
         )
+
+
+def _holds(land: LandRepository, line: str, member: Member) -> bool:
+    """The line is proved to hold a member. Raises GitFailed: a git that fails must not pass for one
+    that says no, since the work would land twice.
+    """
+    there, _ = land.git.judge("merge-base", "--is-ancestor", member.commit, line)
+    return there and prove_landed(land.git, line, member.candidate, member.commit) is not None
 
 
 def _ids(train: Train) -> list[str]:

@@ -13,6 +13,7 @@ from fleet.git.clone.task_refs import RefMove, TaskRefs
 from fleet.git.clone.task_work import remove_clone, task_refs
 from fleet.git.git_command import Git
 from fleet.git.land.land_repository import LandRepository
+from fleet.git.land.landed_proof import prove_landed
 from fleet.git.land.target import read_target
 from fleet.git.refs import commit_of, is_ancestor
 from fleet.git.run_baseline import ref_of
@@ -64,7 +65,9 @@ def _is_on_line(home: Home, refs: TaskRefs, landing: Landing) -> bool:
     landed = landing.landed
     land = LandRepository(home.path, refs.git.repo, time.monotonic() + _LIMIT)
     line = read_target(land, landing.into).line
-    return landed is not None and bool(line) and is_ancestor(land.git, landed.commit, line)
+    if landed is None or not line:
+        return False
+    return prove_landed(land.git, line, landing.commit, landed.commit) is not None
 
 
 def _drop_branch(refs: TaskRefs, landing: Landing) -> list[str]:

@@ -42,6 +42,8 @@ class PlanPlace(Struct, frozen=True, kw_only=True):
     spec: str
     #: The project's directory.
     cwd: str
+    #: The branch that the directory has, which the work of its tasks lands on.
+    branch: str | None = None
     #: The project's own verify commands, which stand beside those of a task.
     verify: tuple[str, ...] = ()
 
@@ -75,7 +77,15 @@ def drafts_of(plan: Plan, place: PlanPlace) -> list[PlannedDraft]:
     drafts += [_group(known[key], place) for key in sorted(groups, key=lambda k: len(families[k]))]
     drafts += [_task(known[key], waits[key], known, place) for key in _in_order(waits)]
     drafts.append(_acceptance(plan, tuple(waits), tuple(groups), place))
-    return [structs.replace(each, digest=_digest(each)) for each in drafts]
+    # The branch is where a task was made, and no part of what it was made from.
+    return [
+        structs.replace(
+            each,
+            digest=_digest(each),
+            settings=structs.replace(each.settings, branch=place.branch),
+        )
+        for each in drafts
+    ]
 
 
 def _in_order(waits: Mapping[str, Sequence[str]]) -> list[str]:

@@ -54,6 +54,24 @@ def test_each_task_of_a_plan_has_its_directory(fleet, tmp_path, capsys):
         assert task_json.read(fleet.home, task_id).isolation == "clone"
 
 
+def test_a_task_records_the_branch_that_its_directory_had(fleet, tmp_path, capsys):
+    """Its work lands there, whatever is checked out later; another directory has another branch."""
+    folders = {"main": tmp_path / "work", "topic": tmp_path / "other"}
+    for branch, folder in folders.items():
+        (folder / ".git").mkdir(parents=True)
+        (folder / ".git/HEAD").write_text(f"ref: refs/heads/{branch}\n")
+    assert bd(["q", "x"]) == 0
+    task_id = capsys.readouterr().out.strip()
+    assert task_json.read(fleet.home, task_id).branch == "main"
+    assert fleet.queue.get(task_id).metadata["fleet"]["branch"] == "main"
+    assert bd(["update", task_id, "--cwd", str(folders["topic"])]) == 0
+    assert task_json.read(fleet.home, task_id).branch == "topic"
+    (folders["main"] / ".git/HEAD").write_text("a" * 40)
+    assert bd(["q", "y"]) == 0
+    detached = capsys.readouterr().out.split()[-1]
+    assert task_json.read(fleet.home, detached).branch is None
+
+
 def test_a_refused_plan_leaves_no_task_json(fleet, tmp_path, capsys):
     """Nothing is half made."""
     plan = tmp_path / "plan.md"

@@ -107,3 +107,16 @@ def test_no_agent_applies_a_plan(verb):
     """An agent could have written the spec, and its commands, itself."""
     with pytest.raises(Refused, match="may not run `fleet plan`"):
         allowed("fleet", ["plan", verb, "PLAN.toml", "--yes"], task="fleet-a", follow_ups=())
+
+
+def test_the_tasks_of_a_plan_know_the_branch_that_they_were_made_on(fleet, project):
+    """Their work lands there; the branch is no part of what a task is compared by."""
+    (project / ".git").mkdir()
+    head = project / ".git/HEAD"
+    head.write_text("ref: refs/heads/topic\n")
+    assert run("apply", "TODO.md", "--yes").exit_code == 0
+    tasks = made(fleet)
+    assert {task.metadata["fleet"].get("branch") for task in tasks} == {"topic"}
+    head.write_text("ref: refs/heads/other\n")
+    assert run("apply", "TODO.md", "--yes").exit_code == 0
+    assert len(made(fleet)) == len(tasks)

@@ -10,6 +10,7 @@ import pytest
 from fleet.errors import FleetError
 from fleet.home import landing_json
 from fleet.home.landing_json import LandedWork
+from fleet.landing.train_store import Member, Train, TrainPlace
 from fleet.processes import keeper_client
 from fleet.runs.run_directory import RunSpec, new_run
 from tests.landings import LandHome
@@ -346,3 +347,35 @@ def test_a_shallow_repository_lands(tmp_path):
     place.land()
     assert [place.status(task) for task in tasks] == ["closed", "closed"]
     place.queue.close()
+
+
+def test_work_without_a_branch_asks_for_one(place):
+    """No branch was checked out when the task was made, nor when its clone was."""
+    place.repo.git("checkout", "-q", "--detach")
+    task = place.verified("Add one", part_1="one\n", base="")
+    place.land()
+    assert place.state(task) == "asks"
+    assert "no branch was checked out" in place.landing(task).why
+    assert place.shown("part-1", f"fleet/{task}") == "one"
+
+
+def test_a_change_of_nothing_has_nothing_to_land(place):
+    """Such a task is closed at once: there is no landing to wait for."""
+    with pytest.raises(AssertionError):
+        place.verified("Do nothing")
+    assert landing_json.unlanded(place.home) == []
+
+
+def test_a_journal_alone_lands_nothing(place):
+    """train.json says what was meant; what was done is proved by the line."""
+    task = place.verified("Add one", part_1="one\n", mode="ask")
+    place.land()
+    head = place.repo.git("rev-parse", "main")
+    commit = place.landing(task).commit
+    member = Member(task_id=task, candidate=commit, commit=head, parents=(), tree="")
+    store = TrainPlace(place.home, str(place.repo.root / ".git"), "main")
+    store.mean(Train(branch="main", old=head, new=head, tree="", members=(member,)))
+    other = place.verified("Add two", part_2="two\n")
+    place.land()
+    assert (place.state(task), place.status(other)) == ("asks", "closed")
+    assert store.meant() is None

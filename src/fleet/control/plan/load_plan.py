@@ -6,7 +6,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from fleet import control
-from fleet.control import Control
+from fleet.control import Control, branch_at
 from fleet.errors import BadInput
 from fleet.git import repository
 from fleet.plan.check_plan import check_plan
@@ -51,7 +51,8 @@ def loaded(fleet: Control, plan: Plan, *, spec: str, cwd: str, format_: str) -> 
     for task in plan.tasks:
         if task.coder is not None:
             fleet.check_coder(task.coder)
-    place = PlanPlace(spec=spec, cwd=cwd, verify=fleet.config.project(cwd).verify)
+    verify = fleet.config.project(cwd).verify
+    place = PlanPlace(spec=spec, cwd=cwd, branch=branch_at(cwd), verify=verify)
     drafts = tuple(drafts_of(plan, place))
     return LoadedPlan(plan=plan, format=format_, place=place, drafts=drafts)
 
