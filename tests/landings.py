@@ -18,7 +18,7 @@ from fleet.landing.waiting_work import survey, target_key
 from fleet.queue.protocol import Draft
 from fleet.queue.sql.sqlite import open_embedded
 from fleet.runs.run_directory import RunSpec, new_run
-from fleet.schemas import Blocked, Policy
+from fleet.schemas import Blocked, Policy, Sandbox
 from fleet.schemas.policy import LandRules
 from tests.clones import prepared
 from tests.repos import Repo
@@ -58,7 +58,10 @@ class LandHome:
         assert lease.task.id == task.id
         verify = given.get("verify", (self.verify,))
         rules = LandRules(**{"mode": "auto", "into": base, "verify": verify, **wishes})
-        policy = Policy(isolation="clone", verify=verify, land=rules, setup=given.get("setup", ()))
+        policy = Policy(
+            isolation="clone", verify=verify, land=rules, setup=given.get("setup", ()),
+            sandbox=Sandbox(level=given.get("sandbox", "off")),
+        )  # fmt: skip
         place = prepared(self.home, self.repo.root, task.id, land=rules)
         spec = RunSpec(
             id=f"me.{task.id}.1", argv=("x",), cwd=place.cwd, policy=policy, base=place.base

@@ -67,6 +67,27 @@ def test_closed_means_landed(scene):
     assert scene.repo.git("rev-parse", f"refs/fleet/{task_id}/landed") == landing.commit
 
 
+def test_a_clone_with_ignored_files_stays_for_a_while_and_its_branch_goes(scene):
+    """A person may want what a run downloaded or built; the work itself is on the branch."""
+    scene.repo.commit(_dot_gitignore="*.o\n")
+    task_id = add(scene, "echo new > part-1; echo built > part.o")
+    run_all(scene)
+    assert scene.status(task_id) == "closed", scene.screen()
+    assert (scene.home.clone(task_id) / "part.o").exists()
+    assert "its clone stays" in scene.screen()
+    assert scene.repo.git("for-each-ref", "refs/heads/fleet") == ""
+
+
+def test_what_was_not_verified_stays_on_the_branch_of_its_task(scene):
+    """A pinned file that the agent changed lands as it was; the agent's own version is kept."""
+    task_id = add(scene, "echo new > part-1; echo mine > README", pins=("README",))
+    run_all(scene)
+    assert scene.status(task_id) == "closed", scene.screen()
+    assert [line(scene, name) for name in ("README", "part-1")] == ["read me\n", "new\n"]
+    assert scene.repo.git("show", f"fleet/{task_id}:README") == "mine"
+    assert clones_in(scene.home) == []
+
+
 def test_a_dependent_begins_with_what_it_waited_for(scene):
     """Its clone is made from the line, where the work of the other task is."""
     first = add(scene, "echo new > part-1")

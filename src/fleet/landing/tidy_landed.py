@@ -8,10 +8,10 @@ from datetime import datetime, timedelta
 
 from fleet.files.file_lock import locked
 from fleet.git.clone import clone_place, disk_use
-from fleet.git.clone.collect_work import kept_index, opened_work
+from fleet.git.clone.collect_work import ClonedWork, kept_index, opened_work
 from fleet.git.clone.task_refs import RefMove, TaskRefs
 from fleet.git.clone.task_work import remove_clone, task_refs
-from fleet.git.git_command import Git
+from fleet.git.commit_words import message_of
 from fleet.git.land.land_repository import LandRepository
 from fleet.git.land.landed_proof import prove_landed
 from fleet.git.land.target import read_target
@@ -38,27 +38,32 @@ def tidy_landed(
             return []
         if not _is_on_line(home, refs, landing):
             return []  # the branch was set back since: its work stays on fleet/<id>
-        stays = ""
+        reports: list[str] = []
         if clone_place.is_there(home, task_id):
             with opened_work(home, refs) as work:
                 work.take_snapshot(kept_index(home, task_id))
-                stays = work.beyond or _left(work.git, work.tree, landing)
+                stays = work.beyond
+                if not stays and work.tree != landing.tree:
+                    reports.append(_keep_rest(work, landing, task_id))
                 if not stays and now - closed < keep and work.ignored():
                     stays = f"files that git ignores, and is kept for {keep.days} days"
+            reports += _drop_branch(refs, landing)
             if stays:
                 disk_use.note_size(home, task_id)
-                return [f"{task_id}: its clone stays at {home.clone(task_id)}: it holds {stays}"]
+                place = home.clone(task_id)
+                return [*reports, f"{task_id}: its clone stays at {place}: it holds {stays}"]
             remove_clone(home, task_id, record)
+            return reports
         return _drop_branch(refs, landing)
 
 
-def _left(git: Git, tree: str, landing: Landing) -> str:
-    """What the clone has beside what landed; empty if nothing."""
-    if tree == landing.tree:
-        return ""
-    names = git.ask("diff-tree", "-r", "-z", "--name-only", "--no-renames", landing.tree, tree)
-    count = names.count(b"\0")
-    return f"{count} files that are not as they were verified"
+def _keep_rest(work: ClonedWork, landing: Landing, task_id: str) -> str:
+    """Bring what the clone holds beside the verified tree to the task's branch, which stays."""
+    ask = ("diff-tree", "-r", "-z", "--name-only", "--no-renames", landing.tree, work.tree)
+    count = work.git.ask(*ask).count(b"\0")
+    title = f"Not as it was verified: {landing.title}"
+    brought = work.bring(work.committed(message_of(title, task_id)))
+    return f"{task_id}: {count} files that are not as they were verified are on {brought.ref}"
 
 
 def _is_on_line(home: Home, refs: TaskRefs, landing: Landing) -> bool:

@@ -13,6 +13,7 @@ from fleet.home.landing_json import LandedWork
 from fleet.landing.train_store import Member, Train, TrainPlace
 from fleet.processes import keeper_client
 from fleet.runs.run_directory import RunSpec, new_run
+from tests.conftest import need
 from tests.landings import LandHome
 from tests.repos import ENV, Repo
 
@@ -379,3 +380,19 @@ def test_a_journal_alone_lands_nothing(place):
     place.land()
     assert (place.state(task), place.status(other)) == ("asks", "closed")
     assert store.meant() is None
+
+
+def test_a_fold_is_verified_in_the_box(place):
+    """Where runs have one: the commands read their checkout and git, and nothing of the home."""
+    need("bwrap")
+    hidden = f"! test -e {place.home.config} && ! test -e {place.home.tasks}"
+    look = f"test -e part-0 && git log -1 --format=%s | grep -q Add && {hidden}"
+    wishes = {"verify": (look,), "setup": ("touch made-fit",), "sandbox": "workspace"}
+    tasks = [place.verified(f"Add {n}", **{f"part_{n}": f"{n}\n"}, **wishes) for n in (1, 2)]
+    place.land()
+    assert [place.status(each) for each in tasks] == ["closed", "closed"]
+    assert place.landing(tasks[1]).landed.checks == (f".: {look}",)
+    refused = place.verified("Add 3", part_3="3\n", verify=(f"ls {place.home.tasks}",),
+                             sandbox="workspace", checked=False)  # fmt: skip
+    place.land()
+    assert place.state(refused) == "back"
