@@ -2,9 +2,8 @@
 
 import hashlib
 import os
-import threading
-from collections.abc import Generator, Iterable, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 
 from msgspec import Struct
 
@@ -31,8 +30,6 @@ _MOST_HEADS = 5000
 GROUP = "*"
 #: What HEAD says in a repository that keeps its refs in a table.
 _IN_TABLE = "refs/heads/.invalid"
-#: Locks for making a branch with its worktree, by the common git directory.
-_MAKING: dict[str, threading.Lock] = {}
 
 
 class BaseAfter(Base, frozen=True, kw_only=True):
@@ -52,22 +49,10 @@ class Refs(Struct, frozen=True, kw_only=True):
     others: dict[str, str]
 
 
-@contextmanager
-def branch_lock(git: Git) -> Generator[None]:
-    """Hold while a branch and its worktree are made: `read_refs` never sees only one of them."""
-    with _lock_of(git.repo):
-        yield
-
-
-def _lock_of(repo: Repository) -> threading.Lock:
-    return _MAKING.setdefault(repo.common_dir, threading.Lock())
-
-
 def read_refs(git: Git, repo: Repository) -> Refs:
     """The refs of a project; `git` sees its refs alone (`own/project_refs.py`)."""
-    with _lock_of(repo):
-        listed = git.ask("for-each-ref", "--format=%(objectname) %(refname)")
-        elsewhere = set(map(checked_out, _other_trees(repo)))
+    listed = git.ask("for-each-ref", "--format=%(objectname) %(refname)")
+    elsewhere = set(map(checked_out, _other_trees(repo)))
     lines = listed.decode(errors="backslashreplace").splitlines()
     found = {name: commit for commit, _, name in (line.partition(" ") for line in lines)}
     branch = checked_out(repo.git_dir)
