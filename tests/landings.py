@@ -62,7 +62,8 @@ class LandHome:
             isolation="clone", verify=verify, land=rules, setup=given.get("setup", ()),
             sandbox=Sandbox(level=given.get("sandbox", "off")),
         )  # fmt: skip
-        place = prepared(self.home, self.repo.root, task.id, land=rules)
+        where = self.repo.root / given.get("inside", "")
+        place = prepared(self.home, where, task.id, land=rules)
         spec = RunSpec(
             id=f"me.{task.id}.1", argv=("x",), cwd=place.cwd, policy=policy, base=place.base
         )

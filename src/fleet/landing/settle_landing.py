@@ -82,9 +82,11 @@ class LandingDesk:
             try:
                 self._queue.close_task(task, by=self._by, reason=f"{landing.reason} [{where}]")
             except (NotFound, Refused) as error:
-                self._say(task.id, f"{where}, and cannot be closed: {error.message}")
-                if self._still_open(task.id):
-                    return  # the mark stays: closing it is tried again
+                words = f"{where}, and cannot be closed: {error.message}"
+                if self._still_open(task.id):  # the mark stays: closing it is tried again
+                    self.failed(task.id, words)
+                    return
+                self._say(task.id, words)
             else:
                 self.closed.append(task.id)
                 self._say(task.id, f"{where}; closed")

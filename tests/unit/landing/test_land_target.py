@@ -12,6 +12,7 @@ from fleet.home import landing_json
 from fleet.home.landing_json import LandedWork
 from fleet.landing.train_store import Member, Train, TrainPlace
 from fleet.processes import keeper_client
+from fleet.queue.protocol import Draft
 from fleet.runs.run_directory import RunSpec, new_run
 from tests.conftest import need
 from tests.landings import LandHome
@@ -396,3 +397,31 @@ def test_a_fold_is_verified_in_the_box(place):
                              sandbox="workspace", checked=False)  # fmt: skip
     place.land()
     assert place.state(refused) == "back"
+
+
+def test_each_command_runs_in_the_directory_of_its_task(place):
+    """Tasks of two directories of one repository: what lands passes the commands of both."""
+    place.repo.commit("two", one__x="x\n", two__y="y\n")
+    one = place.verified("In one", inside="one", files={"a": "a\n"}, verify=("test -e x",))
+    two = place.verified("In two", inside="two", files={"b": "b\n"}, verify=("test -e y",))
+    place.land()
+    assert [place.status(each) for each in (one, two)] == ["closed", "closed"]
+    assert place.landing(two).landed.checks == ("one: test -e x", "two: test -e y")
+    assert [place.shown("one/a"), place.shown("two/b")] == ["a", "b"]
+    wrong = place.verified("In one", inside="one", files={"x": None}, verify=("test ! -e x",))
+    last = place.verified("In two", inside="two", files={"c": "c\n"}, verify=("test -e ../one/x",))
+    place.land()
+    assert (place.status(wrong), place.state(last)) == ("closed", "back")
+
+
+def test_a_task_that_may_not_be_closed_is_tried_again(place):
+    """Its work has landed; what keeps it open is told, and the mark stays until it is closed."""
+    task = place.verified("Add one", part_1="one\n")
+    child = place.queue.add(Draft(title="a part", parent=task))
+    (report,) = place.land()
+    assert "cannot be closed" in report.problem
+    assert (place.state(task), place.status(task)) == ("landed", "blocked")
+    place.queue.close_task(place.queue.get(child.id), by="ann", reason="done")
+    place.land()
+    assert place.status(task) == "closed"
+    assert len(place.values()) == 2
