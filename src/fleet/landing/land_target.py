@@ -12,6 +12,7 @@ import threading
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
+from itertools import islice
 
 from msgspec import Struct, structs
 
@@ -35,6 +36,8 @@ from fleet.schemas import Task
 
 #: In the common git directory; the rest of the name follows from that of the branch.
 LOCK = "fleet-land-"
+#: How many tasks one job looks at: the first of many land before the last are brought home.
+_AT_ONCE = 16
 
 
 class LandReport(Struct, frozen=True, kw_only=True):
@@ -107,7 +110,7 @@ def _land(
 ) -> TrainEnd:
     home = lander.home
     _see_to_ends(home, tasks, desk)
-    work = waiting_work(home, tasks)
+    work = list(islice(waiting_work(home, tasks), _AT_ONCE))
     repo = repository.find(key.repository)
     if repo is None:
         for each in work:
@@ -121,10 +124,11 @@ def _land(
         if not key.branch:
             return TrainEnd(told=told)
         train = TrainRun(home, repo, key.branch, desk, abandon=lander.abandon, now=lander.now)
-        train.recover(waiting)
+        train.recover(tasks)
         waiting = [each for each in waiting if _state(home, each.task_id) in _IN_TRAIN]
         end = train.run(waiting) if waiting else follow(home, repo, key.branch)
-        return structs.replace(end, told=(*told, *end.told))
+        more = end.more or len(work) == _AT_ONCE
+        return structs.replace(end, more=more, told=(*told, *end.told))
 
 
 _IN_TRAIN = ("waiting", "testing")

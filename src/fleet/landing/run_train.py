@@ -27,7 +27,8 @@ from fleet.landing.fold.verify_fold import Fold, FoldVerdict, clear, verify_fold
 from fleet.landing.settle_landing import LandingDesk
 from fleet.landing.train_rules import Parts, batch, size_after
 from fleet.landing.train_store import Learnt, Member, Train, TrainPlace
-from fleet.landing.waiting_work import WaitingWork
+from fleet.landing.waiting_work import WaitingWork, waiting_work
+from fleet.schemas import Task
 
 #: Seconds for the git commands of one fold and move.
 _LIMIT = 300.0
@@ -89,7 +90,7 @@ class TrainRun:
             clear(self._place.verify)
         return self._end(more=len(waiting) > len(first))
 
-    def recover(self, waiting: Sequence[WaitingWork]) -> None:
+    def recover(self, tasks: Sequence[Task]) -> None:
         """See to a train that another lander meant: members that the line is proved to hold have
         landed, the others wait as before.
         """
@@ -98,6 +99,8 @@ class TrainRun:
             return
         land = self._land()
         target = read_target(land, self._branch)
+        ids = _ids(train)
+        waiting = list(waiting_work(self._home, [task for task in tasks if task.id in ids]))
         candidates = {work.task_id: work.landing.commit for work in waiting}
         held = [
             member

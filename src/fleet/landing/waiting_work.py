@@ -5,7 +5,7 @@ is the task's latest. A record that fleet did not write is told, and never acted
 """
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
 
@@ -95,12 +95,13 @@ def tasks_of(queue: Queue, task_ids: Iterable[str]) -> list[Task]:
     return list(queue.find(Filter(ids=ids, include_closed=True))) if ids else []
 
 
-def waiting_work(home: Home, tasks: Sequence[Task]) -> list[WaitingWork]:
-    """The tasks whose landing counts, in the same order."""
-    found: list[WaitingWork] = []
+def waiting_work(home: Home, tasks: Iterable[Task]) -> Iterator[WaitingWork]:
+    """The tasks whose landing counts and is the lander's, in the same order."""
     for task in tasks:
         landing = landing_json.believed(home, task.id)
-        if landing is None or task.status != "blocked" or task.lease_owner is not None:
+        if landing is None or landing.state not in LANDERS:
+            continue
+        if task.status != "blocked" or task.lease_owner is not None:
             continue
         spec = _spec_of(home, task.id, landing.run)
         if spec is not None:
@@ -110,8 +111,7 @@ def waiting_work(home: Home, tasks: Sequence[Task]) -> list[WaitingWork]:
                 clone=str(home.clone(task.id)),
                 cwd=spec.cwd,
             )
-            found.append(WaitingWork(task=task, landing=landing, plan=plan))
-    return found
+            yield WaitingWork(task=task, landing=landing, plan=plan)
 
 
 def _spec_of(home: Home, task_id: str, number: int) -> RunSpec | None:
