@@ -7,10 +7,12 @@ import subprocess
 import time
 
 import psutil
+import pytest
 
 from fleet.cli.run.run import NEEDS_YOU
 from fleet.runs import receipt_json
 from fleet.schemas import LimitWishes
+from tests.repos import Repo
 from tests.story.scene import PATIENCE, Scene
 
 
@@ -310,3 +312,28 @@ def test_a_claim_that_is_only_plausible_is_left_to_a_person(tmp_path):
     assert (scene.status(unproven), scene.status(proven)) == ("blocked", "closed")
     assert f"To take it as done: fleet bd close {unproven}" in scene.task(unproven).notes
     assert receipt(scene, unproven).verdict.state == "plausible"
+
+
+@pytest.mark.parametrize("where", ["checkout", "directory"])
+def test_what_verify_commands_build_is_neither_committed_nor_the_agents(tmp_path, where):
+    """In a fresh checkout or in the clone itself: the branch has the agent's work and no more."""
+    scene = Scene(tmp_path, isolation="clone", verify_in=where, retry_limit=2)
+    try:
+        repo = Repo(scene.project)
+        repo.commit(a="1\n")
+        verify = "echo built > out.bin; echo more >> a; test -e two"
+        task_id = scene.add("tool script done end | tool script:second done end", verify=(verify,))
+        scene.folder(task_id).mkdir(exist_ok=True)
+        (scene.folder(task_id) / "script").write_text("echo one > one\n")
+        who = "-c user.name=a -c user.email=a"
+        commit = f"echo two > two; git add -A; git {who} commit -qm mine"
+        (scene.folder(task_id) / "second").write_text(f"{commit}\n")
+        assert scene.supervise("--until-idle").wait(60) == 0, scene.screen()
+        assert scene.status(task_id) == "closed", scene.screen()
+        branch = f"fleet/{task_id}"
+        assert repo.git("ls-tree", "--name-only", branch).split() == ["a", "one", "two"]
+        assert repo.git("show", f"{branch}:a") == "1"
+        changes = [receipt_json.read(run).changes for run in scene.runs(task_id)]
+        assert [[each.path for each in one.files] for one in changes] == [["one"], ["two"]]
+    finally:
+        scene.close()

@@ -15,15 +15,16 @@ from fleet.evidence.command_box import CommandBox
 from fleet.evidence.landing_rules import landing_findings
 from fleet.evidence.landing_work import LandingWork, landing_work
 from fleet.evidence.shared_tree import deeds, own_changes
-from fleet.evidence.verify_commands import CHECKOUT_SETUP, check_all
+from fleet.evidence.verify_commands import CHECKOUT_SETUP, FOLDER, check_all
 from fleet.evidence.verify_place import VerifyCase, VerifyPlace, verify_place
+from fleet.git.checkout.verify_leavings import put_leavings_aside
 from fleet.git.clone.clone_objects import objects_of_clone
 from fleet.git.clone.task_work import task_refs
 from fleet.git.land.sent_back.merge_facts import merge_facts
 from fleet.git.run_baseline import base_now, changes_since
 from fleet.home import Home, clone_record
 from fleet.runs import stop_reason
-from fleet.runs.run_directory import Run
+from fleet.runs.run_directory import Run, newest_first
 from fleet.schemas import Base, Changes, Check, Finding, Policy, Stopped
 from fleet.schemas.decision import OURS
 
@@ -81,7 +82,11 @@ def _inspect(ended: InspectedRun, abandon: threading.Event) -> Inspection:
     if ended.is_short:
         return Inspection()
     # Before the verify commands, whose own changes are not the agent's.
-    changes = changes_since(ended.base, ended.run.path) if ended.base is not None else None
+    # A supervisor that died may have begun them: then the run's tree is the one stored before.
+    begun = in_directory(ended) and next(newest_first(ended.run.path, FOLDER), None) is not None
+    changes = None
+    if ended.base is not None:
+        changes = changes_since(ended.base, ended.run.path, stored=begun)
     trespasses: tuple[Finding, ...] = ()
     if ended.base is not None and changes is not None:
         trespasses = check_scope(ended.run, ended.base, changes, ended.policy, ended.cwd)
@@ -107,6 +112,11 @@ def _inspect(ended: InspectedRun, abandon: threading.Event) -> Inspection:
         refusals=refusals,
         landing=landing,
     )
+
+
+def in_directory(ended: InspectedRun) -> bool:
+    """The verify commands run where the agent worked. Pure."""
+    return ended.policy.copies.verify_in == "directory"
 
 
 def _landing_refusals(ended: InspectedRun, changes: Changes | None) -> tuple[Finding, ...]:
@@ -164,7 +174,11 @@ def _checks(
         changes=changes,
     )
     with verify_place(case) as place:
-        checks = _checks_in(place, ended, abandon)
+        try:
+            checks = _checks_in(place, ended, abandon)
+        finally:
+            if not place.tree and changes is not None:
+                put_leavings_aside(ended.run, ended.base, changes.tree)
     if checks is None:
         return None
     first = structs.replace(checks[0], restored=place.restored)

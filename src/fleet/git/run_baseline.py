@@ -176,8 +176,11 @@ def _rewound(git: Git, base: Base, now: Base) -> bool:
     return bool(git.line("rev-list", "--max-count=1", base.head, f"^{stands}", "--"))
 
 
-def changes_since(base: Base, run_dir: Path) -> Changes:
-    """What changed in the working tree and on its branch; the diff goes to the run's directory."""
+def changes_since(base: Base, run_dir: Path, *, stored: bool = False) -> Changes:
+    """What changed in the working tree and on its branch; the diff goes to the run's directory.
+
+    `stored`: the tree counts that an earlier process stored, and not the files as they are by now.
+    """
     found = Changes(base=base.snapshot)
     if not base.snapshot:
         return structs.replace(found, trouble=base.trouble)
@@ -191,6 +194,10 @@ def changes_since(base: Base, run_dir: Path) -> Changes:
         known = _left_out_of(git, base.snapshot, _key_of(run_dir))
         found = structs.replace(found, commits=_commits(refs_of(own, repo, until), git, repo, base))
         tree, hidden = _tree_now(own, repo, base, run_dir, until, known)
+        if stored:
+            after = f"{ref_of(_key_of(run_dir))}{AFTER}"
+            found_then = commit_of(git, after) or base.snapshot  # no ref: nothing had changed
+            tree = TreeSnapshot(id=git.line("rev-parse", f"{found_then}^{{tree}}"))
         found = structs.replace(found, hidden=tuple(map(shown, hidden)))
         keep_objects(git, tree.id, base.head)
         return _compared(git, found, tree, known, run_dir)
