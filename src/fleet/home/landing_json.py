@@ -132,6 +132,8 @@ class Landing(Struct, frozen=True, kw_only=True):
                 return f"{shown}, waits to land on {into}"
             case "testing":
                 return f"{shown}, landing on {into}"
+            case "asks" if self.is_back:
+                return f"cannot land on {into} ({self._why_back}), waits for you"
             case "asks":
                 return f"{shown}, waits for you to land it on {into}"
             case "held":
@@ -140,7 +142,7 @@ class Landing(Struct, frozen=True, kw_only=True):
                 return "sent back by a review"
             case "back":
                 of = f" of {tries}" if tries else ""
-                return f"sent back ({self._why_back}), try {self.tries}{of}"
+                return f"sent back ({self._why_back}), try {self.tries + self.refusals}{of}"
             case "landed":
                 commit = self.landed.commit[:7] if self.landed else "an unknown commit"
                 bare = "" if self.landed and self.landed.checks else ", unchecked"
@@ -153,7 +155,7 @@ class Landing(Struct, frozen=True, kw_only=True):
             return f"conflict in {self.conflict[0]}{more}" if self.conflict else "conflict"
         if self.why_back == "verify":
             return f"its checks fail on {self.into}"
-        return self.why.partition("\n")[0] or "a rule of landing"
+        return self.refused.partition(":")[0] or "a rule of landing"
 
 
 _RECORD = JsonRecord(Landing, limit=_LIMIT)

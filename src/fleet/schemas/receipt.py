@@ -47,9 +47,12 @@ class FileChange(Struct, frozen=True, kw_only=True):
 class BegunMerge(Struct, frozen=True, kw_only=True):
     """A merge that fleet began in a task's clone before a run, because its work could not land."""
 
-    #: The commit with the task's own work, and the commit of the line that is merged into it.
+    #: The commit with the task's own work that could not land, and the commit of the line.
     own: str
     line: str
+    #: The commit of the clone that the line is merged into, if it is not `own`: the clone was
+    #: changed since, or holds a merge that was refused.
+    tip: str = ""
     #: The tree of the clone's files before the merge.
     found: str = ""
     #: Files that git could not merge; none: the merge was clean, and fleet committed it.

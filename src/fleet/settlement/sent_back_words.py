@@ -28,6 +28,10 @@ What the checks printed on both together:
 
 Mend the whole so that what both sides are for works, run the checks, and close the task as \
 before."""
+_CLEAN = """\
+Your work on this task was verified, and could not land on `{into}`: it conflicted with what \
+others landed there since. By now your branch contains `{into}`, without a conflict that git sees. \
+See that what both sides are for works, run the checks, and close the task as before."""
 _RULES = "Your last claim was refused, because the merge is not as it has to be: {why}\n\n"
 _KEEP = (
     "Keep what others landed: lines of theirs that are gone, and not by a conflict, are noticed. Do"
@@ -57,6 +61,8 @@ def _what(landing: Landing, merge: BegunMerge) -> str:
     why = _RULES.format(why=landing.refused) if landing.refused else ""
     if merge.files:
         return why + _CONFLICT.format(into=landing.into, files=_names(merge.files))
+    if not landing.output.strip() or landing.why_back != "verify":
+        return why + _CLEAN.format(into=landing.into)
     output = landing.output.strip()[-_OUTPUT:] or "(nothing)"
     return why + _MERGED.format(into=landing.into, output=output.replace("```", "'''"))
 

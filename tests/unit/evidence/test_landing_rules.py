@@ -136,6 +136,22 @@ def test_a_strategy_that_takes_nothing_of_the_others_is_refused(back):
     )  # fmt: skip
 
 
+def test_a_refused_merge_stays_refused_when_the_task_is_begun_anew(back):
+    """A person opens the task again: the clone has the line in its history, and not its work."""
+    git(back.place, "merge", "--abort")
+    git(back.place, "merge", "-q", "-s", "ours", "--no-edit", back.line)
+    back.put(mine="more of mine\n")
+    back.commit()
+    assert back.begin().files == ()
+    assert (back.begun.own, back.begun.tip) == (
+        back.candidate, git(back.place, "rev-parse", "HEAD"),
+    )  # fmt: skip
+    assert back.rules() == ["lost_landed_work"]
+    back.put(code=RESOLVED, notes=LANDED["notes"], added=LANDED["added"])
+    back.commit()
+    assert back.findings() == ()
+
+
 def test_landed_lines_may_be_changed_to_fit(back):
     """A caller of what the task renamed: a line in the place of a line."""
     back.put(code=RESOLVED, notes="first note\nlanded note, which the work changes\nsecond note\n")

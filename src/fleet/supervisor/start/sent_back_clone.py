@@ -93,7 +93,11 @@ def _noted(home: Home, task_id: str, merge: BegunMerge) -> BegunMerge:
     """Write down what is meant, or that it is done. Raises FleetError if it is not wanted."""
 
     def noted(landing: Landing) -> Landing | None:
-        return structs.replace(landing, merge=merge) if landing.state == "back" else None
+        if landing.state != "back":
+            return None
+        # A merge that is planned anew has no claim against it yet.
+        refusals = landing.refusals if landing.merge is not None else 0
+        return structs.replace(landing, merge=merge, refusals=refusals)
 
     if landing_json.change(home, task_id, noted) is None:
         raise FleetError("its landing was changed meanwhile")

@@ -49,23 +49,21 @@ def plan_merge(
     """What is to be merged in a task's clone: its work, and a commit of the line.
 
     `candidate` is the commit that could not land, and `left` the tree that its run left, which may
-    differ in pinned files. What was changed in the clone since then becomes a commit of its own.
-    Raises FleetError.
+    differ in pinned files. What was changed in the clone since then becomes a commit of its own; it
+    is merged, but what others landed is held against the candidate. Raises FleetError.
     """
     with opened_work(home, refs) as work:
         work.take_snapshot(kept_index(home, refs.task_id))
-        # Also a commit that a process brought home which was killed after that.
-        for commit in (candidate, commit_of(refs.git, refs.tip_ref)):
-            if work.tree in _trees(work.git, commit) or (commit == candidate and work.tree == left):
-                return BegunMerge(own=commit, line=line, found=work.tree)
-        commit = work.committed(message_of(title, refs.task_id))
-        work.bring(commit)
-        return BegunMerge(own=commit, line=line, found=work.tree)
-
-
-def _trees(git: Git, commit: str) -> tuple[str, ...]:
-    tree = commit_of(git, f"{commit}^{{tree}}") if commit else ""
-    return (tree,) if tree else ()
+        tree = commit_of(work.git, f"{candidate}^{{tree}}") if candidate else ""
+        plan = BegunMerge(own=candidate, line=line, found=work.tree)
+        if tree and work.tree in (left, tree):
+            return plan
+        # A process that was killed may have brought the commit home already.
+        tip = commit_of(refs.git, refs.tip_ref)
+        if not tip or commit_of(work.git, f"{tip}^{{tree}}") != work.tree:
+            tip = work.committed(message_of(title, refs.task_id))
+            work.bring(tip)
+        return structs.replace(plan, tip=tip) if tree else structs.replace(plan, own=tip)
 
 
 def begin_merge(
@@ -80,12 +78,13 @@ def begin_merge(
     with scratch_git_dir(clone_place.reading_place(home), sha256=facts.sha256) as git_dir:
         _link_stores(home, place, facts, git_dir)
         git = git_in(git_dir, git_dir, until)
-        merged = merge_sides(git, (refs.branch, plan.own), (into, plan.line))
+        own = plan.tip or plan.own
+        merged = merge_sides(git, (refs.branch, own), (into, plan.line))
         message = message_of(f"Merge {into} into {refs.branch}: {title}", refs.task_id)
-        tip = plan.own
-        if not merged.stages and not is_ancestor(git, plan.line, plan.own):
-            both, author = (plan.own, plan.line), author_in(facts.repo)
-            tip = commit_tree(git, merged.tree, *both, message=message, author=author)
+        tip = own
+        if not merged.stages and not is_ancestor(git, plan.line, own):
+            author = author_in(facts.repo)
+            tip = commit_tree(git, merged.tree, own, plan.line, message=message, author=author)
         _write_files(git_in(git_dir, place, until, str(git_dir / "index")), plan.found, merged.tree)
         index = _index(home, refs, git_dir, merged, until)
         _put_state(place / ".git", refs, tip=tip, index=index, objects=git_dir / "objects")

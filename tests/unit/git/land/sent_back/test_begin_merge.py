@@ -58,10 +58,11 @@ def test_what_was_not_committed_is_part_of_the_work(home, repo):
     """The candidate of the project had it; here it becomes a commit before the merge."""
     back = SentBack(home, repo, before=BEFORE, own=OWN, landed=LANDED, uncommitted={"loose": "l\n"})
     begun = back.begin()
-    assert repo.git("show", f"{begun.own}:loose") == "l"
-    assert repo.git("rev-parse", f"fleet/{TASK}", f"{begun.own}^").split() == [
-        begun.own, back.candidate,
+    assert repo.git("show", f"{begun.tip}:loose") == "l"
+    assert repo.git("rev-parse", f"fleet/{TASK}", f"{begun.tip}^").split() == [
+        begun.tip, back.candidate,
     ]  # fmt: skip
+    assert git(back.place, "rev-parse", "HEAD") == begun.tip
 
 
 def test_what_was_brought_home_before_a_kill_is_not_committed_twice(home, repo):
