@@ -31,7 +31,7 @@ def first_line(text: str) -> str:
 
 def told_ending(outcome: str, why: str) -> str:
     """`Stalled (silent): nothing moved for 7m`: the outcome, and why, each of them once."""
-    rest = first_line(why)
+    rest = first_line(why).rstrip(": ")
     reason = outcome.partition("(")[2].removesuffix(")")
     for known in (outcome, f"{reason}:" if reason else ""):
         if known and rest.lower().startswith(known.lower()):
@@ -199,4 +199,4 @@ def folded(text: str, indent: int = 0, width: int | None = None, begin: int | No
             at = indent
         else:
             lines[-1] = longer
-    return f"\n{'':{indent}}".join(lines)
+    return f"\n{'':{indent}}".join(line.rstrip(" ") for line in lines)

@@ -66,7 +66,8 @@ def git(installation: Installation) -> Iterator[CheckResult]:
     ]
     if missing:
         fix = "; ".join(f"git config --global {name} …" for name in missing)
-        what = f"git has no {' and no '.join(missing)}: agents cannot commit"
+        none = " and no ".join(missing)
+        what = f"git has no {none}: agents cannot commit in projects without their own"
         yield CheckResult("git", "warning", what, fix)
 
 

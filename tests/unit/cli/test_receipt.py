@@ -55,6 +55,7 @@ def test_what_is_not_known_is_not_nought(capsys):
         ),
         ("Stalled (silent)", "stalled (silent)", "Stalled (silent)"),
         ("Finished", "plausible", "Finished: plausible"),
+        ("Finished", "verify_failed: `make` ended with 2:\nF", "Finished: verify_failed: `make`"),
         ("Failed (no_key)", "no_key: a key is missing", "Failed (no_key): a key is missing"),
         ("Lost", "lost: its keeper was killed", "Lost: its keeper was killed"),
     ],
@@ -63,6 +64,7 @@ def test_an_ending_says_each_thing_once(outcome, why, shown):
     """Not `Stalled (silent): stalled (silent)`."""
     assert told_ending(outcome, why).startswith(shown)
     assert told_ending(outcome, why).lower().count(outcome.lower()) == 1
+    assert not told_ending(outcome, why).endswith(":")
 
 
 def test_a_denied_command_stands_as_denied(capsys):

@@ -142,3 +142,7 @@ def test_a_text_is_folded_between_words():
         "    and ends",
     ]
     assert folded("two  blanks", 0, 80) == "two  blanks"
+    assert (
+        folded("a title of a task  [/its/directory]", 2, 22)
+        == "a title of a task\n  [/its/directory]"
+    )

@@ -122,7 +122,8 @@ def test_git_without_a_name_cannot_commit(installation, tmp_path):
     """The name of a repository somewhere is not everybody's."""
     (tmp_path / ".gitconfig").write_text("[user]\nname = Ann\n")
     _, finding = check_machine.git(installation)
-    assert finding.what == "git has no user.email: agents cannot commit"
+    without = "agents cannot commit in projects without their own"
+    assert finding.what == f"git has no user.email: {without}"
     assert finding.fix == "git config --global user.email …"
 
 

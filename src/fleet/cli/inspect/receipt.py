@@ -79,7 +79,7 @@ def _state(receipt: Receipt) -> str:
 
 
 def _rows(receipt: Receipt) -> Iterator[tuple[str, str]]:
-    yield "ended", told_ending(receipt.outcome, receipt.why).removesuffix(":")
+    yield "ended", told_ending(receipt.outcome, receipt.why)
     if receipt.claim is not None:
         yield "claim", one_line(receipt.claim)
     if receipt.verdict is not None:

@@ -182,7 +182,8 @@ class RunStarter:
             on = "" if ready.account.is_own else f" on {ready.account.name}"
             text = f"{run.task_id}: run {run.run.number} with {ready.coder.name}{on}"
             title = plain_text(assignment.lease.task.title)[:_TITLE]
-            text = f"{text} in {ready.task.cwd}: {title}"
+            in_clone = str(ready.task.cwd).startswith(f"{state.home.clone(run.task_id)}")
+            text = f"{text} in {'its clone' if in_clone else ready.task.cwd}: {title}"
             state.log.say("run_started", text, task_dir=task_dir)
         assignment.stage = Active(run)
         self._follower.attend(assignment)
