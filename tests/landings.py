@@ -40,6 +40,8 @@ class LandHome:
         #: Each run of the verify command adds a line here.
         self.ran = root / "ran"
         self.abandon = threading.Event()
+        #: The rules that each task's work lands by.
+        self.rules = {}
 
     @property
     def verify(self):
@@ -62,6 +64,7 @@ class LandHome:
             isolation="clone", verify=verify, land=rules, setup=given.get("setup", ()),
             sandbox=Sandbox(level=given.get("sandbox", "off")),
         )  # fmt: skip
+        self.rules[task.id] = rules
         where = self.repo.root / given.get("inside", "")
         place = prepared(self.home, where, task.id, land=rules)
         spec = RunSpec(

@@ -63,6 +63,11 @@ def gone(record: CloneRecord) -> CloneRecord:
     return structs.replace(record, set_up=False)
 
 
+def forget(home: Home, task_id: str) -> None:
+    """Take away the record: the task's next clone is made as its first one was."""
+    _file(home, task_id).unlink(missing_ok=True)
+
+
 def _file(home: Home, task_id: str) -> Path:
     return home.task(task_id) / FOLDER / FILE
 

@@ -5,7 +5,6 @@ Asks git and runs the project's set-up commands, so it may take its time: beside
 
 import os
 import threading
-import time
 from pathlib import Path
 
 from msgspec import Struct, structs
@@ -19,8 +18,6 @@ from fleet.git.checkout.shared_paths import share_with_clone
 from fleet.git.clone import clone_place, disk_use
 from fleet.git.clone.clone_objects import objects_of_clone
 from fleet.git.clone.ensure_clone import ensure_clone
-from fleet.git.land.land_repository import LandRepository
-from fleet.git.land.target import read_target
 from fleet.git.run_baseline import INDEX, record_base
 from fleet.git.snapshot_retention import KEPT_RUNS, drop_snapshots
 from fleet.home import Home, clone_record
@@ -28,11 +25,9 @@ from fleet.home.clone_record import CloneRecord
 from fleet.runs.run_directory import next_number
 from fleet.schemas import Base, Policy
 from fleet.schemas.units import shown_size
+from fleet.supervisor.start.line_clone import line_for_clone
 from fleet.supervisor.start.sent_back_clone import sent_back_clone
 from fleet.supervisor.start.setup_commands import set_up
-
-#: Seconds to find out where a branch stands.
-_LIMIT = 30.0
 
 
 class Order(Struct, frozen=True, kw_only=True):
@@ -127,7 +122,7 @@ def _isolated(order: Order, task_dir: Path, abandon: threading.Event) -> Prepare
     home, policy, task_id = order.home, order.policy, order.task_id
     if not clone_place.is_there(home, task_id) and (why := _no_room(order)):
         return NoRoom(why)
-    commit = policy.commit or _line(order)
+    commit = policy.commit or line_for_clone(home, task_id, order.cwd, policy.land)
     record = ensure_clone(home, task_id, order.cwd, commit)
     cwd = _inside(home, task_id, record, order.cwd)
     os.makedirs(cwd, exist_ok=True)  # noqa: PTH103 - git holds no empty directory
@@ -160,20 +155,6 @@ def _isolated(order: Order, task_dir: Path, abandon: threading.Event) -> Prepare
         return Workspace(cwd=cwd, base=base)
     base = structs.replace(base, merge=back.merge)
     return Workspace(cwd=cwd, base=base, sent_back=back.words)
-
-
-def _line(order: Order) -> str:
-    """The commit that a new clone is made from where work lands: what it lands on. Empty: the one
-    that the directory stands at.
-    """
-    repo, rules = repository.find(order.cwd), order.policy.land
-    if repo is None or rules.mode == "off" or clone_record.read(order.home, order.task_id):
-        return ""
-    branch = rules.into or repository.checked_out_branch(repo)
-    if not branch:
-        return ""
-    land = LandRepository(order.home.path, repo, time.monotonic() + _LIMIT)
-    return read_target(land, branch).line
 
 
 def _no_room(order: Order) -> str:

@@ -1,0 +1,51 @@
+"""What a landed task leaves: nothing that is elsewhere, and everything that is not."""
+
+from datetime import timedelta
+
+import pytest
+
+from fleet.git.clone.clone_place import clones_in
+from fleet.landing.tidy_landed import tidy_landed
+from tests.clones import clone_of
+from tests.landings import NOW, LandHome
+
+
+@pytest.fixture
+def place(tmp_path):
+    place = LandHome(tmp_path)
+    place.repo.commit(README="read me\n", **{"part-0": "zero\n"})
+    yield place
+    place.queue.close()
+
+
+def tidy(place, task):
+    return tidy_landed(place.home, task, place.landing(task), NOW, NOW, timedelta(days=3))
+
+
+@pytest.mark.parametrize("how", ["merge", "squash", "rebase"])
+def test_clone_and_branch_go_once_the_line_is_proved_to_hold_the_work(place, how):
+    """The candidate is held for a while; a task that is opened again begins with the line."""
+    first = place.verified("Add one", part_1="one\n", how=how)
+    place.land()
+    assert any("is deleted, its work is on main" in text for text in tidy(place, first))
+    assert clones_in(place.home) == []
+    assert place.repo.git("for-each-ref", "refs/heads/fleet") == ""
+    held = place.repo.git("rev-parse", f"refs/fleet/{first}/landed")
+    assert held == place.landing(first).commit
+    place.verified("Add two", part_2="two\n")
+    place.land()
+    rules = place.rules[first]
+    clone = clone_of(place.home, place.repo, first, land=rules)
+    assert (clone / "part-1").read_text() == "one\n"
+    assert (clone / "part-2").read_text() == "two\n"
+
+
+def test_nothing_goes_if_the_branch_was_set_back_since(place):
+    """The work is nowhere else then."""
+    task = place.verified("Add one", part_1="one\n")
+    before = place.repo.git("rev-parse", "main")
+    place.land()
+    place.repo.git("reset", "-q", "--hard", before)
+    assert tidy(place, task) == []
+    assert clones_in(place.home) == [task]
+    assert place.shown("part-1", f"fleet/{task}") == "one"
