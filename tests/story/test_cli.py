@@ -68,14 +68,33 @@ def test_init_makes_a_private_home_and_says_so(user):
     """A second init changes nothing."""
     user.starts_cold = True
     said = user.does("init", "--queue", "embedded", "--sandbox", "off")
-    told = "Queue: embedded\nPermissions: edit\nSandbox: off\n"
-    assert said == f"Fleet home initialized at {user.home}\n{told}"
+    told = "Queue: embedded\nPermissions: edit\nSandbox: off\nLanding: auto\n"
+    assert said.startswith(f"Fleet home initialized at {user.home}\n{told}")
+    assert "comes back to the branch that you had checked out" in said
+    assert "in the directory itself: fleet config set land=off\n" in said
     assert stat.S_IMODE(user.home.stat().st_mode) == 0o700
     before = {path: path.stat().st_mode for path in user.home.rglob("*")}
     config = (user.home / "runtime.toml").read_bytes()
     user.does("init")
     assert (user.home / "runtime.toml").read_bytes() == config
     assert {path: path.stat().st_mode for path in user.home.rglob("*")} == before
+
+
+def test_init_writes_what_becomes_of_verified_work(user):
+    """A new home lands it; a home keeps what it has; without a git that can, nothing lands."""
+    user.does("init", "--queue", "embedded", "--sandbox", "off")
+    assert 'land = "auto"' in (user.home / "runtime.toml").read_text()
+    user.does("config", "set", "land=ask")
+    assert "Landing: ask\n" in user.does("init")
+    assert "Landing: off\n" in user.does("init", "--land", "off")
+    text = (user.home / "runtime.toml").read_text()
+    old = "".join(line for line in text.splitlines(True) if not line.startswith("land = "))
+    (user.home / "runtime.toml").write_text(old)
+    assert "Landing: off\n" in user.does("init")  # a home from before keeps its ways
+    (user.home.parent / "bin").mkdir()
+    bare = {"FLEET_HOME": str(user.home.with_name("bare")), "PATH": str(user.home.parent / "bin")}
+    user.env = {**user.env, **bare}
+    assert "Landing: off\n" in user.does("init", "--queue", "embedded", "--sandbox", "off")
 
 
 def test_init_records_what_agents_may_do(user):

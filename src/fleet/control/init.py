@@ -1,4 +1,6 @@
-"""`fleet init`: make the home's directories, set up its queue, try a box, write runtime.toml."""
+"""`fleet init`: make the home's directories, set up its queue, try a box and git, and write
+runtime.toml.
+"""
 
 import os
 import shutil
@@ -8,14 +10,21 @@ from contextlib import AbstractContextManager, nullcontext
 from msgspec import Struct, structs
 
 from fleet import config
+from fleet.coders.agent_environment import plain_env
 from fleet.config import Config
 from fleet.files.atomic_write import write_atomically
+from fleet.git.land.land_repository import is_new_enough
 from fleet.home import Home, make_home
+from fleet.processes.bounded_call import call
 from fleet.queue import PREFIX, check_address, open_queue, without_password
 from fleet.sandbox.try_box import BoxTrial, NoBox, try_box
 
 PERMISSIONS = config.KEYS["permissions"]
 SANDBOX = config.KEYS["sandbox"]
+LAND = config.KEYS["land"]
+#: What a new home has where git can do it: verified work comes back to the branch by itself.
+_NEW_HOMES = "auto"
+_PATIENCE = 10.0
 
 
 class InitializedHome(Struct, frozen=True, kw_only=True):
@@ -25,6 +34,7 @@ class InitializedHome(Struct, frozen=True, kw_only=True):
     queue: str
     permissions: str
     sandbox: str
+    land: str
     #: Why a new home has no box, and what to do; empty if the home has one, or is not new.
     no_box: str = ""
     #: What a person should know of the installed `bd`; empty if nothing.
@@ -39,13 +49,15 @@ def init(
     force: bool,
     ask: Callable[[], str],
     sandbox: str | None = None,
+    land: str | None = None,
     ask_box: Callable[[], bool] = lambda: True,
     waiting: Callable[[str], AbstractContextManager[object]] = nullcontext,
 ) -> InitializedHome:
     """Make a home, or complete the one that is there.
 
-    A home keeps its queue, its permissions and its box unless others are given. A new one gets a
-    box where a box works, if `ask_box` agrees, and where not the permissions that `ask` returns.
+    A home keeps its queue, its permissions, its box and its landing unless others are given. A new
+    one gets a box where a box works, if `ask_box` agrees, and where not the permissions that `ask`
+    returns; and verified work lands where git is new enough.
     `force` sets up a queue of beads again, and `waiting` is held meanwhile. Raises NoBox if
     `sandbox` asks for what cannot be had.
     """
@@ -62,18 +74,30 @@ def init(
     unasked = before.permissions if before else str(PERMISSIONS.default) if box != "off" else ""
     allowed = permissions or unasked or ask()
     settings = structs.replace(before or Config(), queue=chosen)
+    lands = land or (before.land if before else _NEW_HOMES if _git_can_land() else "off")
     another = before is None or before.queue != chosen
     with waiting(f"setting up the queue ({without_password(chosen)})"):
         warning = _set_up_queue(home, settings, force=force, another=another)
     # Last, so that no runtime.toml names a queue that could not be opened.
-    _record(home, before, {"queue": chosen, "permissions": allowed, "sandbox": box})
+    chosen_all = {"queue": chosen, "permissions": allowed, "sandbox": box, "land": lands}
+    _record(home, before, chosen_all)
     return InitializedHome(
         queue=without_password(chosen),
         permissions=allowed,
         sandbox=box,
+        land=lands,
         no_box="" if trial is None or trial.works else f"{trial.problem}. {trial.fix}",
         warning=warning or "",
     )
+
+
+def _git_can_land() -> bool:
+    """There is a git that can merge without a working tree."""
+    git = shutil.which("git")
+    if not git:
+        return False
+    said = call([git, "version"], env=plain_env(os.environ), timeout=_PATIENCE)
+    return not said.problem and is_new_enough(said.text)
 
 
 def _wants_trial(before: Config | None, sandbox: str | None) -> bool:

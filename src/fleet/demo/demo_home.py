@@ -112,7 +112,7 @@ class DemoHome:
         self.git("init", "-q", "--template=")
         with (self.project / ".git" / "config").open("a") as file:
             file.write(_GIT_CONFIG)
-        self.fleet("init", "--queue", "embedded", "--sandbox", "off")
+        self.fleet("init", "--queue", "embedded", "--sandbox", "off", "--land", "off")
         add_coders(self.home.path)
         self.fleet("config", "set", *SETTINGS)
 

@@ -69,6 +69,8 @@ class LandedAs(Struct, frozen=True, kw_only=True):
     #: The remote branch that was read back at this commit, and the address of the pull request.
     pushed: str = ""
     pr: str = ""
+    #: The commit that took the work off the line again; empty: it is there.
+    reverted: str = ""
 
 
 class Landing(Struct, frozen=True, kw_only=True):
@@ -146,7 +148,9 @@ class Landing(Struct, frozen=True, kw_only=True):
             case "landed":
                 commit = self.landed.commit[:7] if self.landed else "an unknown commit"
                 bare = "" if self.landed and self.landed.checks else ", unchecked"
-                return f"landed on {into} as {commit}{bare}"
+                gone = self.landed.reverted[:7] if self.landed else ""
+                undone = f", taken back as {gone}" if gone else ""
+                return f"landed on {into} as {commit}{bare}{undone}"
 
     @property
     def _why_back(self) -> str:

@@ -95,7 +95,7 @@ def _follow(lander: LanderSetup, key: TargetKey) -> LandReport:
     try:
         repo = repository.find(key.repository)
         if repo is not None:
-            with _lock(repo, key.branch) as held:
+            with lander_lock(repo, key.branch) as held:
                 if held:
                     told = finish_followed(lander.home, repo)
                     end = follow(lander.home, repo, key.branch)
@@ -116,7 +116,7 @@ def _land(
         for each in work:
             desk.ask(each, f"{key.repository} is no repository any more")
         return TrainEnd()
-    with _lock(repo, key.branch) as held:
+    with lander_lock(repo, key.branch) as held:
         if not held:
             return TrainEnd(left="another lander works on this branch")
         told = finish_followed(home, repo)
@@ -176,7 +176,7 @@ def _state(home: Home, task_id: str) -> str:
 
 
 @contextmanager
-def _lock(repo: Repository, branch: str) -> Generator[bool]:
+def lander_lock(repo: Repository, branch: str) -> Generator[bool]:
     """The lock of a branch's landers; False: another one holds it. Raises FleetError."""
     name = hashlib.sha256(os.fsencode(branch)).hexdigest()[:16]
     path = os.path.join(repo.common_dir, f"{LOCK}{name}.lock")  # noqa: PTH118

@@ -103,15 +103,24 @@ def waiting_work(home: Home, tasks: Iterable[Task]) -> Iterator[WaitingWork]:
             continue
         if task.status != "blocked" or task.lease_owner is not None:
             continue
-        spec = _spec_of(home, task.id, landing.run)
-        if spec is not None:
-            plan = check_plan(
-                spec.policy,
-                repository=landing.repository,
-                clone=str(home.clone(task.id)),
-                cwd=spec.cwd,
-            )
-            yield WaitingWork(task=task, landing=landing, plan=plan)
+        if (work := work_of_run(home, task, landing)) is not None:
+            yield work
+
+
+def work_of_run(home: Home, task: Task, landing: Landing) -> WaitingWork | None:
+    """A landing with the checks of its run; None: the run is not the task's latest, or its record
+    is not as fleet wrote it.
+    """
+    spec = _spec_of(home, task.id, landing.run)
+    if spec is None:
+        return None
+    plan = check_plan(
+        spec.policy,
+        repository=landing.repository,
+        clone=str(home.clone(task.id)),
+        cwd=spec.cwd,
+    )
+    return WaitingWork(task=task, landing=landing, plan=plan)
 
 
 def _spec_of(home: Home, task_id: str, number: int) -> RunSpec | None:

@@ -6,8 +6,8 @@ import pytest
 
 from fleet.control.landing.approve import approve, hold, release
 from fleet.control.landing.check_folds import check_folds
-from fleet.control.landing.review import send_back
 from fleet.control.landing.waiting_list import waiting_list
+from fleet.control.review.review import send_back
 from fleet.errors import FleetError, Refused
 from fleet.home import landing_json
 from tests.conftest import need

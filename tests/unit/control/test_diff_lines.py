@@ -2,7 +2,7 @@
 
 import pytest
 
-from fleet.control.landing.diff_lines import files_of, remark_on, review_text
+from fleet.control.review.diff_lines import files_of, remark_on, review_text
 from fleet.errors import BadInput
 
 PATCH = """\

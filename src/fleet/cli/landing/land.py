@@ -1,6 +1,7 @@
 """`fleet land`: what waits to land, and landing it."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import datetime
 
 import click
@@ -12,19 +13,19 @@ from fleet.cli.landing.waiting_table import waiting_table
 from fleet.cli.live_view import waiting
 from fleet.cli.print_file import coloured_diff, paged
 from fleet.cli.print_lines import print_line
+from fleet.cli.run.run import NEEDS_YOU
 from fleet.cli.task_ids import completer
 from fleet.cli.terminal_text import one_line, terminal_width
 from fleet.control import Control
-from fleet.control.landing.approve import approve, hold, release
+from fleet.control.landing.approve import hold, release
 from fleet.control.landing.check_folds import CheckedFolds, FoldConflict, check_folds
+from fleet.control.landing.land import LandEnd, land
 from fleet.control.landing.open_landings import landing_tasks
-from fleet.control.landing.review import work_of
+from fleet.control.landing.revert import revert
 from fleet.control.landing.waiting_list import UnlandedWork, waiting_list
+from fleet.control.review.review import work_of
 from fleet.control.status import is_supervised
 from fleet.errors import BadInput, Refused
-
-#: What --check ends with if something would conflict.
-_CONFLICTS = 10
 
 
 @click.command("land")
@@ -34,6 +35,8 @@ _CONFLICTS = 10
 @click.option("--diff", is_flag=True, help="Show all that each of these changes.")
 @click.option("--hold", "holds", is_flag=True, help="Keep these from landing.")
 @click.option("--release", "releases", is_flag=True, help="Let these land again.")
+@click.option("--revert", "reverts", is_flag=True, help="Take what these landed off the branch.")
+@click.option("--no-wait", is_flag=True, help="Approve, and leave the rest to the supervisor.")
 @click.option("--json", "as_json", is_flag=True, help="The list, or what --check found, as JSON.")
 def command(
     task_ids: tuple[str, ...],
@@ -42,19 +45,24 @@ def command(
     diff: bool,
     holds: bool,
     releases: bool,
+    reverts: bool,
+    no_wait: bool,
     as_json: bool,
 ) -> int:
     """List the work that is not on its branch yet: what waits for you, what is in the train, what
-    was sent back, what is held, and branches of closed tasks from before. With ids, or --all,
-    approve it, so that it lands.
+    was sent back, what is held, and branches of closed tasks from before.
 
-    Exit code of --check: 0 all of it fits, 10 something would conflict.
+    With ids, or --all, approve it and land it: the supervisor's lander does so, and you see how far
+    it is; without a supervisor the same is done here.
+
+    Exit code: 0 all of it has landed (--check: fits together), 10 something has not (would
+    conflict).
     """
-    if sum((check, diff, holds, releases)) > 1:
-        raise BadInput("--check, --diff, --hold and --release do not go together")
+    if sum((check, diff, holds, releases, reverts)) > 1:
+        raise BadInput("only one of --check, --diff, --hold, --release and --revert can be meant")
     if everything and task_ids:
         raise BadInput("--all goes without ids")
-    if (diff or holds or releases) and not task_ids:
+    if (diff or holds or releases or reverts) and not task_ids:
         raise BadInput("no task is named", hint="See what waits: fleet land")
     fleet = control.opened()
     ids = [fleet.get(word).id for word in task_ids]
@@ -64,23 +72,52 @@ def command(
         for each in ids:
             done = (hold if holds else release)(fleet, each)
             print_line(f"{each}: {one_line(done.words())}.")
+    elif reverts:
+        for each in ids:
+            _revert(fleet, each)
     elif check:
         return _check(fleet, ids, as_json=as_json)
     elif ids or everything:
-        _approve(fleet, ids)
+        return _land(fleet, ids, wait=not no_wait)
     else:
         _list(fleet, as_json=as_json)
     return 0
 
 
-def _approve(fleet: Control, ids: Sequence[str]) -> None:
+def _land(fleet: Control, ids: Sequence[str], *, wait: bool) -> int:
+    """Approve, and see the work onto its branch; the exit code."""
     wanted = ids or [each.id for each in landing_tasks(fleet) if each.state == "asks"]
     if not wanted:
-        click.echo("Nothing waits for you to land it.")
-    for each, landing in zip(wanted, approve(fleet, wanted), strict=True):
-        print_line(f"{each}: {one_line(landing.words())}.")
-    if wanted and not is_supervised(fleet):
-        click.echo("No supervisor is running, which lands it. Start one: fleet run")
+        print_line("Nothing waits for you to land it. What waits for the lander: fleet land")
+        return 0
+    with suppress(KeyboardInterrupt):  # what is approved lands all the same
+        end = land(fleet, wanted, wait=wait, tell=lambda text: print_line(one_line(text)))
+        return _said(fleet, end, wait=wait)
+    print_line("Left: what is approved lands with the next supervisor, or: fleet land")
+    return NEEDS_YOU
+
+
+def _revert(fleet: Control, task_id: str) -> None:
+    with waiting(f"taking {task_id} back, and verifying what is left"):
+        done = revert(fleet, fleet.get(task_id))
+    follows = f"; {done.into} follows when your checkout is clean" if done.behind else ""
+    print_line(f"{task_id}: taken off {done.into}, as {done.commit[:7]}{follows}.")
+    print_line(
+        f"It is not opened again: to have it done anew, fleet retry --fresh {task_id}; to leave it,"
+        f" fleet bd close {task_id}"
+    )
+
+
+def _said(fleet: Control, end: LandEnd, *, wait: bool) -> int:
+    if not wait and is_supervised(fleet):
+        for task_id, words in end.left:
+            print_line(one_line(f"{task_id}: approved; {words}."))
+        return 0
+    if end.problem:
+        print_line(one_line(f"Not all has landed: {end.problem}"), err=True)
+    for task_id, words in end.left:
+        print_line(one_line(f"{task_id}: not landed: {words}."))
+    return NEEDS_YOU if end.left else 0
 
 
 def _list(fleet: Control, *, as_json: bool) -> None:
@@ -101,7 +138,7 @@ def _check(fleet: Control, ids: Sequence[str], *, as_json: bool) -> int:
     else:
         for text in _told(found):
             print_line(one_line(text))
-    return _CONFLICTS if found.conflicts else 0
+    return NEEDS_YOU if found.conflicts else 0
 
 
 def _named(fleet: Control, ids: Sequence[str]) -> list[UnlandedWork]:

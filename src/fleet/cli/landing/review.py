@@ -12,9 +12,9 @@ from fleet.cli.task_ids import task_id
 from fleet.cli.terminal_text import folded, one_line, painted
 from fleet.control import Control
 from fleet.control.landing.approve import approve as approve_work
-from fleet.control.landing.diff_lines import files_of
 from fleet.control.landing.open_landings import landing_of_run
-from fleet.control.landing.review import GivenReview, WorkToReview, remarks_on, send_back, work_of
+from fleet.control.review.diff_lines import files_of
+from fleet.control.review.review import GivenReview, WorkToReview, remarks_on, send_back, work_of
 from fleet.control.status import is_supervised
 from fleet.errors import BadInput
 from fleet.home.landing_json import Landing

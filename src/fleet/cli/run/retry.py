@@ -16,11 +16,15 @@ from fleet.schemas import Task
 @click.option(
     "--budget", metavar="AMOUNT", help="What it may spend from now on, all its runs together."
 )
-def command(task_ids: tuple[str, ...], budget: str | None) -> int:
+@click.option("--fresh", is_flag=True, help="Begin anew: a new clone, and a new session.")
+def command(task_ids: tuple[str, ...], budget: str | None, fresh: bool) -> int:
     """Put blocked tasks back into the queue, each with all its attempts before it.
 
     A task that waits for its next attempt is tried at once. What it spent is not forgotten: one
     whose budget is spent needs a larger one ($10, 50M tokens, none).
+
+    With --fresh the work so far is put away (for a week: refs/fleet/<id>/branch), and the next run
+    begins with what its branch holds then.
     """
     wanted = None if budget is None else budget_from(budget)
     fleet = control.opened()
@@ -30,7 +34,8 @@ def command(task_ids: tuple[str, ...], budget: str | None) -> int:
 
     def open_again(found: Task) -> None:
         with waiting(f"opening {found.id}"):
-            task = retry(fleet, found, budget=wanted)
-        print_line(f"{task.id} is open again; its attempts are forgotten.")
+            task = retry(fleet, found, budget=wanted, fresh=fresh)
+        anew = " It begins anew, with a clone of where its branch stands." if fresh else ""
+        print_line(f"{task.id} is open again; its attempts are forgotten.{anew}")
 
     return for_each(tasks, open_again)

@@ -7,15 +7,22 @@ import click
 
 from fleet.cli.live_view import waiting
 from fleet.cli.print_lines import print_line
-from fleet.control.init import PERMISSIONS, SANDBOX, init
+from fleet.control.init import LAND, PERMISSIONS, SANDBOX, InitializedHome, init
 from fleet.home import home_from
 
 _BOX = (
     "Agents run in a box: they write their task's own directories and nothing else, and see no"
-    " keys, no other tasks and nothing of this home. In the box they work unasked. In a git project"
-    " each task works in a clone, and its work comes to the branch fleet/<id> of the project."
-    " Without a box: fleet config set sandbox=off"
+    " keys, no other tasks and nothing of this home. In the box they work unasked. Without a box:"
+    " fleet config set sandbox=off"
 )
+_LAND = {
+    "auto": "In a git project each task works in a clone of its own, and what is verified comes"
+    " back to the branch that you had checked out, in your repository alone: nothing is pushed.",
+    "ask": "In a git project each task works in a clone of its own, and what is verified comes to"
+    " your branch once you approve it: fleet land",
+}
+_ASK_FIRST = "To look at it first: fleet config set land=ask."
+_IN_PLACE = "To have agents work in the directory itself: fleet config set land=off"
 
 
 @click.command("init")
@@ -31,16 +38,23 @@ _BOX = (
     help="What agents may do. A new home asks on a terminal, and takes edit elsewhere.",
 )
 @click.option(
+    "--land",
+    type=click.Choice(LAND.choices),
+    help="What becomes of verified work in git. A new home gets auto: it reaches its branch.",
+)
+@click.option(
     "--sandbox",
     type=click.Choice(SANDBOX.choices),
     help="The box around agents. A new home gets workspace where a box works.",
 )
-def command(force: bool, queue: str | None, permissions: str | None, sandbox: str | None) -> None:
+def command(
+    force: bool, queue: str | None, permissions: str | None, land: str | None, sandbox: str | None
+) -> None:
     """Make the fleet home ($FLEET_HOME, default ~/.fleet). Safe to run again."""
     home = home_from(os.environ)
     made = init(
         home, queue=queue, permissions=permissions, force=force, ask=_ask,
-        sandbox=sandbox, ask_box=_ask_box, waiting=waiting,
+        sandbox=sandbox, land=land, ask_box=_ask_box, waiting=waiting,
     )  # fmt: skip
     if made.warning:
         print_line(f"Warning: {made.warning}", err=True)
@@ -53,6 +67,16 @@ def command(force: bool, queue: str | None, permissions: str | None, sandbox: st
     elif made.no_box:
         print_line(f"A box cannot be had: {made.no_box}")
         print_line("Then: fleet config set sandbox=workspace")
+    print_line(f"Landing: {made.land}")
+    if made.land != "off":
+        print_line(_landing(made), 0)
+
+
+def _landing(made: InitializedHome) -> str:
+    """What landing means, and how to have agents work in the directory itself instead."""
+    unboxed = "" if made.sandbox == "off" else " sandbox=off"
+    parts = [_LAND[made.land], _ASK_FIRST if made.land == "auto" else "", f"{_IN_PLACE}{unboxed}"]
+    return " ".join(part for part in parts if part)
 
 
 def _ask_box() -> bool:

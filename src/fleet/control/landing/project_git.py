@@ -57,6 +57,10 @@ class ProjectGit:
             return None
         return [shown(name) for name in names if name]
 
+    def tree_of(self, commit: str) -> str:
+        """The tree of a commit. Raises GitFailed."""
+        return self._git.line("rev-parse", "--verify", f"{commit}^{{tree}}")
+
     def lines_ahead(self) -> list[tuple[str, int]]:
         """The branches that stand behind their lines, each with the number of commits."""
         found: list[tuple[str, int]] = []

@@ -7,6 +7,7 @@ from msgspec import structs
 
 from fleet.bd.actor import actor
 from fleet.control import Control
+from fleet.control.landing.withdraw import withdraw
 from fleet.errors import InvalidTask, Refused
 from fleet.home import compare_json, task_json
 from fleet.home.task_json import settings_of
@@ -24,20 +25,36 @@ def retry(
     task: Task,
     *,
     budget: Budget | None = None,
+    fresh: bool = False,
     env: Mapping[str, str] = os.environ,
 ) -> Task:
     """Put a task back into the queue with its attempts counted anew. Raises Refused.
 
-    `budget` is the task's new budget, for all its runs together.
+    `budget` is the task's new budget, for all its runs together. `fresh`: its next run begins with
+    a new clone and a new session.
     """
     check_reopenable(fleet, task)
     _check_budget(fleet, task, budget)
+    withdraw(fleet, task.id, afresh=fresh)
+    if fresh:
+        _begin_afresh(fleet, task)
     if budget is not None:
         check_trusted(fleet.home, task)
         own = structs.replace(settings_of(fleet.home, task), budget=budget)
         task_json.write(fleet.home, task.id, own)
     forgive(fleet.home.task(task.id))
     return fleet.queue.reopen_task(task, by=actor(env))
+
+
+def _begin_afresh(fleet: Control, task: Task) -> None:
+    from fleet.git.clone.task_work import forget_clone  # frequent commands load no git
+
+    away = forget_clone(fleet.home, task.id, title=task.title)
+    if away.stays:
+        raise Refused(
+            f"the clone of {task.id} cannot be put away: {away.stays}",
+            hint="See to that, and then the same again.",
+        )
 
 
 def _check_budget(fleet: Control, task: Task, budget: Budget | None) -> None:

@@ -146,6 +146,21 @@ def put_away(home: Home, task_id: str, *, title: str, force: bool = False) -> Pu
         return PutAway(task_id=task_id, ref=ref, stays=_drop_branches(refs, kept))
 
 
+def forget_clone(home: Home, task_id: str, *, title: str) -> PutAway:
+    """Put the clone and the branches of a task away, so that its next run begins anew, with a
+    clone of where its branch stands then. What was there stays reachable for a while.
+    """
+    record = clone_record.read(home, task_id)
+    away = put_away(home, task_id, title=title)
+    refs = task_refs(task_id, record) if record is not None and not away.stays else None
+    if refs is not None:
+        for ref in (refs.tip_ref, refs.base_ref):
+            if commit := commit_of(refs.git, ref):
+                refs.git.ask("update-ref", "--no-deref", "-d", ref, commit)
+        clone_record.forget(home, task_id)
+    return away
+
+
 def remove_clone(home: Home, task_id: str, record: CloneRecord) -> None:
     """Remove the clone, whose work is in the project. The record stays: a task that is opened
     again goes on from its branch, with a new clone.

@@ -18,7 +18,8 @@ class CheckPlan(Struct, frozen=True, kw_only=True):
 
     @property
     def commands(self) -> tuple[str, ...]:
-        return self.policy.land.verify
+        # A run from before landing was switched on has no commands of landing.
+        return self.policy.land.verify or self.policy.verify
 
     @property
     def names(self) -> tuple[str, ...]:

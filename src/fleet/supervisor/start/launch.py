@@ -16,7 +16,7 @@ from fleet.errors import FleetError, InvalidTask
 from fleet.files.atomic_write import write_atomically
 from fleet.files.put_aside import put_aside
 from fleet.files.safe_read import check_directory
-from fleet.home import HOOK, Home, compare_json, landing_json, messages
+from fleet.home import HOOK, Home, clone_record, compare_json, landing_json, messages
 from fleet.home.task_policy import passed_variables
 from fleet.processes.keeper_client import Busy, start_keeper
 from fleet.runs import questions_file
@@ -85,6 +85,8 @@ def make_ready(
     passes = passed_variables(state.config, place.cwd)
     env = run_env(home, coder, task, given, passes)
     session = resume_policy.session_to_carry_on(last, coder, goes_on=reviewed or back)
+    if session and _begins_anew(home, task.id):
+        session = None
     files = _session(state, coder, last, seat, env) if session else ()
     session = None if files is None else session
     number = _latest(home.task(task.id)) if session else None
@@ -110,6 +112,14 @@ def make_ready(
         before=resumed.session_usage if resumed else Usage(),
         told=tuple(each.number for each in deliveries if each.run is None),
     )
+
+
+def _begins_anew(home: Home, task_id: str) -> bool:
+    """The clone that the last run worked in was forgotten, and with it what its session knows."""
+    run = latest_run(home.task(task_id))
+    spec = run.known_spec() if run is not None else None
+    was_cloned = spec is not None and Path(spec.cwd).is_relative_to(home.clone(task_id).resolve())
+    return was_cloned and clone_record.read(home, task_id) is None
 
 
 def _cut_off(resumed: Ending | None) -> tuple[str, ...] | None:

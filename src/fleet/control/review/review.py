@@ -6,14 +6,14 @@ with the task's next run, for which the task is opened again.
 
 import os
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime
 
-from msgspec import Struct, structs
+from msgspec import Struct
 
 from fleet.bd.actor import actor
 from fleet.control import Control
-from fleet.control.landing.diff_lines import Remark, files_of, remark_on, review_text
 from fleet.control.landing.only_people import refuse_agents
+from fleet.control.landing.withdraw import withdraw
+from fleet.control.review.diff_lines import Remark, files_of, remark_on, review_text
 from fleet.control.tasks.in_progress import is_of_lease
 from fleet.control.tasks.receipt import diff_of, receipt_of
 from fleet.control.tasks.retry import lives, way_on
@@ -21,8 +21,7 @@ from fleet.control.tasks.task_files import Missing, read_whole, task_id_of
 from fleet.control.tasks.tell import Told, tell
 from fleet.errors import BadInput, FleetError, Refused
 from fleet.git.clone.task_work import task_work
-from fleet.home import clone_record, compare_json, landing_json
-from fleet.home.landing_json import Landing
+from fleet.home import clone_record, compare_json
 from fleet.processes.supervisor_lock import supervisor_of
 from fleet.runs.run_directory import latest_run
 from fleet.schemas import Receipt, Task
@@ -103,27 +102,6 @@ def send_back(
         return GivenReview(told=told)
     fleet.queue.reopen_task(task, by=actor(env), note=_note(verdict, remarks))
     return GivenReview(told=told, reopened=True)
-
-
-def withdraw(fleet: Control, task_id: str) -> None:
-    """Keep work that is to be changed from landing as it is. Raises Refused if it just lands."""
-    landing = landing_json.read(fleet.home, task_id)
-    if landing is None or landing.state in ("landed", "back"):
-        return
-    if landing_json.doubt(fleet.home, task_id):
-        return  # what is not as fleet wrote it does not land
-
-    def back(now: Landing) -> Landing | None:
-        if now.state in ("testing", "landed", "back"):
-            return None
-        at = datetime.now(UTC)
-        return structs.replace(now, state="back", why_back="review", why="", approved_by="", at=at)
-
-    if landing_json.change(fleet.home, task_id, back) is None:
-        raise Refused(
-            f"{task_id} is landing on {landing.into} right now",
-            hint="Give the same command again in a moment: fleet land says how far it is.",
-        )
 
 
 def _check(fleet: Control, task: Task) -> None:

@@ -1,0 +1,77 @@
+"""Work from before: a closed task whose branch was never taken over gets on its way again."""
+
+import os
+import time
+from collections.abc import Mapping
+from datetime import UTC, datetime
+
+from fleet.bd.actor import actor
+from fleet.control import Control
+from fleet.control.landing.only_people import refuse_agents
+from fleet.control.landing.project_git import ProjectGit
+from fleet.control.landing.waiting_list import land_rules_of
+from fleet.errors import Refused
+from fleet.git import repository
+from fleet.git.refs import BRANCHES
+from fleet.git.repository import checked_out_branch
+from fleet.home import clone_record, landing_json
+from fleet.home.clone_record import CloneRecord, branch_of, ref_word
+from fleet.home.landing_json import Landing
+from fleet.runs.run_directory import latest_run
+from fleet.schemas import Task
+from fleet.schemas.task import WAITS_TO_LAND
+
+_LIMIT = 60.0
+
+
+def adopt_branch(
+    fleet: Control, task_id: str, *, env: Mapping[str, str] = os.environ
+) -> Landing | None:
+    """Write a landing for the branch of a closed task, and have the task wait for it.
+
+    None: the task is not such a one. Its commit is verified by the train, whatever was known of it.
+    Raises Refused if there is no branch to land on.
+    """
+    task, record = fleet.get(task_id), clone_record.read(fleet.home, task_id)
+    known = landing_json.read(fleet.home, task_id)
+    if task.status != "closed" or record is None:
+        return None
+    if known is not None and known.state == "landed":
+        return None
+    refuse_agents(env, "land work")
+    project = ProjectGit(fleet.home, record.repository, time.monotonic() + _LIMIT)
+    tip = project.unmerged({task_id: f"{BRANCHES}{ref_word(task_id)}"}).get(task_id, "")
+    run = latest_run(fleet.home.task(task_id))
+    if not tip or run is None:
+        raise Refused(
+            f"{task_id} is closed, and {branch_of(task_id)} holds nothing that no branch has",
+            hint="What is not landed: fleet land",
+        )
+    landing = _landing(fleet, task, record, project, tip, run.number)
+    # The record first: a task that waits without one would wait for ever.
+    landing_json.write(fleet.home, task_id, landing)
+    note = f"{WAITS_TO_LAND} on {landing.into}: fleet land"
+    fleet.queue.reopen_task(task, by=actor(env), note=note, blocked=True)
+    return landing
+
+
+def _landing(
+    fleet: Control, task: Task, record: CloneRecord, project: ProjectGit, tip: str, run: int
+) -> Landing:
+    rules = land_rules_of(fleet, task.id)
+    repo = repository.find(record.repository)
+    into = rules.into or record.branch or (checked_out_branch(repo) if repo else "")
+    return Landing(
+        state="waiting",
+        repository=record.repository,
+        into=into,
+        run=run,
+        base=record.commit,
+        tree=project.tree_of(tip),
+        commit=tip,
+        title=task.title,
+        reason=task.close_reason or "done",
+        how=rules.how,
+        to=rules.to,
+        at=datetime.now(UTC),
+    )

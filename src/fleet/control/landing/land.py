@@ -1,0 +1,144 @@
+"""`fleet land ID…`: approve work, and see it onto its branch.
+
+With a supervisor its lander does it, and the records are followed. Without one the same train runs
+here, in the foreground.
+"""
+
+import os
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+
+from msgspec import Struct
+
+from fleet.bd.actor import actor
+from fleet.control import Control
+from fleet.control.landing.approve import approve
+from fleet.control.landing.from_before import adopt_branch
+from fleet.files.inotify import DirectoryWatch
+from fleet.home import landing_json
+from fleet.home.landing_json import LANDERS
+from fleet.landing.land_target import LanderSetup, land_target
+from fleet.landing.waiting_work import survey
+from fleet.processes.supervisor_lock import supervisor_of
+from fleet.queue import open_queue
+
+#: Seconds between looks at what no file event tells: a supervisor that ended.
+_LOOK_AGAIN = 0.5
+#: How many trains run one after the other in the foreground.
+_MOST_TRAINS = 1000
+
+#: Says a sentence about a task to the person who waits.
+Tell = Callable[[str], None]
+
+
+class LandEnd(Struct, frozen=True, kw_only=True):
+    """What became of the tasks that were to land."""
+
+    landed: tuple[str, ...] = ()
+    #: Those that did not land, each with how it stands.
+    left: tuple[tuple[str, str], ...] = ()
+    #: Why the rest is waited for no longer; empty if all of it came to an end.
+    problem: str = ""
+
+
+def land(
+    fleet: Control,
+    task_ids: Sequence[str],
+    *,
+    wait: bool,
+    tell: Tell,
+    env: Mapping[str, str] = os.environ,
+) -> LandEnd:
+    """Approve these tasks and land them. `wait` False: what a supervisor does is not waited for."""
+    for task_id in task_ids:
+        adopt_branch(fleet, task_id, env=env)
+    approve(fleet, task_ids, env=env)
+    if supervisor_of(fleet.home) is None:
+        return _in_foreground(fleet, task_ids, tell, env)
+    return _followed(fleet, task_ids, tell) if wait else _end(fleet, task_ids)
+
+
+def _in_foreground(
+    fleet: Control, task_ids: Sequence[str], tell: Tell, env: Mapping[str, str]
+) -> LandEnd:
+    """Run trains until none of the tasks waits for one."""
+    setup = LanderSetup(
+        home=fleet.home,
+        open_queue=lambda: open_queue(fleet.home.path, fleet.config),
+        by=actor(env),
+        now=lambda: datetime.now(UTC),
+        abandon=threading.Event(),
+    )
+    for _ in range(_MOST_TRAINS):
+        wanted = set(_on_the_way(fleet, task_ids))
+        keys = [key for key, ids in survey(fleet.home).work.items() if wanted & set(ids)]
+        if not keys:
+            break
+        report = land_target(setup, keys[0])
+        for task_id, words in report.said:
+            tell(f"{task_id}: {words}")
+        for text in report.end.told:
+            tell(text)
+        if report.end.behind:
+            tell(f"{keys[0].branch} follows when your checkout is clean: {report.end.behind}")
+        if report.problem:
+            return _end(fleet, task_ids, problem=report.problem)
+        if set(_on_the_way(fleet, task_ids)) == wanted and not report.end.more:
+            return _end(fleet, task_ids, problem="nothing moved")
+    return _end(fleet, task_ids)
+
+
+def _followed(fleet: Control, task_ids: Sequence[str], tell: Tell) -> LandEnd:
+    """Follow the records while a supervisor is at work."""
+    watch, known = DirectoryWatch(), dict[str, str]()
+    for task_id in task_ids:
+        watch.add(fleet.home.task(task_id))
+    try:
+        while True:
+            for task_id in task_ids:
+                words = _words(fleet, task_id)
+                if known.get(task_id) != words:
+                    known[task_id] = words
+                    tell(f"{task_id}: {words}")
+            if not _on_the_way(fleet, task_ids):
+                return _end(fleet, task_ids)
+            if supervisor_of(fleet.home) is None:
+                return _end(fleet, task_ids, problem="the supervisor has ended")
+            watch.changed(_LOOK_AGAIN)
+    finally:
+        watch.close()
+
+
+def _on_the_way(fleet: Control, task_ids: Sequence[str]) -> list[str]:
+    """Those that the lander still has to do with; what has landed is closed, too."""
+    return [each for each in task_ids if not _is_over(fleet, each)]
+
+
+def _is_over(fleet: Control, task_id: str) -> bool:
+    landing = landing_json.read(fleet.home, task_id)
+    if landing is None:
+        return True
+    if landing.state == "landed":
+        return task_id not in landing_json.unlanded(fleet.home)
+    return landing.state not in LANDERS
+
+
+def _words(fleet: Control, task_id: str) -> str:
+    landing = landing_json.read(fleet.home, task_id)
+    if landing is None:
+        return "it waits no longer"
+    why = f": {landing.why}" if landing.why and landing.state in ("asks", "held") else ""
+    return f"{landing.words()}{why}"
+
+
+def _end(fleet: Control, task_ids: Sequence[str], problem: str = "") -> LandEnd:
+    landed: list[str] = []
+    left: list[tuple[str, str]] = []
+    for task_id in task_ids:
+        landing = landing_json.read(fleet.home, task_id)
+        if landing is not None and landing.state == "landed":
+            landed.append(task_id)
+        else:
+            left.append((task_id, _words(fleet, task_id)))
+    return LandEnd(landed=tuple(landed), left=tuple(left), problem=problem)

@@ -1,0 +1,203 @@
+"""`fleet land --revert`: take what a task landed off its branch again, as one commit.
+
+The commit goes the way of all work: folded onto the line, verified, and moved by compare-and-swap.
+The task is then blocked for a person: closed means landed, and its work is no longer on the branch.
+"""
+
+import os
+import threading
+import time
+from collections.abc import Mapping
+from datetime import UTC, datetime
+
+from msgspec import Struct, structs
+
+from fleet.bd.actor import actor
+from fleet.control import Control
+from fleet.control.landing.only_people import refuse_agents
+from fleet.errors import FleetError, Refused
+from fleet.git import repository
+from fleet.git.commit_words import TRAILER, author_in, commit_tree
+from fleet.git.git_command import Git
+from fleet.git.land.commit_object import read_commit
+from fleet.git.land.land_repository import LandRepository
+from fleet.git.land.merge_trees import TreeConflict, merge_over
+from fleet.git.land.target import read_target
+from fleet.git.refs import is_ancestor
+from fleet.git.repository import Repository
+from fleet.home import landing_json
+from fleet.home.landing_json import LandedAs, Landing
+from fleet.landing.fold.fold_checks import CheckPlan
+from fleet.landing.land_target import lander_lock
+from fleet.landing.run_train import TrainRun
+from fleet.landing.settle_landing import LandingDesk, Unlandable
+from fleet.landing.waiting_work import WaitingWork, work_of_run
+from fleet.schemas import Task
+
+_LIMIT = 300.0
+#: Seconds to wait for another lander of the repository, and between two looks.
+_PATIENCE, _PAUSE = 60.0, 0.2
+
+
+class RevertedWork(Struct, frozen=True, kw_only=True):
+    """What a landing was taken back with."""
+
+    task_id: str
+    into: str
+    commit: str
+    #: Why the branch does not stand there yet; empty if it does.
+    behind: str = ""
+
+
+class _RevertDesk(LandingDesk):
+    """Hears what became of the commit that takes work back; the task's own record is left."""
+
+    reverted: LandedAs | None = None
+    problem: str = ""
+
+    def test(self, work: WaitingWork) -> bool:
+        del work
+        return True
+
+    def wait(self, task_id: str) -> None:
+        del task_id
+
+    def ask(self, work: WaitingWork, why: str) -> None:
+        del work
+        self.problem = why
+
+    def send_back(self, work: WaitingWork, sent: Unlandable) -> None:
+        del work
+        self.problem = f"{sent.words}\n{sent.output}".strip()
+
+    def landed(self, work: WaitingWork, landed: LandedAs) -> None:
+        del work
+        self.reverted = landed
+
+
+def revert(fleet: Control, task: Task, *, env: Mapping[str, str] = os.environ) -> RevertedWork:
+    """Take what a task landed off its branch. Raises Refused, and then nothing has changed."""
+    refuse_agents(env, "take back what landed")
+    landing = landing_json.believed(fleet.home, task.id)
+    if landing is None or landing.landed is None or landing.state != "landed":
+        raise Refused(f"nothing of {task.id} has landed", hint=f"See: fleet show {task.id}")
+    if landing.landed.reverted:
+        raise Refused(f"{task.id} was taken back already, as {landing.landed.reverted[:12]}")
+    if task.status != "closed":
+        raise Refused(
+            f"{task.id} is {task.status}: it was opened again since it landed",
+            hint=f"See: fleet show {task.id}",
+        )
+    repo = repository.find(landing.repository)
+    if repo is None:
+        raise Refused(f"{landing.repository} is no git repository any more")
+    desk = _RevertDesk(fleet.home, fleet.queue, by=actor(env), now=_now)
+    behind = _moved(fleet, repo, task, landing, desk)
+    if desk.reverted is None:
+        raise Refused(
+            f"{landing.into} stays as it is: without the work of {task.id} it does not pass:"
+            f" {desk.problem or 'its train was left'}",
+            hint=f"Take it back by hand: git revert -m 1 {landing.landed.commit[:12]}",
+        )
+    commit = desk.reverted.commit
+    _noted(fleet, task, landing, commit, actor(env))
+    return RevertedWork(task_id=task.id, into=landing.into, commit=commit, behind=behind)
+
+
+def _moved(
+    fleet: Control, repo: Repository, task: Task, landing: Landing, desk: _RevertDesk
+) -> str:
+    """Fold, verify and move; returns why the branch is behind its line, or nothing."""
+    until = time.monotonic() + _PATIENCE
+    while True:
+        with lander_lock(repo, landing.into) as held:
+            if held:
+                work = _candidate(fleet, repo, task, landing)
+                train = TrainRun(
+                    fleet.home, repo, landing.into, desk, abandon=threading.Event(), now=_now
+                )
+                end = train.run([work])
+                desk.problem = desk.problem or end.left
+                return end.behind
+        if time.monotonic() >= until:
+            raise Refused(
+                f"another lander is at work on {repo.root}", hint="Try again in a moment."
+            )
+        time.sleep(_PAUSE)
+
+
+def _candidate(fleet: Control, repo: Repository, task: Task, landing: Landing) -> WaitingWork:
+    """The commit on the line without the work, as a candidate like any other."""
+    assert landing.landed is not None
+    land = LandRepository(fleet.home.path, repo, time.monotonic() + _LIMIT)
+    git, commit = land.git, landing.landed.commit
+    line = read_target(land, landing.into).line
+    if not line or not is_ancestor(git, commit, line):
+        raise Refused(f"{landing.into} does not hold {commit[:12]}, which {task.id} landed as")
+    now, with_it = read_commit(git, line).tree, read_commit(git, commit).tree
+    before = read_commit(git, _line_before(fleet, git, landing)).tree
+    tree = merge_over(git, with_it, now, before)
+    if isinstance(tree, TreeConflict):
+        files = ", ".join(tree.files)
+        raise Refused(
+            f"what landed since builds on the work of {task.id}, in {files}",
+            hint=f"Take it back by hand: git revert -m 1 {commit[:12]}",
+        )
+    if tree == now:
+        raise Refused(f"{landing.into} has nothing of {task.id} any more: there is nothing to do")
+    subject = f'Revert "{landing.title}"\n\nThis takes back {commit}.\n\n{TRAILER}: {task.id}\n'
+    made = commit_tree(git, tree, line, message=subject, author=author_in(repo))
+    candidate = structs.replace(
+        landing, state="waiting", commit=made, tree=tree, checks=(), checked=False, how="rebase"
+    )
+    found = work_of_run(fleet.home, task, candidate)
+    if found is None:
+        raise FleetError(f"the record of the run that {task.id} landed with is gone")
+    return structs.replace(found, plan=_projects_checks(fleet, found.plan))
+
+
+def _projects_checks(fleet: Control, plan: CheckPlan) -> CheckPlan:
+    """The same without the checks of the task itself, which ask for what is taken back."""
+    project = fleet.config.project(plan.project)
+    commands = project.land_verify or project.verify
+    land = structs.replace(plan.policy.land, verify=commands)
+    return structs.replace(plan, policy=structs.replace(plan.policy, verify=commands, land=land))
+
+
+def _line_before(fleet: Control, git: Git, landing: Landing) -> str:
+    """What the line stood at before the work of this task, and no other, came onto it."""
+    landed = landing.landed
+    assert landed is not None
+    if landing.how != "rebase":
+        return landed.parents[0]
+    # Its commits lie one on the other, perhaps on those of others that landed in the same train.
+    others = {landed.line_before}
+    for place in fleet.home.tasks.iterdir():
+        other = landing_json.read(fleet.home, place.name)
+        if other is not None and other.landed is not None and other.landed != landed:
+            others.add(other.landed.commit)
+    ask = ("rev-list", "--first-parent", "--parents", landed.commit, f"^{landed.line_before}")
+    for commit, *parents in map(str.split, git.line(*ask).splitlines()):
+        if len(parents) != 1 or (commit in others and commit != landed.commit):
+            return commit  # a merge of a person's, or the work of another task
+    return landed.line_before
+
+
+def _noted(fleet: Control, task: Task, landing: Landing, commit: str, by: str) -> None:
+    """The record says what became of the landing, and the task waits for a person."""
+
+    def reverted(now: Landing) -> Landing | None:
+        if now.landed is None:
+            return None
+        return structs.replace(now, landed=structs.replace(now.landed, reverted=commit))
+
+    landing_json.change(fleet.home, task.id, reverted)
+    note = (
+        f"its work was taken off {landing.into} by {by} (commit {commit[:12]}). To have it done"
+        f" anew: fleet retry --fresh {task.id}. To leave it: fleet bd close {task.id}"
+    )
+    fleet.queue.reopen_task(task, by=by, note=note, blocked=True)
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)

@@ -1,0 +1,95 @@
+"""Landing: whether git can do it, and whether the branches are there that work is to land on."""
+
+import shutil
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from fleet.coders.agent_environment import plain_env
+from fleet.config import Config
+from fleet.doctor.check_result import CheckResult, Installation
+from fleet.errors import FleetError
+from fleet.git import repository
+from fleet.git.git_command import Git
+from fleet.git.land.land_repository import is_new_enough
+from fleet.git.refs import commit_of
+from fleet.home import landing_json
+from fleet.processes.bounded_call import call
+from fleet.schemas.policy import BRANCH_OF_TASK
+
+_PATIENCE = 5.0
+_WORDS = {
+    "off": "off: work stays in its directory, or on fleet/<id>",
+    "ask": "ask: verified work lands once you approve it (fleet land)",
+    "auto": "auto: verified work lands on its task's branch, here alone; nothing is pushed",
+}
+_TO = {"push": "verified work is pushed too (land_to = push)", "pr": "as pull requests"}
+
+
+def landing(installation: Installation) -> Iterator[CheckResult]:
+    """Nothing is asked of git where nothing lands."""
+    config = installation.config
+    if config is None:
+        return
+    places = _places(config)
+    if config.land == "off" and not any(mode != "off" for mode, _, _ in places):
+        yield CheckResult("landing", "ok", _WORDS["off"])
+        return
+    path = shutil.which("git", path=installation.env.get("PATH"))
+    said = (
+        call([path, "version"], env=plain_env(installation.env), timeout=_PATIENCE).text
+        if path
+        else ""
+    )
+    if not is_new_enough(said):
+        what = f"landing needs git 2.38 or later, and here is {said.strip() or 'none'}"
+        fix = "Install a newer git, or switch landing off: fleet config set land=off"
+        yield CheckResult("landing", "error", what, fix)
+        return
+    to = f"; {_TO[config.land_to]}" if config.land_to in _TO else ""
+    words = _WORDS[config.land].removesuffix("; nothing is pushed") if to else _WORDS[config.land]
+    yield CheckResult("landing", "ok", f"{words}{to}")
+    for mode, place, branch in places:
+        if mode != "off" and branch != BRANCH_OF_TASK and not _has(place, branch):
+            fix = f"Make it, or name another: fleet config set --project {place} land_into=BRANCH"
+            yield CheckResult("landing", "error", f"{place} has no branch {branch}", fix)
+    yield from _without_branch(installation)
+
+
+def _places(config: Config) -> list[tuple[str, str, str]]:
+    """Each project in git, with its mode and the branch that it names."""
+    return [
+        (
+            str(project.settings.get("land", config.land)),
+            path,
+            str(project.settings.get("land_into", config.land_into)),
+        )
+        for path, project in config.projects.items()
+        if repository.find(path) is not None
+    ]
+
+
+def _without_branch(installation: Installation) -> Iterator[CheckResult]:
+    """Work that waits for a branch which is not there."""
+    gone: dict[tuple[str, str], list[str]] = {}
+    for task_id in landing_json.unlanded(installation.home):
+        found = landing_json.read(installation.home, task_id)
+        if found is None or found.state in ("landed", "back") or not found.into:
+            continue
+        if Path(found.repository).is_dir() and not _has(found.repository, found.into):
+            gone.setdefault((found.repository, found.into), []).append(task_id)
+    for (place, branch), ids in gone.items():
+        what = f"{', '.join(sorted(ids))} wait for the branch {branch}, which {place} has not"
+        yield CheckResult(
+            "landing", "warning", what, f"Make it again: git -C {place} branch {branch} COMMIT"
+        )
+
+
+def _has(place: str, branch: str) -> bool:
+    repo = repository.find(place)
+    if repo is None:
+        return False
+    try:
+        return bool(commit_of(Git(repo, time.monotonic() + _PATIENCE), f"refs/heads/{branch}"))
+    except FleetError:
+        return False

@@ -1,0 +1,145 @@
+"""`fleet land` with and without a supervisor: work is approved, lands, and old branches too."""
+
+import json
+
+import pytest
+
+from tests.conftest import need
+from tests.repos import ENV, Repo
+from tests.story.scene import Scene
+from tests.story.test_compare import coder
+
+VERIFY = ("grep -q TWO a",)
+
+
+@pytest.fixture
+def scene(tmp_path):
+    need("git")
+    scene = Scene(tmp_path, land="ask", max_concurrent=4)
+    scene.env = {**scene.env, **ENV, "PATH": scene.env["PATH"]}
+    scene.repo = Repo(scene.project)
+    scene.repo.commit(a="one\ntwo\nthree\n")
+    coder(scene, "neat", "sed -i s/two/TWO/ a; git commit -qam 'say it loud'")
+    coder(scene, "more", "echo more > more; git add -A; git commit -qm 'add more'")
+    yield scene
+    scene.close()
+
+
+def verified(scene, *coders):
+    """Tasks whose runs are over and whose work waits for a person."""
+    ids = [scene.add("", coder=each, title=f"Be {each}", branch="main") for each in coders]
+    scene.until_ended(scene.supervise("--until-idle"))
+    return ids
+
+
+def file(scene, name):
+    return scene.repo.git("show", f"main:{name}", ok=False)
+
+
+def test_work_lands_once_a_person_says_so(scene):
+    """Without a supervisor the train runs here; the record names the person."""
+    one, other = verified(scene, "neat", "more")
+    assert scene.status(one) == scene.status(other) == "blocked"
+    assert file(scene, "a") == "one\ntwo\nthree"
+    listed = scene.fleet("land")
+    assert "Waits for you" in listed.stdout
+    assert one in listed.stdout
+    assert scene.fleet("land", "--check").stdout == "All 2 fit together.\n"
+    done = scene.fleet("land", one)
+    assert done.returncode == 0, done.stderr
+    assert f"{one}: landed on main as" in done.stdout
+    assert file(scene, "a") == "one\nTWO\nthree"
+    assert (scene.project / "a").read_text() == "one\nTWO\nthree\n"
+    assert scene.status(one) == "closed"
+    record = json.loads((scene.folder(one) / "landing.json").read_text())
+    assert record["approved_by"] == "user"
+    shown = scene.fleet("show", one).stdout
+    assert f"landing:     landed on main as {record['landed']['commit'][:7]}" in shown
+    assert scene.fleet("land", "--all").returncode == 0
+    assert file(scene, "more") == "more"
+    assert "Nothing waits to land." in scene.fleet("land").stdout
+    assert scene.fleet("land", "--all").stdout.startswith("Nothing waits for you to land it")
+
+
+def test_a_supervisor_lands_what_is_approved_and_the_command_waits_for_it(scene):
+    """One line a step, and a code that says whether all of it landed."""
+    (task,) = verified(scene, "neat")
+    scene.supervise()
+    scene.until_logged("started")
+    done = scene.fleet("land", task)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert f"{task}: landed on main as" in done.stdout
+    assert scene.status(task) == "closed"
+
+
+def test_what_is_held_does_not_land(scene):
+    """Until it is released."""
+    scene.configure(land="auto")
+    (task,) = verified(scene, "neat")
+    assert scene.status(task) == "closed"
+    scene.configure(land="ask")
+    (task,) = verified(scene, "more")
+    assert "held back from main" in scene.fleet("land", "--hold", task).stdout
+    scene.configure(land="auto")
+    scene.until_ended(scene.supervise("--until-idle"))
+    assert scene.status(task) == "blocked"
+    scene.fleet("land", "--release", task)
+    scene.until_ended(scene.supervise("--until-idle"))
+    assert scene.status(task) == "closed"
+
+
+def test_the_branch_of_a_task_that_was_closed_before_lands_too(scene):
+    """It is verified as everything is, and the task is closed again with where it is."""
+    scene.configure(land="off", isolation="clone")
+    task = scene.add("", coder="neat", title="Be neat", branch="main", verify=VERIFY)
+    scene.until_ended(scene.supervise("--until-idle"))
+    assert scene.status(task) == "closed"
+    scene.configure(land="auto")
+    assert "Not landed, from before" in scene.fleet("land").stdout
+    done = scene.fleet("land", task)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert file(scene, "a") == "one\nTWO\nthree"
+    assert scene.status(task) == "closed"
+    assert "landed on main as" in scene.task(task).close_reason
+    record = json.loads((scene.folder(task) / "landing.json").read_text())
+    assert record["landed"]["checks"] == [f".: {VERIFY[0]}"]
+    again = scene.fleet("land", task)
+    assert (again.returncode != 0, "already" in again.stderr) == (True, True)
+
+
+def test_a_dependent_says_what_it_waits_for(scene):
+    """Verified is not landed, and the dependent does not begin."""
+    (task,) = verified(scene, "neat")
+    later = scene.add("", coder="more", title="Later")
+    scene.fleet("bd", "dep", "add", later, task)
+    assert f"waits for:   {task} (verified, not landed)" in scene.fleet("show", later).stdout
+    assert "1 verified" in scene.fleet("status").stdout
+    assert "verified, waits to land" in scene.fleet("bd", "list").stdout
+
+
+def test_what_landed_is_taken_back_and_done_anew(scene):
+    """As a commit that passes; later work stays, and the task begins again from the branch."""
+    scene.configure(land="auto")
+    check = "test ! -e more || grep -q TWO a"
+    scene.fleet("config", "set", "--project", ".", f"verify={check}")
+    task = scene.add("", coder="neat", title="Be neat", branch="main", verify=VERIFY)
+    scene.until_ended(scene.supervise("--until-idle"))
+    (later,) = verified(scene, "more")
+    assert [scene.status(task), scene.status(later)] == ["closed", "closed"]
+    refused = scene.fleet("land", "--revert", task)
+    assert "without the work" in refused.stderr
+    assert "does not pass" in refused.stderr  # what landed later needs it
+    assert file(scene, "a") == "one\nTWO\nthree"
+    done = scene.fleet("land", "--revert", later)
+    assert done.returncode == 0, done.stderr
+    assert f"{later}: taken off main, as" in done.stdout
+    assert file(scene, "more") == ""
+    assert not (scene.project / "more").exists()
+    assert scene.repo.git("log", "-1", "--format=%s", "main") == 'Revert "Be more"'
+    assert scene.status(later) == "blocked"
+    assert f"fleet retry --fresh {later}" in scene.task(later).notes
+    assert "taken back already" in scene.fleet("land", "--revert", later).stderr
+    assert "It begins anew" in scene.fleet("retry", "--fresh", later).stdout
+    scene.until_ended(scene.supervise("--until-idle"))
+    assert scene.status(later) == "closed", scene.screen()
+    assert file(scene, "more") == "more"
