@@ -18,6 +18,9 @@ LONGEST = timedelta(days=8)
 UNDATED = timedelta(minutes=5)
 #: Credit does not come back by itself: one task tries this often whether it was paid for.
 CREDIT = timedelta(hours=1)
+#: A reset that came this shortly before the refusal was read is over by now: a busy machine reads
+#: late. The account is tried after a moment.
+_JUST_OVER, _MOMENT = timedelta(minutes=1), timedelta(seconds=5)
 #: How long a window without an end is believed.
 _STALE = timedelta(hours=5)
 #: A clock that was set back by more than this makes every date of before a guess.
@@ -133,7 +136,10 @@ def _end(limit: RateLimit, now: datetime) -> datetime | None:
     told = limit.resets_at
     if believable(told, now):
         return told
-    return None if told is None or told.tzinfo is None else now + _soon(limit.kind)
+    if told is None or told.tzinfo is None:
+        return None
+    just_over = now - _JUST_OVER < told <= now
+    return now + (_MOMENT if just_over else _soon(limit.kind))
 
 
 def believable(told: datetime | None, now: datetime) -> bool:

@@ -66,7 +66,13 @@ def test_throttling_is_no_window():
     assert told(limit("throttle", "rejected"), limit("overload", "rejected")) == {}
 
 
-@pytest.mark.parametrize("hours", [-1, 0, 24 * 365, None])
+def test_a_reset_that_has_just_passed_is_tried_after_a_moment():
+    """A busy machine reads a refusal late; five minutes more would be for nothing."""
+    known = told(limit(status="rejected", hours=-10 / 3600))
+    assert rate_windows.end_of(known["five_hour"]) == NOW + timedelta(seconds=5)
+
+
+@pytest.mark.parametrize("hours", [-1, -1 / 60, 24 * 365, None])
 def test_a_reset_that_cannot_be_is_none(hours):
     """In the past or a year ahead: refused all the same, and asked again after five minutes."""
     known = told(limit(status="rejected", hours=hours))
