@@ -9,7 +9,8 @@ from fleet.control.landing.check_folds import check_folds
 from fleet.control.landing.waiting_list import waiting_list
 from fleet.control.review.review import send_back
 from fleet.errors import FleetError, Refused
-from fleet.home import landing_json
+from fleet.home import landing_json, task_json
+from fleet.schemas import Settings
 from tests.conftest import need
 from tests.unit.control.landed import WaitingHome
 
@@ -93,11 +94,24 @@ def test_nothing_that_waits_is_told_so(place):
 
 
 def test_work_without_a_branch_says_what_to_set(place):
-    """The directory had none checked out."""
+    """The directory had none checked out; once one is named, the same command lands the work."""
     task = place.waits("asks", into="")
+    task_json.write(place.home, task, Settings(cwd=str(place.repo.root)))
     with pytest.raises(Refused, match="no branch to land on") as refused:
         approve(place.fleet, [task], env=ADA)
     assert "land_into=BRANCH" in refused.value.hint
+    place.configure(f'[projects."{place.repo.root}"]\nland_into = "main"\n')
+    approve(place.fleet, [task], env=ADA)
+    assert (record(place, task).state, record(place, task).into) == ("waiting", "main")
+
+
+def test_a_branch_that_is_gone_is_replaced_by_the_one_that_the_settings_name(place):
+    """A recorded branch that exists stays, whatever the settings name by now."""
+    gone, there = place.waits("asks", into="gone"), place.waits("asks", into="main")
+    place.repo.git("branch", "trunk")
+    place.configure(f'[projects."{place.repo.root}"]\nland_into = "trunk"\n')
+    approve(place.fleet, [gone, there], env=ADA)
+    assert [record(place, each).into for each in (gone, there)] == ["trunk", "main"]
 
 
 def test_a_review_takes_work_from_the_lander(place):

@@ -4,14 +4,17 @@ A word is written into the landing's record before the lander is woken, and name
 """
 
 import os
+import time
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import partial
 
 from msgspec import structs
 
 from fleet.bd.actor import actor
 from fleet.control import Control
 from fleet.control.landing.only_people import refuse_agents
+from fleet.control.landing.project_git import ProjectGit
 from fleet.control.landing.waiting_list import land_rules_of
 from fleet.errors import FleetError, Refused
 from fleet.home import landing_json
@@ -19,22 +22,27 @@ from fleet.home.landing_json import Landing
 from fleet.queue.doorbell import Doorbell
 from fleet.queue.sql.sqlite import BELL
 
+#: Seconds to read the branches of a project.
+_LIMIT = 30.0
+
 
 def approve(
     fleet: Control, task_ids: Sequence[str], *, env: Mapping[str, str] = os.environ
 ) -> list[Landing]:
     """Approve work to land, and wake the lander. All can be approved, or none is."""
     refuse_agents(env, "approve work")
-    by = actor(env)
+    by, branches = actor(env), dict[str, str]()
     for task_id in task_ids:
-        _check_approvable(task_id, _record(fleet, task_id))
+        landing = _record(fleet, task_id)
+        _check_here(task_id, landing)
+        branches[task_id] = _branch_for(fleet, task_id, landing)
 
-    def approved(landing: Landing) -> Landing:
-        return structs.replace(
-            _let_go(landing), approved_by=by, why="" if landing.state != "testing" else landing.why
-        )
+    def approved(into: str, landing: Landing) -> Landing:
+        if landing.state == "testing":
+            return structs.replace(landing, approved_by=by)
+        return structs.replace(_let_go(landing), approved_by=by, why="", into=into)
 
-    done = [_changed(fleet, task_id, approved) for task_id in task_ids]
+    done = [_changed(fleet, each, partial(approved, branches[each])) for each in task_ids]
     ring(fleet)
     return done
 
@@ -108,14 +116,24 @@ def _record(fleet: Control, task_id: str) -> Landing:
     return landing
 
 
-def _check_approvable(task_id: str, landing: Landing) -> None:
-    _check_here(task_id, landing)
-    if not landing.into:
-        raise Refused(
-            f"{task_id} has no branch to land on: its directory had none checked out",
-            hint="Name one, and then the same again: fleet config set --project"
-            f" {landing.repository} land_into=BRANCH",
-        )
+def _branch_for(fleet: Control, task_id: str, landing: Landing) -> str:
+    """The branch that work lands on: where that is gone, or there was none, the one that the
+    settings name by now. Raises Refused if there is no such branch.
+    """
+    project = ProjectGit(fleet.home, landing.repository, time.monotonic() + _LIMIT)
+    for branch in (landing.into, land_rules_of(fleet, task_id).into):
+        if branch and project.line_of(branch):
+            return branch
+    why = (
+        f"{landing.repository} has no branch {landing.into} any more"
+        if landing.into
+        else "its directory had none checked out"
+    )
+    raise Refused(
+        f"{task_id} has no branch to land on: {why}",
+        hint="Make it again, or name another one, and then the same again: fleet config set"
+        f" --project {landing.repository} land_into=BRANCH",
+    )
 
 
 def _check_here(task_id: str, landing: Landing) -> None:
