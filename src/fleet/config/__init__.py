@@ -51,6 +51,8 @@ class Config(Struct, frozen=True, kw_only=True):
     land_to: LandTo = "branch"
     land_batch: int = 4
     land_tries: int = 3
+    forge: str = "auto"
+    forge_token: str = "none"  # noqa: S105 - where a token is, and no token
     sandbox: SandboxLevel = "off"
     context: Context = "full"
     tripwire: Tripwire = "report"

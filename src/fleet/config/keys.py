@@ -30,8 +30,9 @@ from fleet.schemas.policy import (
 Setting = int | str
 
 Kind = Literal[
-    "text", "number", "span", "size", "dollars", "expectation", "budget", "chain", "names", "branch"
-]
+    "text", "number", "span", "size", "dollars", "expectation", "budget", "chain", "names",
+    "branch", "forge", "secret_place",
+]  # fmt: skip
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
@@ -48,6 +49,33 @@ def read_names(text: str) -> tuple[str, ...]:
     return names
 
 
+def read_forge(text: str) -> str:
+    """`auto`, a kind of forge, or the address of a Gitea or Forgejo. Raises BadInput."""
+    if text in ("auto", "github", "gitea") or re.fullmatch(r"https?://[^\s@?#]+", text):
+        return text
+    raise BadInput(
+        f"{text!r} is no forge",
+        hint="Write auto, github, gitea, or an address: https://git.example.org",
+    )
+
+
+def read_secret_place(text: str) -> str:
+    """Where a secret is kept; empty for `none`. Raises BadInput, without repeating the text."""
+    kind, _, rest = text.partition(":")
+    good = {
+        NONE: not rest,
+        "env": bool(_NAME.fullmatch(rest)),
+        "file": rest.startswith("/"),
+        "keyring": all(rest.partition("/")),
+    }
+    if not good.get(kind):
+        raise BadInput(
+            "it says where the secret is, and never holds it",
+            hint="Write env:NAME, file:/PATH or keyring:SERVICE/USER",
+        )
+    return "" if kind == NONE else text
+
+
 #: How the text of a kind is read; the reader raises what is wrong with the text.
 _READERS: Mapping[str, Callable[[str], Any]] = {
     "span": units.seconds,
@@ -58,6 +86,8 @@ _READERS: Mapping[str, Callable[[str], Any]] = {
     "chain": read_chain,
     "names": read_names,
     "branch": check_branch,
+    "forge": read_forge,
+    "secret_place": read_secret_place,
 }
 
 
@@ -209,6 +239,22 @@ KEYS: Mapping[str, Key] = {
             "How often work that cannot land goes back to its agent before a person is asked.",
             low=0,
             high=20,
+            per_project=True,
+        ),
+        Key(
+            "forge",
+            "auto",
+            "The forge that land_to = pr opens pull requests on: auto (github.com is GitHub, any"
+            " other host is Gitea or Forgejo), github, gitea, or the address of a Gitea.",
+            kind="forge",
+            per_project=True,
+        ),
+        Key(
+            "forge_token",
+            NONE,
+            "Where the token for a Gitea or Forgejo is: env:NAME, file:/PATH, keyring:SERVICE/USER;"
+            " none: the login that your git has for its host. GitHub takes the login of gh.",
+            kind="secret_place",
             per_project=True,
         ),
         Key(

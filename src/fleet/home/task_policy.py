@@ -109,6 +109,12 @@ def passed_variables(config: Config, cwd: str) -> tuple[str, ...]:
     return names
 
 
+def forge_settings(config: Config, cwd: str) -> tuple[str, str]:
+    """The forge of a directory's pull requests, and where its token is; empty: with git's login."""
+    project = config.project(cwd)
+    return _value(config, project, "forge"), _value(config, project, "forge_token")
+
+
 def _from(cwd: str, project: Project) -> tuple[str, ...]:
     """A project's patterns, which are from its own directory on, as seen from a directory in it."""
     up = posixpath.relpath(project.path, cwd)

@@ -9,6 +9,7 @@ from fleet.cli.json_output import pretty
 from fleet.cli.print_lines import print_line
 from fleet.cli.task_ids import completer
 from fleet.cli.terminal_text import one_line
+from fleet.control.landing.trust_remote import trust_upstream
 from fleet.control.queue.trust import Foreign, ids_in, trust_tasks, waiting_for_trust
 from fleet.errors import BadInput
 
@@ -16,8 +17,13 @@ from fleet.errors import BadInput
 @click.command("trust")
 @click.argument("ids", metavar="[ID]...", nargs=-1, shell_complete=completer())
 @click.option("--all-from", "file", metavar="FILE", help="Every task of this file of bd export.")
+@click.option(
+    "--remote",
+    metavar="DIR",
+    help="Let fleet push the project of this directory to where its branch leads now.",
+)
 @click.option("--json", "as_json", is_flag=True, help="The tasks as a JSON array.")
-def command(ids: tuple[str, ...], file: str | None, as_json: bool) -> None:
+def command(ids: tuple[str, ...], file: str | None, remote: str | None, as_json: bool) -> None:
     """Trust the verify commands of tasks that were not made on this machine.
 
     A task that came by `fleet bd import`, or over a queue that other machines share, does not begin
@@ -25,7 +31,13 @@ def command(ids: tuple[str, ...], file: str | None, as_json: bool) -> None:
 
     Trusted are these very commands in the task's directory; other ones are asked for again. Tasks
     made here, and the verify commands in runtime.toml, need no trust.
+
+    With --remote: fleet pushes with your own logins (land_to = push or pr), so it pushes only to an
+    address that you have seen. It asks again when the project's remote leads elsewhere.
     """
+    if remote is not None:
+        _trust_remote(remote, bool(ids or file is not None))
+        return
     if ids and file is not None:
         raise BadInput("both tasks and --all-from were given", hint="Give one of them.")
     fleet = control.opened()
@@ -40,6 +52,16 @@ def command(ids: tuple[str, ...], file: str | None, as_json: bool) -> None:
         _show(task, "waits" if asks else "trusted")
     if not found:
         print_line("No task waits to be trusted." if asks else "None of these waited for it.")
+
+
+def _trust_remote(directory: str, other: bool) -> None:
+    if other:
+        raise BadInput("--remote was given with tasks", hint="Give one of them.")
+    fleet = control.opened()
+    found = trust_upstream(fleet, control.checked_directory(directory, "--remote"))
+    click.echo(
+        f"trusted: {found.remote} is {one_line(found.shown)}, branch {one_line(found.branch)}"
+    )
 
 
 def _show(task: Foreign, word: str) -> None:

@@ -12,6 +12,8 @@ from fleet.cli.print_lines import print_line
 from fleet.cli.terminal_text import folded, one_line
 from fleet.config import projects
 from fleet.control.edit_config import set_project_settings, set_settings, shown_settings
+from fleet.control.landing.trust_remote import trust_upstream
+from fleet.errors import FleetError
 from fleet.home import home_from, open_home
 
 
@@ -83,3 +85,15 @@ def set_(assignments: tuple[str, ...], project: str | None) -> None:
         lines = "; ".join(map(one_line, value)) or "nothing" if isinstance(value, list) else value
         shown = f"= {lines}" if value is not None else "is as for all projects"
         print_line(f"{name} {shown}  [{directory}]")
+        if name == "land_to" and value in ("push", "pr"):
+            _trust_remote(directory)
+
+
+def _trust_remote(directory: str) -> None:
+    """The person who has work pushed sees where to, and has said so by that."""
+    try:
+        found = trust_upstream(control.opened(), directory)
+    except FleetError as error:
+        print_line(f"not set up yet: {one_line(error.message)}. {one_line(error.hint)}")
+    else:
+        print_line(f"fleet pushes to {one_line(found.shown)}, branch {one_line(found.branch)}")
