@@ -125,7 +125,7 @@ class _Face(BaseHTTPRequestHandler):
         return [
             {"context": each["name"], "status": states[each["state"]], "description": each["text"],
              "target_url": ""}
-            for each in self.state.read()["statuses"].get(commit, [])
+            for each in self.state.statuses(commit)
         ]  # fmt: skip
 
 

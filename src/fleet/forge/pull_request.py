@@ -87,6 +87,8 @@ class PullRequest(Struct, frozen=True, kw_only=True):
     rounds: dict[str, int] = field(default_factory=dict[str, int])
     #: The head that fleet asked the forge to merge; empty: none.
     merge_asked: str = ""
+    #: Since when the facts say the same.
+    changed_at: datetime | None = None
     #: When the forge is asked next, how often it gave no answer, and why.
     next_at: datetime
     failures: int = 0

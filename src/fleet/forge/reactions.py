@@ -121,12 +121,14 @@ def why_waiting(pr: PullRequest, facts: PullRequestFacts, *, may_merge: bool, no
 def noted(pr: PullRequest, facts: PullRequestFacts, done: tuple[Reaction, ...]) -> PullRequest:
     """The pull request with these facts, and with what is carried out because of them."""
     keys = [each.key for each in done if isinstance(each, SendBack | AskPerson)]
+    keys += [_key(facts, "queued")] if facts.queued else []
     rounds = dict(pr.rounds)
     for each in done:
         if isinstance(each, SendBack):
             rounds[each.kind] = rounds.get(each.kind, 0) + 1
     asked = next((each.head for each in done if isinstance(each, MergeNow)), pr.merge_asked)
-    fresh = {"done": (*pr.done, *_each_id(keys)), "rounds": rounds, "merge_asked": asked}
+    all_keys = tuple(dict.fromkeys((*pr.done, *_each_id(keys))))
+    fresh = {"done": all_keys, "rounds": rounds, "merge_asked": asked}
     return structs.replace(pr, facts=facts, failures=0, trouble="", **fresh)
 
 
@@ -205,8 +207,7 @@ def _review(pr: PullRequest, facts: PullRequestFacts) -> list[SendBack]:
 
 
 def _left_queue(pr: PullRequest, facts: PullRequestFacts) -> bool:
-    before = pr.facts
-    return before is not None and before.queued and not facts.queued and before.head == facts.head
+    return not facts.queued and _key(facts, "queued") in pr.done
 
 
 def _check_line(check: ForgeCheck) -> str:

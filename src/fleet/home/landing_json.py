@@ -37,9 +37,9 @@ OUTPUT_KEPT = 8000
 #: `asks`: for a person; `why` says what for. `testing`: in the train. `landed`: the line has it.
 #: `back`: sent back to its agent. `held`: a person held it.
 LandingState = Literal["verified", "waiting", "asks", "testing", "landed", "back", "held"]
-#: What sent a task back: files in conflict, a verify command on the fold, a rule of landing, or a
-#: person's review.
-WhyBack = Literal["conflict", "verify", "rules", "review"]
+#: What sent a task back: files in conflict, a verify command on the fold, a rule of landing, a
+#: person's review, or checks of its pull request.
+WhyBack = Literal["conflict", "verify", "rules", "review", "checks"]
 #: States in which the lander has work to do; in the others an agent or a person has.
 LANDERS: frozenset[LandingState] = frozenset({"verified", "waiting", "testing"})
 

@@ -63,7 +63,9 @@ def why_asked(work: WaitingWork, touched: tuple[str, ...]) -> str:
     if touched:
         more = f" and {len(touched) - _FEW} more" if len(touched) > _FEW else ""
         return f"it changes what is protected: {', '.join(touched[:_FEW])}{more}; {way}"
-    return f"land = ask; {way}" if work.rules.mode == "ask" else ""
+    # A pull request is opened to be looked at; a person merges it, or approves it here.
+    asked = work.rules.mode == "ask" and work.landing.to != "pr"
+    return f"land = ask; {way}" if asked else ""
 
 
 def _candidate(home: Home, work: WaitingWork) -> tuple[str, tuple[str, ...]]:

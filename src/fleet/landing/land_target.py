@@ -22,6 +22,7 @@ from fleet.git.repository import GitFailed, Repository
 from fleet.home import Home, landing_json
 from fleet.landing.bring_home import bring_home
 from fleet.landing.follow_line import finish_followed, follow
+from fleet.landing.remote.watch_forge import watch_pull_requests
 from fleet.landing.run_train import TrainEnd, TrainRun
 from fleet.landing.settle_landing import LandingDesk
 from fleet.landing.waiting_work import (
@@ -126,9 +127,22 @@ def _land(
         train = TrainRun(home, repo, key.branch, desk, abandon=lander.abandon, now=lander.now)
         train.recover(tasks)
         waiting = [each for each in waiting if _state(home, each.task_id) in _IN_TRAIN]
-        end = train.run(waiting) if waiting else follow(home, repo, key.branch)
-        more = end.more or len(work) == _AT_ONCE
-        return structs.replace(end, more=more, told=(*told, *end.told))
+        by_train = [each for each in waiting if each.landing.to != "pr"]
+        end = train.run(by_train) if by_train else follow(home, repo, key.branch)
+        by_forge = list(waiting_work(home, [task for task in tasks if _is_by_forge(home, task)]))
+        watched = watch_pull_requests(home, repo, key.branch, by_forge, train, desk, lander.now)
+        return structs.replace(
+            end,
+            more=end.more or len(work) == _AT_ONCE,
+            told=(*told, *end.told),
+            watched=watched.task_ids,
+            again_in=watched.again_in,
+        )
+
+
+def _is_by_forge(home: Home, task: Task) -> bool:
+    landing = landing_json.read(home, task.id)
+    return landing is not None and landing.to == "pr"
 
 
 _IN_TRAIN = ("waiting", "testing")

@@ -12,18 +12,23 @@ from datetime import datetime
 
 from msgspec import Struct, structs
 
+from fleet.errors import FleetError
 from fleet.git.commit_words import author_in
 from fleet.git.land.fold import Conflict
 from fleet.git.land.land_repository import LandRepository
 from fleet.git.land.landed_proof import prove_landed
-from fleet.git.land.move_line import Held, Moved, Raced, move
+from fleet.git.land.move_line import Held, Moved, move
 from fleet.git.land.target import Target, read_target
+from fleet.git.refs import commit_of, is_ancestor
+from fleet.git.remote.push import RemoteMoved, RemoteRefused
+from fleet.git.remote.remote_git import RemoteSilent
 from fleet.git.repository import Repository
 from fleet.home import Home
 from fleet.landing import train_words
-from fleet.landing.fold.fold_checks import distinct
+from fleet.landing.fold.fold_checks import all_names, distinct
 from fleet.landing.fold.fold_group import fold_group, landed_since
 from fleet.landing.fold.verify_fold import Fold, FoldVerdict, clear, verify_fold
+from fleet.landing.remote.remote_line import RemoteLine, remote_line
 from fleet.landing.settle_landing import LandingDesk
 from fleet.landing.train_rules import Parts, batch, size_after
 from fleet.landing.train_store import Learnt, Member, Train, TrainPlace
@@ -47,6 +52,9 @@ class TrainEnd(Struct, frozen=True, kw_only=True):
     behind: str = ""
     #: What a person should know of the checkouts that followed.
     told: tuple[str, ...] = ()
+    #: Tasks whose pull request is watched, and in how many seconds the forge is asked again.
+    watched: tuple[str, ...] = ()
+    again_in: float = 0.0
 
 
 class TrainRun:
@@ -69,6 +77,8 @@ class TrainRun:
         learnt = self._place.learnt()
         self._size, self._proofs, self._behind = learnt.size, learnt.proofs, learnt.behind
         self._held, self._left, self._told = learnt.held, "", list[str]()
+        #: Why a remote branch could not be read or moved for now; empty: it could.
+        self._silence = ""
         #: What the failed command printed, by the tree that it failed on.
         self._outputs: dict[str, str] = {}
 
@@ -84,7 +94,7 @@ class TrainRun:
             self._land_group(group, limit)
         finally:
             for work in group:
-                self._desk.wait(work.task_id)
+                self._desk.wait(work.task_id, self._silence)
             self._learn_all()
         if not self._left:
             clear(self._place.verify)
@@ -101,6 +111,10 @@ class TrainRun:
         target = read_target(land, self._branch)
         ids = _ids(train)
         waiting = list(waiting_work(self._home, [task for task in tasks if task.id in ids]))
+        if train.upstream and self._was_pushed(land, train):
+            if why := self.catch_up(train.new, waiting):
+                raise FleetError(f"{train.upstream} has what landed, and {why}")
+            target = read_target(land, self._branch)
         candidates = {work.task_id: work.landing.commit for work in waiting}
         held = [
             member
@@ -111,6 +125,36 @@ class TrainRun:
         ]
         self._mark(structs.replace(train, members=tuple(held)), waiting)
         self._place.done()
+
+    def catch_up(self, commit: str, works: Sequence[WaitingWork]) -> str:
+        """Have the line hold a commit of its remote branch; empty if it does, else why not.
+
+        Where the line has commits that the remote lacks, both are merged, and verified as these
+        works are.
+        """
+        for _ in range(_RACES):
+            land = self._land()
+            target = read_target(land, self._branch)
+            if not target.tip:
+                return train_words.no_branch(self._branch, self._repo.root)
+            if is_ancestor(land.git, commit, target.line):
+                return ""
+            made = fold_group(land.git, target, (), author_in(self._repo), remote=commit)
+            if isinstance(made, Conflict):
+                return train_words.remote_conflicts(made, self._branch, self._repo.root)
+            train = made.train
+            if train.new != commit:
+                checks = all_names(distinct([work.plan for work in works]))
+                if not self._is_green(land, structs.replace(train, checks=checks), works):
+                    return self._left or train_words.remote_fails(self._branch, self._repo.root)
+            moved = move(land, target, train.new, why="fleet: follow the remote")
+            if isinstance(moved, Held):
+                return moved.why
+            if isinstance(moved, Moved):
+                self._note(moved)
+                self._learn_all()
+                return ""
+        return f"{self._branch} moves all the time"
 
     # A group, and its parts if it fails.
 
@@ -124,12 +168,16 @@ class TrainRun:
                 return
             part = [by_id[each] for each in parts.first]
             land = self._land()
+            remote = self._remote(land, part)
             target = read_target(land, self._branch)
-            made = self._folded(land, target, part)
-            if isinstance(made, str):
-                self._ask(parts, by_id, made)
+            if isinstance(remote, RemoteSilent):
+                self._left = self._silence = remote.why
                 return
-            train = made
+            made = remote if isinstance(remote, str) else self._folded(land, target, part)
+            if isinstance(made, str) or isinstance(remote, str):
+                self._ask(parts, by_id, str(made))
+                return
+            train = structs.replace(made, upstream=remote.shown if remote is not None else "")
             left_out = [each for each in parts.first if each not in _ids(train)]
             parts = parts.without(left_out)
             if not train.members:
@@ -143,21 +191,87 @@ class TrainRun:
             if not green:
                 parts = self._red(land, target, train, parts, by_id)
                 continue
-            moved = move(land, target, train.new, why=train_words.reflog(_ids(train)))
-            if isinstance(moved, Held):
-                self._hold(parts, by_id, moved.why)
+            landed = self._take(land, target, train, part, remote)
+            if isinstance(landed, Held):
+                self._hold(parts, by_id, landed.why)
+            elif isinstance(landed, str):
+                self._ask(parts, by_id, landed)
+            if not isinstance(landed, bool):
                 return
             self._held = ""
-            if isinstance(moved, Raced):
-                races += 1
-                if races > _RACES:
-                    self._left = f"{self._branch} moves all the time"
-                    return
+            if landed:
+                parts = parts.rest
                 continue
+            races += 1
+            if races > _RACES:
+                self._left = f"{self._branch} moves all the time"
+                return
+
+    def _take(
+        self,
+        land: LandRepository,
+        target: Target,
+        train: Train,
+        part: Sequence[WaitingWork],
+        remote: RemoteLine | None,
+    ) -> bool | str | Held | None:
+        """Push the verified value, if it is to be pushed, and have the line take it.
+
+        True: it has landed. False: another hand moved the branch or its remote. A text is for a
+        person. None: the remote gave no answer, and the train is left.
+        """
+        pushed = remote.push(train.new) if remote is not None else None
+        match pushed:
+            case RemoteMoved():
+                return False
+            case RemoteRefused(why=why):
+                self._place.done()
+                return train_words.refused(train.upstream, why)
+            case RemoteSilent(why=why):
+                self._left = self._silence = train_words.silent(train.upstream, why)
+                return None
+            case _:
+                moved = move(land, target, train.new, why=train_words.reflog(_ids(train)))
+        if isinstance(moved, Held):
+            return moved
+        if isinstance(moved, Moved):
             self._note(moved)
-            self._mark(train, part)
-            self._place.done()
-            parts = parts.rest
+        elif pushed is None:
+            return False
+        elif why := self.catch_up(train.new, part):  # the remote has it: it is not folded again
+            return why
+        self._mark(train, part)
+        self._place.done()
+        return True
+
+    def _remote(
+        self, land: LandRepository, part: Sequence[WaitingWork]
+    ) -> RemoteLine | RemoteSilent | str | None:
+        """The remote branch to push to, which the line holds by now; None: there is none to.
+
+        A text is for a person: where to push is not known or not confirmed, or the line cannot
+        follow.
+        """
+        if not any(work.landing.to == "push" for work in part):
+            return None
+        remote = remote_line(self._home, land, self._branch)
+        if isinstance(remote, str):
+            return remote
+        if (silent := remote.read()) is not None:
+            return RemoteSilent(why=train_words.silent(remote.shown, silent.why))
+        if remote.commit:
+            return self.catch_up(remote.commit, part) or remote
+        followed = f"refs/remotes/{remote.shown}"
+        return train_words.gone(remote.shown) if commit_of(land.refs, followed) else remote
+
+    def _was_pushed(self, land: LandRepository, train: Train) -> bool:
+        """Whether the remote has what an earlier lander meant. Raises FleetError: it is silent."""
+        remote = remote_line(self._home, land, self._branch)
+        if isinstance(remote, str):
+            raise FleetError(remote)
+        if (silent := remote.read()) is not None:
+            raise FleetError(train_words.silent(remote.shown, silent.why))
+        return bool(remote.commit) and is_ancestor(land.git, train.new, remote.commit)
 
     def _folded(
         self, land: LandRepository, target: Target, part: Sequence[WaitingWork]
@@ -184,7 +298,8 @@ class TrainRun:
             return True
         if self._proofs.is_red(train.tree, train.checks):
             return False
-        self._place.mean(train)
+        if train.members:
+            self._place.mean(train)
         missing = self._proofs.missing(train.tree, train.checks)
         if not missing:
             return True

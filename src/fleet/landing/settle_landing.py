@@ -47,9 +47,17 @@ class LandingDesk:
         """The task is in a train now; False: it waits no longer, so it is not."""
         return self._change(work.task_id, ("waiting", "testing"), state="testing", why="")
 
-    def wait(self, task_id: str) -> None:
+    def wait(self, task_id: str, why: str = "") -> None:
         """The task waits again: its train was left, or the branch moved."""
-        self._change(task_id, ("testing",), state="waiting")
+        self._change(task_id, ("testing",), state="waiting", why=why)
+
+    def waits(self, work: WaitingWork, why: str) -> None:
+        """The task goes on waiting; for what, in words."""
+        self._change(work.task_id, ("waiting",), state="waiting", why=why)
+
+    def tell(self, task_id: str, words: str) -> None:
+        """Say what was done for a task."""
+        self._say(task_id, words)
 
     def ask(self, work: WaitingWork, why: str) -> None:
         """Leave the landing to a person."""
@@ -68,7 +76,9 @@ class LandingDesk:
 
     def landed(self, work: WaitingWork, landed: LandedAs) -> None:
         """The line holds the work: the task is closed."""
-        self._change(work.task_id, ("waiting", "testing"), state="landed", why="", landed=landed)
+        # A person may merge a pull request while fleet waits for their word.
+        before = ("waiting", "testing", "asks") if landed.pr else ("waiting", "testing")
+        self._change(work.task_id, before, state="landed", why="", landed=landed)
         self.close(work.task)
 
     def close(self, task: Task) -> None:
@@ -92,10 +102,13 @@ class LandingDesk:
                 self._say(task.id, f"{where}; closed")
         landing_json.forget_mark(self._home, task.id)
 
-    def send_back(self, work: WaitingWork, sent: Unlandable) -> None:
-        """Give the task back to its agent, or to a person once that was tried often enough."""
+    def send_back(self, work: WaitingWork, sent: Unlandable, *, counted: bool = True) -> None:
+        """Give the task back to its agent, or to a person once that was tried often enough.
+
+        What is not `counted` has limits of its own: the rounds of a pull request.
+        """
         tries = work.landing.tries + 1
-        if tries > work.rules.tries:
+        if counted and tries > work.rules.tries:
             why = f"{sent.words}; it was sent back {work.landing.tries} times (land_tries)"
             facts = {"conflict": sent.conflict, "output": sent.output}
             if self._change(
@@ -106,8 +119,8 @@ class LandingDesk:
             return
         if not self._change(
             work.task_id, ("waiting", "testing"), state="back", why=sent.words, why_back=sent.why,
-            tries=tries, conflict=sent.conflict, output=sent.output, approved_by="",
-            against=sent.against[-_MOST_AGAINST:],
+            tries=tries if counted else work.landing.tries, conflict=sent.conflict,
+            output=sent.output, approved_by="", against=sent.against[-_MOST_AGAINST:],
         ):  # fmt: skip
             return
         self.reopen(work.task)

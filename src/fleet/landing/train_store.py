@@ -42,6 +42,8 @@ class Train(Struct, frozen=True, kw_only=True):
     tree: str
     checks: tuple[str, ...] = ()
     members: tuple[Member, ...] = ()
+    #: The remote branch that is pushed to before the line moves; empty: none.
+    upstream: str = ""
 
 
 class Learnt(Struct, frozen=True, kw_only=True):

@@ -58,6 +58,37 @@ def unverifiable(trouble: str, task_id: str) -> str:
     return f"it cannot be verified: {trouble}; mend that, and then: fleet land {task_id}"
 
 
+def remote_conflicts(found: Conflict, branch: str, repository: str) -> str:
+    """The branch and its remote have both moved, and cannot be merged."""
+    return (
+        f"{branch} and its remote conflict in {_some(found.files) or 'their history'}. Merge by"
+        f" hand: git -C {repository} pull, and then: fleet land ID"
+    )
+
+
+def remote_fails(branch: str, repository: str) -> str:
+    """The branch and its remote have both moved, and fail together."""
+    return (
+        f"{branch} and its remote do not pass the checks together. Merge them by hand: git -C"
+        f" {repository} pull, mend it, and then: fleet land ID"
+    )
+
+
+def gone(upstream: str) -> str:
+    """A remote branch that was there, and is not any more."""
+    return f"{upstream} was deleted. Push it again, and then: fleet land ID"
+
+
+def silent(upstream: str, why: str) -> str:
+    """A remote that gave no answer; what waits is tried again."""
+    return f"{upstream} gives no answer, so nothing is pushed for now: {why}"
+
+
+def refused(upstream: str, why: str) -> str:
+    """A remote that says no."""
+    return f"{upstream} refuses the push: {why}. Once it takes it: fleet land ID"
+
+
 def reflog(task_ids: Sequence[str]) -> str:
     """What the log of the branch says of a move."""
     return f"fleet: land {' '.join(task_ids)}"
@@ -74,6 +105,7 @@ def receipt(train: Train, member: Member, how: LandHow, now: datetime) -> Landed
         line_before=train.old,
         line_after=train.new,
         at=now,
+        pushed=f"{train.upstream} {train.new}" if train.upstream else "",
     )
 
 

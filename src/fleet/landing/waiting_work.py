@@ -74,12 +74,20 @@ def survey(home: Home) -> Surveyed:
             continue  # no id of a task: not a mark of fleet's
         if doubt:
             doubts[task_id] = doubt
-        elif landing is not None and landing.state in (*LANDERS, "landed", "back"):
+        elif landing is not None and _is_for_lander(landing):
             key = target_key(landing.repository, landing.into)
             work[key] = (*work.get(key, ()), task_id)
             if landing.state == "back":
                 back.add(task_id)
     return Surveyed(work=work, back=frozenset(back), doubts=doubts)
+
+
+def _is_for_lander(landing: Landing) -> bool:
+    """The lander has something to do for it, or to watch: a person may merge a pull request that
+    fleet asks about.
+    """
+    watched = landing.to == "pr" and landing.state == "asks"
+    return landing.state in (*LANDERS, "landed", "back") or watched
 
 
 def target_key(root: str, branch: str) -> TargetKey:

@@ -9,6 +9,8 @@ from fleet.schemas import BegunMerge
 _FILES = 40
 _TASKS = 20
 _OUTPUT = 4000
+#: What sends a task back whose pull request cannot be merged yet.
+_FROM_FORGE = ("checks", "review")
 
 _CONFLICT = """\
 Your work on this task was verified, and could not land on `{into}`: since then others landed work \
@@ -32,6 +34,23 @@ _CLEAN = """\
 Your work on this task was verified, and could not land on `{into}`: it conflicted with what \
 others landed there since. By now your branch contains `{into}`, without a conflict that git sees. \
 See that what both sides are for works, run the checks, and close the task as before."""
+_PULL_REQUEST = """\
+Your work on this task was verified, and its pull request into `{into}` cannot be merged yet. \
+fleet has merged `{into}` into your branch and committed the merge. What the checks and reviewers \
+of the pull request say:
+
+```
+{output}
+```
+
+Do what is right about each of these, run the checks, and close the task as before: the same pull \
+request gets your new commits. What a reviewer asks for and you do not do, say in your claim."""
+_BESIDE = """\
+Beside the conflict, the checks and reviewers of its pull request say:
+
+```
+{output}
+```"""
 _RULES = "Your last claim was refused, because the merge is not as it has to be: {why}\n\n"
 _KEEP = (
     "Keep what others landed: lines of theirs that are gone, and not by a conflict, are noticed. Do"
@@ -48,6 +67,8 @@ def sent_back_words(
     `hunks`: what landed in the files in conflict; `landed`: the files that others changed.
     """
     parts = [_what(landing, merge), _KEEP]
+    if merge.files and landing.why_back in _FROM_FORGE and landing.output:
+        parts.insert(1, _BESIDE.format(output=_fenced(landing.output)))
     if landing.against:
         parts.append(f"What landed since:\n{_tasks(landing.against)}")
     if merge.files and hunks.strip():
@@ -61,10 +82,16 @@ def _what(landing: Landing, merge: BegunMerge) -> str:
     why = _RULES.format(why=landing.refused) if landing.refused else ""
     if merge.files:
         return why + _CONFLICT.format(into=landing.into, files=_names(merge.files))
-    if not landing.output.strip() or landing.why_back != "verify":
+    output = _fenced(landing.output)
+    if output and landing.why_back in _FROM_FORGE:
+        return why + _PULL_REQUEST.format(into=landing.into, output=output)
+    if not output or landing.why_back != "verify":
         return why + _CLEAN.format(into=landing.into)
-    output = landing.output.strip()[-_OUTPUT:] or "(nothing)"
-    return why + _MERGED.format(into=landing.into, output=output.replace("```", "'''"))
+    return why + _MERGED.format(into=landing.into, output=output)
+
+
+def _fenced(output: str) -> str:
+    return output.strip()[-_OUTPUT:].replace("```", "'''")
 
 
 def _tasks(against: Sequence[LandedWork]) -> str:

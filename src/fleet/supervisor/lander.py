@@ -40,6 +40,8 @@ class Lander:
         self._failures: dict[TargetKey, int] = {}
         #: How often in a row a branch was found behind its line.
         self._looks: dict[TargetKey, int] = {}
+        #: Tasks of which the loop knows that they wait for their pull request.
+        self._told_of: set[str] = set()
         #: Tasks that were sent back, as of the last look.
         self._known_back: frozenset[str] = frozenset()
         self._said: set[str] = set()
@@ -114,8 +116,9 @@ class Lander:
             self._state.events.append(LandingEnded(task_id, closed=True))
         for task_id in report.back:
             self._state.events.append(LandingEnded(task_id))
-        for task_id in report.asks:
+        for task_id in (*report.asks, *(set(end.watched) - self._told_of)):
             self._state.events.append(LandingEnded(task_id, asks=True))
+        self._told_of = (self._told_of | set(end.watched)) - {*report.closed, *report.back}
         if end.behind:
             self._say_once("landing", f"{key.branch} is behind what landed: {end.behind}")
         if report.problem and not self._abandon.is_set():
@@ -129,6 +132,8 @@ class Lander:
         elif tries := max(self._failures[key], self._looks[key]):
             pause = min(_SHORTEST * 2 ** min(tries - 1, 10), _LONGEST)
             self._again[key] = time.monotonic() + pause
+        elif end.again_in:
+            self._again[key] = time.monotonic() + end.again_in
 
     def _say_once(self, kind: str, text: str) -> None:
         if text not in self._said:

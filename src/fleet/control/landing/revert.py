@@ -59,15 +59,15 @@ class _RevertDesk(LandingDesk):
         del work
         return True
 
-    def wait(self, task_id: str) -> None:
-        del task_id
+    def wait(self, task_id: str, why: str = "") -> None:
+        del task_id, why
 
     def ask(self, work: WaitingWork, why: str) -> None:
         del work
         self.problem = why
 
-    def send_back(self, work: WaitingWork, sent: Unlandable) -> None:
-        del work
+    def send_back(self, work: WaitingWork, sent: Unlandable, *, counted: bool = True) -> None:
+        del work, counted
         self.problem = f"{sent.words}\n{sent.output}".strip()
 
     def landed(self, work: WaitingWork, landed: LandedAs) -> None:

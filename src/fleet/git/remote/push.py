@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from fleet.git.git_command import Git, GitFailed
 from fleet.git.refs import is_ancestor
-from fleet.git.remote.remote_git import RemoteGit, RemoteSilent, why_failed
+from fleet.git.remote.remote_git import QUESTION, RemoteGit, RemoteSilent, why_failed
 from fleet.git.remote.upstream import without_password
 from fleet.processes.bounded_call import Exited
 
@@ -111,7 +111,8 @@ def _settled(
     tip = fetch_tip(remote, git, ref)
     if isinstance(tip, RemoteSilent):
         return tip
-    if tip.commit == new or (tip.commit and is_ancestor(git, new, tip.commit)):
+    # A git that fails must not pass for one that says no: the same would be pushed twice.
+    if tip.commit and git.judge("merge-base", "--is-ancestor", new, tip.commit)[0]:
         return Pushed(now=tip.commit)
     if tip.commit != old:
         return RemoteMoved(now=tip.commit)
@@ -139,7 +140,7 @@ def _remote_line(line: str) -> str:
 
 
 def _read(remote: RemoteGit, ref: str) -> RemoteTip | RemoteSilent:
-    done = remote.ask("ls-remote", "--quiet", remote.url, ref)
+    done = remote.ask("ls-remote", "--quiet", remote.url, ref, at_most=QUESTION)
     if isinstance(done, RemoteSilent):
         return done
     if done.code:

@@ -17,8 +17,9 @@ from fleet.git.remote.upstream import without_password
 from fleet.git.repository import Repository
 from fleet.processes.bounded_call import CallFailed, Exited, call
 
-#: Seconds that one command may take: an object store of some size over a slow line.
+#: Seconds that a transfer may take, of some size over a slow line; and a question without one.
 PATIENCE = 300.0
+QUESTION = 60.0
 _LIMIT = 16 << 20
 
 _OWN_SETTINGS = (
@@ -75,7 +76,7 @@ class RemoteGit:
         self._patience = patience
         self._env = operator_env(env, own)
 
-    def ask(self, *args: str) -> Exited | RemoteSilent:
+    def ask(self, *args: str, at_most: float = PATIENCE) -> Exited | RemoteSilent:
         """Run git to its end; an ending with an error is an answer too."""
         program = shutil.which("git")
         if program is None:
@@ -84,7 +85,7 @@ class RemoteGit:
             [program, "--no-pager", *args],
             cwd=self.own.git_dir,
             env=self._env,
-            timeout=self._patience,
+            timeout=min(self._patience, at_most),
             limit=_LIMIT,
         )
         if isinstance(done, CallFailed):

@@ -9,6 +9,7 @@ from fleet.git.git_command import Git
 from fleet.git.land.commit_object import read_commit
 from fleet.git.land.fold import Candidate, Conflict, fold
 from fleet.git.land.target import Target
+from fleet.git.refs import is_ancestor
 from fleet.home.landing_json import LandedWork
 from fleet.landing.fold.fold_checks import all_names, distinct
 from fleet.landing.train_store import Member, Train
@@ -29,21 +30,29 @@ class FoldedGroup(Struct, frozen=True, kw_only=True):
 
 
 def fold_group(
-    git: Git, target: Target, group: Sequence[WaitingWork], author: Author
+    git: Git,
+    target: Target,
+    group: Sequence[WaitingWork],
+    author: Author,
+    *,
+    remote: str = "",
 ) -> FoldedGroup | Conflict:
     """Fold a group onto the line. A candidate that conflicts is left out.
 
-    A branch that a person moved beside its line is merged first; a Conflict if that cannot be.
-    Raises GitFailed.
+    A branch that a person moved beside its line is merged first, and so is the commit of its
+    remote branch; a Conflict if that cannot be. Raises GitFailed.
     """
     onto = target.line
-    if target.beside:
-        message = f"Merge {target.branch} with what landed ahead of it\n"
-        theirs = Candidate(task_id="", commit=target.beside, message=message, author=author)
-        both = fold(git, onto, theirs)
-        if isinstance(both, Conflict):
-            return both
-        onto = both.commit
+    for commit, what in ((target.beside, "what landed ahead of it"), (remote, "its remote")):
+        if commit and is_ancestor(git, onto, commit):
+            onto = commit
+        elif commit:
+            message = f"Merge {target.branch} with {what}\n"
+            theirs = Candidate(task_id="", commit=commit, message=message, author=author)
+            both = fold(git, onto, theirs)
+            if isinstance(both, Conflict):
+                return both
+            onto = both.commit
     members: list[Member] = []
     conflicts: dict[str, Conflict] = {}
     for work in group:

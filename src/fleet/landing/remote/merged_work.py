@@ -1,0 +1,93 @@
+"""What the forge merged: proved by git, followed by the line of the branch, and then landed."""
+
+from collections.abc import Callable, Sequence
+from datetime import datetime, timedelta
+from typing import Protocol
+
+from fleet.forge.pull_request import PullRequest
+from fleet.git.git_command import Git, GitFailed
+from fleet.git.land.commit_object import read_commit
+from fleet.git.land.landed_proof import prove_landed
+from fleet.git.refs import is_ancestor
+from fleet.git.remote.push import delete_branch
+from fleet.home.landing_json import LandedAs, Landing
+from fleet.landing.remote.remote_line import RemoteLine
+from fleet.landing.settle_landing import LandingDesk
+from fleet.landing.waiting_work import WaitingWork
+
+_LATER = timedelta(seconds=30)
+#: What a proof is called that only the forge's word stands for.
+BY_FORGE = "forge"
+
+
+class LineFollower(Protocol):
+    """Brings the line of the branch to hold a commit of its remote."""
+
+    def catch_up(self, commit: str, works: Sequence[WaitingWork]) -> str:
+        """Empty: the line holds the commit; else why it cannot."""
+        ...
+
+
+class MergedWork:
+    """Lands what was merged on the forge."""
+
+    def __init__(
+        self,
+        git: Git,
+        line: RemoteLine,
+        follower: LineFollower,
+        desk: LandingDesk,
+        now: Callable[[], datetime],
+    ) -> None:
+        self._git, self._line, self._follower = git, line, follower
+        self._desk, self._now = desk, now
+
+    def landed(self, work: WaitingWork, pr: PullRequest, commit: str) -> datetime | None:
+        """The forge merged the pull request as this commit: have the line follow, and land it."""
+        if (why := self.catch_up(work)) or not self._holds(commit):
+            words = why or f"the forge calls it merged as {commit[:12]}, which {pr.base} lacks"
+            self._desk.ask(work, f"pull request #{pr.number} is merged, and {words}")
+            return self._now() + _LATER
+        proof = proof_of(self._git, work.landing.commit, commit, self._line.commit)
+        self._desk.landed(work, self._receipt(work.landing, pr, commit, proof))
+        if proof != BY_FORGE:
+            # Left to people if it cannot be deleted now: the work is on the base.
+            delete_branch(self._line.remote, ref=f"refs/heads/{pr.branch}", commit=pr.head)
+        return None
+
+    def catch_up(self, work: WaitingWork) -> str:
+        """Have the line hold what the remote branch has; empty if it does."""
+        if (silent := self._line.read()) is not None:
+            return f"{self._line.shown} gives no answer: {silent.why}"
+        if not self._line.commit:
+            return f"{self._line.shown} is gone"
+        return self._follower.catch_up(self._line.commit, [work])
+
+    def _holds(self, commit: str) -> bool:
+        return bool(commit) and is_ancestor(self._git, commit, self._line.commit)
+
+    def _receipt(self, landing: Landing, pr: PullRequest, commit: str, proof: str) -> LandedAs:
+        made = read_commit(self._git, commit)
+        passed = [check.name for check in (pr.facts.checks if pr.facts else ())]
+        return LandedAs(
+            commit=commit,
+            parents=made.parents,
+            tree=made.tree,
+            proof=proof,
+            checks=(*landing.checks, *(f"{name} (on the forge)" for name in passed)),
+            line_after=self._line.commit,
+            at=self._now(),
+            pushed=f"{self._line.shown} {self._line.commit}",
+            pr=pr.page,
+        )
+
+
+def proof_of(git: Git, candidate: str, commit: str, tip: str) -> str:
+    """What proves that a branch holds the candidate, which was merged as this commit: `ancestry`,
+    `patch` for one that was squashed or rebased, or the forge's word alone.
+    """
+    try:
+        found = prove_landed(git, tip, candidate, landed=commit)
+    except GitFailed:
+        return BY_FORGE
+    return found.kind if found is not None else BY_FORGE

@@ -1,0 +1,62 @@
+"""The remote branch that a train pushes to: read before the fold, moved after it was verified.
+
+The remote moves before the line does, so that the line never holds what the remote refused.
+"""
+
+import os
+import time
+from collections.abc import Mapping
+
+from fleet.errors import InvalidTask
+from fleet.git.git_command import Git, GitFailed
+from fleet.git.land.land_repository import LandRepository
+from fleet.git.remote.push import PushAnswer, RemoteTip, fetch_tip, push_forward
+from fleet.git.remote.remote_git import RemoteGit, RemoteSilent
+from fleet.git.remote.trusted_remotes import is_trusted, untrusted_text
+from fleet.git.remote.upstream import NoUpstream, Upstream, upstream_of
+from fleet.home import Home
+
+_LIMIT = 30.0
+
+
+class RemoteLine:
+    """The upstream of one branch, as it was read last."""
+
+    def __init__(
+        self, land: LandRepository, upstream: Upstream, env: Mapping[str, str] = os.environ
+    ) -> None:
+        self.upstream = upstream
+        self.remote = RemoteGit(land.own, upstream.url, env=env)
+        self._git = land.git
+        #: The commit of the remote branch; empty: it has none.
+        self.commit = ""
+
+    def read(self) -> RemoteSilent | None:
+        """Read the remote branch, and have its commits; None: it went well."""
+        found = fetch_tip(self.remote, self._git, self.upstream.ref)
+        if isinstance(found, RemoteTip):
+            self.commit = found.commit
+            return None
+        return found
+
+    def push(self, new: str) -> PushAnswer:
+        """Move the remote branch from where it was read to a commit that holds it."""
+        return push_forward(self.remote, self._git, ref=self.upstream.ref, old=self.commit, new=new)
+
+    @property
+    def shown(self) -> str:
+        """The remote branch, for people."""
+        return f"{self.upstream.remote}/{self.upstream.branch}"
+
+
+def remote_line(home: Home, land: LandRepository, branch: str) -> RemoteLine | str:
+    """The upstream of a branch, if the operator lets fleet push there; else words for a person."""
+    try:
+        upstream = upstream_of(Git(land.repo, time.monotonic() + _LIMIT), branch)
+        if is_trusted(home.path, os.path.realpath(land.repo.common_dir), upstream):
+            return RemoteLine(land, upstream)
+    except NoUpstream as error:
+        return f"{error.message}. {error.hint}, and then: fleet land ID"
+    except (GitFailed, InvalidTask) as error:
+        return f"{error.message}, so that fleet cannot tell where to push"
+    return f"{untrusted_text(land.repo.root, upstream)}, and then: fleet land ID"

@@ -1,0 +1,75 @@
+"""Watches the pull requests of one branch, with the forge that its remote leads to."""
+
+import time
+from collections.abc import Callable, Sequence
+from datetime import datetime
+
+from msgspec import Struct
+
+from fleet import config
+from fleet.errors import FleetError
+from fleet.forge import pull_request_json
+from fleet.forge.connect import connect
+from fleet.forge.forge_protocol import Forge
+from fleet.git.land.land_repository import LandRepository
+from fleet.git.repository import Repository
+from fleet.home import Home
+from fleet.home.task_policy import forge_settings
+from fleet.landing.remote.merged_work import LineFollower, MergedWork
+from fleet.landing.remote.pull_requests import SOON, PullRequestRun
+from fleet.landing.remote.remote_line import RemoteLine, remote_line
+from fleet.landing.settle_landing import LandingDesk
+from fleet.landing.waiting_work import WaitingWork
+
+#: Seconds for the git commands of one look at all pull requests of a branch.
+_LIMIT = 900.0
+
+
+class OpenPullRequests(Struct, frozen=True, kw_only=True):
+    """The tasks whose pull request is open, and in how many seconds the forge is asked again."""
+
+    task_ids: tuple[str, ...] = ()
+    again_in: float = 0.0
+
+
+def watch_pull_requests(
+    home: Home,
+    repo: Repository,
+    branch: str,
+    works: Sequence[WaitingWork],
+    follower: LineFollower,
+    desk: LandingDesk,
+    now: Callable[[], datetime],
+) -> OpenPullRequests:
+    """Look after the pull requests of a branch, under the lock of its landers."""
+    mine = [work for work in works if work.landing.to == "pr" and work.landing.commit]
+    mine = [work for work in mine if work.landing.state in ("waiting", "asks")]
+    if not mine:
+        return OpenPullRequests()
+    land = LandRepository(home.path, repo, time.monotonic() + _LIMIT)
+    line = remote_line(home, land, branch)
+    forge = line if isinstance(line, str) else _forge(home, land, line)
+    if isinstance(line, str) or isinstance(forge, str):
+        for work in mine:
+            desk.ask(work, str(forge).replace("land ID", f"land {work.task_id}"))
+        return OpenPullRequests()
+    merged = MergedWork(land.git, line, follower, desk, now)
+    run = PullRequestRun(home, land.git, line, forge, merged, desk, now)
+    due = run.look_after(mine)
+    if due is None:
+        return OpenPullRequests()
+    open_ = [work.task_id for work in mine if pull_request_json.read(home, work.task_id)]
+    gone = {*desk.closed, *desk.back}
+    again_in = max(SOON.total_seconds(), (due - now()).total_seconds())
+    return OpenPullRequests(
+        task_ids=tuple(each for each in open_ if each not in gone), again_in=again_in
+    )
+
+
+def _forge(home: Home, land: LandRepository, line: RemoteLine) -> Forge | str:
+    """The forge of a branch; a text for a person where fleet cannot connect to it."""
+    try:
+        settings = forge_settings(config.load(home.config), land.repo.root)
+        return connect(line.upstream.url, *settings, land.own)
+    except FleetError as error:
+        return f"{error.message}. {error.hint}".rstrip() + " Then: fleet land ID"
