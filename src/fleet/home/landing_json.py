@@ -136,6 +136,8 @@ class Landing(Struct, frozen=True, kw_only=True):
                 return f"{shown}, landing on {into}"
             case "asks" if self.is_back:
                 return f"cannot land on {into} ({self._why_back}), waits for you"
+            case "asks" if self.why_back is not None:
+                return f"cannot land on {into} ({self._why_back}), and waits for you"
             case "asks":
                 return f"{shown}, waits for you to land it on {into}"
             case "held":

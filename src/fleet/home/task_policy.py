@@ -40,7 +40,7 @@ _WISHES = (
 
 
 #: Where a part comes from that neither the task asked for nor runtime.toml has for all.
-PROJECT, BOX = "project", "as it runs in a box"
+PROJECT, BOX, LANDS = "project", "as it runs in a box", "as its work lands"
 
 
 class EffectivePolicy(Struct, frozen=True, kw_only=True):
@@ -92,7 +92,7 @@ def policy_of(config: Config, settings: Settings, cwd: str) -> EffectivePolicy:
         own.discard("isolation")
     origins = dict.fromkeys(_of_project(project) - own, PROJECT)
     if policy.isolation != isolation:
-        origins["isolation"] = BOX
+        origins["isolation"] = BOX if box.level != "off" else LANDS
     return EffectivePolicy(policy=policy, own=frozenset(own), origins=origins)
 
 

@@ -264,7 +264,11 @@ def _closed(claim: str, verdict: Verdict, facts: Facts, *, after: str = "") -> D
     if facts.landing is None:
         return Decision(settlement=Closed(reason=reason), counts=True, why=why)
     note = f"verified; waits to land on {facts.landing.into or 'a branch'}: fleet land"
-    return Decision(settlement=Blocked(note=note, verified=True), counts=True, why=f"{why}; {note}")
+    return Decision(
+        settlement=Blocked(note=note, verified=True),
+        counts=True,
+        why=f"{why}; {note.partition('; ')[2]}",
+    )
 
 
 def refused_by(outcome: Outcome, facts: Facts) -> tuple[Finding, ...]:

@@ -8,6 +8,7 @@ from fleet.home import Home, clone_record, landing_json, make_home, task_json
 from fleet.home.clone_record import CloneRecord
 from fleet.home.landing_json import Landing
 from fleet.queue.protocol import Draft
+from fleet.runs.run_directory import RunSpec, new_run
 from fleet.schemas import Settings
 from tests.builders import NOW
 from tests.repos import Repo
@@ -53,4 +54,10 @@ class WaitingHome:
             **{"checked": True, **facts},
         )  # fmt: skip
         landing_json.write(self.home, task_id, landing)
+        self.run(task_id)
         return task_id
+
+    def run(self, task_id):
+        """One more run of a task."""
+        spec = RunSpec(argv=("true",), cwd=str(self.repo.root))
+        return new_run(self.home.task(task_id), spec)

@@ -6,6 +6,7 @@ import pytest
 
 from fleet.control.landing.approve import approve, hold, release
 from fleet.control.landing.check_folds import check_folds
+from fleet.control.landing.open_landings import landing_tasks
 from fleet.control.landing.waiting_list import waiting_list
 from fleet.control.review.review import send_back
 from fleet.errors import FleetError, Refused
@@ -91,6 +92,18 @@ def test_nothing_that_waits_is_told_so(place):
     with pytest.raises(Refused, match="nothing that waits to land") as refused:
         approve(place.fleet, [task], env=ADA)
     assert f"fleet show {task}" in refused.value.hint
+
+
+def test_work_that_was_done_on_since_is_not_approved(place):
+    """The verified commit lands or nothing: an agent gave up on it after three tries."""
+    task = place.waits("asks", why_back="conflict", conflict=("a",), tries=3)
+    place.run(task)
+    with pytest.raises(Refused, match="cannot land on main") as refused:
+        approve(place.fleet, [task], env=ADA)
+    assert f"fleet retry {task}" in refused.value.hint
+    (shown,) = landing_tasks(place.fleet)
+    assert not shown.to_approve
+    assert record(place, task).state == "asks"
 
 
 def test_work_without_a_branch_says_what_to_set(place):

@@ -86,7 +86,7 @@ def command(
 
 def _land(fleet: Control, ids: Sequence[str], *, wait: bool) -> int:
     """Approve, and see the work onto its branch; the exit code."""
-    wanted = ids or [each.id for each in landing_tasks(fleet) if each.state == "asks"]
+    wanted = ids or [each.id for each in landing_tasks(fleet) if each.to_approve]
     if not wanted:
         print_line("Nothing waits for you to land it. What waits for the lander: fleet land")
         return 0

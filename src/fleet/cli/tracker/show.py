@@ -66,7 +66,7 @@ def _landing(fleet: Control, task: Task, landing: Landing | None) -> list[Row]:
         return []
     rows = [("landing", landing_words(fleet, task.id, landing))]
     if landing.why and landing.state in ("asks", "held", "back"):
-        rows.append(("", landing.why))
+        rows += [("", line) for line in landing.why.splitlines()]
     if landing.landed is not None and landing.state == "landed":
         proof = f"proved by {landing.landed.proof}"
         checks = ", ".join(each.removeprefix(".: ") for each in landing.landed.checks)

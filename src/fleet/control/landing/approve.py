@@ -18,9 +18,11 @@ from fleet.control.landing.project_git import ProjectGit
 from fleet.control.landing.waiting_list import land_rules_of
 from fleet.errors import FleetError, Refused
 from fleet.home import landing_json
+from fleet.home.clone_record import branch_of
 from fleet.home.landing_json import Landing
 from fleet.queue.doorbell import Doorbell
 from fleet.queue.sql.sqlite import BELL
+from fleet.runs.run_directory import latest_run
 
 #: Seconds to read the branches of a project.
 _LIMIT = 30.0
@@ -35,6 +37,7 @@ def approve(
     for task_id in task_ids:
         landing = _record(fleet, task_id)
         _check_here(task_id, landing)
+        _check_as_verified(fleet, task_id, landing)
         branches[task_id] = _branch_for(fleet, task_id, landing)
 
     def approved(into: str, landing: Landing) -> Landing:
@@ -134,6 +137,17 @@ def _branch_for(fleet: Control, task_id: str, landing: Landing) -> str:
         hint="Make it again, or name another one, and then the same again: fleet config set"
         f" --project {landing.repository} land_into=BRANCH",
     )
+
+
+def _check_as_verified(fleet: Control, task_id: str, landing: Landing) -> None:
+    """Refuse work that was done on since: the verified commit lands, or none."""
+    run = latest_run(fleet.home.task(task_id))
+    if run is None or run.number != landing.run:
+        raise Refused(
+            f"{task_id} {landing.words()}: it was worked on since it was verified",
+            hint=f"To have its agent try again: fleet retry {task_id}. By hand: git -C"
+            f" {landing.repository} merge {branch_of(task_id)}, and then: fleet bd close {task_id}",
+        )
 
 
 def _check_here(task_id: str, landing: Landing) -> None:

@@ -70,6 +70,7 @@ def _in_foreground(
         now=lambda: datetime.now(UTC),
         abandon=threading.Event(),
     )
+    told: set[str] = set()
     for _ in range(_MOST_TRAINS):
         wanted = set(_on_the_way(fleet, task_ids))
         keys = [key for key, ids in survey(fleet.home).work.items() if wanted & set(ids)]
@@ -80,7 +81,8 @@ def _in_foreground(
             tell(f"{task_id}: {words}")
         for text in report.end.told:
             tell(text)
-        if report.end.behind:
+        if report.end.behind and report.end.behind not in told:
+            told.add(report.end.behind)
             tell(f"{keys[0].branch} follows when your checkout is clean: {report.end.behind}")
         if report.problem:
             return _end(fleet, task_ids, problem=report.problem)

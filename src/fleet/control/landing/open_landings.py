@@ -20,6 +20,8 @@ class LandingTask(Struct, frozen=True, kw_only=True):
     title: str
     state: LandingState
     words: str
+    #: It waits for nothing but a person's word.
+    to_approve: bool = False
 
     @property
     def is_blocked(self) -> bool:
@@ -45,6 +47,7 @@ def landing_tasks(fleet: Control) -> tuple[LandingTask, ...]:
             title=landing.title,
             state=landing.state,
             words=landing.words(_tries(fleet, task_id, landing)),
+            to_approve=landing.state == "asks" and landing.why_back is None,
         )
         for task_id, landing in open_landings(fleet).items()
     ]
