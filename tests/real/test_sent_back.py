@@ -3,13 +3,14 @@ it in its own session, and both land.
 """
 
 import subprocess
+import threading
 
 import pytest
 
 from fleet.home import Home, landing_json
 from fleet.sandbox.try_box import try_box
 from tests.conftest import missing
-from tests.real.house import CLOSE, MODELS, TASK, Gate, hear
+from tests.real.house import CLOSE, MODELS, TASK, hear
 from tests.scripted_model import Say, ScriptedModel, Shell
 
 OTHER = "fleet-xyz"
@@ -25,36 +26,57 @@ RESOLVE = Shell(
 )
 
 
+#: A short command: codex goes on without one that takes long.
+WAIT = Shell(command="sleep 1")
+
+
+class TwoAgents(ScriptedModel):
+    """Each agent has a script of its own; the first one waits after its work to be let on."""
+
+    def __init__(self):
+        super().__init__(Say())
+        self.go = threading.Event()
+        self.talks = {TASK: [], OTHER: []}
+        self._left = {TASK: [OWN, CLOSE, Say(), RESOLVE, CLOSE, Say()],
+                      OTHER: [THEIRS, CLOSE_OTHER, Say()]}  # fmt: skip
+
+    def take(self, body, login=""):
+        if not body.get("tools"):
+            return Say(text="aside")
+        super().take(body, login)
+        who = OTHER if f"# Task {OTHER}:" in str(body) else TASK
+        left, talk = self._left[who], self.talks[who]
+        if who == TASK and talk and not self.go.is_set():
+            return WAIT
+        talk.append(str(body))
+        return left.pop(0) if len(left) > 1 else left[0]
+
+
 def in_project(here, *words):
     argv = ["git", "-C", str(here.project), *words]
     return subprocess.check_output(argv, env=here.env, text=True).rstrip("\n")
 
 
 @pytest.mark.parametrize("coder", ["claude", "codex"])
-def test_a_conflict_goes_back_to_the_session_that_did_the_work(house, tmp_path, coder):
+def test_a_conflict_goes_back_to_the_session_that_did_the_work(house, coder):
     """Same task, same clone, same session, no attempt; what lands is the agent's own merge."""
     if not try_box({}).works:
         missing("bwrap")
-    gate = Gate(tmp_path)
-    script = (OWN, Shell(command=gate.command), THEIRS, CLOSE_OTHER, Say(), CLOSE, Say(),
-              RESOLVE, CLOSE, Say())  # fmt: skip
-    with ScriptedModel(*script) as model:
+    with TwoAgents() as model:
         here = house(coder, model)
         (here.project / "table").write_text("one\ntwo\nthree\n")
         who = ["config", "user.name", "Ann"], ["config", "user.email", "ann@example.org"]
         for words in (["init", "-qb", "main"], *who, ["add", "-A"], ["commit", "-qm", "start"]):
             in_project(here, *words)
         here.configure(sandbox="workspace", land="auto", retry_limit=1)
-        own = (f"sandbox_write={tmp_path}", "verify=test -s table")
-        here.fleet("config", "set", "--project", str(here.project), *own)
+        here.fleet("config", "set", "--project", str(here.project), "verify=test -s table")
         here.create(coder, "Write my table")
         supervisor = here.supervise("--until-idle")
-        gate.reached()
         model.wait_for(2)
         flags = ("--silent", "--id", OTHER, "--coder", coder, "--model", MODELS[coder])
         here.fleet("bd", "create", *flags, "Write their table")
         hear(supervisor, f"{OTHER}: landed on main")
-        gate.open()
+        model.go.set()
         hear(supervisor, f"{TASK}: sent back (1)")
         assert supervisor.wait(120) == 0, supervisor.stdout.read()
 
@@ -64,7 +86,7 @@ def test_a_conflict_goes_back_to_the_session_that_did_the_work(house, tmp_path, 
         assert second["session_id"] == first["session_id"] != ""
         assert (second["resumed"], second["attempts"]) == (True, 0)
         # Its memory, and what it was told.
-        talk = str(model.requests[7])
+        talk = model.talks[TASK][3]
         assert "my table" in talk
         told = talk.split("carried on in the same session")[1]
         for words in ("could not land on `main`", "`table`", f"- {OTHER}: Write their table",

@@ -118,9 +118,10 @@ def test_a_claim_that_loses_what_others_landed_is_refused_and_a_person_is_asked_
     ]
     assert "Your last claim was refused" in (scene.runs(second)[2].path / "prompt.md").read_text()
     assert text(scene, "extra") == "a landed line"
-    # A person opens it again: the tries begin anew, with the clone as it is.
+    # A person opens it again: the tries begin anew, and the agent mends the merge.
     script = scene.folder(second) / "script"
-    mend = "git checkout -q main -- extra; echo SECOND >> README; git add -A; git commit -qm mended"
+    both = "printf 'one\\nFIRST and SECOND\\nthree\\n' > README; git checkout -q main -- extra"
+    mend = f"{both}; {COMMIT}"
     script.write_text(f"{script.read_text().splitlines()[0]}\n{mend}\n")
     assert scene.fleet("retry", second).returncode == 0
     assert scene.supervise("--until-idle").wait(60) == 0, scene.screen()
