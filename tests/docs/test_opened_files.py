@@ -38,6 +38,7 @@ ALLOWED = {
     "processes/process_identity.py": "/proc",
     "control/edit_config.py": "runtime.toml, which is a person's",
     "control/init.py": "runtime.toml, which is a person's",
+    "control/plan/write.py": "a template of the installed package",
     "control/queue/trust.py": "a file that a person names",
     "control/tasks/task_files.py": "a descriptor of safe_read",
     "supervisor/start/agent_bin.py": "programs of the installed package",

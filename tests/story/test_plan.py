@@ -1,5 +1,6 @@
 """A plan in a real home: killed while it is applied, and worked through to its acceptance."""
 
+import json
 import os
 import subprocess
 import sys
@@ -7,6 +8,7 @@ import sys
 import pytest
 
 from fleet.queue.protocol import Filter
+from fleet.runs.outcome_history import read_ending
 from tests.plans import DATA
 
 #: Applies a plan in a process that kills itself before the n-th call of a function.
@@ -59,3 +61,79 @@ def test_a_plan_is_worked_through_in_its_order_and_its_epic_is_closed_at_the_end
     assert scene.task(epic).close_reason == "all of its tasks are closed"
     ended = sorted((task for task in tasks if task.started_at), key=lambda task: task.closed_at)
     assert [task.title for task in ended] == ["One", "Two", "Acceptance: project"]
+
+
+PLAN = """
+format = "fleet.plan/1"
+title = "A shelf of books"
+[[task]]
+key = "store"
+title = "Keep the books"
+body = "In a file."
+coder = "actor"
+model = "tool done end"
+verify = ["true"]
+[[task]]
+key = "list"
+title = "List the books"
+body = "All of them."
+after = ["{after}"]
+coder = "actor"
+model = "tool done end"
+"""
+
+
+def test_an_agents_plan_is_checked_revised_and_approved_by_a_person(scene):
+    """A plan that cannot be read goes back with its line; a good one waits for a person."""
+    goal = scene.project / "GOAL.md"
+    goal.write_text("# A shelf\n\nPeople want to see their books.\n")
+    runs = "script:1 tool done end | script:2 tool done end | copy:told script:2 tool done end"
+    made = scene.fleet("plan", "write", "GOAL.md", "--coder", "actor", "--model", runs)
+    assert made.returncode == 0, made.stderr
+    task = made.stdout.split()[1].rstrip(":")
+    for number, plan in ((1, PLAN.format(after="nothing")), (2, PLAN.format(after="store"))):
+        (scene.folder(task) / f"plan.{number}").write_text(plan)
+        copy = f'cp "$FLEET_TASK_DIR/plan.{number}" "$FLEET_ARTIFACT_DIR/PLAN.toml"\n'
+        (scene.folder(task) / str(number)).write_text(copy)
+
+    assert scene.until_ended(scene.supervise("--until-idle")) == 0
+    first, second = (read_ending(run) for run in scene.runs(task))
+    assert first.broke == ("plan_unusable",)
+    assert "PLAN.toml:11: list waits for 'nothing'" in first.why
+    assert second.broke == ()
+    assert scene.status(task) == "blocked"
+    assert f"fleet plan show {task}" in scene.fleet("questions").stdout
+    assert "store → list" in scene.fleet("plan", "show", task).stdout
+    assert "fleet plan approve" in scene.fleet("answer", task, "approve").stderr
+
+    assert scene.fleet("plan", "revise", task, "Fewer books").returncode == 0
+    assert scene.until_ended(scene.supervise("--until-idle")) == 0
+    assert "Fewer books" in (scene.run(task).path / "told").read_text()
+    assert scene.fleet("plan", "approve", task).returncode == 7, "unseen"
+    approved = scene.fleet("plan", "approve", task, "--yes")
+    assert ": 2 made." in approved.stdout
+    assert scene.status(task) == "closed"
+    assert scene.fleet("plan", "approve", task, "--yes").returncode == 7, "once only"
+
+    scene.configure(model="tool done end")
+    assert scene.until_ended(scene.supervise("--until-idle")) == 0
+    assert scene.open_tasks() == []
+    (last,) = [t for t in scene.queue.find(Filter(include_closed=True)) if "acceptance" in t.labels]
+    assert "People want to see their books." in last.description
+
+
+def test_a_plan_that_is_not_wanted_makes_nothing(scene):
+    """Its task is closed, and that is all."""
+    (scene.project / "GOAL.md").write_text("A shelf\n")
+    runs = "script:1 tool done end"
+    made = scene.fleet("plan", "write", "GOAL.md", "--coder", "actor", "--model", runs, "--json")
+    task = json.loads(made.stdout)["id"]
+    assert scene.fleet("plan", "cancel", task).returncode == 7, "there is no plan yet"
+    (scene.folder(task) / "plan").write_text(PLAN.format(after="store"))
+    (scene.folder(task) / "1").write_text(
+        'cp "$FLEET_TASK_DIR/plan" "$FLEET_ARTIFACT_DIR/PLAN.toml"'
+    )
+    assert scene.until_ended(scene.supervise("--until-idle")) == 0
+    assert scene.fleet("plan", "cancel", task).returncode == 0
+    assert [t.id for t in scene.queue.find(Filter(include_closed=True))] == [task]
+    assert scene.task(task).close_reason == "the plan was cancelled"

@@ -15,7 +15,10 @@ PLACE = (
     Flag("load", help="What its CLI loads before the task (context): full, project or lean."),
 )
 EVIDENCE = (
-    Flag("expect", help="What must be there to show for it: any, change, answer, artifact:PATH."),
+    Flag(
+        "expect",
+        help="What must be there to show for it: any, change, answer, artifact:PATH, plan.",
+    ),
     Flag("verify", "array", help="A command that must succeed before the task is closed."),
     Flag("pin", "array", help="A file that --verify needs, used as it was at the start."),
     Flag("scope", "array", help="Where files may be changed, like 'src/**'; else the directory."),

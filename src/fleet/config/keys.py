@@ -162,7 +162,7 @@ KEYS: Mapping[str, Key] = {
             "expect",
             "any",
             "What a claim must have to show: any (it must not look made up), change (files),"
-            " answer (words are enough), artifact:PATH (that file).",
+            " answer (words are enough), artifact:PATH (that file), plan (one that you approve).",
             kind="expectation",
             per_project=True,
         ),

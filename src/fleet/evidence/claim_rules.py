@@ -85,6 +85,8 @@ class ClaimFacts(Struct, frozen=True, kw_only=True):
     changed_before: bool = False
     #: The expected file exists and differs from before the task; None if no file is expected.
     artifact: bool | None = None
+    #: Why the plan that was asked for cannot be made into tasks; empty if it can.
+    plan_problem: str = ""
 
     @property
     def words(self) -> str:
@@ -148,8 +150,8 @@ class ClaimRule(Struct, frozen=True):
 
     def applies(self, facts: ClaimFacts) -> bool:
         receipt = facts.receipt
-        expect = "artifact" if receipt.policy.artifact else receipt.policy.expect
-        if self.expects and expect not in self.expects:
+        kinds = {"artifact" if receipt.policy.artifact else "", receipt.policy.expect}
+        if self.expects and kinds.isdisjoint(self.expects):
             return False
         # A check that passes on a tree as it was says nothing of the run.
         return not (self.suspects and receipt.checks_passed and facts.changed is not False)
@@ -313,6 +315,13 @@ RULES: tuple[ClaimRule, ...] = (
         "The file that was asked for is not there, or is as it was.",
         _no_artifact,
         expects=("artifact",),
+        suspects=False,
+    ),
+    ClaimRule(
+        "plan_unusable",
+        "A plan was asked for, and what it wrote cannot be made into tasks.",
+        lambda facts: facts.plan_problem,
+        expects=("plan",),
         suspects=False,
     ),
     ClaimRule(

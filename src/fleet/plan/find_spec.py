@@ -83,7 +83,7 @@ def find_spec(path: Path, *, base: Path, format_: str = "", tag: str = "") -> Fo
     main = _main_file(path, base)
     if sddw.NAME.fullmatch(main.name) and format_ in ("", "sddw"):
         return _sddw(main.parent, base)
-    file = _read(main, base)
+    file = read_spec_file(main, base)
     found = format_ or detect(main.resolve(), file)
     beside = [main.parent / name for name in _BESIDE.get(found, ())]
     return FoundSpec(
@@ -170,7 +170,7 @@ def _sddw(folder: Path, base: Path) -> FoundSpec:
         format="sddw",
         text=SpecText(
             title=_title(folder / "task-1.md", "sddw"),
-            files=tuple(_read(file, base) for file in files),
+            files=tuple(read_spec_file(file, base) for file in files),
             beside=_documents(beside, base),
         ),
     )
@@ -195,7 +195,7 @@ def _title(file: Path, format_: str) -> str:
 
 
 def _documents(files: Sequence[Path], base: Path) -> tuple[SpecFile, ...]:
-    return tuple(_read(file, base) for file in files if file.is_file())
+    return tuple(read_spec_file(file, base) for file in files if file.is_file())
 
 
 def _shown(path: Path, base: Path) -> str:
@@ -204,7 +204,7 @@ def _shown(path: Path, base: Path) -> str:
     return str(full.relative_to(top)) if full.is_relative_to(top) else str(full)
 
 
-def _read(path: Path, base: Path) -> SpecFile:
+def read_spec_file(path: Path, base: Path) -> SpecFile:
     """The text of a file. Raises BadInput for what is no text, or far too large."""
     name = _shown(path, base)
     try:

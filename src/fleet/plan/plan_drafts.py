@@ -22,7 +22,7 @@ _ACCEPT = """\
 Every other task of “{title}” is closed. Hold the result against the spec as a whole, as its
 reviewer and not as its author.
 
-1. Read {spec} and what lies beside it.
+1. Read {source}.
 2. For each requirement, and for each “Given … when … then” or done criterion, find the code and the
    test that meet it, and run what can be run.
 3. Mend what is small. For what is larger, make a follow-up: bd create "…" --description "…"
@@ -33,6 +33,8 @@ reviewer and not as its author.
 
 {tasks}
 """
+#: Characters of what the whole is for that the acceptance task is told.
+_MOST_TOLD = 20_000
 
 
 class PlanPlace(Struct, frozen=True, kw_only=True):
@@ -46,6 +48,8 @@ class PlanPlace(Struct, frozen=True, kw_only=True):
     branch: str | None = None
     #: The project's own verify commands, which stand beside those of a task.
     verify: tuple[str, ...] = ()
+    #: The spec is a file that agents can read; a plan that an agent wrote is none.
+    is_file: bool = True
 
     def spec_id(self, key: str) -> str:
         return f"{self.spec}#{key}" if key else self.spec
@@ -176,7 +180,10 @@ def _acceptance(
         for task in plan.tasks
         if task.key not in holders
     ]
-    text = _ACCEPT.format(title=plan.title, spec=place.spec, tasks="\n".join(listed))
+    source = f"{place.spec} and what lies beside it" if place.is_file else "what it is for, below"
+    text = _ACCEPT.format(title=plan.title, source=source, tasks="\n".join(listed))
+    if plan.body.strip():
+        text += f"\n## What it is for\n\n{plan.body.strip()[:_MOST_TOLD]}\n"
     return _draft(
         ACCEPTANCE,
         Draft(title=f"Acceptance: {plan.title}"[:500], description=text, labels=("acceptance",)),

@@ -12,8 +12,11 @@ from fleet.schemas.units import shown_size, shown_span
 
 #: What a claim of completion must show. `any`: only that it is not made up. `answer`: words are
 #: enough. `change`: something in the directory is different. `artifact:PATH`: that file exists.
-EXPECTATIONS = ("any", "answer", "change")
+#: `plan`: a plan that can be made into tasks is among the artifacts; then it waits for a person.
+EXPECTATIONS = ("any", "answer", "change", "plan")
 ARTIFACT = "artifact:"
+#: The file of a plan among the artifacts.
+PLAN_FILE = "PLAN.toml"
 
 #: The least that closes a task. `plausible`: nothing contradicts the claim. `checked`: the verify
 #: commands passed; a claim that is only plausible is left to a person.
@@ -205,6 +208,8 @@ class Policy(Struct, frozen=True, kw_only=True):
     @property
     def artifact(self) -> str | None:
         """The file that must exist, if the expectation names one."""
+        if self.expect == "plan":
+            return PLAN_FILE
         return self.expect.removeprefix(ARTIFACT) if self.expect.startswith(ARTIFACT) else None
 
 

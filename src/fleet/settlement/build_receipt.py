@@ -6,8 +6,10 @@ from datetime import datetime
 from itertools import islice
 from pathlib import Path
 
+from fleet.errors import FleetError
 from fleet.evidence.claim_rules import ClaimFacts
 from fleet.evidence.inspect_run import Inspection
+from fleet.plan.proposed_plan import read_proposed_plan
 from fleet.processes.keeper_client import Ended
 from fleet.runs import receipt_json
 from fleet.runs.agent_claim import AgentClaim
@@ -69,7 +71,7 @@ def receipt_of(
     )
 
 
-def seen_of(record: RunRecord, receipt: Receipt, cwd: Path) -> ClaimFacts:
+def seen_of(record: RunRecord, receipt: Receipt, cwd: Path, *, plan_limit: int = 100) -> ClaimFacts:
     """What the rules look at."""
     tools, before = record.tools, _before(record)
     # Work that was sent back was verified before: there may be nothing left to do but the merge.
@@ -84,6 +86,7 @@ def seen_of(record: RunRecord, receipt: Receipt, cwd: Path) -> ClaimFacts:
         worked_before=sent_back or any(ClaimFacts(receipt=each).deeds > 0 for each in before),
         changed_before=sent_back or any(ClaimFacts(receipt=each).changed for each in before),
         artifact=_artifact(receipt, record.task, record.run.task_dir, cwd),
+        plan_problem=_plan_problem(receipt, record.run.task_dir, plan_limit),
     )
 
 
@@ -104,6 +107,17 @@ def _artifact(receipt: Receipt, task: Task, task_dir: Path, cwd: Path) -> bool |
             if about.st_size > 0 and about.st_mtime >= task.created_at.timestamp() - 1:
                 return True
     return False
+
+
+def _plan_problem(receipt: Receipt, task_dir: Path, limit: int) -> str:
+    """Why the plan among the artifacts cannot be made into tasks, if one was asked for."""
+    if receipt.policy.expect != "plan":
+        return ""
+    try:
+        read_proposed_plan(task_dir, limit=limit)
+    except FleetError as error:
+        return error.message
+    return ""
 
 
 def _written(folder: Path, since: datetime | None) -> Iterator[str]:

@@ -199,7 +199,7 @@ def end_of(
     past = history(run.task_dir, before=run.number)
     progress = started and fingerprint(run.task_dir / "artifacts") != record.spec.artifacts
     receipt = receipt_of(ended, outcome, claim, found)
-    verdict = _judged(ended, outcome, receipt, found)
+    verdict = _judged(ended, outcome, receipt, found, config.plan_limit)
     judged = verdict or Verdict()
     resumed = bool(record.spec.resumes)
     before = landing_json.believed(Home(run.path.parents[3]), record.task_id)
@@ -210,7 +210,7 @@ def end_of(
         spawn_failure=_spawn_failure(ended),
         claim=claim,
         verdict=verdict,
-        require=record.policy.require,
+        require="approval" if record.policy.expect == "plan" else record.policy.require,
         unverifiable=found.trouble,
         landing=found.landing,
         land_tries=land_tries(before, run.number, record.policy.land.tries),
@@ -307,14 +307,14 @@ def note_end(record: RunRecord, ending: Ending, now: datetime) -> None:
 
 
 def _judged(
-    ended: ExitedRun, outcome: Outcome, receipt: Receipt, found: Inspection
+    ended: ExitedRun, outcome: Outcome, receipt: Receipt, found: Inspection, plan_limit: int
 ) -> Verdict | None:
     """The verdict on a claim. Without a claim only trespasses count; None: nothing was judged."""
     claimed = receipt.claim is not None and _is_judged(ended, outcome)
     if not claimed or found.abandoned or found.trouble:
         return Verdict(trespasses=found.trespasses) if found.trespasses else None
     cwd = Path(ended.record.spec.cwd or ended.record.project)
-    seen = seen_of(ended.record, receipt, cwd)
+    seen = seen_of(ended.record, receipt, cwd, plan_limit=plan_limit)
     return Verdict(
         findings=(*found.refusals, *findings(seen)),
         trespasses=found.trespasses,

@@ -5,6 +5,7 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
+from typing import Literal
 
 from msgspec import Struct, structs
 
@@ -62,6 +63,11 @@ _ONLY_PLAUSIBLE = (
     " required here (require = checked). To take it as done: fleet bd close {task_id}. To have it"
     " checked: fleet bd update {task_id} --verify 'CMD', then fleet retry {task_id}"
 )
+#: A plan that can be made into tasks.
+_PLAN_WAITS = (
+    "a plan waits for you: fleet plan show {task_id}. Then: fleet plan approve {task_id}, or"
+    ' fleet plan revise {task_id} "…", or fleet plan cancel {task_id}'
+)
 #: What a person can do about a denied tool.
 _SETTING = "(see the permissions setting)"
 
@@ -107,8 +113,8 @@ class Facts(Struct, frozen=True, kw_only=True):
     landing: LandingWork | None = None
     #: How often its work was sent back; None: it was not.
     land_tries: LandTries | None = None
-    #: The least that closes the task.
-    require: Requirement = "plausible"
+    #: The least that closes the task; `approval`: it is to write a plan, which a person approves.
+    require: Requirement | Literal["approval"] = "plausible"
     #: What the runs before this one came to.
     past: History = History()
     retry_limit: int
@@ -225,7 +231,7 @@ def _finished(denied: tuple[str, ...], facts: Facts, now: datetime) -> Decision:
         return _attempt(f"unverified: {_listed(verdict.findings)}", facts, now)
     if not _is_enough(verdict, facts):
         return blocked(_ONLY_PLAUSIBLE.format(task_id=facts.task_id))
-    return _closed(claim.done, verdict, facts)
+    return _claim_holds(claim.done, verdict, facts)
 
 
 def _refusal(outcome: RateLimited) -> str:
@@ -243,7 +249,7 @@ def _cut_off_after_claim(
     told what was wrong with the claim.
     """
     if not verdict.findings and _is_enough(verdict, facts):
-        return _closed(claim, verdict, facts, after=named(outcome))
+        return _claim_holds(claim, verdict, facts, after=named(outcome))
     decision = _by_outcome(outcome, facts, now)
     if not verdict.findings:
         return decision
@@ -252,7 +258,14 @@ def _cut_off_after_claim(
 
 
 def _is_enough(verdict: Verdict, facts: Facts) -> bool:
-    return verdict.checked or facts.require == "plausible"
+    return verdict.checked or facts.require != "checked"
+
+
+def _claim_holds(claim: str, verdict: Verdict, facts: Facts, *, after: str = "") -> Decision:
+    """The task is closed; one that was to write a plan is left to a person, who approves it."""
+    if facts.require == "approval":
+        return blocked(_PLAN_WAITS.format(task_id=facts.task_id))
+    return _closed(claim, verdict, facts, after=after)
 
 
 def _closed(claim: str, verdict: Verdict, facts: Facts, *, after: str = "") -> Decision:

@@ -14,7 +14,6 @@ from fleet.accounts.circuit_breaker import Blamed, Note, RunNoted, fault_of, spa
 from fleet.errors import FleetError, InvalidTask
 from fleet.evidence.inspect_run import InspectedRun, Inspection, inspect_run
 from fleet.home import closed_by_hand
-from fleet.plan.plan_changes import epics_closed_by
 from fleet.processes import process_identity
 from fleet.queue.protocol import LeaseLost
 from fleet.runs import stop_reason
@@ -40,6 +39,7 @@ from fleet.supervisor.active.follow_runs import report_trips
 from fleet.supervisor.active.message_receipts import note_messages, note_undelivered
 from fleet.supervisor.assignments import Assignment, Finishing, Inspecting
 from fleet.supervisor.capacity import has_other_seat
+from fleet.supervisor.queue_io.plan_epics import close_epics
 from fleet.supervisor.state import SHORT, AccountFreed, SupervisorState, TaskSettled
 
 #: Why a task was opened again.
@@ -101,7 +101,7 @@ def _answered(
             _undo_close(state, lease, task_dir)
     elif isinstance(settlement, Closed):
         event = TaskSettled(task_id, closed=True)
-        _close_epics(state, lease.task)
+        close_epics(state, [lease.task])
     elif isinstance(settlement, Released):
         event = TaskSettled(task_id, not_before=settlement.not_before)
     elif settlement.verified:
@@ -110,17 +110,6 @@ def _answered(
         event = TaskSettled(task_id, blocked=True)
     state.log.say(kind, f"{task_id}: {kind}: {text}", task_dir=task_dir, task=task_id)
     state.events.append(event)
-
-
-def _close_epics(state: SupervisorState, task: Task) -> None:
-    """Close the epics of a plan with its acceptance task."""
-
-    def closed(ids: list[str]) -> None:
-        for each in ids:
-            state.log.say("closed", f"{each}: closed: all of its tasks are closed", task=each)
-
-    if ids := epics_closed_by(task):
-        state.queue.close_epics(ids, closed)
 
 
 def _undo_close(state: SupervisorState, lease: Lease, task_dir: Path) -> None:

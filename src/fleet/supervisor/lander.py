@@ -9,6 +9,7 @@ from fleet.landing.land_target import LanderSetup, LandReport, land_target
 from fleet.landing.train_store import branches_behind
 from fleet.landing.waiting_work import Surveyed, TargetKey, survey, target_key
 from fleet.queue.protocol import Queue
+from fleet.supervisor.queue_io.plan_epics import close_epics_of
 from fleet.supervisor.state import LandingEnded, SupervisorState
 
 #: Seconds until a job that could not be done is tried again, and until a branch that is behind its
@@ -114,6 +115,7 @@ class Lander:
             self._state.log.say("landing", text)
         for task_id in report.closed:
             self._state.events.append(LandingEnded(task_id, closed=True))
+        close_epics_of(self._state, report.closed)
         for task_id in report.back:
             self._state.events.append(LandingEnded(task_id))
         for task_id in (*report.asks, *(set(end.watched) - self._told_of)):

@@ -40,6 +40,16 @@ class Finding:
         assert titles(mixed, Filter(leased_by="nobody")) == []
         assert titles(mixed, Filter(limit=2)) == ["stuck", "running"]
 
+    def test_the_tasks_of_a_spec_are_found_by_its_path(self, queue):
+        """Closed ones too; not those of a spec whose path only begins so."""
+        for title, spec in (("epic", "a.md"), ("one", "a.md#1"), ("other", "a.md.old#1")):
+            queue.add(Draft(title=title, spec_id=spec))
+        queue.add(Draft(title="none"))
+        (lease,) = queue.claim("sup", ttl=TTL)
+        queue.settle(lease, Closed(reason="ok"))
+        assert sorted(titles(queue, Filter(spec="a.md"))) == ["epic", "one"]
+        assert titles(queue, Filter(spec="%")) == []
+
     def test_tasks_are_found_by_their_ids(self, mixed):
         """`ids` finds exactly these, closed ones too, and overlooks unknown ones."""
         (done,) = mixed.find(Filter(statuses=("closed",)))

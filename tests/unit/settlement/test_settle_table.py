@@ -87,6 +87,11 @@ ROWS = [
         Finished(),
         facts(claim=DONE, verdict=PLAUSIBLE, require="checked"),
     ),
+    (
+        "Finished, claimed, a plan that can be made into tasks",
+        Finished(),
+        facts(claim=DONE, verdict=PLAUSIBLE, require="approval"),
+    ),
     ("Finished, claimed, unverified", Finished(), facts(claim=DONE, verdict=UNVERIFIED)),
     (
         "Finished, claimed, and work that was sent back breaks a rule of landing",

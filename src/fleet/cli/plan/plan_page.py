@@ -116,8 +116,10 @@ def _collisions(view: PlanView) -> Iterator[str]:
 
 
 def _standing(view: PlanView, apply_line: str) -> Iterator[str]:
-    """What differs from the queue, and what to do next."""
+    """What differs from the queue, and what to do next; without a line the person is just asked."""
     found = view.changes
+    if not apply_line and not view.epic:
+        return
     yield ""
     if not view.epic:
         yield folded(f"Nothing of it is in the queue. To make the tasks: {apply_line}", 2)
@@ -141,6 +143,8 @@ def _standing(view: PlanView, apply_line: str) -> Iterator[str]:
         if keys:
             ids = _listed([f"{key} ({view.gone[key]})" for key in keys])
             yield folded(f"{len(keys)} {words}: {ids}", 2)
+    if found.writes and not apply_line:
+        return
     if found.writes:
         yield folded(f"To write this: {apply_line}", 2)
     else:

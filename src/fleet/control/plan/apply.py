@@ -9,6 +9,7 @@ from msgspec import structs
 
 from fleet.bd.actor import actor, owner
 from fleet.control import Control
+from fleet.control.landing.only_people import refuse_agents
 from fleet.control.plan.load_plan import LoadedPlan
 from fleet.files.file_lock import exclusive
 from fleet.home import task_json
@@ -45,6 +46,7 @@ def apply(
 
     Its verify commands are trusted first: a supervisor may claim a task the moment it is there.
     """
+    refuse_agents(env, "apply a plan")
     before = known_tasks(fleet, plan)
     trust(fleet.home, [each.settings for each in plan.drafts if each.settings.verify], now)
     with exclusive(fleet.home.path / "plan.lock"):  # on beads there is no transaction to do it

@@ -36,7 +36,7 @@ def load_spec(
     if not path.strip() or "\0" in path:
         raise BadInput("no spec is named", hint="Name a file, or the directory of a spec.")
     full = Path(path).expanduser().absolute()
-    base = control.checked_directory(cwd) if cwd else _project_of(full)
+    base = control.checked_directory(cwd) if cwd else project_of(full)
     spec = find_spec(full, base=Path(base), format_=format_, tag=tag)
     named = _named(spec.path, base)
     plan = read_plan(spec)
@@ -45,19 +45,22 @@ def load_spec(
     )
 
 
-def loaded(fleet: Control, plan: Plan, *, spec: str, cwd: str, format_: str) -> LoadedPlan:
+def loaded(
+    fleet: Control, plan: Plan, *, spec: str, cwd: str, format_: str, is_file: bool = True
+) -> LoadedPlan:
     """A plan with what it would make in a directory. Raises BadInput if it cannot be applied."""
     check_plan(plan, limit=fleet.config.plan_limit, name=spec)
     for task in plan.tasks:
         if task.coder is not None:
             fleet.check_coder(task.coder)
     verify = fleet.config.project(cwd).verify
-    place = PlanPlace(spec=spec, cwd=cwd, branch=branch_at(cwd), verify=verify)
+    branch = branch_at(cwd)
+    place = PlanPlace(spec=spec, cwd=cwd, branch=branch, verify=verify, is_file=is_file)
     drafts = tuple(drafts_of(plan, place))
     return LoadedPlan(plan=plan, format=format_, place=place, drafts=drafts)
 
 
-def _project_of(path: Path) -> str:
+def project_of(path: Path) -> str:
     """The top of the repository that a spec lies in; elsewhere the directory a person stands in."""
     folder = path if path.is_dir() else path.parent
     found = repository.find(str(folder)) if folder.exists() else None

@@ -14,6 +14,7 @@ from fleet.control.tasks.retry import check_reopenable
 from fleet.errors import BadInput, InvalidTask, Refused
 from fleet.files.append_file import append
 from fleet.files.safe_read import read_bounded
+from fleet.home.task_json import settings_of
 from fleet.queue.protocol import Filter
 from fleet.runs import agent_claim, questions_file
 from fleet.runs.outcome_history import read_ending
@@ -67,14 +68,23 @@ def _note(fleet: Control, task: Task) -> str:
     run = latest_run(fleet.home.task(task.id))
     ending = read_ending(run) if run else None
     if run is not None and ending is not None and isinstance(ending.settlement, Blocked):
-        asked = agent_claim.read(run.path).blocked is not None or isinstance(
-            ending.outcome, NeedsHuman
-        )
+        claim = agent_claim.read(run.path)
+        asked = claim.blocked is not None or isinstance(ending.outcome, NeedsHuman)
+        waits = claim.done is not None and not ending.counts and not ending.broke
+        asked = asked or (waits and writes_plan(fleet, task))
         note = ending.settlement.note.strip()
         return _unmarked(note) if asked and task.notes.strip().endswith(note) else ""
     # The task was blocked without a run: only the mark tells a question from a remark.
     last = task.notes.strip().rpartition("\n")[2]
     return _unmarked(last) if last.startswith(_MARK) else ""
+
+
+def writes_plan(fleet: Control, task: Task) -> bool:
+    """The task is one whose agent writes a plan, which a person approves."""
+    try:
+        return settings_of(fleet.home, task).expect == "plan"
+    except InvalidTask:
+        return False
 
 
 def _unmarked(note: str) -> str:
@@ -98,6 +108,11 @@ def answer(
         raise Refused(
             f"{task.id} asks nothing: it is {task.status}",
             hint="See what does: fleet questions. To tell it something anyway: --force",
+        )
+    if writes_plan(fleet, task) and text.strip().lower() in ("approve", "cancel", "revise"):
+        word = text.strip().lower()
+        raise Refused(
+            f"{task.id} waits with a plan", hint=f"Say it so: fleet plan {word} {task.id}"
         )
     _append(
         fleet.home.task(task.id) / questions_file.FILE,

@@ -1,0 +1,131 @@
+"""`fleet plan write`: a task whose agent writes a plan, and what a person says of the plan."""
+
+import os
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+from msgspec import structs
+
+from fleet import control
+from fleet.bd.actor import actor, owner
+from fleet.control import Control
+from fleet.control.landing.only_people import refuse_agents
+from fleet.control.plan.apply import WrittenPlan, apply
+from fleet.control.plan.load_plan import LoadedPlan, loaded, project_of
+from fleet.control.tasks.questions import writes_plan
+from fleet.control.tasks.retry import check_reopenable, way_on
+from fleet.control.tasks.tell import tell
+from fleet.errors import BadInput, Refused
+from fleet.home import task_json
+from fleet.home.task_json import settings_of
+from fleet.plan.find_spec import read_spec_file
+from fleet.plan.neutral_plan import FORMAT
+from fleet.plan.plan_drafts import EPIC
+from fleet.plan.proposed_plan import read_proposed_plan
+from fleet.plan.readers.markdown_boxes import first_heading
+from fleet.queue.protocol import Draft
+from fleet.schemas import Settings, Task
+from fleet.schemas.policy import PLAN_FILE
+
+_TEMPLATE = Path(__file__).parents[2] / "templates/PLAN.md"
+_GOAL = "## The goal\n\n"
+_LONGEST_TITLE = 120
+
+
+def write_goal(
+    fleet: Control,
+    path: str,
+    *,
+    cwd: str | None = None,
+    coder: str | None = None,
+    model: str | None = None,
+    env: Mapping[str, str] = os.environ,
+) -> Task:
+    """Make a task that ends in a plan for the goal in a file. Raises BadInput."""
+    if (coder is None) != (model is None):
+        raise BadInput("--coder and --model go together", hint="Give both, or neither.")
+    if coder is not None:
+        fleet.check_coder(coder)
+    full = Path(path).expanduser().absolute()
+    base = control.checked_directory(cwd) if cwd else project_of(full)
+    goal = read_spec_file(full, Path(base)).text.strip()
+    if not goal:
+        raise BadInput(f"{path} is empty", hint="Write down what is to be reached.")
+    first = first_heading(goal) or goal.splitlines()[0]
+    settings = Settings(cwd=base, coder=coder, model=model, expect="plan", verify=())
+    text = _TEMPLATE.read_text(encoding="utf-8").format(
+        plan_file=f"{PLAN_FILE} in your artifacts directory",
+        limit=fleet.config.plan_limit,
+        goal=goal,
+    )
+    draft = Draft(
+        title=f"Plan: {first.strip()}"[:_LONGEST_TITLE],
+        description=text,
+        labels=("plan",),
+        created_by=actor(env),
+        owner=owner(env),
+        metadata={"fleet": msgspec.to_builtins(settings)},
+    )
+    task = fleet.queue.add(draft)
+    task_json.write(fleet.home, task.id, settings)
+    return task
+
+
+def load_proposed(fleet: Control, task: Task) -> LoadedPlan:
+    """The plan that a task's agent wrote, with what it would make. Raises Refused, BadInput."""
+    if not writes_plan(fleet, task):
+        raise Refused(f"{task.id} is not to write a plan", hint="Name a spec, or such a task.")
+    plan = read_proposed_plan(fleet.home.task(task.id), limit=fleet.config.plan_limit)
+    goal = task.description.partition(_GOAL)[2]
+    body = f"{plan.body.strip()}\n\n## The goal as it was given\n\n{goal}".strip() if goal else ""
+    cwd = settings_of(fleet.home, task).cwd or task.cwd or ""
+    return loaded(
+        fleet,
+        structs.replace(plan, body=body or plan.body),
+        spec=f"{task.id}/{PLAN_FILE}",
+        cwd=cwd,
+        format_=FORMAT,
+        is_file=False,
+    )
+
+
+def approve(
+    fleet: Control, task: Task, plan: LoadedPlan, env: Mapping[str, str] = os.environ
+) -> WrittenPlan:
+    """Make the tasks of a plan that an agent wrote, then close the task that it was written for.
+
+    Given again after it was cut off, it completes what is missing.
+    """
+    _check_waits(fleet, task, env, "approve a plan")
+    written = apply(fleet, plan, datetime.now(UTC), env=env)
+    reason = f"approved: {len(plan.plan.tasks)} tasks below {written.ids[EPIC]}"
+    fleet.queue.close_task(task, by=actor(env), reason=reason)
+    return written
+
+
+def revise(fleet: Control, task: Task, text: str, env: Mapping[str, str] = os.environ) -> Task:
+    """Send a plan back to the session that wrote it, with what is to be changed."""
+    if not text.strip():
+        raise BadInput("nothing is to be changed", hint='Say what: fleet plan revise ID "…"')
+    _check_waits(fleet, task, env, "revise a plan")
+    words = f"Change the plan in {PLAN_FILE}, and close the task again:\n\n{text.strip()}"
+    tell(fleet, task, words, now=False, review=True, env=env)
+    first = text.strip().splitlines()[0][:500]
+    return fleet.queue.reopen_task(task, by=actor(env), note=f"TO BE REVISED: {first}")
+
+
+def cancel(fleet: Control, task: Task, env: Mapping[str, str] = os.environ) -> Task:
+    """Close the task of a plan that is not wanted; nothing is made of the plan."""
+    _check_waits(fleet, task, env, "cancel a plan")
+    return fleet.queue.close_task(task, by=actor(env), reason="the plan was cancelled")
+
+
+def _check_waits(fleet: Control, task: Task, env: Mapping[str, str], what: str) -> None:
+    refuse_agents(env, what)
+    if not writes_plan(fleet, task):
+        raise Refused(f"{task.id} is not to write a plan", hint="See: fleet questions")
+    check_reopenable(fleet, task)
+    if task.status != "blocked":
+        raise Refused(f"the plan of {task.id} is not ready: it is {task.status}", hint=way_on(task))
