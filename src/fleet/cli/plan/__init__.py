@@ -181,7 +181,9 @@ def _confirm(view: PlanView, look: str, *, as_json: bool) -> None:
         raise Refused("a plan is made into tasks by a person who has seen it", hint=hint)
     for line in plan_page(view, ""):
         click.echo(line)
-    click.confirm("\nMake these tasks?", abort=True)
+    if not click.confirm("\nMake these tasks?"):
+        click.echo("Nothing was made.")
+        raise click.exceptions.Exit(1)
 
 
 def _print_written(written: WrittenPlan, *, as_json: bool) -> None:

@@ -47,7 +47,7 @@ def read_kiro(spec: SpecText) -> Plan:
         [
             Ordered(
                 key=task.key,
-                stage=task.parent,
+                stage=(task.key.rpartition(".")[0], box.sections),
                 parallel=bool(_PARALLEL.search(box.text)),
                 optional=task.optional,
             )

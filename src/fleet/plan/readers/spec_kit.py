@@ -23,7 +23,7 @@ from fleet.plan.readers.markdown_boxes import CheckBox, boxes_of, first_heading
 from fleet.plan.spec_files import SpecText
 
 TASK = re.compile(
-    r"(?:\*\*)?(T\d{3,}[a-z]?)(?:\*\*)?[:.]?\s+((?:\[[^\]\s]{1,12}\]\s*)*)(.*)", re.DOTALL
+    r"(?:\*\*)?(T\d{3,}[a-z]?)(?:\*\*)?[:.]?\s+((?:\[[^\]\s]{1,24}\]\s*)*)(.*)", re.DOTALL
 )
 _MARK = re.compile(r"\[([^\]\s]+)\]")
 

@@ -28,7 +28,7 @@ class _MasterTask(Struct):
     testStrategy: str | None = None  # noqa: N815 - task-master's own word
     status: str = "pending"
     priority: str | None = None
-    dependencies: tuple[int | str, ...] | None = None
+    dependencies: tuple[int | float | str, ...] | None = None
     subtasks: tuple["_MasterTask", ...] | None = None
 
 
@@ -77,6 +77,7 @@ def _task(entry: _MasterTask, place: str, parent: str = "") -> PlannedTask:
     if entry.testStrategy:
         parts.append(f"How to test it: {entry.testStrategy}")
     body = "\n\n".join(part.strip() for part in parts if part.strip())
+    put_off = entry.status == "deferred"
     return PlannedTask(
         key=key,
         title=title_of(entry.title),
@@ -85,13 +86,15 @@ def _task(entry: _MasterTask, place: str, parent: str = "") -> PlannedTask:
         parent=parent,
         files=files_in(entry.details or ""),
         verify=checks_in(entry.testStrategy or ""),
-        priority=_PRIORITIES.get(entry.priority or "medium", 2),
+        priority=4 if put_off else _PRIORITIES.get(entry.priority or "medium", 2),
+        labels=("deferred",) if put_off else (),
+        optional=put_off,
         done=entry.status in _DONE,
         place=place,
     )
 
 
-def _dependency(named: int | str, parent: str) -> str:
+def _dependency(named: float | str, parent: str) -> str:
     """A number in a subtask names a subtask of the same task; a text like `1.2` any other."""
     text = str(named)
     return f"{parent}.{text}" if parent and "." not in text else text
