@@ -122,8 +122,10 @@ class Landing(Struct, frozen=True, kw_only=True):
         """Its agent is to merge what landed since: sent back, or left to a person after that, who
         opened the task again.
         """
-        could_not_land = self.why_back in ("conflict", "verify", "rules")
-        return could_not_land and self.state in ("back", "asks")
+        could_not_land = self.why_back in ("conflict", "verify", "rules", "checks")
+        # A person's own review has no output: what reviewers of a pull request said has.
+        remarked = self.why_back == "review" and bool(self.output)
+        return (could_not_land or remarked) and self.state in ("back", "asks")
 
     def words(self, tries: int = 0) -> str:
         """How far it is, for people; `tries`: how often it may go back, if that is known."""
