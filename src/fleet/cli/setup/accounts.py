@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 import click
 
 from fleet import control
+from fleet.cli.print_lines import print_line
 from fleet.cli.terminal_text import duration, moment, one_line
 from fleet.control.accounts import AccountNow, accounts_now
 from fleet.schemas import Window
@@ -33,7 +34,7 @@ def show(as_json: bool) -> None:
     now = datetime.now().astimezone()
     for each in found:
         for line in lines(each, now):
-            click.echo(line)
+            print_line(line, 4)
     if all(each.own for each in found):
         click.secho("Your own logins. To add another: fleet account add NAME --coder …", dim=True)
 
