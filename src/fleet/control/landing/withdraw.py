@@ -31,6 +31,7 @@ def withdraw(fleet: Control, task_id: str, *, afresh: bool = False) -> None:
             why_back=kept or "review",
             merge=None,
             tries=0,
+            refusals=0,
             approved_by="",
             at=datetime.now(UTC),
         )

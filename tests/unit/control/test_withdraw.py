@@ -1,0 +1,32 @@
+"""Work that an agent goes on with is taken from the lander."""
+
+import pytest
+
+from fleet.control.landing.withdraw import withdraw
+from fleet.errors import Refused
+from fleet.home import landing_json
+from tests.conftest import need
+from tests.unit.control.landed import WaitingHome
+
+
+@pytest.fixture
+def place(tmp_path):
+    need("git")
+    place = WaitingHome(tmp_path)
+    yield place
+    place.fleet.close()
+
+
+def test_what_was_tried_is_counted_anew(place):
+    """Both ways in which work comes back: it could not land, or a rule refused its merge."""
+    task = place.waits("asks", tries=3, refusals=2, why_back="conflict")
+    withdraw(place.fleet, task)
+    now = landing_json.believed(place.home, task)
+    assert (now.state, now.tries, now.refusals) == ("back", 0, 0)
+    assert now.why_back == "conflict", "its agent is told what was in the way"
+
+
+def test_what_lands_now_is_left(place):
+    """A train has it in hand."""
+    with pytest.raises(Refused, match="is landing on main right now"):
+        withdraw(place.fleet, place.waits("testing"))
