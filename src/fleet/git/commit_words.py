@@ -63,11 +63,32 @@ def _author(repo: Repository | None, marks: tuple[int, ...]) -> Author:
 
 def message_of(title: str, task_id: str) -> str:
     """The message of a commit for a task: the title, and the trailer with the id. Pure."""
-    words = "".join(letter if letter.isprintable() else " " for letter in title)
-    subject = " ".join(words.split()) or task_id
-    if len(subject) > _LONGEST:
-        subject = f"{subject[: _LONGEST - 1]}…"
+    return _message(_line(title, _LONGEST) or task_id, task_id)
+
+
+def merge_message_of(title: str, task_id: str) -> str:
+    """The message of a merge of a task's work: `TITLE (ID)`, so that its subject is not that of the
+    commit which it merges. Pure.
+    """
+    named = f" ({task_id})"
+    subject = _line(title, _LONGEST - len(named))
+    return _message(f"{subject}{named}" if subject else task_id, task_id)
+
+
+def title_in(subject: str, task_id: str) -> str:
+    """The title of a task, from the subject of a commit for it. Pure."""
+    return subject.removesuffix(f" ({task_id})")
+
+
+def _message(subject: str, task_id: str) -> str:
     return f"{subject}\n\n{TRAILER}: {task_id}\n"
+
+
+def _line(title: str, longest: int) -> str:
+    """A title as one line of printable letters."""
+    words = "".join(letter if letter.isprintable() else " " for letter in title)
+    line = " ".join(words.split())
+    return f"{line[: max(0, longest - 1)]}…" if len(line) > longest else line
 
 
 def commit_tree(git: Git, tree: str, *parents: str, message: str, author: Author) -> str:

@@ -37,6 +37,8 @@ from fleet.schemas import Task
 
 #: In the common git directory; the rest of the name follows from that of the branch.
 LOCK = "fleet-land-"
+#: Why nothing lands while another process has the lock: it lasts as long as that one's train.
+OTHER_LANDER = "another lander works on this branch"
 #: How many tasks one job looks at: the first of many land before the last are brought home.
 _AT_ONCE = 16
 
@@ -119,7 +121,7 @@ def _land(
         return TrainEnd()
     with lander_lock(repo, key.branch) as held:
         if not held:
-            return TrainEnd(left="another lander works on this branch")
+            return TrainEnd(left=OTHER_LANDER)
         told = finish_followed(home, repo)
         waiting = _brought(lander, work, desk)
         if not key.branch:
@@ -204,6 +206,11 @@ def lander_lock(repo: Repository, branch: str) -> Generator[bool]:
         except BlockingIOError:
             yield False
             return
-        yield True
+        try:
+            yield True
+        finally:
+            # A process that another thread has just forked holds the file open until it executes
+            # its program: closing the file alone would leave the lock with that process.
+            fcntl.flock(fd, fcntl.LOCK_UN)
     finally:
         os.close(fd)

@@ -20,14 +20,29 @@ from fleet.schemas import Task
 from fleet.schemas.policy import LandRules
 
 
-class TargetKey(Struct, frozen=True, kw_only=True, order=True):
-    """One branch of one repository: what a train is for."""
+class TargetKey(Struct, frozen=True, kw_only=True, eq=False):
+    """One branch of one repository: what a train is for.
 
-    #: The top of a working tree of the repository, and its common git directory.
+    Two working trees of one repository, or two names of one, make the same key: one job at a time
+    works on a branch.
+    """
+
+    #: The top of a working tree of the repository, and its common git directory; empty: there is no
+    #: repository any more.
     repository: str
     common_dir: str
     #: Empty: the work has no branch to land on.
     branch: str
+
+    @property
+    def _identity(self) -> tuple[str, str]:
+        return self.common_dir or self.repository, self.branch
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, TargetKey) and self._identity == other._identity
+
+    def __hash__(self) -> int:
+        return hash(self._identity)
 
 
 class WaitingWork(Struct, frozen=True, kw_only=True):

@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable
 from functools import partial
 
-from fleet.landing.land_target import LanderSetup, LandReport, land_target
+from fleet.landing.land_target import OTHER_LANDER, LanderSetup, LandReport, land_target
 from fleet.landing.train_store import branches_behind
 from fleet.landing.waiting_work import Surveyed, TargetKey, survey, target_key
 from fleet.queue.protocol import Queue
@@ -17,6 +17,9 @@ from fleet.supervisor.state import LandingEnded, SupervisorState
 _SHORTEST, _LONGEST = 1.0, 60.0
 #: After so many failures in a row a branch is taken to wait for a person.
 _PATIENCE = 6
+#: So often in a row another lander is found at work on a branch before that is told: a person's
+#: `fleet land` or the supervisor of another home is mostly done by then.
+_UNTOLD = 3
 
 
 class Lander:
@@ -123,9 +126,10 @@ class Lander:
         self._told_of = (self._told_of | set(end.watched)) - {*report.closed, *report.back}
         if end.behind:
             self._say_once("landing", f"{key.branch} is behind what landed: {end.behind}")
-        if report.problem and not self._abandon.is_set():
-            self._say_once("landing_left", f"{key.branch}: nothing lands for now: {report.problem}")
         self._failures[key] = self._failures.get(key, 0) + 1 if report.problem else 0
+        passes = report.problem == OTHER_LANDER and self._failures[key] <= _UNTOLD
+        if report.problem and not passes and not self._abandon.is_set():
+            self._say_once("landing_left", f"{key.branch}: nothing lands for now: {report.problem}")
         self._looks[key] = self._looks.get(key, 0) + 1 if end.behind else 0
         if self._abandon.is_set():
             return

@@ -5,7 +5,15 @@ import time
 import pytest
 
 from fleet.git import repository
-from fleet.git.commit_words import FLEET, Author, author_in, commit_tree, message_of
+from fleet.git.commit_words import (
+    FLEET,
+    Author,
+    author_in,
+    commit_tree,
+    merge_message_of,
+    message_of,
+    title_in,
+)
 from fleet.git.git_command import Git
 
 
@@ -83,3 +91,11 @@ def test_a_title_cannot_forge_a_trailer():
     assert forged.splitlines()[1:] == ["", "Fleet-Task: fleet-1"]
     assert len(message_of("x" * 5000, "fleet-1").splitlines()[0]) == 200
     assert message_of(" \x1b\n", "fleet-1").splitlines()[0] == "fleet-1"
+
+
+def test_a_merge_names_its_task_beside_the_title():
+    """Its subject is not that of the commit which it merges, and the title can be had from it."""
+    assert merge_message_of("Add sub", "fleet-1") == "Add sub (fleet-1)\n\nFleet-Task: fleet-1\n"
+    assert title_in("Add sub (fleet-1)", "fleet-1") == title_in("Add sub", "fleet-1") == "Add sub"
+    assert len(merge_message_of("x" * 5000, "fleet-1").splitlines()[0]) == 200
+    assert merge_message_of(" \x1b\n", "fleet-1").splitlines()[0] == "fleet-1"

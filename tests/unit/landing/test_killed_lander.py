@@ -130,7 +130,8 @@ def test_a_lander_that_is_cut_off_at_every_step_loses_nothing(scene, tmp_path, h
     assert status == {"first": "closed", "second": "closed", "conflict": "open", "fails": "open"}
     check_green(scene, tmp_path)
     subjects = scene.repo.git("log", "--first-parent", "--format=%s", "main").splitlines()
-    assert sorted(subjects) == ["Add two", "Say one", "a commit"]
+    merges = [f"Add two ({tasks['second']})", f"Say one ({tasks['first']})"]
+    assert sorted(subjects) == [*merges, "a commit"]
     for name in ("first", "second"):
         landed = scene.landing(tasks[name]).landed
         scene.repo.git("merge-base", "--is-ancestor", landed.commit, "main")

@@ -1,5 +1,7 @@
 """One branch and what waits for it: what lands, what goes back, what a person is asked."""
 
+import os
+import signal
 import subprocess
 import threading
 import time
@@ -8,9 +10,12 @@ from pathlib import Path
 import pytest
 
 from fleet.errors import FleetError
+from fleet.git import repository
 from fleet.home import landing_json
 from fleet.home.landing_json import LandedWork
+from fleet.landing.land_target import lander_lock
 from fleet.landing.train_store import Member, Train, TrainPlace
+from fleet.landing.waiting_work import survey, target_key
 from fleet.processes import keeper_client
 from fleet.queue.protocol import Draft
 from fleet.runs.run_directory import RunSpec, new_run
@@ -48,7 +53,9 @@ def test_what_a_run_verified_lands_without_being_verified_again(place):
     landed = place.landing(task).landed
     assert place.repo.git("rev-parse", "main") == landed.commit == landed.line_after
     assert landed.parents == (landed.line_before, place.landing(task).commit)
-    assert place.repo.git("log", "-1", "--format=%s%n%b%an") == f"Add one\nFleet-Task: {task}\nuser"
+    said = place.repo.git("log", "-1", "--format=%s%n%b%an").splitlines()
+    assert said == [f"Add one ({task})", f"Fleet-Task: {task}", "user"]
+    assert place.repo.git("log", "-1", "--format=%s", "main^2") == "Add one", "the agent's own work"
     assert (place.status(task), place.queue.get(task).close_reason) == (
         "closed",
         f"Add one is done [landed on main as {landed.commit[:12]}]",
@@ -212,6 +219,7 @@ def test_other_ways_to_land_leave_no_merge(place, how):
     place.land()
     assert [place.status(task) for task in tasks] == ["closed", "closed"]
     assert place.repo.git("rev-list", "--min-parents=2", "main") == ""
+    assert place.repo.git("log", "-2", "--format=%s").splitlines() == ["Add 2", "Add 1"]
     assert [place.shown("part-1"), place.shown("part-2")] == ["1", "2"]
     assert place.landing(tasks[1]).landed.proof == "patch"
 
@@ -425,3 +433,36 @@ def test_a_task_that_may_not_be_closed_is_tried_again(place):
     place.land()
     assert place.status(task) == "closed"
     assert len(place.values()) == 2
+
+
+def test_two_working_trees_of_a_repository_have_one_job_a_branch(place, tmp_path):
+    """The lander never stands in its own way, and each task's commands find their directory."""
+    place.repo.commit("a directory", sub__x="x\n")
+    other = tmp_path / "other"
+    place.repo.git("worktree", "add", "-q", "-b", "elsewhere", str(other))
+    one = place.verified("Add 1", part_1="1\n")
+    two = place.verified("Add 2", inside=str(other / "sub"), files={"y": "y\n"},
+                         verify=("test -e x",))  # fmt: skip
+    (key,) = survey(place.home).work
+    same = {key: "at work"}
+    assert same[target_key(str(other), "main")] == "at work"
+    assert target_key(str(other), "elsewhere") not in same
+    place.land()
+    assert [place.status(each) for each in (one, two)] == ["closed", "closed"]
+    assert place.landing(two).landed.checks == (f".: {place.verify}", "sub: test -e x")
+
+
+def test_the_lock_of_a_branch_goes_with_its_lander(place):
+    """A process that another thread forks meanwhile has the file open, and does not keep it."""
+    repo = repository.find(str(place.repo.root))
+    with lander_lock(repo, "main") as held, lander_lock(repo, "main") as again:
+        assert (held, again) == (True, False)
+        forked = os.fork()
+        if not forked:
+            signal.pause()
+    try:
+        with lander_lock(repo, "main") as held:
+            assert held
+    finally:
+        os.kill(forked, signal.SIGKILL)
+        os.waitpid(forked, 0)

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from fleet.landing.land_target import LandReport
+from fleet.landing.land_target import OTHER_LANDER, LandReport
 from fleet.landing.run_train import TrainEnd
 from fleet.landing.waiting_work import Surveyed, target_key
 from fleet.supervisor.lander import Lander
@@ -14,17 +14,17 @@ from fleet.supervisor.lander import Lander
 @pytest.fixture
 def lander(home):
     """A lander whose jobs are kept, to be ended by the test."""
-    jobs = []
+    jobs, said = [], []
     state = SimpleNamespace(
         home=home,
         queue=SimpleNamespace(owner="me"),
         now=lambda: datetime.now(UTC),
         inspections=SimpleNamespace(submit=lambda job, ended: jobs.append(ended)),
-        log=SimpleNamespace(say=lambda *_, **__: None),
+        log=SimpleNamespace(say=lambda _, text, **__: said.append(text)),
         events=[],
     )
     lander = Lander(state, lambda: None)
-    lander.jobs = jobs
+    lander.jobs, lander.said = jobs, said
     return lander
 
 
@@ -50,3 +50,15 @@ def test_work_that_could_not_land_is_waited_for(lander, repo):
     repo.commit("first")
     after(lander, repo, problem="the disk is full")
     assert lander.busy
+
+
+def test_another_lander_is_told_of_once_it_lasts(lander, repo):
+    """A person's `fleet land` is soon done; the train of another home may take long."""
+    repo.commit("first")
+    told = []
+    for _ in range(5):
+        lander.want()
+        after(lander, repo, problem=OTHER_LANDER)
+        told.append(len(lander.said))
+    assert told == [0, 0, 0, 1, 1]
+    assert OTHER_LANDER in lander.said[0]

@@ -11,8 +11,9 @@ from fleet.schemas import Policy
 class CheckPlan(Struct, frozen=True, kw_only=True):
     """The commands of one task, and what the place to run them in has to be like."""
 
-    #: The task's directory from the top of the repository on, and the project's.
+    #: The task's directory from the top of the repository on; that top, and the project.
     inside: str
+    top: str
     project: str
     policy: Policy
 
@@ -34,7 +35,7 @@ def check_plan(policy: Policy, *, repository: str, clone: str, cwd: str) -> Chec
     if project != top and not project.startswith(f"{top}/"):
         project = top  # it holds more than the repository
     inside = os.path.relpath(os.path.realpath(cwd), os.path.realpath(clone))
-    return CheckPlan(inside=inside, project=project, policy=policy)
+    return CheckPlan(inside=inside, top=top, project=project, policy=policy)
 
 
 def check_names(inside: str, commands: Iterable[str]) -> tuple[str, ...]:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from msgspec import Struct
 
-from fleet.git.commit_words import TRAILER, Author, message_of
+from fleet.git.commit_words import TRAILER, Author, merge_message_of, message_of, title_in
 from fleet.git.git_command import Git
 from fleet.git.land.commit_object import read_commit
 from fleet.git.land.fold import Candidate, Conflict, fold
@@ -56,10 +56,11 @@ def fold_group(
     members: list[Member] = []
     conflicts: dict[str, Conflict] = {}
     for work in group:
+        words = merge_message_of if work.landing.how == "merge" else message_of
         candidate = Candidate(
             task_id=work.task_id,
             commit=work.landing.commit,
-            message=message_of(work.landing.title, work.task_id),
+            message=words(work.landing.title, work.task_id),
             how=work.landing.how,
             author=author,
         )
@@ -95,7 +96,7 @@ def landed_since(git: Git, base: str, line: str, *, but: str) -> tuple[LandedWor
     ask = ("log", "-z", f"--max-count={_MOST_COMMITS}", f"--format={trailer}{_APART}%s")
     found: dict[str, str] = {}
     for entry in git.ask(*ask, f"{base}..{line}", "--").decode(errors="replace").split("\0"):
-        task_id, _, title = entry.partition(_APART)
+        task_id, _, subject = entry.partition(_APART)
         if task_id and task_id != but:
-            found.setdefault(task_id, title)
+            found.setdefault(task_id, title_in(subject, task_id))
     return tuple(LandedWork(task_id=each, title=found[each]) for each in reversed(found))

@@ -126,8 +126,8 @@ def _verify(
     wanted = [pair for pair in zip(plan.names, plan.commands, strict=True) if pair[0] not in known]
     if not wanted:
         return FoldVerdict()
-    policy, top = plan.policy, os.path.realpath(land.repo.root)
-    copy = os.path.normpath(root / os.path.relpath(plan.project, top))
+    policy = plan.policy
+    copy = os.path.normpath(root / os.path.relpath(plan.project, plan.top))
     cwd = os.path.normpath(root / plan.inside)
     for each in (copy, cwd):
         if not f"{os.path.realpath(each)}/".startswith(f"{os.path.realpath(root)}/"):
