@@ -42,7 +42,7 @@ def figures(share: float = SHARE) -> Generator[Figure]:
 
 def outage(scene: Scene, vendor: Vendor, login: Login, share: float) -> Generator[Figure]:
     names = [scene.add("sonnet", coder="claude") for _ in range(TASKS)]
-    program = str(FAKES / "hasty_supervisor.py")
+    program = str(FAKES / "short_pauses.py")
     words = [sys.executable, program, str(share), "--until-idle", "--quiet"]
     with Path(os.devnull).open("w") as silent:
         supervisor = subprocess.Popen(words, env=scene.env, stdout=silent, stderr=silent)

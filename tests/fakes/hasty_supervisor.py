@@ -1,28 +1,16 @@
-"""`fleet run` whose pauses are a share of what they are: minutes of a story become seconds.
+"""The real supervisor with less patience: hasty_supervisor.py NAME=SECONDS …
 
-python hasty_supervisor.py SHARE [flags of fleet run]
-
-Every moment to come back that the rules of accounts and of settlement know is shortened alike. The
-supervisor, its queue, its keepers and their clock are as they are.
+What takes minutes takes seconds, so that a test need not. Limits come from the task as ever.
 """
 
 import sys
-from datetime import timedelta
 
-from fleet.__main__ import main
-from fleet.accounts import account_state, choose_account, circuit_breaker, rate_windows
-from fleet.settlement import settle_table
+from fleet import control
+from fleet.processes.supervisor_lock import sole_supervisor
+from fleet.supervisor.loop import Supervisor
+from fleet.watchdog.stall_rules import Patience
 
-
-def hasten(share):
-    """Shorten the pauses of the pure rules; a name that another module took over too."""
-    for module in (account_state, choose_account, circuit_breaker, rate_windows, settle_table):
-        for name, value in list(vars(module).items()):
-            if isinstance(value, timedelta):
-                setattr(module, name, value * share)
-
-
-if __name__ == "__main__":
-    hasten(float(sys.argv[1]))
-    sys.argv[1:2] = ["run"]
-    main()
+given = {name: float(value) for name, value in (word.split("=") for word in sys.argv[1:])}
+fleet = control.opened()
+with sole_supervisor(fleet.home):
+    Supervisor(fleet.home, fleet.config, patience=Patience(**given)).run()
