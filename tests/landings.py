@@ -53,8 +53,8 @@ class LandHome:
         """A task whose run left these files in its clone; returns its id."""
         files = {name.replace("_", "-"): text for name, text in given.items() if name[:4] == "part"}
         files |= given.get("files", {})
-        wishes = {each: given[each] for each in ("mode", "how", "to", "protect", "tries", "batch")
-                  if each in given}  # fmt: skip
+        known = ("mode", "how", "to", "protect", "tries", "batch", "own")
+        wishes = {each: given[each] for each in known if each in given}
         task = self.queue.add(Draft(title=title))
         (lease,) = self.queue.claim("me", ttl=timedelta(hours=1))
         assert lease.task.id == task.id

@@ -115,6 +115,9 @@ class Landing(Struct, frozen=True, kw_only=True):
     refused: str = ""
     refusals: int = 0
     refused_run: int = 0
+    #: Of one that asks since the line itself fails: the line's commit. It is tried again by itself
+    #: when the line has another one.
+    red_line: str = ""
     landed: LandedAs | None = None
 
     @property
@@ -136,6 +139,8 @@ class Landing(Struct, frozen=True, kw_only=True):
                 return f"{shown}, waits to land on {into}"
             case "testing":
                 return f"{shown}, landing on {into}"
+            case "asks" if self.red_line:
+                return f"{shown}, waits until {into} itself passes"
             case "asks" if self.is_back:
                 return f"cannot land on {into} ({self._why_back}), waits for you"
             case "asks" if self.why_back is not None:

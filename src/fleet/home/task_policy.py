@@ -160,6 +160,7 @@ def _land(config: Config, project: Project, settings: Settings) -> LandRules:
         how=_value(config, project, "land_how"),
         to=_value(config, project, "land_to"),
         verify=project.land_verify or (*project.verify, *own),
+        own=() if project.land_verify else tuple(own),
         batch=_value(config, project, "land_batch"),
         protect=project.land_protect,
         tries=_value(config, project, "land_tries"),

@@ -22,6 +22,7 @@ from fleet.git.repository import GitFailed, Repository
 from fleet.home import Home, landing_json
 from fleet.landing.bring_home import bring_home
 from fleet.landing.follow_line import finish_followed, follow
+from fleet.landing.red_line import LOOK_AGAIN, try_again, waiting_for_line
 from fleet.landing.remote.watch_forge import watch_pull_requests
 from fleet.landing.run_train import TrainEnd, TrainRun
 from fleet.landing.settle_landing import LandingDesk
@@ -113,16 +114,18 @@ def _land(
 ) -> TrainEnd:
     home = lander.home
     _see_to_ends(home, tasks, desk)
-    work = list(islice(waiting_work(home, tasks), _AT_ONCE))
     repo = repository.find(key.repository)
     if repo is None:
-        for each in work:
+        for each in waiting_work(home, tasks):
             desk.ask(each, f"{key.repository} is no repository any more")
         return TrainEnd()
     with lander_lock(repo, key.branch) as held:
         if not held:
             return TrainEnd(left=OTHER_LANDER)
         told = finish_followed(home, repo)
+        if key.branch:
+            try_again(home, repo, key.branch, tasks, desk)
+        work = list(islice(waiting_work(home, tasks), _AT_ONCE))
         waiting = _brought(lander, work, desk)
         if not key.branch:
             return TrainEnd(told=told)
@@ -133,12 +136,14 @@ def _land(
         end = train.run(by_train) if by_train else follow(home, repo, key.branch)
         by_forge = list(waiting_work(home, [task for task in tasks if _is_by_forge(home, task)]))
         watched = watch_pull_requests(home, repo, key.branch, by_forge, train, desk, lander.now)
+        looks = [each for each in (watched.again_in,) if each]
+        looks += [LOOK_AGAIN] if waiting_for_line(home, tasks) else []
         return structs.replace(
             end,
             more=end.more or len(work) == _AT_ONCE,
             told=(*told, *end.told),
             watched=watched.task_ids,
-            again_in=watched.again_in,
+            again_in=min(looks, default=0.0),
         )
 
 

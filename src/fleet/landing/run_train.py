@@ -25,9 +25,11 @@ from fleet.git.remote.remote_git import RemoteSilent
 from fleet.git.repository import Repository
 from fleet.home import Home
 from fleet.landing import train_words
-from fleet.landing.fold.fold_checks import all_names, distinct
+from fleet.landing.fold.fold_checks import all_names, command_of, distinct
 from fleet.landing.fold.fold_group import fold_group, landed_since
-from fleet.landing.fold.verify_fold import Fold, FoldVerdict, clear, verify_fold
+from fleet.landing.fold.prove_fold import FoldProver, Unproved
+from fleet.landing.fold.verify_fold import Fold
+from fleet.landing.red_line import line_alone
 from fleet.landing.remote.remote_line import RemoteLine, remote_line
 from fleet.landing.settle_landing import LandingDesk
 from fleet.landing.train_rules import Parts, batch, size_after
@@ -52,7 +54,8 @@ class TrainEnd(Struct, frozen=True, kw_only=True):
     behind: str = ""
     #: What a person should know of the checkouts that followed.
     told: tuple[str, ...] = ()
-    #: Tasks whose pull request is watched, and in how many seconds the forge is asked again.
+    #: Tasks whose pull request is watched, and in how many seconds the branch is looked at again:
+    #: the forge is asked, or whether a line that failed by itself has moved.
     watched: tuple[str, ...] = ()
     again_in: float = 0.0
 
@@ -75,12 +78,13 @@ class TrainRun:
         self._place = TrainPlace(home, repo.common_dir, branch)
         self._place.make()
         learnt = self._place.learnt()
-        self._size, self._proofs, self._behind = learnt.size, learnt.proofs, learnt.behind
+        self._prover = FoldProver(home, self._place, learnt, abandon)
+        self._size, self._behind = learnt.size, learnt.behind
         self._held, self._left, self._told = learnt.held, "", list[str]()
         #: Why a remote branch could not be read or moved for now; empty: it could.
         self._silence = ""
-        #: What the failed command printed, by the tree that it failed on.
-        self._outputs: dict[str, str] = {}
+        #: Those that fail as the line itself does, by its commit and the command that fails.
+        self._by_red_line: dict[tuple[str, str], list[str]] = {}
 
     def run(self, waiting: Sequence[WaitingWork]) -> TrainEnd:
         """Land what waits, as far as one batch reaches. Raises FleetError and OSError."""
@@ -89,15 +93,19 @@ class TrainRun:
         first = batch([work.task_id for work in waiting], self._size).first
         group = [work for work in waiting if work.task_id in first and self._desk.test(work)]
         for work in group:
-            self._proofs = self._proofs.green(work.landing.tree, work.proved)
+            self._prover.credit(work.landing.tree, work.proved)
+        if any(work.landing.red_line for work in group):
+            self._prover.forget_red()
         try:
             self._land_group(group, limit)
         finally:
             for work in group:
                 self._desk.wait(work.task_id, self._silence)
             self._learn_all()
+        for (line, command), ids in self._by_red_line.items():
+            self._told.append(train_words.waits_for_line(self._branch, command, line, ids))
         if not self._left:
-            clear(self._place.verify)
+            self._prover.tidy()
         return self._end(more=len(waiting) > len(first))
 
     def recover(self, tasks: Sequence[Task]) -> None:
@@ -296,36 +304,21 @@ class TrainRun:
         """Whether the fold passes all checks; None: the train was left."""
         if train.new == train.old:  # the line holds all of it already
             return True
-        if self._proofs.is_red(train.tree, train.checks):
-            return False
         if train.members:
             self._place.mean(train)
-        missing = self._proofs.missing(train.tree, train.checks)
-        if not missing:
-            return True
-        place = self._place.checkout(train.tree)
-        clear(place.parent, keep=place)
-        known = frozenset(train.checks) - frozenset(missing)
         fold = Fold(branch=self._branch, commit=train.new, tree=train.tree)
         plans = distinct([work.plan for work in part])
-        verdict = verify_fold(self._home, land, place, fold, plans, known, self._abandon)
-        if verdict is None:
-            self._left = "it was stopped"
-            return None
-        if verdict.trouble:  # through no fault of the work: a person has to mend something
-            for work in part:
-                self._desk.ask(work, train_words.unverifiable(verdict.trouble, work.task_id))
-            self._left = verdict.trouble
-            return None
-        self._learn(train, verdict, missing)
-        return not verdict.failed
+        return self._proved(self._prover.passes(land, fold, plans, train.checks), part)
 
-    def _learn(self, train: Train, verdict: FoldVerdict, missing: tuple[str, ...]) -> None:
-        self._proofs = self._proofs.green(train.tree, verdict.passed)
-        if verdict.failed:
-            failed = verdict.failed if verdict.failed in train.checks else missing[0]
-            self._proofs = self._proofs.red(train.tree, failed)
-            self._outputs[train.tree] = verdict.output
+    def _proved(self, found: bool | Unproved, part: Sequence[WaitingWork]) -> bool | None:
+        """The same; None: it cannot be known, and the train was left."""
+        if not isinstance(found, Unproved):
+            return found
+        self._left = found.trouble or "it was stopped"
+        if found.trouble:  # through no fault of the work: a person has to mend something
+            for work in part:
+                self._desk.ask(work, train_words.unverifiable(found.trouble, work.task_id))
+        return None
 
     def _red(
         self,
@@ -335,15 +328,37 @@ class TrainRun:
         parts: Parts,
         by_id: dict[str, WaitingWork],
     ) -> Parts:
-        """Split a part that failed; a single candidate goes back."""
+        """Split a part that failed; a single candidate goes back, unless the line is to blame."""
         self._place.done()
         if len(train.members) > 1:
             return parts.split()
         work = by_id[_ids(train)[0]]
+        check = self._prover.failing(train.tree, train.checks)
+        red_line = self._red_line(land, target, work, check)
+        if red_line is None:
+            return Parts(())
+        if red_line:
+            command = command_of(check)
+            self._by_red_line.setdefault((red_line, command), []).append(work.task_id)
+            why = train_words.line_fails(self._branch, command, red_line, work.task_id)
+            self._desk.ask_about_line(work, why, red_line)
+            return parts.rest
         since = landed_since(land.git, work.landing.base, target.line, but=work.task_id)
-        output = self._outputs.get(train.tree, "")
+        output = self._prover.output(train.tree)
         self._desk.send_back(work, train_words.failing(output, self._branch, since))
         return parts.rest
+
+    def _red_line(
+        self, land: LandRepository, target: Target, work: WaitingWork, check: str
+    ) -> str | None:
+        """The commit of the line if it fails a check of its own without the work; empty if it does
+        not. None: the train was left.
+        """
+        line = line_alone(land.git, target, author_in(self._repo))
+        if line is None or check in work.plan.own:
+            return ""
+        green = self._proved(self._prover.line_passes(land, line, work.plan, check), [work])
+        return None if green is None else "" if green else line.commit
 
     def _mark(self, train: Train, works: Sequence[WaitingWork]) -> None:
         """The line holds these members: they have landed."""
@@ -371,7 +386,8 @@ class TrainRun:
             size=self._size,
             behind=self._behind,
             held=self._held,
-            passed={tree: tuple(sorted(each)) for tree, each in self._proofs.passed.items()},
+            passed={tree: tuple(sorted(each)) for tree, each in self._prover.passed.items()},
+            red=self._prover.red_lines,
         )
         self._place.learn(learnt)
 

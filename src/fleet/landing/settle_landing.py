@@ -65,6 +65,16 @@ class LandingDesk:
         if self._change(work.task_id, before, state="asks", why=why):
             self.told_to_ask(work.task_id, why)
 
+    def ask_about_line(self, work: WaitingWork, why: str, line: str) -> None:
+        """Leave to a person that the line fails by itself. The train tells so, once for all."""
+        if self._change(work.task_id, ("waiting", "testing"), state="asks", why=why, red_line=line):
+            self.asks.append(work.task_id)
+
+    def try_again(self, task_id: str, words: str) -> None:
+        """What a person was asked about has changed: the task waits for the next train."""
+        if self._change(task_id, ("asks",), state="waiting", why=""):
+            self._say(task_id, words)
+
     def failed(self, task_id: str, words: str) -> None:
         """A step could not be done for a task, and is to be tried again."""
         self.problem = f"{task_id}: {words}"
@@ -152,7 +162,7 @@ class LandingDesk:
                 return None
             at = landing.at if landing.state == changes.get("state") else self._now()
             done.append(landing)
-            return structs.replace(landing, at=at, **changes)
+            return structs.replace(landing, **{"at": at, "red_line": "", **changes})
 
         landing_json.change(self._home, task_id, changed)
         return bool(done)

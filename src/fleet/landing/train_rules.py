@@ -67,6 +67,11 @@ class Proofs(Struct, frozen=True):
         """One of these checks failed on the tree: it would fail again."""
         return not self.failed.get(tree, frozenset()).isdisjoint(checks)
 
+    def failing(self, tree: str, checks: Sequence[str]) -> str:
+        """The first of these checks that failed on a tree; empty: none did."""
+        known = self.failed.get(tree, frozenset())
+        return next((check for check in checks if check in known), "")
+
     def green(self, tree: str, checks: Iterable[str]) -> "Proofs":
         both = self.passed.get(tree, frozenset()) | frozenset(checks)
         others = {name: known for name, known in self.passed.items() if name != tree}

@@ -7,6 +7,7 @@ checks that passed on each tree; without it nothing is lost but time.
 
 import hashlib
 import os
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 
@@ -57,10 +58,16 @@ class Learnt(Struct, frozen=True, kw_only=True):
     behind: str = ""
     #: Why the line could not be moved the last time; empty if it could.
     held: str = ""
+    #: The last line that failed by itself: its tree, with the checks that failed.
+    red: dict[str, tuple[str, ...]] = {}
 
     @property
     def proofs(self) -> Proofs:
-        return Proofs({tree: frozenset(checks) for tree, checks in self.passed.items()})
+        return Proofs(_sets(self.passed), _sets(self.red))
+
+
+def _sets(known: Mapping[str, Iterable[str]]) -> dict[str, frozenset[str]]:
+    return {tree: frozenset(checks) for tree, checks in known.items()}
 
 
 _TRAINS = JsonRecord(Train, limit=16 << 20)

@@ -36,6 +36,23 @@ def failing(output: str, branch: str, against: tuple[LandedWork, ...]) -> Unland
     )
 
 
+def line_fails(branch: str, command: str, line: str, task_id: str) -> str:
+    """A candidate is not to blame: the line fails without it."""
+    return f"{_line_fails(branch, command, line)}: mend {branch}, then fleet land {task_id}"
+
+
+def waits_for_line(branch: str, command: str, line: str, task_ids: Sequence[str]) -> str:
+    """The same, once for all that wait."""
+    return (
+        f"{_line_fails(branch, command, line)}: mend {branch}. Until it moves, this waits:"
+        f" {_some(task_ids)}"
+    )
+
+
+def _line_fails(branch: str, command: str, line: str) -> str:
+    return f"{branch} itself fails `{command}` (commit {line[:12]})"
+
+
 def no_branch(branch: str, repository: str) -> str:
     return (
         f"{repository} has no branch {branch} with a commit any more. Make it again (git branch"

@@ -99,9 +99,9 @@ def survey(home: Home) -> Surveyed:
 
 def _is_for_lander(landing: Landing) -> bool:
     """The lander has something to do for it, or to watch: a person may merge a pull request that
-    fleet asks about.
+    fleet asks about, or mend a branch that fails by itself.
     """
-    watched = landing.to == "pr" and landing.state == "asks"
+    watched = landing.state == "asks" and (landing.to == "pr" or bool(landing.red_line))
     return landing.state in (*LANDERS, "landed", "back") or watched
 
 

@@ -164,6 +164,8 @@ class LandRules(Struct, frozen=True, kw_only=True):
     to: LandTo = "branch"
     #: Commands that must succeed on the fold before the branch moves to it.
     verify: tuple[str, ...] = ()
+    #: Those of them that the task alone has: what the branch itself need not pass.
+    own: tuple[str, ...] = ()
     #: The most candidates that are verified together.
     batch: int = 4
     #: Patterns of paths from the top of the repository: to land a change there always asks.

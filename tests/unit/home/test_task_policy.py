@@ -194,6 +194,7 @@ def test_a_fold_is_verified_by_the_commands_of_the_project_and_of_the_task(setti
     own = Settings(verify=("make mine", "make test"))
     app = policy_of(settings(LANDED), own, "/srv/app").policy
     assert app.land.verify == ("make test", "make mine")
+    assert app.land.own == ("make mine",)
     assert policy_of(settings(LANDED), own, "/srv/gate").policy.land.verify == ("make all",)
 
 

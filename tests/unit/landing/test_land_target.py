@@ -401,8 +401,9 @@ def test_a_fold_is_verified_in_the_box(place):
     place.land()
     assert [place.status(each) for each in tasks] == ["closed", "closed"]
     assert place.landing(tasks[1]).landed.checks == (f".: {look}",)
-    refused = place.verified("Add 3", part_3="3\n", verify=(f"ls {place.home.tasks}",),
-                             sandbox="workspace", checked=False)  # fmt: skip
+    own = (f"ls {place.home.tasks}",)
+    refused = place.verified("Add 3", part_3="3\n", verify=own, own=own, sandbox="workspace",
+                             checked=False)  # fmt: skip
     place.land()
     assert place.state(refused) == "back"
 
@@ -417,7 +418,8 @@ def test_each_command_runs_in_the_directory_of_its_task(place):
     assert place.landing(two).landed.checks == ("one: test -e x", "two: test -e y")
     assert [place.shown("one/a"), place.shown("two/b")] == ["a", "b"]
     wrong = place.verified("In one", inside="one", files={"x": None}, verify=("test ! -e x",))
-    last = place.verified("In two", inside="two", files={"c": "c\n"}, verify=("test -e ../one/x",))
+    own = ("test -e ../one/x",)
+    last = place.verified("In two", inside="two", files={"c": "c\n"}, verify=own, own=own)
     place.land()
     assert (place.status(wrong), place.state(last)) == ("closed", "back")
 

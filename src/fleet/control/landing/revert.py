@@ -66,6 +66,10 @@ class _RevertDesk(LandingDesk):
         del work
         self.problem = why
 
+    def ask_about_line(self, work: WaitingWork, why: str, line: str) -> None:
+        del work, line
+        self.problem = why
+
     def send_back(self, work: WaitingWork, sent: Unlandable, *, counted: bool = True) -> None:
         del work, counted
         self.problem = f"{sent.words}\n{sent.output}".strip()

@@ -27,6 +27,11 @@ class CheckPlan(Struct, frozen=True, kw_only=True):
         """The checks by the names under which they are remembered."""
         return check_names(self.inside, self.commands)
 
+    @property
+    def own(self) -> tuple[str, ...]:
+        """Those of the checks that the task alone has: the line need not pass them without it."""
+        return check_names(self.inside, self.policy.land.own)
+
 
 def check_plan(policy: Policy, *, repository: str, clone: str, cwd: str) -> CheckPlan:
     """The plan for a run that worked in the directory `cwd` of a clone of the repository."""
@@ -41,6 +46,11 @@ def check_plan(policy: Policy, *, repository: str, clone: str, cwd: str) -> Chec
 def check_names(inside: str, commands: Iterable[str]) -> tuple[str, ...]:
     """The names of commands that run in one directory of the tree."""
     return tuple(f"{inside}: {command}" for command in commands)
+
+
+def command_of(name: str) -> str:
+    """The command of a check."""
+    return name.partition(": ")[2]
 
 
 def distinct(plans: Sequence[CheckPlan]) -> tuple[CheckPlan, ...]:

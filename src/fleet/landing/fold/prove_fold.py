@@ -1,0 +1,103 @@
+"""What is known of trees: which checks passed or failed on each. What is not known is verified."""
+
+import threading
+from collections.abc import Iterable, Mapping, Sequence
+
+from msgspec import Struct
+
+from fleet.git.land.land_repository import LandRepository
+from fleet.home import Home
+from fleet.landing.fold.fold_checks import CheckPlan, all_names
+from fleet.landing.fold.verify_fold import Fold, clear, verify_fold
+from fleet.landing.train_rules import Proofs
+from fleet.landing.train_store import Learnt, TrainPlace
+
+
+class Unproved(Struct, frozen=True, kw_only=True):
+    """A fold of which it is not known whether it passes."""
+
+    #: Why its commands could not be run, through no fault of the work; empty: they were stopped.
+    trouble: str = ""
+
+
+class FoldProver:
+    """Proves folds of one branch, and remembers by their trees what came of it."""
+
+    def __init__(
+        self, home: Home, place: TrainPlace, learnt: Learnt, abandon: threading.Event
+    ) -> None:
+        self._home, self._place, self._abandon = home, place, abandon
+        self._proofs: Proofs = learnt.proofs
+        self._red_lines = dict(learnt.red)
+        #: What the failed command printed, by the tree that it failed on.
+        self._outputs: dict[str, str] = {}
+
+    @property
+    def passed(self) -> Mapping[str, frozenset[str]]:
+        return self._proofs.passed
+
+    @property
+    def red_lines(self) -> dict[str, tuple[str, ...]]:
+        """The last line that failed by itself: its tree, and the checks that failed."""
+        return self._red_lines
+
+    def credit(self, tree: str, checks: Iterable[str]) -> None:
+        """A run's own verification counts."""
+        self._proofs = self._proofs.green(tree, checks)
+
+    def passes(
+        self,
+        land: LandRepository,
+        fold: Fold,
+        plans: Sequence[CheckPlan],
+        checks: tuple[str, ...],
+    ) -> bool | Unproved:
+        """Whether a fold passes these checks, which are some of the plans'. Raises FleetError and
+        OSError.
+        """
+        if self._proofs.is_red(fold.tree, checks):
+            return False
+        missing = self._proofs.missing(fold.tree, checks)
+        if not missing:
+            return True
+        place = self._place.checkout(fold.tree)
+        clear(place.parent, keep=place)
+        known = frozenset(all_names(plans)) - frozenset(missing)
+        verdict = verify_fold(self._home, land, place, fold, plans, known, self._abandon)
+        if verdict is None or verdict.trouble:
+            return Unproved(trouble=verdict.trouble if verdict is not None else "")
+        self._proofs = self._proofs.green(fold.tree, verdict.passed)
+        if not verdict.failed:
+            return True
+        failed = verdict.failed if verdict.failed in checks else missing[0]
+        self._proofs = self._proofs.red(fold.tree, failed)
+        self._outputs[fold.tree] = verdict.output
+        return False
+
+    def line_passes(
+        self, land: LandRepository, line: Fold, plan: CheckPlan, check: str
+    ) -> bool | Unproved:
+        """Whether the line passes a check without any candidate; remembered until another line is
+        asked about.
+        """
+        found = self.passes(land, line, [plan], (check,))
+        if found is False:
+            self._red_lines = {line.tree: (*self._red_lines.get(line.tree, ()), check)}
+        return found
+
+    def failing(self, tree: str, checks: Sequence[str]) -> str:
+        """The check that failed on a tree."""
+        return self._proofs.failing(tree, checks)
+
+    def output(self, tree: str) -> str:
+        """The end of what it printed."""
+        return self._outputs.get(tree, "")
+
+    def forget_red(self) -> None:
+        """A person wants it tried again: what failed may have been mended outside of the tree."""
+        self._proofs = Proofs(self._proofs.passed)
+        self._red_lines = {}
+
+    def tidy(self) -> None:
+        """Remove the checkouts."""
+        clear(self._place.verify)

@@ -1,0 +1,91 @@
+"""A branch that fails by itself: no agent is to blame, and a person is told what to mend."""
+
+import pytest
+
+from tests.landings import LandHome
+
+
+@pytest.fixture
+def place(tmp_path):
+    place = LandHome(tmp_path)
+    place.repo.commit(README="read me\n", **{"part-0": "zero\n"})
+    yield place
+    place.queue.close()
+
+
+def broken(place):
+    """A person's own commit that fails the project's command."""
+    return place.repo.commit("break it", **{"part-9": "bad\n"})
+
+
+def test_a_candidate_is_not_sent_back_for_a_branch_that_fails_by_itself(place):
+    """Both wait, the branch is verified once, and a person is told once; no try is counted."""
+    tasks = [place.verified(f"Add {n}", **{f"part_{n}": f"{n}\n"}) for n in (1, 2)]
+    red = broken(place)
+    (report,) = place.land()
+    assert report.asks == tuple(tasks)
+    for task in tasks:
+        landing = place.landing(task)
+        assert (landing.state, landing.tries, landing.red_line) == ("asks", 0, red)
+        assert landing.why == (
+            f"main itself fails `{place.verify}` (commit {red[:12]}):"
+            f" mend main, then fleet land {task}"
+        )
+        assert landing.words() == "verified, waits until main itself passes"
+    assert place.runs() == 4, "both together, each alone, and the branch"
+    assert report.said == ()
+    assert len(report.end.told) == 1
+    assert ", ".join(tasks) in report.end.told[0]
+    assert report.end.again_in > 0
+
+
+def test_what_waits_for_a_red_branch_is_tried_again_when_the_branch_moves(place):
+    """By itself: as long as the branch stays where it is, nothing is verified."""
+    task = place.verified("Add 1", part_1="1\n")
+    broken(place)
+    place.land()
+    runs = place.runs()
+    place.land()
+    assert (place.state(task), place.runs()) == ("asks", runs)
+    place.repo.commit("mend it", **{"part-9": "nine\n"})
+    place.land()
+    assert (place.status(task), place.landing(task).red_line) == ("closed", "")
+
+
+def test_work_that_mends_a_red_branch_lands(place):
+    """And what waited for that lands with the next train."""
+    waits = place.verified("Add 1", part_1="1\n")
+    red = broken(place)
+    place.land()
+    mends = place.verified("Mend it", part_9="nine\n")
+    place.land()
+    assert place.status(mends) == "closed"
+    assert place.landing(waits).red_line in ("", red)
+    place.land()
+    assert place.status(waits) == "closed"
+
+
+def test_the_red_branch_is_remembered_until_a_person_says_try_again(place, tmp_path):
+    """A newcomer costs one verification. What failed may be mended outside of the tree."""
+    mended = tmp_path / "mended"
+    verify = (f"echo run >> {place.ran}; test -e {mended} || ! test -e part-9",)
+    first = place.verified("Add 1", part_1="1\n", verify=verify)
+    broken(place)
+    place.land()
+    assert place.runs() == 2
+    second = place.verified("Add 2", part_2="2\n", verify=verify, checked=False)
+    place.land()
+    assert (place.state(second), place.runs()) == ("asks", 3)
+    mended.touch()
+    place.approve(first)
+    place.land()
+    assert place.status(first) == "closed"
+
+
+def test_what_only_the_task_asks_for_the_branch_need_not_pass(place):
+    """Its own command fails without its work, as it should: the work goes back."""
+    own = ("test -e part-1 && ! test -e part-9",)
+    task = place.verified("Add 1", part_1="1\n", verify=own, own=own)
+    place.repo.commit("another", **{"part-9": "nine\n"})
+    place.land()
+    assert (place.state(task), place.landing(task).tries) == ("back", 1)
