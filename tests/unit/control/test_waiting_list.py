@@ -3,6 +3,7 @@
 import pytest
 
 from fleet.cli.landing.waiting_table import waiting_table
+from fleet.control.landing.open_landings import landing_tasks
 from fleet.control.landing.waiting_list import waiting_list
 from tests.builders import NOW
 from tests.conftest import need
@@ -66,6 +67,24 @@ def test_branches_of_closed_tasks_that_no_branch_has_are_listed(place):
     shown = "\n".join(waiting_table(found, NOW, 80))
     assert "Not landed, from before" in shown
     assert "Take one: fleet land ID" in shown
+
+
+def test_work_that_a_person_merged_and_closed_waits_no_more(place):
+    """Its record says that it asks; the queue says that it is done."""
+    task = place.waits("asks", why_back="rules", refused="markers_left: in a")
+    place.repo.git("merge", "-q", f"fleet/{task}")
+    assert [each.id for each in waiting_list(place.fleet).work] == [task]
+    place.fleet.queue.close_task(place.fleet.get(task), by="ada", reason="by hand")
+    assert waiting_list(place.fleet).is_empty
+    assert landing_tasks(place.fleet) == ()
+
+
+def test_work_that_a_person_closed_and_no_branch_has_is_left_over(place):
+    """Closing loses nothing: the work is listed by its branch, and can be taken."""
+    task = place.waits("asks")
+    place.fleet.queue.close_task(place.fleet.get(task), by="ada", reason="not now")
+    found = waiting_list(place.fleet)
+    assert (found.work, [each.id for each in found.before]) == ((), [task])
 
 
 def test_a_branch_behind_its_line_is_told(place):

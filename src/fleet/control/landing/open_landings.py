@@ -4,12 +4,15 @@ In the queue such a task is blocked, so that nothing claims it; people see how f
 """
 
 import os
+from collections.abc import Mapping
 
 from msgspec import Struct
 
 from fleet.control import Control
+from fleet.errors import FleetError
 from fleet.home import landing_json
 from fleet.home.landing_json import Landing, LandingState
+from fleet.queue.protocol import Filter
 from fleet.schemas import Receipt, Task
 
 
@@ -39,8 +42,23 @@ def open_landings(fleet: Control) -> dict[str, Landing]:
     return found
 
 
+def without_closed(fleet: Control, landings: Mapping[str, Landing]) -> dict[str, Landing]:
+    """The same without tasks that a person closed meanwhile: their landing says nothing any more.
+
+    A queue that does not answer hides none of them.
+    """
+    if not landings:
+        return {}
+    try:
+        tasks = fleet.queue.find(Filter(ids=tuple(landings), include_closed=True))
+    except FleetError:
+        return dict(landings)
+    closed = {task.id for task in tasks if task.status == "closed"}
+    return {task_id: each for task_id, each in landings.items() if task_id not in closed}
+
+
 def landing_tasks(fleet: Control) -> tuple[LandingTask, ...]:
-    """The same, ready to be shown; what waits for a person comes first."""
+    """Those of tasks that are not closed, to be shown; what waits for a person comes first."""
     found = [
         LandingTask(
             id=task_id,
@@ -49,7 +67,7 @@ def landing_tasks(fleet: Control) -> tuple[LandingTask, ...]:
             words=landing.words(_tries(fleet, task_id, landing)),
             to_approve=landing.state == "asks" and landing.why_back is None,
         )
-        for task_id, landing in open_landings(fleet).items()
+        for task_id, landing in without_closed(fleet, open_landings(fleet)).items()
     ]
     return tuple(sorted(found, key=lambda each: (each.state != "asks", each.id)))
 

@@ -11,11 +11,12 @@ from datetime import datetime
 from msgspec import Struct
 
 from fleet.control import Control
+from fleet.control.landing.open_landings import open_landings, without_closed
 from fleet.control.landing.project_git import ProjectGit
 from fleet.errors import FleetError, InvalidTask
 from fleet.git.clone.task_refs import BRANCHES
 from fleet.git.path_patterns import PathPatterns
-from fleet.home import clone_record, landing_json, task_json
+from fleet.home import clone_record, task_json
 from fleet.home.clone_record import ref_word
 from fleet.home.landing_json import Landing, LandingState
 from fleet.home.task_policy import policy_of
@@ -89,9 +90,7 @@ class WaitingList(Struct, frozen=True, kw_only=True):
 def waiting_list(fleet: Control) -> WaitingList:
     """What waits, what asks, what was sent back, what is held, and what is left from before."""
     until = time.monotonic() + _LIMIT
-    marked = landing_json.unlanded(fleet.home)
-    found = {each: read for each in marked if (read := landing_json.read(fleet.home, each))}
-    open_ones = {each: landing for each, landing in found.items() if landing.state != "landed"}
+    open_ones = without_closed(fleet, open_landings(fleet))
     clones = _clones(fleet)
     projects: dict[str, ProjectGit] = {}
     trouble: list[str] = []
