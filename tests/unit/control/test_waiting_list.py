@@ -39,6 +39,13 @@ def test_what_needs_a_person_comes_first(place):
     assert found[0].tip == place.repo.git("rev-parse", f"fleet/{asks}")
 
 
+def test_what_only_an_agent_can_mend_is_not_offered_to_be_landed(place):
+    """Approving would be refused."""
+    place.waits("asks", why_back="rules", refused="markers_left: in a")
+    *_, last = waiting_table(waiting_list(place.fleet), NOW, 120)
+    assert last.startswith("What cannot land as it is: fleet retry ID")
+
+
 def test_files_that_others_landed_since_are_not_the_task_s(place):
     """The branch went on: what it changed is not counted as the task's change."""
     task = place.waits(files={"a": "1\n"})

@@ -26,6 +26,14 @@ def test_what_was_tried_is_counted_anew(place):
     assert now.why_back == "conflict", "its agent is told what was in the way"
 
 
+def test_work_that_a_person_sends_back_no_longer_says_how_to_land_it(place):
+    """`fleet land ID` was its way while it asked."""
+    task = place.waits("asks", why="land = ask; to land it: fleet land ID")
+    withdraw(place.fleet, task)
+    now = landing_json.believed(place.home, task)
+    assert (now.why_back, now.why) == ("review", "")
+
+
 def test_what_lands_now_is_left(place):
     """A train has it in hand."""
     with pytest.raises(Refused, match="is landing on main right now"):

@@ -140,6 +140,13 @@ def test_task_master_has_groups_and_tags():
         sample("task-master", tag="never")
 
 
+def test_a_tasks_json_without_tasks_says_so(tmp_path):
+    """Nothing is said of tags to a person who named none."""
+    (file := tmp_path / "tasks.json").write_text('{"tasks": 3}')
+    with pytest.raises(BadInput, match=r"tasks\.json has no list of tasks$"):
+        sample(str(file))
+
+
 def test_a_graph_of_beads_has_edges_both_ways():
     """An edge in the list and one in a node say the same."""
     tasks = by_key(sample("graph.json"))

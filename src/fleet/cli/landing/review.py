@@ -49,7 +49,7 @@ def command(
         if reject is not None or comments:
             raise BadInput("--approve goes with neither --reject nor --comment")
         (landing,) = approve_work(fleet, [work.task_id])
-        print_line(_approved(fleet, landing.words()))
+        print_line(_approved(fleet, work.task_id, landing.words()))
         return
     if reject is None and not comments:
         landing = landing_of_run(fleet, work.receipt) if work.receipt else None
@@ -90,9 +90,10 @@ def _lines(work: WorkToReview, landing: Landing | None) -> list[str]:
     return [*lines, painted(folded(way), "dim")]
 
 
-def _approved(fleet: Control, words: str) -> str:
-    later = "" if is_supervised(fleet) else " No supervisor is running: fleet run, or fleet land."
-    return f"Approved: {words}.{later}"
+def _approved(fleet: Control, task: str, words: str) -> str:
+    if is_supervised(fleet):
+        return f"Approved: {words}."
+    return f"Approved: {words}. No supervisor is running: fleet run, or fleet land {task}."
 
 
 def _said(task: str, done: GivenReview) -> str:

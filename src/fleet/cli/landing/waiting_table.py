@@ -35,6 +35,7 @@ _GROUPS: Sequence[tuple[tuple[LandingState, ...], str, str]] = (
 _BEFORE = "Not landed, from before"
 _WAYS: Mapping[str, str] = {
     "asks": "Look: fleet review ID. Land: fleet land ID…, or --all.",
+    "stuck": "What cannot land as it is: fleet retry ID, or the other ways: fleet show ID.",
     "before": "Take one: fleet land ID. See it: fleet land --diff ID.",
 }
 
@@ -60,8 +61,10 @@ def waiting_table(found: WaitingList, now: datetime, width: int) -> Iterator[str
         yield from wrapped(_follows(each), width)
     for text in found.trouble:
         yield from wrapped(one_line(text), width)
-    if any(each.state == "asks" for each in found.work):
+    if any(each.state == "asks" and not each.stuck for each in found.work):
         yield from wrapped(_WAYS["asks"], width)
+    if any(each.stuck for each in found.work):
+        yield from wrapped(_WAYS["stuck"], width)
     if found.before:
         yield from wrapped(_WAYS["before"], width)
 

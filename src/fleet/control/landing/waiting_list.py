@@ -38,6 +38,8 @@ class UnlandedWork(Struct, frozen=True, kw_only=True):
     words: str
     #: Why it asks, is held or went back; empty if that is plain.
     why: str = ""
+    #: It asks, and approving it is not enough: its agent could not make it fit.
+    stuck: bool = False
     repository: str
     into: str
     #: Since when it is in this state.
@@ -130,6 +132,7 @@ def _work(
         state=landing.state,
         words=landing.words(rules.tries),
         why=landing.why,
+        stuck=landing.state == "asks" and landing.why_back is not None,
         repository=landing.repository,
         into=landing.into,
         since=landing.at,

@@ -28,6 +28,7 @@ def withdraw(fleet: Control, task_id: str, *, afresh: bool = False) -> None:
         return structs.replace(
             now,
             state="back",
+            why=now.why if kept else "",  # how to land what does not land now misleads
             why_back=kept or "review",
             merge=None,
             tries=0,

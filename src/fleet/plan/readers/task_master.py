@@ -60,14 +60,20 @@ def _rows(data: dict[str, Any], spec: SpecText) -> tuple[object, tuple[str, ...]
         for name, value in data.items()
         if isinstance(value, dict) and "tasks" in value
     }
+    if not tags:
+        raise BadInput(
+            f"{spec.main.name} has no list of tasks",
+            hint='Written is {"master": {"tasks": [...]}}, or {"tasks": [...]}.',
+        )
     wanted = spec.tag or (_MAIN_TAG if _MAIN_TAG in tags else next(iter(tags), ""))
     if not spec.tag and len(tags) > 1 and _MAIN_TAG not in tags:
         raise BadInput(
             f"{spec.main.name} has several lists: {', '.join(tags)}", hint="Name one: --tag NAME"
         )
     if wanted not in tags:
-        known = f"It has: {', '.join(tags)}." if tags else "It has no list of tasks."
-        raise BadInput(f"{spec.main.name} has no tag {wanted!r}", hint=known)
+        raise BadInput(
+            f"{spec.main.name} has no tag {wanted!r}", hint=f"It has: {', '.join(tags)}."
+        )
     return tags[wanted], (wanted, "tasks")
 
 
