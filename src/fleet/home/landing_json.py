@@ -58,7 +58,8 @@ class LandedAs(Struct, frozen=True, kw_only=True):
     commit: str
     parents: tuple[str, ...] = ()
     tree: str = ""
-    #: What proves that the line holds the work: `ancestry`, or `patch` for squash and rebase.
+    #: What proves that the line holds the work: `ancestry`, or `patch` for what was squashed or
+    #: rebased. Without one of these the task's branch stays: `train` or `forge` say so alone.
     proof: str = "ancestry"
     #: The commands that passed on the value that the line took; none: it landed unchecked.
     checks: tuple[str, ...] = ()

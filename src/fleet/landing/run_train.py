@@ -131,7 +131,7 @@ class TrainRun:
             and candidates.get(member.task_id) == member.candidate
             and _holds(land, target.line, member)
         ]
-        self._mark(structs.replace(train, members=tuple(held)), waiting)
+        self._mark(land, structs.replace(train, members=tuple(held)), waiting)
         self._place.done()
 
     def catch_up(self, commit: str, works: Sequence[WaitingWork]) -> str:
@@ -248,7 +248,7 @@ class TrainRun:
             return False
         elif why := self.catch_up(train.new, part):  # the remote has it: it is not folded again
             return why
-        self._mark(train, part)
+        self._mark(land, train, part)
         self._place.done()
         return True
 
@@ -360,13 +360,13 @@ class TrainRun:
         green = self._proved(self._prover.line_passes(land, line, work.plan, check), [work])
         return None if green is None else "" if green else line.commit
 
-    def _mark(self, train: Train, works: Sequence[WaitingWork]) -> None:
+    def _mark(self, land: LandRepository, train: Train, works: Sequence[WaitingWork]) -> None:
         """The line holds these members: they have landed."""
         by_id = {work.task_id: work for work in works}
         for member in train.members:
             if (work := by_id.get(member.task_id)) is not None:
-                landed = train_words.receipt(train, member, work.landing.how, self._now())
-                self._desk.landed(work, landed)
+                proof = prove_landed(land.git, member.commit, member.candidate, member.commit)
+                self._desk.landed(work, train_words.receipt(train, member, proof, self._now()))
 
     def _hold(self, parts: Parts, by_id: dict[str, WaitingWork], why: str) -> None:
         """The line cannot be moved. A full disk passes; the same reason twice is for a person."""

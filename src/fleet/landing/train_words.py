@@ -4,12 +4,14 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from fleet.git.land.fold import Conflict
+from fleet.git.land.landed_proof import LandedProof
 from fleet.home.landing_json import LandedAs, LandedWork
 from fleet.landing.settle_landing import Unlandable
 from fleet.landing.train_store import Member, Train
-from fleet.schemas.policy import LandHow
 
 _FEW = 5
+#: What a proof is called that only the train's own record stands for.
+BY_TRAIN = "train"
 
 
 def conflicting(found: Conflict, branch: str, against: tuple[LandedWork, ...]) -> Unlandable:
@@ -111,13 +113,13 @@ def reflog(task_ids: Sequence[str]) -> str:
     return f"fleet: land {' '.join(task_ids)}"
 
 
-def receipt(train: Train, member: Member, how: LandHow, now: datetime) -> LandedAs:
-    """What was landed of one task."""
+def receipt(train: Train, member: Member, proof: LandedProof | None, now: datetime) -> LandedAs:
+    """What was landed of one task, and what proves that the line holds it."""
     return LandedAs(
         commit=member.commit,
         parents=member.parents,
         tree=member.tree,
-        proof="ancestry" if how == "merge" else "patch",
+        proof=proof.kind if proof is not None else BY_TRAIN,
         checks=train.checks,
         line_before=train.old,
         line_after=train.new,

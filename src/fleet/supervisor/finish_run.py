@@ -39,7 +39,7 @@ from fleet.supervisor.active.follow_runs import report_trips
 from fleet.supervisor.active.message_receipts import note_messages, note_undelivered
 from fleet.supervisor.assignments import Assignment, Finishing, Inspecting
 from fleet.supervisor.capacity import has_other_seat
-from fleet.supervisor.queue_io.plan_epics import close_epics
+from fleet.supervisor.queue_io.plan_epics import close_epics, mark_end
 from fleet.supervisor.state import SHORT, AccountFreed, SupervisorState, TaskSettled
 
 #: Why a task was opened again.
@@ -64,6 +64,7 @@ def settle(
 
     def write() -> Settlement | None:
         taken[0] = evidence() or decision
+        mark_end(state.home, lease.task)
         return taken[0].settlement
 
     def answered(lost: LeaseLost | None) -> None:

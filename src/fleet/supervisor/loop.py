@@ -30,6 +30,7 @@ from fleet.supervisor.cleanup import Cleanup
 from fleet.supervisor.dispatcher import Dispatcher
 from fleet.supervisor.lander import Lander
 from fleet.supervisor.queue_io.keep_leases import LeaseKeeper, awake
+from fleet.supervisor.queue_io.plan_epics import close_left_epics
 from fleet.supervisor.queue_io.queue_backups import QueueBackups
 from fleet.supervisor.queue_io.queue_requests import QueueRequests
 from fleet.supervisor.queue_io.queue_thread import QueueThread
@@ -215,6 +216,7 @@ class Supervisor:
             for task in tasks:
                 self.dispatcher.resume(_lease_of(task))
             self.queue.claiming = False
+            close_left_epics(self.state)
             wake_all(self.state, self.claimer.want)
 
         self.queue.claiming = True  # nothing is claimed before it is known what this home holds

@@ -53,6 +53,7 @@ def test_what_a_run_verified_lands_without_being_verified_again(place):
     landed = place.landing(task).landed
     assert place.repo.git("rev-parse", "main") == landed.commit == landed.line_after
     assert landed.parents == (landed.line_before, place.landing(task).commit)
+    assert landed.proof == "ancestry"
     said = place.repo.git("log", "-1", "--format=%s%n%b%an").splitlines()
     assert said == [f"Add one ({task})", f"Fleet-Task: {task}", "user"]
     assert place.repo.git("log", "-1", "--format=%s", "main^2") == "Add one", "the agent's own work"
@@ -221,7 +222,8 @@ def test_other_ways_to_land_leave_no_merge(place, how):
     assert place.repo.git("rev-list", "--min-parents=2", "main") == ""
     assert place.repo.git("log", "-2", "--format=%s").splitlines() == ["Add 2", "Add 1"]
     assert [place.shown("part-1"), place.shown("part-2")] == ["1", "2"]
-    assert place.landing(tasks[1]).landed.proof == "patch"
+    # The first one's commit lies on the line as it is, and becomes no other one.
+    assert [place.landing(task).landed.proof for task in tasks] == ["ancestry", "patch"]
 
 
 def test_a_dirty_checkout_is_left_byte_for_byte(place):
