@@ -4,6 +4,7 @@ import subprocess
 
 import pytest
 
+from fleet.control import branch_at
 from fleet.git.clone.clone_place import clones_in
 from fleet.home import landing_json
 from tests.conftest import need
@@ -112,6 +113,19 @@ def test_until_idle_says_what_waits_for_a_person(scene):
     assert "waits for a person: land = ask" in scene.screen()
     assert scene.status(task_id) == "blocked"
     assert scene.repo.git("show", f"fleet/{task_id}:part-1") == "new"
+    assert line(scene, "part-1") is None
+
+
+def test_a_task_made_where_no_branch_was_checked_out_lands_on_none_unasked(scene):
+    """Its directory has a branch by the time that the task begins: no person named that one."""
+    scene.repo.git("checkout", "-q", "--detach")
+    made = branch_at(str(scene.project))
+    scene.repo.git("checkout", "-q", "main")
+    task_id = add(scene, "echo new > part-1", branch=made)
+    run_all(scene, code=NEEDS_YOU)
+    landing = landing_json.believed(scene.home, task_id)
+    assert (landing.state, landing.into) == ("asks", "")
+    assert "no branch was checked out when it was made" in landing.why
     assert line(scene, "part-1") is None
 
 

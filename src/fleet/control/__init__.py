@@ -150,8 +150,8 @@ def checked_directory(path: str, flag: str = "--cwd") -> str:
 
 
 def branch_at(cwd: str) -> str | None:
-    """The branch that a directory has checked out; None: it has none, or is in no repository."""
+    """The branch that a directory has checked out; empty: it has none; None: in no repository."""
     from fleet.git.repository import checked_out_branch, find
 
     repo = find(cwd)
-    return checked_out_branch(repo) or None if repo is not None else None
+    return checked_out_branch(repo) if repo is not None else None

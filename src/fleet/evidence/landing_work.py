@@ -47,7 +47,7 @@ def landing_work(
         return None
     return LandingWork(
         repository=record.repository,
-        into=policy.land.into or record.branch,
+        into=policy.land.into or ("" if policy.land.asks_branch else record.branch),
         base=record.commit,
         tree=tree,
     )

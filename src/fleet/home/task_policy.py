@@ -157,6 +157,7 @@ def _land(config: Config, project: Project, settings: Settings) -> LandRules:
     return LandRules(
         mode=_value(config, project, "land"),
         into=(settings.branch or "") if into == BRANCH_OF_TASK else into,
+        asks_branch=into == BRANCH_OF_TASK and settings.branch == "",
         how=_value(config, project, "land_how"),
         to=_value(config, project, "land_to"),
         verify=project.land_verify or (*project.verify, *own),

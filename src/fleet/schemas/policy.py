@@ -160,6 +160,8 @@ class LandRules(Struct, frozen=True, kw_only=True):
     mode: LandMode = "off"
     #: The branch; empty: the one that is checked out when the clone is made.
     into: str = ""
+    #: The task was made where no branch was checked out: a person names one before it lands.
+    asks_branch: bool = False
     how: LandHow = "merge"
     to: LandTo = "branch"
     #: Commands that must succeed on the fold before the branch moves to it.

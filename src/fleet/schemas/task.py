@@ -80,8 +80,8 @@ class Settings(Struct, frozen=True, kw_only=True, omit_defaults=True):
     #: Where files may be changed; None inherits.
     scope: tuple[str, ...] | None = None
     isolation: Isolation | None = None
-    #: The branch that the directory had when the task was made; None: it is in no repository, or
-    #: none was checked out.
+    #: The branch that the directory had when the task was made; empty: none was checked out;
+    #: None: it is in no repository, or the task is from before branches were recorded.
     branch: str | None = None
     #: The box that the task insists on; a level below the configured one changes nothing.
     sandbox: SandboxLevel | None = None

@@ -189,6 +189,16 @@ def test_work_lands_on_the_branch_that_the_task_was_made_on(settings):
     assert policy_of(settings(LANDED), Settings(), "/srv").policy.land.into == ""
 
 
+def test_a_task_made_where_no_branch_was_checked_out_asks_for_one(settings):
+    """One from before branches were recorded takes the branch that its directory has."""
+    for branch, asks in (("", True), (None, False), ("topic", False)):
+        land = policy_of(settings(LANDED), Settings(branch=branch), "/srv").policy.land
+        assert land.asks_branch is asks
+    made = Settings(branch="")
+    app = policy_of(settings(LANDED), made, "/srv/app").policy.land
+    assert not app.asks_branch, "its project names one"
+
+
 def test_a_fold_is_verified_by_the_commands_of_the_project_and_of_the_task(settings):
     """A task's own commands do not replace those of its project, as other tasks land with it."""
     own = Settings(verify=("make mine", "make test"))

@@ -132,9 +132,10 @@ def _branch_for(fleet: Control, task_id: str, landing: Landing) -> str:
         if landing.into
         else "its directory had none checked out"
     )
+    ways = "Make it again, or name another one" if landing.into else "Name one"
     raise Refused(
         f"{task_id} has no branch to land on: {why}",
-        hint="Make it again, or name another one, and then the same again: fleet config set"
+        hint=f"{ways}, and then the same again: fleet config set"
         f" --project {landing.repository} land_into=BRANCH",
     )
 

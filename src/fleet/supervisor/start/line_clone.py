@@ -27,7 +27,7 @@ def line_for_clone(home: Home, task_id: str, cwd: str, rules: LandRules) -> str:
     if repo is None or rules.mode == "off":
         return ""
     _forget_landed(home, task_id)
-    branch = rules.into or repository.checked_out_branch(repo)
+    branch = rules.into or ("" if rules.asks_branch else repository.checked_out_branch(repo))
     if not branch or clone_record.read(home, task_id) is not None:
         return ""
     land = LandRepository(home.path, repo, time.monotonic() + _LIMIT)
