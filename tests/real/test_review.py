@@ -1,7 +1,6 @@
 """A review goes to the session of the real agent that did the work."""
 
-import pytest
-
+from tests.conftest import coders
 from tests.real import agents
 from tests.real.house import CLOSE, TASK, WORK, a_house
 from tests.real.test_hooks import said
@@ -10,15 +9,15 @@ from tests.scripted_model import Say, ScriptedModel
 TEXT = "Use the plum table."
 
 
-@pytest.mark.parametrize("cli", ["claude", "codex"])
-def test_what_a_person_says_of_finished_work_goes_on_in_its_session(cli):
+@coders("codex")
+def test_what_a_person_says_of_finished_work_goes_on_in_its_session(coder):
     """The task was closed; its agent remembers the work, and hears what is to be changed."""
     with (
         ScriptedModel(WORK, CLOSE, Say(), WORK, CLOSE, Say()) as model,
-        a_house(agents.cli_directory(cli), model.url) as house,
+        a_house(agents.cli_directory(coder), model.url) as house,
     ):
         house.configure(permissions="bypass")
-        house.create(cli)
+        house.create(coder)
         assert house.supervise("--until-idle").wait(60) == 0
         assert house.task()["status"] == "closed"
         before = len(model.requests)

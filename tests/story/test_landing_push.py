@@ -123,9 +123,13 @@ def test_a_remote_that_is_away_is_waited_for(scene):
     scene.bare.root.rename(away)
     task_id = add(scene, "echo mine > mine")
     scene.supervise("--until-idle")
-    waits = scene.until(lambda: (each := landing_of(scene, task_id)) and "no answer" in each.why)
-    assert waits
-    assert landing_of(scene, task_id).state == "waiting"
+    assert scene.until(
+        lambda: (
+            (each := landing_of(scene, task_id))
+            and each.state == "waiting"
+            and "no answer" in each.why
+        )
+    )
     away.rename(scene.bare.root)
     scene.until_status(task_id, "closed", patience=60)
     assert remote_has(scene, "mine") == "mine"

@@ -317,7 +317,7 @@ def test_a_kill_at_any_step_leaves_something_that_the_next_process_completes(rep
         done = move(land, read_target(land, "main"), new, why="again")
         assert_followed(repo, done)
         repo.git("reset", "-q", "--hard", main)
-        number += often(5, 1)
+        number += often(10, 1)
     assert number > 20
 
 
