@@ -10,7 +10,7 @@ from fleet.git.land.move_line import Moved, move
 from fleet.git.land.target import read_target
 from fleet.git.repository import Repository
 from fleet.home import Home
-from fleet.landing.run_train import TrainEnd
+from fleet.landing.train_state import TrainEnd
 from fleet.landing.train_store import TrainPlace
 
 _LIMIT = 120.0

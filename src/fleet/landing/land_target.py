@@ -24,8 +24,9 @@ from fleet.landing.bring_home import bring_home
 from fleet.landing.follow_line import finish_followed, follow
 from fleet.landing.red_line import LOOK_AGAIN, try_again, waiting_for_line
 from fleet.landing.remote.watch_forge import watch_pull_requests
-from fleet.landing.run_train import TrainEnd, TrainRun
+from fleet.landing.run_train import TrainRun
 from fleet.landing.settle_landing import LandingDesk
+from fleet.landing.train_state import TrainEnd
 from fleet.landing.waiting_work import (
     TargetKey,
     WaitingWork,
@@ -135,7 +136,9 @@ def _land(
         by_train = [each for each in waiting if each.landing.to != "pr"]
         end = train.run(by_train) if by_train else follow(home, repo, key.branch)
         by_forge = list(waiting_work(home, [task for task in tasks if _is_by_forge(home, task)]))
-        watched = watch_pull_requests(home, repo, key.branch, by_forge, train, desk, lander.now)
+        watched = watch_pull_requests(
+            home, repo, key.branch, by_forge, train.remote, desk, lander.now
+        )
         looks = [each for each in (watched.again_in,) if each]
         looks += [LOOK_AGAIN] if waiting_for_line(home, tasks) else []
         return structs.replace(

@@ -13,9 +13,14 @@ from fleet.git.land.land_repository import LandRepository
 from fleet.git.land.target import Target, read_target
 from fleet.git.repository import Repository
 from fleet.home import Home, landing_json
+from fleet.landing import train_words
+from fleet.landing.fold.fold_checks import command_of
 from fleet.landing.fold.fold_group import fold_group
 from fleet.landing.fold.verify_fold import Fold
 from fleet.landing.settle_landing import LandingDesk
+from fleet.landing.train_state import TrainState
+from fleet.landing.train_store import Train
+from fleet.landing.waiting_work import WaitingWork
 from fleet.schemas import Task
 
 _LIMIT = 120.0
@@ -31,6 +36,42 @@ def line_alone(git: Git, target: Target, author: Author) -> Fold | None:
     if made is None or isinstance(made, Conflict):
         return None
     return Fold(branch=target.branch, commit=made.train.new, tree=made.train.tree)
+
+
+class RedLines:
+    """What a train finds of its line: those that fail as the line itself does."""
+
+    def __init__(self, at: TrainState) -> None:
+        self._at = at
+        #: Tasks by the commit of the line and the command that fails.
+        self._found: dict[tuple[str, str], list[str]] = {}
+
+    def blames(
+        self, land: LandRepository, target: Target, train: Train, work: WaitingWork
+    ) -> bool | None:
+        """Whether the line, and not this work alone, fails a check of the project; then a person is
+        asked. None: the train was left.
+        """
+        at = self._at
+        check = at.prover.failing(train.tree, train.checks)
+        line = line_alone(land.git, target, author_in(at.repo))
+        if line is None or check in work.plan.own:
+            return False
+        green = at.proved(at.prover.line_passes(land, line, work.plan, check), [work])
+        if green is not False:
+            return None if green is None else False
+        command = command_of(check)
+        self._found.setdefault((line.commit, command), []).append(work.task_id)
+        why = train_words.line_fails(at.branch, command, line.commit, work.task_id)
+        at.desk.ask_about_line(work, why, line.commit)
+        return True
+
+    def told(self) -> list[str]:
+        """What a person is told, once for all that wait."""
+        return [
+            train_words.waits_for_line(self._at.branch, command, line, ids)
+            for (line, command), ids in self._found.items()
+        ]
 
 
 def waiting_for_line(home: Home, tasks: Sequence[Task]) -> dict[str, str]:

@@ -46,6 +46,10 @@ class Train(Struct, frozen=True, kw_only=True):
     #: The remote branch that is pushed to before the line moves; empty: none.
     upstream: str = ""
 
+    @property
+    def ids(self) -> list[str]:
+        return [member.task_id for member in self.members]
+
 
 class Learnt(Struct, frozen=True, kw_only=True):
     """What the trains of a branch have learnt: the content of learnt.json."""

@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from fleet.landing.land_target import OTHER_LANDER, LandReport
-from fleet.landing.run_train import TrainEnd
+from fleet.landing.train_state import TrainEnd
 from fleet.landing.waiting_work import Surveyed, target_key
 from fleet.supervisor.lander import Lander
 
