@@ -10,7 +10,9 @@ from tests.story.scene import Scene
 from tests.story.test_compare import coder
 
 #: The first run changes a line, and each later one does what it was told.
-WORK = "cat >> $FLEET_TASK_DIR/heard; sed -i s/two/TWO/ a; git commit -qam 'say it loud'"
+WORK = "sed -i 's/TWO/Two/; s/two/TWO/' a; git commit -qam 'say it loud'"
+#: Each later run changes nothing.
+STUBBORN = "sed -i s/two/TWO/ a; git commit -qam 'say it loud' || true"
 
 
 @pytest.fixture
@@ -20,13 +22,14 @@ def scene(tmp_path):
     scene.env = {**scene.env, **ENV, "PATH": scene.env["PATH"], "COLUMNS": "80"}
     scene.repo = Repo(scene.project)
     scene.repo.commit(a="one\ntwo\nthree\n")
-    coder(scene, "neat", f"{WORK} || true")
+    coder(scene, "neat", WORK)
+    coder(scene, "stubborn", STUBBORN)
     yield scene
     scene.close()
 
 
-def closed(scene):
-    task = scene.add("", coder="neat", title="Make it loud", expect="any")
+def closed(scene, coder="neat"):
+    task = scene.add("", coder=coder, title="Make it loud", expect="any")
     scene.until_ended(scene.supervise("--until-idle"))
     assert scene.status(task) == "closed"
     return task
@@ -58,6 +61,16 @@ def test_work_is_shown_and_sent_back_with_a_comment_on_a_line(scene):
     assert "The last run ended by itself. A person has reviewed its work" in words
     for part in ("Less of it", "a, line 2:", ">    2  TWO", "too loud"):
         assert words.count(part) == 1
+
+
+def test_a_review_is_not_answered_with_nothing(scene):
+    """A claim over unchanged work, after a person asked for a change, closes nothing."""
+    scene.configure(retry_limit=1)
+    task = closed(scene, "stubborn")
+    scene.fleet("review", task, "--reject", "Less of it")
+    scene.until_ended(scene.supervise("--until-idle"))
+    assert scene.status(task) == "blocked"
+    assert "no_effect" in scene.task(task).notes
 
 
 def test_a_running_agent_is_told_and_its_task_is_left_to_it(scene):

@@ -147,7 +147,8 @@ def _check_as_verified(fleet: Control, task_id: str, landing: Landing) -> None:
         raise Refused(
             f"{task_id} {landing.words()}: it was worked on since it was verified",
             hint=f"To have its agent try again: fleet retry {task_id}. By hand: git -C"
-            f" {landing.repository} merge {branch_of(task_id)}, and then: fleet bd close {task_id}",
+            f" {landing.repository} merge {landing.commit[:12] or branch_of(task_id)}, and then:"
+            f" fleet bd close {task_id}",
         )
 
 

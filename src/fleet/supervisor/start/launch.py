@@ -69,6 +69,8 @@ def make_ready(
     boxed = policy.sandbox.level != "off"
     deliveries = messages.read(home.task(task.id))
     reviewed = any(each.run is None and each.message.review for each in deliveries)
+    if reviewed and policy.expect == "any":  # a review is not answered with nothing
+        policy = structs.replace(policy, expect="change")
     back = _is_back(home, task.id)
     answer = _answer(home.task(task.id), last)
     options = Options(
