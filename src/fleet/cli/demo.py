@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 
 from fleet.cli.live_view import live_view
-from fleet.cli.terminal_text import painted, table
+from fleet.cli.terminal_text import cut, painted, table, terminal_width
 from fleet.demo.summary import DemoRow, RowState, StyledLine
 
 _HEADLINE = "fleet demo: the agents are simulated, all else is real. Ctrl-C ends it."
@@ -20,6 +20,7 @@ _STYLES: Mapping[RowState, str] = {
     "running": "cyan",
     "pausing": "yellow",
     "asking": "magenta",
+    "landing": "cyan",
     "blocked": "red",
     "closed": "green",
 }
@@ -32,9 +33,10 @@ def command(keep: bool) -> int:
     """Watch fleet work through a small project with simulated agents.
 
     The queue, the supervisor and all processes are real; the agents are scripts. One crashes, one
-    asks, one hits a limit, one fills its context, one forgets to say that it is done; and the
-    supervisor is killed. The demo needs git, no account and no network, and takes less than half a
-    minute in a temporary directory that is removed at the end.
+    asks, one hits a limit, one fills its context, one forgets to say that it is done; two change
+    the same line, and the second merges before it lands; and the supervisor is killed. The demo
+    needs git 2.38, no account and no network, and takes about half a minute in a temporary
+    directory that is removed at the end.
 
     Exit code: 0 all went as staged, 1 something did not.
     """
@@ -66,14 +68,14 @@ class Screen:
 
     def __init__(self, draw: Callable[[Sequence[str]], None] | None) -> None:
         self._draw = draw
-        self._log: deque[str] = deque(maxlen=50)
+        self._log: deque[StyledLine] = deque(maxlen=50)
         self._rows: Sequence[DemoRow] = ()
         if draw is None:
             click.echo(_HEADLINE)
 
     def say(self, text: str, style: str) -> None:
         """Add a line to the log."""
-        self._log.append(painted(text, style or "dim"))
+        self._log.append((text, style or "dim"))
         if self._draw is None:
             click.echo(text)
         self._redraw()
@@ -85,9 +87,12 @@ class Screen:
     def _redraw(self) -> None:
         if self._draw is None:
             return
-        above = [painted(_HEADLINE, "bold"), "", *demo_table(self._rows), ""]
+        width = terminal_width()
+        rows = (cut(line, width) for line in demo_table(self._rows))
+        above = [painted(_HEADLINE, "bold"), "", *rows, ""]
         room = max(_SHORTEST_LOG, shutil.get_terminal_size().lines - len(above) - 1)
-        self._draw([*above, *list(self._log)[-room:]])
+        log = [painted(cut(text, width), style) for text, style in list(self._log)[-room:]]
+        self._draw([*above, *log])
 
 
 def demo_table(rows: Sequence[DemoRow]) -> Iterator[str]:

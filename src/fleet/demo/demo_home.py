@@ -1,6 +1,7 @@
 """The demo's temporary directory: a fleet home, a git project, and the supervisor at work there."""
 
 import os
+import shlex
 import shutil
 import signal
 import subprocess
@@ -13,14 +14,15 @@ from pathlib import Path
 from types import FrameType
 
 from fleet.control.tasks.kill_runs import brake
-from fleet.demo.script import CODER, CUE
-from fleet.demo.simulated_agent import add_coders
+from fleet.demo.script import CHECK, CODER, PROJECT
+from fleet.demo.simulated_agent import add_coders, cue_file
 from fleet.errors import FleetError
+from fleet.git.land.land_repository import is_new_enough
 from fleet.home import Home, owner_file
 
-#: Three slots for eight tasks, and short waits.
+#: Four slots for nine tasks, and short waits.
 SETTINGS = (
-    f"coder={CODER}", "model=steady", "max_concurrent=3", "retry_limit=2", "retry_wait_s=1",
+    f"coder={CODER}", "model=steady", "max_concurrent=4", "retry_limit=2", "retry_wait_s=1",
     "grace_s=2",
 )  # fmt: skip
 
@@ -37,8 +39,8 @@ _TIED = ("setpriv", "--pdeathsig", "TERM", "--")
 #: A user's own git settings may not sign or refuse commits, ignore files or leave a daemon.
 _GIT_CONFIG = f"""\
 [user]
-    name = Simulated agent
-    email = agent@demo.invalid
+    name = Person
+    email = person@demo.invalid
 [commit]
     gpgSign = false
 [core]
@@ -109,12 +111,21 @@ class DemoHome:
 
     def set_up(self) -> None:
         """Make a git project, and a home with the embedded queue and the simulated coders."""
-        self.git("init", "-q", "--template=")
+        if not is_new_enough(said := self.git("version")):
+            raise FleetError(f"the demo needs git 2.38 or later, and this is {said!r}")
+        self.git("init", "-q", "--template=", "-b", "main")
         with (self.project / ".git" / "config").open("a") as file:
             file.write(_GIT_CONFIG)
-        self.fleet("init", "--queue", "embedded", "--sandbox", "off", "--land", "off")
+        for path, text in PROJECT.items():
+            (self.project / path).parent.mkdir(exist_ok=True)
+            (self.project / path).write_text(text)
+        self.git("add", ".")
+        self.git("commit", "-q", "-m", "The first commit")
+        self.fleet("init", "--queue", "embedded", "--sandbox", "off", "--land", "auto")
         add_coders(self.home.path)
         self.fleet("config", "set", *SETTINGS)
+        verify = f"{shlex.quote(sys.executable)} {CHECK}"
+        self.fleet("config", "set", "--project", ".", f"verify={verify}")
 
     def fleet(self, *args: str) -> str:
         """What `fleet …` prints in the project."""
@@ -123,9 +134,9 @@ class DemoHome:
     def git(self, *args: str) -> str:
         return self._output("git", "git", *args)
 
-    def give_cue(self) -> None:
-        """Let the agent go on that outlived its supervisor."""
-        (self.project.parent / CUE).touch()
+    def give_cue(self, key: str) -> None:
+        """Let the agent of a demo task go on."""
+        cue_file(self._temporary, key).touch()
 
     def _output(self, name: str, *argv: str) -> str:
         # An interrupt comes after the command: half of one, or its children, would write on while

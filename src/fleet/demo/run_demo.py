@@ -2,7 +2,7 @@
 
 import shlex
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import UTC, datetime
 
 import msgspec
@@ -13,9 +13,10 @@ from fleet.control.tasks.in_progress import in_progress
 from fleet.control.tasks.questions import answer
 from fleet.demo.demo_home import SETTINGS, DemoHome
 from fleet.demo.script import ANSWER, KILLED_DURING, TASKS, DemoTask
-from fleet.demo.summary import DemoReport, DemoRow, RowState
+from fleet.demo.summary import DemoReport, DemoRow, RowState, is_verified
 from fleet.files.tail import Follower
-from fleet.home import Home
+from fleet.home import Home, landing_json
+from fleet.home.landing_json import Landing
 from fleet.queue.protocol import Filter
 from fleet.runs.outcome_history import Ending, read_ending
 from fleet.runs.run_directory import all_runs
@@ -25,8 +26,9 @@ from fleet.schemas import RateLimited, Task
 _PAUSE = 0.2
 #: Seconds for which a question stays on the screen before it is answered.
 _READING_S = 1.5
-#: Seconds after which a demo is broken; it takes a quarter of a minute.
-_LONGEST = 120.0
+#: Seconds after which a demo is broken; it takes less than half a minute, and on a machine that has
+#: much else to do some minutes.
+_LONGEST = 300.0
 
 
 class Demo:
@@ -52,10 +54,13 @@ class Demo:
         self._log: list[tuple[str, str]] = []
         self._asked_at: float | None = None
         self._killed = False
+        #: Keys of the tasks whose runs were adopted, and of those that were given their cue.
+        self._adopted: set[str] = set()
+        self._cued: set[str] = set()
         self._pid = 0
 
     def run(self) -> DemoReport:
-        self._say("$ git init; fleet init --queue embedded", "bold")
+        self._say("$ git init; git commit; fleet init --queue embedded --land auto", "bold")
         self._say(f"$ fleet config set {' '.join(SETTINGS)}", "bold")
         self._place.set_up()
         fleet = control.opened(self._place.env)
@@ -105,7 +110,12 @@ class Demo:
         return rows
 
     def _act(self, fleet: Control, rows: list[DemoRow]) -> None:
-        """Do what people do in this demo: kill the supervisor, add a task, answer a question."""
+        """Do what people do in this demo: kill the supervisor, add a task, answer a question; and
+        let those agents go on whose cue has come.
+        """
+        for key in due_cues(rows, self._adopted) - self._cued:
+            self._place.give_cue(key)
+            self._cued.add(key)
         if not self._killed and any(_may_kill(row) for row in rows):
             self._kill()
         limited = any(isinstance(e.outcome, RateLimited) for row in rows for e in row.endings)
@@ -143,25 +153,50 @@ class Demo:
     def _show_log(self) -> None:
         for action, text in self._journal.read():
             self._log.append((action, text))
-            if self._killed and action == "adopted":
-                self._place.give_cue()
             task = self._tasks.get(text.partition(":")[0])
-            task_id, colon, rest = text.removesuffix(f" in {self._place.project}").partition(":")
-            self._say(f"{task_id} {task.title}{colon}{rest}" if task else text)
+            if task and action == "adopted":
+                self._adopted.add(task.key)
+            self._say(_titled(text, task.title) if task else text)
 
     def _say(self, text: str, style: str = "") -> None:
         self._print(f"{self._seconds:5.1f} s  {text}", style)
 
     def _commits(self) -> tuple[str, ...]:
-        if not any((self._place.project / ".git" / "refs" / "heads").iterdir()):
-            return ()
-        return tuple(self._place.git("log", "--reverse", "--format=%h %s").splitlines())
+        told = self._place.git("log", "--first-parent", "--reverse", "--format=%h %s", "main")
+        return tuple(told.splitlines())
+
+
+def _titled(text: str, title: str) -> str:
+    """A line about a task with its title, and that once."""
+    task_id, _, rest = text.removesuffix(f": {title}").partition(":")
+    return f"{task_id} {title}:{rest}"
 
 
 def _may_kill(row: DemoRow) -> bool:
     """The agent is at work, and has enough to do to outlive a supervisor."""
     working = row.state == "running" and row.events > 0
     return row.demo_task.key == KILLED_DURING and working and not row.endings
+
+
+def due_cues(rows: Sequence[DemoRow], adopted: Collection[str]) -> set[str]:
+    """The keys of the tasks whose agents may go on. Pure."""
+    states = {row.demo_task.key: row for row in rows}
+    due: set[str] = set()
+    for row in rows:
+        cue = row.demo_task.cue
+        other = states.get(cue.key) if cue else None
+        if cue is None or other is None:
+            continue
+        match cue.is_:
+            case "adopted":
+                came = cue.key in adopted
+            case "at work":
+                came = other.events > 0 or bool(other.endings)
+            case "landed":
+                came = other.state == "closed"
+        if came:
+            due.add(row.demo_task.key)
+    return due
 
 
 def is_over(rows: Sequence[DemoRow]) -> bool:
@@ -179,7 +214,8 @@ def read_rows(fleet: Control, made: Mapping[str, DemoTask], now: datetime) -> li
         runs = all_runs(fleet.home.task(task_id))
         endings = tuple(e for run in runs if (e := read_ending(run)) is not None)
         needs = [tasks[ids[key]] for key in demo_task.needs]
-        state, what = state_of(tasks[task_id], endings, needs, now)
+        landing = landing_json.read(fleet.home, task_id)
+        state, what = state_of(tasks[task_id], endings, needs, now, landing)
         row = DemoRow(
             demo_task=demo_task, task=tasks[task_id], state=state, what=what, endings=endings,
             events=events.get(task_id, 0),
@@ -189,7 +225,11 @@ def read_rows(fleet: Control, made: Mapping[str, DemoTask], now: datetime) -> li
 
 
 def state_of(
-    task: Task, endings: Sequence[Ending], needs: Sequence[Task], now: datetime
+    task: Task,
+    endings: Sequence[Ending],
+    needs: Sequence[Task],
+    now: datetime,
+    landing: Landing | None = None,
 ) -> tuple[RowState, str]:
     """What a task does or waits for; `needs` have to be closed first. Pure."""
     last = endings[-1] if endings else None
@@ -198,7 +238,9 @@ def state_of(
         case "closed":
             return "closed", task.close_reason.partition(" [run")[0]
         case "in_progress":
-            return "running", ""
+            return "running", landing.words() if landing is not None else ""
+        case "blocked" if landing is not None and last is not None and _may_land(last, landing):
+            return "landing", landing.words()
         case "blocked" if last is not None and last.why.startswith("QUESTION:"):
             return "asking", last.why.removeprefix("QUESTION:").strip()
         case "blocked":
@@ -207,8 +249,15 @@ def state_of(
             return "pausing", _pause(last, (task.not_before - now).total_seconds())
         case _ if missing:
             return "waiting", f"for: {', '.join(missing)}"
+        case _ if landing is not None:
+            return "ready", landing.words()
         case _:
             return "ready", last.why if last else ""
+
+
+def _may_land(last: Ending, landing: Landing) -> bool:
+    """The lander has the work of the last run, and no person was asked."""
+    return is_verified(last) and landing.state not in ("asks", "held")
 
 
 def _pause(last: Ending | None, seconds: float) -> str:

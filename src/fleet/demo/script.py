@@ -15,20 +15,50 @@ CODER, OTHER_CODER = "simulated", "simulated2"
 LIMIT_S = 4.0
 CONTEXT = 20_000
 
-#: The supervisor is killed while the first agent of this task is at work. However slow the machine
-#: is, that agent goes on only once this file stands beside the project: its run was adopted.
+#: The supervisor is killed while the first agent of this task is at work.
 KILLED_DURING = "manual"
-CUE = "adopted"
 
 QUESTION = "When a book is added twice: keep both, or refuse the second?"
 ANSWER = "Refuse the second, and say so."
 
 
-class ExpectedEnd(Struct, frozen=True):
-    """How one run has to end: its settlement, and words of the reason."""
+#: The project as it is before the first task. `CHECK` is its verify command: the modules have to be
+#: Python, and no file may hold the markers of a merge.
+CHECK = "check.py"
+PROJECT: Mapping[str, str] = {
+    # What a person's own git settings ignore everywhere counts here.
+    ".gitignore": "!*\n",
+    "README.md": "# bookshelf\n\nWhich books do I have?\n\nCommands: none yet\n",
+    "bookshelf/__init__.py": '"""A list of books."""\n',
+    CHECK: "import ast, pathlib\n\n"
+    'for path in pathlib.Path("bookshelf").glob("*.py"):\n'
+    "    ast.parse(path.read_text(), str(path))\n"
+    'assert "<<<<<<<" not in pathlib.Path("README.md").read_text()\n',
+}
 
-    settlement: Literal["Closed", "Released", "Blocked"]
+
+def readme_with(command: str) -> str:
+    """The README of an agent that knows of its own command alone."""
+    return PROJECT["README.md"].replace("none yet", command)
+
+
+class ExpectedEnd(Struct, frozen=True):
+    """How one run has to end: its settlement, and words of the reason.
+
+    `Verified`: the claim holds, and its work is to land.
+    """
+
+    settlement: Literal["Verified", "Released", "Blocked"]
     cause: str = ""
+
+
+class Cue(Struct, frozen=True):
+    """What an agent waits for, however slow the machine is, before it goes on: a task of this key
+    whose run was adopted, whose agent is at work, or that has landed.
+    """
+
+    key: str
+    is_: Literal["adopted", "at work", "landed"]
 
 
 class DemoTask(Struct, frozen=True, kw_only=True):
@@ -45,27 +75,45 @@ class DemoTask(Struct, frozen=True, kw_only=True):
     #: What the agent writes, by path in the project.
     files: Mapping[str, str]
     #: How its runs have to end, in order.
-    ends: tuple[ExpectedEnd, ...] = (ExpectedEnd("Closed"),)
+    ends: tuple[ExpectedEnd, ...] = (ExpectedEnd("Verified"),)
+    cue: Cue | None = None
+    #: Its work does not land at first, and goes back to its agent.
+    goes_back: bool = False
     #: Added while the others run, once a coder has reached its rate limit.
     late: bool = False
 
 
 TASKS = (
     DemoTask(
-        key="layout",
-        title="Lay out the project",
+        key="lend",
+        title="Lend a book",
+        priority=0,
+        behaviour="overtaken",
+        files={
+            "bookshelf/lend.py": "def lend(books: list[str], book: str) -> list[str]:\n"
+            "    return [each for each in books if each != book]\n",
+            "README.md": readme_with("lend"),
+        },
+        ends=(ExpectedEnd("Verified"), ExpectedEnd("Verified")),
+        cue=Cue("find", "landed"),
+        goes_back=True,
+    ),
+    DemoTask(
+        key="find",
+        title="Find a book",
         priority=0,
         files={
-            "README.md": "# bookshelf\n\nWhich books do I have?\n",
-            "bookshelf/__init__.py": '"""A list of books."""\n',
+            "bookshelf/find.py": "def find(books: list[str], word: str) -> list[str]:\n"
+            "    return [each for each in books if word in each]\n",
+            "README.md": readme_with("find"),
         },
+        cue=Cue("lend", "at work"),
     ),
     DemoTask(
         key="store",
         title="Keep the books in a file",
         priority=1,
         behaviour="fragile",
-        needs=("layout",),
         files={
             "bookshelf/store.py": "from pathlib import Path\n\n\n"
             "def read(path: Path) -> list[str]:\n"
@@ -73,33 +121,32 @@ TASKS = (
             "def write(path: Path, books: list[str]) -> None:\n"
             '    path.write_text("\\n".join(books) + "\\n")\n'
         },
-        ends=(ExpectedEnd("Released", "killed"), ExpectedEnd("Closed")),
+        ends=(ExpectedEnd("Released", "killed"), ExpectedEnd("Verified")),
     ),
     DemoTask(
         key="add",
         title="Add a book",
         priority=1,
         behaviour="curious",
-        needs=("layout",),
         files={
             "bookshelf/add.py": "def add(books: list[str], book: str) -> list[str]:\n"
             "    if book in books:\n"
             '        raise ValueError(f"{book} is on the shelf already")\n'
             "    return [*books, book]\n"
         },
-        ends=(ExpectedEnd("Blocked", "QUESTION"), ExpectedEnd("Closed")),
+        ends=(ExpectedEnd("Blocked", "QUESTION"), ExpectedEnd("Verified")),
     ),
     DemoTask(
         key="manual",
         title="Write the manual",
         priority=2,
         behaviour="wordy",
-        needs=("layout",),
         files={
             "docs/start.md": "# Getting started\n\nPut a book on the shelf.\n",
             "docs/reference.md": "# Reference\n\nEvery command, one by one.\n",
         },
-        ends=(ExpectedEnd("Released", "context full"), ExpectedEnd("Closed")),
+        ends=(ExpectedEnd("Released", "context full"), ExpectedEnd("Verified")),
+        cue=Cue(KILLED_DURING, "adopted"),
     ),
     DemoTask(
         key="export",
@@ -107,12 +154,11 @@ TASKS = (
         priority=1,
         behaviour="throttled",
         coder=OTHER_CODER,
-        needs=("layout",),
         files={
             "bookshelf/export.py": "def as_csv(books: list[str]) -> str:\n"
             '    return "\\n".join(["title", *books])\n'
         },
-        ends=(ExpectedEnd("Released", "rate limit"), ExpectedEnd("Closed")),
+        ends=(ExpectedEnd("Released", "rate limit"), ExpectedEnd("Verified")),
     ),
     DemoTask(
         key="import",
@@ -138,7 +184,8 @@ TASKS = (
         key="release",
         title="Release 1.0",
         priority=2,
-        needs=("store", "add", "manual", "export"),
+        behaviour="releasing",
+        needs=("store", "add", "manual", "export", "find", "lend"),
         files={"CHANGELOG.md": "# Changes\n\n## 1.0\n\nThe first release.\n"},
     ),
 )

@@ -1,8 +1,8 @@
 """The simulated agent: a real process that does what a coding agent does, without a model.
 
 The process reads its prompt on stdin, prints JSON lines in the shape of Claude Code's, edits and
-commits in the project, keeps notes in the artifacts directory, and reports on its task through
-`bd`. The name of its model says how it behaves. `SimulatedCoder` is how fleet drives it.
+commits in its clone of the project, keeps notes in the artifacts directory, and reports on its task
+through `bd`. The name of its model says how it behaves. `SimulatedCoder` is how fleet drives it.
 """
 
 import argparse
@@ -12,6 +12,7 @@ import re
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
@@ -22,19 +23,36 @@ from uuid import uuid4
 from fleet.coders import trusted_files
 from fleet.coders.base import Coder
 from fleet.coders.claude import stream
-from fleet.demo.script import CODER, CONTEXT, CUE, LIMIT_S, OTHER_CODER, QUESTION, find_task
+from fleet.demo.script import (
+    CODER,
+    CONTEXT,
+    LIMIT_S,
+    OTHER_CODER,
+    QUESTION,
+    TASKS,
+    find_task,
+)
 from fleet.schemas import Event, Task
 
 #: Arguments that make Python run this module; `-P` keeps modules of the project out.
 _AGENT = ("-P", "-m", "fleet.demo.simulated_agent")
 #: Seconds from one step to the next: slow enough to be seen.
 _STEP = 0.4
-#: Seconds that an agent waits for fleet to end it once its context is full; for its cue at most so
-#: many looks, a step apart.
-_WAIT_FOR_END = 20.0
-_LOOKS_FOR_CUE = 150
-#: Tries of a git command: agents commit in one project, and git admits one at a time.
-_GIT_TRIES = 40
+#: Looks, a step apart, at what an agent waits for: its cue, or its end once its context is full.
+#: A bound for a demo that is broken, and not for a machine that is slow.
+_LOOKS = 600
+#: The person's own git settings may not sign or refuse a commit, and no identity need be set.
+_GIT_ENV = {
+    "GIT_CONFIG_GLOBAL": os.devnull,
+    "GIT_CONFIG_NOSYSTEM": "1",
+    **{
+        f"GIT_{who}_{what}": value
+        for who in ("AUTHOR", "COMMITTER")
+        for what, value in (("NAME", "Simulated agent"), ("EMAIL", "agent@demo.invalid"))
+    },
+}
+#: One line in conflict: our side, what both began with if git shows that too, and their side.
+_CONFLICT = re.compile(r"<{7} .*\n(.*)\n(?:\|{7} .*\n.*\n)?={7}\n(.*)\n>{7} .*\n")
 
 _CODER_FILE = '''\
 """A coder without model, account or network, made by `fleet demo`."""
@@ -57,10 +75,12 @@ class SimulatedCoder(Coder):
     default_model: ClassVar[str] = "steady"
     prompt_on_stdin = True
     prints_ending = True
+    can_resume = True
 
     def build_argv(self, task: Task, task_dir: Path) -> list[str]:
         del task, task_dir
-        return [self.program, *_AGENT, "--model", self.model]
+        resume = ("--resume", self.options.resume) if self.options.resume else ()
+        return [self.program, *_AGENT, "--model", self.model, *resume]
 
     def normalize_event(self, raw_line: str) -> Event | None:
         return stream.event(raw_line)
@@ -78,9 +98,9 @@ def add_coders(home: Path) -> None:
 class Session:
     """What one agent prints, line by line. The context grows with every answer."""
 
-    def __init__(self, model: str, out: TextIO = sys.stdout) -> None:
+    def __init__(self, model: str, out: TextIO = sys.stdout, *, resume: str = "") -> None:
         self.model = model
-        self.id = str(uuid4())
+        self.id = resume or str(uuid4())
         self.context = 2_000
         self._out = out
         self._answers = 0
@@ -132,17 +152,27 @@ class Session:
         print(json.dumps(line), file=self._out, flush=True)
 
 
-class Agent:
-    """One session on one task."""
+def cue_file(temporary: Path, key: str) -> Path:
+    """The file that lets the agent of this demo task go on."""
+    return temporary / f"cue-{key}"
 
-    def __init__(self, prompt: str, model: str, env: Mapping[str, str]) -> None:
-        heading = re.match(r"# Task (\S+): (.+)", prompt)
+
+class Agent:
+    """One session on one task, or one more run of a session."""
+
+    def __init__(
+        self, prompt: str, model: str, env: Mapping[str, str], *, resume: str = ""
+    ) -> None:
+        self._temporary = Path(tempfile.gettempdir())
+        self.session = Session(model, resume=resume)
+        memory = self._temporary / f"session-{self.session.id}"
+        heading = re.match(r"# Task (\S+): (.+)", memory.read_text() if resume else prompt)
         if heading is None:
             sys.exit("the prompt names no task")
+        memory.write_text(heading[0])
         self.task_id, self.task = heading[1], find_task(heading[2])
         self.artifacts = Path(env["FLEET_ARTIFACT_DIR"])
-        self.first_run = "## How the last run ended" not in prompt
-        self.session = Session(model)
+        self.first_run = not resume and "## How the last run ended" not in prompt
 
     def say(self, text: str) -> None:
         self.session.text(text)
@@ -157,13 +187,10 @@ class Agent:
         self.session.result(call, f"{len(text)} characters written")
         time.sleep(_STEP)
 
-    def shell(self, *argv: str, tries: int = 1) -> None:
+    def shell(self, *argv: str) -> None:
         """Use the tool that runs a command; exit when the command fails."""
         call = self.session.call("Bash", command=" ".join(argv))
         done = _run(argv)
-        while done.returncode != 0 and (tries := tries - 1) > 0:
-            time.sleep(0.1)
-            done = _run(argv)
         if done.returncode != 0:
             self.session.result(call, done.stderr, failed=True)
             sys.exit(f"{argv[0]} failed: {done.stderr.strip()}")
@@ -171,30 +198,34 @@ class Agent:
         time.sleep(_STEP)
 
     def commit(self, files: Sequence[str], message: str) -> None:
-        self.shell("git", "add", "--", *files, tries=_GIT_TRIES)
-        self.shell(
-            "git", "commit", "-q", "-m", f"{message} ({self.task_id})", "--", *files,
-            tries=_GIT_TRIES,
-        )  # fmt: skip
+        self.shell("git", "add", "--", *files)
+        self.shell("git", "commit", "-q", "-m", f"{message} ({self.task_id})")
+
+    def close(self, reason: str) -> None:
+        self.shell("bd", "close", self.task_id, "--reason", reason)
+        self.session.end("Done.")
 
     def wait_for_cue(self) -> None:
-        """Stay at work until another supervisor has adopted the run."""
-        for _ in range(_LOOKS_FOR_CUE):
-            if (Path.cwd().parent / CUE).exists():
+        """Stay at work until it is this agent's turn."""
+        cue = cue_file(self._temporary, self.task.key)
+        for _ in range(_LOOKS):
+            if self.task.cue is None or cue.exists():
                 return
             time.sleep(_STEP)
+        sys.exit("no cue was given")
 
     def finish(self, files: Mapping[str, str], *, message: str = "") -> None:
         """Write and commit the files, then close the task."""
         for path, text in files.items():
             self.write(path, text)
         self.commit([*files], message or self.task.title)
-        self.shell("bd", "close", self.task_id, "--reason", f"Wrote {', '.join(files)}")
-        self.session.end("Done.")
+        self.wait_for_cue()
+        self.close(f"Wrote {', '.join(files)}")
 
 
 def _run(argv: Sequence[str]) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(argv, capture_output=True, text=True, check=False)
+    env = {**os.environ, **_GIT_ENV}
+    return subprocess.run(argv, capture_output=True, text=True, check=False, env=env)
 
 
 def _steady(agent: Agent) -> None:
@@ -253,8 +284,48 @@ def _wordy(agent: Agent) -> None:
     agent.write(plan.name, f"1. {first}: done\n2. {rest[0][0]}: next\n", into=agent.artifacts)
     agent.session.context += 15_000
     agent.say("I read everything there is to read.")
-    time.sleep(_WAIT_FOR_END)
+    time.sleep(_LOOKS * _STEP)
     sys.exit("fleet did not end the session although its context is full")
+
+
+def _overtaken(agent: Agent) -> None:
+    """Edits a line that another task changes meanwhile; finds the merge begun, and finishes it."""
+    readme = Path("README.md")
+    if agent.first_run:
+        _steady(agent)
+        return
+    agent.say("Another task landed first, and changed the same line: both are meant.")
+    agent.write(readme.name, both_sides(readme.read_text()))
+    agent.shell("git", "add", "--", readme.name)
+    agent.shell("git", "commit", "-q", "--no-edit")
+    agent.close(f"Merged {readme.name}: {readme.read_text().splitlines()[-1]}")
+
+
+def both_sides(text: str) -> str:
+    """The text with each line in conflict, `label: words`, made one with the words of both sides.
+
+    Pure.
+    """
+
+    def joined(conflict: re.Match[str]) -> str:
+        label, _, ours = conflict[1].partition(": ")
+        theirs = conflict[2].partition(": ")[2]
+        return f"{label}: {', '.join(sorted((ours, theirs)))}\n"
+
+    return _CONFLICT.sub(joined, text)
+
+
+def _releasing(agent: Agent) -> None:
+    """Looks whether its clone holds what the tasks before it landed, and releases that."""
+    agent.shell("git", "log", "--oneline", "--first-parent")
+    paths = [path for task in TASKS if task.key in agent.task.needs for path in task.files]
+    if missing := [path for path in paths if not Path(path).exists()]:
+        sys.exit(f"not there yet: {', '.join(missing)}")
+    commands = Path("README.md").read_text().splitlines()[-1]
+    (path, text), *_ = agent.task.files.items()
+    agent.write(path, f"{text}\n{commands}\n")
+    agent.commit([path], agent.task.title)
+    agent.close(f"all {len(set(paths))} files were there ({commands})")
 
 
 def _forgetful(agent: Agent) -> None:
@@ -271,6 +342,8 @@ BEHAVIOURS: Mapping[str, Callable[[Agent], None]] = {
     "throttled": _throttled,
     "wordy": _wordy,
     "forgetful": _forgetful,
+    "overtaken": _overtaken,
+    "releasing": _releasing,
 }
 
 
@@ -278,8 +351,10 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--version", action="version", version="simulated (no model, no network)")
     parser.add_argument("--model", choices=BEHAVIOURS, required=True)
+    parser.add_argument("--resume", default="", metavar="SESSION")
     given = parser.parse_args()
-    BEHAVIOURS[given.model](Agent(sys.stdin.read(), given.model, os.environ))
+    agent = Agent(sys.stdin.read(), given.model, os.environ, resume=given.resume)
+    BEHAVIOURS[given.model](agent)
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
 Pure: lines for the screen, from how the runs ended.
 """
 
+import re
 from collections.abc import Iterator
 from typing import Literal
 
@@ -10,11 +11,17 @@ from msgspec import Struct
 
 from fleet.demo.script import TASKS, DemoTask, ExpectedEnd
 from fleet.runs.outcome_history import Ending
-from fleet.schemas import Blocked, Closed, ContextFull, RateLimited, Task
+from fleet.schemas import Blocked, ContextFull, RateLimited, Task
 
-RowState = Literal["waiting", "ready", "running", "pausing", "asking", "blocked", "closed"]
+RowState = Literal[
+    "waiting", "ready", "running", "pausing", "asking", "landing", "blocked", "closed"
+]
 #: A line, and the style that it is printed in.
 StyledLine = tuple[str, str]
+
+#: What fleet notes in a task that it gives back to its agent, and in one that has landed.
+_SENT_BACK = re.compile(r"sent back \(\d+\), as it does not land: (.+)")
+_LANDED = re.compile(r"\[landed on (\S+) as (\w{7})")
 
 
 class DemoRow(Struct, frozen=True, kw_only=True):
@@ -29,6 +36,17 @@ class DemoRow(Struct, frozen=True, kw_only=True):
     endings: tuple[Ending, ...] = ()
     #: What the agent of its run has printed so far.
     events: int = 0
+
+    @property
+    def sent_back(self) -> list[str]:
+        """Why its work went back to its agent, each time."""
+        return _SENT_BACK.findall(self.task.notes)
+
+    @property
+    def landed(self) -> str:
+        """The branch and the commit that its work landed as; empty if it did not."""
+        found = _LANDED.search(self.task.close_reason)
+        return f"{found[1]} as {found[2]}" if found else ""
 
 
 class DemoReport(Struct, frozen=True, kw_only=True):
@@ -47,7 +65,7 @@ class DemoReport(Struct, frozen=True, kw_only=True):
     def held_back(self, row: DemoRow) -> bool:
         """The task was claimed while its coder had a limit, and no agent was started for it."""
         words = f"{row.task.id}: released: {row.demo_task.coder} waits for its limit"
-        return any(text.startswith(words) for _, text in self.log)
+        return row.demo_task.late and any(text.startswith(words) for _, text in self.log)
 
 
 def deviations(report: DemoReport) -> list[str]:
@@ -63,20 +81,33 @@ def deviations(report: DemoReport) -> list[str]:
 
 
 def _differences(row: DemoRow) -> Iterator[str]:
-    expected, endings = row.demo_task.ends, row.endings
+    expected = row.demo_task.ends
+    # Whether a run is just about to start when the supervisor is killed depends on the machine.
+    endings = [ending for ending in row.endings if not ending.never_started]
     for number, (end, ending) in enumerate(zip(expected, endings, strict=False), start=1):
         if not _matches(end, ending):
             wanted = f"{end.settlement} {end.cause}".lower().strip()
             yield f"run {number} should have been {wanted}, and was: {ending.why}"
     if len(expected) != len(endings):
         yield f"{len(endings)} runs instead of {len(expected)}"
-    status = "closed" if expected[-1].settlement == "Closed" else "blocked"
+    status = "closed" if expected[-1].settlement == "Verified" else "blocked"
     if row.task.status != status:
         yield f"is {row.task.status} instead of {status}"
+    elif status == "closed" and not row.landed:
+        yield f"is closed and has not landed: {row.task.close_reason}"
+    if bool(row.sent_back) != row.demo_task.goes_back:
+        why = "; ".join(row.sent_back) or "its work landed at once"
+        yield f"should {'' if row.demo_task.goes_back else 'not '}have been sent back: {why}"
 
 
 def _matches(end: ExpectedEnd, ending: Ending) -> bool:
-    return type(ending.settlement).__name__ == end.settlement and end.cause in ending.why
+    settlement = "Verified" if is_verified(ending) else type(ending.settlement).__name__
+    return settlement == end.settlement and end.cause in ending.why
+
+
+def is_verified(ending: Ending) -> bool:
+    """The run's claim holds, and its work is to land."""
+    return isinstance(ending.settlement, Blocked) and ending.settlement.verified
 
 
 def summary(report: DemoReport) -> Iterator[StyledLine]:
@@ -90,7 +121,7 @@ def summary(report: DemoReport) -> Iterator[StyledLine]:
         yield "      killed with kill -9 while agents were at work", "yellow"
         yield f"      → they ran on, and a new supervisor {_adoption(report)}", ""
     yield "", ""
-    yield "What the project got (git log --oneline)", "bold"
+    yield "What the project got (git log --oneline --first-parent main)", "bold"
     for commit in report.commits:
         yield f"  {commit}", ""
     yield "", ""
@@ -107,19 +138,36 @@ def _adoption(report: DemoReport) -> str:
 def _task_lines(row: DemoRow, report: DemoReport) -> Iterator[StyledLine]:
     runs = "1 run" if len(row.endings) == 1 else f"{len(row.endings)} runs"
     mark, style = ("✓", "green") if row.task.status == "closed" else ("✗", "red")
-    yield f"  {mark} {row.task.id}  {row.demo_task.title}: {row.task.status}, {runs}", style
+    state = f"landed on {row.landed}" if row.landed else row.task.status
+    yield f"  {mark} {row.task.id}  {row.demo_task.title}: {state}, {runs}", style
     if report.held_back(row):
         yield "      came while its coder had a limit", "yellow"
         yield "      → no agent was started before the limit had reset", ""
+    back = iter(row.sent_back)
     for number, ending in enumerate(row.endings, start=1):
-        if not isinstance(ending.settlement, Closed):
+        if not is_verified(ending):
             yield f"      run {number}: {ending.why}", "yellow"
             yield f"      → {_remedy(ending, row.demo_task)}", ""
+        elif why := next(back, ""):
+            yield f"      run {number}: done, and {why}", "yellow"
+            yield f"      → {_carried_on(row, number)}", ""
+    if row.landed and len(row.demo_task.needs) > 1:
+        yield f"      → began from main, where {row.task.close_reason.partition(' [')[0]}", ""
+
+
+def _carried_on(row: DemoRow, number: int) -> str:
+    """What became of work that went back to its agent after this run."""
+    after = row.endings[number : number + 1]
+    same = any(each.resumed for each in after)
+    session = "the same session" if same else "a fresh session"
+    return f"went back to its agent with the merge begun; {session} finished it"
 
 
 def _remedy(ending: Ending, task: DemoTask) -> str:
     """What fleet did about a run that did not close its task."""
     asked = any(end.cause == "QUESTION" for end in task.ends)
+    if ending.never_started:
+        return "its supervisor was killed first; the next one began anew, no attempt was lost"
     match ending.settlement, ending.outcome:
         case _, RateLimited():
             return "waited until the limit had reset; no attempt was lost"
@@ -140,7 +188,7 @@ def _result(report: DemoReport) -> Iterator[StyledLine]:
         yield from ((f"  {each}", "red") for each in found)
     else:
         closed = sum(row.task.status == "closed" for row in report.rows)
-        rest = f"{closed} of {len(report.rows)} tasks are done, one waits for a person."
+        rest = f"{closed} of {len(report.rows)} tasks have landed, one waits for a person."
         yield f"All went as staged, in {report.seconds:.0f} s: {rest}", "bold green"
 
 

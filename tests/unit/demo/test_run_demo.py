@@ -5,10 +5,11 @@ from datetime import timedelta
 import msgspec
 import pytest
 
-from fleet.demo.run_demo import JournalTail, is_over, state_of
+from fleet.demo.run_demo import JournalTail, due_cues, is_over, state_of
 from fleet.demo.script import TASKS
 from fleet.demo.summary import DemoRow
 from fleet.home import Home
+from fleet.home.landing_json import Landing
 from fleet.schemas import Blocked, Failed, Finished, RateLimit, RateLimited
 from tests.builders import NOW, a_task, an_ending
 
@@ -23,8 +24,28 @@ ASKED = msgspec.structs.replace(
 )
 
 
-def state(task, *endings, needs=()):
-    return state_of(task, endings, needs, NOW)
+VERIFIED = msgspec.structs.replace(
+    ASKED, settlement=Blocked(note="…", verified=True), why="checked"
+)
+
+
+def state(task, *endings, needs=(), landing=None):
+    return state_of(task, endings, needs, NOW, landing)
+
+
+def landing(state, **changes):
+    given = {
+        "repository": "/p",
+        "into": "main",
+        "run": 1,
+        "base": "b",
+        "tree": "t",
+        "checked": True,
+    }
+    return Landing(state=state, at=NOW, **given, **changes)
+
+
+CONFLICT = landing("back", why_back="conflict", conflict=("README.md",), tries=1)
 
 
 @pytest.mark.parametrize(
@@ -44,6 +65,27 @@ def state(task, *endings, needs=()):
         (state(a_task(not_before=SOON)), ("pausing", "3 s: its coder has reached a limit")),
         (state(a_task(not_before=NOW), CRASHED), ("ready", "killed: Out of memory")),
         (state(a_task(status="blocked"), ASKED), ("asking", "Both?")),
+        (
+            state(a_task(status="blocked"), VERIFIED, landing=landing("waiting")),
+            ("landing", "verified, waits to land on main"),
+        ),
+        (
+            state(a_task(), VERIFIED, landing=CONFLICT),
+            ("ready", "sent back (conflict in README.md), try 1"),
+        ),
+        (
+            state(a_task(status="in_progress"), VERIFIED, landing=CONFLICT),
+            ("running", "sent back (conflict in README.md), try 1"),
+        ),
+        # What a person has to see to is not on its way.
+        (
+            state(a_task(status="blocked"), VERIFIED, landing=landing("asks")),
+            ("blocked", "checked"),
+        ),
+        (
+            state(a_task(status="blocked"), VERIFIED, CRASHED, landing=CONFLICT),
+            ("blocked", "killed: Out of memory"),
+        ),
         (state(a_task(status="blocked"), CRASHED), ("blocked", "killed: Out of memory")),
         (state(a_task(status="blocked", notes="by hand")), ("blocked", "by hand")),
         (
@@ -64,6 +106,7 @@ def rows(**states):
         "running": a_task(status="in_progress"),
         "blocked": a_task(status="blocked"),
         "asking": a_task(status="blocked"),
+        "landing": a_task(status="blocked"),
         "closed": a_task(status="closed", closed_at=NOW),
     }
     demo_tasks = {task.key: task for task in TASKS}
@@ -71,26 +114,48 @@ def rows(**states):
     for key, named in states.items():
         task = tasks[named]
         needs = [made[need].task for need in demo_tasks[key].needs if need in made]
-        now, what = state(task, *([ASKED] if named == "asking" else []), needs=needs)
-        made[key] = DemoRow(demo_task=demo_tasks[key], task=task, state=now, what=what)
+        last = {"asking": ASKED, "landing": VERIFIED}.get(named)
+        way = landing("testing") if named == "landing" else None
+        now, what = state(task, *([last] if last else []), needs=needs, landing=way)
+        events = 1 if named == "running" else 0
+        made[key] = DemoRow(
+            demo_task=demo_tasks[key], task=task, state=now, what=what, events=events
+        )
     return list(made.values())
 
 
 @pytest.mark.parametrize(
     ("states", "over"),
     [
-        ({"layout": "closed"}, True),
-        ({"layout": "closed", "store": "running"}, False),
-        ({"layout": "closed", "add": "asking"}, False),
-        ({"layout": "closed", "store": "blocked"}, True),
-        # What waits for a blocked task, and what waits for that, waits for ever.
-        ({"layout": "blocked", "store": "ready", "faster": "ready"}, True),
-        ({"layout": "closed", "store": "ready"}, False),
+        ({"find": "closed"}, True),
+        ({"find": "closed", "store": "running"}, False),
+        ({"find": "closed", "add": "asking"}, False),
+        ({"find": "closed", "add": "landing"}, False),
+        ({"find": "closed", "store": "blocked"}, True),
+        # What waits for a blocked task waits for ever.
+        ({"store": "blocked", "faster": "ready"}, True),
+        ({"store": "closed", "faster": "ready"}, False),
     ],
 )
 def test_it_is_over_when_nothing_more_happens_by_itself(states, over):
     """The demo ends then, whether it went well or not."""
     assert is_over(rows(**states)) is over
+
+
+@pytest.mark.parametrize(
+    ("states", "adopted", "due"),
+    [
+        ({"lend": "ready", "find": "running", "manual": "running"}, (), set()),
+        ({"lend": "running", "find": "running"}, (), {"find"}),
+        ({"lend": "running", "find": "landing"}, (), {"find"}),
+        ({"lend": "running", "find": "closed"}, ("lend",), {"find", "lend"}),
+        ({"manual": "running", "store": "running"}, ("store",), set()),
+        ({"manual": "running"}, ("manual",), {"manual"}),
+    ],
+)
+def test_an_agent_goes_on_when_what_it_waits_for_has_come(states, adopted, due):
+    """Both of the pair began before either landed, and the run was adopted, on any machine."""
+    assert due_cues(rows(**states), adopted) == due
 
 
 def test_the_journal_tells_each_line_once(tmp_path):

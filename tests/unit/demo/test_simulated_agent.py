@@ -7,12 +7,20 @@ from datetime import timedelta
 import pytest
 
 from fleet import coders
+from fleet.coders.base import Options
 from fleet.coders.stream.run_totals import RunTotals
 from fleet.demo import simulated_agent
-from fleet.demo.script import CODER, CONTEXT, CUE, KILLED_DURING, OTHER_CODER, TASKS
-from fleet.demo.simulated_agent import Agent, Session, SimulatedCoder, add_coders
+from fleet.demo.script import CODER, CONTEXT, KILLED_DURING, OTHER_CODER, TASKS, find_task
+from fleet.demo.simulated_agent import (
+    Agent,
+    Session,
+    SimulatedCoder,
+    add_coders,
+    both_sides,
+    cue_file,
+)
 from fleet.schemas import Finished, RateLimited
-from tests.builders import NOW
+from tests.builders import NOW, a_task
 
 
 def read(printed: str) -> RunTotals:
@@ -87,9 +95,10 @@ def test_the_agent_whose_supervisor_is_killed_waits_until_its_run_was_adopted(
     tmp_path, monkeypatch, capsys
 ):
     """On a busy machine the next supervisor comes late; the demo is to show the adoption anyway."""
-    project, cue, pauses, ran = tmp_path / "project", tmp_path / CUE, [], []
-    project.mkdir()
-    monkeypatch.chdir(project)
+    pauses, ran = [], []
+    cue = cue_file(tmp_path, KILLED_DURING)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(simulated_agent.tempfile, "tempdir", str(tmp_path))
 
     def pause(seconds):
         pauses.append(seconds)
@@ -109,4 +118,38 @@ def test_the_agent_whose_supervisor_is_killed_waits_until_its_run_was_adopted(
         simulated_agent.BEHAVIOURS[task.behaviour](agent)
     assert ran == [(("git", "add"), True)]
     assert len(pauses) == 20
+    capsys.readouterr()
+
+
+MARKED = """\
+# bookshelf
+
+<<<<<<< HEAD
+Commands: lend
+{base}=======
+Commands: find
+>>>>>>> main
+"""
+
+
+@pytest.mark.parametrize("base", ["", "||||||| 1a2b3c4\nCommands: none yet\n"])
+def test_a_line_in_conflict_is_resolved_for_both_sides(base):
+    """Whether git shows what both began with or not."""
+    assert both_sides(MARKED.format(base=base)) == "# bookshelf\n\nCommands: find, lend\n"
+
+
+def test_a_session_is_carried_on_under_its_own_name(tmp_path, monkeypatch, capsys):
+    """The prompt of a resumed session names no title: the session remembers its task."""
+    monkeypatch.setattr(simulated_agent.tempfile, "tempdir", str(tmp_path))
+    env = {"FLEET_ARTIFACT_DIR": str(tmp_path / "artifacts")}
+    task = find_task("Lend a book")
+    first = Agent(f"# Task demo-1: {task.title}", task.behaviour, env)
+    coder = SimulatedCoder(task.behaviour)
+    coder.options = Options(resume=first.session.id)
+    *_, option, session = coder.build_argv(a_task(), tmp_path)
+    assert option == "--resume"
+    again = Agent("You are carried on in the same session.", task.behaviour, env, resume=session)
+    assert (again.task, again.task_id) == (task, "demo-1")
+    assert (first.first_run, again.first_run) == (True, False)
+    assert again.session.id == first.session.id
     capsys.readouterr()

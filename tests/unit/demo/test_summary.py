@@ -1,17 +1,19 @@
 """The end of the demo: honest about what worked and what did not."""
 
+from typing import get_args
+
 import pytest
 from msgspec import structs
 
 from fleet.cli.demo import Screen, demo_table
 from fleet.demo.script import TASKS
-from fleet.demo.summary import DemoReport, DemoRow, deviations, next_steps, summary
+from fleet.demo.summary import DemoReport, DemoRow, RowState, deviations, next_steps, summary
 from fleet.schemas import (
     Blocked,
-    Closed,
     ContextFull,
     Failed,
     Finished,
+    Lost,
     RateLimit,
     RateLimited,
     Released,
@@ -19,7 +21,7 @@ from fleet.schemas import (
 from tests.builders import NOW, a_task, an_ending
 
 SETTLEMENTS = {
-    "Closed": Closed(reason="done"),
+    "Verified": Blocked(note="…", verified=True),
     "Released": Released(),
     "Blocked": Blocked(note="…"),
 }
@@ -35,16 +37,23 @@ def ending(end):
     return an_ending(outcome, SETTLEMENTS[end.settlement], why=f"{end.cause}: and so on")
 
 
+LANDED = "all 8 files were there (Commands: find, lend) [run 1] [landed on main as 0123456789ab]"
+BACK = "sent back (1), as it does not land: it conflicts with main in README.md"
+
+
 def row(demo_task, number):
-    closed = demo_task.ends[-1].settlement == "Closed"
+    closed = demo_task.ends[-1].settlement == "Verified"
     task = a_task(
         id=f"fleet-{number}",
         title=demo_task.title,
         status="closed" if closed else "blocked",
         closed_at=NOW if closed else None,
+        close_reason=LANDED if closed else "",
+        notes=f"{BACK}\n" if demo_task.goes_back else "",
         priority=demo_task.priority,
     )
-    endings = tuple(ending(end) for end in demo_task.ends)
+    first, *more = [ending(end) for end in demo_task.ends]
+    endings = (first, *(structs.replace(each, resumed=demo_task.goes_back) for each in more))
     return DemoRow(
         demo_task=demo_task, task=task, state=task.status, what="w" * 200, endings=endings
     )
@@ -54,9 +63,9 @@ AS_STAGED = DemoReport(
     rows=tuple(row(demo_task, number) for number, demo_task in enumerate(TASKS)),
     log=(
         ("adopted", "fleet-3: adopted run 1"),
-        ("released", "fleet-5: released: simulated2 waits for its limit to reset"),
+        ("released", "fleet-6: released: simulated2 waits for its limit to reset"),
     ),
-    commits=("abc1234 Lay out the project",),
+    commits=("abc1234 Find a book",),
     seconds=14.2,
     killed=True,
 )
@@ -79,7 +88,7 @@ def text(report):
 def test_a_play_that_went_as_staged_has_no_deviation():
     """Exit code 0 means just this."""
     assert deviations(AS_STAGED) == []
-    assert "All went as staged, in 14 s: 7 of 8 tasks are done" in text(AS_STAGED)
+    assert "All went as staged, in 14 s: 8 of 9 tasks have landed" in text(AS_STAGED)
 
 
 @pytest.mark.parametrize(
@@ -87,11 +96,14 @@ def test_a_play_that_went_as_staged_has_no_deviation():
     [
         (structs.replace(AS_STAGED, trouble="the supervisor ended: x"), "the supervisor ended: x"),
         (structs.replace(AS_STAGED, killed=False), "the supervisor was not killed"),
-        (structs.replace(AS_STAGED, rows=AS_STAGED.rows[1:]), "Lay out the project: never made"),
+        (structs.replace(AS_STAGED, rows=AS_STAGED.rows[1:]), "Lend a book: never made"),
         (but("store", endings=of("store").endings[1:]), "1 runs instead of 2"),
         (but("store", endings=of("store").endings[::-1]), "run 1 should have been released killed"),
         (but("add", endings=of("store").endings), "should have been blocked question, and was: k"),
-        (but("layout", task=a_task(status="blocked")), "is blocked instead of closed"),
+        (but("find", task=a_task(status="blocked")), "is blocked instead of closed"),
+        (but("find", task=a_task(status="closed", closed_at=NOW)), "closed and has not landed"),
+        (but("find", task=of("lend").task), "should not have been sent back: it conflicts"),
+        (but("lend", task=of("find").task), "should have been sent back: its work landed at once"),
         (but("faster", task=a_task(status="open")), "is open instead of blocked"),
     ],
 )
@@ -112,8 +124,33 @@ def test_each_trouble_stands_with_its_cause_and_what_was_done_about_it():
         "tried again after a pause", "until fleet answer", "a fresh one went on from its notes",
         "waited until the limit had reset", "a person has to look", "adopted one in mid-work",
         "no agent was started before the limit had reset",
+        "done, and it conflicts with main in README.md",
+        "went back to its agent with the merge begun",
+        "began from main, where all 8 files were there",
+        "landed on main as 0123456",
     ):  # fmt: skip
         assert remedy in told
+
+
+def test_a_run_that_was_to_start_when_the_supervisor_was_killed_is_told_and_no_deviation():
+    """Whether there is one depends on the machine; fleet begins it anew and counts no attempt."""
+    unstarted = structs.replace(
+        an_ending(Lost(why="it never started"), Released(), why="it never started"), never_started=1
+    )
+    crashed, closed = of("store").endings
+    report = but("store", endings=(crashed, unstarted, closed))
+    assert deviations(report) == []
+    assert "run 2: it never started" in text(report)
+    assert "the next one began anew, no attempt was lost" in text(report)
+
+
+@pytest.mark.parametrize("resumed", [True, False])
+def test_a_merge_is_told_with_the_session_that_finished_it(resumed):
+    """The same one, where the coder can carry a session on."""
+    first, second = of("lend").endings
+    again = structs.replace(second, resumed=resumed)
+    words = "the same session finished" if resumed else "a fresh session finished"
+    assert words in text(but("lend", endings=(first, again)))
 
 
 @pytest.mark.parametrize(("adopted", "words"), [(0, "how they had ended"), (2, "adopted 2 of")])
@@ -148,6 +185,25 @@ def test_without_a_terminal_the_demo_prints_plain_lines(capsys):
     assert "  3.2 s  fleet-1 Keep the books: closed: by its agent\n" in out
 
 
+def test_every_state_can_be_shown_in_colour(monkeypatch):
+    """On a terminal that shows colours, each state has one that there is."""
+    monkeypatch.setattr("fleet.cli.terminal_text.wants_colour", lambda: True)
+    for state in get_args(RowState):
+        (line,) = list(demo_table([structs.replace(of("find"), state=state)]))[1:]
+        assert state in line
+
+
+def test_a_line_that_is_too_long_is_cut_with_a_sign(monkeypatch):
+    """A terminal alone would show the last letter of the line in its last column."""
+    monkeypatch.setenv("COLUMNS", "80")
+    drawn = []
+    screen = Screen(drawn.append)
+    screen.show(AS_STAGED.rows)
+    screen.say("  3.2 s  " + "w" * 200, "")
+    assert {len(line) for line in drawn[-1] if "www" in line} == {80}
+    assert all(line.endswith("…") for line in drawn[-1] if "www" in line)
+
+
 def test_a_terminal_shows_the_tasks_and_the_last_lines_of_the_log(monkeypatch):
     """The newest line is on the screen however small that is."""
     monkeypatch.setenv("LINES", "14")
@@ -157,6 +213,6 @@ def test_a_terminal_shows_the_tasks_and_the_last_lines_of_the_log(monkeypatch):
     for number in range(20):
         screen.say(f"line {number}", "")
     last = "\n".join(drawn[-1])
-    assert "Lay out the project" in last
+    assert "Lend a book" in last
     assert "line 19" in last
     assert "line 16" not in last
