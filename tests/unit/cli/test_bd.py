@@ -69,7 +69,7 @@ def test_a_task_records_the_branch_that_its_directory_had(fleet, tmp_path, capsy
     (folders["main"] / ".git/HEAD").write_text("a" * 40)
     assert bd(["q", "y"]) == 0
     detached = capsys.readouterr().out.split()[-1]
-    assert task_json.read(fleet.home, detached).branch is None
+    assert task_json.read(fleet.home, detached).branch == ""
 
 
 def test_a_refused_plan_leaves_no_task_json(fleet, tmp_path, capsys):
