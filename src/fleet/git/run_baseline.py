@@ -192,8 +192,9 @@ def changes_since(base: Base, run_dir: Path, *, stored: bool = False) -> Changes
         own = _own(run_dir.parents[3], repo)
         git = Git(own, until)
         known = _left_out_of(git, base.snapshot, _key_of(run_dir))
-        found = structs.replace(found, commits=_commits(refs_of(own, repo, until), git, repo, base))
-        tree, hidden = _tree_now(own, repo, base, run_dir, until, known)
+        head = read_refs(refs_of(own, repo, until), repo).head
+        found = structs.replace(found, commits=_commits(git, base, head))
+        tree, hidden = _tree_now(own, repo, base, run_dir, until, known, head)
         if stored:
             after = f"{ref_of(_key_of(run_dir))}{AFTER}"
             found_then = commit_of(git, after) or base.snapshot  # no ref: nothing had changed
@@ -257,8 +258,10 @@ def _tree_now(
     run_dir: Path,
     until: float,
     known: dict[str, str],
+    head: str,
 ) -> tuple[TreeSnapshot, tuple[str, ...]]:
     """The tree as the run left it, and directories in it that hide themselves."""
+    committed = head if head != base.head else ""
     kept = run_dir.parent.parent / INDEX
     home = _of_fleet(repo, run_dir.parents[3])
     with tree_snapshot.opened(own, repo, until, kept) as (git, index):
@@ -268,7 +271,8 @@ def _tree_now(
             index.unlink(missing_ok=True)
             git.ask("read-tree", before)
         hidden = hidden_directories(git, base.snapshot)
-        return tree_snapshot.take_snapshot(git, without=home, known=known), hidden
+        tree = tree_snapshot.take_snapshot(git, without=home, known=known, committed=committed)
+        return tree, hidden
 
 
 def _is_of(git: Git, index: Path, tree: str) -> bool:
@@ -291,9 +295,8 @@ def _around(git: Git, repo: Repository, groups: Iterable[str] | None = None) -> 
     )
 
 
-def _commits(refs: Git, git: Git, repo: Repository, base: Base) -> tuple[str, ...]:
+def _commits(git: Git, base: Base, head: str) -> tuple[str, ...]:
     """Commits that HEAD contains now and did not contain at the start."""
-    head = read_refs(refs, repo).head
     if not head or head == base.head:
         return ()
     range_of = [head, f"^{base.head}"] if base.head else [head]

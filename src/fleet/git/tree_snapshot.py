@@ -108,14 +108,20 @@ def uncommitted(git: Git, head: str, *, new: bool = True) -> set[bytes]:
 
 
 def take_snapshot(
-    git: Git, *, without: Iterable[str] = (), known: Mapping[str, str] = {}
+    git: Git,
+    *,
+    without: Iterable[str] = (),
+    known: Mapping[str, str] = {},
+    committed: str = "",
 ) -> TreeSnapshot:
     """Store the working tree as it is now. `git` works on an index of its own, which is up to date
     afterwards. What is below a directory in `without` is not looked at; new files in `known`, which
-    an earlier snapshot left out with these marks, are left out.
+    an earlier snapshot left out with these marks, are left out. Files of the commit `committed` are
+    stored whatever rule ignores them.
     """
     root = git.repo.root
     changed, new = _differing(git)
+    new += sorted(_committed(git, committed) - set(new)) if committed else []
     folders = tuple(f"{name.rstrip('/')}/" for name in without)
     new = [name for name in new if name not in known and not name.startswith(folders)]
     secret = {name for name in new if is_secret(name)}
@@ -169,6 +175,14 @@ def _differing(git: Git) -> tuple[list[str], list[str]]:
         else:
             changed[name] = None
     return list(changed), new
+
+
+def _committed(git: Git, commit: str) -> set[str]:
+    """Files of a commit that the tree has and the index has not."""
+    ask = ("diff-index", "--cached", "--name-only", "-z", "--no-renames", "--diff-filter=D")
+    listed = git.ask(*ask, "--ignore-submodules=all", commit).split(b"\0")
+    names = {os.fsdecode(name) for name in listed if name}
+    return {name for name in names if os.path.lexists(f"{git.repo.root}/{name}")}
 
 
 def _trouble_with(path: str, *, tracked: bool) -> bool:

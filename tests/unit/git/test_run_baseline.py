@@ -55,6 +55,18 @@ def test_ignored_files_are_not_looked_at(repo, tmp_path):
     assert run.files() == {}
 
 
+def test_a_file_that_was_committed_counts_whatever_rule_ignores_it(repo, tmp_path):
+    """The agent said with `git add -f` that it belongs to the work; a person's own rules may be
+    unknown to the agent.
+    """
+    run = RunIn(tmp_path, repo)
+    repo.put("x.o", "object")
+    repo.git("add", "-f", "x.o")
+    repo.git("commit", "-q", "-m", "with its object")
+    repo.put("y.o", "no part of it")
+    assert run.files() == {"x.o": "added"}
+
+
 def test_the_users_repository_is_left_as_it_was(repo, tmp_path):
     """The index to the byte, the state, the branches."""
     repo.write(a_dot_txt="edited\n", new_dot_txt="new\n")

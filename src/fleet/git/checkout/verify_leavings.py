@@ -37,7 +37,7 @@ def put_leavings_aside(run: Run, base: Base | None, tree: str) -> int:
         return 0
     own, until = known_repository(home.path, repo), time.monotonic() + _LIMIT
     with tree_snapshot.opened(own, repo, until, run.task_dir / INDEX) as (git, index):
-        now = tree_snapshot.take_snapshot(git).id
+        now = tree_snapshot.take_snapshot(git, committed=tree).id
         names = git.ask("diff-tree", "-r", "-z", "--name-only", "--no-renames", tree, now)
         changed = [os.fsdecode(name) for name in names.split(b"\0") if name]
         if changed:

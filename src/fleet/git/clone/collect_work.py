@@ -125,7 +125,7 @@ class ClonedWork:
                 index.unlink(missing_ok=True)
             if not index.exists():
                 git.ask("read-tree", self.head)
-            now = tree_snapshot.take_snapshot(git)
+            now = tree_snapshot.take_snapshot(git, committed=self.head)
             self.tree = now.id
             self._left_out = bool(now.left_out)
             self.beyond = self._beyond(git, now)

@@ -12,6 +12,7 @@ import pytest
 
 from fleet.git.clone.collect_work import heads_of
 from fleet.git.clone.task_refs import TaskRefs
+from fleet.git.run_baseline import INDEX
 from fleet.supervisor.cleanup import collect, tidy
 from tests.builders import NOW
 from tests.clones import TASK, a_task, clone_of, commit, git
@@ -43,6 +44,21 @@ def test_commits_come_to_the_branch_after_each_run(home, repo):
     assert repo.git("rev-parse", "fleet/fleet-1") == second
     assert (repo.git("status", "--porcelain"), repo.git("rev-parse", "main")) == ("", repo.first)
     assert repo.git("fsck", "--strict") == ""
+
+
+def test_what_was_committed_stays_committed_whatever_rule_ignores_it(home, repo):
+    """What is not committed is taken over beside it, and takes nothing back."""
+    place = clone_of(home, repo)
+    kept = home.task(TASK) / INDEX
+    shutil.copy2(place / ".git/index", kept)
+    (repo.root / ".git/info/exclude").write_text("*.gen\n")
+    (place / "made.gen").write_text("made\n")
+    git(place, "add", "-f", "made.gen")
+    commit(place, "with what is ignored")
+    (place / "unfinished").write_text("x\n")
+    closed(home)
+    assert repo.git("show", "fleet/fleet-1:made.gen") == "made"
+    assert repo.git("show", "fleet/fleet-1:unfinished") == "x"
 
 
 @pytest.mark.parametrize("rival", [collect, lambda home, _: closed(home)])
