@@ -6,7 +6,7 @@ import subprocess
 import pytest
 
 from fleet.sandbox.try_box import try_box
-from tests.conftest import missing
+from tests.conftest import coders, missing
 from tests.real.house import CLOSE, TASK, Gate, hear
 from tests.real.test_hooks import said
 from tests.scripted_model import Say, ScriptedModel, Shell
@@ -48,7 +48,7 @@ def project(house):
     return make
 
 
-@both
+@coders("claude")
 def test_a_day_in_a_box(project, tmp_path, coder):
     """Edit, test, commit; the supervisor is killed, and the next one adopts the box; a message
     reaches the agent, another stops it and goes on with its session; a question is asked and

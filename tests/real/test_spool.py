@@ -2,8 +2,6 @@
 
 import json
 
-import pytest
-
 from fleet.config import Config
 from fleet.home import Home, task_json
 from fleet.queue.beads.queue import open_beads
@@ -13,6 +11,7 @@ from fleet.schemas import Settings
 from fleet.spool.answer_request import rule, serve
 from fleet.spool.asker import Asker
 from tests.builders import a_run
+from tests.conftest import coders
 from tests.real.house import CLOSE, TASK, WORK
 from tests.real.test_hooks import said
 from tests.scripted_model import Say, ScriptedModel, Shell
@@ -22,8 +21,8 @@ TEXT = "Use the plum table."
 OTHER = "fleet-xyz"
 
 
-@pytest.mark.parametrize("cli", ["claude", "codex"])
-def test_an_agent_has_its_own_task_and_nothing_else(house, cli):
+@coders("codex")
+def test_an_agent_has_its_own_task_and_nothing_else(house, coder):
     """One run: a question, a follow-up, a message, a claim; and seven ways out, all refused."""
     spoken = {}
 
@@ -50,10 +49,10 @@ def test_an_agent_has_its_own_task_and_nothing_else(house, cli):
         Shell(command='bd create "Write the docs" --silent'),
         ask, *ways_out, evil, keeper, WORK, CLOSE, Say(),
     ) as model:  # fmt: skip
-        here = house(cli, model)
+        here = house(coder, model)
         (here.home / "coders").mkdir(exist_ok=True)
         here.fleet("bd", "create", "--silent", "--id", OTHER, "--defer", "+1d", "another")
-        here.create(cli, "Write a.txt", "--verify", "test -e a.txt")
+        here.create(coder, "Write a.txt", "--verify", "test -e a.txt")
         here.configure(max_concurrent=1)  # the follow-up has no script, and does not start
         supervisor = here.supervise()
         model.wait_for(len(model.script))

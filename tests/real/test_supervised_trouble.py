@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from fleet.processes import process_identity
+from tests.conftest import coders
 from tests.real.house import CLOSE, TASK, WORK
 from tests.real.test_claude import error
 from tests.real.test_claude import windows as claude_windows
@@ -37,7 +38,7 @@ def moment(text):
     return datetime.fromisoformat(text)
 
 
-@both
+@coders("claude")
 def test_a_limit_in_the_middle_of_the_work_is_waited_out_and_the_task_is_done(house, coder):
     """No attempt is counted, nothing is asked before the reset, and the next run closes it."""
     resets = []
@@ -72,7 +73,7 @@ def test_a_limit_in_the_middle_of_the_work_is_waited_out_and_the_task_is_done(ho
         assert here.alive() == []
 
 
-@both
+@coders("codex")
 def test_a_broken_server_costs_no_attempt_and_is_tried_again(house, coder):
     """The account rests, one task tries it again, and closes its task."""
     with ScriptedModel(broken(coder), WORK, CLOSE, Say()) as model:

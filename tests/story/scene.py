@@ -143,7 +143,8 @@ class Scene:
         lines = [
             json.loads(line)
             for path in sorted(self.home.logging.glob("fleet-*.jsonl"))
-            for line in path.read_text().splitlines()
+            for line in path.read_text().splitlines(keepends=True)
+            if line.endswith("\n")  # else the supervisor is just writing it
         ]
         return [line for line in lines if action in (None, line["action"])]
 
