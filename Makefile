@@ -51,10 +51,13 @@ chaos: setup  ## 1,000 tasks, and 200 that land, while supervisors are killed: 3
 
 slow: setup  ## ask the real bd everything, and try at random more often than every test run does
 	FLEET_SLOW=1 $(PY) -m pytest -n auto --dist worksteal tests/real/test_bd_parity.py \
-		tests/real/test_beads.py tests/real/test_bd_round_trips.py tests/contract \
+		tests/real/test_beads.py tests/real/test_bd_round_trips.py tests/real/test_plan.py \
+		tests/contract tests/unit/landing/test_killed_lander.py tests/unit/git/land/follow \
 		tests/unit/coders/test_any_line.py tests/story/test_chaos.py tests/story/test_queue_chaos.py \
 		tests/story/test_supervisor_chaos.py tests/story/test_demo.py tests/story/test_compare.py \
-		tests/story/test_damage.py
+		tests/story/test_damage.py tests/real/test_sent_back.py tests/real/test_review.py \
+		tests/real/test_supervised_trouble.py tests/real/test_boxed.py tests/real/test_spool.py \
+		tests/real/test_supervised_resume.py tests/real/test_hostile.py
 
 docs: setup  ## write docs/cli.md anew from the program
 	$(PY) -m tests.docs.reference

@@ -8,6 +8,7 @@ from fleet.plan.plan_drafts import PlanPlace, drafts_of
 from fleet.plan.write_to_beads import write_to_beads
 from fleet.queue.beads.queue import open_beads
 from fleet.queue.protocol import Filter
+from tests.conftest import SLOW
 from tests.plans import a_plan
 
 PLACE = PlanPlace(spec="plan.toml", cwd="/srv/app")
@@ -27,6 +28,7 @@ def write(queue, plan, *, prune=False):
     )  # fmt: skip
 
 
+@pytest.mark.skipif(not SLOW, reason="half a minute of calls of bd: make slow")
 def test_a_plan_on_beads_is_completed_by_the_next_apply(queue, monkeypatch):
     """Each task is whole when it is there: what it waits for was made before."""
     plan = a_plan({"a": ""})
