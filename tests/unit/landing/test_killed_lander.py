@@ -122,7 +122,7 @@ def test_a_lander_that_is_cut_off_at_every_step_loses_nothing(scene, tmp_path, h
     tasks = candidates(scene)
     at, times = start, 0
     while land_until(scene, at, happens):
-        at += often(16, 1)
+        at += often(16, 6)
         times += 1
         assert at < MOST
     assert times > 2
