@@ -1,6 +1,7 @@
 """`fleet` itself: the overview, and the way to each command."""
 
 import os
+import sys
 from collections.abc import Sequence
 from importlib import import_module
 
@@ -70,6 +71,11 @@ def root(debug: bool) -> None:
 
 def fleet(args: Sequence[str]) -> int:
     """Run one command line and return its exit code."""
+    if not args and sys.stdout.isatty():
+        from fleet.cli.inspect.next_steps import print_next_steps
+
+        print_next_steps()
+        return 0
     try:
         # Click does not know NO_COLOR; None leaves the choice to the stream.
         colour = False if os.environ.get("NO_COLOR") else None

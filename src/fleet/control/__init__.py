@@ -127,6 +127,11 @@ class Control:
             self._queue = None
 
 
+def home_exists(env: Mapping[str, str] = os.environ) -> bool:
+    """Whether there is a home where the environment names one. Raises HomeError: it names none."""
+    return home_from(env).path.exists()
+
+
 def opened(env: Mapping[str, str] = os.environ) -> Control:
     """The home that the environment names, with its configuration read and checked."""
     home = open_home(home_from(env))

@@ -33,7 +33,7 @@ def a_run(**fields):
 def test_of_a_clone_the_project_is_shown():
     """Its own path is long, and says nothing to a person."""
     task = a_run(cwd="/home/x/.fleet/worktrees/fleet-x4f", project="/srv/code/web")
-    for width in (80, 200):
+    for width in (100, 200):
         said = "\n".join(tasks_table([task], NOW, width))
         assert "/srv/code/web (clone)" in said
         assert "worktrees" not in said
@@ -82,7 +82,7 @@ def rendered(tasks, width):
 
 @pytest.mark.parametrize("width", [40, 80, 120, 200])
 def test_the_table_reads_well(width, snapshot):
-    """What there is no room for moves below the title."""
+    """One line a task; only a reason that has no room stands below its task."""
     assert rendered(TASKS, width) == snapshot
 
 
@@ -98,6 +98,18 @@ def test_no_line_is_wider_than_the_terminal_and_no_id_is_cut(width):
     lines = rendered(TASKS, width).splitlines()
     assert max(cells(line) for line in lines) <= width
     assert all(any(line.startswith(task.id) for line in lines) for task in TASKS)
+
+
+@pytest.mark.parametrize("width", [80, 120, 200])
+def test_a_task_that_plainly_runs_has_one_line(width):
+    """Fifty tasks are read at a glance, or not at all."""
+    assert len(rendered([TASKS[0], TASKS[1]] * 5, width).splitlines()) == 11
+
+
+def test_no_reason_is_cut():
+    """What keeps a task is what a person came for."""
+    said = " ".join(rendered(TASKS, 40).split())
+    assert all(task.reason in said for task in TASKS)
 
 
 def test_nothing_is_cut_on_the_way_to_a_program():

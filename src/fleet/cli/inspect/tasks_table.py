@@ -1,5 +1,6 @@
-"""The table of `fleet tasks`, for any width: what has no room for a column moves below the title,
-and only then goes. Id and title never go.
+"""The table of `fleet tasks`: one line a task, for any width. A narrow terminal has fewer columns;
+id and title never go. Why a task does not plainly run stands behind its title where there is room,
+and on a line below it otherwise: a reason is never cut.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -33,34 +34,38 @@ _COLOURS: Mapping[Doing, str] = {
 }
 #: Each column, and the width of the terminal from which on it is shown.
 _FROM_WIDTH = {
-    "ID": 0, "Started": 100, "Elapsed": 40, "Idle": 60, "Context": 70, "Events": 90, "Coder": 110,
-    "Model": 110, "Title": 0, "cwd": 140,
+    "ID": 0, "Started": 150, "Elapsed": 36, "Idle": 60, "Context": 70, "Events": 160, "Coder": 80,
+    "Model": 120, "Title": 0, "cwd": 100,
 }  # fmt: skip
 _RIGHT = frozenset({"Elapsed", "Idle", "Context", "Events"})
 #: The share of the room that a directory takes from a title, and the least that a title needs.
 _CWD_SHARE, _LEAST_TITLE = 0.4, 12
 _MOST_MODEL = 24
+#: How far a reason stands in below its task.
+_INDENT = 4
 
 
 def tasks_table(tasks: Sequence[InProgress], now: datetime, width: int) -> Iterator[str]:
     """The lines of the table for a terminal of this width."""
     names = [name for name, least in _FROM_WIDTH.items() if width >= least]
-    rows = [_figures(task, now, names, endless=width >= ENDLESS) for task in tasks]
-    fixed = [name for name in names if name in rows[0]]
+    figures = [_figures(task, now, names, endless=width >= ENDLESS) for task in tasks]
+    fixed = [name for name in names if name in figures[0]]
     rest = width - 2 * (len(names) - 1)
-    rest -= sum(max(cells(name), *(cells(row[name]) for row in rows)) for name in fixed)
+    rest -= sum(max(cells(name), *(cells(row[name]) for row in figures)) for name in fixed)
     title_room, cwd_room = _shared(tasks, names, rest)
-    for task, row in zip(tasks, rows, strict=True):
-        row["Title"] = "\n".join(_title(task, names, title_room))
-        row["cwd"] = _cwd(task, cwd_room)
-    return table(names, [[row[name] for name in names] for row in rows], right=_RIGHT)
+    rows: list[Sequence[str] | str] = []
+    for task, row in zip(tasks, figures, strict=True):
+        title, below = _title(task, title_room, width)
+        row |= {"Title": title, "cwd": _cwd(task, cwd_room)}
+        rows += [[row[name] for name in names], *below]
+    return table(names, rows, right=_RIGHT)
 
 
 def _shared(tasks: Sequence[InProgress], names: Collection[str], rest: int) -> tuple[int, int]:
     """The rooms of title and directory, which share what the other columns leave."""
     cwd = 0
     if "cwd" in names:
-        titles = [line for task in tasks for line in _title(task, names, ENDLESS)]
+        titles = (_title(task, ENDLESS, ENDLESS)[0] for task in tasks)
         cwd = max(rest - max(map(cells, titles)), int(rest * _CWD_SHARE))
         cwd = min(cwd, max(len("cwd"), *(cells(_cwd(task, ENDLESS)) for task in tasks)))
     return max(_LEAST_TITLE, rest - cwd), cwd
@@ -119,22 +124,19 @@ def _weight(task: InProgress, name: str) -> str:
     return "bold" if name in task.overrides else "dim"
 
 
-def _title(task: InProgress, names: Collection[str], width: int) -> Iterator[str]:
-    """The title; below it what is not as usual, and what has no column."""
-    yield cut(one_line(task.title), width)
-    reason, style = one_line(task.reason), "yellow"
+def _title(task: InProgress, room: int, width: int) -> tuple[str, list[str]]:
+    """The title with what is not as usual behind it, and the lines below if that has no room."""
+    title, reason = one_line(task.title), one_line(task.reason)
+    style = "yellow"
     if task.doing != "running":
-        reason, style = f"{task.doing}: {reason}", _COLOURS.get(task.doing, "dim")
-    yield from (painted(line, style) for line in wrapped(reason.removesuffix(": "), width) if line)
-    below = ""
-    if "Coder" not in names and task.coder:
-        below = f"{_coder(task)}{painted('/', 'dim')}{_model(task, _MOST_MODEL)} "
-        if cells(below) > width:
-            below = painted(cut(f"{one_line(task.coder)}/{one_line(task.model)}", width), "dim")
-    if "cwd" not in names and task.cwd:
-        below += _cwd(task, max(0, width - cells(below)))
-    if below:
-        yield below
+        reason = f"{task.doing}: {reason}".removesuffix(": ")
+        style = _COLOURS.get(task.doing, "dim")
+    if not reason:
+        return cut(title, room), []
+    if cells(title) + 3 + cells(reason) <= room:
+        return f"{title} · {painted(reason, style)}", []
+    below = wrapped(reason, max(_LEAST_TITLE, width - _INDENT))
+    return cut(title, room), [f"{'':{_INDENT}}{painted(line, style)}" for line in below]
 
 
 def _cwd(task: InProgress, width: int) -> str:
