@@ -5,9 +5,10 @@ from datetime import timedelta
 
 import pytest
 
-from fleet.queue.protocol import Draft, Filter
+from fleet.queue.protocol import Filter
 from fleet.queue.sql import migrate
 from fleet.queue.sql.sqlite import open_embedded
+from tests.contract.earlier_queue import add_as_before
 from tests.contract.queue_contract import QueueContract
 
 
@@ -21,11 +22,8 @@ class TestEmbedded(QueueContract):
 def test_a_queue_of_an_earlier_fleet_is_worked_on_after_its_next_open(tmp_path):
     """Its tasks are claimed, counted and listed as before."""
     with closing(open_embedded(tmp_path, steps=list(migrate.steps()[:1]))) as queue:
-        first, second = (queue.add(Draft(title=title)).id for title in ("first", "second"))
-        queue.db.rows(
-            "UPDATE tasks SET status = 'closed', closed_at = 1 WHERE id = :id", {"id": second}
-        )
+        add_as_before(queue, closed=["second"], waiting=["first"])
     with closing(open_embedded(tmp_path)) as queue:
         assert queue.counts() == {"open": 1, "closed": 1}
-        assert [lease.task.id for lease in queue.claim("a", ttl=timedelta(minutes=5))] == [first]
-        assert [task.id for task in queue.find(Filter(statuses=("closed",)))] == [second]
+        assert [lease.task.id for lease in queue.claim("a", ttl=timedelta(minutes=5))] == ["first"]
+        assert [task.id for task in queue.find(Filter(statuses=("closed",)))] == ["second"]

@@ -11,6 +11,7 @@ from fleet.queue.protocol import Draft, Filter
 from fleet.queue.sql import migrate
 from fleet.queue.sql.postgres import open_postgres
 from fleet.queue.sql.sqlite import open_embedded
+from tests.contract.earlier_queue import add_as_before
 
 VALUES = {"owner": "a", "now": 10**15, "until": 10**15, "count": 1}
 HISTORY = """
@@ -109,8 +110,7 @@ def test_a_queue_of_an_earlier_fleet_gets_the_index(tmp_path, new_postgres_dsn):
     before = list(migrate.steps()[:2])
     for open_queue in (partial(open_embedded, tmp_path), partial(open_postgres, new_postgres_dsn)):
         with closing(open_queue(steps=before)) as queue:
-            done, waits = (queue.add(Draft(title=title)) for title in ("done", "waits"))
-            queue.close_task(done, by="a", reason="")
+            add_as_before(queue, closed=["done"], waiting=["waits"])
         with closing(open_queue()) as queue:
-            assert [lease.task.id for lease in queue.claim("a", ttl=timedelta(1))] == [waits.id]
-            assert [task.id for task in queue.find(Filter())] == [waits.id]
+            assert [lease.task.id for lease in queue.claim("a", ttl=timedelta(1))] == ["waits"]
+            assert [task.id for task in queue.find(Filter())] == ["waits"]

@@ -25,6 +25,7 @@ from fleet.queue.sql import migrate
 from fleet.queue.sql.postgres import open_postgres
 from fleet.queue.sql.postgres.connection import ServerClock, steady
 from fleet.schemas import Closed, Released
+from tests.contract.earlier_queue import add_as_before
 from tests.contract.postgres_server import ESCAPED, PASSWORD
 from tests.contract.queue_contract import ManualClock, QueueContract
 from tests.settled import settled
@@ -306,7 +307,7 @@ class TestMigration:
     ):
         """After the next open one check holds every rule, also for other programs."""
         with closing(open_postgres(new_postgres_dsn, steps=list(migrate.steps()[:1]))) as queue:
-            task_id = queue.add(Draft(title="t")).id
+            add_as_before(queue, waiting=["t"])
         with psycopg.connect(new_postgres_dsn, autocommit=True) as admin:
             admin.execute("SET search_path = fleet")
             admin.execute("DROP FUNCTION possible_task CASCADE")
@@ -320,7 +321,7 @@ class TestMigration:
                     admin.execute(f"UPDATE tasks SET {wrong}")
             admin.execute("UPDATE tasks SET priority = 4")
         with closing(open_postgres(new_postgres_dsn)) as queue:
-            assert [lease.task.id for lease in queue.claim("a", ttl=TTL)] == [task_id]
+            assert [lease.task.id for lease in queue.claim("a", ttl=TTL)] == ["t"]
 
     def test_many_first_openers_make_one_schema(self, new_postgres_dsn):
         """Handles that open an empty database at once all succeed."""

@@ -19,6 +19,7 @@ from fleet.schemas.event import (
     ToolResult,
     Usage,
 )
+from fleet.schemas.hosts.host import CodeOrigin, Decline, Host, HostState, Offer
 from fleet.schemas.outcome import (
     ContextFull,
     Failed,

@@ -8,6 +8,7 @@ from msgspec import Struct, field, structs
 
 from fleet.errors import BadInput
 from fleet.schemas.budget import Budget
+from fleet.schemas.hosts.host import CodeOrigin
 from fleet.schemas.policy import ISOLATION_WORDS, Context, Isolation, LimitWishes, SandboxLevel
 
 Status = Literal["open", "in_progress", "blocked", "deferred", "closed", "pinned", "hooked"]
@@ -91,6 +92,12 @@ class Settings(Struct, frozen=True, kw_only=True, omit_defaults=True):
     commit: str | None = None
     #: What the agent must have from its start on; None inherits.
     needs: tuple[str, ...] | None = None
+    #: The host that the task insists on, by its name; None: any host that fits.
+    host: str | None = None
+    #: The id of the host that `cwd` is a directory of, on a queue that hosts share.
+    made_on: str | None = None
+    #: Where other hosts get the code from; None: only the host that made the task has it.
+    repository: CodeOrigin | None = None
     limits: LimitWishes | None = None
     #: How many steps a task that an agent made is away from a task that a person made.
     depth: int = 0
@@ -139,6 +146,11 @@ class Task(Struct, frozen=True, kw_only=True):
     lease_owner: str | None = None
     lease_until: datetime | None = None
     heartbeat_at: datetime | None = None
+    #: How many runs and failed attempts there were over all hosts, and the host of the last run.
+    #: Counted by queues that hosts can share.
+    runs: int = 0
+    attempts: int = 0
+    last_host: str = ""
     cwd: str | None = None
     coder: str | None = None
     model: str | None = None

@@ -9,6 +9,7 @@ from msgspec import structs
 
 from fleet.queue.sql.database import Row
 from fleet.schemas import Request, Task
+from fleet.schemas.hosts.host_needs import needs_of, repository_of
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
@@ -21,11 +22,15 @@ _MOMENTS = (
     "lease_until", "heartbeat_at",
 )  # fmt: skip
 
+#: Columns that follow from a task's metadata, so that a claim need not read that.
+_DERIVED = ("requires", "repository")
+_WRITTEN = (*COLUMNS, *_DERIVED)
+
 #: Parts of statements that name every column.
 TASK_SQL: Mapping[str, str] = {
-    "own_columns": ", ".join(COLUMNS),
-    "own_values": ", ".join(f":{name}" for name in COLUMNS),
-    "own_changes": ", ".join(f"{name} = :{name}" for name in COLUMNS if name != "id"),
+    "own_columns": ", ".join(_WRITTEN),
+    "own_values": ", ".join(f":{name}" for name in _WRITTEN),
+    "own_changes": ", ".join(f"{name} = :{name}" for name in _WRITTEN if name != "id"),
     "all_columns": ", ".join(f"tasks.{name}" for name in COLUMNS),
 }
 
@@ -51,7 +56,14 @@ def to_columns(task: Task) -> dict[str, Any]:
     values: dict[str, Any] = {name: getattr(task, name) for name in COLUMNS}
     for name in _MOMENTS:
         values[name] = to_micros(values[name])
-    return values | {"metadata": to_json(task.metadata), "extra": to_json(task.extra)}
+    own: Any = task.metadata.get("fleet")
+    settings = cast("dict[str, Any]", own) if isinstance(own, dict) else {}
+    return values | {
+        "metadata": to_json(task.metadata),
+        "extra": to_json(task.extra),
+        "requires": "\n".join(needs_of(settings)),
+        "repository": repository_of(settings),
+    }
 
 
 def task_of(row: Row) -> Task:

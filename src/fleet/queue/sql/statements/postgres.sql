@@ -102,7 +102,8 @@ END $install$
 
 -- name: bell
 -- Every write notifies in its own transaction, whatever program writes. A claim and a renewal
--- notify nothing: they leave a task in progress under a lease, and no listener waits for that.
+-- notify nothing: they leave a task in progress under a lease, and no listener waits for that. Nor
+-- do the tables that hosts write all the time; of a host only its state is news.
 CREATE OR REPLACE FUNCTION fleet.ring() RETURNS trigger LANGUAGE plpgsql AS $ring$
 BEGIN
     PERFORM pg_notify('fleet_queue', '');
@@ -113,7 +114,8 @@ DECLARE
     named text;
 BEGIN
     FOR named IN SELECT tablename FROM pg_tables
-        WHERE schemaname = 'fleet' AND tablename NOT IN ('meta', 'tasks')
+        WHERE schemaname = 'fleet'
+          AND tablename NOT IN ('meta', 'tasks', 'hosts', 'spending', 'shared_states')
     LOOP
         EXECUTE format('DROP TRIGGER IF EXISTS ring ON fleet.%I', named);
         EXECUTE format('CREATE TRIGGER ring AFTER INSERT OR UPDATE OR DELETE ON fleet.%I'
@@ -126,6 +128,14 @@ CREATE TRIGGER ring AFTER INSERT OR DELETE ON fleet.tasks
     FOR EACH STATEMENT EXECUTE FUNCTION fleet.ring();
 CREATE TRIGGER ring_update AFTER UPDATE ON fleet.tasks
     FOR EACH ROW WHEN (NEW.lease_owner IS NULL) EXECUTE FUNCTION fleet.ring();
+DO $install$
+BEGIN
+    IF to_regclass('fleet.hosts') IS NOT NULL THEN
+        DROP TRIGGER IF EXISTS ring ON fleet.hosts;
+        CREATE TRIGGER ring AFTER UPDATE ON fleet.hosts
+            FOR EACH ROW WHEN (NEW.state <> OLD.state) EXECUTE FUNCTION fleet.ring();
+    END IF;
+END $install$;
 
 -- name: listen
 LISTEN fleet_queue

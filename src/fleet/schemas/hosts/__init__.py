@@ -1,0 +1,1 @@
+"""The machines that work on one queue, and what tasks need of them. Pure."""

@@ -1,0 +1,88 @@
+"""A host: one home with a supervisor on a queue that several machines share."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Literal, get_args
+
+from msgspec import Struct
+
+HostState = Literal["up", "draining", "gone"]
+HOST_STATES: tuple[HostState, ...] = get_args(HostState)
+
+
+class CodeOrigin(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Where hosts get a task's code from."""
+
+    #: What `git clone` takes.
+    url: str
+    #: The commit that the task begins from; empty: the tip of its branch.
+    commit: str = ""
+    #: The task's directory below the top of the repository.
+    subdirectory: str = ""
+
+
+class Offer(Struct, frozen=True, kw_only=True):
+    """What a host brings to a claim: only a task that needs nothing else is given to it."""
+
+    id: str
+    name: str
+    labels: tuple[str, ...] = ()
+    coders: tuple[str, ...] = ()
+    #: The repositories that the host has mirrors of, and those that it could not reach.
+    mirrors: tuple[str, ...] = ()
+    unreachable: tuple[str, ...] = ()
+
+    @property
+    def has(self) -> tuple[str, ...]:
+        """Every need that the host meets."""
+        return (
+            f"host:{self.name}",
+            f"home:{self.id}",
+            *(f"label:{label}" for label in self.labels),
+            *(f"coder:{coder}" for coder in self.coders),
+        )
+
+
+class Host(Struct, frozen=True, kw_only=True):
+    """One home with a supervisor, as the queue knows it."""
+
+    #: The owner of its home: its leases are held under this name.
+    id: str
+    #: New with each start of a supervisor.
+    incarnation: str
+    #: What people call the host.
+    name: str
+    version: str = ""
+    labels: tuple[str, ...] = ()
+    #: The version of each coder's program by the coder's name; empty where it is not known.
+    coders: Mapping[str, str] = {}
+    #: The accounts that have room now.
+    accounts: tuple[str, ...] = ()
+    mirrors: tuple[str, ...] = ()
+    unreachable: tuple[str, ...] = ()
+    slots: int = 0
+    free: int = 0
+    state: HostState = "up"
+    started_at: datetime
+    seen_at: datetime
+
+    @property
+    def offer(self) -> Offer:
+        """What the host has to offer to tasks."""
+        return Offer(
+            id=self.id,
+            name=self.name,
+            labels=self.labels,
+            coders=tuple(self.coders),
+            mirrors=self.mirrors,
+            unreachable=self.unreachable,
+        )
+
+
+class Decline(Struct, frozen=True, kw_only=True):
+    """A host was given a task and found that it cannot run it."""
+
+    task_id: str
+    host: str
+    why: str
+    at: datetime
