@@ -14,6 +14,7 @@ from tests.contract.queue_facts.adding import Adding
 from tests.contract.queue_facts.claiming import Claiming
 from tests.contract.queue_facts.dependencies import Dependencies
 from tests.contract.queue_facts.finding import Finding
+from tests.contract.queue_facts.scheduling import Scheduling
 from tests.contract.queue_facts.settling import Settling
 from tests.contract.queue_facts.waking import Waking
 
@@ -31,7 +32,7 @@ class ManualClock:
         self.moment += step
 
 
-class QueueContract(Adding, Claiming, Settling, Dependencies, Finding, Waking):
+class QueueContract(Adding, Claiming, Settling, Dependencies, Finding, Waking, Scheduling):
     """Subclass me as `TestX` and override `open_queue`; the other hooks have good defaults.
 
     Class attributes that a queue may lower: `not_kept` (names of Draft fields it cannot

@@ -12,6 +12,7 @@ from typing import Any, Protocol
 from msgspec import Struct, field
 
 from fleet.errors import FleetError
+from fleet.queue.schedules import ScheduleTable
 from fleet.schemas import Lease, Request, Settlement, Status, Task, Wish
 
 Clock = Callable[[], datetime]
@@ -70,6 +71,11 @@ class Filter(Struct, frozen=True, kw_only=True):
 
 class Queue(Protocol):
     """One central queue of tasks. Only the holder of a lease may settle it."""
+
+    @property
+    def schedules(self) -> ScheduleTable:
+        """The lines of cron that create tasks."""
+        ...
 
     def add(self, draft: Draft) -> Task:
         """Put a task in the queue; once this returns it is durable."""

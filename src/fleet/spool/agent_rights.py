@@ -145,7 +145,7 @@ FLEET: Mapping[str, Right] = {
     "task restore": Right(
         kind="refused", instead="Files that you need back are in git: git restore, git checkout"
     ),
-    **dict.fromkeys(("stop", "retry", "pause", "resume", "restart", "run"), Right(
+    **dict.fromkeys(("stop", "retry", "pause", "resume", "restart", "run", "shutdown"), Right(
         kind="refused", instead=f"Only people start and stop runs. {_OWN_END}"
     )),
     "tell": Right(kind="refused", instead=f"Only people tell agents; {_COMMENT}"),
@@ -157,7 +157,8 @@ FLEET: Mapping[str, Right] = {
     ),
     "compare": Right(kind="refused", instead=f"Only people compare coders; {_COMMENT}"),
     **dict.fromkeys(
-        ("account", "accounts", "completion", "config", "demo", "doctor", "init", "queue"),
+        ("account", "accounts", "completion", "config", "demo", "doctor", "init", "queue",
+         "schedule", "service"),
         _PERSONS,
     ),
     "trust": Right(

@@ -29,6 +29,7 @@ from fleet.supervisor.claim_work import ASK_AGAIN, Claimer
 from fleet.supervisor.cleanup import Cleanup
 from fleet.supervisor.dispatcher import Dispatcher
 from fleet.supervisor.lander import Lander
+from fleet.supervisor.queue_io.fire_schedules import ScheduleClock
 from fleet.supervisor.queue_io.keep_leases import LeaseKeeper, awake
 from fleet.supervisor.queue_io.plan_epics import close_left_epics
 from fleet.supervisor.queue_io.queue_backups import QueueBackups
@@ -94,9 +95,9 @@ class Supervisor:
         self.backups = QueueBackups(home.path, config.queue, pool, self.log, utc)
         opening = partial(open_queue, home.path, config)
         thread = QueueThread(opening, self.log.say, self.backups.rescue)
-        self.queue = QueueRequests(thread, owner_file.read_or_make(home))
+        queue = QueueRequests(thread, owner_file.read_or_make(home))
         self.state = SupervisorState(
-            home, config, queue=self.queue, log=self.log, now=utc, coder=coder, pool=pool
+            home, config, queue=queue, log=self.log, now=utc, coder=coder, pool=pool
         )
         self.dispatcher = Dispatcher(self.state, self.selector, patience)
         self.leases = LeaseKeeper(
@@ -106,11 +107,16 @@ class Supervisor:
         self.claimer = Claimer(self.state, until_idle=until_idle)
         self.cleanup = Cleanup(self.state)
         self.lander = Lander(self.state, opening)
+        self.schedules = ScheduleClock(self.state)
         self.shutdown = Shutdown()
         self._timers = Timers()
         self._config_stamp = stamp_of(home.config)
         self._published: SupervisorStatus | None = None
         self._blocked: set[str] = set()
+
+    @property
+    def queue(self) -> QueueRequests:
+        return self.state.queue
 
     def run(self) -> SupervisorEnd:
         """Supervise until the end."""
@@ -157,6 +163,7 @@ class Supervisor:
             self.cleanup.all_when_due()
             self.backups.when_due()
             self.lander.when_due()
+            self.schedules.when_due()
             self.claimer.claim()
         self.queue.thread.retry()
         self.compare_leases()
@@ -168,6 +175,7 @@ class Supervisor:
             case QueueChanged():
                 self.claimer.want()
                 self.lander.want()
+                self.schedules.want()
                 self.claimer.idle = False
                 due = self._timers.leases_compared + ASK_AGAIN
                 self._timers.compare_leases = min(self._timers.compare_leases, due)
@@ -341,7 +349,7 @@ def supervise(
 ) -> SupervisorEnd:
     """Be the home's supervisor until the end."""
     refuse_dumps()
-    with sole_supervisor(home):
+    with sole_supervisor(home, coder or ""):
         return Supervisor(home, config, coder=coder, until_idle=until_idle, echo=echo).run()
 
 

@@ -6,6 +6,7 @@ import sys
 import click
 
 from fleet import control
+from fleet.cli.live_view import waiting
 from fleet.cli.print_lines import AFTER_TIME, print_line
 from fleet.cli.task_ids import coder_names
 
@@ -21,10 +22,12 @@ NEEDS_YOU = 10
 )
 @click.option("--until-idle", is_flag=True, help="End once nothing runs and nothing is waiting.")
 @click.option("--quiet", "-q", is_flag=True, help="Say nothing; the log has it all.")
-def command(coder: str | None, until_idle: bool, quiet: bool) -> int:
+@click.option("--detach", "-d", is_flag=True, help="Run in the background, without this terminal.")
+def command(coder: str | None, until_idle: bool, quiet: bool, detach: bool) -> int:
     """Work through the queue: start an agent for each ready task, and look after it.
 
-    Ctrl-C stops the agents and gives their tasks back; a second one does it at once.
+    Ctrl-C stops the agents and gives their tasks back; a second one does it at once. With
+    --detach it is `fleet shutdown` that does so, and `fleet log -f` shows what happens.
 
     With --until-idle the exit code tells what is left: 0 nothing that needs you, 10 tasks were
     blocked or wait for a person (fleet status, fleet questions).
@@ -32,6 +35,9 @@ def command(coder: str | None, until_idle: bool, quiet: bool) -> int:
     fleet = control.opened()
     if coder is not None:
         fleet.check_coder(coder)
+    if detach:
+        _detached(fleet, coder, until_idle=until_idle, quiet=quiet)
+        return 0
     from fleet.supervisor.loop import supervise
 
     def echo(text: str) -> None:
@@ -48,3 +54,16 @@ def command(coder: str | None, until_idle: bool, quiet: bool) -> int:
         ids = ", ".join(sorted(end.blocked))
         print_line(f"Blocked, and for you to look at: {ids} (fleet status)")
     return NEEDS_YOU
+
+
+def _detached(fleet: control.Control, coder: str | None, *, until_idle: bool, quiet: bool) -> None:
+    from fleet.control.supervise.detach import detach
+
+    flags = [*(("--coder", coder) if coder else ()), *(("--until-idle",) if until_idle else ())]
+    with waiting("the supervisor begins", quiet=quiet):
+        holder = detach(fleet, flags)
+    if not quiet:
+        print_line(
+            f"Supervising in the background: process {holder.who.pid}. See: fleet status,"
+            " fleet log. To end it: fleet shutdown"
+        )

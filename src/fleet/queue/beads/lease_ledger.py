@@ -18,6 +18,7 @@ from msgspec import Struct
 from fleet.errors import FleetError
 from fleet.queue.identity import LEDGER, Identity
 from fleet.queue.protocol import Clock
+from fleet.queue.schedules import ScheduleTable
 from fleet.queue.sql import named_sql
 from fleet.queue.sql.database import Row
 from fleet.queue.sql.row_mapping import from_micros, request_of, request_values, to_micros
@@ -61,7 +62,7 @@ class Ledger:
         )
         try:
             with translated(self._db.path):
-                self._db.set_up("", [self._sql["schema"]])
+                self._db.set_up("", [self._sql["schema"], self._sql["schema_2"]])
         except FleetError:
             self._db.close()
             raise
@@ -70,9 +71,16 @@ class Ledger:
     def _sql(self) -> Mapping[str, str]:
         return named_sql.load(str(Path(__file__).with_name("lease_ledger.sql")))
 
+    @cached_property
+    def schedules(self) -> ScheduleTable:
+        return ScheduleTable(self._run)
+
     def _rows(self, statement: str, **values: Any) -> list[Row]:
+        return self._run(self._sql[statement], values)
+
+    def _run(self, sql: str, values: Mapping[str, Any]) -> list[Row]:
         with self._one_at_a_time:
-            return self._db.rows(self._sql[statement], values)
+            return self._db.rows(sql, values)
 
     def entry(self, task_id: str) -> LedgerEntry:
         return self.entries([task_id]).get(task_id) or LedgerEntry(task_id=task_id)

@@ -26,6 +26,13 @@ CREATE TABLE requests (
     asked_at INTEGER NOT NULL
 );
 
+-- name: schema_2
+CREATE TABLE schedules (
+    name   TEXT PRIMARY KEY CHECK (name <> ''),
+    due    INTEGER NOT NULL,
+    record TEXT NOT NULL
+) WITHOUT ROWID;
+
 -- name: columns
 task_id, fence, owner, holder, until, heartbeat_at, not_before, number
 

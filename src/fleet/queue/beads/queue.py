@@ -23,6 +23,7 @@ from fleet.queue.beads.settle_tasks import Settlements
 from fleet.queue.beads.write_lock import WriteLock
 from fleet.queue.doorbell import Doorbell, deadline
 from fleet.queue.protocol import Clock, Draft, Filter, LeaseLost
+from fleet.queue.schedules import ScheduleTable
 from fleet.queue.sql.sqlite import BELL, utc_now
 from fleet.schemas import (
     BLOCKING,
@@ -70,6 +71,10 @@ class BeadsQueue:
         self.bell = Doorbell(client.home / BELL)
         self._watch = Watch(client.home)
         self._listened = time.monotonic()
+
+    @property
+    def schedules(self) -> ScheduleTable:
+        return self.ledger.schedules
 
     def add(self, draft: Draft) -> Task:
         with self.lock.held():

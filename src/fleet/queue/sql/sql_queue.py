@@ -8,6 +8,7 @@ from typing import Any
 
 from fleet.errors import BadInput, FleetError, NotFound, QueueError, Refused
 from fleet.queue.protocol import Draft, Filter, LeaseLost
+from fleet.queue.schedules import ScheduleTable
 from fleet.queue.sql import dependencies, named_sql
 from fleet.queue.sql.database import Database
 from fleet.queue.sql.row_mapping import request_of, request_values, task_of, to_columns, to_micros
@@ -35,6 +36,7 @@ class SqlQueue:
 
     def __init__(self, db: Database) -> None:
         self.db = db
+        self.schedules = ScheduleTable(db.rows)
         self._files: dict[str, Mapping[str, str]] = {}
 
     @cached_property

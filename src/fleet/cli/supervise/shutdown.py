@@ -1,0 +1,21 @@
+"""`fleet shutdown`: end the supervisor and its agents."""
+
+import click
+
+from fleet import control
+from fleet.cli.live_view import waiting
+from fleet.cli.print_lines import print_line
+from fleet.control.supervise.shutdown import shut_down
+
+
+@click.command("shutdown")
+@click.option("--now", is_flag=True, help="Kill the agents instead of asking them to end.")
+def command(now: bool) -> None:
+    """End the supervisor, wherever it was started, and stop its agents.
+
+    Their tasks go back into the queue, and no attempt is counted. To swap the supervisor for a new
+    one while agents run on: fleet restart. To let no new run begin: fleet pause.
+    """
+    with waiting("the supervisor ends its agents"):
+        holder = shut_down(control.opened(), now=now)
+    print_line(f"Ended: process {holder.who.pid} supervises no more. To go on: fleet run --detach")

@@ -1,0 +1,41 @@
+"""`fleet shutdown`: end the supervisor and its agents; their tasks go back into the queue."""
+
+import time
+from signal import SIGTERM
+
+from fleet.control import Control
+from fleet.control.restart import NotRunning
+from fleet.errors import FleetError
+from fleet.processes import process_identity
+from fleet.processes.supervisor_lock import Holder, supervisor_of
+
+#: Seconds that the supervisor may take beyond the grace of its agents: it settles their tasks.
+PATIENCE = 45.0
+#: Seconds between the two signals of `--now`, and between two looks.
+_LOOK = 0.05
+
+
+def shut_down(fleet: Control, *, now: bool = False, patience: float = PATIENCE) -> Holder:
+    """End the supervisor, and wait until it is gone; returns which one it was.
+
+    The supervisor stops its agents and gives their tasks back, as Ctrl-C does. `now`: a second
+    signal, with which it kills them.
+    """
+    holder = supervisor_of(fleet.home)
+    if holder is None:
+        raise NotRunning(
+            f"no supervisor is running on {fleet.home.path}", hint="Nothing has to be ended."
+        )
+    for _ in range(2 if now else 1):
+        if not process_identity.send(holder.who, SIGTERM):
+            return holder  # it ended by itself meanwhile
+        time.sleep(_LOOK)
+    end = time.monotonic() + fleet.config.grace_s + patience
+    while process_identity.alive(holder.who):
+        if time.monotonic() >= end:
+            raise FleetError(
+                f"the supervisor (process {holder.who.pid}) was told to end and has not yet",
+                hint="To kill its agents too: fleet shutdown --now. What it waits for: fleet log 5",
+            )
+        time.sleep(_LOOK)
+    return holder
