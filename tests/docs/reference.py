@@ -52,3 +52,6 @@ def _settings() -> str:
 
 if __name__ == "__main__":
     FILE.write_text(reference(), encoding="utf-8")
+    from tests.docs import api_reference
+
+    api_reference.FILE.write_text(api_reference.page(), encoding="utf-8")

@@ -55,6 +55,8 @@ RECORDS = {
     "Record": "a row of fleet stats --json",
     "RunSpec": "run.json",
     "Settings": "task.json",
+    "TaskRow": "a row of *now*: docs/api.md",
+    "WholeTask": "all that belongs to one task: docs/api.md",
     "Task": "an issue as beads has it",
 }
 

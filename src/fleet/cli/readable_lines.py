@@ -15,12 +15,11 @@ from fleet.cli.terminal_text import (
     painted,
     terminal_width,
 )
+from fleet.schemas.event import call_line
 
 #: The least room of an event on a terminal, however narrow that is.
 _LEAST_ROOM = 20
 
-#: Keys of a tool's input that tell most of a call, best first.
-_TELLING = ("command", "CommandLine", "file_path", "path", "pattern", "query", "url", "description")
 #: Events that tell a person nothing by themselves.
 _QUIET = frozenset({"other", "usage", "rate_limit_info", "thinking"})
 _STYLES = {"error": "red", "bad": "red", "rate_limit": "yellow", "retry": "yellow"}
@@ -112,9 +111,7 @@ def _plain(value: object) -> str:
 
 def _call(call: Line) -> str:
     given = cast("Line", call.get("input") or {})
-    telling = next((given[name] for name in _TELLING if given.get(name)), "")
-    name = one_line(str(call.get("name", "")))
-    return f"{name}: {first_line(str(telling))}" if telling else name
+    return one_line(call_line(str(call.get("name", "")), given))
 
 
 def _results(run: str, results: Iterable[Line]) -> tuple[str, str] | None:

@@ -13,7 +13,7 @@ from msgspec import Struct, field
 
 from fleet.errors import FleetError
 from fleet.queue.schedules import ScheduleTable
-from fleet.schemas import Lease, Request, Settlement, Status, Task, Wish
+from fleet.schemas import Edge, Lease, Request, Settlement, Status, Task, Wish
 
 Clock = Callable[[], datetime]
 
@@ -64,6 +64,8 @@ class Filter(Struct, frozen=True, kw_only=True):
     leased_by: str | None = None
     #: The tasks of one spec, closed ones too: their `spec_id` is this text, or goes on with `#`.
     spec: str | None = None
+    #: Only tasks that were closed at this moment or later.
+    closed_since: datetime | None = None
     #: Only tasks that could be worked on now.
     ready: bool = False
     limit: int | None = None
@@ -145,6 +147,10 @@ class Queue(Protocol):
 
     def blockers(self, task_id: str) -> Sequence[Task]:
         """The tasks that this one waits for by a dependency of its own and that are not closed."""
+        ...
+
+    def edges(self, ids: Sequence[str]) -> Sequence[Edge]:
+        """What these tasks depend on, and what depends on them."""
         ...
 
     def find(self, want: Filter) -> Sequence[Task]:

@@ -24,6 +24,8 @@ class Progress(Struct, frozen=True, kw_only=True):
     cost_usd: float | None = None
     estimated_usd: float | None = None
     last_event_at: datetime | None = None
+    #: What the agent did last, on one line.
+    last_step: str = ""
     #: `Verifying`, or the name of the outcome that fleet stops the run for; empty while it runs.
     doing: str = ""
     #: The rung of the stall rules that the run is on, why, and until when if that is known.

@@ -65,6 +65,7 @@ from fleet.schemas.task import (
     Closed,
     Comment,
     Dependency,
+    Edge,
     Lease,
     Released,
     Request,

@@ -1,5 +1,6 @@
 """What an agent's stream tells: events, and the figures and limits in them."""
 
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any, Literal
 
@@ -190,3 +191,28 @@ class Event(Struct, frozen=True, kw_only=True, omit_defaults=True):
     #: The CLI says that its work is over, and how.
     terminal: Literal["success", "error"] | None = None
     reason: str | None = None
+
+
+#: Keys of a tool's input that tell most of a call, best first.
+_TELLING = ("command", "CommandLine", "file_path", "path", "pattern", "query", "url", "description")
+#: Characters of a step that are kept.
+LONGEST_STEP = 240
+
+
+def step_line(event: Event) -> str:
+    """One step of an agent on one line; empty: the event tells of none. Pure."""
+    if event.calls:
+        return "; ".join(call_line(call.name, call.input) for call in event.calls)[:LONGEST_STEP]
+    return head_line(event.text)[:LONGEST_STEP] if event.kind == "assistant_text" else ""
+
+
+def call_line(name: str, given: Mapping[str, Any]) -> str:
+    """A call as `Bash: make test`."""
+    telling = next((given[key] for key in _TELLING if given.get(key)), "")
+    words = head_line(str(telling))
+    return f"{name}: {words}" if words else name
+
+
+def head_line(text: str) -> str:
+    """The first line that is not empty."""
+    return text.strip().partition("\n")[0]

@@ -51,6 +51,14 @@ class Dependency(Struct, frozen=True, kw_only=True):
     thread_id: str = ""
 
 
+class Edge(Struct, frozen=True, order=True):
+    """The bare fact of a dependency, as every queue can tell it."""
+
+    task_id: str
+    depends_on_id: str
+    type: str
+
+
 class Comment(Struct, frozen=True, kw_only=True):
     id: str
     task_id: str

@@ -103,6 +103,8 @@ class RunStream:
         #: Lines that the coder could read, whether or not they were of interest.
         self.heard = 0
         self.last_event_at: datetime | None = None
+        #: The last event that tells what the agent did.
+        self.last_step: Event | None = None
         #: The last word on each limit that the run's account was already charged with, by kind.
         self.limits_applied: dict[str, RateLimit] = {}
         #: Why the streams cannot be read any more; empty while they can.
@@ -180,6 +182,8 @@ class RunStream:
                 continue
             self.heard += event.kind != "bad"
             sound = self._add(event)
+            if sound and (event.calls or event.kind == "assistant_text"):
+                self.last_step = event
             fresh = self.events.line(event, at, second=second)
             if fresh is None:
                 self.limits_applied |= self.totals.limits  # by the reader that wrote the line

@@ -6,7 +6,7 @@ import pytest
 
 from fleet.errors import NotFound, Refused
 from fleet.queue.protocol import Draft, Filter
-from fleet.schemas import Closed
+from fleet.schemas import Closed, Edge
 
 TTL = timedelta(minutes=5)
 
@@ -133,3 +133,15 @@ class Dependencies:
         with pytest.raises(NotFound):
             queue.add(draft)
         assert every_id(queue) == set()
+
+    def test_the_edges_of_a_task_are_known_both_ways(self, queue):
+        """What it depends on, and what depends on it; edges of other tasks are not asked for."""
+        first = queue.add(Draft(title="first"))
+        middle = queue.add(Draft(title="middle", depends_on=(("blocks", first.id),)))
+        last = queue.add(Draft(title="last", depends_on=(("blocks", middle.id),)))
+        child = queue.add(Draft(title="child", parent=last.id))
+        assert list(queue.edges([])) == []
+        assert list(queue.edges([middle.id])) == sorted(
+            [Edge(middle.id, first.id, "blocks"), Edge(last.id, middle.id, "blocks")]
+        )
+        assert list(queue.edges([child.id])) == [Edge(child.id, last.id, "parent-child")]

@@ -6,7 +6,7 @@ from fleet import control
 from fleet.cli.live_view import waiting
 from fleet.cli.print_lines import print_line
 from fleet.cli.task_ids import for_each, task_ids
-from fleet.cli.tracker.task_flags import budget_from
+from fleet.control.acts.task_flags import budget_from
 from fleet.control.tasks.retry import retry
 from fleet.schemas import Task
 

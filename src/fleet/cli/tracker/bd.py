@@ -29,8 +29,8 @@ from fleet.bd.pflag import FlagError, asks_for_help, take
 from fleet.cli.live_view import waiting
 from fleet.cli.print_lines import print_line
 from fleet.cli.terminal_text import one_line, terminal_width
-from fleet.cli.tracker.task_flags import settings_from, shown_settings
 from fleet.control import Control
+from fleet.control.acts.task_flags import settings_from, shown_settings
 from fleet.errors import BadInput, FleetError, InvalidTask
 from fleet.home import task_json
 from fleet.home.trusted_commands import trust

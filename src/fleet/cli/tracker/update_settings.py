@@ -14,8 +14,8 @@ from fleet.bd.command_line import find_verb
 from fleet.bd.fleet_flags import TAKEN
 from fleet.bd.pflag import FlagError, parse, take
 from fleet.cli.terminal_text import one_line
-from fleet.cli.tracker.task_flags import Given, settings_from, shown_settings
 from fleet.control import Control
+from fleet.control.acts.task_flags import Given, settings_from, shown_settings
 from fleet.errors import BadInput
 from fleet.home import task_json
 from fleet.home.task_json import settings_of

@@ -54,7 +54,7 @@ def blocked_tasks(fleet: Control, landing: Sequence[LandingTask] = ()) -> tuple[
             continue
         asked = question_of(fleet, task)
         words = (asked.note or asked.question) if asked else ""
-        why, *before = _reasons(fleet, task)
+        why, *before = block_reasons(fleet, task)
         found.append(
             BlockedTask(id=task.id, title=task.title, question=words, why=why, before=tuple(before))
         )
@@ -62,7 +62,7 @@ def blocked_tasks(fleet: Control, landing: Sequence[LandingTask] = ()) -> tuple[
     return tuple(found[:_NAMED])
 
 
-def _reasons(fleet: Control, task: Task) -> list[str]:
+def block_reasons(fleet: Control, task: Task) -> list[str]:
     """Why a task is blocked, and the other reasons of the attempts before, latest first.
 
     The run's own record counts for as long as its words are the last of the notes: the notes may

@@ -79,13 +79,18 @@ class InProgress(Struct, frozen=True, kw_only=True):
     project: str = ""
     coder: str = ""
     model: str = ""
+    #: The login or key that the run uses; empty: it has none yet.
+    account: str = ""
     #: Which of cwd, coder and model the task itself asked for.
     overrides: tuple[str, ...] = ()
     run: int | None = None
     started_at: datetime | None = None
     last_event_at: datetime | None = None
+    #: What the agent did last, on one line.
+    last_step: str = ""
     events: int = 0
     tool_calls: int = 0
+    context_tokens: int = 0
     context_peak: int = 0
     context_window: int = 0
     tokens: int = 0
@@ -130,7 +135,7 @@ def in_progress(fleet: Control) -> list[InProgress]:
     supervised = supervisor_of(fleet.home) is not None
     owner = owner_file.read(fleet.home)
     tasks = fleet.queue.find(Filter(statuses=("in_progress",)))
-    seen = [_look(fleet, task, supervised=supervised, owner=owner) for task in tasks]
+    seen = [look_at(fleet, task, supervised=supervised, owner=owner) for task in tasks]
     never = datetime.max.replace(tzinfo=UTC)
     return sorted(with_neighbours(seen), key=lambda each: (each.started_at or never, each.id))
 
@@ -158,7 +163,8 @@ def shared_directories(seen: Sequence[InProgress]) -> dict[str, tuple[str, ...]]
     return found
 
 
-def _look(fleet: Control, task: Task, *, supervised: bool, owner: str) -> InProgress:
+def look_at(fleet: Control, task: Task, *, supervised: bool, owner: str) -> InProgress:
+    """One task in progress with its run. An invalid task is described, not refused."""
     seen = RunOnDisk(supervised=supervised, owner=owner)
     try:
         place = fleet.place(task)
@@ -227,7 +233,8 @@ def _unusual(progress: Progress | None) -> str:
 def _shown(task: Task, place: Place, seen: RunOnDisk) -> InProgress:
     doing, reason = doing_of(task, seen)
     run, started = seen.run, seen.started
-    cwd = run.spec().cwd if run else place.cwd
+    spec = run.spec() if run else None
+    cwd = spec.cwd if spec else place.cwd
     # What the task asked for is shown as asked; what it inherits, as the run has it.
     known = seen.progress or Progress(coder=place.coder, model=place.model)
     return InProgress(
@@ -241,12 +248,15 @@ def _shown(task: Task, place: Place, seen: RunOnDisk) -> InProgress:
         project=place.cwd if cwd != place.cwd else "",
         coder=place.coder if place.own_coder else known.coder,
         model=place.model if place.own_model else known.model,
+        account=spec.account if spec else "",
         overrides=place.overrides,
         run=run.number if run else None,
         started_at=started.at if started else None,
         last_event_at=_last_sign(run, known, started) if run else None,
+        last_step=known.last_step,
         events=known.events,
         tool_calls=known.tool_calls,
+        context_tokens=known.context_tokens,
         context_peak=known.context_peak,
         context_window=known.context_window,
         tokens=known.tokens,

@@ -30,6 +30,7 @@ from fleet.schemas import (
     STATUSES,
     Blocked,
     Closed,
+    Edge,
     Lease,
     Released,
     Request,
@@ -190,8 +191,18 @@ class BeadsQueue:
             return []
         return [each for each in self.find(Filter(ids=tuple(targets))) if each.status != "closed"]
 
+    def edges(self, ids: Sequence[str]) -> Sequence[Edge]:
+        wanted = set(ids)
+        if not wanted:
+            return []
+        found = (Edge(task, target, kind) for task, kind, target in self.tracker.links())
+        return sorted(edge for edge in found if wanted & {edge.task_id, edge.depends_on_id})
+
     def find(self, want: Filter) -> Sequence[Task]:
         issues = self._select(want)
+        if want.closed_since is not None:
+            since = want.closed_since
+            issues = [i for i in issues if i.closed_at is not None and i.closed_at >= since]
         if want.statuses:
             issues = [issue for issue in issues if issue.status in want.statuses]
         if want.spec is not None:
@@ -215,6 +226,8 @@ class BeadsQueue:
             return [issue for issue in self.tracker.ready() if not ids or issue.id in ids]
         if ids:
             return list(self.tracker.show(sorted(ids)).values())
+        if want.closed_since is not None:
+            return self.tracker.listed("closed")
         if (want.include_closed or want.spec is not None) and not want.statuses:
             return self.tracker.listed()
         unclosed = [status for status in STATUSES if status != "closed"]

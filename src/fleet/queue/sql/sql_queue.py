@@ -17,6 +17,7 @@ from fleet.schemas import (
     Blocked,
     Closed,
     Dependency,
+    Edge,
     Lease,
     Released,
     Request,
@@ -208,6 +209,17 @@ class SqlQueue:
         found = neighbours(self, task_id, "down")
         return [task for task, edge in found if edge in BLOCKING and task.status != "closed"]
 
+    def edges(self, ids: Sequence[str]) -> Sequence[Edge]:
+        from fleet.queue.sql.tracker.related import edges_from, edges_to
+
+        found = {
+            Edge(each.task_id, each.depends_on_id, each.type)
+            for asked in (edges_from, edges_to)
+            for edges in asked(self, ids).values()
+            for each in edges
+        }
+        return sorted(found)
+
     def find(self, want: Filter) -> Sequence[Task]:
         where: list[str] = []
         values: dict[str, object] = {}
@@ -222,7 +234,11 @@ class SqlQueue:
             values["now"] = to_micros(self.db.now())
         if want.statuses:
             one_of("status", want.statuses)
-        whole = want.include_closed or want.ids or want.spec is not None
+        since = want.closed_since
+        if since is not None:
+            where.append(self.sql["closed_since"])
+            values["closed_since"] = to_micros(since)
+        whole = want.include_closed or want.ids or want.spec is not None or since is not None
         if "closed" not in want.statuses and not whole:
             where.append(self.sql["not_closed"])
         if want.ids:

@@ -12,6 +12,7 @@ from fleet.runs import progress_json
 from fleet.runs.progress_json import Progress
 from fleet.runs.run_directory import Run, RunSpec
 from fleet.schemas import Task
+from fleet.schemas.event import step_line
 from fleet.settlement.run_record import NO_SPEC, RunRecord
 from fleet.watchdog.stall_rules import FINE, StallState
 
@@ -70,6 +71,7 @@ class ActiveRun(RunRecord):
             cost_usd=totals.tokens.cost_usd,
             estimated_usd=self.estimated_usd,
             last_event_at=self.stream.last_event_at,
+            last_step=step_line(step) if (step := self.stream.last_step) else "",
             doing=doing,
             rung=health.stall.rung,
             why=health.stall.why,

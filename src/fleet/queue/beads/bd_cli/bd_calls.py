@@ -80,6 +80,10 @@ class Tracker:
             return tasks_in(self._list())
         return tasks_in(self.client.ask(["list", "--limit=0", f"--status={','.join(statuses)}"]))
 
+    def links(self) -> set[Link]:
+        """What every issue depends on."""
+        return links_in(self._list())
+
     def blocked(self) -> set[str]:
         """The ids of what waits for another issue."""
         return {issue.id for issue in tasks_in(self.client.ask(["blocked"]))}

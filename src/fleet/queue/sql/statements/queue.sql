@@ -146,6 +146,9 @@ ORDER BY tasks.priority, tasks.created_at, tasks.id
 -- just the closed tasks have the time.
 tasks.closed_at IS NULL
 
+-- name: closed_since
+tasks.closed_at >= :closed_since
+
 -- name: leased_by
 tasks.lease_owner = :leased_by
 

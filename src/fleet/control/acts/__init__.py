@@ -1,0 +1,1 @@
+"""What a person can do, by one table that every surface shares."""

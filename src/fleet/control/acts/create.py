@@ -1,0 +1,58 @@
+"""Create a task from fields instead of a command line, with the same checks and the same trust."""
+
+import os
+from collections.abc import Mapping
+from datetime import UTC, datetime
+
+import msgspec
+
+from fleet.bd.actor import actor, owner
+from fleet.bd.fleet_flags import OWN
+from fleet.control import Control
+from fleet.control.acts.task_flags import settings_from
+from fleet.control.acts.wishes import CreateWish
+from fleet.errors import BadInput
+from fleet.home import task_json
+from fleet.home.trusted_commands import trust
+from fleet.queue.protocol import Draft
+from fleet.schemas import Task
+
+#: fleet's own flags that a wish may name; the directory is a field of its own.
+FLAGS = tuple(flag.name for flag in OWN if flag.name != "cwd")
+
+
+def create(fleet: Control, wish: CreateWish, *, env: Mapping[str, str] = os.environ) -> Task:
+    """Put a new task into the queue. Raises BadInput, and then there is none."""
+    strange = sorted(set(wish.flags) - set(FLAGS))
+    if strange:
+        raise BadInput(f"there is no flag {strange[0]!r}", hint=f"Known: {', '.join(FLAGS)}")
+    flags = {
+        name: (value,) if isinstance(value, str) else tuple(value)
+        for name, value in wish.flags.items()
+        if value
+    }
+    settings = settings_from(fleet, {"cwd": (wish.cwd,), **flags})
+    if settings.verify:
+        # Before the task is made: a supervisor may claim the task before its task.json is there.
+        trust(fleet.home, [settings], datetime.now(UTC))
+    made = fleet.queue.add(
+        Draft(
+            title=wish.title,
+            description=wish.description,
+            design=wish.design,
+            acceptance_criteria=wish.acceptance,
+            notes=wish.notes,
+            priority=wish.priority,
+            issue_type=wish.type,
+            labels=wish.labels,
+            parent=wish.parent,
+            depends_on=tuple(("blocks", each) for each in wish.depends_on),
+            blocks=wish.blocks,
+            assignee=wish.assignee,
+            owner=owner(env),
+            created_by=actor(env),
+            metadata={"fleet": msgspec.to_builtins(settings)},
+        )
+    )
+    task_json.write(fleet.home, made.id, settings)
+    return made

@@ -1,0 +1,1 @@
+"""The read model that every surface shows: values, and the functions that read them."""

@@ -1,0 +1,137 @@
+"""What a person looks at first: what needs them, what runs, what waits and why, what is done."""
+
+from datetime import datetime
+from typing import Literal
+
+from msgspec import Struct
+
+from fleet.control.tasks.in_progress import Doing
+from fleet.home.landing_json import LandingState
+from fleet.schemas import Spend, Status
+from fleet.schemas.budget import BudgetStatus
+from fleet.schemas.receipt import VerdictState
+
+#: By what the person has to do, most urgent first.
+Group = Literal["needs_you", "running", "waiting", "done"]
+
+
+class WayOn(Struct, frozen=True, kw_only=True):
+    """The act that would change how a task stands, and the command line that it stands for."""
+
+    #: A verb of `control/acts/act_table.py`; empty: only the command line does it.
+    verb: str
+    line: str
+
+
+class RunNow(Struct, frozen=True, kw_only=True):
+    """The run of a task in progress, as far as its files tell."""
+
+    number: int
+    doing: Doing
+    started_at: datetime | None = None
+    last_event_at: datetime | None = None
+    #: What the agent did last, on one line; empty: nothing yet.
+    last_step: str = ""
+    #: Tokens in the agent's context now, at its fullest, and how many it holds; 0: not known.
+    context_used: int = 0
+    context_peak: int = 0
+    context_size: int = 0
+    events: int = 0
+    tool_calls: int = 0
+    #: What the run itself used so far.
+    spent: Spend = Spend()
+    #: The rung of the stall rules; `fine` or empty while all is well.
+    rung: str = ""
+    #: Limits that are nearly used up, like `cost 82 %`.
+    near: tuple[str, ...] = ()
+
+
+class TaskRow(Struct, frozen=True, kw_only=True):
+    """One task on one line."""
+
+    id: str
+    title: str
+    group: Group
+    status: Status
+    #: The directory that the task is about, and the one that its agent works in.
+    project: str = ""
+    directory: str = ""
+    coder: str = ""
+    #: Empty: the coder's CLI chooses.
+    model: str = ""
+    account: str = ""
+    priority: int = 2
+    issue_type: str = "task"
+    labels: tuple[str, ...] = ()
+    #: The task that this one belongs to: its epic, or the task that made it.
+    parent: str = ""
+    created_at: datetime
+    #: Since when the task stands where it stands: running, waiting, blocked, closed.
+    since: datetime | None = None
+    #: Not before this moment, if the task was put off.
+    until: datetime | None = None
+    #: Why the task does not plainly run, in the words of what decides it; empty if all is well.
+    reason: str = ""
+    #: What a person can do about that; None: nothing has to be done.
+    way_on: WayOn | None = None
+    #: What the agent asks; empty if it asks nothing.
+    question: str = ""
+    #: The attempt that runs, or that comes next, of as many as there may be.
+    attempt: int = 1
+    attempts: int = 0
+    #: What the last run that is over had shown; None: it claimed nothing, or there is none.
+    verdict: VerdictState | None = None
+    #: How far verified work is on its way to its branch; None: it is on none.
+    landing: LandingState | None = None
+    landing_words: str = ""
+    #: What all runs of the task used, the active one too. A cost that is not known is not 0:
+    #: `unpriced` counts its runs.
+    spent: Spend = Spend()
+    run: RunNow | None = None
+
+
+class SupervisorNow(Struct, frozen=True, kw_only=True):
+    """Whether tasks are started at all, and what keeps them from being started."""
+
+    alive: bool
+    pid: int | None = None
+    since: datetime | None = None
+    #: The version of fleet that reads this.
+    version: str
+    paused_since: datetime | None = None
+    runs: int = 0
+    slots: int = 0
+    #: Why the queue cannot be used, and what to do about it; empty if it answers.
+    queue_problem: str = ""
+    queue_hint: str = ""
+    #: What the machine is short of, so that nothing new is started.
+    shortage: str = ""
+    #: Why tasks are not started, a sentence each: coders that are held, budgets that are spent.
+    hindrances: tuple[str, ...] = ()
+    budgets: tuple[BudgetStatus, ...] = ()
+    lost_log_lines: int = 0
+
+
+class GroupCounts(Struct, frozen=True, kw_only=True):
+    """How many tasks there are of each group; rows may be fewer."""
+
+    needs_you: int = 0
+    running: int = 0
+    waiting: int = 0
+    done: int = 0
+
+
+class Now(Struct, frozen=True, kw_only=True):
+    """A home at one moment."""
+
+    #: The place of this value in the stream of changes; 0: it comes from no stream.
+    seq: int = 0
+    as_of: datetime
+    home: str
+    queue: str
+    supervisor: SupervisorNow
+    counts: GroupCounts
+    #: Tasks that were closed since this moment are shown as done.
+    done_since: datetime
+    #: Most urgent first: by group, and within a group in the order that matters there.
+    rows: tuple[TaskRow, ...] = ()

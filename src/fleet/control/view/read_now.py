@@ -1,0 +1,337 @@
+"""Reads *now* from the queue and the files of a home.
+
+`NowReader` keeps what it read, so that a surface which looks again and again reads only what
+changed. Nothing is locked, written or signalled.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime, timedelta
+
+from msgspec import Struct, structs
+
+from fleet import __version__
+from fleet.control import Control
+from fleet.control.budget_status import day_budgets
+from fleet.control.landing.open_landings import landing_of, landing_words
+from fleet.control.queue.needs_person import block_reasons
+from fleet.control.tasks.in_progress import InProgress, look_at
+from fleet.control.tasks.questions import question_of, writes_plan
+from fleet.control.view.now import Group, GroupCounts, Now, RunNow, SupervisorNow, TaskRow, WayOn
+from fleet.control.view.past_runs import PastOfTask, PastRunsCache
+from fleet.control.view.why_not_now import Conditions, Waiting, conditions, why_not_now
+from fleet.errors import FleetError, InvalidTask
+from fleet.home import owner_file
+from fleet.home.landing_json import LANDERS, Landing
+from fleet.queue.protocol import Filter
+from fleet.schemas import BLOCKING, Spend, Task
+from fleet.schemas.budget import spend_of
+
+#: How many tasks of a status are shown; `GroupCounts` has them all.
+SHOWN = 500
+#: How far back tasks are shown as done, if nothing else is asked for.
+DONE_WITHIN = timedelta(hours=24)
+_ORDER: Mapping[Group, int] = {"needs_you": 0, "running": 1, "waiting": 2, "done": 3}
+
+
+class QueueRead(Struct, frozen=True, kw_only=True):
+    """The tasks that are shown, and what stands between them."""
+
+    tasks: tuple[Task, ...] = ()
+    counts: Mapping[str, int] = {}
+    #: The unclosed tasks that each task waits for, and the task that each belongs to.
+    blockers: Mapping[str, tuple[str, ...]] = {}
+    parents: Mapping[str, str] = {}
+    #: The status of each task that was read, also of those that are not shown.
+    statuses: Mapping[str, str] = {}
+    problem: str = ""
+    hint: str = ""
+
+
+class NowReader:
+    """Reads rows, and keeps what cannot have changed. For one thread at a time."""
+
+    def __init__(self, fleet: Control) -> None:
+        self._fleet = fleet
+        self._past = PastRunsCache(fleet)
+
+    def read(self, now: datetime, done_since: datetime | None = None) -> Now:
+        """The whole. A queue that fails is part of the answer, not an error."""
+        since = done_since or now - DONE_WITHIN
+        queue = read_queue(self._fleet, since)
+        at = conditions(self._fleet, now)
+        rows = self.rows(queue.tasks, queue, at)
+        return self.whole(rows, queue, at, since)
+
+    def whole(
+        self, rows: Iterable[TaskRow], queue: QueueRead, at: Conditions, since: datetime
+    ) -> Now:
+        """Rows that were read, with what holds for all of them."""
+        ordered = tuple(sorted(rows, key=_place_in_list))
+        return Now(
+            as_of=at.now,
+            home=str(self._fleet.home.path),
+            queue=self._fleet.config.queue.partition(":")[0],
+            supervisor=self._supervisor(queue, at),
+            counts=_counts(ordered, queue),
+            done_since=since,
+            rows=ordered,
+        )
+
+    def rows(self, tasks: Iterable[Task], queue: QueueRead, at: Conditions) -> list[TaskRow]:
+        """One row for each task."""
+        owner = owner_file.read(self._fleet.home)
+        return [self._row(task, queue, at, owner) for task in tasks]
+
+    def _row(self, task: Task, queue: QueueRead, at: Conditions, owner: str) -> TaskRow:
+        past = self._past.of(task)
+        row = self._plain(task, past, queue)
+        landing = landing_of(self._fleet, task)
+        if landing is not None:
+            words = landing_words(self._fleet, task.id, landing)
+            row = structs.replace(row, landing=landing.state, landing_words=words)
+        match task.status:
+            case "closed":
+                return structs.replace(
+                    row, group="done", since=task.closed_at, reason=task.close_reason
+                )
+            case "in_progress":
+                seen = look_at(self._fleet, task, supervised=at.supervised, owner=owner)
+                return _running(row, seen, past.over)
+            case "blocked" | "pinned" | "hooked":
+                return self._blocked(row, task, landing)
+            case _:
+                return self._waiting(row, task, queue, at)
+
+    def _plain(self, task: Task, past: PastOfTask, queue: QueueRead) -> TaskRow:
+        """What is told of a task in any state."""
+        row = TaskRow(
+            id=task.id,
+            title=task.title,
+            group="waiting",
+            status=task.status,
+            account=past.account,
+            priority=task.priority,
+            issue_type=task.issue_type,
+            labels=task.labels,
+            parent=queue.parents.get(task.id, ""),
+            created_at=task.created_at,
+            since=task.updated_at,
+            attempt=past.attempts + (task.status != "closed"),
+            attempts=self._fleet.config.retry_limit,
+            verdict=past.verdict,
+            spent=past.spent,
+        )
+        try:
+            place = self._fleet.place(task)
+        except InvalidTask as error:
+            return structs.replace(
+                row, group="needs_you", reason=error.message, way_on=_line(f"fleet show {task.id}")
+            )
+        model = past.model if task.status == "closed" and past.model else place.model
+        return structs.replace(
+            row, project=place.cwd, directory=place.cwd, coder=place.coder, model=model
+        )
+
+    def _waiting(self, row: TaskRow, task: Task, queue: QueueRead, at: Conditions) -> TaskRow:
+        if not row.coder:  # invalid: a person has to mend it
+            return row
+        found = why_not_now(
+            self._fleet,
+            task,
+            at,
+            blockers=queue.blockers.get(task.id, ()),
+            coder=row.coder,
+            statuses=queue.statuses,
+        )
+        return with_wait(row, found)
+
+    def _blocked(self, row: TaskRow, task: Task, landing: Landing | None) -> TaskRow:
+        """A task that waits for a person, or for the lander."""
+        if landing is not None:
+            if landing.state in LANDERS:
+                return structs.replace(row, group="running", since=landing.at)
+            verb, line = _landing_act(task.id, landing)
+            words = landing.why or row.landing_words
+            way_on = WayOn(verb=verb, line=line)
+            return structs.replace(
+                row, group="needs_you", since=landing.at, reason=words, way_on=way_on
+            )
+        asked = question_of(self._fleet, task)
+        why = block_reasons(self._fleet, task)[0]
+        if asked is not None:
+            plan = writes_plan(self._fleet, task)
+            line = f"fleet plan approve {task.id}" if plan else f'fleet answer {task.id} "…"'
+            return structs.replace(
+                row,
+                group="needs_you",
+                reason=why,
+                question=asked.question or asked.note,
+                way_on=WayOn(verb="" if plan else "answer", line=line),
+            )
+        return structs.replace(
+            row,
+            group="needs_you",
+            reason=why,
+            way_on=row.way_on or WayOn(verb="retry", line=f"fleet retry {task.id}"),
+        )
+
+    def _supervisor(self, queue: QueueRead, at: Conditions) -> SupervisorNow:
+        published, holder = at.published, at.holder
+        return SupervisorNow(
+            alive=holder is not None,
+            pid=holder.who.pid if holder else None,
+            since=holder.since if holder else None,
+            version=__version__,
+            paused_since=at.paused_since,
+            runs=published.runs,
+            slots=at.slots,
+            queue_problem=queue.problem or published.queue_problem,
+            queue_hint=queue.hint,
+            shortage=published.shortage,
+            hindrances=at.hindrances,
+            budgets=tuple(day_budgets(self._fleet, at.now)),
+            lost_log_lines=published.lost_log_lines,
+        )
+
+
+def read_now(fleet: Control, now: datetime, done_since: datetime | None = None) -> Now:
+    """The home at this moment."""
+    return NowReader(fleet).read(now, done_since)
+
+
+def read_queue(fleet: Control, since: datetime) -> QueueRead:
+    """The tasks that are shown. A queue that fails shows none, and says why."""
+    try:
+        queue = fleet.queue
+        tasks = [
+            *queue.find(Filter(statuses=("in_progress",))),
+            *queue.find(Filter(statuses=("blocked", "pinned", "hooked"), limit=SHOWN)),
+            *queue.find(Filter(statuses=("open", "deferred"), limit=SHOWN)),
+        ]
+        done = sorted(
+            queue.find(Filter(statuses=("closed",), closed_since=since)),
+            key=lambda task: task.closed_at or task.updated_at,
+            reverse=True,
+        )
+        counts = {**queue.counts(), "closed": len(done)}
+        return _with_edges(fleet, (*tasks, *done[:SHOWN]), counts)
+    except FleetError as error:
+        return QueueRead(problem=error.message, hint=error.hint)
+
+
+def _with_edges(fleet: Control, tasks: Sequence[Task], counts: Mapping[str, int]) -> QueueRead:
+    unclosed = [task.id for task in tasks if task.status != "closed"]
+    edges = fleet.queue.edges(unclosed) if unclosed else ()
+    statuses = {task.id: task.standing for task in tasks}
+    ends = {edge.depends_on_id for edge in edges if edge.type in BLOCKING}
+    strange = tuple(sorted(ends - statuses.keys()))
+    if strange:
+        found = fleet.queue.find(Filter(ids=strange, include_closed=True))
+        statuses |= {task.id: task.standing for task in found}
+    blockers: dict[str, tuple[str, ...]] = {}
+    parents: dict[str, str] = {}
+    for edge in edges:
+        if edge.type == "parent-child":
+            parents[edge.task_id] = edge.depends_on_id
+        elif edge.type in BLOCKING and statuses.get(edge.depends_on_id, "closed") != "closed":
+            blockers[edge.task_id] = (*blockers.get(edge.task_id, ()), edge.depends_on_id)
+    return QueueRead(
+        tasks=tuple(tasks), counts=counts, blockers=blockers, parents=parents, statuses=statuses
+    )
+
+
+def with_wait(row: TaskRow, found: Waiting) -> TaskRow:
+    """A row with why its task waits."""
+    return structs.replace(
+        row,
+        group="needs_you" if found.person else "waiting",
+        reason=found.reason,
+        until=found.until,
+        way_on=found.way_on,
+    )
+
+
+def _running(row: TaskRow, seen: InProgress, over: int) -> TaskRow:
+    """A row of a task in progress, as its run's files tell it. `over`: the last run that is."""
+    if seen.doing == "invalid":
+        return row
+    run = None
+    if seen.run is not None:
+        spent = spend_of(tokens=seen.tokens, told=seen.cost_usd, estimated=seen.estimated_usd)
+        run = RunNow(
+            number=seen.run,
+            doing=seen.doing,
+            started_at=seen.started_at,
+            last_event_at=seen.last_event_at,
+            last_step=seen.last_step,
+            context_used=seen.context_tokens,
+            context_peak=seen.context_peak,
+            context_size=seen.context_window,
+            events=seen.events,
+            tool_calls=seen.tool_calls,
+            spent=spent,
+            rung=seen.rung,
+            near=seen.near,
+        )
+    stands = seen.doing in ("waiting", "held")
+    return structs.replace(
+        row,
+        group="waiting" if stands else "running",
+        directory=seen.cwd,
+        coder=seen.coder,
+        model=seen.model,
+        account=seen.account or row.account,
+        since=seen.started_at or row.since,
+        reason=seen.reason,
+        way_on=_way_on(seen),
+        spent=row.spent + (run.spent if run and run.number > over else Spend()),
+        run=run,
+    )
+
+
+def _way_on(seen: InProgress) -> WayOn | None:
+    match seen.doing:
+        case "waiting" | "unsupervised":
+            return _line("fleet run")
+        case "held":
+            return _line(f"fleet bd unclaim {seen.id}")
+        case _:
+            return None
+
+
+def _landing_act(task_id: str, landing: Landing) -> tuple[str, str]:
+    """What a person does with work that does not land by itself."""
+    if landing.state == "held":
+        return "release", f"fleet land --release {task_id}"
+    if landing.why_back is not None:
+        return "reject", f'fleet review {task_id} --reject "…"'
+    return "land", f"fleet land {task_id}"
+
+
+def _place_in_list(row: TaskRow) -> tuple[object, ...]:
+    """By group; questions and priority first, then oldest; what is done latest first."""
+    at = row.since.timestamp() if row.since is not None else 0.0
+    if row.group == "done":
+        return _ORDER[row.group], False, 0, -at, row.id
+    return _ORDER[row.group], not row.question, row.priority, at, row.id
+
+
+def _counts(rows: Sequence[TaskRow], queue: QueueRead) -> GroupCounts:
+    """How many there are of each group: those of the rows, and those that are not shown."""
+    found = dict.fromkeys(_ORDER, 0)
+    for row in rows:
+        found[row.group] += 1
+    by_status: dict[str, int] = {}
+    for row in rows:
+        by_status[row.status] = by_status.get(row.status, 0) + 1
+    hidden = {name: queue.counts.get(name, 0) - by_status.get(name, 0) for name in queue.counts}
+    return GroupCounts(
+        needs_you=found["needs_you"] + max(0, hidden.get("blocked", 0)),
+        running=found["running"] + max(0, hidden.get("in_progress", 0)),
+        waiting=found["waiting"] + max(0, hidden.get("open", 0) + hidden.get("deferred", 0)),
+        done=found["done"] + max(0, hidden.get("closed", 0)),
+    )
+
+
+def _line(line: str) -> WayOn:
+    return WayOn(verb="", line=line)

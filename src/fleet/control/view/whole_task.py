@@ -1,0 +1,87 @@
+"""All that is known of one task: what was asked for, what was done, and what fleet makes of it."""
+
+from datetime import datetime
+
+from msgspec import Struct
+
+from fleet.control.view.now import TaskRow
+from fleet.home.landing_json import Landing
+from fleet.home.messages import Delivery
+from fleet.schemas import Comment, Finding, Receipt, Spend, Task
+from fleet.schemas.budget import BudgetStatus
+
+
+class SettingOf(Struct, frozen=True, kw_only=True):
+    """One setting that a task runs with, and where it comes from."""
+
+    name: str
+    value: str
+    #: `task`: the task asked for it. `default`: runtime.toml or fleet itself. `project`, or words.
+    source: str
+
+
+class RunSummary(Struct, frozen=True, kw_only=True):
+    """One run of a task."""
+
+    number: int
+    coder: str = ""
+    model: str = ""
+    account: str = ""
+    begun: datetime | None = None
+    ended: datetime | None = None
+    #: The class of its outcome, like `Finished`; empty: the run is not over.
+    outcome: str = ""
+    why: str = ""
+    #: It counted as an attempt.
+    counts: bool = False
+    spent: Spend = Spend()
+    verdict: str | None = None
+    #: There is a receipt, and a diff.
+    has_receipt: bool = False
+    has_diff: bool = False
+
+
+class QuestionAsked(Struct, frozen=True, kw_only=True):
+    """A question of the agent's or an answer to one, from `artifacts/Q&A.md`."""
+
+    kind: str
+    head: str
+    text: str
+
+
+class TaskTexts(Struct, frozen=True, kw_only=True):
+    """What the agent wrote for people, as far as it is not too long; empty: there is none."""
+
+    plan: str = ""
+    knowledge: str = ""
+    #: The end was cut off: these names.
+    cut: tuple[str, ...] = ()
+
+
+class WholeTask(Struct, frozen=True, kw_only=True):
+    """One task with all that belongs to it."""
+
+    as_of: datetime
+    row: TaskRow
+    task: Task
+    #: Why the task is invalid, and how to mend it; empty: it is not.
+    invalid: str = ""
+    hint: str = ""
+    settings: tuple[SettingOf, ...] = ()
+    budget: BudgetStatus | None = None
+    #: The receipt of the latest run that is over.
+    receipt: Receipt | None = None
+    #: The rules that the receipt's verdict broke, scope first.
+    findings: tuple[Finding, ...] = ()
+    runs: tuple[RunSummary, ...] = ()
+    texts: TaskTexts = TaskTexts()
+    questions: tuple[QuestionAsked, ...] = ()
+    messages: tuple[Delivery, ...] = ()
+    comments: tuple[Comment, ...] = ()
+    #: The tasks that this one waits for, and those that wait for this one.
+    waits_for: tuple[TaskRow, ...] = ()
+    unblocks: tuple[TaskRow, ...] = ()
+    landing: Landing | None = None
+    #: Where its agent works, and the branch that the work comes to; empty: in the project itself.
+    clone: str = ""
+    branch: str = ""

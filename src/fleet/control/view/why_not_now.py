@@ -1,0 +1,167 @@
+"""Why a task that is not closed does not run now, and the act that would change that.
+
+The words are those of what decides: the queue's readiness, the supervisor's own conditions, and
+the choice of an account (`control/tasks/why_waiting.py`).
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+
+from msgspec import Struct
+
+from fleet.coders.trusted_files import untrusted as untrusted_coders
+from fleet.control import Control
+from fleet.control.pause import paused_since
+from fleet.control.status import hindrances
+from fleet.control.tasks.why_waiting import waits_for
+from fleet.control.view.now import WayOn
+from fleet.home import compare_json
+from fleet.home.status_file import SupervisorStatus, read_status
+from fleet.home.trusted_commands import untrusted, waits_text
+from fleet.processes.supervisor_lock import Holder, supervisor_of
+from fleet.schemas import NOT_WORK, Task
+
+#: How many tasks that a task waits for are named.
+_NAMED = 3
+
+
+class Conditions(Struct, frozen=True, kw_only=True):
+    """What holds for all tasks of a home at one moment."""
+
+    now: datetime
+    holder: Holder | None = None
+    published: SupervisorStatus = SupervisorStatus()
+    paused_since: datetime | None = None
+    #: Why nothing at all is started, a sentence each, with the way out.
+    hindrances: tuple[str, ...] = ()
+    slots: int = 0
+    #: Coders whose file no person has trusted.
+    strange_coders: frozenset[str] = frozenset()
+
+    @property
+    def supervised(self) -> bool:
+        return self.holder is not None
+
+
+class Waiting(Struct, frozen=True, kw_only=True):
+    """Why a task waits, until when if that is known, and the way on."""
+
+    reason: str
+    until: datetime | None = None
+    way_on: WayOn | None = None
+    #: Only a person can set the task going.
+    person: bool = False
+
+
+def conditions(fleet: Control, now: datetime) -> Conditions:
+    """The conditions that every waiting task of a home shares."""
+    holder = supervisor_of(fleet.home)
+    return Conditions(
+        now=now,
+        holder=holder,
+        published=read_status(fleet.home) if holder else SupervisorStatus(),
+        paused_since=paused_since(fleet.home),
+        hindrances=tuple(hindrances(fleet, now)),
+        slots=fleet.config.max_concurrent,
+        strange_coders=frozenset(untrusted_coders(fleet.home.path)),
+    )
+
+
+def why_not_now(
+    fleet: Control,
+    task: Task,
+    at: Conditions,
+    *,
+    blockers: Sequence[str],
+    coder: str,
+    statuses: Mapping[str, str],
+) -> Waiting:
+    """Why an open or deferred task does not run. `blockers`: what it waits for; `statuses` says how
+    those stand, as far as that is known.
+    """
+    own = _own_reason(fleet, task, at, coder)
+    if own is not None:
+        return own
+    if blockers:
+        return Waiting(
+            reason=f"waits for {_named(blockers, statuses)}",
+            way_on=_line(f"fleet show {blockers[0]}"),
+        )
+    if (put_off := _put_off(fleet, task, at)) is not None:
+        return put_off
+    return _shared_reason(at)
+
+
+def _own_reason(fleet: Control, task: Task, at: Conditions, coder: str) -> Waiting | None:
+    """What concerns this task alone, and only a person can change."""
+    if compare_json.is_open(fleet.home, task.id):
+        line = f"fleet compare {task.id}"
+        return Waiting(reason="it is being compared", way_on=WayOn(verb="pick", line=line))
+    if task.issue_type == "epic" or task.issue_type in NOT_WORK:
+        return Waiting(reason=f"{_an(task.issue_type)} is not run: its tasks are")
+    if untrusted(fleet.home, task):
+        text = waits_text(task.id).partition(":")[0]
+        return Waiting(reason=text, way_on=_line(f"fleet trust {task.id}"), person=True)
+    if coder in at.strange_coders:
+        return Waiting(
+            reason=f"no person has trusted the file of the coder {coder}",
+            way_on=_line(f"fleet coders trust {coder}"),
+            person=True,
+        )
+    if task.assignee and task.lease_owner is None:
+        return Waiting(
+            reason=f"it is assigned to {task.assignee}",
+            way_on=_line(f"fleet bd unclaim {task.id}"),
+        )
+    return None
+
+
+def _put_off(fleet: Control, task: Task, at: Conditions) -> Waiting | None:
+    deferred = task.defer_until is not None and task.defer_until > at.now
+    if task.status == "deferred" or deferred:
+        return Waiting(
+            reason="a person put it off",
+            until=task.defer_until,
+            way_on=_line(f"fleet bd undefer {task.id}"),
+        )
+    if task.not_before is not None and task.not_before > at.now:
+        return Waiting(
+            reason=waits_for(fleet, task, at.now) or "it was put off for a moment",
+            until=task.not_before,
+            way_on=WayOn(verb="retry", line=f"fleet retry {task.id}"),
+        )
+    return None
+
+
+def _shared_reason(at: Conditions) -> Waiting:
+    """What every task that could run now waits for."""
+    if at.holder is None:
+        return Waiting(reason="no supervisor runs", way_on=_line("fleet run"))
+    if at.paused_since is not None:
+        return Waiting(reason="fleet is paused", way_on=WayOn(verb="resume", line="fleet resume"))
+    if at.published.queue_problem:
+        return Waiting(reason=f"the queue fails: {at.published.queue_problem}")
+    if at.published.shortage:
+        return Waiting(reason=f"the machine is short: {at.published.shortage}")
+    if at.hindrances:
+        return Waiting(reason=at.hindrances[0])
+    if at.published.runs >= at.slots:
+        return Waiting(
+            reason=f"all {at.slots} slots are in use",
+            way_on=_line(f"fleet config set max_concurrent={at.slots + 1}"),
+        )
+    return Waiting(reason="its turn comes")
+
+
+def _named(ids: Sequence[str], statuses: Mapping[str, str]) -> str:
+    words = [f"{each} ({statuses[each]})" if each in statuses else each for each in ids[:_NAMED]]
+    more = f" and {len(ids) - _NAMED} more" if len(ids) > _NAMED else ""
+    return ", ".join(words) + more
+
+
+def _an(word: str) -> str:
+    return f"{'an' if word[:1] in 'aeiou' else 'a'} {word}"
+
+
+def _line(line: str) -> WayOn:
+    return WayOn(verb="", line=line)

@@ -1,0 +1,8 @@
+"""`docs/api.md` says what the values are."""
+
+from tests.docs import api_reference
+
+
+def test_the_shapes_of_the_page_are_those_of_the_values():
+    """Run `make docs` after changing a value that surfaces show."""
+    assert api_reference.FILE.read_text(encoding="utf-8") == api_reference.page()

@@ -1,0 +1,130 @@
+"""*Now*: every task in the group of what a person has to do, with why it does not run."""
+
+from datetime import timedelta
+
+import pytest
+from msgspec import structs
+
+from fleet.control.pause import pause
+from fleet.control.view.read_now import read_now
+from fleet.home import task_json
+from fleet.queue.protocol import Draft
+from fleet.runs.outcome_history import write_ending
+from fleet.runs.questions_file import FILE as QUESTIONS
+from fleet.schemas import Blocked, Closed, Failed, NeedsHuman, Released, Settings
+from tests.builders import HOUR, NOW, a_run, an_ending
+
+
+def row(fleet, task, now=NOW):
+    (found,) = [each for each in read_now(fleet, now).rows if each.id == task.id]
+    return found
+
+
+def settled(fleet, settlement):
+    (lease,) = fleet.queue.claim("me", ttl=timedelta(minutes=1))
+    fleet.queue.settle(lease, settlement)
+    return lease.task
+
+
+def test_a_task_that_could_run_says_that_no_supervisor_does(fleet):
+    """The first thing a person has to do is to start one."""
+    found = row(fleet, fleet.queue.add(Draft(title="t")))
+    assert (found.group, found.reason) == ("waiting", "no supervisor runs")
+    assert found.way_on.line == "fleet run"
+
+
+def test_a_task_that_waits_for_another_names_it(fleet):
+    """And says how that one stands."""
+    first = fleet.queue.add(Draft(title="first"))
+    second = fleet.queue.add(Draft(title="second", depends_on=(("blocks", first.id),)))
+    found = row(fleet, second)
+    assert found.reason == f"waits for {first.id} (open)"
+    assert found.way_on.line == f"fleet show {first.id}"
+    settled(fleet, Closed(reason="done"))
+    assert row(fleet, second).reason == "no supervisor runs"
+
+
+def test_a_task_that_was_put_off_says_until_when(fleet):
+    """With the supervisor's own reason, and the act that undoes it."""
+    task = fleet.queue.add(Draft(title="t"))
+    later = fleet.queue.db.now() + HOUR
+    settled(fleet, Released(not_before=later))
+    ending = an_ending(Failed(reason="denied"), Released(not_before=later))
+    write_ending(a_run(fleet.home.task(task.id)), ending)
+    found = row(fleet, task, fleet.queue.db.now())
+    assert (found.reason, found.until) == ("its last attempt failed", later)
+    assert (found.way_on.verb, found.way_on.line) == ("retry", f"fleet retry {task.id}")
+
+
+def test_what_an_agent_asks_needs_you_and_comes_first(fleet):
+    """Above a blocked task of a higher priority that asks nothing."""
+    plain = fleet.queue.add(Draft(title="plain", priority=0))
+    settled(fleet, Blocked(note="it failed"))
+    task = fleet.queue.add(Draft(title="asks", priority=4))
+    settled(fleet, Blocked(note="which database?"))
+    ending = an_ending(NeedsHuman(), Blocked(note="which database?"), why="it asks")
+    write_ending(a_run(fleet.home.task(task.id)), ending)
+    folder = fleet.home.task(task.id) / QUESTIONS
+    folder.parent.mkdir(exist_ok=True)
+    folder.write_text("## Q: Which database?\n\nSQLite or PostgreSQL\n")
+    found = read_now(fleet, NOW)
+    assert [each.id for each in found.rows] == [task.id, plain.id]
+    asks, fails = found.rows
+    assert asks.question == "Which database?\n\nSQLite or PostgreSQL"
+    assert (asks.way_on.verb, fails.way_on.verb) == ("answer", "retry")
+    assert found.counts.needs_you == 2
+
+
+def test_what_was_closed_before_the_moment_is_not_shown(fleet):
+    """A person looks at what is new."""
+    task = fleet.queue.add(Draft(title="t"))
+    settled(fleet, Closed(reason="done"))
+    closed = fleet.queue.get(task.id).closed_at
+    assert [each.group for each in read_now(fleet, NOW, closed).rows] == ["done"]
+    late = read_now(fleet, NOW, closed + timedelta(seconds=1))
+    assert (late.rows, late.counts.done) == ((), 0)
+
+
+def test_an_invalid_task_needs_you(fleet):
+    """Its task.json cannot be read: it is shown with why, and hides nothing else."""
+    task = fleet.queue.add(Draft(title="t"))
+    task_json.write(fleet.home, task.id, Settings(cwd="/"))
+    (fleet.home.task(task.id) / "task.json").write_text("{")
+    found = row(fleet, task)
+    assert found.group == "needs_you"
+    assert "task.json" in found.reason
+
+
+def test_a_paused_fleet_says_so_of_itself(fleet):
+    """Also without a supervisor."""
+    pause(fleet.home)
+    assert read_now(fleet, NOW).supervisor.paused_since is not None
+
+
+def test_a_queue_that_fails_is_part_of_the_answer(fleet):
+    """The page works with a queue that does not answer, and says so."""
+    fleet.queue.add(Draft(title="t"))
+    fleet.close()
+    (fleet.home.path / "queue.db").write_bytes(b"no database at all, and longer than a header" * 9)
+    found = read_now(fleet, NOW)
+    assert found.supervisor.queue_problem
+    assert found.rows == ()
+
+
+@pytest.mark.parametrize("status", ["open", "closed"])
+def test_every_row_can_be_encoded(fleet, status):
+    """A row goes to the page as JSON."""
+    import msgspec
+
+    fleet.queue.add(Draft(title="t\n\x1b[31m\u202e"))
+    if status == "closed":
+        settled(fleet, Closed(reason="done"))
+    encoded = msgspec.json.encode(read_now(fleet, NOW, NOW - 10**4 * HOUR))
+    assert msgspec.json.decode(encoded)["rows"][0]["title"] == "t\n\x1b[31m\u202e"
+
+
+def test_a_row_is_a_value(fleet):
+    """Two reads of an unchanged home are equal but for the moment."""
+    fleet.queue.add(Draft(title="t"))
+    first, second = read_now(fleet, NOW), read_now(fleet, NOW + HOUR)
+    assert structs.replace(second, as_of=first.as_of, done_since=first.done_since) == first
