@@ -36,10 +36,11 @@ endif
 test: setup  ## run the tests, on all cores
 	$(PY) -m pytest -n auto --dist worksteal
 
-check: setup  ## lint, types, room contracts, docs
+check: setup  ## lint, types (of the page too), room contracts, docs
 	.venv/bin/ruff check .
 	.venv/bin/ruff format --check .
 	.venv/bin/basedpyright
+	tools/check-page
 	.venv/bin/lint-imports
 	$(PY) -m pytest tests/docs
 

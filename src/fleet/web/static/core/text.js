@@ -1,0 +1,52 @@
+// Text that agents wrote is data: what would move, hide or colour text is shown as a mark.
+
+import {html} from '../vendor/preact.js';
+
+// Controls, line separators, bidi controls and isolates, zero-width and tag characters.
+const HIDDEN = new RegExp(
+  '\\u001b\\[[0-9;:]*m' +
+  '|[\\u0000-\\u0008\\u000b-\\u001f\\u007f-\\u009f\\u061c\\u200b\\u200e\\u200f\\u2028-\\u202e\\u2060-\\u206f\\ufeff\\ufff9-\\ufffb]' +
+  '|[\\u{e0000}-\\u{e007f}]', 'gu');
+
+/** @param {string} mark */
+function shown(mark) {
+  if (mark.length > 1 && mark[0] === '\u001b') {
+    return html`<span class="control-mark faintly"
+      title=${`a colour code, not obeyed: ESC${mark.slice(1)}`}>esc</span>`;
+  }
+  const code = mark.codePointAt(0) ?? 0;
+  if (code === 13) return html`<span class="control-mark faintly" title="a carriage return">cr</span>`;
+  const name = `U+${code.toString(16).toUpperCase().padStart(4, '0')}`;
+  return html`<span class="control-mark" title="a control character: shown, not obeyed">${name}</span>`;
+}
+
+/**
+ * The text with every control character as a visible mark.
+ * @param {string} text
+ * @returns {unknown}
+ */
+export function visible(text) {
+  HIDDEN.lastIndex = 0;
+  if (!HIDDEN.test(text)) return text;
+  /** @type {unknown[]} */
+  const parts = [];
+  let from = 0;
+  HIDDEN.lastIndex = 0;
+  for (const match of text.matchAll(HIDDEN)) {
+    if (match[0] === '\r' && text[match.index + 1] === '\n') continue;
+    parts.push(text.slice(from, match.index), shown(match[0]));
+    from = match.index + match[0].length;
+  }
+  parts.push(text.slice(from));
+  return parts;
+}
+
+/** The same for attributes and titles, which can hold no marks. @param {string} text */
+export function plain(text) {
+  return text.replace(HIDDEN, (mark) => (mark.length > 1 && mark[0] === '\u001b' ? '␛' : '\u{fffd}'));
+}
+
+/** The first line that says something. @param {string} text */
+export function firstLine(text) {
+  return text.split('\n').map((line) => line.trim()).find(Boolean) ?? '';
+}
