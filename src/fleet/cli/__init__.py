@@ -15,6 +15,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "plan": ("plan", "Make tasks of a spec, or have an agent write one."),
     "run": ("run.run", "Work through the queue with as many agents as there are slots."),
     "status": ("run.status", "Say whether a supervisor is running, and how it does."),
+    "top": ("inspect.top", "Watch and steer on the whole screen."),
     "tasks": ("inspect.tasks", "Show the tasks in progress."),
     "task": (
         "inspect.task",

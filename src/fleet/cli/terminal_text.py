@@ -1,16 +1,46 @@
-"""Text on a terminal: text of tasks and agents is shown as it is and never obeyed, cut to a width,
-coloured; times, spans and counts take few characters.
+"""Text on a terminal: text of tasks and agents is shown as it is and never obeyed, broken between
+words, in columns and in colours.
 """
 
 import os
-import re
 import sys
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from datetime import datetime
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from unicodedata import category, east_asian_width
 
-from fleet.schemas.shown_text import one_line
+from fleet.schemas.shown_text import (
+    cells,
+    count,
+    cut,
+    cut_front,
+    duration,
+    first_line,
+    moment,
+    one_line,
+    told_ending,
+    unstyled,
+    wrapped,
+)
+
+__all__ = [
+    "ENDLESS",
+    "cells",
+    "count",
+    "cut",
+    "cut_front",
+    "duration",
+    "first_line",
+    "folded",
+    "lines",
+    "moment",
+    "one_line",
+    "painted",
+    "table",
+    "terminal_width",
+    "told_ending",
+    "unstyled",
+    "wants_colour",
+    "wrapped",
+]
 
 #: The width of output that goes to a file or a program: nothing is cut.
 ENDLESS = 10_000
@@ -18,59 +48,15 @@ ENDLESS = 10_000
 _SGR: Mapping[str, str] = MappingProxyType(
     {
         "bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "magenta": "35",
-        "cyan": "36", "bold red": "1;31", "bold green": "1;32", "bold magenta": "1;35",
+        "cyan": "36", "bold red": "1;31", "bold yellow": "1;33",
+        "bold green": "1;32", "bold magenta": "1;35",
     }
 )  # fmt: skip
-_STYLED = re.compile(r"\x1b\[[\d;]*m")
-
-
-def first_line(text: str) -> str:
-    """The first line of a text, where there is room for one."""
-    return one_line(text.strip().partition("\n")[0])
-
-
-def told_ending(outcome: str, why: str) -> str:
-    """`Stalled (silent): nothing moved for 7m`: the outcome, and why, each of them once."""
-    rest = first_line(why).rstrip(": ")
-    reason = outcome.partition("(")[2].removesuffix(")")
-    for known in (outcome, f"{reason}:" if reason else ""):
-        if known and rest.lower().startswith(known.lower()):
-            rest = rest[len(known) :].lstrip(": ")
-    return f"{outcome}: {rest}" if rest else outcome
 
 
 def lines(text: str, indent: str = "  ") -> str:
     """Text on its own lines, each indented and free of control characters."""
     return "\n".join(f"{indent}{one_line(line)}".rstrip() for line in text.splitlines())
-
-
-def duration(seconds: float) -> str:
-    """A time span in its two largest units: 45s, 3m 05s, 1h 02m, 2d 03h."""
-    whole = max(0, int(seconds))
-    if whole < 60:
-        return f"{whole}s"
-    minutes, rest = divmod(whole, 60)
-    if minutes < 60:
-        return f"{minutes}m {rest:02}s"
-    hours, minutes = divmod(minutes, 60)
-    if hours < 24:
-        return f"{hours}h {minutes:02}m"
-    return f"{hours // 24}d {hours % 24:02}h"
-
-
-def moment(at: datetime, now: datetime) -> str:
-    """A time in the zone of `now`; with its day if that is not the day of `now`."""
-    local = at.astimezone(now.tzinfo)
-    return f"{local:%H:%M:%S}" if local.date() == now.date() else f"{local:%b %d %H:%M}"
-
-
-def count(number: int) -> str:
-    """A number of tokens or events in few characters: 950, 12.3k, 180k, 1.2M."""
-    if number < 1000:
-        return str(number)
-    if number < 999_500:
-        return f"{number / 1000:.1f}k" if number < 99_950 else f"{number / 1000:.0f}k"
-    return f"{number / 1_000_000:.1f}M"
 
 
 #: The least room that a text is broken for: in less, each word would stand alone.
@@ -134,53 +120,6 @@ def table(
                 gap = " " * (widths[name] - cells(line))
                 parts.append(f"{gap}{line}" if name in right else f"{line}{gap}")
             yield "  ".join(parts).rstrip()
-
-
-def unstyled(text: str) -> str:
-    """A text without its colours."""
-    return _STYLED.sub("", text)
-
-
-def cells(text: str) -> int:
-    """How many columns of a terminal a text takes: wide letters take two, marks and styles none."""
-    plain = unstyled(text)
-    return len(plain) if plain.isascii() else sum(map(_cells_of, plain))
-
-
-def _cells_of(letter: str) -> int:
-    if category(letter) in ("Mn", "Me", "Cf"):
-        return 0
-    return 2 if east_asian_width(letter) in "WF" else 1
-
-
-def cut(text: str, width: int) -> str:
-    """The beginning of a text, as much of it as fits."""
-    return _shortened(text, width, lambda rest: rest[:-1], "{}…")
-
-
-def cut_front(text: str, width: int) -> str:
-    """The end of a text: of a path it tells most."""
-    return _shortened(text, width, lambda rest: rest[1:], "…{}")
-
-
-def _shortened(text: str, width: int, less: Callable[[str], str], mark: str) -> str:
-    if cells(text) <= width:
-        return text
-    while text and cells(text) > width - 1:
-        text = less(text)
-    return mark.format(text) if width > 0 else ""
-
-
-def wrapped(text: str, width: int) -> Iterator[str]:
-    """A line broken between words; a word that is too long is cut."""
-    line = ""
-    for word in text.split(" "):
-        longer = f"{line} {word}" if line else word
-        if line and cells(longer) > width:
-            yield cut(line, width)
-            longer = word
-        line = longer
-    yield cut(line, width)
 
 
 def folded(text: str, indent: int = 0, width: int | None = None, begin: int | None = None) -> str:

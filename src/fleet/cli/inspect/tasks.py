@@ -30,8 +30,10 @@ def tasks(line: Parsed) -> int:
         raise BadInput(f"--limit must be 1 or more, not {limit}")
     fleet = control.opened()
     if line.switch("watch"):
-        _watch(fleet, limit)
+        _watch(fleet, limit, whole=line.switch("all"))
         return 0
+    if line.switch("all"):
+        return _show_all(fleet, limit, as_json=line.switch("json"))
     found = with_landings(fleet, in_progress(fleet))
     if line.switch("json"):
         from fleet.cli.json_output import pretty
@@ -45,6 +47,26 @@ def tasks(line: Parsed) -> int:
     for text in _view(found, limit):
         print(text)
     return 0
+
+
+def _show_all(fleet: Control, limit: int, *, as_json: bool) -> int:
+    if not as_json:
+        for text in _all_view(fleet, limit):
+            print(text)
+        return 0
+    from fleet.cli.inspect.all_tasks import read_all
+    from fleet.cli.json_output import pretty
+
+    print(pretty(read_all(fleet, datetime.now().astimezone()).rows))
+    return 0
+
+
+def _all_view(fleet: Control, limit: int) -> list[str]:
+    from fleet.cli.inspect.all_tasks import all_view, read_all
+
+    now = datetime.now().astimezone()
+    running = _view(with_landings(fleet, in_progress(fleet)), limit)
+    return list(all_view(read_all(fleet, now), running, now, terminal_width(), limit))
 
 
 def _view(found: Sequence[InProgress], limit: int) -> list[str]:
@@ -68,7 +90,7 @@ def _shape(task: InProgress) -> dict[str, object]:
     return {**structs.asdict(task), "context_percent": task.context_percent}
 
 
-def _watch(fleet: Control, limit: int) -> None:
+def _watch(fleet: Control, limit: int, *, whole: bool) -> None:
     if not sys.stdout.isatty():
         raise BadInput("--watch needs a terminal", hint="For a program: fleet tasks --json")
     from fleet.cli.live_view import live_view
@@ -77,7 +99,8 @@ def _watch(fleet: Control, limit: int) -> None:
         while True:
             began = time.monotonic()
             try:
-                draw(_view(with_landings(fleet, in_progress(fleet)), limit))
+                found = None if whole else with_landings(fleet, in_progress(fleet))
+                draw(_all_view(fleet, limit) if found is None else _view(found, limit))
             except QueueError as error:  # the queue may answer the next look
                 draw([painted(one_line(error.message), "red")])
             time.sleep(max(_PAUSE, _REST * (time.monotonic() - began)))
@@ -85,12 +108,18 @@ def _watch(fleet: Control, limit: int) -> None:
 
 QUICK = Quick(
     name="tasks",
-    about="Show the tasks in progress.\n\n"
+    about="Show the tasks in progress, one line each.\n\n"
     "Each with its run: started, elapsed, idle since its last sign of life, the fullest its context"
     " was, events, coder, model, title and directory. Bold is what the task asked for itself, dim"
     " what it inherits from runtime.toml.",
     flags=(
         Flag("limit", "number", "n", help=f"How many at most (default {LIMIT})."),
+        Flag(
+            "all",
+            "switch",
+            "a",
+            help="Also what needs you, what waits and why, and what was done today.",
+        ),
         Flag("json", "switch", help="A JSON array with all that is known."),
         Flag("watch", "switch", "w", help="Show it anew, in place, until Ctrl-C."),
     ),

@@ -69,13 +69,23 @@ def carry_out(
     """Do what a person asks for. Raises FleetError, and then the person is told why."""
     act = find_act(verb)
     refuse_agents(env, act.about.lower().rstrip("."))
-    try:
-        wish = msgspec.convert(given, act.wish)
-    except msgspec.ValidationError as error:
-        raise BadInput(f"{verb}: {error}", hint=f"It takes {_fields_told(act)}.") from None
+    wish = _wish(act, given)
     words, value = act.do(fleet, wish, env)
     task_id = value.id if isinstance(value, Task) else str(getattr(wish, "id", ""))
     return ActEnd(verb=verb, id=task_id, line=join(act.line(wish)), words=words, value=value)
+
+
+def command_line(verb: str, given: Given) -> str:
+    """The command line that an act stands for. Raises what `carry_out` raises for bad fields."""
+    act = find_act(verb)
+    return join(act.line(_wish(act, given)))
+
+
+def _wish(act: Act, given: Given) -> Any:
+    try:
+        return msgspec.convert(given, act.wish)
+    except msgspec.ValidationError as error:
+        raise BadInput(f"{act.verb}: {error}", hint=f"It takes {_fields_told(act)}.") from None
 
 
 def find_act(verb: str) -> Act:

@@ -1,0 +1,40 @@
+"""`fleet top`: watch and steer on the whole screen."""
+
+import os
+import sys
+from datetime import UTC, datetime
+
+import click
+
+from fleet import control
+from fleet.errors import BadInput
+
+
+@click.command("top")
+@click.option("--read-only", is_flag=True, help="Look only: no key changes anything.")
+def command(read_only: bool) -> None:
+    """Watch and steer on the whole screen: what needs you, what runs, what waits and why.
+
+    \b
+    j k Enter Esc   move, open, back               1 2 3   now, questions, log
+    a t s r n P S   answer, tell, stop, retry, new, pause, stop all
+    / :  ?          filter, command, all keys                q   quit
+
+    It works with and without a supervisor, and the mouse works too. At the end two lines say what
+    runs and what waits for you.
+    """  # noqa: D301 - the \\b is click's mark for lines that stay as they are
+    if not (sys.stdout.isatty() and sys.stdin.isatty()):
+        raise BadInput("fleet top needs a terminal", hint="For a program: fleet tasks --all --json")
+    if os.environ.get("TERM", "dumb") in ("dumb", "unknown"):
+        raise BadInput(
+            "this terminal (TERM) cannot show a whole screen",
+            hint="What it can show: fleet tasks --all, or fleet tasks --watch",
+        )
+    control.opened()  # a home that is missing or broken is told before the screen is taken
+    from fleet.tui.app import TopApp
+    from fleet.tui.status_lines import exit_lines
+
+    app = TopApp(control.opened, read_only=read_only)
+    app.run()
+    for line in exit_lines(app.now, datetime.now(UTC)):
+        click.echo(line)

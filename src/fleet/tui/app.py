@@ -1,0 +1,437 @@
+"""The screen of `fleet top`: two panes, the lines around them, and what each key does."""
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from typing import Any, ClassVar
+
+from textual import events
+from textual.app import App, ComposeResult
+from textual.binding import Binding, BindingType
+from textual.containers import Horizontal, Vertical
+
+from fleet.control import Control
+from fleet.control.view.now import Now, TaskRow
+from fleet.tui.home_threads import HomeThread, Job, NowThread, Unread
+from fleet.tui.key_table import KEYS, help_lines, keys_line
+from fleet.tui.line_view import LineView
+from fleet.tui.listing import Listing
+from fleet.tui.panes.other_views import OtherViews
+from fleet.tui.panes.task_detail import TaskDetail
+from fleet.tui.person_acts import PersonActs
+from fleet.tui.spans import Line, clipped, said
+from fleet.tui.status_lines import (
+    VIEWS,
+    place_line,
+    top_line,
+    trouble_of,
+    view_at,
+)
+from fleet.tui.views.now_list import now_listing
+from fleet.tui.views.question_list import question_listing
+
+#: From this width on list and detail stand beside each other; on a narrower screen from this
+#: height on below each other. The share of the list, in percent.
+_BESIDE, _BELOW, _LIST_SHARE = 140, 34, 48
+_PARTS = ("top", "place", "list", "detail", "said", "keys")
+#: Seconds until a task that the cursor passes is read.
+_LINGER = 0.12
+_CSS = """
+Screen { background: ansi_default; }
+#top, #place, #said, #keys, #form-keys { height: 1; }
+#panes { height: 1fr; }
+#list { width: 1fr; }
+#right { width: 1fr; border-left: solid ansi_bright_black; padding-left: 1; }
+.single #right { border-left: none; padding-left: 0; }
+.below #panes { layout: vertical; }
+.below #right { border-left: none; padding-left: 0; border-top: solid ansi_bright_black; }
+.below #list, .below #right { width: 100%; }
+#detail { height: 1fr; }
+.hidden { display: none; }
+ModalScreen { align: center middle; background: ansi_default 0%; }
+.form { width: 90%; max-width: 100; height: auto; max-height: 90%; padding: 0 1;
+        border: round ansi_magenta; background: ansi_default; }
+.form.whole { height: 90%; }
+.form TextArea { height: 8; border: solid ansi_bright_black; background: ansi_default; }
+.form Input { background: ansi_default; border-bottom: solid ansi_bright_black; height: 2; }
+.form .head { text-style: bold; }
+.form .dim { text-style: dim; }
+.line { dock: bottom; height: 1; background: ansi_default; }
+.line Input { background: ansi_default; }
+"""
+
+
+def _bindings() -> list[BindingType]:
+    return [
+        Binding(name, key.action, key.words, show=False, priority=name == "tab")
+        for key in KEYS
+        for name in key.names.split(",")
+    ]
+
+
+class TopApp(App[None]):
+    """`fleet top`."""
+
+    CSS = _CSS
+    BINDINGS: ClassVar[list[BindingType]] = _bindings()
+    ENABLE_COMMAND_PALETTE = False
+    ESCAPE_TO_MINIMIZE = False
+
+    def __init__(
+        self,
+        opened: Callable[[], Control],
+        *,
+        read_only: bool = False,
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        super().__init__(ansi_color=True)
+        self.animation_level = "none"
+        self._opened = opened
+        self.clock = clock
+        self.read_only = read_only
+        self._views = {name: LineView(name) for name in _PARTS}
+        self.now: Now | None = None
+        self.problem = ""
+        self.view = "now"
+        self.wanted = ""
+        self.marked: set[str] = set()
+        self.is_open = False
+
+    def compose(self) -> ComposeResult:
+        yield self.lines("top")
+        yield self.lines("place")
+        with Horizontal(id="panes"):
+            yield self.lines("list")
+            with Vertical(id="right"):
+                yield self.lines("detail")
+        yield self.lines("said")
+        yield self.lines("keys")
+
+    def on_mount(self) -> None:
+        loop = asyncio.get_running_loop()
+        self._reads = HomeThread(self._opened, loop)
+        self._acts = HomeThread(self._opened, loop)
+        self.detail = TaskDetail()
+        self.others = OtherViews(self.ask, self.draw)
+        self.acts = PersonActs(self, self._acts)
+        for name in ("top", "place", "said", "keys"):
+            self.lines(name).can_focus = False
+        self.lines("list").focus()
+        self._looks = NowThread(self._opened, loop, self.take_now)
+        self.set_interval(1.0, self._tick)
+        self._lay_out()
+
+    def lines(self, name: str) -> LineView:
+        """One of the parts of the screen."""
+        return self._views[name]
+
+    def ask(
+        self, slot: str, question: Callable[[Control], Any], tell: Callable[[Any], None]
+    ) -> None:
+        """Ask the home on another thread."""
+        self._reads.submit(slot, Job(question, tell))
+
+    def look(self) -> None:
+        """Read *now* anew at once."""
+        self._looks.look()
+
+    # What was read.
+
+    def take_now(self, found: Now | Unread) -> None:
+        """Show a home as it is now, and ring for a question that is new."""
+        if not self.is_running:
+            return
+        if isinstance(found, Unread):
+            self.problem = f"{found.message}. {found.hint}"
+        else:
+            self.problem = ""
+            asked = {row.id for row in self.now.rows if row.question} if self.now else None
+            new = [row for row in found.rows if row.question and row.id not in (asked or ())]
+            self.now = found
+            self.marked &= {row.id for row in found.rows}
+            if asked is not None and new and not self.app_focus:
+                self._ring(new)
+        self.others.home_changed(self.view)
+        self.draw()
+        if self._detail_in_sight():
+            self.detail.choose(self.row())
+
+    def _ring(self, new: Sequence[TaskRow]) -> None:
+        """Bell and notification: fleet's own words alone, never those of an agent."""
+        self.bell()
+        if self._driver is not None and not self.is_headless:
+            names = ", ".join(said(row.id) for row in new[:3])
+            self._driver.write(f"\x1b]9;fleet: {names} asks\x07")
+
+    def row(self) -> TaskRow | None:
+        """The task under the cursor."""
+        key = self.lines("list").cursor_key
+        return next((row for row in self.now.rows if row.id == key), None) if self.now else None
+
+    def chosen(self) -> list[TaskRow]:
+        """The selected tasks, or the one under the cursor."""
+        rows = self.now.rows if self.now else ()
+        marked = [row for row in rows if row.id in self.marked]
+        row = self.row()
+        return marked or ([row] if row else [])
+
+    # Drawing.
+
+    def draw(self) -> None:
+        """Everything that depends on the time or on *now*."""
+        width = self.size.width
+        view = self.lines("list")
+        listing = self._listing(view.room)
+        view.show(listing.lines, listing.keys)
+        self.lines("top").show([top_line(self.now, self.view, width)])
+        self._draw_place()
+        self.draw_detail()
+
+    def draw_detail(self) -> None:
+        """The right side."""
+        if self._detail_in_sight():
+            view = self.lines("detail")
+            view.show(self.detail.listing(self.clock(), view.room).lines)
+        self._draw_keys()
+
+    def _listing(self, width: int) -> Listing:
+        now = self.clock()
+        if self.view == "log":
+            return self.others.listing(width, self.acts.done, now)
+        if self.now is None:
+            return Listing([((self.problem or "reading the queue …", "dim"),)])
+        if self.view == "questions":
+            return question_listing(self.now, now, width)
+        return now_listing(self.now, now, width, wanted=self.wanted, marked=self.marked)
+
+    def _draw_place(self) -> None:
+        crumbs = [VIEWS[self.view]]
+        key = self.lines("list").cursor_key
+        if self.is_open and key:
+            crumbs.append(said(key))
+        busy = self._looks.busy_since
+        trouble = trouble_of(self.now, time.monotonic() - busy if busy else None, self.problem)
+        line = place_line(
+            crumbs, trouble, self.size.width, wanted=self.wanted, marked=len(self.marked)
+        )
+        self.lines("place").show([line])
+        self._draw_keys()
+
+    def _draw_keys(self) -> None:
+        width = self.size.width
+        self.lines("keys").show([keys_line(self.here(), width, read_only=self.read_only)])
+
+    def say(self, line: Line) -> None:
+        """What the last act came to, above the keys."""
+        self.lines("said").show([clipped(line, self.size.width)])
+
+    def here(self) -> set[str]:
+        """What keys need that is there now."""
+        found = {"list"} if self.view == "now" and not self._in_detail() else set[str]()
+        found |= {"log"} if self.view == "log" else set()
+        row = self.row()
+        if row is not None and self.view in ("now", "questions"):
+            found.add("task")
+            found |= {"question"} if row.question else set()
+            found |= {"running"} if row.run is not None else set()
+            found |= {"stands"} if row.run is None and row.group != "running" else set()
+            found |= {"way_on"} if row.way_on is not None and row.way_on.verb else set()
+        if self._two_panes() and self._right_in_use():
+            found.add("two panes")
+        return found
+
+    def _arrangement(self) -> str:
+        """Where the detail stands: beside the list, below it, or in its place."""
+        if self.size.width >= _BESIDE:
+            return "beside"
+        return "below" if self.size.height >= _BELOW else "single"
+
+    def _two_panes(self) -> bool:
+        return self._arrangement() != "single"
+
+    def _right_in_use(self) -> bool:
+        return self.view in ("now", "questions")
+
+    def _detail_in_sight(self) -> bool:
+        return self._right_in_use() and (self._two_panes() or self.is_open)
+
+    def _in_detail(self) -> bool:
+        return self.is_open and self.lines("detail").has_focus
+
+    def _lay_out(self) -> None:
+        """Which panes are there, by the size of the screen and by what is open."""
+        right, left = self.query_one("#right"), self.lines("list")
+        shown, now = self._detail_in_sight(), self._arrangement()
+        right.set_class(not shown, "hidden")
+        left.set_class(self.is_open and not self._two_panes(), "hidden")
+        for name in ("beside", "below", "single"):
+            self.screen_stack[0].set_class(name == now, name)
+        share = f"{_LIST_SHARE}%" if shown else "1fr"
+        left.styles.width = share if now == "beside" else "1fr"
+        left.styles.height = share if now == "below" else "1fr"
+        self.call_after_refresh(self.draw)
+
+    def _tick(self) -> None:
+        """Once a second: ages grow, and a queue that does not answer is told."""
+        if self.view in ("now", "questions"):
+            listing = self._listing(self.lines("list").room)
+            self.lines("list").show(listing.lines, listing.keys)
+        self._draw_place()
+
+    # What happens.
+
+    def on_resize(self, event: events.Resize) -> None:
+        del event
+        self._lay_out()
+
+    def on_line_view_cursor_moved(self, event: LineView.CursorMoved) -> None:
+        if event.view.id == "list":
+            self._draw_place()
+            if self._detail_in_sight():
+                self.lines("detail").following = False
+                self.set_timer(_LINGER, lambda: self._linger(event.key))
+
+    def _linger(self, key: str) -> None:
+        if self.is_running and self.lines("list").cursor_key == key:
+            self.detail.choose(self.row())
+            self.draw_detail()
+
+    def on_line_view_line_opened(self, event: LineView.LineOpened) -> None:
+        if event.view.id == "list":
+            self._open()
+
+    def on_click(self, event: events.Click) -> None:
+        name = getattr(event.widget, "id", "")
+        if name == "top" and (view := view_at(self.now, event.x)):
+            self.action_view(view)
+
+    def _open(self) -> None:
+        if not self._right_in_use():
+            return
+        self.is_open = True
+        self.detail.choose(self.row())
+        self._lay_out()
+        self.call_after_refresh(self.lines("detail").focus)
+
+    # Keys: looking.
+
+    def action_view(self, name: str) -> None:
+        self.view, self.is_open = name, False
+        self.lines("detail").following = False
+        self.lines("list").following = name == "log"
+        self.others.home_changed(name)
+        self.lines("list").focus()
+        self._lay_out()
+
+    def action_open(self) -> None:
+        self._pane().open_cursor()
+
+    def action_go_back(self) -> None:
+        if self.is_open:
+            self.is_open = False
+            self.lines("list").focus()
+            self._lay_out()
+        elif self.wanted or self.marked:
+            self.wanted = ""
+            self.marked.clear()
+            self.draw()
+        elif self.view != "now":
+            self.action_view("now")
+
+    def action_pane(self) -> None:
+        if not (self._two_panes() and self._right_in_use()):
+            return
+        if self.lines("list").has_focus:
+            self._open()
+        else:
+            self.lines("list").focus()
+
+    def action_move(self, step: int) -> None:
+        self._pane().following = False
+        self._pane().move(step)
+
+    def action_edge(self, top: bool) -> None:
+        self._pane().following = False
+        self._pane().to_end(top=top)
+
+    def action_page(self, direction: int) -> None:
+        self._pane().following = False
+        self._pane().page(direction)
+
+    def action_shift(self, direction: int) -> None:
+        self._pane().shift(direction)
+
+    def action_follow(self) -> None:
+        """Keep the end of the log in sight, or stay where one reads."""
+        if self.view == "log":
+            view = self.lines("list")
+            view.following = not view.following
+            self.say(((f"{'following' if view.following else 'not following'}", "dim"),))
+            self.draw()
+
+    def action_mark(self) -> None:
+        if self.view == "now" and (row := self.row()) is not None:
+            self.marked ^= {row.id}
+            self.lines("list").move(1)
+            self.draw()
+
+    def action_filter(self) -> None:
+        from fleet.tui.forms.filter_line import FilterLine
+
+        if self.view != "now":
+            self.action_view("now")
+        self.push_screen(FilterLine(self.wanted, self._filtered), self._filtered)
+
+    def _filtered(self, wanted: str | None) -> None:
+        self.wanted = wanted or ""
+        self.draw()
+
+    def action_help(self) -> None:
+        from fleet.tui.forms.lines_page import LinesPage
+
+        self.push_screen(LinesPage("Keys of fleet top", help_lines(read_only=self.read_only)))
+
+    def action_copy(self) -> None:
+        if (row := self.row()) is not None:
+            self.copy_to_clipboard(row.id)
+            self.say(((f"copied {said(row.id)}", "dim"),))
+
+    def action_quit_top(self) -> None:
+        self.exit()
+
+    def _pane(self) -> LineView:
+        detail = self.lines("detail")
+        return detail if detail.has_focus else self.lines("list")
+
+    # Keys: acting.
+
+    def action_answer(self) -> None:
+        self.acts.answer()
+
+    def action_tell(self) -> None:
+        self.acts.tell()
+
+    def action_stop(self) -> None:
+        self.acts.each("stop")
+
+    def action_retry(self) -> None:
+        self.acts.each("retry")
+
+    def action_way_on(self) -> None:
+        self.acts.way_on()
+
+    def action_new(self) -> None:
+        self.acts.new()
+
+    def action_pause(self) -> None:
+        self.acts.pause()
+
+    def action_stop_all(self) -> None:
+        self.acts.stop_all()
+
+    def action_directory(self) -> None:
+        self.acts.open_directory()
+
+    def action_command(self) -> None:
+        self.acts.command()

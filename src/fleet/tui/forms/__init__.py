@@ -1,0 +1,1 @@
+"""What a person types: answers, messages, new tasks, commands, the word that stops all."""

@@ -1,0 +1,15 @@
+"""What all forms share."""
+
+from typing import TypeVar
+
+from textual.screen import ModalScreen
+
+Typed = TypeVar("Typed")
+
+
+class Form(ModalScreen[Typed]):
+    """A box over the screen that ends in what was typed."""
+
+    def ring(self) -> None:
+        """Say without words that this cannot be sent as it is."""
+        self.app.bell()  # pyright: ignore[reportUnknownMemberType] - Textual leaves its app open

@@ -1,0 +1,147 @@
+"""Threads that read a home and act on it, so that the screen never waits for a queue.
+
+They are daemons: `q` ends fleet top at once, also while a queue does not answer.
+"""
+
+import asyncio
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+from threading import Condition, Event, Thread
+from typing import Any, Generic, TypeVar
+
+from msgspec import Struct
+
+from fleet.control import Control
+from fleet.control.view.home_watch import HomeWatch
+from fleet.control.view.now import Now
+from fleet.errors import FleetError
+
+#: The least seconds between two looks, and how many times longer a look rests than it took.
+_PAUSE, _REST = 1.0, 9
+#: The most seconds between two looks: no file tells of a queue on another machine.
+_LONGEST = 5.0
+
+Answer = TypeVar("Answer")
+
+
+class Unread(Struct, frozen=True):
+    """What was asked for cannot be had, and why."""
+
+    message: str
+    hint: str = ""
+
+
+def unread(error: Exception) -> Unread:
+    """An error as it is told to the person."""
+    match error:
+        case FleetError():
+            return Unread(error.message, error.hint)
+        case OSError():
+            return Unread(f"{error.filename or ''} {error.strerror or error}".strip())
+        case _:
+            words = f"{type(error).__name__}: {error}"
+            return Unread(words, "This is a mistake in fleet; the queue and the agents go on.")
+
+
+class Job(Struct, Generic[Answer], frozen=True):
+    """A question to the home, and who gets the answer."""
+
+    ask: Callable[[Control], Answer]
+    tell: Callable[[Answer | Unread], None]
+
+
+class HomeThread:
+    """One thread with an open home. Of the jobs in one slot only the latest is done."""
+
+    def __init__(self, opened: Callable[[], Control], loop: asyncio.AbstractEventLoop) -> None:
+        self._opened = opened
+        self._loop = loop
+        self._waiting: dict[str, Job[object]] = {}
+        self._told = Condition()
+        #: Since when the job in hand is at work; None: the thread is idle.
+        self.busy_since: float | None = None
+        Thread(target=self._work, name="fleet-top", daemon=True).start()
+
+    def submit(self, slot: str, job: "Job[Answer]") -> None:
+        """Have a job done; one that still waits in this slot is forgotten."""
+        with self._told:
+            self._waiting[slot] = job  # pyright: ignore[reportArgumentType]
+            self._told.notify()
+
+    def _work(self) -> None:
+        fleet: Control | None = None
+        while True:
+            with self._told:
+                while not self._waiting:
+                    self._told.wait()
+                slot = next(iter(self._waiting))
+                job = self._waiting.pop(slot)
+            self.busy_since = time.monotonic()
+            try:
+                fleet = fleet or self._opened()
+                answer = job.ask(fleet)
+            except Exception as error:  # noqa: BLE001 - told on the screen; the thread lives on
+                answer = unread(error)
+            self.busy_since = None
+            if not _post(self._loop, job.tell, answer):
+                return
+
+
+class NowThread:
+    """Reads *now* whenever the home changes, at most once a second."""
+
+    def __init__(
+        self,
+        opened: Callable[[], Control],
+        loop: asyncio.AbstractEventLoop,
+        tell: Callable[[Now | Unread], None],
+    ) -> None:
+        self._opened = opened
+        self._loop = loop
+        self._tell = tell
+        self._watch: HomeWatch | None = None
+        self._at_once = Event()
+        #: Since when a look is under way; None: none is.
+        self.busy_since: float | None = None
+        Thread(target=self._work, name="fleet-top-now", daemon=True).start()
+
+    def look(self) -> None:
+        """Look at once: the person has just changed something."""
+        self._at_once.set()
+        if self._watch is not None:
+            self._watch.wake()
+
+    def _work(self) -> None:
+        from fleet.control.view.read_now import NowReader
+
+        reader: NowReader | None = None
+        while True:
+            self.busy_since = began = time.monotonic()
+            try:
+                if reader is None or self._watch is None:
+                    fleet = self._opened()
+                    reader, self._watch = NowReader(fleet), HomeWatch(fleet.home)
+                found = reader.read(datetime.now(UTC))
+                self._watch.follow(row.id for row in found.rows if row.run is not None)
+            except Exception as error:  # noqa: BLE001 - told on the screen; the thread lives on
+                found = unread(error)
+            self.busy_since = None
+            if not _post(self._loop, self._tell, found):
+                return
+            self._rest(time.monotonic() - began)
+
+    def _rest(self, took: float) -> None:
+        """Rest for a second or more, then until something changes, but not for long."""
+        if not self._at_once.wait(max(_PAUSE, _REST * took)) and self._watch is not None:
+            self._watch.wait(_LONGEST)
+        self._at_once.clear()
+
+
+def _post(loop: asyncio.AbstractEventLoop, tell: Callable[[Any], None], answer: object) -> bool:
+    """Hand an answer to the screen; False: the screen is gone."""
+    try:
+        loop.call_soon_threadsafe(tell, answer)
+    except RuntimeError:
+        return False
+    return True

@@ -1,0 +1,221 @@
+"""What the person does: each act goes through `control`'s table of acts on a thread of its own, and
+leaves the command line that it stands for in the command log.
+"""
+
+import os
+import shlex
+import subprocess
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from fleet.control import Control
+from fleet.control.acts.act_table import ActEnd, carry_out, command_line
+from fleet.tui.forms.new_task import NewTaskForm
+from fleet.tui.forms.palette import Palette, PaletteEntry
+from fleet.tui.forms.text_form import TextForm
+from fleet.tui.forms.word_form import WORD, WordForm
+from fleet.tui.home_threads import HomeThread, Job, Unread
+from fleet.tui.key_table import keys_here
+from fleet.tui.spans import Line, paragraph, said
+from fleet.tui.views.log_lines import DoneAct
+
+if TYPE_CHECKING:
+    from fleet.tui.app import TopApp
+
+#: How many acts are remembered.
+_KEPT = 200
+
+
+class PersonActs:
+    """The acts of one person at one screen."""
+
+    def __init__(self, app: "TopApp", acts: HomeThread) -> None:
+        self._app = app
+        self._acts = acts
+        self._number = 0
+        #: Texts that were typed and not sent, by verb and task.
+        self._drafts: dict[tuple[str, str], str] = {}
+        self.done: list[DoneAct] = []
+
+    def act(self, verb: str, given: Mapping[str, Any]) -> None:
+        """Have an act carried out; it is told at once, and again when it is done or refused."""
+        if self._refused():
+            return
+        line = command_line(verb, dict(given))
+        self._app.say(((f"$ {said(line)}", "cyan"), (" …", "dim")))
+        self._number += 1  # acts never replace each other
+
+        def tell(end: ActEnd | Unread) -> None:
+            self._told(end, line)
+
+        def do(fleet: Control) -> ActEnd:
+            return carry_out(fleet, verb, dict(given))
+
+        self._acts.submit(f"act {self._number}", Job(do, tell))
+
+    def each(self, verb: str) -> None:
+        """Do something with every chosen task."""
+        for row in self._app.chosen():
+            self.act(verb, {"id": row.id})
+        self._app.marked.clear()
+
+    def answer(self) -> None:
+        row = self._app.row()
+        if row is None or not row.question:
+            self._app.say((("nothing is asked here", "dim"),))
+            return
+        about = [*paragraph(row.question, 90, "magenta")]
+        self._write("answer", row.id, f"Answer {said(row.id)}: {said(row.title)}", about)
+
+    def tell(self) -> None:
+        rows = self._app.chosen()
+        if len(rows) == 1:
+            title = f"Tell the agent of {said(rows[0].id)}: {said(rows[0].title)}"
+            self._write("tell", rows[0].id, title, [])
+        elif rows:
+            ids = [row.id for row in rows]
+            self._write_to(ids, f"Tell the agents of {len(ids)} tasks")
+
+    def way_on(self) -> None:
+        """Do what would set the task going, if fleet top can; else tell the command line."""
+        row = self._app.row()
+        if row is None or row.way_on is None:
+            return
+        match row.way_on.verb:
+            case "answer":
+                self.answer()
+            case "resume" | "pause":
+                self.act(row.way_on.verb, {})
+            case "" | "pick" | "reject":
+                self._app.copy_to_clipboard(row.way_on.line)
+                self._app.say(((f"copied: {said(row.way_on.line)}", "dim"),))
+            case verb:
+                self.act(verb, {"id": row.id})
+
+    def pause(self) -> None:
+        now = self._app.now
+        paused = now is not None and now.supervisor.paused_since is not None
+        self.act("resume" if paused else "pause", {})
+
+    def stop_all(self) -> None:
+        if self._refused():
+            return
+        runs = sum(row.run is not None for row in self._app.now.rows) if self._app.now else 0
+
+        def take(typed: bool | None) -> None:
+            if typed:
+                self.act("stop_all", {"confirm": WORD})
+
+        self._app.push_screen(WordForm(f"This ends {runs} runs, and pauses fleet."), take)
+
+    def new(self) -> None:
+        if self._refused():
+            return
+        rows = self._app.now.rows if self._app.now else ()
+        row = self._app.row()
+        first = [row.project] if row is not None and row.project else []
+        projects = [*first, *(each.project for each in rows if each.project), str(Path.cwd())]
+
+        def take(given: Mapping[str, object] | None) -> None:
+            if given is not None:
+                self.act("create", given)
+
+        def show(coders: tuple[str, ...] | Unread) -> None:
+            names = () if isinstance(coders, Unread) else coders
+            self._app.push_screen(NewTaskForm(list(dict.fromkeys(projects)), names), take)
+
+        self._app.ask("coders", lambda fleet: fleet.coder_names(), show)
+
+    def open_directory(self) -> None:
+        """The task's directory in the person's editor, if one is named; its path otherwise."""
+        row = self._app.row()
+        place = (row.directory or row.project) if row is not None else ""
+        editor = os.environ.get("VISUAL") or os.environ.get("EDITOR") or ""
+        if not place:
+            return
+        if not editor or not Path(place).is_dir():
+            self._app.copy_to_clipboard(place)
+            self._app.say(((f"copied: {said(place)}", "dim"),))
+            return
+        with self._app.suspend():
+            subprocess.run([*shlex.split(editor), place], check=False)
+        self._app.refresh()
+
+    def command(self) -> None:
+        """Every verb that works here, by a few letters."""
+
+        def take(entry: PaletteEntry | None) -> None:
+            if entry is not None:
+                self._app.call_later(self._app.run_action, entry.action)
+
+        self._app.push_screen(Palette(self._entries()), take)
+
+    def _entries(self) -> Sequence[PaletteEntry]:
+        row = self._app.row()
+        task = said(row.id) if row is not None else "ID"
+        lines = {
+            "answer": f'fleet answer {task} "…"', "tell": f'fleet tell {task} "…"',
+            "stop": f"fleet stop {task}", "retry": f"fleet retry {task}",
+            "new": 'fleet bd create "…"', "stop_all": "fleet stop --all",
+            "pause": "fleet pause, fleet resume",
+            "way_on": row.way_on.line if row is not None and row.way_on else "",
+        }  # fmt: skip
+        here = keys_here(self._app.here(), read_only=self._app.read_only)
+        return [
+            PaletteEntry(key.words, lines.get(key.action, ""), key.action)
+            for key in here
+            if key.words
+        ]
+
+    def _write(self, verb: str, task_id: str, title: str, about: Sequence[Line]) -> None:
+        """Have a text written and sent; what is not sent is kept."""
+        if self._refused():
+            return
+        at = (verb, task_id)
+
+        def take(answer: tuple[bool, str] | None) -> None:
+            if answer is None:
+                return
+            self._drafts.pop(at, None)
+            if answer[0]:
+                self.act(verb, {"id": task_id, "text": answer[1]})
+            elif answer[1].strip():
+                self._drafts[at] = answer[1]
+                self._app.say((("kept as a draft", "dim"),))
+
+        self._app.push_screen(TextForm(title, about, self._drafts.get(at, "")), take)
+
+    def _write_to(self, ids: Sequence[str], title: str) -> None:
+        if self._refused():
+            return
+
+        def take(answer: tuple[bool, str] | None) -> None:
+            if answer is not None and answer[0]:
+                for task_id in ids:
+                    self.act("tell", {"id": task_id, "text": answer[1]})
+                self._app.marked.clear()
+
+        self._app.push_screen(TextForm(title, [((said(", ".join(ids)), "dim"),)]), take)
+
+    def _told(self, end: ActEnd | Unread, line: str) -> None:
+        at = self._app.clock()
+        if isinstance(end, Unread):
+            words = f"{end.message} {end.hint}".strip()
+            self._remember(DoneAct(at, line, words, refused=True))
+            self._app.bell()
+            self._app.say(((f"$ {said(line)}", "cyan"), (f"  refused: {said(words)}", "bold red")))
+        else:
+            self._remember(DoneAct(at, end.line, end.words))
+            self._app.say(((f"$ {said(end.line)}", "cyan"), (f"  {said(end.words)}", "green")))
+        self._app.look()
+        if self._app.view == "log":
+            self._app.draw()
+
+    def _remember(self, deed: DoneAct) -> None:
+        self.done = [*self.done, deed][-_KEPT:]
+
+    def _refused(self) -> bool:
+        if self._app.read_only:
+            self._app.say((("--read-only: this screen changes nothing", "bold red"),))
+        return self._app.read_only

@@ -1,0 +1,87 @@
+"""Lines of the screen as values: stretches of text, each with a style. Pure.
+
+All text of tasks and agents passes `said`, so that no terminal ever obeys it.
+"""
+
+from collections.abc import Iterator, Sequence
+
+from fleet.schemas.shown_text import cells, cut, one_line, wrapped
+
+#: A text and its style: `bold`, `dim`, a colour, or several of them; empty: plain.
+Span = tuple[str, str]
+Line = tuple[Span, ...]
+
+EMPTY: Line = ()
+#: The least room that a text is broken for.
+_LEAST_ROOM = 16
+#: How wide a tab of a file is drawn.
+_TAB = "    "
+
+
+def said(text: str) -> str:
+    """Text of a task or an agent on one line, with every control character as an escape."""
+    return one_line(text.replace("\t", _TAB))
+
+
+def plain(line: Line) -> str:
+    """The text of a line."""
+    return "".join(text for text, _ in line)
+
+
+def clipped(line: Line, width: int) -> Line:
+    """As much of a line as fits; what is cut ends in `…`."""
+    room = width
+    found: list[Span] = []
+    for text, style in line:
+        size = cells(text)
+        if size > room:
+            found.append((cut(text, room), style))
+            return tuple(found)
+        found.append((text, style))
+        room -= size
+    return tuple(found)
+
+
+def sides(left: Line, right: Line, width: int) -> Line:
+    """A line with its end at the right edge; the left part is cut where both have no room."""
+    room = width - cells(plain(right))
+    head = clipped(left, max(0, room - 1))
+    return (*head, (" " * (room - cells(plain(head))), ""), *right)
+
+
+def column(text: str, width: int, *, right: bool = False) -> str:
+    """A text in a column of this width."""
+    short = cut(text, width)
+    gap = " " * (width - cells(short))
+    return gap + short if right else short + gap
+
+
+def paragraph(text: str, width: int, style: str = "", indent: int = 0) -> Iterator[Line]:
+    """A text of several lines, each broken between words."""
+    room = max(_LEAST_ROOM, width - indent)
+    for part in text.strip("\n").splitlines():
+        for row in wrapped(said(part.rstrip()), room):
+            yield ((" " * indent, ""), (row, style)) if indent else ((row, style),)
+
+
+def fact(name: str, value: str, width: int, style: str = "", column_width: int = 12) -> list[Line]:
+    """A named value; what has no room goes on below, in its column."""
+    rows = list(wrapped(said(value), max(_LEAST_ROOM, width - column_width)))
+    head: Line = ((column(name, column_width), "dim"), (rows[0], style))
+    return [head, *(((" " * column_width, ""), (row, style)) for row in rows[1:])]
+
+
+def bar(share: float, width: int) -> str:
+    """A gauge of so many cells: `███░░`."""
+    full = round(max(0.0, min(1.0, share)) * width)
+    return "█" * full + "░" * (width - full)
+
+
+def joined(parts: Sequence[Line], between: str = "  ") -> Line:
+    """Lines behind each other."""
+    found: list[Span] = []
+    for number, part in enumerate(part for part in parts if part):
+        if number:
+            found.append((between, ""))
+        found.extend(part)
+    return tuple(found)

@@ -1,0 +1,1 @@
+"""What the screen shows of each thing: functions from values of `control` to lines."""
