@@ -52,4 +52,9 @@ class JsonRecord(Generic[T]):
 
     def write(self, path: Path, value: T, *, durable: bool = True) -> None:
         """Replace the file in one step; see `write_atomically` for `durable`."""
-        write_atomically(path, msgspec.json.encode(value) + b"\n", durable=durable)
+        write_atomically(path, self.encode(value), durable=durable)
+
+    @staticmethod
+    def encode(value: T) -> bytes:
+        """The content of the file of a value."""
+        return msgspec.json.encode(value) + b"\n"

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from fleet.errors import InvalidTask
 from fleet.files.append_file import append
+from fleet.files.atomic_write import write_atomically
 from fleet.files.safe_read import read_bounded
 
 FOLDER = "seals"
@@ -69,6 +70,33 @@ def is_excused(path: Path) -> bool:
         return False
 
 
+def seal_latest(path: Path, data: bytes) -> None:
+    """Seal a record that is written again and again, before `data` takes its place. The record is
+    in a directory of the home's that belongs to no task, as `trains/<key>`. Raises OSError.
+    """
+    file = _latest(path)
+    begin(file.parent.parent)
+    # The last one stays as well: a process that is killed now never writes the record.
+    known = _digests(file, OF_TASK, path.name)
+    lines = [f"{OF_TASK} {path.name} {each}\n" for each in [*known, _digest(data)][-2:]]
+    write_atomically(file, "".join(lines).encode(), durable=False)
+
+
+def is_latest(path: Path, data: bytes) -> bool:
+    """Whether fleet wrote this content of such a record."""
+    try:
+        return _digest(data) in _digests(_latest(path), OF_TASK, path.name)
+    except InvalidTask:
+        return False
+
+
+def _latest(path: Path) -> Path:
+    """Where the seals of one such record are. No task has an id that begins with a dot."""
+    folder = path.parent
+    name = f".{folder.parent.name}-{folder.name}-{path.name}"
+    return folder.parent.parent / FOLDER / name
+
+
 def _file(task_dir: Path) -> Path | None:
     """Where a task's seals are; None for a directory that is not below a home's `tasks`."""
     if task_dir.parent.name != "tasks":
@@ -76,11 +104,11 @@ def _file(task_dir: Path) -> Path | None:
     return task_dir.parent.parent.joinpath(FOLDER, task_dir.name)
 
 
-def _digests(file: Path, run: int, name: str) -> set[str]:
+def _digests(file: Path, run: int, name: str) -> list[str]:
     data = read_bounded(file, _LARGEST) or b""
     head = f"{run} {name} "
     lines = data.decode(errors="replace").splitlines()
-    return {line.removeprefix(head) for line in lines if line.startswith(head)}
+    return [line.removeprefix(head) for line in lines if line.startswith(head)]
 
 
 def _is_older(path: Path, since: Path) -> bool:

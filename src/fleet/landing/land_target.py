@@ -9,10 +9,9 @@ import hashlib
 import os
 import stat
 import threading
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from contextlib import contextmanager
 from datetime import datetime
-from itertools import islice
 
 from msgspec import Struct, structs
 
@@ -41,7 +40,7 @@ from fleet.schemas import Task
 LOCK = "fleet-land-"
 #: Why nothing lands while another process has the lock: it lasts as long as that one's train.
 OTHER_LANDER = "another lander works on this branch"
-#: How many tasks one job looks at: the first of many land before the last are brought home.
+#: How many tasks one job brings home at most, if they are not for a train.
 _AT_ONCE = 16
 
 
@@ -126,10 +125,9 @@ def _land(
         told = finish_followed(home, repo)
         if key.branch:
             try_again(home, repo, key.branch, tasks, desk)
-        work = list(islice(waiting_work(home, tasks), _AT_ONCE))
-        waiting = _brought(lander, work, desk)
+        waiting, all_brought = _brought(lander, waiting_work(home, tasks), desk)
         if not key.branch:
-            return TrainEnd(told=told)
+            return TrainEnd(told=told, more=not all_brought)
         train = TrainRun(home, repo, key.branch, desk, abandon=lander.abandon, now=lander.now)
         train.recover(tasks)
         waiting = [each for each in waiting if _state(home, each.task_id) in _IN_TRAIN]
@@ -143,7 +141,7 @@ def _land(
         looks += [LOOK_AGAIN] if waiting_for_line(home, tasks) else []
         return structs.replace(
             end,
-            more=end.more or len(work) == _AT_ONCE,
+            more=end.more or not all_brought,
             told=(*told, *end.told),
             watched=watched.task_ids,
             again_in=min(looks, default=0.0),
@@ -159,12 +157,21 @@ _IN_TRAIN = ("waiting", "testing")
 
 
 def _brought(
-    lander: LanderSetup, works: Sequence[WaitingWork], desk: LandingDesk
-) -> list[WaitingWork]:
-    """Those that wait for the train, after the verified ones were brought home."""
+    lander: LanderSetup, works: Iterable[WaitingWork], desk: LandingDesk
+) -> tuple[list[WaitingWork], bool]:
+    """Those that wait to land, after the verified ones were brought home, and whether these are
+    all: what the next train has no room for stays where it is, so that the first of many land
+    before the last are brought home.
+    """
     brought: list[Task] = []
+    for_train, at_once, all_brought = 0, 0, True
     for work in works:
+        if for_train >= work.rules.batch or at_once >= _AT_ONCE:
+            all_brought = False
+            break
+        landing = work.landing
         if work.landing.state == "verified":
+            at_once += 1
             try:
                 landing = bring_home(lander.home, work, lander.now())
             except (GitFailed, OSError) as error:  # it may go well another time
@@ -176,8 +183,9 @@ def _brought(
             if landing is not None and landing.state == "asks":
                 desk.told_to_ask(work.task_id, landing.why)
         brought.append(work.task)
+        for_train += landing is not None and landing.state != "asks" and landing.to != "pr"
     found = waiting_work(lander.home, brought)
-    return [work for work in found if work.landing.state in _IN_TRAIN]
+    return [work for work in found if work.landing.state in _IN_TRAIN], all_brought
 
 
 def _see_to_ends(home: Home, tasks: Sequence[Task], desk: LandingDesk) -> None:

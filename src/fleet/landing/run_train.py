@@ -23,12 +23,12 @@ from fleet.git.remote.remote_git import RemoteSilent
 from fleet.git.repository import Repository
 from fleet.home import Home
 from fleet.landing import train_words
-from fleet.landing.fold.fold_group import fold_group, landed_since
+from fleet.landing.fold.fold_group import fold_group, is_fold_of, landed_since
 from fleet.landing.red_line import RedLines
 from fleet.landing.remote.follow_remote import RemoteFollower
 from fleet.landing.remote.remote_line import RemoteLine
 from fleet.landing.settle_landing import LandingDesk
-from fleet.landing.train_rules import Parts, batch, size_after
+from fleet.landing.train_rules import Parts, batch
 from fleet.landing.train_state import RACES, TrainEnd, TrainState
 from fleet.landing.train_store import Member, Train
 from fleet.landing.waiting_work import WaitingWork, waiting_work
@@ -51,33 +51,40 @@ class TrainRun:
         self._abandon = abandon
         self._at = TrainState(home, repo, branch, desk, abandon=abandon, now=now)
         self._red_lines = RedLines(self._at)
+        #: What a killed lander meant to do and did not.
+        self._meant: Train | None = None
         #: Has the line follow its remote branch.
         self.remote = RemoteFollower(self._at)
 
     def run(self, waiting: Sequence[WaitingWork]) -> TrainEnd:
         """Land what waits, as far as one batch reaches. Raises FleetError and OSError."""
+        parts = self._parts_of([work.task_id for work in waiting])
         limit = min((work.rules.batch for work in waiting), default=1)
-        self._at.size = min(self._at.size or limit, limit)
-        first = batch([work.task_id for work in waiting], self._at.size).first
-        group = [work for work in waiting if work.task_id in first and self._at.desk.test(work)]
+        if not parts.waiting:
+            ids = [work.task_id for work in waiting]
+            parts = batch(ids, self._at.share.batch_size(limit))
+        wanted = {task_id for part in parts.waiting for task_id in part}
+        group = [work for work in waiting if work.task_id in wanted and self._at.desk.test(work)]
         for work in group:
             self._at.prover.credit(work.landing.tree, work.proved)
         if any(work.landing.red_line for work in group):
             self._at.prover.forget_red()
+        parts = parts.without(wanted.difference(work.task_id for work in group))
+        waits = 0
         try:
-            self._land_group(group, limit)
+            self._land_group(group, parts)
         finally:
             for work in group:
-                self._at.desk.wait(work.task_id, self._at.silence)
+                waits += self._at.desk.wait(work.task_id, self._at.silence)
+            if not self._at.left:
+                self._at.prover.end_train()
             self._at.learn()
         self._at.told += self._red_lines.told()
-        if not self._at.left:
-            self._at.prover.tidy()
-        return self._at.end(more=len(waiting) > len(first))
+        return self._at.end(more=waits > 0 or len(waiting) > len(group))
 
     def recover(self, tasks: Sequence[Task]) -> None:
         """See to a train that another lander meant: members that the line is proved to hold have
-        landed, the others wait as before.
+        landed. If none has, and the line stands where it did, the next train is the same one.
         """
         at = self._at
         train = at.place.meant()
@@ -100,14 +107,22 @@ class TrainRun:
             and _holds(land, target.line, member)
         ]
         at.mark(land, structs.replace(train, members=tuple(held)), waiting)
-        at.place.done()
+        if not held and target.line == train.old:
+            self._meant = train
+        else:
+            at.place.done()
+
+    def _parts_of(self, waiting: Sequence[str]) -> Parts:
+        """The parts that a killed lander had still to try, as far as their candidates wait."""
+        parts = self._meant.parts if self._meant is not None else ()
+        gone = {task_id for part in parts for task_id in part}.difference(waiting)
+        return Parts(parts).without(gone)
 
     # A group, and its parts if it fails.
 
-    def _land_group(self, group: Sequence[WaitingWork], limit: int) -> None:
+    def _land_group(self, group: Sequence[WaitingWork], parts: Parts) -> None:
         by_id = {work.task_id: work for work in group}
-        parts = batch(list(by_id), len(group))
-        whole, races = True, 0
+        races = 0
         while parts.waiting:
             if self._abandon.is_set():
                 self._at.left = "it was stopped"
@@ -123,17 +138,16 @@ class TrainRun:
             if isinstance(made, str) or isinstance(remote, str):
                 self._ask(parts, by_id, str(made))
                 return
-            train = structs.replace(made, upstream=remote.shown if remote is not None else "")
-            left_out = [each for each in parts.first if each not in train.ids]
+            left_out = [each for each in parts.first if each not in made.ids]
             parts = parts.without(left_out)
+            upstream = remote.shown if remote is not None else ""
+            train = structs.replace(made, upstream=upstream, parts=parts.waiting)
             if not train.members:
                 continue
             part = [by_id[each] for each in train.ids]
             green = self._at.is_green(land, train, part)
             if green is None:
                 return
-            if whole:
-                self._at.size, whole = size_after(self._at.size, limit, green=green), False
             if not green:
                 parts = self._red(land, target, train, parts, by_id)
                 continue
@@ -199,6 +213,8 @@ class TrainRun:
         at = self._at
         if not target.tip:
             return train_words.no_branch(at.branch, at.repo.root)
+        if self._meant is not None and is_fold_of(land.git, self._meant, target, part):
+            return self._meant
         made = fold_group(land.git, target, part, author_in(at.repo))
         if isinstance(made, Conflict):
             return train_words.beside_conflicts(made, at.branch, at.repo.root)
@@ -217,19 +233,18 @@ class TrainRun:
         by_id: dict[str, WaitingWork],
     ) -> Parts:
         """Split a part that failed; a single candidate goes back, unless the line is to blame."""
-        self._at.place.done()
         if len(train.members) > 1:
             return parts.split()
+        self._at.place.done()
         work = by_id[train.ids[0]]
         is_red = self._red_lines.blames(land, target, train, work)
-        if is_red is None:
-            return Parts(())
-        if is_red:
-            return parts.rest
+        if is_red is not False:
+            return parts.others if is_red else Parts(())
+        self._at.share = self._at.share.after(1, green=False)
         since = landed_since(land.git, work.landing.base, target.line, but=work.task_id)
         output = self._at.prover.output(train.tree)
         self._at.desk.send_back(work, train_words.failing(output, self._at.branch, since))
-        return parts.rest
+        return parts.split()
 
     def _hold(self, parts: Parts, by_id: dict[str, WaitingWork], why: str) -> None:
         """The line cannot be moved. A full disk passes; the same reason twice is for a person."""

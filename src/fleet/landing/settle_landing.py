@@ -47,9 +47,11 @@ class LandingDesk:
         """The task is in a train now; False: it waits no longer, so it is not."""
         return self._change(work.task_id, ("waiting", "testing"), state="testing", why="")
 
-    def wait(self, task_id: str, why: str = "") -> None:
-        """The task waits again: its train was left, or the branch moved."""
-        self._change(task_id, ("testing",), state="waiting", why=why)
+    def wait(self, task_id: str, why: str = "") -> bool:
+        """The task waits again: its train was left, or took another part of its batch. False: it
+        came to an end in the train.
+        """
+        return self._change(task_id, ("testing",), state="waiting", why=why)
 
     def waits(self, work: WaitingWork, why: str) -> None:
         """The task goes on waiting; for what, in words."""

@@ -62,8 +62,8 @@ class TrainState:
         self.place.make()
         learnt = self.place.learnt()
         self.prover = FoldProver(home, self.place, learnt, abandon)
-        #: How many candidates the next batch has, and why the line could not be moved last time.
-        self.size, self.held = learnt.size, learnt.held
+        #: How many candidates fail, and why the line could not be moved last time.
+        self.share, self.held = learnt.share, learnt.held
         self._behind = learnt.behind
         self.told: list[str] = []
         #: Why the train was left; and why a remote branch could not be read or moved for now.
@@ -86,8 +86,11 @@ class TrainState:
         return self.proved(self.prover.passes(land, fold, plans, train.checks), part)
 
     def proved(self, found: bool | Unproved, part: Sequence[WaitingWork]) -> bool | None:
-        """What the prover found; None: it cannot be known, and the train was left."""
+        """What the prover found; None: it cannot be known, and the train was left. Raises
+        OSError.
+        """
         if not isinstance(found, Unproved):
+            self.learn()  # at once: a lander that comes after a kill does not verify it again
             return found
         self.left = found.trouble or "it was stopped"
         if found.trouble:  # through no fault of the work: a person has to mend something
@@ -97,6 +100,7 @@ class TrainState:
 
     def mark(self, land: LandRepository, train: Train, works: Sequence[WaitingWork]) -> None:
         """The line holds these members: they have landed."""
+        self.share = self.share.after(len(train.members), green=True)
         by_id = {work.task_id: work for work in works}
         for member in train.members:
             if (work := by_id.get(member.task_id)) is not None:
@@ -109,15 +113,16 @@ class TrainState:
         self.told += moved.told
 
     def learn(self) -> None:
-        """Remember for the next train what this one has learnt. Raises OSError."""
+        """Remember what this train has learnt by now. Raises OSError."""
         passed = {tree: tuple(sorted(each)) for tree, each in self.prover.passed.items()}
         learnt = Learnt(
             repository=self.repo.root,
             branch=self.branch,
-            size=self.size,
+            share=self.share,
             behind=self._behind,
             held=self.held,
             passed=passed,
+            failed=dict(self.prover.failed),
             red=self.prover.red_lines,
         )
         self.place.learn(learnt)

@@ -1,8 +1,10 @@
 """`trains/<key>/` in the home: what the train of one branch means to do, and what it has learnt.
 
 `train.json` is written before a fold is verified and before the branch moves. A lander that finds
-one sees by the branch itself what was done. `learnt.json` holds the size of the next batch and the
-checks that passed on each tree; without it nothing is lost but time.
+one sees by the branch itself what was done, and goes on with the fold if nothing was.
+`learnt.json` is written after each verify run: which checks passed on which tree, and how many
+candidates fail. Without it nothing is lost but time. Both are sealed, since work lands by what they
+say; of one that fleet did not write only that is believed by which nothing lands.
 """
 
 import hashlib
@@ -10,12 +12,19 @@ import os
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
+from typing import TypeVar
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
+from fleet.errors import InvalidTask
+from fleet.files import seals
+from fleet.files.atomic_write import write_atomically
 from fleet.files.json_record import JsonRecord
+from fleet.files.safe_read import read_bounded
 from fleet.home import Home
-from fleet.landing.train_rules import Proofs
+from fleet.landing.train_rules import FailingShare, Proofs
+
+T = TypeVar("T")
 
 FOLDER = "trains"
 _TRAIN = "train.json"
@@ -45,10 +54,19 @@ class Train(Struct, frozen=True, kw_only=True):
     members: tuple[Member, ...] = ()
     #: The remote branch that is pushed to before the line moves; empty: none.
     upstream: str = ""
+    #: The parts of its batch that are still to be tried; the members are of the first.
+    parts: tuple[tuple[str, ...], ...] = ()
 
     @property
     def ids(self) -> list[str]:
         return [member.task_id for member in self.members]
+
+
+class FailedCheck(Struct, frozen=True, kw_only=True):
+    """What failed on a tree, and the end of what it printed."""
+
+    check: str
+    output: str = ""
 
 
 class Learnt(Struct, frozen=True, kw_only=True):
@@ -56,8 +74,11 @@ class Learnt(Struct, frozen=True, kw_only=True):
 
     repository: str = ""
     branch: str = ""
-    size: int = 0
+    share: FailingShare = FailingShare()
     passed: dict[str, tuple[str, ...]] = {}
+    #: What failed in the train that is under way, by tree. Forgotten with the end of the train:
+    #: the next one may verify the same tree again.
+    failed: dict[str, FailedCheck] = {}
     #: The line is ahead of the branch, since a checkout was in the way; why it was.
     behind: str = ""
     #: Why the line could not be moved the last time; empty if it could.
@@ -67,15 +88,35 @@ class Learnt(Struct, frozen=True, kw_only=True):
 
     @property
     def proofs(self) -> Proofs:
-        return Proofs(_sets(self.passed), _sets(self.red))
+        red = {tree: {*self.red.get(tree, ())} for tree in (*self.red, *self.failed)}
+        for tree, found in self.failed.items():
+            red[tree].add(found.check)
+        return Proofs(_sets(self.passed), _sets(red))
 
 
 def _sets(known: Mapping[str, Iterable[str]]) -> dict[str, frozenset[str]]:
     return {tree: frozenset(checks) for tree, checks in known.items()}
 
 
-_TRAINS = JsonRecord(Train, limit=16 << 20)
-_LEARNTS = JsonRecord(Learnt, limit=16 << 20)
+_LARGEST = 16 << 20
+_TRAINS = JsonRecord(Train, limit=_LARGEST)
+_LEARNTS = JsonRecord(Learnt, limit=_LARGEST)
+
+
+def _read(record: JsonRecord[T], path: Path) -> tuple[T | None, bool]:
+    """The value of a file, None if there is none or it is damaged, and whether fleet wrote it."""
+    try:
+        data = read_bounded(path, _LARGEST)
+        value = record.decode(path, data) if data else None
+    except InvalidTask:
+        return None, False
+    return value, data is not None and seals.is_latest(path, data)
+
+
+def _write(record: JsonRecord[T], path: Path, value: T, *, durable: bool) -> None:
+    data = record.encode(value)
+    seals.seal_latest(path, data)
+    write_atomically(path, data, durable=durable)
 
 
 class TrainPlace:
@@ -90,23 +131,27 @@ class TrainPlace:
         self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
 
     def meant(self) -> Train | None:
-        """What an earlier lander meant to do; None: nothing, or the file is damaged."""
-        return _TRAINS.read_or_none(self.path / _TRAIN)
+        """What an earlier lander meant to do; None: nothing, or the file is damaged. Without parts
+        it is only good for asking the line what it holds.
+        """
+        train, is_sealed = _read(_TRAINS, self.path / _TRAIN)
+        return train if train is None or is_sealed else structs.replace(train, parts=())
 
     def mean(self, train: Train) -> Train:
         """Write down what is going to be done. Raises OSError."""
-        _TRAINS.write(self.path / _TRAIN, train)
+        _write(_TRAINS, self.path / _TRAIN, train, durable=True)
         return train
 
     def done(self) -> None:
         (self.path / _TRAIN).unlink(missing_ok=True)
 
     def learnt(self) -> Learnt:
-        return _LEARNTS.read_or_none(self.path / _LEARNT) or Learnt()
+        return _believed(self.path) or Learnt()
 
     def learn(self, learnt: Learnt) -> None:
+        """Remember it. Raises OSError."""
         if learnt != self.learnt():
-            _LEARNTS.write(self.path / _LEARNT, learnt, durable=False)
+            _write(_LEARNTS, self.path / _LEARNT, learnt, durable=False)
 
     @property
     def verify(self) -> Path:
@@ -120,10 +165,20 @@ class TrainPlace:
         return self.verify / tree[:16]
 
 
+def _believed(folder: Path) -> Learnt | None:
+    """What was learnt; None: nothing, or the file is damaged. Of a file that fleet did not write
+    only what lands nothing is believed: that a branch is behind its line.
+    """
+    found, is_sealed = _read(_LEARNTS, folder / _LEARNT)
+    if found is None or is_sealed:
+        return found
+    return Learnt(repository=found.repository, branch=found.branch, behind=found.behind)
+
+
 def branches_behind(home: Home) -> list[Learnt]:
     """The branches that stand behind their lines, by what their trains have learnt."""
     with suppress(OSError):
         names = sorted(os.listdir(home.path / FOLDER))  # noqa: PTH208
-        found = [_LEARNTS.read_or_none(home.path / FOLDER / name / _LEARNT) for name in names]
+        found = [_believed(home.path / FOLDER / name) for name in names]
         return [each for each in found if each is not None and each.behind and each.branch]
     return []

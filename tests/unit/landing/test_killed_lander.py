@@ -82,14 +82,14 @@ def disk_full(owner):
     raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
-def land_until(place, at, happens):
+def land_until(place, at, happens, trains=1):
     """Land in a child process to which something happens from step `at` on; whether it did."""
     child = os.fork()
     if child == 0:
         code = 2
         try:
             steps = Steps(at, happens).watch()
-            place.land(trains=1)
+            place.land(trains=trains)
             code = int(steps.count >= at)
         except BaseException:  # noqa: BLE001 - a child that fails must not go on with the tests
             traceback.print_exc()
@@ -139,3 +139,29 @@ def test_a_lander_that_is_cut_off_at_every_step_loses_nothing(scene, tmp_path, h
     assert landing_json.unlanded(scene.home) == sorted([tasks["conflict"], tasks["fails"]])
     assert scene.repo.git("status", "--porcelain") == ""
     assert (scene.repo.root / "part-2").read_text() == "two\n"
+
+
+#: Steps that a lander gets before it is killed: enough to bring one task home, or to fold a batch
+#: and verify it once, and not for both halves of a batch that fails.
+FEW = 45
+#: Lives for each task that land all of it: brought home, folded, verified, moved.
+LIVES = 3
+
+
+def test_a_lander_that_is_killed_again_and_again_comes_to_its_end(scene):
+    """However often it is killed after the same few steps, the next one goes on where it was: no
+    tree is verified twice, and all is landed or sent back after a few lives for each task.
+    """
+    tasks = {
+        f"task {number}": scene.verified(f"Add {number}", **{f"part_{number}": text})
+        for number, text in enumerate(("one\n", "bad\n", "three\n", "four\n"), start=1)
+    }
+    lives = 1
+    while land_until(scene, FEW, killed, trains=20):
+        lives += 1
+        assert lives <= LIVES * len(tasks), {name: scene.state(task) for name, task in tasks.items()}
+    scene.land()
+    states = [scene.status(task) for task in tasks.values()]
+    assert states == ["closed", "open", "closed", "closed"]
+    # The batch, its first half, each of these two, and the other half with what is left.
+    assert scene.runs() <= 5

@@ -9,7 +9,7 @@ from fleet.git.git_command import Git
 from fleet.git.land.commit_object import read_commit
 from fleet.git.land.fold import Candidate, Conflict, fold
 from fleet.git.land.target import Target
-from fleet.git.refs import is_ancestor
+from fleet.git.refs import commit_of, is_ancestor
 from fleet.home.landing_json import LandedWork
 from fleet.landing.fold.fold_checks import all_names, distinct
 from fleet.landing.train_store import Member, Train
@@ -88,6 +88,16 @@ def fold_group(
         members=tuple(members),
     )
     return FoldedGroup(train=train, conflicts=conflicts)
+
+
+def is_fold_of(git: Git, train: Train, target: Target, group: Sequence[WaitingWork]) -> bool:
+    """Whether a train that was meant is what folding this group onto the line comes to again."""
+    if not train.parts or target.beside or train.old != target.line:
+        return False
+    candidates = [(member.task_id, member.candidate) for member in train.members]
+    checks = all_names(distinct([work.plan for work in group]))
+    same = candidates == [(work.task_id, work.landing.commit) for work in group]
+    return same and train.checks == checks and bool(commit_of(git, f"{train.new}^{{commit}}"))
 
 
 def landed_since(git: Git, base: str, line: str, *, but: str) -> tuple[LandedWork, ...]:

@@ -10,7 +10,7 @@ from fleet.home import Home
 from fleet.landing.fold.fold_checks import CheckPlan, all_names
 from fleet.landing.fold.verify_fold import Fold, clear, verify_fold
 from fleet.landing.train_rules import Proofs
-from fleet.landing.train_store import Learnt, TrainPlace
+from fleet.landing.train_store import FailedCheck, Learnt, TrainPlace
 
 
 class Unproved(Struct, frozen=True, kw_only=True):
@@ -29,12 +29,16 @@ class FoldProver:
         self._home, self._place, self._abandon = home, place, abandon
         self._proofs: Proofs = learnt.proofs
         self._red_lines = dict(learnt.red)
-        #: What the failed command printed, by the tree that it failed on.
-        self._outputs: dict[str, str] = {}
+        #: What failed in this train, by tree.
+        self._failed = dict(learnt.failed)
 
     @property
     def passed(self) -> Mapping[str, frozenset[str]]:
         return self._proofs.passed
+
+    @property
+    def failed(self) -> Mapping[str, FailedCheck]:
+        return self._failed
 
     @property
     def red_lines(self) -> dict[str, tuple[str, ...]]:
@@ -71,7 +75,7 @@ class FoldProver:
             return True
         failed = verdict.failed if verdict.failed in checks else missing[0]
         self._proofs = self._proofs.red(fold.tree, failed)
-        self._outputs[fold.tree] = verdict.output
+        self._failed[fold.tree] = FailedCheck(check=failed, output=verdict.output)
         return False
 
     def line_passes(
@@ -91,13 +95,16 @@ class FoldProver:
 
     def output(self, tree: str) -> str:
         """The end of what it printed."""
-        return self._outputs.get(tree, "")
+        return self._failed[tree].output if tree in self._failed else ""
 
     def forget_red(self) -> None:
         """A person wants it tried again: what failed may have been mended outside of the tree."""
         self._proofs = Proofs(self._proofs.passed)
-        self._red_lines = {}
+        self._red_lines, self._failed = {}, {}
 
-    def tidy(self) -> None:
-        """Remove the checkouts."""
+    def end_train(self) -> None:
+        """The train has come to its end: remove the checkouts, and what failed in it is tried
+        again if it comes again.
+        """
+        self._failed = {}
         clear(self._place.verify)
