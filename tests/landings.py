@@ -84,7 +84,7 @@ class LandHome:
         landing = Landing(
             state="verified", repository=work.repository, into=work.into, run=run.number,
             base=work.base, tree=work.tree, checked=checked, checks=verify if checked else (),
-            title=title, reason=f"{title} is done", how=rules.how, at=NOW,
+            title=title, reason=f"{title} is done", how=rules.how, to=rules.to, at=NOW,
         )  # fmt: skip
         landing_json.write(self.home, task.id, landing)
         assert self.queue.settle(lease, Blocked(note="verified", verified=True)) is None

@@ -89,6 +89,8 @@ def test_closed_means_that_the_remote_has_it(scene):
     assert scene.bare.git("merge-base", theirs, "main") == theirs
     assert landing.landed.pushed == f"origin/main {scene.bare.git('rev-parse', 'main')}"
     assert scene.repo.git("rev-parse", "main") == scene.bare.git("rev-parse", "main")
+    # The person's git knows so without a fetch.
+    assert scene.repo.git("status", "-sb").splitlines()[0] == "## main...origin/main"
 
 
 def test_an_address_that_no_person_confirmed_asks(scene, tmp_path):

@@ -102,7 +102,10 @@ def test_an_agents_plan_is_checked_revised_and_approved_by_a_person(scene):
     assert "PLAN.toml:11: list waits for 'nothing'" in first.why
     assert second.broke == ()
     assert scene.status(task) == "blocked"
-    assert f"fleet plan show {task}" in scene.fleet("questions").stdout
+    asked = scene.fleet("questions").stdout
+    assert all(f"fleet plan {verb} {task}" in asked for verb in ("approve", "revise", "cancel"))
+    assert "fleet answer" not in asked
+    assert f"approve|revise|cancel {task}" in scene.fleet("status").stdout
     assert "store → list" in scene.fleet("plan", "show", task).stdout
     assert "fleet plan approve" in scene.fleet("answer", task, "approve").stderr
 
@@ -113,7 +116,10 @@ def test_an_agents_plan_is_checked_revised_and_approved_by_a_person(scene):
     approved = scene.fleet("plan", "approve", task, "--yes")
     assert ": 2 made." in approved.stdout
     assert scene.status(task) == "closed"
-    assert scene.fleet("plan", "approve", task, "--yes").returncode == 7, "once only"
+    again = scene.fleet("plan", "approve", task)
+    (epic,) = [t.id for t in scene.open_tasks() if t.issue_type == "epic"]
+    assert again.returncode == 7, "once only"
+    assert f"fleet bd children {epic}" in again.stderr
 
     scene.configure(model="tool done end")
     assert scene.until_ended(scene.supervise("--until-idle")) == 0

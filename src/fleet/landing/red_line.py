@@ -1,6 +1,7 @@
 """A line that fails its own checks, without any candidate: no agent is to blame for that.
 
-The work waits for a person to mend the branch, and is tried again as soon as the line has moved.
+The work waits for a person to mend the branch, here or on the remote that it is pushed to, and is
+tried again as soon as that has moved.
 """
 
 import time
@@ -11,12 +12,14 @@ from fleet.git.git_command import Git
 from fleet.git.land.fold import Conflict
 from fleet.git.land.land_repository import LandRepository
 from fleet.git.land.target import Target, read_target
+from fleet.git.refs import is_ancestor
 from fleet.git.repository import Repository
 from fleet.home import Home, landing_json
 from fleet.landing import train_words
 from fleet.landing.fold.fold_checks import command_of
 from fleet.landing.fold.fold_group import fold_group
 from fleet.landing.fold.verify_fold import Fold
+from fleet.landing.remote.remote_line import remote_line
 from fleet.landing.settle_landing import LandingDesk
 from fleet.landing.train_state import TrainState
 from fleet.landing.train_store import Train
@@ -97,6 +100,27 @@ def try_again(
         return
     land = LandRepository(home.path, repo, time.monotonic() + _LIMIT)
     line = line_alone(land.git, read_target(land, branch), author_in(repo))
-    for task_id, red in waiting.items():
-        if line is not None and line.commit != red:
-            desk.try_again(task_id, f"{branch} has moved: it is tried again")
+    if line is None:
+        return
+    moved = [task_id for task_id, red in waiting.items() if line.commit != red]
+    for task_id in moved:
+        desk.try_again(task_id, f"{branch} has moved: it is tried again")
+    pushed = [task_id for task_id in waiting if _is_pushed(home, task_id) and task_id not in moved]
+    if pushed and (remote := _ahead(home, land, line)):
+        for task_id in pushed:
+            desk.try_again(task_id, f"{remote} has moved: it is tried again")
+
+
+def _is_pushed(home: Home, task_id: str) -> bool:
+    landing = landing_json.believed(home, task_id)
+    return landing is not None and landing.to == "push"
+
+
+def _ahead(home: Home, land: LandRepository, line: Fold) -> str:
+    """The remote branch, if it has what the line has not: a person may have mended it there, and
+    the next train has the line follow. Empty: it has not, or it gives no answer.
+    """
+    remote = remote_line(home, land, line.branch)
+    if isinstance(remote, str) or remote.read() is not None or not remote.commit:
+        return ""
+    return "" if is_ancestor(land.git, remote.commit, line.commit) else remote.shown

@@ -200,6 +200,8 @@ class TrainRun:
             return False
         elif why := self.remote.catch_up(train.new, part):  # the remote has it: not folded again
             return why
+        if remote is not None:
+            remote.note(train.new)
         self._at.mark(land, train, part)
         self._at.place.done()
         return True

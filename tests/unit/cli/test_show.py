@@ -15,6 +15,7 @@ from fleet.queue.protocol import Draft
 from fleet.runs.outcome_history import write_ending
 from fleet.schemas import Blocked, Finished, Lost, Settings, Spend
 from tests.builders import a_run, an_ending
+from tests.repos import Repo
 
 
 @pytest.fixture
@@ -37,6 +38,31 @@ def test_a_clone_is_told_with_the_branch_that_its_work_comes_to(fleet, capsys):
     fleet.home.clone(task.id).mkdir(parents=True)
     show(Parsed({}, (task.id,)))
     assert f"clone:       {fleet.home.clone(task.id)}\n" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("settings", "says"),
+    [
+        ({}, "lands:       on main, once it is verified\n"),
+        ({"land": "ask"}, "lands:       on main, once it is verified and you approve it\n"),
+        ({"land_to": "push"}, "lands:       on main and its remote, once it is verified\n"),
+        ({"land_to": "pr"}, "lands:       on main, by a pull request\n"),
+        ({"land_into": "next"}, "lands:       on next, once it is verified\n"),
+        ({"land": "off"}, ""),
+    ],
+)
+def test_a_task_that_has_not_run_says_where_it_will_land(fleet, tmp_path, capsys, settings, says):
+    """Before an agent is paid for it, and not only once its work waits."""
+    project = Repo(tmp_path / "project")
+    project.commit(a="1\n")
+    given = {"land": "auto"} | settings
+    fleet.home.config.write_text(default_text(queue="embedded", **given))
+    task = fleet.queue.add(Draft(title="t"))
+    task_json.write(fleet.home, task.id, Settings(cwd=str(project.root), branch="main"))
+    show(Parsed({}, (task.id,)))
+    shown = capsys.readouterr().out
+    assert says in shown
+    assert ("lands:" in shown) == bool(says)
 
 
 def test_the_coder_and_the_model_are_those_of_the_next_run(fleet, capsys):

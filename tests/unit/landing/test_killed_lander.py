@@ -159,7 +159,9 @@ def test_a_lander_that_is_killed_again_and_again_comes_to_its_end(scene):
     lives = 1
     while land_until(scene, FEW, killed, trains=20):
         lives += 1
-        assert lives <= LIVES * len(tasks), {name: scene.state(task) for name, task in tasks.items()}
+        assert lives <= LIVES * len(tasks), {
+            name: scene.state(task) for name, task in tasks.items()
+        }
     scene.land()
     states = [scene.status(task) for task in tasks.values()]
     assert states == ["closed", "open", "closed", "closed"]

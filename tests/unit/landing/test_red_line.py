@@ -1,8 +1,13 @@
 """A branch that fails by itself: no agent is to blame, and a person is told what to mend."""
 
+import os
+
 import pytest
 
-from tests.landings import LandHome
+from fleet.git.remote.trusted_remotes import trust_remote
+from fleet.git.remote.upstream import Upstream
+from tests.landings import NOW, LandHome
+from tests.repos import Repo
 
 
 @pytest.fixture
@@ -50,6 +55,32 @@ def test_what_waits_for_a_red_branch_is_tried_again_when_the_branch_moves(place)
     place.repo.commit("mend it", **{"part-9": "nine\n"})
     place.land()
     assert (place.status(task), place.landing(task).red_line) == ("closed", "")
+
+
+def test_a_red_branch_that_is_mended_on_its_remote_alone_is_followed(place, tmp_path):
+    """What is pushed waits for the remote as well as for the branch here; what is not, does not."""
+    bare = Repo(tmp_path / "remote.git", "--bare")
+    place.repo.git("remote", "add", "origin", str(bare.root))
+    place.repo.git("push", "-q", "-u", "origin", "main")
+    upstream = Upstream(remote="origin", url=str(bare.root), branch="main")
+    trust_remote(place.home.path, os.path.realpath(place.repo.root / ".git"), upstream, NOW)
+    pushed = place.verified("Add 1", part_1="1\n", to="push")
+    here = place.verified("Add 2", part_2="2\n", batch=1)
+    broken(place)
+    place.repo.git("push", "-q", "origin", "main")
+    place.land()
+    assert (place.state(pushed), place.state(here)) == ("asks", "asks")
+    place.repo.git("clone", "-q", str(bare.root), str(tmp_path / "other"))
+    other = Repo(tmp_path / "other")
+    mended = other.commit("mend it", **{"part-9": "nine\n"})
+    place.land()
+    assert (place.state(pushed), place.state(here)) == ("asks", "asks"), "nothing was pushed yet"
+    other.git("push", "-q", "origin", "main")
+    place.land()
+    assert place.status(pushed) == "closed"
+    assert bare.git("merge-base", mended, "main") == mended
+    place.land()
+    assert place.status(here) == "closed", "the branch here has followed"
 
 
 def test_work_that_mends_a_red_branch_lands(place):

@@ -57,9 +57,10 @@ def next_steps(env: Mapping[str, str]) -> tuple[str, list[Step]]:
 
 
 def _asking(fleet: control.Control) -> list[str]:
+    """The command that answers each question."""
     from fleet.control.tasks.questions import questions
 
-    return [each.id for each in questions(fleet)[0]]
+    return [each.way_out for each in questions(fleet)[0]]
 
 
 def _steps(
@@ -71,7 +72,7 @@ def _steps(
     steps: list[Step] = []
     if asked:
         what = "an agent asks" if len(asked) == 1 else f"{len(asked)} agents ask"
-        steps.append((f'fleet answer {asked[0]} "…"', f"{what}: fleet questions"))
+        steps.append((asked[0], f"{what}: fleet questions"))
     if not supervised:
         steps.append(("fleet run", "start agents; Ctrl-C gives the tasks back"))
     steps += [*_WATCH, _CREATE]

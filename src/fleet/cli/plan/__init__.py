@@ -18,7 +18,14 @@ from fleet.control import Control
 from fleet.control.plan.apply import WrittenPlan, apply
 from fleet.control.plan.load_plan import load_spec
 from fleet.control.plan.plan_view import PlanView, plan_view
-from fleet.control.plan.write import approve, cancel, load_proposed, revise, write_goal
+from fleet.control.plan.write import (
+    approve,
+    cancel,
+    check_not_approved,
+    load_proposed,
+    revise,
+    write_goal,
+)
 from fleet.errors import BadInput, NotFound, Refused
 from fleet.schemas import Task
 
@@ -140,6 +147,7 @@ def approve_(task_id: str, yes: bool, as_json: bool) -> None:
     fleet = control.opened()
     task = fleet.get(task_id)
     loaded = load_proposed(fleet, task)
+    check_not_approved(fleet, task, loaded)
     if not yes:
         look = f"fleet plan show {task.id}. Then: fleet plan approve {task.id} --yes"
         _confirm(plan_view(fleet, loaded), look, as_json=as_json)

@@ -38,6 +38,8 @@ def _figures(view: PlanView) -> str:
         return f"Nothing is left to do: {_tasks(done)} ticked in the spec."
     told = f"{_tasks(work)} in {_count(len(view.waves), 'wave')}"
     told += f", at most {view.widest} at once" if view.widest > 1 else ""
+    optional = sum(task.optional and task.wave > 0 for task in view.tasks)
+    told += f"; {optional} optional, which no other waits for" if optional else ""
     ticked = f"; {done} ticked already" if done else ""
     return f"{told}{ticked}"
 
@@ -68,7 +70,8 @@ def _waves(view: PlanView, width: int) -> Iterator[str]:
 
 def _line(task: TaskView, room: int, width: int) -> str:
     sign, colour = _SIGNS[task.state]
-    known = f"  [{task.id} {task.status}]" if task.id else ""
+    known = "  (optional)" if task.optional else ""
+    known += f"  [{task.id} {task.status}]" if task.id else ""
     key = cut(one_line(task.key), room)
     words = cut(f"{key:<{room}}  {one_line(task.title)}", max(20, width - 4 - len(known)))
     return f"  {painted(sign, colour)} {words}{painted(known, 'dim')}"

@@ -24,7 +24,7 @@ def command(as_json: bool) -> None:
         print_line("No questions.")
     for number, question in enumerate(asked):
         _show(question, first=number == 0)
-    if asked:
+    if any(not question.plan for question in asked):
         print_line('\nAnswer one: fleet answer ID "…"')
     if others:
         more = f"{others} more" if asked else f"{others}"
@@ -46,3 +46,12 @@ def _show(question: Question, *, first: bool) -> None:
         print_line(lines(question.note))
     if question.question:
         print_line(lines(question.question, indent="  | "))
+    if question.plan:
+        words = (
+            f"Look at the plan: fleet plan show {question.id}",
+            f"Make its tasks: fleet plan approve {question.id}",
+            f'Have it changed: fleet plan revise {question.id} "…"',
+            f"Drop it: fleet plan cancel {question.id}",
+        )
+        for each in words:
+            print_line(f"  {each}")

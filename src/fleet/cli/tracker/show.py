@@ -42,6 +42,8 @@ def show_task(fleet: Control, task: Task, now: datetime) -> None:
     """Print all that is known of a task."""
     details, landing = task_details(fleet, task, now), landing_of(fleet, task)
     rows = [*_head(task, landing), *_landing(fleet, task, landing)]
+    if landing is None and details.lands and task.status != "closed":
+        rows.append(("lands", details.lands))
     rows += [*_times(task, now), *_place(details), *_budgets(details)]
     rows += [*_runs(details), *_tail(task), *_waits(details, now), *_messages(details)]
     for name, value in rows:

@@ -28,6 +28,8 @@ class TaskView(Struct, frozen=True, kw_only=True):
     files: Sequence[str] = ()
     #: Commands that the plan proposes to verify it with.
     verify: Sequence[str] = ()
+    #: The spec calls it optional: other tasks do not wait for it.
+    optional: bool = False
     place: str = ""
 
 
@@ -79,6 +81,7 @@ def plan_view(fleet: Control, loaded: LoadedPlan) -> PlanView:
             after=graph.waits.get(task.key, ()),
             files=task.files,
             verify=task.verify,
+            optional=task.optional,
             place=task.place,
         )
         for task in plan.tasks

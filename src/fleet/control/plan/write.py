@@ -12,7 +12,7 @@ from fleet import control
 from fleet.bd.actor import actor, owner
 from fleet.control import Control
 from fleet.control.landing.only_people import refuse_agents
-from fleet.control.plan.apply import WrittenPlan, apply
+from fleet.control.plan.apply import WrittenPlan, apply, known_tasks
 from fleet.control.plan.load_plan import LoadedPlan, loaded, project_of
 from fleet.control.tasks.questions import writes_plan
 from fleet.control.tasks.retry import check_reopenable, way_on
@@ -98,11 +98,22 @@ def approve(
 
     Given again after it was cut off, it completes what is missing.
     """
+    check_not_approved(fleet, task, plan)
     _check_waits(fleet, task, env, "approve a plan")
     written = apply(fleet, plan, datetime.now(UTC), env=env)
     reason = f"approved: {len(plan.plan.tasks)} tasks below {written.ids[EPIC]}"
     fleet.queue.close_task(task, by=actor(env), reason=reason)
     return written
+
+
+def check_not_approved(fleet: Control, task: Task, plan: LoadedPlan) -> None:
+    """Raise Refused, with the epic that was made, for a plan that a person approved before."""
+    epic = known_tasks(fleet, plan).get(EPIC) if task.status == "closed" else None
+    if epic is not None:
+        raise Refused(
+            f"the plan of {task.id} was approved before: its tasks are below {epic.id}",
+            hint=f"See them: fleet bd children {epic.id}",
+        )
 
 
 def revise(fleet: Control, task: Task, text: str, env: Mapping[str, str] = os.environ) -> Task:

@@ -28,6 +28,8 @@ class BlockedTask(Struct, frozen=True, kw_only=True):
     title: str
     #: The agent's question; empty if it asks nothing.
     question: str = ""
+    #: The command that answers it.
+    way_out: str = ""
     #: Why the task is blocked; and why earlier attempts failed, where that is something else.
     why: str = ""
     before: tuple[str, ...] = ()
@@ -56,7 +58,14 @@ def blocked_tasks(fleet: Control, landing: Sequence[LandingTask] = ()) -> tuple[
         words = (asked.note or asked.question) if asked else ""
         why, *before = block_reasons(fleet, task)
         found.append(
-            BlockedTask(id=task.id, title=task.title, question=words, why=why, before=tuple(before))
+            BlockedTask(
+                id=task.id,
+                title=task.title,
+                question=words,
+                way_out=asked.way_out if asked else "",
+                why=why,
+                before=tuple(before),
+            )
         )
     found.sort(key=lambda each: not each.question)
     return tuple(found[:_NAMED])

@@ -36,6 +36,9 @@ class Question(Struct, frozen=True, kw_only=True):
     note: str = ""
     #: The last `## Q:` block that has no answer; empty if there is none.
     question: str = ""
+    #: What it waits with is a plan, and no question; and the command that answers it.
+    plan: bool = False
+    way_out: str = ""
 
 
 def questions(fleet: Control) -> tuple[list[Question], int]:
@@ -60,7 +63,12 @@ def question_of(fleet: Control, task: Task) -> Question | None:
         cwd = fleet.place(task).cwd
     except InvalidTask as error:
         cwd = error.message
-    return Question(id=task.id, title=task.title, cwd=cwd, note=note, question=block)
+    plan = not block and bool(note) and _waits_with_plan(fleet, task)
+    verbs = f"fleet plan show|approve|revise|cancel {task.id}"
+    way_out = verbs if plan else f'fleet answer {task.id} "…"'
+    return Question(
+        id=task.id, title=task.title, cwd=cwd, note=note, question=block, plan=plan, way_out=way_out
+    )
 
 
 def _note(fleet: Control, task: Task) -> str:
@@ -68,15 +76,24 @@ def _note(fleet: Control, task: Task) -> str:
     run = latest_run(fleet.home.task(task.id))
     ending = read_ending(run) if run else None
     if run is not None and ending is not None and isinstance(ending.settlement, Blocked):
-        claim = agent_claim.read(run.path)
-        asked = claim.blocked is not None or isinstance(ending.outcome, NeedsHuman)
-        waits = claim.done is not None and not ending.counts and not ending.broke
-        asked = asked or (waits and writes_plan(fleet, task))
+        blocked = agent_claim.read(run.path).blocked is not None
+        asked = blocked or isinstance(ending.outcome, NeedsHuman) or _waits_with_plan(fleet, task)
         note = ending.settlement.note.strip()
         return _unmarked(note) if asked and task.notes.strip().endswith(note) else ""
     # The task was blocked without a run: only the mark tells a question from a remark.
     last = task.notes.strip().rpartition("\n")[2]
     return _unmarked(last) if last.startswith(_MARK) else ""
+
+
+def _waits_with_plan(fleet: Control, task: Task) -> bool:
+    """The last run ended with a plan that can be made into tasks, and not with a question."""
+    run = latest_run(fleet.home.task(task.id))
+    ending = read_ending(run) if run is not None else None
+    if run is None or ending is None or isinstance(ending.outcome, NeedsHuman):
+        return False
+    claim = agent_claim.read(run.path)
+    is_over = claim.done is not None and claim.blocked is None
+    return is_over and not ending.counts and not ending.broke and writes_plan(fleet, task)
 
 
 def writes_plan(fleet: Control, task: Task) -> bool:

@@ -7,7 +7,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from fleet.accounts.candidates import Place
-from fleet.control import Control
+from fleet.control import Control, branch_at
 from fleet.errors import InvalidTask
 from fleet.home import clone_record, messages
 from fleet.home.messages import Delivery
@@ -22,6 +22,7 @@ from fleet.runs.outcome_history import (
 from fleet.runs.run_directory import all_runs, newest_first
 from fleet.schemas import Spend, Task
 from fleet.schemas.budget import NONE, BudgetStatus
+from fleet.schemas.policy import LandRules
 
 #: How many attempts before the last run are told.
 _EARLIER = 4
@@ -53,6 +54,8 @@ class TaskDetails(Struct, frozen=True, kw_only=True):
     repository: str = ""
     #: The clone was removed.
     clone_is_gone: bool = False
+    #: Where the work of its next run lands, in words; empty: it stays where the task runs.
+    lands: str = ""
     #: The task's own budget; and the budget of today that is spent and keeps the task waiting.
     budget: BudgetStatus | None = None
     day_budget: BudgetStatus | None = None
@@ -94,9 +97,29 @@ def task_details(fleet: Control, task: Task, now: datetime) -> TaskDetails:
         task=task, place=place, clone=str(clone) if record else "",
         branch=clone_record.branch_of(task.id), repository=record.repository if record else "",
         clone_is_gone=record is not None and record.made and not clone.exists(),
+        lands=_lands(place),
         budget=budget, day_budget=day_budget, last_run=last_run, waits_for=waits_for, messages=told,
         blockers=blockers, past=past,
     )  # fmt: skip
+
+
+def _lands(place: Place) -> str:
+    rules = place.ruled.policy.land
+    if rules.mode == "off" or branch_at(place.cwd) is None:
+        return ""
+    return lands_words(rules)
+
+
+def lands_words(rules: LandRules) -> str:
+    """Where work lands that is not done yet. Pure."""
+    if rules.asks_branch:
+        return "on the branch that you name: none was checked out when the task was made"
+    into = rules.into or "the branch that is checked out when it begins"
+    if rules.to == "pr":
+        merged = "" if rules.mode == "auto" else ", which you merge"
+        return f"on {into}, by a pull request{merged}"
+    where = f"on {into} and its remote" if rules.to == "push" else f"on {into}"
+    return f"{where}, once it is verified" + (" and you approve it" if rules.mode == "ask" else "")
 
 
 def _budgets(

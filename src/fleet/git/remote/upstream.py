@@ -6,6 +6,7 @@ to the address is the operator's word (`home/trusted_remotes.py`).
 
 import os
 import re
+from collections.abc import Sequence
 
 from msgspec import Struct
 
@@ -26,6 +27,9 @@ class Upstream(Struct, frozen=True, kw_only=True):
     url: str
     #: The name of the branch there, without `refs/heads/`.
     branch: str
+    #: The project's own note of where that branch stands, which `git fetch` moves; empty: it keeps
+    #: none.
+    tracking: str = ""
 
     @property
     def ref(self) -> str:
@@ -63,8 +67,32 @@ def upstream_of(git: Git, branch: str) -> Upstream:
             hint=f"Set its upstream: git -C {root} push -u REMOTE {branch}",
         )
     url = _get(git, f"remote.{remote}.pushurl") or _get(git, f"remote.{remote}.url")
-    merge = _get(git, f"branch.{branch}.merge").removeprefix("refs/heads/")
-    return Upstream(remote=remote, url=checked_url(url, root), branch=merge or branch)
+    there = _get(git, f"branch.{branch}.merge").removeprefix("refs/heads/") or branch
+    rules = _get(git, f"remote.{remote}.fetch", "--get-all").splitlines()
+    return Upstream(
+        remote=remote,
+        url=checked_url(url, root),
+        branch=there,
+        tracking=tracking_ref(rules, f"refs/heads/{there}"),
+    )
+
+
+def tracking_ref(rules: Sequence[str], ref: str) -> str:
+    """Where `git fetch` notes a branch by a remote's `fetch` rules; empty: nowhere. Pure.
+
+    Only below `refs/remotes/`: a rule that leads elsewhere would have a push move a branch.
+    """
+    for rule in rules:
+        source, _, target = rule.removeprefix("+").partition(":")
+        before, star, after = source.partition("*")
+        fits = ref.startswith(before) and ref.endswith(after) and len(ref) >= len(before + after)
+        if star and fits:
+            target = target.replace("*", ref[len(before) : len(ref) - len(after)], 1)
+        elif source != ref:
+            continue
+        if target.startswith("refs/remotes/"):
+            return target
+    return ""
 
 
 def checked_url(url: str, root: str) -> str:
@@ -83,9 +111,9 @@ def without_password(url: str) -> str:
     return re.sub(r"\b([a-z+]+://[^/@:\s]*):[^/@\s]*@", r"\1:***@", url)
 
 
-def _get(git: Git, name: str) -> str:
+def _get(git: Git, name: str, how: str = "--get") -> str:
     """A value of the project's own configuration; of several the last, as git takes it."""
     try:
-        return git.line("config", "--local", "--no-includes", "--get", name)
+        return git.line("config", "--local", "--no-includes", how, name)
     except GitFailed:
         return ""

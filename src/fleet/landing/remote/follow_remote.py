@@ -74,9 +74,13 @@ class RemoteFollower:
         if (silent := remote.read()) is not None:
             return RemoteSilent(why=train_words.silent(remote.shown, silent.why))
         if remote.commit:
-            return self.catch_up(remote.commit, part) or remote
-        followed = f"refs/remotes/{remote.shown}"
-        return train_words.gone(remote.shown) if commit_of(land.refs, followed) else remote
+            if why := self.catch_up(remote.commit, part):
+                return why
+            remote.note(remote.commit)
+            return remote
+        known = remote.upstream.tracking
+        is_gone = bool(known and commit_of(land.refs, known))
+        return train_words.gone(remote.shown) if is_gone else remote
 
     def was_pushed(self, land: LandRepository, train: Train) -> bool:
         """Whether the remote has what an earlier lander meant. Raises FleetError: it is silent."""

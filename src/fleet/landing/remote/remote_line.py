@@ -6,10 +6,12 @@ The remote moves before the line does, so that the line never holds what the rem
 import os
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 
 from fleet.errors import InvalidTask
 from fleet.git.git_command import Git, GitFailed
 from fleet.git.land.land_repository import LandRepository
+from fleet.git.refs import commit_of, is_ancestor
 from fleet.git.remote.push import PushAnswer, RemoteTip, fetch_tip, push_forward
 from fleet.git.remote.remote_git import RemoteGit, RemoteSilent
 from fleet.git.remote.trusted_remotes import is_trusted, untrusted_text
@@ -27,7 +29,7 @@ class RemoteLine:
     ) -> None:
         self.upstream = upstream
         self.remote = RemoteGit(land.own, upstream.url, env=env)
-        self._git = land.git
+        self._git, self._refs = land.git, land.refs
         #: The commit of the remote branch; empty: it has none.
         self.commit = ""
 
@@ -42,6 +44,18 @@ class RemoteLine:
     def push(self, new: str) -> PushAnswer:
         """Move the remote branch from where it was read to a commit that holds it."""
         return push_forward(self.remote, self._git, ref=self.upstream.ref, old=self.commit, new=new)
+
+    def note(self, commit: str) -> None:
+        """The remote branch was read at this commit, and the project has it: note so where the
+        project's `git fetch` would, or else its git calls the branch ahead of the remote.
+        """
+        ref = self.upstream.tracking
+        old = commit_of(self._refs, ref) if ref else ""
+        if not ref or (old and not is_ancestor(self._git, old, commit)):
+            return  # a person fetched more, or it is for their next fetch to say
+        with suppress(GitFailed):
+            ask = ("update-ref", "--no-deref", "-m", "fleet: push", ref, commit)
+            self._refs.ask(*ask, old or "0" * len(commit))
 
     @property
     def shown(self) -> str:

@@ -6,6 +6,7 @@ from fleet.git.remote.upstream import (
     NoUpstream,
     Upstream,
     checked_url,
+    tracking_ref,
     upstream_of,
     without_password,
 )
@@ -15,7 +16,26 @@ def test_a_branch_is_pushed_to_what_it_follows(project):
     """The remote and the name there are those that `git push -u` wrote."""
     project.repo.git("config", "branch.main.merge", "refs/heads/trunk")
     found = upstream_of(project.project_git, "main")
-    assert found == Upstream(remote="origin", url=str(project.bare.root), branch="trunk")
+    tracking = "refs/remotes/origin/trunk"
+    where = {"remote": "origin", "url": str(project.bare.root), "branch": "trunk"}
+    assert found == Upstream(**where, tracking=tracking)
+
+
+@pytest.mark.parametrize(
+    ("rules", "found"),
+    [
+        (("+refs/heads/*:refs/remotes/origin/*",), "refs/remotes/origin/feature/x"),
+        (("refs/heads/main:refs/remotes/o/m", "refs/heads/feature/*:refs/remotes/f/*"),
+         "refs/remotes/f/x"),
+        (("+refs/heads/feature/x:refs/remotes/o/only",), "refs/remotes/o/only"),
+        (("+refs/heads/*:refs/heads/*",), ""),
+        (("+refs/pull/*:refs/remotes/origin/pr/*", ":", "*"), ""),
+        ((), ""),
+    ],
+)  # fmt: skip
+def test_the_note_of_a_remote_branch_is_where_a_fetch_puts_it(rules, found):
+    """Below refs/remotes alone: a mirror's rules would have a push move branches."""
+    assert tracking_ref(rules, "refs/heads/feature/x") == found
 
 
 def test_the_address_for_pushing_counts_and_a_path_is_made_absolute(project):
