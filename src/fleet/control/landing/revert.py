@@ -59,8 +59,9 @@ class _RevertDesk(LandingDesk):
         del work
         return True
 
-    def wait(self, task_id: str, why: str = "") -> None:
+    def wait(self, task_id: str, why: str = "") -> bool:
         del task_id, why
+        return False
 
     def ask(self, work: WaitingWork, why: str) -> None:
         del work
