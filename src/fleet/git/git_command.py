@@ -87,7 +87,7 @@ class Git:
         self.repo = repo
         self._own = (("core.excludesFile", ignore or os.devnull),)
         self.until = until
-        self._program = shutil.which("git") or ""
+        self.program = shutil.which("git") or ""
         self._env = _environment(repo, index)
         self._settings: tuple[tuple[str, str], ...] | None = None
 
@@ -161,7 +161,7 @@ class Git:
         codes: Sequence[int] = (0,),
     ) -> int | None:
         """The exit code, which is one of `codes`; None: the output was cut off."""
-        if not self._program:
+        if not self.program:
             raise GitFailed("git is not installed")
         if self._settings is None:
             self._settings = (*SETTINGS, *self._own, *self._filters())
@@ -177,7 +177,7 @@ class Git:
         codes: Sequence[int] = (0,),
     ) -> int | None:
         result = call(
-            [self._program, "--no-pager", *args],
+            [self.program, "--no-pager", *args],
             cwd=self.repo.root,
             env={**self._env, **as_variables(settings)},
             stdin=feed or DEVNULL,

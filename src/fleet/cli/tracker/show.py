@@ -16,7 +16,7 @@ from fleet.cli.terminal_text import (
 )
 from fleet.control import Control
 from fleet.control.landing.open_landings import landing_of, landing_words
-from fleet.control.tasks.show import TaskDetails, task_details
+from fleet.control.tasks.show import TaskDetails, task_details, where_it_lands
 from fleet.home.landing_json import Landing
 from fleet.schemas import Task, named
 
@@ -42,8 +42,7 @@ def show_task(fleet: Control, task: Task, now: datetime) -> None:
     """Print all that is known of a task."""
     details, landing = task_details(fleet, task, now), landing_of(fleet, task)
     rows = [*_head(task, landing), *_landing(fleet, task, landing)]
-    if landing is None and details.lands and task.status != "closed":
-        rows.append(("lands", details.lands))
+    rows += _lands(details) if landing is None else []
     rows += [*_times(task, now), *_place(details), *_budgets(details)]
     rows += [*_runs(details), *_tail(task), *_waits(details, now), *_messages(details)]
     for name, value in rows:
@@ -77,6 +76,14 @@ def _landing(fleet: Control, task: Task, landing: Landing | None) -> list[Row]:
     if landing.approved_by:
         rows.append(("approved", f"by {landing.approved_by}"))
     return rows
+
+
+def _lands(details: TaskDetails) -> list[Row]:
+    """Where the work of a task will land that waits for its run."""
+    if details.place is None or details.task.status == "closed":
+        return []
+    words = where_it_lands(details.place)
+    return [("lands", words)] if words else []
 
 
 def _status(task: Task, landing: Landing | None) -> str:

@@ -54,8 +54,6 @@ class TaskDetails(Struct, frozen=True, kw_only=True):
     repository: str = ""
     #: The clone was removed.
     clone_is_gone: bool = False
-    #: Where the work of its next run lands, in words; empty: it stays where the task runs.
-    lands: str = ""
     #: The task's own budget; and the budget of today that is spent and keeps the task waiting.
     budget: BudgetStatus | None = None
     day_budget: BudgetStatus | None = None
@@ -97,21 +95,20 @@ def task_details(fleet: Control, task: Task, now: datetime) -> TaskDetails:
         task=task, place=place, clone=str(clone) if record else "",
         branch=clone_record.branch_of(task.id), repository=record.repository if record else "",
         clone_is_gone=record is not None and record.made and not clone.exists(),
-        lands=_lands(place),
         budget=budget, day_budget=day_budget, last_run=last_run, waits_for=waits_for, messages=told,
         blockers=blockers, past=past,
     )  # fmt: skip
 
 
-def _lands(place: Place) -> str:
+def where_it_lands(place: Place) -> str:
+    """Where the work of a task's next run lands, in words; empty: it stays where the task runs."""
     rules = place.ruled.policy.land
     if rules.mode == "off" or branch_at(place.cwd) is None:
         return ""
-    return lands_words(rules)
+    return _lands(rules)
 
 
-def lands_words(rules: LandRules) -> str:
-    """Where work lands that is not done yet. Pure."""
+def _lands(rules: LandRules) -> str:
     if rules.asks_branch:
         return "on the branch that you name: none was checked out when the task was made"
     into = rules.into or "the branch that is checked out when it begins"

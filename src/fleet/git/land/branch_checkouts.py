@@ -29,6 +29,11 @@ _UNFINISHED = {
 _GOES_BACK = ("rebase-merge/head-name", "rebase-apply/head-name", "BISECT_START")
 
 
+#: What git reads in a text of settings, for some of them: a train looks at the same many times.
+_LISTED: dict[bytes, bytes] = {}
+_MOST_LISTED = 8
+
+
 class BranchCheckout(Struct, frozen=True, kw_only=True):
     """A person's working tree that has the branch checked out."""
 
@@ -117,9 +122,16 @@ def _settings(land: LandRepository) -> dict[str, str]:
         path = f"{land.repo.common_dir}/{name}"
         if not os.path.lexists(path):
             continue
-        if read_bounded(path) is None:
+        text = read_bounded(path)
+        if text is None:
             raise GitFailed(f"{path} cannot be read")
-        listed = land.git.ask("config", "--file", path, "--no-includes", "--null", "--list")
+        listed = _LISTED.get(text)
+        if listed is None:
+            ask = ("config", "--file", "-", "--no-includes", "--null", "--list")
+            listed = land.git.ask(*ask, feed=text) if text else b""
+            if len(_LISTED) >= _MOST_LISTED:
+                _LISTED.clear()
+            _LISTED[text] = listed
         for entry in listed.decode(errors="surrogateescape").split("\0"):
             key, _, value = entry.partition("\n")
             found[key] = value

@@ -26,7 +26,26 @@ class CommitFacts(Struct, frozen=True, kw_only=True):
 
 def read_commit(git: Git, commit: str) -> CommitFacts:
     """Read a commit. Raises GitFailed if there is none, or it is damaged."""
-    head, _, message = git.ask("cat-file", "commit", commit).partition(b"\n\n")
+    return _parsed(commit, git.ask("cat-file", "commit", commit))
+
+
+def read_commits(git: Git, *commits: str) -> list[CommitFacts]:
+    """Read some commits with one question. Raises GitFailed."""
+    feed = "".join(f"{commit}\n" for commit in commits).encode()
+    data = git.ask("cat-file", "--batch=%(objecttype) %(objectsize)", feed=feed)
+    found: list[CommitFacts] = []
+    for commit in commits:
+        about, _, data = data.partition(b"\n")
+        kind, _, size = about.partition(b" ")
+        if kind != b"commit":
+            raise GitFailed(f"{commit} is no commit that can be read")
+        found.append(_parsed(commit, data[: int(size)]))
+        data = data[int(size) + 1 :]
+    return found
+
+
+def _parsed(commit: str, data: bytes) -> CommitFacts:
+    head, _, message = data.partition(b"\n\n")
     lines = [line.partition(b" ") for line in head.split(b"\n")]
     found = {name: value for name, _, value in lines if name}
     try:

@@ -10,9 +10,8 @@ from msgspec import Struct
 
 from fleet.git.commit_words import FLEET, Author
 from fleet.git.git_command import Git
-from fleet.git.land.commit_object import CommitFacts, read_commit, write_commit
-from fleet.git.land.merge_trees import TreeConflict, merge_commits, merge_over
-from fleet.git.refs import is_ancestor
+from fleet.git.land.commit_object import CommitFacts, read_commit, read_commits, write_commit
+from fleet.git.land.merge_trees import TreeConflict, merge_base, merge_commits, merge_over
 
 How = Literal["merge", "squash", "rebase"]
 
@@ -55,14 +54,14 @@ def fold(git: Git, onto: str, candidate: Candidate) -> Folded | Conflict:
     """Fold a candidate onto a commit of the line. `git` is that of a LandRepository. Raises
     GitFailed if an object is missing, the disk is full, or the time is over.
     """
-    line = read_commit(git, onto)
-    if is_ancestor(git, candidate.commit, onto):
+    line, work = read_commits(git, onto, candidate.commit)
+    base = merge_base(git, onto, candidate.commit)
+    if base == candidate.commit:
         return Folded(commit=onto, tree=line.tree, parents=line.parents)
-    work = read_commit(git, candidate.commit)
     by = _Maker(git, candidate.author, candidate.at or max(line.at, work.at))
     if candidate.how == "rebase":
         return _rebased(by, onto, candidate)
-    merged = merge_commits(git, onto, candidate.commit)
+    merged = merge_commits(git, onto, candidate.commit, base)
     if isinstance(merged, TreeConflict):
         return _conflict(merged)
     parents = (onto, candidate.commit) if candidate.how == "merge" else (onto,)

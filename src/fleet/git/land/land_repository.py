@@ -56,12 +56,23 @@ class LandRepository:
 
 def require_git(git: Git) -> None:
     """Raise FleetError unless git can merge without a working tree."""
-    said = git.line("version")
+    said = _version(git)
     if not is_new_enough(said):
         raise FleetError(
             f"landing needs git {'.'.join(map(str, _OLDEST))} or later, and this is {said!r}",
             hint="Install a newer git, or switch landing off: fleet config set land off",
         )
+
+
+#: What `git version` said, by the program and its time of change: asked once a process.
+_SAID: dict[tuple[str, float], str] = {}
+
+
+def _version(git: Git) -> str:
+    key = git.program, os.stat(git.program).st_mtime if git.program else 0.0  # noqa: PTH116
+    if key not in _SAID:
+        _SAID[key] = git.line("version")
+    return _SAID[key]
 
 
 def is_new_enough(said: str) -> bool:

@@ -32,10 +32,15 @@ class TreeConflict(Struct, frozen=True, kw_only=True):
     tree: str = ""
 
 
-def merge_commits(git: Git, ours: str, theirs: str) -> str | TreeConflict:
-    """The tree of two commits merged by their history."""
-    related, _ = git.judge("merge-base", ours, theirs)
-    if not related:
+def merge_base(git: Git, ours: str, theirs: str) -> str:
+    """A commit that two have in common; empty if there is none. Raises GitFailed."""
+    related, found = git.judge("merge-base", ours, theirs)
+    return found.decode().strip() if related else ""
+
+
+def merge_commits(git: Git, ours: str, theirs: str, base: str | None = None) -> str | TreeConflict:
+    """The tree of two commits merged by their history; `base`, if it is known, they share."""
+    if not (merge_base(git, ours, theirs) if base is None else base):
         text = f"{theirs[:12]} has no commit in common with {ours[:12]}"
         return TreeConflict(files=(), text=f"{text}: its history is another one, or is cut off")
     return _merge(git, ours, theirs)
