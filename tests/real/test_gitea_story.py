@@ -1,4 +1,4 @@
-"""`land_to = pr` with the real supervisor against the real Gitea: from the first push to the merge."""
+"""`land_to = pr` with the real supervisor against the real Gitea: from the push to the merge."""
 
 from datetime import timedelta
 

@@ -36,8 +36,9 @@ class Question(Struct, frozen=True, kw_only=True):
     note: str = ""
     #: The last `## Q:` block that has no answer; empty if there is none.
     question: str = ""
-    #: What it waits with is a plan, and no question; and the command that answers it.
+    #: What it waits with is a plan, and no question.
     plan: bool = False
+    #: The command that answers it.
     way_out: str = ""
 
 

@@ -8,6 +8,7 @@ written there stays there.
 import os
 import shutil
 import stat
+import threading
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from pathlib import Path
@@ -26,6 +27,8 @@ _CONFIG = (
 )
 _SHA256 = "[extensions]\n\tobjectFormat = sha256\n"
 _BRANCH = "refs/heads/main"
+#: Where there are many files, one process of git for each core writes them.
+_ALL_CORES = {"checkout.workers": "0"}
 
 
 def is_made(place: Path) -> bool:
@@ -51,7 +54,7 @@ def make_checkout(git: Git, tree: str, place: Path, now: Base) -> None:
     if now.head and now.branch:
         (inside / "packed-refs").write_bytes(os.fsencode(f"{now.head} {now.branch}\n"))
     there = Repository(root=str(place), git_dir=git.repo.git_dir, common_dir=git.repo.common_dir)
-    own = git.at(there, str(inside / "index"))
+    own = git.at(there, str(inside / "index")).with_settings(_ALL_CORES)
     own.ask("read-tree", tree)
     own.ask("checkout-index", "--all", "--force", "--quiet", "--index")
     place.with_name(f"{place.name}{_MADE}").touch(mode=0o600)
@@ -81,6 +84,23 @@ def remove_checkout(place: Path) -> None:
     place.with_name(f"{place.name}{_MADE}").unlink(missing_ok=True)
     if os.path.lexists(place):
         shutil.rmtree(place, onerror=_make_writable)
+
+
+def throw_away(place: Path, bin_: Path) -> None:
+    """Have a directory with a checkout in it be gone at once, and its files a little later: they
+    are removed beside the caller's work, and before its process ends. Raises OSError.
+
+    What a killed process left in the bin goes with the next call.
+    """
+    bin_.mkdir(mode=0o700, exist_ok=True)
+    place.rename(bin_ / f"{place.name}-{os.urandom(4).hex()}")
+    threading.Thread(target=_empty, args=(bin_,), name="checkouts").start()
+
+
+def _empty(bin_: Path) -> None:
+    with suppress(OSError):  # another thread may be at it
+        for each in os.listdir(bin_):  # noqa: PTH208
+            shutil.rmtree(bin_ / each, onerror=_make_writable)
 
 
 def _make_writable(remove: Callable[..., Any], path: str, _: object) -> None:

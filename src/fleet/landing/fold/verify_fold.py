@@ -5,7 +5,6 @@ or how it ended, and what an earlier train has left is ended and removed.
 """
 
 import os
-import shutil
 import threading
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,7 +15,12 @@ from fleet.coders.agent_environment import plain_env
 from fleet.errors import FleetError
 from fleet.evidence.command_box import CommandBox
 from fleet.evidence.verify_commands import check_all
-from fleet.git.checkout.fresh_checkout import is_made, make_checkout, remove_checkout
+from fleet.git.checkout.fresh_checkout import (
+    is_made,
+    make_checkout,
+    remove_checkout,
+    throw_away,
+)
 from fleet.git.checkout.shared_paths import link_shared
 from fleet.git.land.land_repository import LandRepository
 from fleet.git.own.own_repository import stores_of
@@ -29,6 +33,8 @@ from fleet.runs.run_directory import Run, RunSpec, latest_run, new_run, newest_f
 from fleet.schemas import Base, Check
 
 _CHECKOUT = "checkout"
+#: Beside the directories of trees: those that are just being removed.
+_BIN = "removed"
 #: In the directory of a tree: one folder of commands a plan, and one of its set-up.
 _VERIFY, _SETUP = "verify", "setup"
 
@@ -86,8 +92,7 @@ def clear(folder: Path, keep: Path | None = None) -> None:
     for place in sorted(folder.iterdir()) if folder.is_dir() else ():
         if place != keep:
             _end_commands(place)
-            remove_checkout(place / _CHECKOUT)
-            shutil.rmtree(place, ignore_errors=True)
+            throw_away(place, folder.with_name(_BIN))
 
 
 def _end_commands(place: Path) -> None:

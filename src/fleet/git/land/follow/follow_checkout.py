@@ -7,7 +7,7 @@ program of the project runs. All that can fail is done before the branch moves (
 
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -42,7 +42,7 @@ class Follow:
             staged = os.fsencode(place.files)
             told += [_tried(root, staged, step) for step in self._journal.steps]
             if place.index.exists():
-                _refresh(self._land, place)
+                _refresh(self._land, place, self._journal.steps)
                 place.put_index()
             place.clear()
         finally:
@@ -139,9 +139,10 @@ def _prepared(
     with tree_snapshot.copied_index(repo) as copy:
         tree_snapshot.share_index(land.own, repo)
         git = _git_over(land, copy, repo.root, how)
+        # No for files in conflict, which are told with the other changes.
+        git.judge("update-index", "-q", "--refresh")
         if why := _flags(git) or _changes(git, old) or obstacle:
             return why
-        git.ask("update-index", "-q", "--refresh")
         git.ask("read-tree", "-m", old, new)
         shutil.copyfile(copy, place.index)
     place.files.mkdir(mode=0o700)
@@ -191,8 +192,12 @@ def _entries(git: Git, old: str, new: str) -> list[TreeEntry]:
 
 
 def _changes(git: Git, head: str) -> str:
-    """The changes that keep a tree from following, in words; new files are not among them."""
-    names = sorted(map(shown, tree_snapshot.uncommitted(git, head, new=False)))
+    """The changes that keep a tree from following, in words; new files are not among them.
+
+    The index of `git` is refreshed: what only has another time is no change.
+    """
+    ask = ("diff-index", "--name-only", "-z", "--no-renames", "--ignore-submodules=all", head)
+    names = sorted({shown(name) for name in git.ask(*ask).split(b"\0") if name})
     more = f" and {len(names) - _FEW} more" if len(names) > _FEW else ""
     return f"changes that are not committed: {', '.join(names[:_FEW])}{more}" if names else ""
 
@@ -227,9 +232,12 @@ def _tried(root: bytes, staged: bytes, step: FollowStep) -> str:
         return f"{shown(step.path)} could not be written ({why}); git restore brings it"
 
 
-def _refresh(land: LandRepository, place: FollowPlace) -> None:
+def _refresh(land: LandRepository, place: FollowPlace, steps: Sequence[FollowStep]) -> None:
     """Have the new index know the times of the new files; git finds them out by itself if not."""
     with suppress(GitFailed):
         how = _persons_settings(place)
         git = _git_over(land, place.index, place.repo.root, how)
-        git.ask("update-index", "-q", "--refresh")
+        new = [step.path for step in steps if step.new]
+        if new:
+            ask = ("add", "--refresh", "--pathspec-from-file=-", "--pathspec-file-nul")
+            git.ask(*ask, feed=b"\0".join(new))
