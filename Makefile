@@ -58,7 +58,8 @@ slow: setup  ## ask the real bd everything, and try at random more often than ev
 		tests/story/test_supervisor_chaos.py tests/story/test_demo.py tests/story/test_compare.py \
 		tests/story/test_damage.py tests/real/test_sent_back.py tests/real/test_review.py \
 		tests/real/test_supervised_trouble.py tests/real/test_boxed.py tests/real/test_spool.py \
-		tests/real/test_supervised_resume.py tests/real/test_hostile.py
+		tests/real/test_supervised_resume.py tests/real/test_supervised_kills.py \
+		tests/real/test_context.py tests/real/test_hostile.py
 
 docs: setup  ## write docs/cli.md anew from the program
 	$(PY) -m tests.docs.reference

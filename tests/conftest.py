@@ -1,5 +1,6 @@
 """What every test shares: how to ask for a tool that may be missing."""
 
+import gc
 import os
 import shutil
 import signal
@@ -25,6 +26,9 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 # Hundreds of processes import fleet, and each test process all tests: compiled once is enough.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 sys.dont_write_bytecode = False
+
+# Thousands of tests are collected and none goes again: there is no garbage to look for until then.
+gc.disable()
 
 # bd lives for a moment each time: a fifth of it goes to collecting garbage unless we ask it not to.
 os.environ |= {"GOGC": "off", "GOMEMLIMIT": "256MiB"}
@@ -70,9 +74,10 @@ def missing(tool: str) -> None:
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """More than twice as many as there are cores: most of what takes long waits for a process."""
-    cores = os.cpu_count() or 1
-    return 2 * cores + (cores + 1) // 2
+    """Twice as many as there are cores: most of what takes long waits for a process. Each more
+    would collect all tests once more.
+    """
+    return 2 * (os.cpu_count() or 1)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -91,6 +96,19 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         share = (len(items) - len(ordered)) // (workers - worker)
         ordered += [*begins, *islice(short, max(0, share - len(begins)))]
     items[:] = [*ordered, *short]
+
+
+def pytest_collection_finish() -> None:
+    """From here on garbage is collected, among what the tests themselves make."""
+    gc.freeze()
+    gc.enable()
+
+
+@pytest.fixture(scope="session")
+def shared_folder(tmp_path_factory):
+    """A directory that all test processes of one run share."""
+    folder = tmp_path_factory.getbasetemp()
+    return folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder
 
 
 @pytest.fixture

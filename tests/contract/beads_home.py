@@ -1,15 +1,14 @@
 """Homes for tests against the real `bd`: one is initialised, and each test gets a copy."""
 
-import fcntl
 import hashlib
 import json
-import os
 import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 
+from fleet.files.file_lock import exclusive
 from fleet.queue.beads.bd_cli.bd_init import init_beads
 from tests.conftest import need
 
@@ -17,15 +16,11 @@ HOME = ".fleet"
 
 
 @pytest.fixture(scope="session")
-def pristine_home(tmp_path_factory) -> Path:
+def pristine_home(shared_folder) -> Path:
     """An initialised home that no test writes to: `bd init` takes seconds, a copy milliseconds."""
     need("bd")
-    folder = tmp_path_factory.getbasetemp()
-    if "PYTEST_XDIST_WORKER" in os.environ:
-        folder = folder.parent  # which all workers share
-    project = folder / "pristine-project"
-    with (folder / "pristine-project.lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    project = shared_folder / "pristine-project"
+    with exclusive(shared_folder / "pristine-project.lock"):
         if not project.exists():
             _make(project)
     return project / HOME

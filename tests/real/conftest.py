@@ -9,6 +9,7 @@ from tests.contract.beads_home import beads_home, pristine_home
 from tests.real import agents
 from tests.real.bd_parity import make_home
 from tests.real.house import a_house
+from tests.real.loaded import Requests
 
 __all__ = ["beads_home", "pristine_home"]
 
@@ -22,6 +23,12 @@ def bd() -> str:
 def bd_home(pristine_home, tmp_path_factory):
     """A home with an empty bd database and a git identity, to be copied."""
     return make_home(pristine_home, tmp_path_factory.mktemp("bd") / "home")
+
+
+@pytest.fixture(scope="session")
+def requests(shared_folder):
+    """The first request of each CLI in each context."""
+    return Requests(shared_folder)
 
 
 @pytest.fixture

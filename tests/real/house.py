@@ -3,10 +3,8 @@
 import json
 import os
 import signal
-import subprocess
-import sys
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -49,7 +47,8 @@ class House:
     def __init__(self, root: Path, programs: Path, url: str) -> None:
         self.home, self.project, self.user = root / "home", root / "project", root / "user"
         self.folder = self.home / "tasks" / TASK
-        self._supervisors: list[subprocess.Popen[str]] = []
+        self._supervisors: list[Any] = []
+        self._files = ExitStack()
         for directory in (self.project, self.user, root / "codex", root / "claude"):
             directory.mkdir()
         (root / "codex/config.toml").write_text(SETTINGS.format(url=url), encoding="utf-8")
@@ -87,13 +86,14 @@ class House:
             "bd", "create", "--silent", "--id", TASK, "--coder", coder, *model, *wishes, title
         )
 
-    def supervise(self, *flags: str) -> "subprocess.Popen[str]":
+    def supervise(self, *flags: str) -> Any:
         """Start a supervisor and go on; `hear` tells what it says."""
-        supervisor = subprocess.Popen(
-            [sys.executable, "-m", "fleet", "run", *flags],
-            cwd=self.project, env=self.env, stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-        )  # fmt: skip
+        ours, theirs = os.pipe()
+        with Path(os.devnull).open("rb") as empty, os.fdopen(theirs, "wb") as out:
+            streams = (empty, out, out)
+            words = ("run", *flags)
+            supervisor = warm.start(words, env=self.env, cwd=self.project, streams=streams)
+        supervisor.stdout = self._files.enter_context(os.fdopen(ours, encoding="utf-8"))
         self._supervisors.append(supervisor)
         return supervisor
 
@@ -101,7 +101,8 @@ class House:
         """End whatever of this house lives."""
         for supervisor in self._supervisors:
             supervisor.kill()
-            supervisor.communicate()
+            supervisor.wait()
+        self._files.close()
         for left in processes_of(self.home):
             left.kill()
 
@@ -136,9 +137,8 @@ class House:
         return [*self.marked(), *processes_of(self.home)]
 
 
-def hear(supervisor: "subprocess.Popen[str]", words: str) -> str:
+def hear(supervisor: Any, words: str) -> str:
     """Wait for a supervisor to say something; the line."""
-    assert supervisor.stdout is not None
     before: list[str] = []
     for line in supervisor.stdout:
         if words in line:

@@ -2,6 +2,7 @@
 
 import json
 
+from fleet.files.file_lock import exclusive
 from tests import baggage
 from tests.real import agents
 from tests.real.house import a_house
@@ -12,6 +13,7 @@ class Request:
     """The first request of a run: what the CLI had loaded by then."""
 
     def __init__(self, body):
+        self.body = body
         self.text = json.dumps(body)
         self.size = len(self.text)
         self.tools = {tool.get("name") or tool["type"] for tool in body["tools"]}
@@ -30,3 +32,17 @@ def asked(cli, context, needs=()):
         house.create(cli, "Say something", "--load", context, *wishes)
         house.fleet("run", "--until-idle")
         return Request(model.requests[0])
+
+
+class Requests:
+    """The first request of each CLI in each context: asked once, by any of the test processes."""
+
+    def __init__(self, folder):
+        self._folder = folder
+
+    def __getitem__(self, key):
+        kept = self._folder / f"request-{'-'.join(key)}.json"
+        with exclusive(kept.with_suffix(".lock")):
+            if not kept.exists():
+                kept.write_text(json.dumps(asked(*key).body))
+        return Request(json.loads(kept.read_text()))

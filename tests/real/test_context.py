@@ -1,10 +1,12 @@
 """What real CLIs load in each context, and that everything of fleet works in all of them."""
 
+from itertools import product
 from pathlib import Path
 
 import pytest
 
 from tests import baggage
+from tests.conftest import often
 from tests.real import agents
 from tests.real.house import CLOSE, TASK, WORK, Gate, a_house
 from tests.real.loaded import Request, asked
@@ -13,12 +15,6 @@ from tests.scripted_model import Say, ScriptedModel, Shell
 
 CLIS = ("claude", "codex")
 CONTEXTS = ("full", "project", "lean")
-
-
-@pytest.fixture(scope="module")
-def requests():
-    """The request of each CLI in each context."""
-    return {(cli, context): asked(cli, context) for cli in CLIS for context in CONTEXTS}
 
 
 def test_full_is_what_claude_does_by_itself(requests):
@@ -81,8 +77,9 @@ def test_what_a_task_needs_is_loaded_in_a_lean_run(cli, tool, server):
     assert {tool, server} <= found
 
 
-@pytest.mark.parametrize("context", ["project", "lean"])
-@pytest.mark.parametrize("cli", CLIS)
+@pytest.mark.parametrize(
+    ("cli", "context"), list(product(CLIS, ("project", "lean")))[:: often(3, 1)]
+)
 def test_an_agent_is_told_and_its_session_carried_on_in_every_context(cli, context, tmp_path):
     """Fleet's hook is there beside the user's settings or without them, and so is `resume`."""
     first, second = Gate(tmp_path, "first"), Gate(tmp_path, "second")

@@ -2,15 +2,12 @@
 
 import json
 import os
-import subprocess
-import sys
 
 import pytest
 
 from fleet.doctor.context import MEASURED
-from tests import baggage
+from tests import baggage, warm
 from tests.real import agents
-from tests.real.loaded import asked
 from tests.real.test_codex import SETTINGS
 from tests.scripted_model import Say, ScriptedModel
 
@@ -42,17 +39,14 @@ class Person:
         }
 
     def doctor(self, *args, **env):
-        done = subprocess.run(
-            [sys.executable, "-m", "fleet", "doctor", "--json", *args],
-            cwd=self.project, env=self.env | env, stdin=subprocess.DEVNULL, capture_output=True,
-            timeout=100, check=False,
-        )  # fmt: skip
+        words = ("doctor", "--json", *args)
+        done = warm.fleet(words, cwd=self.project, env=self.env | env, timeout=100)
         assert done.stderr == b"", done.stderr.decode()
         return json.loads(done.stdout)
 
     def init(self):
-        argv = [sys.executable, "-m", "fleet", "init", "--queue", "embedded", "--sandbox", "off"]
-        subprocess.run(argv, env=self.env, cwd=self.project, check=True, capture_output=True)
+        words = ("init", "--queue", "embedded", "--sandbox", "off")
+        assert warm.fleet(words, cwd=self.project, env=self.env, timeout=100).returncode == 0
 
     def told(self, check, **env):
         return [found["what"] for found in self.doctor(**env) if found["check"] == check]
@@ -113,7 +107,7 @@ def test_codex_itself_is_asked_where_it_has_no_provider_of_the_users(person):
 
 
 @pytest.mark.parametrize("cli", sorted(MEASURED))
-def test_the_saving_that_fleet_tells_of_is_the_one_that_is_measured(cli):
+def test_the_saving_that_fleet_tells_of_is_the_one_that_is_measured(requests, cli):
     """Within a few parts of a hundred: the CLIs grow with each version."""
-    share = asked(cli, "lean").size / asked(cli, "full").size
+    share = requests[cli, "lean"].size / requests[cli, "full"].size
     assert abs(share - MEASURED[cli]) < 0.08

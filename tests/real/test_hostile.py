@@ -11,7 +11,6 @@ from tests.real.house import CLOSE, TASK
 from tests.scripted_model import Say, ScriptedModel, Shell, Stall
 from tests.story.scene import processes_of
 
-both = pytest.mark.parametrize("coder", ["claude", "codex"])
 DONE = Say(text="Done, everything works.")
 
 
@@ -72,7 +71,7 @@ def test_a_model_that_falls_silent_is_a_stall(house, coder, begun):
         assert not processes_of(here.home)
 
 
-@both
+@coders("codex")
 def test_a_server_left_in_the_background_is_gone_afterwards(house, coder):
     """The work is verified all the same, and what was swept is told."""
     server = "echo hi > a.txt; setsid sleep 3600 > /dev/null 2>&1 &"

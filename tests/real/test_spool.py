@@ -60,7 +60,7 @@ def test_an_agent_has_its_own_task_and_nothing_else(house, coder):
             if f"{TASK}: closed" in line:
                 break
         supervisor.terminate()
-        supervisor.communicate(timeout=60)
+        supervisor.wait(60)
 
         assert spoken["question"] == "QUESTION: which?"
         assert "reads it with its next step" in spoken["told"]

@@ -2,10 +2,10 @@
 
 import pytest
 
+from tests.conftest import coders
 from tests.real.house import CLOSE, Gate, hear, kill_run
 from tests.scripted_model import Say, ScriptedModel, Shell
 
-both = pytest.mark.parametrize("coder", ["claude", "codex"])
 NOTE = Shell(command='echo "half is done" > "$FLEET_ARTIFACT_DIR/PLAN_AND_STATUS.md"')
 READ = Shell(command='cp "$FLEET_ARTIFACT_DIR/PLAN_AND_STATUS.md" found.md')
 
@@ -20,7 +20,7 @@ def second_gate(tmp_path):
     return Gate(tmp_path, "second")
 
 
-@both
+@coders("claude")
 def test_a_killed_supervisor_is_followed_by_one_that_adopts(house, gate, second_gate, coder):
     """The agent works on without one; the next finds it in mid-tool and sees it to the end."""
     script = (Shell(command=gate.command), Shell(command=second_gate.command), CLOSE, Say())
@@ -52,7 +52,7 @@ def test_a_killed_supervisor_is_followed_by_one_that_adopts(house, gate, second_
         assert here.alive() == []
 
 
-@both
+@coders("codex")
 def test_an_agent_killed_with_its_keeper_is_lost_and_its_work_goes_on(house, gate, coder):
     """As by a crash of the machine. It counts; the next run has the notes, and is told of it."""
     with ScriptedModel(NOTE, Shell(command=gate.command), READ, CLOSE, Say()) as model:

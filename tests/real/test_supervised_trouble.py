@@ -3,8 +3,6 @@
 import time
 from datetime import UTC, datetime, timedelta
 
-import pytest
-
 from fleet.processes import process_identity
 from tests.conftest import coders
 from tests.real.house import CLOSE, TASK, WORK
@@ -13,7 +11,6 @@ from tests.real.test_claude import windows as claude_windows
 from tests.real.test_codex import windows as codex_windows
 from tests.scripted_model import Refuse, Say, ScriptedModel, Shell, Stall
 
-both = pytest.mark.parametrize("coder", ["claude", "codex"])
 LOOK = Shell(command=f"bd show {TASK}")
 
 
@@ -96,7 +93,7 @@ def test_a_broken_server_costs_no_attempt_and_is_tried_again(house, coder):
         assert here.alive() == []
 
 
-@both
+@coders("codex")
 def test_an_agent_whose_model_falls_silent_is_stopped_with_all_it_started(house, coder):
     """A daemon of its own too. The task is blocked as a person's wish, and nothing is counted."""
     daemon = Shell(command="setsid sleep 600 </dev/null >/dev/null 2>&1 & echo $! > daemon")

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 from fleet import config
 from fleet.control import Control
@@ -70,6 +71,8 @@ class Steered:
         for name in ("BEADS_ACTOR", "BD_ACTOR", "GIT_AUTHOR_NAME", "FLEET_TASK_ID"):
             self.env.pop(name, None)
         self.processes: list[subprocess.Popen[str]] = []
+        self.supervisors: list[Any] = []
+        self._screen = root / "screen"
         make_home(self.home)
         settings = {"queue": "embedded", "coder": "puppet", "grace_s": 5, "retry_limit": 1}
         self.home.config.write_text(config.default_text(**settings))
@@ -113,7 +116,11 @@ class Steered:
     def supervise(self):
         """Start a supervisor; it holds the home and has said so when this returns."""
         before = self._starts()
-        process = self.start("run", "--quiet")
+        with self._screen.open("ab") as out, Path(os.devnull).open("rb") as empty:
+            streams = (empty, out, out)
+            words = ("run", "--quiet")
+            process = warm.start(words, env=self.env, cwd=self.root, streams=streams)
+        self.supervisors.append(process)
         self.until(self.home.path, lambda: self._supervised_by(process))
         self.until(self.home.logging, lambda: self._starts() > before)
         return process
@@ -124,7 +131,7 @@ class Steered:
         return sum(path.read_text().count('"action":"started"') for path in logs)
 
     def _supervised_by(self, process):
-        assert process.poll() is None, process.communicate()
+        assert process.poll() is None, self._screen.read_text()
         holder = supervisor_of(self.home)
         return holder is not None and holder.who.pid == process.pid
 
@@ -180,6 +187,9 @@ class Steered:
     def close(self):
         """Sweep: the supervisor, then whatever run it left."""
         self.control.close()
+        for supervisor in self.supervisors:
+            supervisor.kill()
+            supervisor.wait(PATIENCE)
         for process in self.processes:
             process.kill()
             process.communicate(timeout=PATIENCE)

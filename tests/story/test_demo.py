@@ -103,7 +103,7 @@ def task_of(title, lines):
 @pytest.mark.timeout(180)
 @pytest.mark.parametrize(
     ("moment", "number"),
-    [("$ git init", signal.SIGINT), ("adopted", signal.SIGINT), ("run 1 with", signal.SIGTERM)][
+    [("$ git init", signal.SIGINT), ("run 1 with", signal.SIGTERM), ("adopted", signal.SIGINT)][
         : often(2, 3)
     ],
 )

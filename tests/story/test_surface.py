@@ -238,7 +238,7 @@ def test_a_run_without_a_supervisor_is_shown_and_can_be_stopped(home):
     supervisor = home.supervise()
     run = home.said(task_id, "up")
     supervisor.kill()
-    supervisor.communicate(timeout=PATIENCE)
+    supervisor.wait(PATIENCE)
     (shown,) = home.json("tasks")
     assert (shown["doing"], shown["run"]) == ("unsupervised", 1)
     assert "1 of 3, unsupervised" in home.fleet("status", code=1)
@@ -280,7 +280,7 @@ def test_a_paused_fleet_starts_nothing_until_it_is_resumed(home):
     go()
     home.settled(first, "blocked")
     supervisor.send_signal(signal.SIGTERM)  # it ends between two turns, after it looked for work
-    supervisor.communicate(timeout=PATIENCE)
+    supervisor.wait(PATIENCE)
     assert all_runs(home.home.task(second)) == []
     home.supervise()
     assert home.json("status")["paused"] is True

@@ -12,20 +12,15 @@ import sys
 import time
 import traceback
 
-import fleet.bd
-import fleet.cli
-import fleet.coders
-import fleet.control
-import fleet.supervisor
+import fleet
 from fleet.__main__ import main
 
-#: What a command may need, besides all of the rooms that are named here.
-_READY = ("apsw", "psutil", "rich.console", "rich.table", "tomlkit", "fleet.queue.sql.sqlite")
-_ROOMS = (fleet.cli, fleet.control, fleet.coders, fleet.bd, fleet.supervisor)
+#: Surfaces with libraries of their own: most commands would only carry them along.
+_LEFT_OUT = ("fleet.__main__", "fleet.mcp", "fleet.tui", "fleet.web")
 
 
 def serve(commands: socket.socket) -> None:
-    """Until whoever sends commands is gone."""
+    """Until the test process closes its end."""
     with selectors.DefaultSelector() as watched:
         watched.register(commands, selectors.EVENT_READ)
         while True:
@@ -99,10 +94,8 @@ def _writer(fd: int, errors: str) -> io.TextIOWrapper:
 
 
 if __name__ == "__main__":
-    for room in _ROOMS:
-        for module in pkgutil.iter_modules(room.__path__, f"{room.__name__}."):
+    for module in pkgutil.walk_packages(fleet.__path__, "fleet."):
+        if not module.name.startswith(_LEFT_OUT):
             importlib.import_module(module.name)
-    for name in _READY:
-        importlib.import_module(name)
     gc.freeze()  # or the first collection in a child would copy all of it
     serve(socket.socket(fileno=int(sys.argv[1])))
