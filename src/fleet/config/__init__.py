@@ -12,9 +12,11 @@ from typing import Any
 from msgspec import Struct, field
 
 from fleet.config import accounts as account_tables
+from fleet.config import notify as notify_table
 from fleet.config import price_tables
 from fleet.config import projects as project_tables
 from fleet.config.keys import KEYS, Key, Setting
+from fleet.config.notify import NotifySettings
 from fleet.config.projects import LISTS, TABLE, Project
 from fleet.errors import BadInput, ConfigError
 from fleet.schemas import Account, Context, Isolation, Price, SandboxLevel, Tripwire
@@ -86,6 +88,9 @@ class Config(Struct, frozen=True, kw_only=True):
     #: What tokens cost by a person's own knowledge, by a pattern of the model's name.
     prices: dict[str, Price] = field(default_factory=dict[str, Price])
 
+    #: Who is told of what needs a person.
+    notify: NotifySettings = field(default_factory=NotifySettings)
+
     #: The logins and keys that there are, by name; none: the user's own.
     accounts: dict[str, Account] = field(default_factory=dict[str, Account])
 
@@ -107,6 +112,8 @@ def checked(text: str, path: Path) -> Config:
     prices, wrong, pattern = price_tables.read(found.pop(price_tables.TABLE, {}))
     hint = "See what is known: fleet usage --prices"
     _refuse(text, path, price_tables.TABLE, wrong, hint=hint, name=pattern)
+    notify, wrong = notify_table.read(found.pop(notify_table.TABLE, {}))
+    _refuse(text, path, notify_table.TABLE, wrong)
     accounts_table = found.pop(account_tables.TABLE, {})
     for name, value in found.items():
         key = KEYS.get(name)
@@ -116,7 +123,7 @@ def checked(text: str, path: Path) -> Config:
         found[name] = key.plain(value) if key else value
     accounts, wrong = account_tables.read(accounts_table, found.get("stop_at", 100))
     _refuse(text, path, account_tables.TABLE, wrong)
-    return Config(**found, projects=projects, prices=prices, accounts=accounts)
+    return Config(**found, projects=projects, prices=prices, accounts=accounts, notify=notify)
 
 
 def read_text(path: Path) -> str:

@@ -46,8 +46,10 @@ def change_settings(fleet: Control, change: Callable[[str], str]) -> Config:
 
 
 def shown_settings(fleet: Control) -> dict[str, Any]:
-    """Every setting by its name, without the password of the queue."""
-    return msgspec.to_builtins(fleet.config) | {"queue": without_password(fleet.config.queue)}
+    """Every setting by its name, without the password of the queue and those of addresses."""
+    shown = msgspec.to_builtins(fleet.config) | {"queue": without_password(fleet.config.queue)}
+    shown["notify"]["to"] = [f"{each.partition(':')[0]}:…" for each in fleet.config.notify.to]
+    return shown
 
 
 def set_settings(fleet: Control, assignments: Sequence[str]) -> dict[str, str]:

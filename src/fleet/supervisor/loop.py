@@ -23,6 +23,7 @@ from fleet.processes.supervisor_lock import sole_supervisor
 from fleet.queue import open_queue
 from fleet.schemas import Lease, Request, Stopped, Task
 from fleet.schemas.decision import SHUTDOWN, TOLD
+from fleet.supervisor.active.keep_notifier import NotifierKeeper
 from fleet.supervisor.adopt_runs import stop_orphans
 from fleet.supervisor.capacity import wake_all, wake_next
 from fleet.supervisor.claim_work import ASK_AGAIN, Claimer
@@ -89,25 +90,26 @@ class Supervisor:
         echo: Callable[[str], None] = print,
         patience: Patience | None = None,
     ) -> None:
-        self.log = Log(home.logging, utc, echo)
+        log = Log(home.logging, utc, echo)
         self.selector = selectors.DefaultSelector()
         pool = WorkerPool()
-        self.backups = QueueBackups(home.path, config.queue, pool, self.log, utc)
+        self.backups = QueueBackups(home.path, config.queue, pool, log, utc)
         opening = partial(open_queue, home.path, config)
-        thread = QueueThread(opening, self.log.say, self.backups.rescue)
+        thread = QueueThread(opening, log.say, self.backups.rescue)
         queue = QueueRequests(thread, owner_file.read_or_make(home))
         self.state = SupervisorState(
-            home, config, queue=queue, log=self.log, now=utc, coder=coder, pool=pool
+            home, config, queue=queue, log=log, now=utc, coder=coder, pool=pool
         )
         self.dispatcher = Dispatcher(self.state, self.selector, patience)
         self.leases = LeaseKeeper(
-            home, self.state.assignments, self.queue, self.log,
+            home, self.state.assignments, self.queue, log,
             shared=config.queue not in ("embedded", "beads"),
         )  # fmt: skip
         self.claimer = Claimer(self.state, until_idle=until_idle)
         self.cleanup = Cleanup(self.state)
         self.lander = Lander(self.state, opening)
         self.schedules = ScheduleClock(self.state)
+        self.notifier = NotifierKeeper(self.state)
         self.shutdown = Shutdown()
         self._timers = Timers()
         self._config_stamp = stamp_of(home.config)
@@ -117,6 +119,10 @@ class Supervisor:
     @property
     def queue(self) -> QueueRequests:
         return self.state.queue
+
+    @property
+    def log(self) -> Log:
+        return self.state.log
 
     def run(self) -> SupervisorEnd:
         """Supervise until the end."""
@@ -156,6 +162,8 @@ class Supervisor:
             self._timers.tick = time.monotonic() + TICK
             self.reload()
             self.dispatcher.watch(time.monotonic(), awake())
+            if not self.shutdown.requested:
+                self.notifier.when_due()
             self.publish()
         while self.state.events:
             self.handle(self.state.events.popleft())
@@ -334,6 +342,8 @@ class Supervisor:
         self.publish()
         if self.shutdown.restart:
             self.shutdown.hand_over()
+        else:
+            self.notifier.end()
         self.queue.thread.close(PATIENCE if self.shutdown.stops < 2 else 0)
         self.dispatcher.follower.close()
         self.selector.close()

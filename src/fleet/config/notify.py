@@ -1,0 +1,116 @@
+"""`[notify]` in runtime.toml: who is told of what needs a person, where, and when."""
+
+import re
+from datetime import time
+from typing import Any, Literal, cast
+
+import msgspec
+from msgspec import Struct
+
+from fleet.config.keys import read_secret_place
+from fleet.errors import BadInput
+from fleet.schemas import units
+
+TABLE = "notify"
+
+Topic = Literal[
+    "question", "blocked", "landing", "trust", "held", "supervisor", "idle", "closed",
+]  # fmt: skip
+#: What a person is told of at once where the file does not say; the rest comes with the digest.
+AT_ONCE: tuple[Topic, ...] = (
+    "question", "blocked", "landing", "trust", "held", "supervisor", "idle",
+)  # fmt: skip
+_CLOCK = re.compile(r"([01]\d|2[0-3]):([0-5]\d)")
+
+
+class TelegramSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`[notify.telegram]`: a bot that tells and takes answers."""
+
+    #: Where the bot's token is; never the token.
+    token: str
+    #: The numeric ids of the people that are told and may answer; none: no one.
+    users: tuple[int, ...] = ()
+    answers: bool = True
+    base_url: str = "https://api.telegram.org"
+
+
+class NtfySettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """`[notify.ntfy]`: a topic that tells, and one beside it that takes what a button sends."""
+
+    #: Where the topic's name is, which is as good as a password.
+    topic: str
+    #: Where an access token is, if the server wants one.
+    token: str = "none"  # noqa: S105 - where a token is, and no token
+    answers: bool = True
+    url: str = "https://ntfy.sh"
+
+
+class NotifySettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What leaves the machine, and when."""
+
+    #: Addresses of apprise; one with a secret in it is env:NAME, file:/PATH or keyring:….
+    to: tuple[str, ...] = ()
+    #: A program that gets each message as JSON on its standard input.
+    command: tuple[str, ...] = ()
+    on: tuple[Topic, ...] = AT_ONCE
+    #: Hours in which only urgent questions pass, `22:00-07:30`; empty: none.
+    quiet: str = ""
+    #: When the rest is told, once a day.
+    digest: str = "08:00"
+    #: After how long an open question is told again; three times at most.
+    again: str = "30m"
+    #: `title`: no text of an agent leaves the machine.
+    detail: Literal["full", "title"] = "full"
+    telegram: TelegramSettings | None = None
+    ntfy: NtfySettings | None = None
+
+    @property
+    def is_on(self) -> bool:
+        """There is somewhere to tell."""
+        return bool(self.to or self.command or self.telegram or self.ntfy)
+
+    def quiet_hours(self) -> tuple[time, time] | None:
+        begin, _, end = self.quiet.partition("-")
+        return (_time(begin), _time(end)) if self.quiet else None
+
+    def digest_time(self) -> time:
+        return _time(self.digest)
+
+
+def read(table: object) -> tuple[NotifySettings, str]:
+    """The settings of a file, and what is wrong with the table; empty if nothing is."""
+    nothing = NotifySettings()
+    if not isinstance(table, dict):
+        return nothing, "must be a table: [notify]"
+    try:
+        found = msgspec.convert(cast("dict[str, Any]", table), NotifySettings)
+        _check(found)
+    except (msgspec.ValidationError, BadInput) as error:
+        return nothing, f"cannot be used: {error}".replace(" - at `$", " at `notify")
+    return found, ""
+
+
+def _check(found: NotifySettings) -> None:
+    """Raise BadInput for what a type cannot say."""
+    for name, text in (("quiet", found.quiet.replace("-", "", 1)), ("digest", found.digest)):
+        times = _CLOCK.findall(text)
+        if text and "".join(f"{hour}:{minute}" for hour, minute in times) != text:
+            raise BadInput(f"{name} is written 08:00, or for quiet 22:00-07:30")
+    if found.quiet and len(_CLOCK.findall(found.quiet)) != 2:
+        raise BadInput("quiet is written 22:00-07:30")
+    if len(_CLOCK.findall(found.digest)) != 1:
+        raise BadInput("digest is written 08:00")
+    if units.seconds(found.again) < 60:
+        raise BadInput("again is at least 1m")
+    places = [found.telegram.token] if found.telegram else []
+    places += [found.ntfy.topic, found.ntfy.token] if found.ntfy else []
+    for place in places:
+        read_secret_place(place)
+    for each in (found.telegram and found.telegram.base_url, found.ntfy and found.ntfy.url):
+        if each and not re.fullmatch(r"https?://[^\s@?#]+", each):
+            raise BadInput(f"{each!r} is no address: https://host")
+
+
+def _time(text: str) -> time:
+    hour, _, minute = text.partition(":")
+    return time(int(hour), int(minute))

@@ -1,0 +1,82 @@
+"""What a person may want to know just now, as values that are compared with what was told already.
+
+Everything comes from *now*, which every surface shows: a supervisor that was killed, or that runs
+on another machine, has told nothing less. Pure.
+"""
+
+from collections.abc import Iterator
+from hashlib import sha256
+
+from msgspec import Struct
+
+from fleet.config.notify import Topic
+from fleet.control.view.now import Now, TaskRow
+
+
+class Notice(Struct, frozen=True, kw_only=True):
+    """One thing that a person may want to know."""
+
+    topic: Topic
+    #: The task that it is about; empty: the home.
+    task: str = ""
+    title: str = ""
+    #: What is so, in a sentence or the agent's own words.
+    text: str = ""
+    #: The command that does something about it.
+    way_on: str = ""
+    #: Of a question: the answers that the agent offers.
+    options: tuple[str, ...] = ()
+    #: It passes in quiet hours.
+    urgent: bool = False
+    #: It is so until a person or fleet changes it; else it happened once.
+    lasts: bool = True
+    #: What tells it from others of its topic, where its text holds figures that change.
+    name: str = ""
+
+    @property
+    def key(self) -> str:
+        """The same for as long as the same is so."""
+        words = self.name or sha256(self.text.encode()).hexdigest()[:12]
+        return f"{self.topic}:{self.task}:{words}"
+
+
+def notices(now: Now) -> list[Notice]:
+    """All that there is to know, tasks first."""
+    return [*(each for row in now.rows if (each := _of_task(row)) is not None), *_of_home(now)]
+
+
+def _of_task(row: TaskRow) -> Notice | None:
+    way_on = row.way_on.line if row.way_on is not None else ""
+    if row.group == "done":
+        name = f"{row.since.timestamp():.0f}" if row.since is not None else "closed"
+        return Notice(
+            topic="closed", task=row.id, title=row.title, text=row.reason, lasts=False, name=name
+        )
+    if row.question:
+        return Notice(
+            topic="question", task=row.id, title=row.title, text=row.question, way_on=way_on,
+            urgent=row.priority <= 1,
+        )  # fmt: skip
+    if row.group != "needs_you":
+        return None
+    topic: Topic = "landing" if row.landing is not None else "blocked"
+    if row.status == "open":
+        topic = "trust"
+    return Notice(topic=topic, task=row.id, title=row.title, text=row.reason, way_on=way_on)
+
+
+def _of_home(now: Now) -> Iterator[Notice]:
+    state = now.supervisor
+    left = now.counts.running + now.counts.waiting
+    if not state.alive and left:
+        text = f"no supervisor is running, and {left} tasks wait"
+        yield Notice(topic="supervisor", text=text, way_on="fleet run --detach", name="gone")
+    if state.queue_problem:
+        text = f"the queue fails: {state.queue_problem}"
+        yield Notice(topic="supervisor", text=text, way_on="fleet status", name="queue")
+    if state.shortage:
+        yield Notice(topic="supervisor", text=f"nothing new is started: {state.shortage}")
+    for text in state.hindrances:  # held coders and spent budgets, with the way out
+        yield Notice(topic="held", text=text, name=text.partition(":")[0])
+    if state.alive and not left and not state.queue_problem:
+        yield Notice(topic="idle", text="nothing runs and nothing waits", name="idle")

@@ -1,0 +1,222 @@
+"""The outbox: what is to be told, what was, and which answers came, in one SQLite file.
+
+Every step is durable once it returns, so that a notifier that is killed tells at least once what it
+meant to tell, under the same key.
+"""
+
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import apsw
+import msgspec
+from msgspec import Struct
+
+from fleet.control.notify.telling_rules import Message, Told
+from fleet.errors import FleetError
+from fleet.home import Home
+from fleet.queue.sql import named_sql
+from fleet.queue.sqlite_files import make_private
+
+FILE = "outbox.db"
+#: Messages and answers are kept for this long.
+KEPT = timedelta(days=30)
+_BUSY_MS = 5000
+
+
+class OutboxTrouble(FleetError):
+    """The outbox cannot be read or written."""
+
+
+class Asked(Struct, frozen=True, kw_only=True):
+    """A question that was told, and what an answer to it must name."""
+
+    nonce: str
+    message: str
+    task: str
+    #: The key of its notice.
+    notice: str
+    options: tuple[str, ...]
+    #: How it was answered, or what became of it; empty: it is open.
+    end: str = ""
+
+
+class Delivery(Struct, frozen=True, kw_only=True):
+    """A message that a channel has to send, and how often that was tried."""
+
+    message: Message
+    tries: int
+    made_at: datetime
+
+
+class ChannelState(Struct, frozen=True, kw_only=True):
+    """How one channel does, for `fleet notify status`."""
+
+    channel: str
+    waiting: int
+    oldest: datetime | None
+    problem: str
+    #: Messages that were given up.
+    dropped: int
+
+
+class Outbox:
+    """One connection; threads may share it."""
+
+    def __init__(self, home: Home) -> None:
+        self.path = home.path / FILE
+        self._lock = threading.RLock()
+        with self._told():
+            make_private(self.path)
+            self._db: Any = apsw.Connection(str(self.path))
+            self._db.set_busy_timeout(_BUSY_MS)
+            self._db.execute("PRAGMA journal_mode=WAL")
+            self._db.execute("PRAGMA synchronous=FULL")
+            self._db.execute(self._sql["schema"])
+
+    @cached_property
+    def _sql(self) -> Any:
+        return named_sql.load(str(Path(__file__).with_suffix(".sql")))
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        """SQLite's errors in fleet's words."""
+        try:
+            yield
+        except apsw.Error as error:
+            raise OutboxTrouble(
+                f"the outbox {self.path} cannot be used: {error}",
+                hint="Is the disk full? What is not told yet is found again.",
+            ) from error
+
+    def _rows(self, statement: str, **values: Any) -> list[tuple[Any, ...]]:
+        with self._lock, self._told():
+            return self._db.execute(self._sql[statement], values).fetchall()
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """Several steps that are durable together, or not at all."""
+        with self._lock, self._told(), self._db:
+            yield
+
+    def close(self) -> None:
+        with self._lock:
+            self._db.close()
+
+    # What is so.
+
+    def told(self) -> dict[str, Told]:
+        """Every notice that is known, by its key."""
+        found = [msgspec.json.decode(record, type=Told) for (record,) in self._rows("told")]
+        return {each.key: each for each in found}
+
+    def keep(self, told: Told) -> None:
+        record = msgspec.json.encode(told).decode()
+        self._rows("keep_told", key=told.key, record=record, ended_at=_seconds(told.ended_at))
+
+    # What is told.
+
+    def add(self, message: Message, channels: Sequence[str], asked: Asked | None) -> None:
+        """Have a message sent through each channel."""
+        now = _seconds(message.at)
+        with self.writing():
+            self._rows(
+                "add_message", key=message.key, record=msgspec.json.encode(message).decode(),
+                now=now,
+            )  # fmt: skip
+            for channel in channels:
+                self._rows("add_delivery", key=message.key, channel=channel, now=now)
+            if asked is not None:
+                self._rows(
+                    "add_asked", nonce=asked.nonce, message=message.key, task=asked.task,
+                    notice=asked.notice, options=msgspec.json.encode(asked.options).decode(),
+                )  # fmt: skip
+
+    def due(self, channel: str, now: datetime) -> list[Delivery]:
+        rows = self._rows("due", channel=channel, now=_seconds(now))
+        return [
+            Delivery(
+                message=msgspec.json.decode(record, type=Message), tries=tries,
+                made_at=_known(made_at),
+            )
+            for record, tries, made_at in rows
+        ]  # fmt: skip
+
+    def sent(self, key: str, channel: str, remote: str) -> None:
+        self._rows("sent", key=key, channel=channel, remote=remote)
+
+    def put_off(self, key: str, channel: str, due: datetime | None, problem: str) -> None:
+        """Try again at `due`; None: give the message up."""
+        self._rows("put_off", key=key, channel=channel, due=_seconds(due), problem=problem)
+
+    def made_since(self, since: datetime) -> int:
+        return int(self._rows("made_since", since=_seconds(since))[0][0])
+
+    def states(self) -> list[ChannelState]:
+        return [
+            ChannelState(
+                channel=channel, waiting=waiting, oldest=_moment(oldest), problem=problem or "",
+                dropped=dropped or 0,
+            )
+            for channel, waiting, oldest, problem, dropped in self._rows("waiting")
+        ]  # fmt: skip
+
+    def forget_old(self, now: datetime) -> None:
+        before = _seconds(now - KEPT)
+        for statement in ("forget_messages", "forget_old", "forget_told"):
+            self._rows(statement, before=before)
+
+    # What is answered.
+
+    def asked(self, nonce: str) -> Asked | None:
+        return _asked(self._rows("asked", nonce=nonce))
+
+    def asked_by_remote(self, channel: str, remote: str) -> Asked | None:
+        """The question that a channel's own message told."""
+        return _asked(self._rows("asked_by_remote", channel=channel, remote=remote))
+
+    def open_asked(self) -> list[Asked]:
+        return [each for row in self._rows("open_asked") if (each := _asked([row])) is not None]
+
+    def end_asked(self, nonce: str, end: str) -> bool:
+        """Note what became of a question. False: it had its end already."""
+        return bool(self._rows("end_asked", nonce=nonce, end=end))
+
+    def remotes(self, key: str) -> list[tuple[str, str]]:
+        """What each channel calls a message."""
+        return [(channel, remote) for channel, remote in self._rows("remotes", key=key)]
+
+    # What a channel has to remember.
+
+    def recall(self, name: str) -> str:
+        rows = self._rows("recall", name=name)
+        return str(rows[0][0]) if rows else ""
+
+    def remember(self, name: str, value: str) -> None:
+        self._rows("remember", name=name, value=value)
+
+
+def _asked(rows: Sequence[tuple[Any, ...]]) -> Asked | None:
+    if not rows:
+        return None
+    nonce, message, task, notice, options, end = rows[0]
+    return Asked(
+        nonce=nonce, message=message, task=task, notice=notice, end=end or "",
+        options=msgspec.json.decode(options, type=tuple[str, ...]),
+    )  # fmt: skip
+
+
+def _seconds(at: datetime | None) -> float | None:
+    return at.timestamp() if at is not None else None
+
+
+def _moment(seconds: float | None) -> datetime | None:
+    return datetime.fromtimestamp(seconds, UTC) if seconds is not None else None
+
+
+def _known(seconds: float) -> datetime:
+    return datetime.fromtimestamp(seconds, UTC)

@@ -1,0 +1,215 @@
+"""When a person is told of what, and in how many messages. Pure.
+
+What was told is told again only if it ended and came back, or is a question that stays open. In
+quiet hours only urgent questions pass; what is not told at once comes with the digest.
+"""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from datetime import datetime, timedelta
+from hashlib import sha256
+
+from msgspec import Struct, structs
+
+from fleet.config.notify import NotifySettings
+from fleet.control.notify.notices import Notice
+from fleet.schemas.units import seconds
+
+#: What comes within this time becomes one message.
+TOGETHER = timedelta(seconds=10)
+#: What ended and comes back within this time is not told again.
+SAME = timedelta(minutes=30)
+#: A question is told this often at most.
+OFTEN = 3
+#: After so many messages in an hour, what is no question waits for the next hour.
+IN_AN_HOUR = 20
+#: Topics that are no news to a person who looks at fleet.
+SEEN_BY_LOOKING = frozenset(("idle", "closed"))
+#: How many lines of a message name a task each.
+_LINES = 30
+#: How much of an agent's text a message holds, in characters.
+_MOST = 1500
+
+
+class Told(Struct, frozen=True, kw_only=True):
+    """A notice, and how far a person has been told of it."""
+
+    notice: Notice
+    since: datetime
+    #: When it is told next; None: it has been told often enough.
+    due: datetime | None
+    times: int = 0
+    #: Since when it is no longer so.
+    ended_at: datetime | None = None
+
+    @property
+    def key(self) -> str:
+        return self.notice.key
+
+
+class Message(Struct, frozen=True, kw_only=True):
+    """What is told through each channel: the JSON that a command gets."""
+
+    #: The same whenever the same message is sent again.
+    key: str
+    at: datetime
+    topic: str
+    subject: str
+    text: str
+    #: The tasks that it is about.
+    tasks: tuple[str, ...] = ()
+    #: Of a question: what an answer names, and the answers that the agent offers.
+    nonce: str = ""
+    options: tuple[str, ...] = ()
+
+
+def compare(
+    known: Mapping[str, Told],
+    found: Sequence[Notice],
+    now: datetime,
+    settings: NotifySettings,
+    *,
+    first: bool = False,
+) -> list[Told]:
+    """What changes in what is known. `first`: nothing was known before, so that what happened
+    already is no news.
+    """
+    there = {notice.key: notice for notice in found}
+    changed: list[Told] = []
+    for key, notice in there.items():
+        old = known.get(key)
+        if old is None or (old.ended_at is not None and now - old.ended_at >= SAME):
+            old_news = first and notice.topic in SEEN_BY_LOOKING
+            due = None if old_news else first_due(notice, now, settings)
+            changed.append(Told(notice=notice, since=now, due=due))
+        elif old.ended_at is not None:
+            changed.append(structs.replace(old, notice=notice, ended_at=None))
+    for key, old in known.items():
+        waits = not old.notice.lasts and old.due is not None
+        if key not in there and old.ended_at is None and not waits:
+            changed.append(structs.replace(old, due=None, ended_at=now))
+    return changed
+
+
+def first_due(notice: Notice, now: datetime, settings: NotifySettings) -> datetime:
+    """When a person is told of something new. `now` is in the person's zone."""
+    if notice.topic not in settings.on:
+        return _next(now, settings.digest_time().hour, settings.digest_time().minute)
+    question = notice.topic == "question"
+    end = quiet_until(now, settings)
+    if end is not None and not (question and notice.urgent):
+        return end
+    return now if question else now + TOGETHER
+
+
+def quiet_until(now: datetime, settings: NotifySettings) -> datetime | None:
+    """The end of the quiet hours; None outside of them."""
+    hours = settings.quiet_hours()
+    if hours is None:
+        return None
+    begin, end = hours
+    clock = now.time()
+    inside = begin <= clock < end if begin <= end else clock >= begin or clock < end
+    return _next(now, end.hour, end.minute) if inside else None
+
+
+def due_now(known: Collection[Told], now: datetime, *, looking: bool = False) -> list[Told]:
+    """What is to be told now; what waits for company goes with what is due. `looking`: a person
+    looks at fleet just now.
+    """
+    ready = [each for each in known if each.due is not None and each.due <= now]
+    if any(each.notice.topic != "question" for each in ready):
+        soon = now + TOGETHER
+        ready = [each for each in known if each.due is not None and each.due <= soon]
+    if looking:
+        ready = [each for each in ready if each.notice.topic not in SEEN_BY_LOOKING]
+    return sorted(ready, key=lambda each: each.since)
+
+
+def after_telling(told: Told, now: datetime, settings: NotifySettings) -> Told:
+    """A notice that was put into a message: a question is told again while it is open."""
+    times, again = told.times + 1, None
+    if told.notice.topic == "question" and times < OFTEN:
+        later = now + timedelta(seconds=seconds(settings.again))
+        again = quiet_until(later, settings) or later
+    return structs.replace(told, times=times, due=again)
+
+
+def put_off(told: Told, now: datetime) -> Told:
+    """A notice that comes too soon after many others."""
+    return structs.replace(told, due=now + timedelta(hours=1))
+
+
+def messages(
+    ready: Sequence[Told], now: datetime, settings: NotifySettings, nonces: Iterator[str]
+) -> Iterator[tuple[Message, tuple[Told, ...]]]:
+    """The messages that tell all of this, each with what it tells: one a question, and one for
+    the rest.
+    """
+    for each in ready:
+        if each.notice.topic == "question":
+            again = " (still open)" if each.times else ""
+            subject = f"{_name(each.notice)} asks{again}"
+            text = _words(each.notice, settings)
+            yield _message((each,), now, subject, text, next(nonces)), (each,)
+    rest = tuple(each for each in ready if each.notice.topic != "question")
+    if len(rest) == 1:
+        notice = rest[0].notice
+        yield _message(rest, now, _headline(notice), _words(notice, settings)), rest
+    elif rest:
+        shown = [f"- {_headline(each.notice)}" for each in rest[:_LINES]]
+        more = [f"and {len(rest) - _LINES} more"] if len(rest) > _LINES else []
+        yield _message(rest, now, _count(rest), "\n".join((*shown, *more))), rest
+
+
+def _message(
+    told: tuple[Told, ...], now: datetime, subject: str, text: str, nonce: str = ""
+) -> Message:
+    words = "\0".join(f"{each.key} {each.since.timestamp()} {each.times}" for each in told)
+    topics = {each.notice.topic for each in told}
+    return Message(
+        key=sha256(words.encode()).hexdigest()[:16],
+        at=now,
+        topic=topics.pop() if len(topics) == 1 else "several",
+        subject=subject,
+        text=text,
+        tasks=tuple(dict.fromkeys(each.notice.task for each in told if each.notice.task)),
+        nonce=nonce,
+        options=told[0].notice.options if nonce else (),
+    )
+
+
+def _count(rest: Sequence[Told]) -> str:
+    news = all(each.notice.topic in SEEN_BY_LOOKING for each in rest)
+    return f"fleet: {len(rest)} {'tasks are done' if news else 'things need you'}"
+
+
+def _headline(notice: Notice) -> str:
+    match notice.topic:
+        case "blocked":
+            return f"{_name(notice)} is blocked"
+        case "landing":
+            return f"{_name(notice)} waits for your review"
+        case "trust":
+            return f"{_name(notice)} waits for your trust"
+        case "closed":
+            return f"{_name(notice)} is done"
+        case _:
+            return f"fleet: {notice.text[:200]}"
+
+
+def _name(notice: Notice) -> str:
+    return f"{notice.task} {notice.title}".strip()
+
+
+def _words(notice: Notice, settings: NotifySettings) -> str:
+    """The text of a message about one thing, and the command that does something about it."""
+    text = notice.text if settings.detail == "full" or not notice.task else ""
+    shown = text if len(text) <= _MOST else f"{text[:_MOST]} …"
+    parts = (shown.strip(), f"→ {notice.way_on}" if notice.way_on else "")
+    return "\n\n".join(part for part in parts if part)
+
+
+def _next(now: datetime, hour: int, minute: int) -> datetime:
+    """The next time that the clock shows this."""
+    today = now.replace(hour=hour, minute=minute, second=0, microsecond=0)
+    return today if today > now else today + timedelta(days=1)

@@ -1,0 +1,1 @@
+"""Ways to a person: each sends messages, and some bring answers back."""

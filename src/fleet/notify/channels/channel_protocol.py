@@ -1,0 +1,73 @@
+"""What the notifier asks of a channel: to send a message, and of some to bring answers."""
+
+from typing import Protocol
+
+from msgspec import Struct
+
+from fleet.control.notify.telling_rules import Message
+
+
+class Sent(Struct, frozen=True):
+    """The channel has the message; `remote` is what the channel calls it."""
+
+    remote: str = ""
+
+
+class NotSent(Struct, frozen=True, kw_only=True):
+    """The channel did not take the message."""
+
+    problem: str
+    #: When the channel wants to be tried again, in seconds; None: it did not say.
+    retry_after: float | None = None
+
+
+class Reply(Struct, frozen=True, kw_only=True):
+    """What a person sent back."""
+
+    #: Who sent it: `telegram 1234`.
+    by: str
+    #: What the channel calls the reply, to acknowledge it; and the message that it replies to.
+    id: str = ""
+    remote: str = ""
+    #: By a button: the question's nonce, and the number of the option.
+    nonce: str = ""
+    option: int | None = None
+    text: str = ""
+
+
+class Channel(Protocol):
+    """One way to one person or group."""
+
+    name: str
+
+    def send(self, message: Message) -> Sent | NotSent:
+        """Send a message, within a bounded time."""
+        ...
+
+    def end_question(self, remote: str, words: str) -> None:
+        """Say at a message that told a question what became of it; best effort."""
+        ...
+
+
+class Reader(Protocol):
+    """The way back, for one or several channels."""
+
+    name: str
+
+    def replies(self, since: str) -> tuple[list[Reply], str]:
+        """What came since a place that an earlier call returned, and the new place; waits for a
+        while. Raises ReadTrouble.
+        """
+        ...
+
+    def acknowledge(self, reply: Reply, words: str) -> None:
+        """Tell the person what became of the reply; best effort."""
+        ...
+
+
+class ReadTrouble(Exception):
+    """The way back does not work for now."""
+
+    def __init__(self, problem: str, retry_after: float | None = None) -> None:
+        super().__init__(problem)
+        self.problem, self.retry_after = problem, retry_after

@@ -1,0 +1,103 @@
+"""ntfy: a topic that tells, and a second one, which the buttons of a question send their answer to.
+
+A topic's name is its password. A button holds the question's nonce and an option, and no token.
+"""
+
+import json
+from collections.abc import Mapping
+
+from fleet.control.notify.telling_rules import Message
+from fleet.notify.channels.channel_protocol import NotSent, ReadTrouble, Reply, Sent
+from fleet.notify.channels.http_json import Answer, ask
+
+#: Seconds for one call.
+_PATIENCE = 15.0
+#: ntfy shows no more buttons, and takes no longer text.
+_BUTTONS, _LONGEST = 3, 3500
+
+
+class NtfyTopic:
+    """One topic on one server."""
+
+    def __init__(self, url: str, topic: str, token: str) -> None:
+        self.url, self.topic = url.rstrip("/"), topic
+        self.headers: Mapping[str, str] = {"Authorization": f"Bearer {token}"} if token else {}
+
+    @property
+    def answers(self) -> str:
+        """The topic that buttons send to."""
+        return f"{self.topic}-answers"
+
+
+class NtfyChannel:
+    """The topic that tells."""
+
+    def __init__(self, topic: NtfyTopic) -> None:
+        self._topic = topic
+        self.name = "ntfy"
+
+    def send(self, message: Message) -> Sent | NotSent:
+        body = {
+            "topic": self._topic.topic,
+            "title": message.subject[:250],
+            "message": message.text[:_LONGEST] or message.subject,
+            "priority": 4 if message.nonce else 3,
+            "actions": [
+                {
+                    "action": "http",
+                    "label": option[:40],
+                    "url": f"{self._topic.url}/{self._topic.answers}",
+                    "body": f"{message.nonce}:{number}",
+                    "clear": True,
+                }
+                for number, option in enumerate(message.options[:_BUTTONS])
+                if message.nonce
+            ],
+        }
+        answer = ask(self._topic.url, body, timeout=_PATIENCE, headers=self._topic.headers)
+        if answer.status == 200:
+            return Sent(str(answer.value.get("id", "")))
+        return NotSent(problem=_problem(answer))
+
+    def end_question(self, remote: str, words: str) -> None:
+        """Ntfy cannot change what was sent: the end is a message of its own."""
+        del remote
+        body = {"topic": self._topic.topic, "message": words[:_LONGEST], "priority": 2}
+        ask(self._topic.url, body, timeout=_PATIENCE, headers=self._topic.headers)
+
+
+class NtfyReader:
+    """What buttons sent."""
+
+    def __init__(self, topic: NtfyTopic) -> None:
+        self._topic = topic
+        self.name = "ntfy"
+
+    def replies(self, since: str) -> tuple[list[Reply], str]:
+        url = f"{self._topic.url}/{self._topic.answers}/json?poll=1&since={since or '12h'}"
+        answer = ask(url, timeout=_PATIENCE, headers=self._topic.headers)
+        if answer.status != 200:
+            raise ReadTrouble(_problem(answer))
+        place, found = since, list[Reply]()
+        for line in answer.text.splitlines():
+            try:
+                event = json.loads(line)
+            except ValueError:
+                continue
+            if event.get("event") != "message":
+                continue
+            place = str(event.get("id", place))
+            nonce, _, number = str(event.get("message", "")).partition(":")
+            if number.isdigit():
+                found.append(Reply(by="ntfy", id=place, nonce=nonce, option=int(number)))
+        return found, place
+
+    def acknowledge(self, reply: Reply, words: str) -> None:
+        """The end of the question is told on the topic; a button has no voice of its own."""
+        del reply, words
+
+
+def _problem(answer: Answer) -> str:
+    if answer.status == 0:
+        return f"ntfy cannot be reached: {answer.text}"
+    return f"ntfy answered {answer.status}: {str(answer.value.get('error') or answer.text)[:200]}"

@@ -1,0 +1,74 @@
+"""Makes the channels and readers that the settings name."""
+
+from collections.abc import Callable
+
+from msgspec import Struct
+
+from fleet.config.notify import NotifySettings, NtfySettings, TelegramSettings
+from fleet.control.notify.channel_secrets import channel_address, channel_secret
+from fleet.errors import FleetError
+from fleet.notify.channels.channel_protocol import Channel, Reader
+from fleet.notify.channels.command_channel import CommandChannel
+from fleet.notify.channels.ntfy import NtfyChannel, NtfyReader, NtfyTopic
+from fleet.notify.channels.telegram import Bot, TelegramChannel, TelegramReader
+
+
+class Connected(Struct, frozen=True):
+    """What can be used, and what cannot with the reason."""
+
+    channels: tuple[Channel, ...]
+    readers: tuple[Reader, ...]
+    problems: tuple[str, ...]
+
+
+def connect_channels(settings: NotifySettings) -> Connected:
+    """Every way that works; one that does not keeps no other from working."""
+    channels: list[Channel] = []
+    readers: list[Reader] = []
+    problems: list[str] = []
+
+    def attempt(make: Callable[[], tuple[list[Channel], list[Reader]]]) -> None:
+        try:
+            some, back = make()
+        except FleetError as error:
+            problems.append(f"{error.message}. {error.hint}".strip(". ") + ".")
+            return
+        channels.extend(some)
+        readers.extend(back)
+
+    if settings.command:
+        channels.append(CommandChannel(settings.command))
+    for number, text in enumerate(settings.to, 1):
+        attempt(lambda number=number, text=text: _apprise(number, text))
+    if (telegram := settings.telegram) is not None:
+        attempt(lambda: _telegram(telegram))
+    if (ntfy := settings.ntfy) is not None:
+        attempt(lambda: _ntfy(ntfy))
+    return Connected(tuple(channels), tuple(readers), tuple(problems))
+
+
+def telegram_bot(settings: TelegramSettings) -> Bot:
+    """The bot of the settings. Raises FleetError if its token is not to be had."""
+    return Bot(settings.base_url, channel_secret(settings.token, "notify.telegram.token"))
+
+
+def _apprise(number: int, text: str) -> tuple[list[Channel], list[Reader]]:
+    from fleet.notify.channels.apprise_channel import AppriseChannel
+
+    return [AppriseChannel(number, channel_address(text, f"notify.to, address {number}"))], []
+
+
+def _telegram(settings: TelegramSettings) -> tuple[list[Channel], list[Reader]]:
+    bot = telegram_bot(settings)
+    channels: list[Channel] = [TelegramChannel(bot, user) for user in settings.users]
+    reads = settings.answers and settings.users
+    return channels, [TelegramReader(bot, settings.users)] if reads else []
+
+
+def _ntfy(settings: NtfySettings) -> tuple[list[Channel], list[Reader]]:
+    topic = NtfyTopic(
+        settings.url,
+        channel_secret(settings.topic, "notify.ntfy.topic"),
+        channel_secret(settings.token, "notify.ntfy.token"),
+    )
+    return [NtfyChannel(topic)], [NtfyReader(topic)] if settings.answers else []

@@ -1,0 +1,52 @@
+"""Pairing: a person sends the bot a code, and becomes one of the people that it tells."""
+
+import secrets
+import time
+from collections.abc import Callable
+
+from msgspec import Struct
+
+from fleet.config.notify import TelegramSettings
+from fleet.control.notify.notify_lock import sole_notifier
+from fleet.errors import FleetError
+from fleet.home import Home
+from fleet.notify.channels.channel_protocol import ReadTrouble
+from fleet.notify.channels.telegram import sender_of, updates
+from fleet.notify.connect_channels import telegram_bot
+
+#: Seconds that a code is good for, and that one call waits for its sender.
+LASTS, _WAIT = 600.0, 10
+
+
+class Pairing(Struct, frozen=True, kw_only=True):
+    """The person that sent the code."""
+
+    user: int
+    name: str
+
+
+def pair_telegram(
+    home: Home, settings: TelegramSettings, show: Callable[[str, str], None], lasts: float = LASTS
+) -> Pairing:
+    """Wait for a person to send the code, which `show` gets with the bot's name."""
+    bot, code = telegram_bot(settings), secrets.token_urlsafe(9)
+    who = bot.call("getMe").value.get("result") or {}
+    if not who.get("username"):
+        raise FleetError(
+            "Telegram does not know this bot", hint="Check notify.telegram.token in runtime.toml."
+        )
+    with sole_notifier(home):  # a bot has one reader at a time
+        show(str(who["username"]), code)
+        end, since = time.monotonic() + lasts, ""
+        while time.monotonic() < end:
+            try:
+                found, since = updates(bot, since, min(_WAIT, max(1, int(lasts))))
+            except ReadTrouble as trouble:
+                raise FleetError(trouble.problem) from None
+            for update in found:
+                said = update.get("message") or {}
+                user = sender_of(update)
+                if str(said.get("text", "")).strip() == f"/start {code}" and user is not None:
+                    updates(bot, since, 0)  # so that no later reader meets the code again
+                    return Pairing(user=user, name=str(said["from"].get("first_name", "")))
+    raise FleetError("the code was not sent in time", hint="Try again: fleet notify pair telegram")
