@@ -15,7 +15,7 @@ from fleet.control import Control
 from fleet.control.notify.answer_told import answer_told, is_open
 from fleet.control.notify.looking import is_looked_at
 from fleet.control.notify.notices import notices
-from fleet.control.notify.outbox import Asked, Delivery, Outbox, OutboxTrouble
+from fleet.control.notify.outbox import Asked, Outbox, OutboxDelivery, OutboxTrouble
 from fleet.control.notify.telling_rules import (
     IN_AN_HOUR,
     after_telling,
@@ -26,7 +26,7 @@ from fleet.control.notify.telling_rules import (
 )
 from fleet.control.view.read_now import NowReader
 from fleet.errors import FleetError
-from fleet.notify.channels.channel_protocol import Channel, Reader, ReadTrouble, Reply, Sent
+from fleet.notify.channels.channel_protocol import Channel, PersonReply, Reader, ReadTrouble, Sent
 from fleet.notify.connect_channels import Connected
 
 #: Seconds between two looks: after a change of the queue, and without one.
@@ -122,7 +122,7 @@ class Notifier:
                 self._send(channel, delivery)
             news.wait(1.0)
 
-    def _send(self, channel: Channel, delivery: Delivery) -> None:
+    def _send(self, channel: Channel, delivery: OutboxDelivery) -> None:
         message = delivery.message
         sent = channel.send(message)
         if isinstance(sent, Sent):
@@ -157,7 +157,7 @@ class Notifier:
                 self._say(f"{reader.name}: no answers can be read: {trouble.problem}")
             self._stopped.wait(pause if pause > _ASK_AGAIN or reader.name == "ntfy" else 0)
 
-    def _take(self, fleet: Control, reader: Reader, reply: Reply) -> None:
+    def _take(self, fleet: Control, reader: Reader, reply: PersonReply) -> None:
         asked = self._meant(reader, reply)
         if asked is None:
             if reply.text and not reply.text.startswith("/"):
@@ -178,7 +178,7 @@ class Notifier:
         else:
             reader.acknowledge(reply, f"{asked.task} does not ask that any more.")
 
-    def _meant(self, reader: Reader, reply: Reply) -> Asked | None:
+    def _meant(self, reader: Reader, reply: PersonReply) -> Asked | None:
         """The question that a reply answers."""
         if reply.nonce:
             return self.outbox.asked(reply.nonce)

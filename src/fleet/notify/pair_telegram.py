@@ -11,7 +11,7 @@ from fleet.control.notify.notify_lock import sole_notifier
 from fleet.errors import FleetError
 from fleet.home import Home
 from fleet.notify.channels.channel_protocol import ReadTrouble
-from fleet.notify.channels.telegram import sender_of, updates
+from fleet.notify.channels.telegram import updates
 from fleet.notify.connect_channels import telegram_bot
 
 #: Seconds that a code is good for, and that one call waits for its sender.
@@ -30,23 +30,23 @@ def pair_telegram(
 ) -> Pairing:
     """Wait for a person to send the code, which `show` gets with the bot's name."""
     bot, code = telegram_bot(settings), secrets.token_urlsafe(9)
-    who = bot.call("getMe").value.get("result") or {}
-    if not who.get("username"):
+    name = bot.name()
+    if not name:
         raise FleetError(
             "Telegram does not know this bot", hint="Check notify.telegram.token in runtime.toml."
         )
     with sole_notifier(home):  # a bot has one reader at a time
-        show(str(who["username"]), code)
+        show(name, code)
         end, since = time.monotonic() + lasts, ""
         while time.monotonic() < end:
             try:
                 found, since = updates(bot, since, min(_WAIT, max(1, int(lasts))))
             except ReadTrouble as trouble:
                 raise FleetError(trouble.problem) from None
-            for update in found:
-                said = update.get("message") or {}
-                user = sender_of(update)
-                if str(said.get("text", "")).strip() == f"/start {code}" and user is not None:
+            for said in (update.message for update in found):
+                if said is None or said.sender is None:
+                    continue
+                if said.text.strip() == f"/start {code}":
                     updates(bot, since, 0)  # so that no later reader meets the code again
-                    return Pairing(user=user, name=str(said["from"].get("first_name", "")))
+                    return Pairing(user=said.sender.id, name=said.sender.first_name)
     raise FleetError("the code was not sent in time", hint="Try again: fleet notify pair telegram")

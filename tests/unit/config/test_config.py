@@ -26,7 +26,8 @@ def test_the_default_file_holds_every_key_with_its_default(file):
 def test_the_fields_of_config_are_the_keys_of_the_file():
     """Config and KEYS cannot drift apart."""
     defaults = msgspec.to_builtins(config.Config())
-    tables = {"projects": {}, "prices": {}, "accounts": {}}
+    notify = msgspec.to_builtins(config.Config().notify)
+    tables = {"projects": {}, "prices": {}, "accounts": {}, "notify": notify}
     assert defaults == {name: key.default for name, key in config.KEYS.items()} | tables
 
 

@@ -64,7 +64,7 @@ def test() -> int:
 
     Exit code: 0 every channel took it, 1 one did not.
     """
-    from fleet.control.notify.telling_rules import Message
+    from fleet.control.notify.telling_rules import Notification
     from fleet.notify.channels.channel_protocol import NotSent
     from fleet.notify.connect_channels import connect_channels
 
@@ -73,7 +73,7 @@ def test() -> int:
     for problem in connected.problems:
         print_line(f"✗ {one_line(problem)}")
     now = datetime.now(UTC)
-    message = Message(
+    message = Notification(
         key=f"test-{now:%s}", at=now, topic="test", subject="fleet can reach you",
         text="This is what `fleet notify test` sends.",
     )  # fmt: skip

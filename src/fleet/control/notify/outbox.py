@@ -5,7 +5,7 @@ meant to tell, under the same key.
 """
 
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
@@ -16,7 +16,7 @@ import apsw
 import msgspec
 from msgspec import Struct
 
-from fleet.control.notify.telling_rules import Message, Told
+from fleet.control.notify.telling_rules import Notification, ToldNotice
 from fleet.errors import FleetError
 from fleet.home import Home
 from fleet.queue.sql import named_sql
@@ -45,10 +45,10 @@ class Asked(Struct, frozen=True, kw_only=True):
     end: str = ""
 
 
-class Delivery(Struct, frozen=True, kw_only=True):
+class OutboxDelivery(Struct, frozen=True, kw_only=True):
     """A message that a channel has to send, and how often that was tried."""
 
-    message: Message
+    message: Notification
     tries: int
     made_at: datetime
 
@@ -83,7 +83,7 @@ class Outbox:
         return named_sql.load(str(Path(__file__).with_suffix(".sql")))
 
     @contextmanager
-    def _told(self) -> Iterator[None]:
+    def _told(self) -> Generator[None]:
         """SQLite's errors in fleet's words."""
         try:
             yield
@@ -98,7 +98,7 @@ class Outbox:
             return self._db.execute(self._sql[statement], values).fetchall()
 
     @contextmanager
-    def writing(self) -> Iterator[None]:
+    def writing(self) -> Generator[None]:
         """Several steps that are durable together, or not at all."""
         with self._lock, self._told(), self._db:
             yield
@@ -109,18 +109,18 @@ class Outbox:
 
     # What is so.
 
-    def told(self) -> dict[str, Told]:
+    def told(self) -> dict[str, ToldNotice]:
         """Every notice that is known, by its key."""
-        found = [msgspec.json.decode(record, type=Told) for (record,) in self._rows("told")]
+        found = [msgspec.json.decode(record, type=ToldNotice) for (record,) in self._rows("told")]
         return {each.key: each for each in found}
 
-    def keep(self, told: Told) -> None:
+    def keep(self, told: ToldNotice) -> None:
         record = msgspec.json.encode(told).decode()
         self._rows("keep_told", key=told.key, record=record, ended_at=_seconds(told.ended_at))
 
     # What is told.
 
-    def add(self, message: Message, channels: Sequence[str], asked: Asked | None) -> None:
+    def add(self, message: Notification, channels: Sequence[str], asked: Asked | None) -> None:
         """Have a message sent through each channel."""
         now = _seconds(message.at)
         with self.writing():
@@ -136,11 +136,11 @@ class Outbox:
                     notice=asked.notice, options=msgspec.json.encode(asked.options).decode(),
                 )  # fmt: skip
 
-    def due(self, channel: str, now: datetime) -> list[Delivery]:
+    def due(self, channel: str, now: datetime) -> list[OutboxDelivery]:
         rows = self._rows("due", channel=channel, now=_seconds(now))
         return [
-            Delivery(
-                message=msgspec.json.decode(record, type=Message), tries=tries,
+            OutboxDelivery(
+                message=msgspec.json.decode(record, type=Notification), tries=tries,
                 made_at=_known(made_at),
             )
             for record, tries, made_at in rows

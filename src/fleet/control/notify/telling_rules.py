@@ -30,7 +30,7 @@ _LINES = 30
 _MOST = 1500
 
 
-class Told(Struct, frozen=True, kw_only=True):
+class ToldNotice(Struct, frozen=True, kw_only=True):
     """A notice, and how far a person has been told of it."""
 
     notice: Notice
@@ -46,7 +46,7 @@ class Told(Struct, frozen=True, kw_only=True):
         return self.notice.key
 
 
-class Message(Struct, frozen=True, kw_only=True):
+class Notification(Struct, frozen=True, kw_only=True):
     """What is told through each channel: the JSON that a command gets."""
 
     #: The same whenever the same message is sent again.
@@ -63,24 +63,24 @@ class Message(Struct, frozen=True, kw_only=True):
 
 
 def compare(
-    known: Mapping[str, Told],
+    known: Mapping[str, ToldNotice],
     found: Sequence[Notice],
     now: datetime,
     settings: NotifySettings,
     *,
     first: bool = False,
-) -> list[Told]:
+) -> list[ToldNotice]:
     """What changes in what is known. `first`: nothing was known before, so that what happened
     already is no news.
     """
     there = {notice.key: notice for notice in found}
-    changed: list[Told] = []
+    changed: list[ToldNotice] = []
     for key, notice in there.items():
         old = known.get(key)
         if old is None or (old.ended_at is not None and now - old.ended_at >= SAME):
             old_news = first and notice.topic in SEEN_BY_LOOKING
             due = None if old_news else first_due(notice, now, settings)
-            changed.append(Told(notice=notice, since=now, due=due))
+            changed.append(ToldNotice(notice=notice, since=now, due=due))
         elif old.ended_at is not None:
             changed.append(structs.replace(old, notice=notice, ended_at=None))
     for key, old in known.items():
@@ -112,7 +112,9 @@ def quiet_until(now: datetime, settings: NotifySettings) -> datetime | None:
     return _next(now, end.hour, end.minute) if inside else None
 
 
-def due_now(known: Collection[Told], now: datetime, *, looking: bool = False) -> list[Told]:
+def due_now(
+    known: Collection[ToldNotice], now: datetime, *, looking: bool = False
+) -> list[ToldNotice]:
     """What is to be told now; what waits for company goes with what is due. `looking`: a person
     looks at fleet just now.
     """
@@ -125,7 +127,7 @@ def due_now(known: Collection[Told], now: datetime, *, looking: bool = False) ->
     return sorted(ready, key=lambda each: each.since)
 
 
-def after_telling(told: Told, now: datetime, settings: NotifySettings) -> Told:
+def after_telling(told: ToldNotice, now: datetime, settings: NotifySettings) -> ToldNotice:
     """A notice that was put into a message: a question is told again while it is open."""
     times, again = told.times + 1, None
     if told.notice.topic == "question" and times < OFTEN:
@@ -134,14 +136,14 @@ def after_telling(told: Told, now: datetime, settings: NotifySettings) -> Told:
     return structs.replace(told, times=times, due=again)
 
 
-def put_off(told: Told, now: datetime) -> Told:
+def put_off(told: ToldNotice, now: datetime) -> ToldNotice:
     """A notice that comes too soon after many others."""
     return structs.replace(told, due=now + timedelta(hours=1))
 
 
 def messages(
-    ready: Sequence[Told], now: datetime, settings: NotifySettings, nonces: Iterator[str]
-) -> Iterator[tuple[Message, tuple[Told, ...]]]:
+    ready: Sequence[ToldNotice], now: datetime, settings: NotifySettings, nonces: Iterator[str]
+) -> Iterator[tuple[Notification, tuple[ToldNotice, ...]]]:
     """The messages that tell all of this, each with what it tells: one a question, and one for
     the rest.
     """
@@ -162,11 +164,11 @@ def messages(
 
 
 def _message(
-    told: tuple[Told, ...], now: datetime, subject: str, text: str, nonce: str = ""
-) -> Message:
+    told: tuple[ToldNotice, ...], now: datetime, subject: str, text: str, nonce: str = ""
+) -> Notification:
     words = "\0".join(f"{each.key} {each.since.timestamp()} {each.times}" for each in told)
     topics = {each.notice.topic for each in told}
-    return Message(
+    return Notification(
         key=sha256(words.encode()).hexdigest()[:16],
         at=now,
         topic=topics.pop() if len(topics) == 1 else "several",
@@ -178,7 +180,7 @@ def _message(
     )
 
 
-def _count(rest: Sequence[Told]) -> str:
+def _count(rest: Sequence[ToldNotice]) -> str:
     news = all(each.notice.topic in SEEN_BY_LOOKING for each in rest)
     return f"fleet: {len(rest)} {'tasks are done' if news else 'things need you'}"
 

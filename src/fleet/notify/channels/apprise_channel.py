@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from fleet.control.notify.telling_rules import Message
+from fleet.control.notify.telling_rules import Notification
 from fleet.errors import BadInput
 from fleet.notify.channels.channel_protocol import NotSent, Sent
 
@@ -27,7 +27,7 @@ class AppriseChannel:
                 hint="See the list of its services; or use notify.command",
             )
 
-    def send(self, message: Message) -> Sent | NotSent:
+    def send(self, message: Notification) -> Sent | NotSent:
         try:
             done = self._apprise.notify(title=message.subject, body=message.text or message.subject)
         except Exception as error:  # noqa: BLE001 - 170 services, each with errors of its own

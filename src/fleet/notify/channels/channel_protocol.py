@@ -4,7 +4,7 @@ from typing import Protocol
 
 from msgspec import Struct
 
-from fleet.control.notify.telling_rules import Message
+from fleet.control.notify.telling_rules import Notification
 
 
 class Sent(Struct, frozen=True):
@@ -21,7 +21,7 @@ class NotSent(Struct, frozen=True, kw_only=True):
     retry_after: float | None = None
 
 
-class Reply(Struct, frozen=True, kw_only=True):
+class PersonReply(Struct, frozen=True, kw_only=True):
     """What a person sent back."""
 
     #: Who sent it: `telegram 1234`.
@@ -40,7 +40,7 @@ class Channel(Protocol):
 
     name: str
 
-    def send(self, message: Message) -> Sent | NotSent:
+    def send(self, message: Notification) -> Sent | NotSent:
         """Send a message, within a bounded time."""
         ...
 
@@ -54,13 +54,13 @@ class Reader(Protocol):
 
     name: str
 
-    def replies(self, since: str) -> tuple[list[Reply], str]:
+    def replies(self, since: str) -> tuple[list[PersonReply], str]:
         """What came since a place that an earlier call returned, and the new place; waits for a
         while. Raises ReadTrouble.
         """
         ...
 
-    def acknowledge(self, reply: Reply, words: str) -> None:
+    def acknowledge(self, reply: PersonReply, words: str) -> None:
         """Tell the person what became of the reply; best effort."""
         ...
 

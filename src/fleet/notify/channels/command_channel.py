@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import msgspec
 
 from fleet.control.notify.run_command import run_command
-from fleet.control.notify.telling_rules import Message
+from fleet.control.notify.telling_rules import Notification
 from fleet.notify.channels.channel_protocol import NotSent, Sent
 
 
@@ -16,7 +16,7 @@ class CommandChannel:
         self._argv = tuple(argv)
         self.name = "command"
 
-    def send(self, message: Message) -> Sent | NotSent:
+    def send(self, message: Notification) -> Sent | NotSent:
         problem = run_command(self._argv, msgspec.json.encode(message))
         return NotSent(problem=problem) if problem else Sent()
 

@@ -13,7 +13,7 @@ from msgspec import Struct
 _LARGEST = 4 << 20
 
 
-class Answer(Struct, frozen=True):
+class HttpAnswer(Struct, frozen=True):
     """What a server answered; a status of 0: it did not, and `text` says why."""
 
     status: int
@@ -35,16 +35,16 @@ def ask(
     *,
     timeout: float,
     headers: Mapping[str, str] | None = None,
-) -> Answer:
+) -> HttpAnswer:
     """POST an object, or GET without one. Never raises for what the other side does."""
     data = None if body is None else json.dumps(body).encode()
     given = {"Content-Type": "application/json", **(headers or {})}
     request = Request(url, data, given)  # noqa: S310 - the settings allow http and https alone
     try:
         with urlopen(request, timeout=timeout) as answer:  # noqa: S310
-            return Answer(answer.status, answer.read(_LARGEST).decode(errors="replace"))
+            return HttpAnswer(answer.status, answer.read(_LARGEST).decode(errors="replace"))
     except HTTPError as error:
         with error:
-            return Answer(error.code, error.read(_LARGEST).decode(errors="replace"))
+            return HttpAnswer(error.code, error.read(_LARGEST).decode(errors="replace"))
     except (OSError, ValueError, HTTPException) as error:
-        return Answer(0, str(getattr(error, "reason", "") or error) or type(error).__name__)
+        return HttpAnswer(0, str(getattr(error, "reason", "") or error) or type(error).__name__)

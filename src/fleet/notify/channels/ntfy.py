@@ -6,9 +6,9 @@ A topic's name is its password. A button holds the question's nonce and an optio
 import json
 from collections.abc import Mapping
 
-from fleet.control.notify.telling_rules import Message
-from fleet.notify.channels.channel_protocol import NotSent, ReadTrouble, Reply, Sent
-from fleet.notify.channels.http_json import Answer, ask
+from fleet.control.notify.telling_rules import Notification
+from fleet.notify.channels.channel_protocol import NotSent, PersonReply, ReadTrouble, Sent
+from fleet.notify.channels.http_json import HttpAnswer, ask
 
 #: Seconds for one call.
 _PATIENCE = 15.0
@@ -36,7 +36,7 @@ class NtfyChannel:
         self._topic = topic
         self.name = "ntfy"
 
-    def send(self, message: Message) -> Sent | NotSent:
+    def send(self, message: Notification) -> Sent | NotSent:
         body = {
             "topic": self._topic.topic,
             "title": message.subject[:250],
@@ -73,12 +73,12 @@ class NtfyReader:
         self._topic = topic
         self.name = "ntfy"
 
-    def replies(self, since: str) -> tuple[list[Reply], str]:
+    def replies(self, since: str) -> tuple[list[PersonReply], str]:
         url = f"{self._topic.url}/{self._topic.answers}/json?poll=1&since={since or '12h'}"
         answer = ask(url, timeout=_PATIENCE, headers=self._topic.headers)
         if answer.status != 200:
             raise ReadTrouble(_problem(answer))
-        place, found = since, list[Reply]()
+        place, found = since, list[PersonReply]()
         for line in answer.text.splitlines():
             try:
                 event = json.loads(line)
@@ -89,15 +89,15 @@ class NtfyReader:
             place = str(event.get("id", place))
             nonce, _, number = str(event.get("message", "")).partition(":")
             if number.isdigit():
-                found.append(Reply(by="ntfy", id=place, nonce=nonce, option=int(number)))
+                found.append(PersonReply(by="ntfy", id=place, nonce=nonce, option=int(number)))
         return found, place
 
-    def acknowledge(self, reply: Reply, words: str) -> None:
+    def acknowledge(self, reply: PersonReply, words: str) -> None:
         """The end of the question is told on the topic; a button has no voice of its own."""
         del reply, words
 
 
-def _problem(answer: Answer) -> str:
+def _problem(answer: HttpAnswer) -> str:
     if answer.status == 0:
         return f"ntfy cannot be reached: {answer.text}"
     return f"ntfy answered {answer.status}: {str(answer.value.get('error') or answer.text)[:200]}"

@@ -7,15 +7,74 @@ by anyone, so only the numeric ids of the settings are told, heard or answered.
 from collections.abc import Sequence
 from typing import Any
 
-from fleet.control.notify.telling_rules import Message
-from fleet.notify.channels.channel_protocol import NotSent, ReadTrouble, Reply, Sent
-from fleet.notify.channels.http_json import Answer, ask
+import msgspec
+from msgspec import Struct, field
+
+from fleet.control.notify.telling_rules import Notification
+from fleet.notify.channels.channel_protocol import NotSent, PersonReply, ReadTrouble, Sent
+from fleet.notify.channels.http_json import ask
 
 #: Seconds for one call; and how long one call for updates waits for some.
 _PATIENCE, _POLL = 15.0, 25
 #: Telegram takes no longer text.
 _LONGEST = 4000
 _KINDS = '["message","callback_query"]'
+
+
+class _Sender(Struct, frozen=True):
+    id: int
+    first_name: str = ""
+
+
+class _Earlier(Struct, frozen=True):
+    message_id: int = 0
+
+
+class Said(Struct, frozen=True):
+    """A text that a person sent to the bot."""
+
+    sender: _Sender | None = field(default=None, name="from")
+    text: str = ""
+    reply_to_message: _Earlier | None = None
+
+
+class Pressed(Struct, frozen=True):
+    """A button that a person pressed."""
+
+    id: str
+    sender: _Sender | None = field(default=None, name="from")
+    data: str = ""
+
+
+class Update(Struct, frozen=True):
+    """What came to the bot."""
+
+    update_id: int
+    message: Said | None = None
+    callback_query: Pressed | None = None
+
+
+class _Parameters(Struct, frozen=True):
+    retry_after: float | None = None
+
+
+class BotAnswer(Struct, frozen=True):
+    """What Telegram answers to any method."""
+
+    ok: bool = False
+    description: str = ""
+    parameters: _Parameters = field(default_factory=_Parameters)
+    result: Any = None
+    #: The status of HTTP; 0: Telegram was not reached.
+    status: int = 0
+
+    @property
+    def problem(self) -> str:
+        if self.status == 0:
+            return f"Telegram cannot be reached: {self.description}"
+        if self.status == 409:
+            return f"another program reads this bot's messages ({self.description})"
+        return f"Telegram answered {self.status}: {self.description}"
 
 
 class Bot:
@@ -25,11 +84,21 @@ class Bot:
         self._address = f"{base_url.rstrip('/')}/bot{token}"
         self._token = token
 
-    def call(self, method: str, *, wait: int = 0, **fields: Any) -> Answer:
+    def call(self, method: str, *, wait: int = 0, **fields: Any) -> BotAnswer:
         """One method; `wait` is how many seconds the bot may take for an answer on purpose."""
         given = {**fields, "timeout": wait} if wait else fields
         answer = ask(f"{self._address}/{method}", given, timeout=wait + _PATIENCE)
-        return Answer(answer.status, answer.text.replace(self._token, "***"))
+        text = answer.text.replace(self._token, "***")
+        try:
+            told = msgspec.json.decode(text, type=BotAnswer)
+        except msgspec.MsgspecError:
+            told = BotAnswer(description=text[:200])
+        return msgspec.structs.replace(told, status=answer.status)
+
+    def name(self) -> str:
+        """What people call the bot; empty if Telegram does not know it."""
+        found = self.call("getMe").result
+        return str(_get(found, "username", ""))
 
 
 class TelegramChannel:
@@ -39,7 +108,7 @@ class TelegramChannel:
         self._bot, self._user = bot, user
         self.name = f"telegram:{user}"
 
-    def send(self, message: Message) -> Sent | NotSent:
+    def send(self, message: Notification) -> Sent | NotSent:
         how = "\n\nReply to this message to answer." if message.nonce else ""
         text = f"{message.subject}\n\n{message.text}".strip()[: _LONGEST - len(how)] + how
         fields: dict[str, Any] = {"chat_id": self._user, "text": text}
@@ -51,9 +120,9 @@ class TelegramChannel:
                 ]
             }
         answer = self._bot.call("sendMessage", **fields)
-        if answer.value.get("ok"):
-            return Sent(f"{self._user}/{answer.value['result']['message_id']}")
-        return NotSent(problem=_problem(answer), retry_after=_retry_after(answer))
+        if answer.ok:
+            return Sent(f"{self._user}/{_get(answer.result, 'message_id', 0)}")
+        return NotSent(problem=answer.problem, retry_after=answer.parameters.retry_after)
 
     def end_question(self, remote: str, words: str) -> None:
         number = int(remote.partition("/")[2] or 0)
@@ -64,30 +133,29 @@ class TelegramChannel:
 class TelegramReader:
     """What the people of the settings send to the bot."""
 
-    name = "telegram"
-
     def __init__(self, bot: Bot, users: Sequence[int]) -> None:
         self._bot, self._users = bot, frozenset(users)
+        self.name = "telegram"
 
-    def replies(self, since: str) -> tuple[list[Reply], str]:
+    def replies(self, since: str) -> tuple[list[PersonReply], str]:
         found, place = updates(self._bot, since, _POLL)
         return [reply for each in found if (reply := self._reply(each)) is not None], place
 
-    def _reply(self, update: dict[str, Any]) -> Reply | None:
-        pressed, said = update.get("callback_query"), update.get("message") or {}
-        sender = sender_of(update)
-        if sender not in self._users:
+    def _reply(self, update: Update) -> PersonReply | None:
+        body = update.callback_query or update.message
+        if body is None or body.sender is None or body.sender.id not in self._users:
             return None  # a stranger is not even told that there is something here
+        sender = body.sender.id
         by = f"telegram {sender}"
-        if pressed:
-            nonce, _, number = str(pressed.get("data", "")).partition(":")
+        if isinstance(body, Pressed):
+            nonce, _, number = body.data.partition(":")
             option = int(number) if number.isdigit() else None
-            return Reply(by=by, id=f"press/{pressed.get('id')}", nonce=nonce, option=option)
-        earlier = (said.get("reply_to_message") or {}).get("message_id")
-        remote = f"{sender}/{earlier}" if earlier else ""
-        return Reply(by=by, id=f"say/{sender}", remote=remote, text=str(said.get("text", "")))
+            return PersonReply(by=by, id=f"press/{body.id}", nonce=nonce, option=option)
+        earlier = body.reply_to_message
+        remote = f"{sender}/{earlier.message_id}" if earlier is not None else ""
+        return PersonReply(by=by, id=f"say/{sender}", remote=remote, text=body.text)
 
-    def acknowledge(self, reply: Reply, words: str) -> None:
+    def acknowledge(self, reply: PersonReply, words: str) -> None:
         kind, _, rest = reply.id.partition("/")
         if kind == "press":
             self._bot.call("answerCallbackQuery", callback_query_id=rest, text=words[:190])
@@ -95,33 +163,20 @@ class TelegramReader:
             self._bot.call("sendMessage", chat_id=int(rest), text=words)
 
 
-def sender_of(update: dict[str, Any]) -> int | None:
-    """The numeric id of the person that an update is from."""
-    body = update.get("callback_query") or update.get("message") or {}
-    found = (body.get("from") or {}).get("id")
-    return found if isinstance(found, int) else None
-
-
-def updates(bot: Bot, since: str, wait: int) -> tuple[list[dict[str, Any]], str]:
+def updates(bot: Bot, since: str, wait: int) -> tuple[list[Update], str]:
     """What the bot was sent since a place, and the new place. Raises ReadTrouble."""
     offset = int(since or 0)
     answer = bot.call("getUpdates", wait=wait, offset=offset, allowed_updates=_KINDS)
-    if not answer.value.get("ok"):
-        raise ReadTrouble(_problem(answer), _retry_after(answer))
-    found = [each for each in answer.value.get("result", []) if isinstance(each, dict)]
-    newest = max((int(each["update_id"]) for each in found), default=offset - 1)
+    if not answer.ok:
+        raise ReadTrouble(answer.problem, answer.parameters.retry_after)
+    try:
+        found = msgspec.convert(answer.result or [], list[Update])
+    except msgspec.ValidationError as error:
+        raise ReadTrouble(f"Telegram sent what cannot be read: {error}") from None
+    newest = max((each.update_id for each in found), default=offset - 1)
     return found, str(newest + 1)
 
 
-def _problem(answer: Answer) -> str:
-    if answer.status == 0:
-        return f"Telegram cannot be reached: {answer.text}"
-    told = str(answer.value.get("description") or answer.text)[:200]
-    if answer.status == 409:
-        return f"another program reads this bot's messages ({told})"
-    return f"Telegram answered {answer.status}: {told}"
-
-
-def _retry_after(answer: Answer) -> float | None:
-    found = (answer.value.get("parameters") or {}).get("retry_after")
-    return float(found) if isinstance(found, int | float) else None
+def _get(value: Any, name: str, default: Any) -> Any:
+    """A field of an object that is not known to be one."""
+    return value.get(name, default) if isinstance(value, dict) else default  # pyright: ignore[reportUnknownMemberType, reportUnknownVariableType]
