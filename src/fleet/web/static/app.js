@@ -1,12 +1,11 @@
 // The page: a session, one stream, a view by its address.
 
 import {html, render} from './vendor/preact.js';
-import {begin} from './core/acts.js';
+import {begin, isPaused} from './core/acts.js';
 import {watchAttention} from './core/attention.js';
 import {useKeys} from './core/keys.js';
 import {go, route} from './core/router.js';
 import {enter, lockedOut} from './core/session.js';
-import {home} from './core/store.js';
 import {listen} from './core/stream.js';
 import {ActDialog} from './parts/act_dialog.js';
 import {CommandLine} from './parts/copy.js';
@@ -16,6 +15,7 @@ import {News, undoLast} from './parts/news.js';
 import {Palette, palette} from './parts/palette.js';
 import {Accounts} from './views/figures/accounts.js';
 import {Graph} from './views/figures/graph.js';
+import {Log} from './views/log.js';
 import {NewTask} from './views/new_task.js';
 import {Now} from './views/list/now.js';
 import {Questions} from './views/list/questions.js';
@@ -26,6 +26,7 @@ import {Usage} from './views/figures/usage.js';
 const VIEWS = /** @type {Record<string, () => unknown>} */ ({
   now: Now, questions: Questions, timeline: TimelineView, usage: Usage, accounts: Accounts, new: NewTask, task: Task,
     graph: Graph,
+  log: Log,
 });
 
 function Page() {
@@ -33,10 +34,10 @@ function Page() {
     ...PLACES.map(({view, word, key}) => ({keys: key, label: word, run: () => go(`#/${view}`)})),
     {keys: 'Ctrl-K :', label: 'commands and tasks', run: () => { palette.value = true; }},
     {keys: 'n', label: 'new task', run: () => go('#/new')},
-    {keys: 'P', label: home.value?.supervisor.paused_since ? 'resume fleet' : 'pause fleet',
-      run: () => begin(home.value?.supervisor.paused_since ? 'resume' : 'pause', [])},
+    {keys: 'P', label: isPaused() ? 'resume fleet' : 'pause fleet',
+      run: () => begin(isPaused() ? 'resume' : 'pause', [])},
     {keys: 'S', label: 'stop all, with a typed word', run: () => begin('stop_all', [])},
-    {keys: 'u', label: 'undo the last act', run: undoLast},
+    {keys: 'Ctrl-Z', label: 'undo the last act', run: undoLast},
     {keys: '?', label: 'these keys', run: () => { help.value = true; }},
   ]);
   if (lockedOut.value) return html`<${Locked}/>`;
@@ -46,7 +47,8 @@ function Page() {
 }
 
 function Locked() {
-  return html`<main class="locked"><img src="icon.svg" alt="" width="32" height="32"/><h1>This page is locked</h1>
+  return html`<main class="locked"><img src="/static/icon.svg" alt="" width="32" height="32"/>
+    <h1>This page is locked</h1>
     <p class="soft">${lockedOut.value}. The page opens with a code that is used once; fleet makes one:</p>
     <${CommandLine} line="fleet web"/>
       <p class="soft">For a phone: <code>fleet web pair</code>. Sessions: <code>fleet web sessions</code>.</p></main>`;

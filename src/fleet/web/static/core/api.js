@@ -26,7 +26,7 @@ async function refusalOf(answer) {
 export async function ask(path, how = {}) {
   let answer;
   try {
-    answer = await fetch(`api/v1/${path}`, {
+    answer = await fetch(`/api/v1/${path}`, {
       cache: 'no-store', ...how, headers: {authorization: `Bearer ${key()}`, ...how.headers},
     });
   } catch (error) {

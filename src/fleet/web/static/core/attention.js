@@ -5,14 +5,14 @@ import {route} from './router.js';
 import {home, rowOf} from './store.js';
 
 const WORDS = /** @type {Record<string, string>} */ ({now: 'Now', questions: 'Questions', timeline: 'Timeline',
-  usage: 'Usage', accounts: 'Accounts', new: 'New task', graph: 'Graph'});
+  usage: 'Usage', accounts: 'Accounts', log: 'Log', new: 'New task', graph: 'Graph'});
 
 /** @param {number} needs */
 function icon(needs) {
   const canvas = document.createElement('canvas');
   canvas.width = canvas.height = 64;
   const draw = canvas.getContext('2d');
-  if (!draw) return 'icon.svg';
+  if (!draw) return '/static/icon.svg';
   draw.fillStyle = '#4b53c9';
   draw.beginPath();
   draw.roundRect(0, 0, 64, 64, 14);
@@ -38,6 +38,6 @@ export function watchAttention() {
     document.title = `${needs ? `(${needs}) ` : ''}${where} · fleet`;
     if (needs === shown) return;
     shown = needs;
-    document.querySelector('link[rel="icon"]')?.setAttribute('href', needs ? icon(needs) : 'icon.svg');
+    document.querySelector('link[rel="icon"]')?.setAttribute('href', needs ? icon(needs) : '/static/icon.svg');
   });
 }

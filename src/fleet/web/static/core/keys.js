@@ -8,10 +8,12 @@ import {signal, useEffect, useRef} from '../vendor/preact.js';
  * @property {string} label what it does, for the list of keys
  * @property {(event: KeyboardEvent) => unknown} run `false`: not for me, the next binding is asked
  */
-/** @typedef {{name: string, bindings: Binding[]}} Scope */
+/** @typedef {{name: string, rank: number, bindings: Binding[]}} Scope */
 
 /** Outermost first. */
 export const scopes = signal(/** @type {Scope[]} */ ([]));
+
+let drawn = 0;
 
 /** A dialog is open: only its own scope hears keys. */
 export const captured = signal('');
@@ -54,10 +56,13 @@ addEventListener('keydown', (event) => {
 export function useKeys(name, bindings) {
   const latest = useRef(bindings);
   latest.current = bindings;
+  // A parent is drawn before its children: who came later is further inside.
+  const rank = useRef(0);
+  rank.current ||= ++drawn;
   useEffect(() => {
     /** @type {Scope} */
-    const scope = {name, get bindings() { return latest.current; }};
-    scopes.value = [...scopes.peek(), scope];
+    const scope = {name, rank: rank.current, get bindings() { return latest.current; }};
+    scopes.value = [...scopes.peek(), scope].sort((a, b) => a.rank - b.rank);
     return () => { scopes.value = scopes.peek().filter((each) => each !== scope); };
   }, [name]);
 }

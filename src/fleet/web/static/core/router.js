@@ -39,7 +39,7 @@ addEventListener('hashchange', () => {
   if (next.address === before.address) return;
   scrolled.set(before.address, scroller()?.scrollTop ?? 0);
   if (trail.at(-1) === next.address) trail.pop();
-  else if (pathOf(before) !== pathOf(next)) trail.push(before.address);
+  else if (before.view !== next.view || before.id !== next.id) trail.push(before.address);
   trail.splice(0, trail.length - 50);
   route.value = next;
   if (pathOf(before) !== pathOf(next)) {

@@ -18,6 +18,23 @@ export function forget(why) {
   lockedOut.value = why;
 }
 
+/** What this browser is, for the list of sessions. */
+function device() {
+  const system = /Android|iPhone|iPad|Mac|Windows|Linux/.exec(navigator.userAgent)?.[0] ?? '';
+  const browser = /Firefox|Edg|Chrome|Safari/.exec(navigator.userAgent)?.[0].replace('Edg', 'Edge') ?? 'browser';
+  return `${browser} ${system}`.trim();
+}
+
+/** @param {RequestInit} how @returns {Promise<{ok: boolean, key?: string, role?: string, error?: string}>} */
+async function session(how) {
+  try {
+    const answer = await fetch('/api/v1/session', {cache: 'no-store', ...how});
+    return {...await answer.json(), ok: answer.ok};
+  } catch {
+    return {ok: false, error: ''};
+  }
+}
+
 /**
  * Exchange the one-time code of the address, if there is one, for a session key.
  * @returns {Promise<boolean>} there is a key now
@@ -25,18 +42,17 @@ export function forget(why) {
 export async function enter() {
   const once = /^#once=([\w-]+)$/.exec(location.hash)?.[1];
   if (once) {
-    history.replaceState(null, '', `${location.pathname}#/now`);
+    history.replaceState(null, '', '/#/now');
     dispatchEvent(new HashChangeEvent('hashchange'));
-    const answer = await fetch('api/v1/session', {
-      method: 'POST', headers: {'content-type': 'application/json'}, body: JSON.stringify({once}),
-    });
-    if (answer.ok) {
-      const found = await answer.json();
-      localStorage.setItem(KEY, found.key);
-    } else if (!key()) {
-      lockedOut.value = (await answer.json().catch(() => ({}))).error ?? 'the code was used already, or is too old';
-    }
+    const headers = {'content-type': 'application/json'};
+    const found = await session({method: 'POST', headers, body: JSON.stringify({once, device: device()})});
+    if (found.key) localStorage.setItem(KEY, found.key);
+    else if (!key()) lockedOut.value = found.error || 'fleet web does not answer';
   }
-  if (!key() && !lockedOut.value) lockedOut.value = 'this browser has no session';
-  return Boolean(key());
+  if (!key()) {
+    lockedOut.value ||= 'this browser has no session';
+    return false;
+  }
+  void session({headers: {authorization: `Bearer ${key()}`}}).then((found) => { role.value = found.role ?? ''; });
+  return true;
 }

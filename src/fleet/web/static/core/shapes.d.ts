@@ -39,6 +39,18 @@ export interface ActEnd {
   value: unknown;
 }
 
+export interface ActField {
+  name: string;
+  required: boolean;
+}
+
+export interface ActShown {
+  verb: string;
+  about: string;
+  role: "answer" | "operate" | "view";
+  fields: ActField[];
+}
+
 export interface Band {
   kind: "account" | "budget" | "paused" | "supervisor";
   name: string;
@@ -301,6 +313,16 @@ export interface Now {
   rows: TaskRow[];
 }
 
+export interface NowChange {
+  seq: number;
+  after: number;
+  as_of: string;
+  supervisor: SupervisorNow;
+  counts: GroupCounts;
+  rows: TaskRow[];
+  gone: string[];
+}
+
 export interface Policy {
   expect: string;
   require: "checked" | "plausible";
@@ -319,6 +341,14 @@ export interface Policy {
   needs: string[];
   limits: Limits;
   budget: Budget;
+}
+
+export interface Question {
+  id: string;
+  title: string;
+  cwd: string;
+  note: string;
+  question: string;
 }
 
 export interface QuestionAsked {
@@ -498,6 +528,9 @@ export interface Task {
   lease_owner: string | null;
   lease_until: string | null;
   heartbeat_at: string | null;
+  runs: number;
+  attempts: number;
+  last_host: string;
   cwd: string | null;
   coder: string | null;
   model: string | null;

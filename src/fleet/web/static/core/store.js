@@ -46,25 +46,41 @@ export function replaceAll(whole) {
   });
 }
 
-/**
- * What changed since a moment.
- * @typedef {{rows: TaskRow[], gone: string[], order: string[] | null, rest: Partial<Omit<Now, 'rows'>>}} Change
- */
+/** What changed since a moment: `rows` are new or changed. @typedef {import('./shapes').NowChange} NowChange */
 
-/** Some rows anew, and the order if it changed. @param {Change} change */
-export function patch({rows: changed, gone, order: next, rest}) {
+/** @param {NowChange} change */
+export function patch({rows: changed, gone, seq, as_of, supervisor, counts}) {
   batch(() => {
+    const moved = gone.length > 0 || changed.some((row) => placeChanged(rows.get(row.id)?.peek(), row));
     for (const row of changed) put(row);
-    const before = home.peek();
-    if (before) home.value = {...before, ...rest};
-    const left = new Set(gone);
-    const ids = (next ?? order.peek()).filter((id) => !left.has(id));
-    const known = new Set(ids);
-    const fresh = changed.filter((row) => !known.has(row.id) && !left.has(row.id)).map((row) => row.id);
     for (const id of gone) rows.delete(id);
-    const all = fresh.length ? [...fresh, ...ids] : ids;
-    if (!same(order.peek(), all)) order.value = all;
+    const before = home.peek();
+    if (before) home.value = {...before, seq, as_of, supervisor, counts};
+    if (!moved) return;
+    const ids = [...rows.keys()].sort((a, b) => compare(placed(a), placed(b)));
+    if (!same(order.peek(), ids)) order.value = ids;
   });
+}
+
+/** @param {string} id */
+const placed = (id) => /** @type {RowSignal} */ (rows.get(id)).peek();
+
+/** @param {TaskRow | undefined} before @param {TaskRow} row */
+function placeChanged(before, row) {
+  return !before || before.group !== row.group || before.since !== row.since || before.priority !== row.priority
+    || Boolean(before.question) !== Boolean(row.question);
+}
+
+const RANK = {needs_you: 0, running: 1, waiting: 2, done: 3};
+
+/** As fleet lists them: by group, questions and priority first, then oldest; what is done latest first. */
+function compare(/** @type {TaskRow} */ a, /** @type {TaskRow} */ b) {
+  const group = RANK[a.group] - RANK[b.group];
+  if (group) return group;
+  const at = Date.parse(a.since ?? '') - Date.parse(b.since ?? '') || 0;
+  const name = a.id < b.id ? -1 : 1;
+  if (a.group === 'done') return -at || name;
+  return Number(!a.question) - Number(!b.question) || a.priority - b.priority || at || name;
 }
 
 /** Everything that is known, for another tab. @returns {Now | null} */

@@ -6,10 +6,12 @@ import {lockedOut} from './session.js';
 import {home, link, patch, replaceAll, whole} from './store.js';
 
 /** @typedef {import('./shapes').Now} Now */
-/** @typedef {import('./store.js').Change} Change */
+/** @typedef {import('./shapes').NowChange} NowChange */
+/** @typedef {{type: 'beat', trouble?: string}} Beat */
 /**
- * What goes over the wire and between tabs.
- * @typedef {{kind: 'whole', now: Now} | {kind: 'change', seq: number, change: Change} | {kind: 'beat'}} Told
+ * A line of the stream, and what one tab tells another.
+ * @typedef {{type: 'snapshot', now: Now} | ({type: 'delta'} & NowChange) | Beat | {type: 'resync'}
+ *   | {type: 'over', why: string}} Told
  */
 
 /** Nothing for so long means that the stream is lost: fleet tells at least that it is there. */
@@ -21,15 +23,16 @@ let seq = 0;
 
 /** @param {Told} told @returns {boolean} nothing is missing between this and what came before */
 function hear(told) {
-  if (told.kind === 'whole') {
+  if (told.type === 'resync' || told.type === 'over') return false;
+  if (told.type === 'snapshot') {
     seq = told.now.seq;
     replaceAll(told.now);
-  } else if (told.kind === 'change') {
-    if (!home.peek() || told.seq !== seq + 1) return false;
+  } else if (told.type === 'delta') {
+    if (!home.peek() || told.after !== seq) return false;
     seq = told.seq;
-    patch(told.change);
+    patch(told);
   }
-  link.value = {state: 'live', heardAt: Date.now(), why: ''};
+  link.value = {state: 'live', heardAt: Date.now(), why: (told.type === 'beat' && told.trouble) || ''};
   return true;
 }
 
@@ -49,13 +52,14 @@ async function* lines(answer) {
 
 /** Listen until the stream ends, and tell the other tabs. @param {AbortSignal} stopped */
 async function follow(stopped) {
-  const answer = await ask(home.peek() ? `stream?since=${seq}` : 'stream', {signal: stopped});
+  const answer = await ask(seq ? `stream?since=${seq}` : 'stream', {signal: stopped});
   for await (const line of lines(answer)) {
-    const text = line.startsWith('data:') ? line.slice(5) : line;
-    if (!text.trim() || /^(event|id|retry|:)/.test(text)) { link.value = {...link.peek(), state: 'live',
-      heardAt: Date.now()}; tabs?.postMessage({kind: 'beat'}); continue; }
-    const told = /** @type {Told} */ (JSON.parse(text));
-    if (!hear(told)) { home.value = null; return; }
+    if (!line.trim()) continue;
+    const told = /** @type {Told} */ (JSON.parse(line));
+    if (!hear(told)) {
+      if (told.type !== 'over') seq = 0; // something is missing: everything anew
+      return;
+    }
     tabs?.postMessage(told);
   }
 }
@@ -83,16 +87,24 @@ async function lead() {
   }
 }
 
+/** This tab holds the lock. */
+let leads = false;
+
+/** A tab that is new, or missed something, asks for everything. @param {Told | {type: 'hello'}} said */
+function hearTab(said) {
+  if (said.type !== 'hello') {
+    if (!leads && !hear(said)) tabs?.postMessage({type: 'hello'});
+    return;
+  }
+  const now = leads && whole();
+  if (now) tabs?.postMessage({type: 'snapshot', now: {...now, seq}});
+}
+
 export function listen() {
-  tabs?.addEventListener('message', ({data}) => {
-    if (data.kind === 'hello') { if (leads) { const now = whole(); if (now) tabs.postMessage({kind: 'whole',
-      now: {...now, seq}}); } return; }
-    if (!leads && !hear(data)) tabs.postMessage({kind: 'hello'});
-  });
-  let leads = false;
   const take = () => { leads = true; return lead(); };
   if (tabs && navigator.locks) {
-    tabs.postMessage({kind: 'hello'});
+    tabs.addEventListener('message', ({data}) => hearTab(data));
+    tabs.postMessage({type: 'hello'});
     void navigator.locks.request(LOCK, take);
   } else {
     void take();

@@ -27,7 +27,7 @@ export function tell(item) {
   if (item.line && item.kind === 'done') {
     commandLog.value = [{at: Date.now(), line: item.line, text: item.text}, ...commandLog.peek()].slice(0, 50);
   }
-  if (item.kind !== 'refused') setTimeout(() => dismiss(id), item.undo ? 8000 : 4000);
+  setTimeout(() => dismiss(id), item.kind === 'refused' ? 15_000 : item.undo ? 8000 : 4000);
 }
 
 /** @param {number} id */

@@ -17,6 +17,7 @@ export const PLACES = [
   {view: 'usage', word: 'Usage', key: '4', icon: () => html`<path d="M3 13V8M6.5 13V3.5M10 13V6.5M13.2 13v-3"/>`},
   {view: 'accounts', word: 'Accounts', key: '5',
     icon: () => html`<circle cx="8" cy="5.6" r="2.6"/><path d="M2.8 13.4c.6-2.6 2.6-4 5.2-4s4.6 1.4 5.2 4"/>`},
+  {view: 'log', word: 'Log', key: '6', icon: () => html`<path d="M3.5 2.5h9v11h-9zM6 5.5h4M6 8h4M6 10.5h2.5"/>`},
 ];
 
 /** @param {{children?: unknown}} props */
@@ -26,7 +27,7 @@ export function Frame({children}) {
   return html`<div class="frame">
     <a class="skip" href="#main" onClick=${skip}>Skip to the content</a>
     <nav class="side" aria-label="Views">
-      <div class="brand"><img src="icon.svg" alt="" width="18" height="18"/><b>fleet</b>
+      <div class="brand"><img src="/static/icon.svg" alt="" width="18" height="18"/><b>fleet</b>
         <button class="search" onClick=${() =>
           { palette.value = true; }} aria-label="Commands and tasks" title="Ctrl-K"><span>Search</span>
           <kbd>Ctrl K</kbd></button></div>
@@ -81,8 +82,7 @@ function AsOf() {
   const words = useComputed(() => {
     const {state, heardAt} = stream.value;
     if (!heardAt) return state === 'lost' ? 'not connected' : 'connecting';
-    const age = Math.max(0, (now.value - heardAt) / 1000);
-    return state === 'live' && age < 3 ? 'live' : `as of ${span(age)} ago`;
+    return state === 'live' ? 'live' : `as of ${span((now.value - heardAt) / 1000)} ago`;
   });
   return html`<p class="as-of ${stream.value.state}" role="status">${words}</p>`;
 }
@@ -90,11 +90,13 @@ function AsOf() {
 /** What keeps fleet from working, or this page from knowing. */
 function Warnings() {
   const at = home.value;
-  const {state, why} = stream.value;
+  const {why} = stream.value;
+  // A short break is none: nothing moves for it.
+  const silent = useComputed(() => stream.value.state === 'lost' && now.value - stream.value.heardAt > 4000).value;
   if (!at) return null;
   const {supervisor: boss} = at;
   return html`<div class="warnings">
-    ${state === 'lost' ? html`<p class="warning"><b>The page hears nothing from fleet.</b> ${why || 'It tries again.'}
+    ${silent ? html`<p class="warning"><b>The page hears nothing from fleet.</b> ${why || 'It tries again.'}
       What you see is as it was. ${boss.alive ? 'A supervisor ran then; agents run on without this page.'
         : ''} <code>fleet web</code></p>` : ''}
     ${boss.queue_problem ? html`<p class="warning grave">

@@ -12,7 +12,7 @@ export function News() {
       ${item.line ? html`<button class="mono line cut" title="copy" onClick=${() => copy(item.line ?? '')}>${item.line}
         </button>` : ''}</p>
     ${item.undo ? html`<button class="button" onClick=${() => { dismiss(item.id); item.undo?.(); }}>Undo <span
-      class="key">u</span></button>` : ''}
+      class="key">Ctrl Z</span></button>` : ''}
     <button class="button plain close" aria-label="Dismiss" onClick=${() => dismiss(item.id)}>×</button>
   </li>`)}</ul>`;
 }

@@ -1,10 +1,11 @@
 // Ctrl-K: every act with the command line that it stands for, every view, every task.
 
 import {html, signal, useEffect, useRef, useState} from '../vendor/preact.js';
-import {ACTS, allowed, begin, targets} from '../core/acts.js';
+import {ACTS} from '../core/act_table.js';
+import {begin, possible, targets} from '../core/acts.js';
 import {shortId} from '../core/format.js';
 import {go, link, route} from '../core/router.js';
-import {cursor, home, order, rowOf} from '../core/store.js';
+import {cursor, order, rowOf} from '../core/store.js';
 import {visible} from '../core/text.js';
 import {valueOf} from './act_dialog.js';
 import {copy} from './copy.js';
@@ -24,15 +25,13 @@ function choices() {
   const id = current();
   const row = id ? rowOf(id) : null;
   const ids = targets(id);
-  const paused = Boolean(home.value?.supervisor.paused_since);
   /** @type {Choice[]} */
   const found = [];
   for (const [verb, act] of Object.entries(ACTS)) {
-    if (!allowed(verb) || (verb === 'pause' && paused) || (verb === 'resume' && !paused)) continue;
-    if (!act.global && !ids.some((each) => { const found = rowOf(each); return found && act.fits(found); })) continue;
+    if (!possible(verb, ids)) continue;
     const whom = act.global ? '' : ids.length === 1 ? ` ${shortId(ids[0])}` : ` ${ids.length} tasks`;
     found.push({name: verb, title: act.label + whom, key: act.key, run: () => begin(verb, ids),
-      line: act.line(ids[0] ?? '', '…')});
+      line: act.line(ids[0] ?? '', '…', {})});
   }
   found.push({name: 'new', title: 'New task', key: 'n', line: 'fleet bd create "…"', run: () => go('#/new')});
   if (row) {
@@ -42,8 +41,8 @@ function choices() {
         line: `fleet task ${shortId(id)} ${line}`, run: () => go(link('task', id, tab))});
     }
   }
-  const lines = {now: 'fleet tasks --all', questions: 'fleet questions', timeline: 'fleet log 50',
-    usage: 'fleet usage --by day', accounts: 'fleet accounts'};
+  const lines = {now: 'fleet tasks --all', questions: 'fleet questions', timeline: 'fleet log --follow',
+    usage: 'fleet usage --by day', accounts: 'fleet accounts', log: 'fleet log 50'};
   for (const {view, word, key} of PLACES) found.push({name: view, title: `Go to ${word}`, key,
     line: lines[/** @type {keyof typeof lines} */ (view)] ?? '', run: () => go(`#/${view}`)});
   for (const each of order.value) {

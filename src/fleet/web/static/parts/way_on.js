@@ -1,7 +1,8 @@
 // The act that would change how a task stands: a button where the page can do it, else the command.
 
 import {html} from '../vendor/preact.js';
-import {ACTS, begin} from '../core/acts.js';
+import {ACTS} from '../core/act_table.js';
+import {begin} from '../core/acts.js';
 import {copy} from './copy.js';
 
 /** @param {{row: import('../core/shapes').TaskRow}} props */

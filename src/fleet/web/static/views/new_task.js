@@ -39,16 +39,14 @@ function begun() {
   }
 }
 
-/** @typedef {{projects: string[], coders: string[], models: string[], accounts: string[]}} Choices */
-
 export function NewTask() {
   const [fields, setFields] = useState(begun);
   const [wrong, setWrong] = useState('');
   const [busy, setBusy] = useState(false);
-  const {value: choices} = useLoaded('choices');
-  const known = /** @type {Choices | null} */ (choices);
+  const {value: choices} = useLoaded('places');
+  const known = /** @type {import('../core/shapes').KnownPlaces | null} */ (choices);
   const rows = order.value.flatMap((id) => rowOf(id) ?? []);
-  const projects = unique([...known?.projects ?? [], ...rows.map((row) => row.project)]);
+  const projects = unique([...known?.projects.map((each) => each.path) ?? [], ...rows.map((row) => row.project)]);
   const cwd = fields.cwd ?? route.value.query.get('project') ?? projects[0] ?? '';
   const set = (/** @type {string} */ name) => (/** @type {Event} */ event) => {
     const next = {...fields, [name]: valueOf(event)};
@@ -104,8 +102,8 @@ export function NewTask() {
       <div class="pair">${choice('priority', 'Priority', ['', '0', '1', '3', '4'], PRIORITIES)}${choice('type', 'Type',
         ['', 'bug', 'feature', 'chore', 'epic'], {'': 'task'})}${text('labels', 'Labels, with commas', 'ui, login')}
         </div>
-      <div class="pair">${text('coder', 'Coder', known?.coders[0] ?? 'as configured')}${text('model', 'Model',
-        'as configured')}${text('account', 'Account', 'as configured')}</div>
+      <div class="pair">${text('coder', 'Coder', known?.coder || 'as configured')}${text('model', 'Model', known?.model
+        || 'as configured')}${text('account', 'Account', 'as configured')}</div>
       <details><summary>Proof: how fleet checks the work</summary><div>${PROOF.map(([name, label, hint]) => text(name,
         label, hint, 2))}${choice('expect', 'What a claim has to show', ['', 'change', 'artifact', 'nothing'])}</div>
         </details>
@@ -131,8 +129,7 @@ export function NewTask() {
     </form></div>`;
 }
 
-const LISTS = /** @type {Record<string, 'coders' | 'models' | 'accounts'>} */ ({coder: 'coders', model: 'models',
-  account: 'accounts'});
+const LISTS = /** @type {Record<string, 'coders' | 'accounts'>} */ ({coder: 'coders', account: 'accounts'});
 const OWN = ['coder', 'model', 'account', 'expect', 'isolation', 'sandbox', 'load', 'fallback', 'needs',
   ...PROOF.map(([name]) => name), ...LIMITS.map(([name]) => name)];
 const PLAIN = ['title', 'cwd', 'description', 'acceptance', 'design', 'notes', 'type', 'parent', 'assignee'];

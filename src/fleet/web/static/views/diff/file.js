@@ -34,7 +34,7 @@ export function DiffFile({id, run, file, split, mine, first}) {
   }, [near]);
   const more = () => {
     if (next === null) return;
-    read(`tasks/${encodeURIComponent(id)}/diff/${file.number}`, {run, row: next}).then((value) => {
+    read(`tasks/${encodeURIComponent(id)}/diff/${file.number}`, {run, row: next, words: 1}).then((value) => {
       const part = /** @type {import('../../core/shapes').DiffPart} */ (value);
       setHunks((before) => (next === 0 ? part.hunks : [...before, ...part.hunks]));
       setNext(part.next_row);

@@ -16,9 +16,9 @@ export function DayChart({days}) {
     let gone = false;
     const dark = matchMedia('(prefers-color-scheme: dark)');
     const draw = async () => {
-      if (!document.querySelector('link[href="vendor/uplot.css"]')) {
+      if (!document.querySelector('link[href="/static/vendor/uplot.css"]')) {
         document.head.append(Object.assign(document.createElement('link'),
-          {rel: 'stylesheet', href: 'vendor/uplot.css'}));
+          {rel: 'stylesheet', href: '/static/vendor/uplot.css'}));
       }
       const {default: uPlot} = await import('../../vendor/uplot.js');
       if (gone || !box.current) return;

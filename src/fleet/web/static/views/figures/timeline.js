@@ -27,7 +27,7 @@ export function TimelineView() {
     const timer = setInterval(() => { if (!document.hidden) setMinute((n) => n + 1); }, 15_000);
     return () => clearInterval(timer);
   }, []);
-  const {value, problem} = useLoaded('timeline', {hours}, [stands, minute]);
+  const {value, problem} = useLoaded('timeline', {from: since(hours, minute)}, [stands]);
   const line = /** @type {TimelineValue | null} */ (value);
   const step = (/** @type {number} */ by) => {
     const at = SPANS.findIndex(([name]) => Number(name) === hours);
@@ -45,6 +45,16 @@ export function TimelineView() {
       <p>Runs appear here as they begin. A longer time is above; to start one:</p><${CommandLine} line="fleet run"/>
       </div>` : ''}
   </div>`;
+}
+
+/**
+ * The moment so many hours ago, the same for a quarter of a minute.
+ * @param {number} hours
+ * @param {number} _ counts quarters of a minute
+ */
+function since(hours, _) {
+  const quarter = Math.floor(Date.now() / 15_000) * 15_000;
+  return new Date(quarter - hours * 3_600_000).toISOString();
 }
 
 /** @param {{line: TimelineValue}} props */

@@ -15,7 +15,7 @@ import {Problem} from '../../parts/problem.js';
 /** @typedef {import('../../core/shapes').Spent} Spent */
 
 const BYS = /** @type {const} */ (['model', 'coder', 'project', 'account', 'day', 'task']);
-const DAYS = /** @type {const} */ ([['1', 'Today'], ['7', '7 days'], ['30', '30 days'], ['', 'All']]);
+const DAYS = /** @type {const} */ ([['1', '24 h'], ['7', '7 days'], ['30', '30 days'], ['3650', 'All']]);
 
 /** @param {Spent} spent */
 const tokens = ({usage}) => usage.input + usage.output + usage.cache_read + usage.cache_write;
@@ -29,7 +29,7 @@ export function Usage() {
   const usage = /** @type {UsageValue | null} */ (value);
   return html`<div class="view usage"><header class="head"><h1>Usage</h1><span class="grow"></span>
       <div class="switch" role="group" aria-label="How far back">${DAYS.map(([name, word]) =>
-        html`<button aria-pressed=${days === (name || 'all')} onClick=${() => setQuery({days: name || 'all'})}>${word}
+        html`<button aria-pressed=${days === name} onClick=${() => setQuery({days: name})}>${word}
         </button>`)}</div></header>
     ${problem && !usage ? html`<${Problem} problem=${problem}/>` : ''}
     ${usage ? usage.total.runs ? html`<${Shown} usage=${usage} by=${by}/>`

@@ -1,7 +1,8 @@
 // One task: the receipt first, then transcript, diff, plan, runs; each tab is an address.
 
 import {html, useMemo} from '../../vendor/preact.js';
-import {ACTS, allowed, begin} from '../../core/acts.js';
+import {ACTS} from '../../core/act_table.js';
+import {begin, possible} from '../../core/acts.js';
 import {basename, plural, shortId} from '../../core/format.js';
 import {useKeys} from '../../core/keys.js';
 import {useLoaded} from '../../core/loaded.js';
@@ -67,8 +68,8 @@ export function Task() {
 /** @param {{row: TaskRow, whole: WholeTask | null}} props */
 function Head({row, whole}) {
   const mark = markOf(row);
-  const acts = Object.entries(ACTS).filter(([verb, act]) => !act.global && verb !== 'answer' && allowed(verb)
-    && act.fits(row));
+  const acts = Object.entries(ACTS)
+    .filter(([verb, act]) => !act.global && !act.seldom && verb !== 'answer' && possible(verb, [row.id]));
   return html`<header class="task-head">
     <p class="crumbs"><a href="#/now">Now</a> <span class="faint">›</span> <a
       href="#/now?q=project:${encodeURIComponent(basename(row.project))}" title=${row.project}>${basename(row.project)}
@@ -77,7 +78,7 @@ function Head({row, whole}) {
     <div class="title-line"><h1 dir="auto" title=${plain(row.title)}>${visible(row.title)}</h1>
       <span class="grow"></span>
       <span class="acts">${acts.map(([verb, act]) =>
-        html`<button key=${verb} class="button ${verb === 'land' ? 'main' : ''}" title=${act.line(row.id, '…')}
+        html`<button key=${verb} class="button ${verb === 'land' ? 'main' : ''}" title=${act.line(row.id, '…', {})}
         onClick=${() => begin(verb, [row.id])}>${act.label}${act.key ? html` <span class="key">${act.key}</span>` : ''}
         </button>`)}</span></div>
     <ul class="facts">

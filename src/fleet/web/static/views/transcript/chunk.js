@@ -1,7 +1,7 @@
 // A stretch of entries. Out of sight it is an empty box of its height, so that a transcript of
 // 100,000 lines costs what is on the screen.
 
-import {html, useEffect, useLayoutEffect, useRef, useState} from '../../vendor/preact.js';
+import {html, useEffect, useLayoutEffect, useMemo, useRef, useState} from '../../vendor/preact.js';
 import {Entry} from './entry.js';
 
 /** An entry that was never drawn is taken to be this high. */
@@ -11,7 +11,7 @@ const GUESS = 27;
 const watched = new WeakMap();
 const watcher = new IntersectionObserver((seen) => {
   for (const each of seen) watched.get(each.target)?.(each.isIntersecting);
-}, {rootMargin: '1200px 0px'});
+}, {rootMargin: '900px 0px'});
 
 /** @param {{chunk: import('./pages.js').EntryChunk, here: number}} props */
 export function Chunk({chunk, here}) {
@@ -28,9 +28,11 @@ export function Chunk({chunk, here}) {
   }, []);
   useLayoutEffect(() => { if (near && box.current) height.current = box.current.offsetHeight; });
   const shown = near || holds;
+  // The same nodes for the same entries: a chunk that did not change is not looked at again.
+  const entries = useMemo(() => chunk.entries.map((entry) =>
+    html`<${Entry} key=${`${entry.at}.${entry.part ?? 0}`} entry=${entry} here=${entry.at === here}/>`), [chunk, here]);
   return html`<div class="chunk" ref=${box} style=${{height: shown ? 'auto'
     : `${height.current || chunk.entries.length * GUESS}px`}}>
-    ${shown ? chunk.entries.map((entry) => html`<${Entry} key=${`${entry.at}.${entry.part ?? 0}`} entry=${entry}
-      here=${entry.at === here}/>`) : ''}
+    ${shown ? entries : ''}
   </div>`;
 }

@@ -10,7 +10,7 @@ import {Refusal, read} from '../../core/api.js';
 
 /** Entries of one request, and of one chunk: chunks out of sight are not in the document. */
 const PAGE = 400;
-const CHUNK = 100;
+const CHUNK = 50;
 
 export class TranscriptPages {
   /** @param {string} id */

@@ -12,6 +12,8 @@ import {Problem} from '../../parts/problem.js';
 import {Hits} from './hits.js';
 
 const scroller = () => document.getElementById('main');
+/** @param {Element} element */
+const topOf = (element) => /** @type {HTMLElement} */ (element).offsetTop;
 /** Nearer to the end than this counts as at the end. */
 const AT_END = 40;
 
@@ -23,7 +25,8 @@ export function TranscriptTab({id, live}) {
   const follows = useRef(following);
   follows.current = following;
   const input = useRef(/** @type {HTMLInputElement | null} */ (null));
-  const top = useRef(/** @type {HTMLElement | null} */ (null));
+  const list = useRef(/** @type {HTMLElement | null} */ (null));
+  const anchor = useRef(/** @type {{element: Element, top: number} | null} */ (null));
   const {chunks, size, end, start, problem, fresh} = pages.state.value;
 
   useEffect(() => {
@@ -39,6 +42,14 @@ export function TranscriptTab({id, live}) {
     return () => clearInterval(timer);
   }, [pages, live]);
 
+  // What comes before is put above what one reads, which stays where it is.
+  useLayoutEffect(() => {
+    const main = scroller();
+    const held = anchor.current;
+    if (main && held && list.current?.contains(held.element)) main.scrollTop += topOf(held.element) - held.top;
+    const first = list.current?.firstElementChild;
+    anchor.current = first ? {element: first, top: topOf(first)} : null;
+  }, [chunks[0]?.key]);
   useLayoutEffect(() => {
     const main = scroller();
     if (follows.current && main && pages.atLiveEnd) main.scrollTop = main.scrollHeight;
@@ -59,8 +70,7 @@ export function TranscriptTab({id, live}) {
       if (main.scrollTop < before - 2 && left > AT_END) setFollowing(false);
       else if (left < AT_END && pages.atLiveEnd) { setFollowing(true); pages.seen(); }
       before = main.scrollTop;
-      if (main.scrollTop < 1500) void pages.backward().then((more) =>
-        { if (more && main.scrollTop === 0) main.scrollTop = 1; });
+      if (main.scrollTop < 1500) void pages.backward();
       if (left < 1500) void pages.forward();
     };
     main.addEventListener('scroll', moved, {passive: true});
@@ -98,7 +108,7 @@ export function TranscriptTab({id, live}) {
   ]);
   const percent = size ? Math.round((100 * start) / size) : 0;
   return html`<section class="transcript" aria-label="Transcript">
-    <div class="tab-bar" ref=${top}>
+    <div class="tab-bar">
       <label class="filter"><span class="unseen">Search in the transcript</span>
         <input ref=${input} type="search" placeholder="Search in the whole transcript" value=${wanted}
         spellcheck=${false}
@@ -113,7 +123,7 @@ export function TranscriptTab({id, live}) {
     ${problem ? html`<${Problem} problem=${problem}/>` : ''}
     ${start > 0 && chunks.length
       ? html`<p class="earlier faint">earlier, ${percent} % of the transcript, comes as you scroll up</p>` : ''}
-    <div class="entries" role="log" aria-live="off">
+    <div class="entries" role="log" aria-live="off" ref=${list}>
       ${chunks.map((chunk) => html`<${Chunk} key=${chunk.key} chunk=${chunk} here=${at}/>`)}</div>
     ${!chunks.length && !problem && size === 0 && pages.asked
       ? html`<div class="empty"><h2>Nothing was said yet</h2>
