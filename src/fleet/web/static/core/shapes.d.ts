@@ -216,6 +216,21 @@ export interface HeldCoder {
   until: string;
 }
 
+export interface KnownPlaces {
+  projects: KnownProject[];
+  coders: string[];
+  accounts: string[];
+  coder: string;
+  model: string;
+  flags: string[];
+}
+
+export interface KnownProject {
+  path: string;
+  tasks: number;
+  declared: boolean;
+}
+
 export interface LandRules {
   mode: "ask" | "auto" | "off";
   into: string;

@@ -19,7 +19,10 @@ const SILENCE = 40_000;
 const LOCK = 'fleet.stream';
 const tabs = 'BroadcastChannel' in globalThis ? new BroadcastChannel(LOCK) : null;
 
+/** The last change that was heard. */
 let seq = 0;
+/** This tab holds the lock. */
+let leads = false;
 
 /** @param {Told} told @returns {boolean} nothing is missing between this and what came before */
 function hear(told) {
@@ -64,6 +67,12 @@ async function follow(stopped) {
   }
 }
 
+/** The stream is gone, for this tab and those that it tells. @param {string} why */
+function lose(why) {
+  link.value = {...link.peek(), state: 'lost', why};
+  if (leads) tabs?.postMessage({type: 'lost', why});
+}
+
 /** The tab that holds the lock comes here, and stays while it lives. */
 async function lead() {
   let pause = 500;
@@ -76,28 +85,32 @@ async function lead() {
       await follow(stop.signal);
       pause = 500;
     } catch (error) {
-      link.value = {...link.peek(), state: 'lost', why: error instanceof Refusal ? error.message : ''};
+      lose(error instanceof Refusal ? error.message : '');
     } finally {
       clearInterval(watch);
       stop.abort();
     }
-    if (link.peek().state === 'live') link.value = {...link.peek(), state: 'lost'};
+    if (link.peek().state === 'live') lose('');
     await new Promise((done) => setTimeout(done, pause));
     pause = Math.min(10_000, pause * 2);
   }
 }
 
-/** This tab holds the lock. */
-let leads = false;
-
-/** A tab that is new, or missed something, asks for everything. @param {Told | {type: 'hello'}} said */
+/**
+ * A tab that is new, or missed something, asks the one that leads for everything.
+ * @param {Told | {type: 'hello'} | {type: 'lost', why: string}} said
+ */
 function hearTab(said) {
-  if (said.type !== 'hello') {
-    if (!leads && !hear(said)) tabs?.postMessage({type: 'hello'});
+  if (said.type === 'hello') {
+    const now = leads && whole();
+    if (now) tabs?.postMessage({type: 'snapshot', now: {...now, seq}});
+  } else if (leads) {
     return;
+  } else if (said.type === 'lost') {
+    lose(said.why);
+  } else if (!hear(said)) {
+    tabs?.postMessage({type: 'hello'});
   }
-  const now = leads && whole();
-  if (now) tabs?.postMessage({type: 'snapshot', now: {...now, seq}});
 }
 
 export function listen() {

@@ -45,7 +45,7 @@ export function Entry({entry, here}) {
       <span class="arrow" aria-hidden="true">${open ? '▾' : '▸'}</span>
       ${entry.tool ? html`<span class="tool">${visible(entry.tool)}</span>`
         : html`<span class="tool soft">${entry.kind === 'thinking' ? 'thought' : entry.kind}</span>`}
-      <span class="line cut" dir="auto">${visible(entry.line)}</span>
+      <span class="line cut" dir="auto">${visible(withoutTool(entry))}</span>
       ${entry.denied ? html`<span class="word bad">denied</span>` : entry.failed
         ? html`<span class="word bad">failed</span>` : ''}
     </button>${when}
@@ -62,6 +62,11 @@ function Inside({entry}) {
       ? html`<p class="faint small">no result yet</p>` : ''}
     ${entry.cut ? html`<p class="faint small">More is in the file: <code>fleet task … events</code></p>` : ''}
   </div>`;
+}
+
+/** What a call is about: its tool stands before it. @param {TranscriptEntry} entry */
+function withoutTool({line, tool = ''}) {
+  return tool && line.startsWith(`${tool}: `) ? line.slice(tool.length + 2) : line === tool ? '' : line;
 }
 
 /** The input of a call, one field a line. @param {string} text */

@@ -11,6 +11,8 @@ import {Refusal, read} from '../../core/api.js';
 /** Entries of one request, and of one chunk: chunks out of sight are not in the document. */
 const PAGE = 400;
 const CHUNK = 50;
+/** Chunks at the end in which a call may still wait for its result. */
+const NEAR = 10;
 
 export class TranscriptPages {
   /** @param {string} id */
@@ -61,7 +63,8 @@ export class TranscriptPages {
     if (found.size < end) { await this.fromEnd(); return; }
     if (!found.entries.length && found.end === end && found.size === size) return;
     const wasAtEnd = end >= size;
-    this.state.value = {...now, chunks: appended(now.chunks, found.entries), end: found.end, size: found.size,
+    const {chunks: known, rest} = answered(now.chunks, found.entries);
+    this.state.value = {...now, chunks: appended(known, rest), end: found.end, size: found.size,
       fresh: now.fresh + (wasAtEnd ? found.entries.length : 0), problem: null};
   }
 
@@ -108,6 +111,30 @@ function cut(entries) {
 
 /** @param {Entry[]} entries */
 const chunkOf = (entries) => ({key: `${entries[0].at}.${entries[0].part ?? 0}`, entries});
+
+/**
+ * Results put into the calls that they belong to, which came with an earlier page.
+ * @param {EntryChunk[]} chunks
+ * @param {Entry[]} entries
+ */
+function answered(chunks, entries) {
+  const results = new Map(entries.filter((entry) => entry.call && !entry.tool).map((entry) => [entry.call, entry]));
+  if (!results.size) return {chunks, rest: entries};
+  const taken = new Set();
+  const known = chunks.map((chunk, i) => {
+    if (i < chunks.length - NEAR || !chunk.entries.some((entry) => waits(entry, results))) return chunk;
+    return {key: chunk.key, entries: chunk.entries.map((entry) => {
+      const result = waits(entry, results);
+      if (!result) return entry;
+      taken.add(result);
+      return {...entry, result: result.result, failed: result.failed, denied: result.denied};
+    })};
+  });
+  return {chunks: known, rest: entries.filter((entry) => !taken.has(entry))};
+}
+
+/** The result of a call that has none yet. @param {Entry} entry @param {Map<string | undefined, Entry>} results */
+const waits = (entry, results) => (entry.tool && entry.result === undefined ? results.get(entry.call) : undefined);
 
 /** Only the last chunk changes. @param {EntryChunk[]} chunks @param {Entry[]} entries */
 function appended(chunks, entries) {
