@@ -107,7 +107,8 @@ def test_on_beads_the_real_bd_answers_for_the_agent(bd, beads_home):
     assert code == 0, printed
     made = queue.get(printed.strip())
     assert (made.description, made.created_by) == ("since", asker.name)
-    assert task_json.read(home, made.id) == Settings(cwd="/", verify=("make test",), depth=1)
+    inherited = Settings(cwd="/", verify=("make test",), depth=1, root=own.id)
+    assert task_json.read(home, made.id) == inherited
     assert task_json.recorded_settings(made).verify == ("make test",)
     (link,) = tell("dep", "list", made.id)
     assert (link["id"], link["dependency_type"]) == (own.id, "discovered-from")

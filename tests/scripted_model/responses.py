@@ -25,8 +25,12 @@ def _item(body: dict[str, Any], step: Any) -> dict[str, Any]:
                 "status": "completed",
                 "content": [part],
             }
+    server, _, tool = name.rpartition("__")
     if name == "apply_patch":
         kind, payload = "custom_tool_call", {"input": arguments["patch"]}
+    elif server.startswith("mcp__"):  # the tools of a server are offered below its name
+        name, kind = tool, "function_call"
+        payload = {"namespace": server, "arguments": json.dumps(arguments)}
     else:
         kind, payload = "function_call", {"arguments": json.dumps(arguments)}
     return {

@@ -58,10 +58,12 @@ def create(
     timeout: timedelta = TIMEOUT,
     environ: Mapping[str, str] | None = None,
     stdin: IO[bytes] | None = None,
+    held: bool = False,
 ) -> Made:
     """Run the user's `create` with the settings in its metadata.
 
-    Files named relative to `invoked_in` are found there although bd runs in the home.
+    Files named relative to `invoked_in` are found there although bd runs in the home. `held`: what
+    is made is blocked before it could be claimed.
     """
     refuse_wrong(home)
     env = os.environ if environ is None else environ
@@ -76,10 +78,10 @@ def create(
             source = typed_in
         if wish.is_dry:
             return wish.answer(client.call(wish.args(), actor=None, stdin=source), ())
-        return _make(home, client, wish, source)
+        return _make(home, client, wish, source, held=held)
 
 
-def _make(home: Path, client: Client, wish: "_Wish", source: Stream) -> Made:
+def _make(home: Path, client: Client, wish: "_Wish", source: Stream, *, held: bool) -> Made:
     ledger = Ledger(home, clock=utc_now)
     try:
         # A claim waits for this lock, so it sees the tasks of a plan only with their settings.
@@ -91,6 +93,8 @@ def _make(home: Path, client: Client, wish: "_Wish", source: Stream) -> Made:
             if wish.is_many:
                 _record(tasks, wish.metadata, Tracker(Client(home, bd=client.bd)))
             for task in tasks:
+                if held:
+                    client.call(["update", task.id, "--status=blocked"], actor=None)
                 ledger.added(task.id)
     finally:
         ledger.close()

@@ -49,6 +49,10 @@ class Options(Struct, frozen=True, kw_only=True):
     verify: tuple[str, ...] = ()
     #: The drop box of the run, through which its agent asks fleet for things.
     spool: str = ""
+    #: The command of fleet's MCP server for this run, and the seconds that a call of it may take;
+    #: empty: the agent gets none.
+    tool_server: tuple[str, ...] = ()
+    tool_timeout: int = 0
     #: What the run may cost in dollars, for a CLI that enforces a limit itself.
     max_cost: float | None = None
 
@@ -114,6 +118,8 @@ class Coder(ABC):
     shows_tools: bool = False
     #: The CLI can be made to refuse a command (`Options.refuse`).
     can_refuse: bool = False
+    #: The CLI can be given an MCP server for one run (`Options.tool_server`).
+    takes_tools: bool = False
     #: The contexts that the CLI can be held to (`Options.context`).
     contexts: tuple[Context, ...] = ("full",)
     #: What an exit code means, where the CLI has codes of its own.

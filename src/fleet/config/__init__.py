@@ -82,6 +82,9 @@ class Config(Struct, frozen=True, kw_only=True):
     bd_timeout_s: int = 30
     followup_limit: int = 20
     followup_depth: int = 3
+    followups: str = "proposed"
+    ask_wait: str = "100s"
+    agent_tools: str = "on"
     plan_limit: int = 100
     #: What differs for the tasks of one project, by its directory.
     projects: dict[str, Project] = field(default_factory=dict[str, Project])

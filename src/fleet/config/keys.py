@@ -439,6 +439,29 @@ KEYS: Mapping[str, Key] = {
             high=100,
         ),
         Key(
+            "followups",
+            "proposed",
+            "Tasks that agents propose with propose_task: proposed (they wait until a person"
+            " accepts them), auto (they are worked on).",
+            choices=("proposed", "auto"),
+        ),
+        Key(
+            "ask_wait",
+            "100s",
+            "How long ask_human waits for a person before the run is parked and its slot is free;"
+            " 0s: it is parked at once.",
+            kind="span",
+            per_project=True,
+        ),
+        Key(
+            "agent_tools",
+            "on",
+            "Give agents fleet's MCP server (ask_human, report_progress, propose_task) where their"
+            " CLI can have it: on, off.",
+            choices=("on", "off"),
+            per_project=True,
+        ),
+        Key(
             "plan_limit",
             100,
             "How many tasks a plan may have that is made into tasks at once.",

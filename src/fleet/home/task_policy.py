@@ -84,6 +84,9 @@ def policy_of(config: Config, settings: Settings, cwd: str) -> EffectivePolicy:
         budget=_value(config, project, "task_budget")
         if settings.budget is None
         else settings.budget,
+        ask_wait=_value(config, project, "ask_wait")
+        if _value(config, project, "agent_tools") == "on"
+        else None,
     )
     asked = {name for name in _WISHES if getattr(settings, name) is not None}
     limits = {name for name in KEY_OF if getattr(wishes, name) is not None}

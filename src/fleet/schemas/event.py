@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from msgspec import Struct, field
 
@@ -194,7 +194,10 @@ class Event(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 #: Keys of a tool's input that tell most of a call, best first.
-_TELLING = ("command", "CommandLine", "file_path", "path", "pattern", "query", "url", "description")
+_TELLING = (
+    "command", "CommandLine", "file_path", "path", "pattern", "query", "url", "question", "text",
+    "title", "description",
+)  # fmt: skip
 #: Characters of a step that are kept.
 LONGEST_STEP = 240
 
@@ -208,8 +211,11 @@ def step_line(event: Event) -> str:
 
 def call_line(name: str, given: Mapping[str, Any]) -> str:
     """A call as `Bash: make test`."""
-    telling = next((given[key] for key in _TELLING if given.get(key)), "")
+    inner = given.get("arguments")  # so codex has what was handed to a server's tool
+    handed = cast("Mapping[str, Any]", inner) if isinstance(inner, dict) else given
+    telling = next((handed[key] for key in _TELLING if handed.get(key)), "")
     words = head_line(str(telling))
+    name = name.removeprefix("mcp__fleet__")
     return f"{name}: {words}" if words else name
 
 

@@ -204,6 +204,8 @@ class Policy(Struct, frozen=True, kw_only=True):
     limits: Limits = Limits()
     #: What the whole task may spend, over all its runs.
     budget: Budget = Budget()
+    #: Seconds that `ask_human` waits for a person; None: the agent does not get fleet's tools.
+    ask_wait: float | None = 100.0
 
     def __post_init__(self) -> None:
         if self.isolation in ISOLATION_WORDS:

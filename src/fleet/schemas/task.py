@@ -109,6 +109,8 @@ class Settings(Struct, frozen=True, kw_only=True, omit_defaults=True):
     limits: LimitWishes | None = None
     #: How many steps a task that an agent made is away from a task that a person made.
     depth: int = 0
+    #: The task of a person that all these steps lead back to; None: this is such a task.
+    root: str | None = None
     #: What the whole task may spend, over all its runs; None inherits.
     budget: Budget | None = None
 

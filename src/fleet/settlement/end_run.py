@@ -34,6 +34,7 @@ from fleet.runs.outcome_history import (
     spent_before,
     write_ending,
 )
+from fleet.runs.questions import asked_json
 from fleet.runs.run_directory import NOWHERE, Run, RunSpec
 from fleet.runs.sealed_record import encode
 from fleet.schemas import (
@@ -216,6 +217,7 @@ def end_of(
         land_tries=land_tries(before, run.number, record.policy.land.tries),
         past=past,
         retry_limit=config.retry_limit,
+        answered=is_answered(run),
         resumed=resumed,
         progress=progress,
         elsewhere=elsewhere,
@@ -255,6 +257,13 @@ def end_of(
     elif before is not None and (broken := refused_by(outcome, facts)):
         landing = refused_landing(before, decision, broken, run=run.number, now=now)
     return RunEnd(ending, structs.replace(receipt, verdict=verdict, why=decision.why), landing)
+
+
+def is_answered(run: Run) -> bool:
+    """A person has answered the question that this run was parked with."""
+    asked = asked_json.last(run.task_dir)
+    parked = asked is not None and asked.run == run.number and asked.parked_at is not None
+    return parked and asked is not None and asked.answer is not None
 
 
 def _is_verified(decision: Decision) -> bool:

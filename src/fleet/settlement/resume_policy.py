@@ -42,15 +42,19 @@ _REVIEWED = (
 _LONGEST_CALL = 500
 
 
-def session_to_carry_on(last: Ending | None, coder: Coder, *, goes_on: bool = False) -> str | None:
+def session_to_carry_on(
+    last: Ending | None, coder: Coder, *, goes_on: bool = False, answered: bool = False
+) -> str | None:
     """The session that the next run goes on with: that of a run that was cut off.
 
     Once only, unless it was a limit that cut it off, which says nothing against its memory.
     `goes_on`: the session that did the work goes on with it, since a person says what is to be
-    changed, or the work could not land.
+    changed, or the work could not land. `answered`: a person has answered what it asked.
     """
     if last is None or not coder.can_resume or last.coder != coder.name:
         return None
+    if answered and isinstance(last.outcome, NeedsHuman):
+        return last.session_id or None
     if goes_on and isinstance(last.outcome, Finished) and last.tool_calls:
         return last.session_id or None
     if last.resumed and not _is_limit(last.outcome):

@@ -118,6 +118,8 @@ class Facts(Struct, frozen=True, kw_only=True):
     #: What the runs before this one came to.
     past: History = History()
     retry_limit: int
+    #: A person has answered the question that the run ended with.
+    answered: bool = False
     #: The run resumed the session of the run before.
     resumed: bool = False
     #: The agent's plan, its notes or its directory changed during this run.
@@ -164,6 +166,8 @@ def _by_outcome(outcome: Outcome, facts: Facts, now: datetime) -> Decision:
                 return released("context full: goes on in a fresh session from its artifacts")
             why = f"context full {FULL_CONTEXTS} times in a row without progress"
             return _attempt(why, facts, now)
+        case NeedsHuman() if facts.answered:
+            return released("its question was answered meanwhile: the same session goes on")
         case NeedsHuman(question=question):
             return blocked(question or "the agent blocked the task and gave no reason")
         case Stopped():

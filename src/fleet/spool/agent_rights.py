@@ -28,6 +28,10 @@ Kind = Literal[
     "create",
     #: Connects the own task and its follow-ups.
     "link",
+    #: Asks a person. Asking the same twice is asking once.
+    "ask",
+    #: Says how far the agent is.
+    "progress",
     #: Concerns the tracker's storage, which fleet keeps.
     "storage",
     "refused",
@@ -166,6 +170,14 @@ FLEET: Mapping[str, Right] = {
     ),
 }  # fmt: skip
 
+#: Every call of fleet's MCP server. `park_question` is the server's own: no agent is offered it.
+MCP: Mapping[str, Right] = {
+    "ask_human": Right(kind="ask"),
+    "park_question": Right(kind="claim"),
+    "report_progress": Right(kind="progress"),
+    "propose_task": Right(kind="create"),
+}
+
 #: Of the flags that every command of bd has, those that would speak for another, or elsewhere.
 _FOREIGN = frozenset(
     ("actor", "author", "database", "db", "directory", "dolt-auto-commit", "global")
@@ -178,7 +190,7 @@ class AllowedLine(Struct, frozen=True, kw_only=True):
     """A command line of an agent that the table allows."""
 
     #: Which program answers; `fleet bd` is bd.
-    program: Literal["bd", "fleet"] = "bd"
+    program: Literal["bd", "fleet", "mcp"] = "bd"
     kind: Kind
     #: The name of the command, `dep add`.
     name: str
@@ -195,10 +207,21 @@ def allowed(
 
     `task` is the task of the run that asks, and `follow_ups` are those that its runs made.
     """
+    if program == "mcp":
+        return _of_mcp(args)
     words = [word for word in args if word != "--debug"] if program == "fleet" else list(args)
     if program == "fleet" and words[:1] != ["bd"]:
         return _of_fleet(words, task)
     return _of_bd(words[1:] if program == "fleet" else words, task, follow_ups)
+
+
+def _of_mcp(args: Sequence[str]) -> AllowedLine:
+    right = MCP.get(args[0]) if len(args) == 1 else None
+    if right is None:
+        raise Refused(f"{' '.join(args)[:100]!r} is no tool that agents have")
+    return AllowedLine(
+        program="mcp", kind=right.kind, name=args[0], line=Parsed({}, ()), args=tuple(args)
+    )
 
 
 def _of_fleet(words: list[str], task: str) -> AllowedLine:

@@ -44,8 +44,12 @@ def answer_fleet(asked: AllowedLine, asker: Asker) -> Answer:
     return Answer(code=done.code, out=done.text, err=done.err)
 
 
-def answer_on_beads(asked: AllowedLine, files: SentFiles, asker: Asker) -> Answer:
-    """Have the real bd carry out one line that the table allows. Raises FleetError and Wanted."""
+def answer_on_beads(
+    asked: AllowedLine, files: SentFiles, asker: Asker, *, held: bool = False
+) -> Answer:
+    """Have the real bd carry out one line that the table allows; `held`: what it makes waits for a
+    person. Raises FleetError and Wanted.
+    """
     name, rest = split_command(asked.args)
     verb = find_verb(name)
     if verb is None:
@@ -54,7 +58,7 @@ def answer_on_beads(asked: AllowedLine, files: SentFiles, asker: Asker) -> Answe
         return Answer(out=f"{help_text(asked.args)}\n")
     pieces = parts((*verb.flags, *GLOBAL), rest)
     if asked.kind == "create":
-        return _create(name, asked, pieces, files, asker)
+        return _create(name, asked, pieces, files, asker, held=held)
     line = [*name.split(), *_flags(pieces), "--", *_words(asked, pieces, files)]
     if asked.kind == "read":
         return _call(["--readonly", *line], asker)
@@ -104,7 +108,13 @@ def _words(asked: AllowedLine, pieces: list[Part], files: SentFiles) -> list[str
 
 
 def _create(
-    name: str, asked: AllowedLine, pieces: list[Part], files: SentFiles, asker: Asker
+    name: str,
+    asked: AllowedLine,
+    pieces: list[Part],
+    files: SentFiles,
+    asker: Asker,
+    *,
+    held: bool,
 ) -> Answer:
     if asked.line.has("file") or asked.line.has("graph"):
         raise Refused(
@@ -112,7 +122,7 @@ def _create(
             hint='For each: bd create "TITLE" --description "…"',
         )
     parent = task_json.settings_of(asker.home, asker.task)
-    settings = inherited(parent, depth_limit=asker.config.followup_depth)
+    settings = inherited(parent, task=asker.task_id, depth_limit=asker.config.followup_depth)
     # Its parent runs, so these commands are trusted, also while the follow-up has no task.json yet.
     trust(asker.home, [settings], datetime.now(UTC))
     check_count(len(follow_ups.of_run(asker.run)), 1, asker.config.followup_limit)
@@ -120,7 +130,7 @@ def _create(
     env = {**os.environ, **asker.env}
     made = create(
         asker.home.path, [*_inlined(pieces, files), *link], settings, verb=name, environ=env,
-        timeout=timedelta(seconds=asker.config.bd_timeout_s),
+        timeout=timedelta(seconds=asker.config.bd_timeout_s), held=held,
     )  # fmt: skip
     for task in made.tasks:
         task_json.write(asker.home, task.id, settings)

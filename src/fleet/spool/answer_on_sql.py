@@ -28,10 +28,14 @@ class _Undone(Exception):
     """Leaves the transaction, which is undone."""
 
 
-def answer_on_sql(asked: AllowedLine, files: SentFiles, asker: Asker, queue: SqlQueue) -> Answer:
-    """Carry out one line that the table allows. Raises FleetError and Wanted."""
+def answer_on_sql(
+    asked: AllowedLine, files: SentFiles, asker: Asker, queue: SqlQueue, *, held: bool = False
+) -> Answer:
+    """Carry out one line that the table allows; `held`: what it makes waits for a person. Raises
+    FleetError and Wanted.
+    """
     if asked.kind == "create" and not asked.line.switch("help"):
-        return _create(asked, files, asker, queue)
+        return _create(asked, files, asker, queue, held=held)
     if asked.kind == "link":
         _make_way(asked, queue)
     out, err = StringIO(), StringIO()
@@ -42,16 +46,19 @@ def answer_on_sql(asked: AllowedLine, files: SentFiles, asker: Asker, queue: Sql
     return Answer(code=code, out=out.getvalue(), err=err.getvalue())
 
 
-def _create(asked: AllowedLine, files: SentFiles, asker: Asker, queue: SqlQueue) -> Answer:
+def _create(
+    asked: AllowedLine, files: SentFiles, asker: Asker, queue: SqlQueue, *, held: bool
+) -> Answer:
     """Make follow-ups: all that the line asks for under the rules, or none."""
     parent = task_json.settings_of(asker.home, asker.task)
-    settings = inherited(parent, depth_limit=asker.config.followup_depth)
+    settings = inherited(parent, task=asker.task_id, depth_limit=asker.config.followup_depth)
     # Its parent runs, so these commands are trusted, also while the follow-up has no task.json yet.
     trust(asker.home, [settings], queue.db.now())
     out, err = StringIO(), StringIO()
+    args = (*asked.args, "--status=blocked") if held else asked.args
     try:
         call = read_line(
-            asked.args, queue, env=asker.env, settings=settings, out=out, err=err,
+            args, queue, env=asker.env, settings=settings, out=out, err=err,
             stdin=cast("StringIO", files), read_file=files.bytes,
         )  # fmt: skip
     except FlagError as error:
@@ -60,7 +67,7 @@ def _create(asked: AllowedLine, files: SentFiles, asker: Asker, queue: SqlQueue)
     try:
         with queue.db.writing():
             reply = carry_out(call)
-            _hold_to_rules(call, reply, settings, asker)
+            _hold_to_rules(call, reply, settings, asker, held=held)
     except _Undone:
         pass
     else:
@@ -69,14 +76,16 @@ def _create(asked: AllowedLine, files: SentFiles, asker: Asker, queue: SqlQueue)
     return Answer(code=code, out=out.getvalue(), err=err.getvalue())
 
 
-def _hold_to_rules(call: Call, reply: Reply, settings: Settings, asker: Asker) -> None:
+def _hold_to_rules(
+    call: Call, reply: Reply, settings: Settings, asker: Asker, *, held: bool
+) -> None:
     if reply.code != 0 or call.line.switch("dry-run"):
         raise _Undone
     queue, task_id = call.queue, asker.task_id
     made = [queue.get(task.id) for task in reply.created]
     check_count(len(follow_ups.of_run(asker.run)), len(made), asker.config.followup_limit)
     edges = _edges(queue, made)
-    check_made(made, edges, settings, task=task_id, known=asker.follow_ups())
+    check_made(made, edges, settings, task=task_id, known=asker.follow_ups(), held=held)
     for task in made:
         if not any(task_id in (edge.task_id, edge.depends_on_id) for edge in _edges(queue, [task])):
             queue.depend(

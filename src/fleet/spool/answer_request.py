@@ -4,6 +4,7 @@ Nothing here raises: what is wrong with a request is its answer.
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import Literal
 
 from msgspec import Struct, structs
@@ -14,13 +15,13 @@ from fleet.errors import FleetError, InvalidTask, Refused
 from fleet.home import Home
 from fleet.queue.sql.sql_queue import SqlQueue
 from fleet.runs import agent_claim
-from fleet.runs.agent_claim import AgentClaim
 from fleet.runs.run_directory import Run
 from fleet.schemas import Task
+from fleet.spool.agent_mcp.answer_tools import answer_tool
 from fleet.spool.agent_rights import AllowedLine, allowed
 from fleet.spool.answer_by_program import answer_fleet, answer_on_beads
 from fleet.spool.answer_on_sql import answer_on_sql
-from fleet.spool.asker import Asker, SentFiles, Wanted
+from fleet.spool.asker import Asker, SentFiles, Served, Wanted
 from fleet.spool.claim_line import claim_of
 from fleet.spool.drop_box import DropBox
 from fleet.spool.post_messages import note_taken
@@ -42,14 +43,6 @@ class RuledRequest(Struct, frozen=True, kw_only=True):
     answer: Answer | None = None
     #: Why the table refuses the request; empty: it does not.
     refused: str = ""
-
-
-class Served(Struct, frozen=True, kw_only=True):
-    """What a request came to."""
-
-    answer: Answer
-    #: The claim that was recorded with it.
-    said: AgentClaim | None = None
 
 
 def rule(data: bytes, asker: Asker) -> RuledRequest:
@@ -77,9 +70,9 @@ def _masked(request: AgentRequest, asker: Asker) -> AgentRequest:
 
 
 def _means(line: AllowedLine, asker: Asker) -> Means:
-    if line.kind in ("claim", "storage"):
+    if line.kind in ("claim", "storage", "ask", "progress"):
         return "none"
-    own_queue = line.program == "bd" and asker.config.queue != "beads"
+    own_queue = line.program != "fleet" and asker.config.queue != "beads"
     return "tracker" if own_queue else "program"
 
 
@@ -91,6 +84,8 @@ def serve(
         return Served(answer=ruled.answer or Answer())
     files = SentFiles(ruled.request)
     try:
+        if ruled.line.program == "mcp":
+            return answer_tool(ruled.line, files, asker, partial(_create, asker, tracker))
         if ruled.line.kind == "claim":
             return _record_claim(ruled.line, files, asker)
         return Served(answer=_carry_out(ruled, ruled.line, files, asker, tracker))
@@ -122,6 +117,16 @@ def _carry_out(
         if line.program == "fleet"
         else answer_on_beads(line, files, asker)
     )
+
+
+def _create(
+    asker: Asker, tracker: Callable[[], SqlQueue] | None, line: AllowedLine, held: bool
+) -> Answer:
+    """`bd create` of a proposal: it names no files."""
+    files = SentFiles(AgentRequest(program="bd", args=()))
+    if tracker is None:
+        return answer_on_beads(line, files, asker, held=held)
+    return answer_on_sql(line, files, asker, tracker(), held=held)
 
 
 def _record_claim(line: AllowedLine, files: SentFiles, asker: Asker) -> Served:

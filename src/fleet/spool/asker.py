@@ -2,14 +2,15 @@
 
 from collections.abc import Callable, Mapping
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from fleet.config import Config
 from fleet.home import Home
 from fleet.runs import follow_ups
+from fleet.runs.agent_claim import AgentClaim
 from fleet.runs.run_directory import Run
 from fleet.schemas import Task
-from fleet.spool.request_files import AgentRequest
+from fleet.spool.request_files import AgentRequest, Answer
 
 
 class Asker(Struct, frozen=True, kw_only=True):
@@ -41,6 +42,17 @@ class Asker(Struct, frozen=True, kw_only=True):
     def follow_ups(self) -> tuple[str, ...]:
         """The follow-ups that the task's runs made so far."""
         return follow_ups.of_task(self.run.task_dir)
+
+
+class Served(Struct, frozen=True, kw_only=True):
+    """What a request came to."""
+
+    answer: Answer
+    #: The claim that was recorded with it.
+    said: AgentClaim | None = None
+    #: The event of fleet's own that it is, and what the event says; empty: it is none.
+    event: str = ""
+    facts: Mapping[str, object] = field(default_factory=dict[str, object])
 
 
 class Wanted(Exception):

@@ -33,7 +33,7 @@ def ask(box: str, words: "list[str]") -> int:
     files: dict[bytes, bytes] = {}
     for _ in range(_MOST_FILES):
         try:
-            answer = _exchange(box, _request(words, files))
+            answer = _exchange(box, packed(words, files))
         except Unanswered:
             return _complain(
                 "fleet has not answered. The request stays in the drop box, and the next supervisor"
@@ -55,7 +55,7 @@ def ask(box: str, words: "list[str]") -> int:
     return _complain("too many files are named on the line", 1)
 
 
-def _request(words: "list[str]", files: "dict[bytes, bytes]") -> bytes:
+def packed(words: "list[str]", files: "dict[bytes, bytes]") -> bytes:
     """Names and texts with a zero byte behind each, which neither can contain; files by length."""
     parts = [_REQUEST, b"%d" % len(words), *map(os.fsencode, words), b"%d" % len(files)]
     data = b"\0".join(parts) + b"\0"
@@ -64,21 +64,29 @@ def _request(words: "list[str]", files: "dict[bytes, bytes]") -> bytes:
     return data
 
 
-def _exchange(box: str, request: bytes) -> "tuple[int, bytes, bytes, bytes]":
+def leave(box: str, request: bytes) -> str:
+    """Put a request into the box; the path of its files, without their endings."""
     nonce = os.urandom(12).hex()
-    waiting, answer = f"{box}/{nonce}.request", f"{box}/{nonce}.answer"
-    fresh = f"{box}/.{nonce}"
+    fresh, place = f"{box}/.{nonce}", f"{box}/{nonce}"
     fd = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
     with os.fdopen(fd, "wb", buffering=0) as file:
         left = memoryview(request)
         while left:
             left = left[file.write(left) or 0 :]
-    os.rename(fresh, waiting)  # noqa: PTH104 - this program must start at once
+    os.rename(fresh, f"{place}.request")  # noqa: PTH104 - this program must start at once
+    return place
+
+
+def answered(place: str) -> "tuple[int, bytes, bytes, bytes] | None":
+    """Take the answer to a request out of the box: exit code, wanted file, output, errors. None:
+    there is none yet.
+    """
     try:
-        data = _wait(waiting, answer)
-    except KeyboardInterrupt:
-        _remove(waiting)
-        raise
+        with open(f"{place}.answer", "rb") as file:  # noqa: PTH123
+            data = file.read()
+    except FileNotFoundError:
+        return None
+    remove(f"{place}.answer")
     head, code, wanted, length, rest = data.split(b"\0", 4)
     if head != _ANSWER:
         raise Unanswered
@@ -86,21 +94,29 @@ def _exchange(box: str, request: bytes) -> "tuple[int, bytes, bytes, bytes]":
     return int(code), wanted, rest[:size], rest[size:]
 
 
-def _wait(waiting: str, answer: str) -> bytes:
+def is_late(place: str, waited: float) -> bool:
+    """After so many seconds: no supervisor has taken the request up, or none has carried it out."""
+    untaken = os.path.exists(f"{place}.request")  # noqa: PTH110
+    return waited > (UNTAKEN if untaken else TAKEN)
+
+
+def _exchange(box: str, request: bytes) -> "tuple[int, bytes, bytes, bytes]":
+    place = leave(box, request)
+    try:
+        return _wait(place)
+    except KeyboardInterrupt:
+        remove(f"{place}.request")
+        raise
+
+
+def _wait(place: str) -> "tuple[int, bytes, bytes, bytes]":
     pause, began = _SHORTEST_PAUSE, time.monotonic()
     while True:
         time.sleep(pause)
-        try:
-            with open(answer, "rb") as file:  # noqa: PTH123
-                data = file.read()
-        except FileNotFoundError:
-            pass
-        else:
-            _remove(answer)
-            return data
-        waited = time.monotonic() - began
-        untaken = os.path.exists(waiting)  # noqa: PTH110
-        if waited > (UNTAKEN if untaken else TAKEN):
+        answer = answered(place)
+        if answer is not None:
+            return answer
+        if is_late(place, time.monotonic() - began):
             raise Unanswered
         pause = min(pause * 1.25, _LONGEST_PAUSE)
 
@@ -113,11 +129,13 @@ def _content(name: bytes) -> bytes:
     return data
 
 
-def _remove(path: str) -> None:
-    try:  # noqa: SIM105 - contextlib would cost a third of this program's start
+def remove(path: str) -> bool:
+    """Take a file away; False: it is not there."""
+    try:
         os.unlink(path)  # noqa: PTH108
     except OSError:
-        pass
+        return False
+    return True
 
 
 def _print(fd: int, data: bytes) -> None:

@@ -13,10 +13,10 @@ from fleet.schemas import Dependency, Settings, Task
 FOLLOWS = "discovered-from"
 
 
-def inherited(parent: Settings, *, depth_limit: int) -> Settings:
+def inherited(parent: Settings, *, task: str, depth_limit: int) -> Settings:
     """The settings of a follow-up: all of its parent's, one step further from a person's own task.
 
-    Raises Refused at the limit.
+    `task` is the parent's id. Raises Refused at the limit.
     """
     depth = parent.depth + 1
     if depth > depth_limit:
@@ -25,7 +25,7 @@ def inherited(parent: Settings, *, depth_limit: int) -> Settings:
             " (followup_depth)",
             hint="Put what is left to do into the reason that you close this task with.",
         )
-    return structs.replace(parent, depth=depth, commit=None)
+    return structs.replace(parent, depth=depth, root=parent.root or task, commit=None)
 
 
 def check_count(made: int, wanted: int, limit: int) -> None:
@@ -44,10 +44,12 @@ def check_made(
     *,
     task: str,
     known: Sequence[str],
+    held: bool = False,
 ) -> None:
     """Hold what a line has made against the rules, however the line said it. Raises Refused.
 
     `edges` are all edges that the new tasks have, and `known` the ids that they may lead to.
+    `held`: they wait for a person.
     """
     own = msgspec.to_builtins(settings)
     mine = {task, *known, *(each.id for each in made)}
@@ -57,7 +59,7 @@ def check_made(
                 f"{each.title!r} sets what only people set (metadata.fleet)",
                 hint="A follow-up runs where and as its parent does.",
             )
-        if each.status != "open" or each.assignee:
+        if each.status != ("blocked" if held else "open") or each.assignee:
             raise Refused(
                 f"{each.title!r} has a status or an assignee of its own",
                 hint="A follow-up is open, and fleet finds an agent for it.",

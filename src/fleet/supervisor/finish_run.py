@@ -20,6 +20,7 @@ from fleet.runs import stop_reason
 from fleet.runs.outcome_history import Ending, believed_ending
 from fleet.runs.run_directory import began_at, latest_run
 from fleet.schemas import (
+    Blocked,
     Closed,
     Failed,
     Lease,
@@ -32,7 +33,14 @@ from fleet.schemas import (
 from fleet.schemas.decision import OURS, Decision
 from fleet.schemas.units import shown_span
 from fleet.settlement.damage import damaged
-from fleet.settlement.end_run import RunEnd, case_of, end_of, note_end, outcome_of
+from fleet.settlement.end_run import (
+    RunEnd,
+    case_of,
+    end_of,
+    is_answered,
+    note_end,
+    outcome_of,
+)
 from fleet.settlement.tampering import seal_inspection, tampering
 from fleet.supervisor.active.active_run import ActiveRun
 from fleet.supervisor.active.follow_runs import report_trips
@@ -40,7 +48,13 @@ from fleet.supervisor.active.message_receipts import note_messages, note_undeliv
 from fleet.supervisor.assignments import Assignment, Finishing, Inspecting
 from fleet.supervisor.capacity import has_other_seat
 from fleet.supervisor.queue_io.plan_epics import close_epics, mark_end
-from fleet.supervisor.state import SHORT, AccountFreed, SupervisorState, TaskSettled
+from fleet.supervisor.state import (
+    SHORT,
+    AccountFreed,
+    QueueChanged,
+    SupervisorState,
+    TaskSettled,
+)
 
 #: Why a task was opened again.
 _PAST_FLEET = (
@@ -109,8 +123,28 @@ def _answered(
         kind, event = "verified", TaskSettled(task_id, verified=True)
     else:
         event = TaskSettled(task_id, blocked=True)
+        go_on_if_answered(state, lease.task, task_dir)
     state.log.say(kind, f"{task_id}: {kind}: {text}", task_dir=task_dir, task=task_id)
     state.events.append(event)
+
+
+def go_on_if_answered(state: SupervisorState, task: Task, task_dir: Path | None) -> None:
+    """Open a blocked task again whose question was answered while its run was being settled.
+
+    The person's process writes the answer and then looks at the task; this one blocks the task and
+    then looks for an answer. So one of the two sees both.
+    """
+    run = latest_run(task_dir) if task_dir is not None else None
+    ending = believed_ending(run) if run is not None and is_answered(run) else None
+    if ending is None or not isinstance(ending.settlement, Blocked):
+        return
+
+    def reopened(done: Task | None) -> None:
+        if done is not None:
+            state.log.say("reopened", f"{done.id}: goes on with its answer", task_dir=task_dir)
+            state.events.append(QueueChanged())
+
+    state.queue.reopen_blocked(task.id, ending.settlement.note, "ANSWERED", reopened)
 
 
 def _undo_close(state: SupervisorState, lease: Lease, task_dir: Path) -> None:

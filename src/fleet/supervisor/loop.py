@@ -29,6 +29,7 @@ from fleet.supervisor.capacity import wake_all, wake_next
 from fleet.supervisor.claim_work import ASK_AGAIN, Claimer
 from fleet.supervisor.cleanup import Cleanup
 from fleet.supervisor.dispatcher import Dispatcher
+from fleet.supervisor.finish_run import go_on_if_answered
 from fleet.supervisor.lander import Lander
 from fleet.supervisor.queue_io.fire_schedules import ScheduleClock
 from fleet.supervisor.queue_io.keep_leases import LeaseKeeper, awake
@@ -233,11 +234,17 @@ class Supervisor:
                 self.dispatcher.resume(_lease_of(task))
             self.queue.claiming = False
             close_left_epics(self.state)
+            self.queue.blocked(OTHER_TASKS, self.resume_answered)
             wake_all(self.state, self.claimer.want)
 
         self.queue.claiming = True  # nothing is claimed before it is known what this home holds
         self.read_other_tasks()
         self.queue.leased(each)
+
+    def resume_answered(self, tasks: list[Task]) -> None:
+        """Go on with tasks whose answer came as an earlier supervisor was killed."""
+        for task in tasks:
+            go_on_if_answered(self.state, task, self.state.home.task(task.id))
 
     def read_other_tasks(self) -> None:
         """Learn where other tasks have their directories: a run has no business there."""

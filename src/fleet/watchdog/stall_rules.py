@@ -8,7 +8,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from fleet.coders.stream.tool_calls import OpenCall
+from fleet.coders.stream.tool_calls import ASK_HUMAN, OpenCall
 from fleet.schemas import Failed, Limits, Outcome, RateLimit, RateLimited, Reason, Stalled
 from fleet.schemas.units import shown_span
 
@@ -22,6 +22,8 @@ Rung = Literal[
     #: Its stream is silent, and its CLI's own record grows.
     "stream_lost",
     "needs_input",
+    #: It waits in `ask_human` for a person.
+    "asking",
     "waiting_limit",
     "looping",
     "finished_not_gone",
@@ -131,6 +133,8 @@ def stall_state(facts: RunFacts, limits: Limits, patience: Patience) -> StallSta
         return _unbegun(facts, limits)
     if facts.asks and facts.silent >= patience.question:
         return _stalled("needs_input", facts, f"{facts.asks} waits for an answer")
+    if facts.silent < _asking(facts.open, patience):
+        return StallState(rung="asking", reaction="report", why="asks a person")
     if facts.repeats >= LOOP_ENDED:
         return _stalled("looping", facts, facts.repeated)
     if facts.limit is not None and facts.limit_left > 0:
@@ -152,6 +156,12 @@ def silence_limit(calls: tuple[OpenCall, ...], limits: Limits, patience: Patienc
         elif call.name.startswith("mcp__"):
             longest = max(longest, patience.mcp)
     return longest
+
+
+def _asking(calls: tuple[OpenCall, ...], patience: Patience) -> float:
+    """Seconds that an agent may wait in `ask_human`, which lets go by itself; 0: it does not."""
+    waits = [call.timeout for call in calls if call.name == ASK_HUMAN and call.timeout is not None]
+    return max(waits) + patience.call if waits else 0.0
 
 
 def quiet_for(facts: RunFacts, limits: Limits, patience: Patience) -> float:

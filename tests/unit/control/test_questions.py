@@ -12,7 +12,7 @@ from fleet.errors import BadInput, Refused
 from fleet.queue.protocol import Draft
 from fleet.runs import agent_claim
 from fleet.runs.outcome_history import write_ending
-from fleet.runs.questions_file import FILE, last_answer, open_question
+from fleet.runs.questions.questions_file import FILE, last_answer, open_question
 from fleet.runs.run_id import RunId
 from fleet.schemas import Blocked, Failed, Finished
 from tests.builders import NOW, a_run, an_ending

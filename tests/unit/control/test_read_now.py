@@ -10,7 +10,7 @@ from fleet.control.view.read_now import read_now
 from fleet.home import task_json
 from fleet.queue.protocol import Draft
 from fleet.runs.outcome_history import write_ending
-from fleet.runs.questions_file import FILE as QUESTIONS
+from fleet.runs.questions.questions_file import FILE as QUESTIONS
 from fleet.schemas import Blocked, Closed, Failed, NeedsHuman, Released, Settings
 from tests.builders import HOUR, NOW, a_run, an_ending
 

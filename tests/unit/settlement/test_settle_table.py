@@ -128,6 +128,7 @@ ROWS = [
         facts(past=History(full_contexts=2)),
     ),
     ("NeedsHuman", NeedsHuman(question="Which?"), facts()),
+    ("NeedsHuman, answered meanwhile", NeedsHuman(question="Which?"), facts(answered=True)),
     ("Failed", Failed(reason="bad_request"), facts()),
     ("Failed for its account (login, money)", Failed(reason="auth"), facts()),
     ("Failed, as its key is missing", Failed(reason="no_key"), facts()),

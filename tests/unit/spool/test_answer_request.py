@@ -63,7 +63,7 @@ def test_a_follow_up_has_all_that_its_parent_has(bd, asker, queue):
     """Verify commands, scope, coder, directory; its author is the agent, and its origin known."""
     answer = bd("create", "fix the docs", "--description", "they lie", "--json")
     made = queue.get(json.loads(answer.out)["id"])
-    inherited = structs.replace(SETTINGS, depth=1)
+    inherited = structs.replace(SETTINGS, depth=1, root=asker.task_id)
     assert (made.description, made.created_by) == ("they lie", AGENT)
     assert task_json.settings_of(asker.home, made) == inherited
     assert task_json.recorded_settings(made).verify == ("make test",)

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from fleet.coders.stream.tool_calls import OpenCall
+from fleet.coders.stream.tool_calls import ASK_HUMAN, OpenCall
 from fleet.schemas import Failed, Limits, RateLimit, RateLimited, Stalled
 from fleet.watchdog.stall_rules import (
     LOOP_ENDED,
@@ -55,6 +55,15 @@ def test_an_agent_without_what_it_needs_is_ended_at_once():
     ended = at(0, lacking=("mcp:db",))
     assert ended.outcome == Stalled(rung="degraded", detail="it has no mcp:db")
     assert at(0).outcome is None
+
+
+def test_an_agent_that_asks_a_person_is_neither_silent_nor_in_need_of_input():
+    """For as long as the tool waits, whatever the limits; a tool that never lets go is a stall."""
+    asks = (OpenCall(name=ASK_HUMAN, timeout=3600),)
+    for silent in (0, 61, 421, 3719):
+        assert (at(silent, open=asks, look=STILL).rung) == "asking"
+    assert at(0, open=asks).reaction == "report"
+    assert at(3721, open=asks, look=STILL).rung == "silent"
 
 
 def test_silence_is_looked_at_and_not_ended():

@@ -1,4 +1,4 @@
-"""`fleet answer`: answer the question of a blocked task."""
+"""`fleet answer`: answer the question of a task."""
 
 import sys
 from datetime import datetime
@@ -12,16 +12,20 @@ from fleet.cli.task_ids import for_each, task_ids
 from fleet.control.tasks.questions import answer
 from fleet.schemas import Task
 
+_AFTER = {"in_progress": "its agent goes on with it", "closed": "it is closed"}
+
 
 @click.command("answer")
-@task_ids("blocked")
+@task_ids("blocked", "in_progress")
 @click.argument("text")
 @click.option("--force", is_flag=True, help="Also if it asked nothing.")
 def command(task_ids: tuple[str, ...], text: str, force: bool) -> int:
-    """Answer the question of a blocked task, or the same one of several; they are open again then.
+    """Answer the question of a task, or the same one of several. An agent that waits has the answer
+    at once; a blocked task is open again then, and the session that asked goes on.
 
-    The answer goes below the question in the task's artifacts/Q&A.md. TEXT `-` reads it from
-    stdin.
+    The answer goes below the question in the task's artifacts/Q&A.md. The number of an option is
+    that option. A task that an agent proposed is answered with accept or refuse. TEXT `-` reads the
+    answer from stdin.
     """
     fleet = control.opened()
     with waiting("asking the queue"):
@@ -32,6 +36,6 @@ def command(task_ids: tuple[str, ...], text: str, force: bool) -> int:
     def give(task: Task) -> None:
         with waiting("the queue takes the answer"):
             done = answer(fleet, task, text, at=datetime.now().astimezone(), force=force)
-        print_line(f"Answered {done.id}; it is open again.")
+        print_line(f"Answered {done.id}; {_AFTER.get(done.status, 'it is open again')}.")
 
     return for_each(tasks, give)

@@ -1,4 +1,4 @@
-"""`fleet questions`: the blocked tasks whose agent asks something."""
+"""`fleet questions`: the tasks whose agent asks something, and tasks that agents propose."""
 
 import click
 
@@ -12,7 +12,7 @@ from fleet.control.tasks.questions import Question, questions
 @click.command("questions")
 @click.option("--json", "as_json", is_flag=True, help="A JSON array.")
 def command(as_json: bool) -> None:
-    """List the blocked tasks whose agent asks something, each with its question."""
+    """List the tasks whose agent asks something, each with its question; and proposed tasks."""
     fleet = control.opened()
     asked, others = questions(fleet)
     if as_json:
@@ -42,6 +42,8 @@ def _show(question: Question, *, first: bool) -> None:
     head = click.style(question.id, fg="cyan")
     where = click.style(f"[{one_line(question.cwd)}]", dim=True)
     print_line(f"{head}  {one_line(question.title)}  {where}")
+    if question.waiting:
+        print_line(click.style("its agent waits for the answer", fg="yellow"))
     if question.note not in question.question:  # the file mostly begins with the same words
         print_line(lines(question.note))
     if question.question:
@@ -55,3 +57,5 @@ def _show(question: Question, *, first: bool) -> None:
         )
         for each in words:
             print_line(f"  {each}")
+    if question.proposed:
+        print_line(f'fleet answer {question.id} accept, or fleet answer {question.id} "refuse WHY"')

@@ -8,7 +8,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import ClassVar
 
-from fleet.coders import hooks
+from fleet.coders import hooks, tool_servers
 from fleet.coders.base import Coder, Options, Permissions
 from fleet.coders.claude import home, stream
 from fleet.coders.model_names import BUILT_IN
@@ -80,6 +80,7 @@ class ClaudeCoder(Coder):
     shows_tools = True
     can_resume = True
     can_refuse = True
+    takes_tools = True
     contexts = CONTEXTS
 
     def __init__(self, model: str | None = None) -> None:
@@ -100,6 +101,8 @@ class ClaudeCoder(Coder):
             settings = hooks.for_claude(self.options.hook, refuse=self.options.refuse)
             argv += ["--settings", settings]
         argv += context_flags(self.options)
+        if self.options.tool_server:
+            argv += ["--mcp-config", tool_servers.for_claude(self.options)]
         argv += ["--permission-mode", _MODES[self.options.permissions]]
         # The artifacts lie outside the project, where edits are otherwise refused.
         argv += ["--add-dir", str(task_dir / "artifacts")]
@@ -111,6 +114,8 @@ class ClaudeCoder(Coder):
             "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
             # An update under a running fleet changes the stream in mid-flight.
             "DISABLE_AUTOUPDATER": "1",
+            # A question to a person may take minutes, and its answer belongs where it was asked.
+            "CLAUDE_CODE_MCP_AUTO_BACKGROUND_MS": "0",
         }
         if self.options.context == "lean":
             # Half of its system prompt tells how to keep notes; fleet has artifacts for that.
@@ -161,7 +166,8 @@ def _allowed(options: Options) -> tuple[str, ...]:
         commands += [f"git {verb}" for verb in _GIT_VERBS]
         simple = (part.strip() for line in options.verify for part in _JOINTS.split(line))
         commands += [part for part in simple if part and not _UNLISTED & set(part)]
-    return tuple(f"Bash({command}:*)" for command in dict.fromkeys(commands))
+    allowed = tuple(f"Bash({command}:*)" for command in dict.fromkeys(commands))
+    return (*allowed, f"mcp__{tool_servers.NAME}") if options.tool_server else allowed
 
 
 def context_flags(options: Options) -> list[str]:

@@ -7,7 +7,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import ClassVar
 
-from fleet.coders import hooks
+from fleet.coders import hooks, tool_servers
 from fleet.coders.base import Coder, Permissions
 from fleet.coders.codex import home, stream
 from fleet.coders.model_names import BUILT_IN
@@ -48,6 +48,7 @@ class CodexCoder(Coder):
     shows_tools = True
     can_resume = True
     can_refuse = True
+    takes_tools = True
     contexts = CONTEXTS
 
     def build_argv(self, task: Task, task_dir: Path) -> list[str]:
@@ -59,6 +60,8 @@ class CodexCoder(Coder):
         if self.options.hook:
             argv += ["-c", hooks.for_codex(self.options.hook, refuse=self.options.refuse)]
         argv += self.options.leave_out
+        if self.options.tool_server:
+            argv += tool_servers.for_codex(self.options)
         argv += ["--cd", task.cwd] if task.cwd else []
         argv += ["--model", self.model] if self.model else []
         argv += _MODES[self.options.permissions]

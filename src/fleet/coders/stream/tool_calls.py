@@ -29,6 +29,9 @@ _DISPATCHERS = frozenset({"Task", "Agent", "agent", "subagent"})
 #: Tools that a person would have to answer.
 _ASKING = frozenset({"AskUserQuestion", "ExitPlanMode", "ask_user"})
 
+#: fleet's own tool, as the streams of all CLIs name it.
+ASK_HUMAN = "mcp__fleet__ask_human"
+
 #: Where the input of an editing tool names its file.
 _PATHS = ("file_path", "notebook_path", "path", "TargetFile", "target_file", "absolute_path")
 #: Files that no test reads: an agent's notes and a project's pages.

@@ -139,7 +139,11 @@ def _answer(fleet: Control, wish: wishes.AnswerWish, env: Mapping[str, str]) -> 
 
     now = datetime.now(UTC).astimezone()
     task = answer(fleet, fleet.get(wish.id), wish.text, at=now, force=wish.force, env=env)
-    return f"{task.id} is open again and reads the answer with its next run.", task
+    words = {
+        "in_progress": f"The agent of {task.id} goes on with the answer.",
+        "closed": f"{task.id} is refused and closed.",
+    }
+    return words.get(task.status, f"{task.id} is open again; its agent goes on with it."), task
 
 
 def _tell(fleet: Control, wish: wishes.TellWish, env: Mapping[str, str]) -> tuple[str, Any]:

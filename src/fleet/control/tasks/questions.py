@@ -1,9 +1,8 @@
-"""Questions that agents left, and a person's answers: `artifacts/Q&A.md` and the task's notes."""
+"""Questions of agents and people's answers: `artifacts/Q&A.md`, `asked.json`, the task's notes."""
 
 import os
 from collections.abc import Mapping
 from datetime import datetime
-from pathlib import Path
 
 from msgspec import Struct
 
@@ -12,22 +11,26 @@ from fleet.control import Control
 from fleet.control.landing.open_landings import open_landings
 from fleet.control.tasks.retry import check_reopenable
 from fleet.errors import BadInput, InvalidTask, Refused
-from fleet.files.append_file import append
-from fleet.files.safe_read import read_bounded
 from fleet.home.task_json import settings_of
 from fleet.queue.protocol import Filter
-from fleet.runs import agent_claim, questions_file
+from fleet.runs import agent_claim
 from fleet.runs.outcome_history import read_ending
+from fleet.runs.questions import asked_json, questions_file
+from fleet.runs.questions.asked_json import AskedQuestion
 from fleet.runs.run_directory import latest_run
 from fleet.schemas import Blocked, NeedsHuman, Task
+from fleet.spool.agent_mcp.answer_tools import PROPOSED
+from fleet.spool.drop_box import give_answer
 
 _MARK = "QUESTION:"
 #: How much of an answer goes into the notes; all of it is in Q&A.md.
 _NOTE_CAP = 500
+#: What a person can say to a task that an agent proposed.
+DECISIONS = ("accept", "refuse")
 
 
 class Question(Struct, frozen=True, kw_only=True):
-    """A blocked task, and what its agent asks."""
+    """A task that asks a person something."""
 
     id: str
     title: str
@@ -40,36 +43,80 @@ class Question(Struct, frozen=True, kw_only=True):
     plan: bool = False
     #: The command that answers it.
     way_out: str = ""
+    #: The answers that the agent offers, and what it would do without one. Any text is an answer.
+    options: tuple[str, ...] = ()
+    default: str = ""
+    #: When it was asked, where that is known.
+    asked_at: datetime | None = None
+    #: The agent runs and waits for the answer right now.
+    waiting: bool = False
+    #: An agent proposed the task, and asks whether it may be worked on.
+    proposed: bool = False
 
 
 def questions(fleet: Control) -> tuple[list[Question], int]:
-    """The blocked tasks that ask something, and how many more are blocked for another reason.
+    """The tasks that ask something, and how many more are blocked for another reason.
 
     Tasks that are on their way to a branch are neither.
     """
     landing = open_landings(fleet)
-    found = fleet.queue.find(Filter(statuses=("blocked",)))
-    blocked = [task for task in found if task.id not in landing]
-    asked = [question for task in blocked if (question := question_of(fleet, task)) is not None]
-    return asked, len(blocked) - len(asked)
+    found = fleet.queue.find(Filter(statuses=("blocked", "in_progress")))
+    tasks = [task for task in found if task.id not in landing]
+    asked = [question for task in tasks if (question := question_of(fleet, task)) is not None]
+    blocked = sum(task.status == "blocked" for task in tasks)
+    return asked, blocked - sum(not each.waiting for each in asked)
 
 
 def question_of(fleet: Control, task: Task) -> Question | None:
     """The question of a task; None if the task asks nothing."""
-    text = questions_file.read(fleet.home.task(task.id))
+    task_dir = fleet.home.task(task.id)
+    asked = asked_json.open_question(task_dir)
+    waiting = task.status == "in_progress"
+    if waiting and asked is None:
+        return None
+    if asked is not None and (waiting or asked.parked_at is not None):
+        block = questions_file.open_question(questions_file.read(task_dir))
+        return Question(
+            id=task.id, title=task.title, cwd=_cwd(fleet, task), note=asked.question,
+            question=block, options=asked.options, default=asked.default, asked_at=asked.at,
+            waiting=waiting, way_out=_way_out(task),
+        )  # fmt: skip
+    if proposal := _proposal(task):
+        words = task.description.strip()
+        return Question(
+            id=task.id, title=task.title, cwd=_cwd(fleet, task), note=proposal, question=words,
+            options=DECISIONS, asked_at=task.created_at, proposed=True,
+            way_out=f"fleet answer {task.id} accept|refuse",
+        )  # fmt: skip
+    text = questions_file.read(task_dir)
     note, block = _note(fleet, task), questions_file.open_question(text)
     if not note and not block:
         return None
-    try:
-        cwd = fleet.place(task).cwd
-    except InvalidTask as error:
-        cwd = error.message
     plan = not block and bool(note) and _waits_with_plan(fleet, task)
     verbs = f"fleet plan show|approve|revise|cancel {task.id}"
-    way_out = verbs if plan else f'fleet answer {task.id} "…"'
     return Question(
-        id=task.id, title=task.title, cwd=cwd, note=note, question=block, plan=plan, way_out=way_out
-    )
+        id=task.id, title=task.title, cwd=_cwd(fleet, task), note=note, question=block, plan=plan,
+        way_out=verbs if plan else _way_out(task),
+    )  # fmt: skip
+
+
+def _cwd(fleet: Control, task: Task) -> str:
+    try:
+        return fleet.place(task).cwd
+    except InvalidTask as error:
+        return error.message
+
+
+def _way_out(task: Task) -> str:
+    return f'fleet answer {task.id} "…"'
+
+
+def _proposal(task: Task) -> str:
+    """Which agent proposed a task that waits for a person's word; empty if none did."""
+    last = task.notes.strip().rpartition("\n")[2]
+    if task.status != "blocked" or not last.startswith(PROPOSED):
+        return ""
+    return f"proposed {last.removeprefix(PROPOSED).partition(';')[0].strip()}"
 
 
 def _note(fleet: Control, task: Task) -> str:
@@ -118,10 +165,17 @@ def answer(
     force: bool = False,
     env: Mapping[str, str] = os.environ,
 ) -> Task:
-    """Write the answer below the question, then put the task back into the queue."""
+    """Answer a task's question. An agent that waits has the answer at once; a task that is blocked
+    goes back into the queue. Of two answers the first one counts. Raises Refused.
+    """
     if not text.strip():
         raise BadInput("the answer is empty", hint='Say something: fleet answer ID "Use SQLite"')
+    asked = asked_json.open_question(fleet.home.task(task.id))
+    if task.status == "in_progress" and asked is not None:
+        return _answer_running(fleet, task, asked, text, at=at, by=actor(env))
     check_reopenable(fleet, task)
+    if _proposal(task):
+        return _decide(fleet, task, text, by=actor(env))
     if not force and (task.status != "blocked" or question_of(fleet, task) is None):
         raise Refused(
             f"{task.id} asks nothing: it is {task.status}",
@@ -132,18 +186,62 @@ def answer(
         raise Refused(
             f"{task.id} waits with a plan", hint=f"Say it so: fleet plan {word} {task.id}"
         )
-    _append(
-        fleet.home.task(task.id) / questions_file.FILE,
-        f"## A: {at:%Y-%m-%d %H:%M}\n\n{text.strip()}\n",
-    )
+    given = text.strip()
+    if asked is not None:
+        given = _record(fleet, task, asked, text, at=at, by=actor(env))
+    else:
+        _write_down(fleet, task, given, at)
     # The question stays in the notes; what stands below it says that it is no longer open.
-    first = text.strip().splitlines()[0][:_NOTE_CAP]
-    return fleet.queue.reopen_task(task, by=actor(env), note=f"ANSWERED: {first}")
+    return fleet.queue.reopen_task(task, by=actor(env), note=f"ANSWERED: {_first(given)}")
 
 
-def _append(path: Path, block: str) -> None:
-    """Add a block at the end of the file, behind an empty line, and sync the file."""
-    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    before = read_bounded(path, questions_file.LARGEST) or b""
-    gap = "" if not before else "\n" if before.endswith(b"\n") else "\n\n"
-    append(path, f"{gap}{block}".encode(errors="replace"), durable=True)
+def _record(
+    fleet: Control, task: Task, asked: AskedQuestion, text: str, *, at: datetime, by: str
+) -> str:
+    """Record the answer to a question of `ask_human`: the first one counts, and is returned."""
+    task_dir = fleet.home.task(task.id)
+    answered = asked_json.answer(task_dir, asked.id, text, by=by, at=at)
+    given = answered.answer or ""
+    _write_down(fleet, task, given, at)
+    return given
+
+
+def _answer_running(
+    fleet: Control, task: Task, asked: AskedQuestion, text: str, *, at: datetime, by: str
+) -> Task:
+    """Answer an agent that waits. One that was parked just now is blocked as its run ends: this
+    process looks at the task after it wrote the answer, the supervisor the other way round.
+    """
+    given = _record(fleet, task, asked, text, at=at, by=by)
+    run = latest_run(fleet.home.task(task.id))
+    if run is not None:
+        give_answer(run, asked.id, given)
+    now = fleet.queue.get(task.id)
+    if now.status == "blocked":
+        return fleet.queue.reopen_task(now, by=by, note=f"ANSWERED: {_first(given)}")
+    return now
+
+
+def _write_down(fleet: Control, task: Task, text: str, at: datetime) -> None:
+    block = f"## A: {at:%Y-%m-%d %H:%M}\n\n{text}\n"
+    questions_file.add_block(fleet.home.task(task.id), block)
+
+
+def _first(text: str) -> str:
+    return text.strip().splitlines()[0][:_NOTE_CAP]
+
+
+def _decide(fleet: Control, task: Task, text: str, *, by: str) -> Task:
+    """Accept or refuse a task that an agent proposed; words behind are the reason."""
+    word, _, why = text.strip().partition(" ")
+    match word.lower().rstrip(":,."):
+        case "accept" | "1":
+            return fleet.queue.reopen_task(task, by=by, note=f"ACCEPTED: by {by}")
+        case "refuse" | "2":
+            reason = why.strip() or "not wanted"
+            return fleet.queue.close_task(task, by=by, reason=f"refused: {reason}")
+        case _:
+            raise BadInput(
+                f"{task.id} was proposed by an agent: it is accepted or refused",
+                hint=f'fleet answer {task.id} accept, or fleet answer {task.id} "refuse WHY"',
+            )

@@ -76,6 +76,8 @@ class TaskRow(Struct, frozen=True, kw_only=True):
     way_on: WayOn | None = None
     #: What the agent asks; empty if it asks nothing.
     question: str = ""
+    #: Answers that it offers; any text is one.
+    options: tuple[str, ...] = ()
     #: The attempt that runs, or that comes next, of as many as there may be.
     attempt: int = 1
     attempts: int = 0

@@ -96,7 +96,7 @@ class NowReader:
                 )
             case "in_progress":
                 seen = look_at(self._fleet, task, supervised=at.supervised, owner=owner)
-                return _running(row, seen, past.over)
+                return self._asking(_running(row, seen, past.over), task)
             case "blocked" | "pinned" | "hooked":
                 return self._blocked(row, task, landing)
             case _:
@@ -156,23 +156,30 @@ class NowReader:
             return structs.replace(
                 row, group="needs_you", since=landing.at, reason=words, way_on=way_on
             )
-        asked = question_of(self._fleet, task)
         why = block_reasons(self._fleet, task)[0]
-        if asked is not None:
-            plan = writes_plan(self._fleet, task)
-            line = f"fleet plan approve {task.id}" if plan else f'fleet answer {task.id} "…"'
-            return structs.replace(
-                row,
-                group="needs_you",
-                reason=why,
-                question=asked.question or asked.note,
-                way_on=WayOn(verb="" if plan else "answer", line=line),
-            )
+        asked = self._asking(structs.replace(row, reason=why), task)
+        if asked.question:
+            return asked
         return structs.replace(
             row,
             group="needs_you",
             reason=why,
             way_on=row.way_on or WayOn(verb="retry", line=f"fleet retry {task.id}"),
+        )
+
+    def _asking(self, row: TaskRow, task: Task) -> TaskRow:
+        """The row of a task whose agent asks something, whether or not it runs; else the same."""
+        asked = question_of(self._fleet, task)
+        if asked is None:
+            return row
+        plan = writes_plan(self._fleet, task)
+        line = f"fleet plan approve {task.id}" if plan else f'fleet answer {task.id} "…"'
+        return structs.replace(
+            row,
+            group="needs_you",
+            question=asked.question or asked.note,
+            options=asked.options,
+            way_on=WayOn(verb="" if plan else "answer", line=line),
         )
 
     def _supervisor(self, queue: QueueRead, at: Conditions) -> SupervisorNow:

@@ -2,7 +2,7 @@
 
 import selectors
 import time
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from functools import partial
 
@@ -36,6 +36,14 @@ TRY_AGAIN = 1.0
 #: A run of which it is not known what became is looked at again after so many seconds, doubled each
 #: time: a keeper that is just starting tells in milliseconds, one that hangs may never.
 FIRST_PAUSE = 0.02
+
+
+#: What the log says of the tool calls that people want to know of.
+_TOLD = {
+    "fleet_asked": "asks: {question}",
+    "fleet_parked": "parked with its question; it goes on with the answer",
+    "fleet_proposed": "proposes {task}: {title}",
+}
 
 
 class RunFollower:
@@ -84,7 +92,10 @@ class RunFollower:
         self._unread.add(assignment.task_id)
         if (run := assignment.run) is not None:
             task, mark = assignment.lease.task, run.spec.id
-            self.spools.attend(run.run, task, mark, adopted=run.adopted, mask=run.mask.text)
+            self.spools.attend(
+                run.run, task, mark, adopted=run.adopted, mask=run.mask.text,
+                note=partial(self._note, run),
+            )  # fmt: skip
         match assignment.stage:
             case Active(run) | Stopping(run):
                 self._watch.add(run.run.path)
@@ -94,6 +105,13 @@ class RunFollower:
                     self._selector.register(fd, selectors.EVENT_READ, see_end)
             case _:
                 pass
+
+    def _note(self, run: ActiveRun, kind: str, facts: Mapping[str, object]) -> None:
+        """Write down what an agent asked of people or said of its progress."""
+        run.stream.note(kind, self._state.now(), **facts)
+        if kind in _TOLD:
+            text = f"{run.task_id}: {_TOLD[kind].format_map(facts)}"
+            self._state.log.say(kind.removeprefix("fleet_"), text, task_dir=run.run.task_dir)
 
     def read(self) -> None:
         """Read what is new in the streams and in the drop boxes, and act on it."""

@@ -6,7 +6,7 @@ one with a connection of its own to the queue. A run that floods its box waits f
 
 import selectors
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from functools import partial
 
 from msgspec import Struct, field, structs
@@ -22,8 +22,8 @@ from fleet.runs import agent_claim
 from fleet.runs.agent_claim import AgentClaim
 from fleet.runs.run_directory import Run
 from fleet.schemas import Task
-from fleet.spool.answer_request import RuledRequest, Served, rule, serve, told
-from fleet.spool.asker import Asker
+from fleet.spool.answer_request import RuledRequest, rule, serve, told
+from fleet.spool.asker import Asker, Served
 from fleet.spool.drop_box import MESSAGES, DropBox
 from fleet.spool.post_messages import note_taken, post_messages
 from fleet.spool.request_files import Answer
@@ -33,6 +33,10 @@ from fleet.supervisor.worker_pool import WorkerPool
 _AT_ONCE, _RATE = 8, 100.0
 #: Threads for requests that need no connection to the queue. Most wait for a program.
 _THREADS = 16
+#: Requests that may be carried out again: a second time changes nothing.
+_AGAIN = frozenset({"claim", "ask"})
+#: Requests that mean nothing once the agent is gone.
+_IDLE = frozenset({"read", "ask", "progress"})
 #: Refusals of one run that are logged one by one; more say nothing new.
 _LOGGED = 50
 _UNCERTAIN = (
@@ -48,6 +52,8 @@ class ServedBox(Struct, eq=False):
     asker: Asker
     #: The agent's last claim, as this supervisor recorded it or found it recorded.
     said: AgentClaim
+    #: Writes an event of fleet's own among those of the run.
+    note: Callable[[str, Mapping[str, object]], None]
     #: Requests under way, and requests that cannot be read or answered and are left.
     under_way: set[str] = field(default_factory=set[str])
     spoilt: set[str] = field(default_factory=set[str])
@@ -94,8 +100,11 @@ class SpoolServer:
         *,
         adopted: bool,
         mask: Callable[[str], str] = str,
+        note: Callable[[str, Mapping[str, object]], None] = lambda _kind, _facts: None,
     ) -> None:
-        """From now on serve the box of this run; `mask` makes its secrets unreadable."""
+        """From now on serve the box of this run; `mask` makes its secrets unreadable, and `note` is
+        told what the agent asks of people and says of its progress.
+        """
         if run in self._boxes:
             return
         try:
@@ -108,7 +117,7 @@ class SpoolServer:
         asker = Asker(
             home=self._home, config=self._config(), task=task, run=run, mark=mark, mask=mask
         )
-        self._boxes[run] = ServedBox(box, asker, said)
+        self._boxes[run] = ServedBox(box, asker, said, note)
         for folder in (run.spool, run.spool / MESSAGES):
             self._watch.add(folder)
         self._due.add(run)
@@ -203,6 +212,8 @@ class SpoolServer:
             served.spoilt.add(nonce)
         elif result.said is not None:
             served.said = result.said
+        if result is not None and result.event:
+            served.note(result.event, result.facts)
         self._due.add(served.asker.run)
 
     def _log_refusal(self, served: ServedBox, ruled: RuledRequest) -> None:
@@ -246,7 +257,7 @@ def _see_to(box: DropBox, nonce: str, asker: Asker, *, reads: bool) -> _Seen:
     except Exception as error:  # noqa: BLE001 - what an agent wrote must not end the supervisor
         box.answer(nonce, _failed(error))
         return _Seen()
-    if not reads and ruled.line is not None and ruled.line.kind == "read":
+    if not reads and ruled.line is not None and ruled.line.kind in _IDLE:
         box.drop(nonce)
         return _Seen()
     if ruled.means == "tracker":
@@ -263,11 +274,11 @@ def _carry_out(
 ) -> Served | None:
     """In a thread: carry out a request and put the answer into the box.
 
-    A claim stays a request until it is recorded: the next supervisor can record it again. Any
-    other request is marked as begun first, so that none is carried out twice.
+    A claim or question stays a request until it is recorded: the next supervisor can record it
+    again. Any other request is marked as begun first, so that none is carried out twice.
     """
-    is_claim = ruled.line is not None and ruled.line.kind == "claim"
-    if not is_claim and not box.take(nonce):
+    may_repeat = ruled.line is not None and ruled.line.kind in _AGAIN
+    if not may_repeat and not box.take(nonce):
         return None
     try:
         served = serve(ruled, asker, tracker)

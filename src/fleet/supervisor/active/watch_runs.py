@@ -12,6 +12,7 @@ from functools import partial
 from msgspec import Struct, field, structs
 
 from fleet.coders.stream import startup_failure
+from fleet.coders.stream.tool_calls import ASK_HUMAN, OpenCall
 from fleet.errors import InvalidTask
 from fleet.files.safe_read import tail
 from fleet.home.journal import Log
@@ -179,7 +180,7 @@ class Watchdog:
             cause=startup_failure.cause(words),
             words=words[-500:].strip(),
             lacking=_lacking(run),
-            open=tuple(tools.open.values()),
+            open=tuple(_with_wait(call, run) for call in tools.open.values()),
             asks=tools.asks,
             repeats=tools.repeated_errors,
             repeated=tools.repeated,
@@ -355,6 +356,14 @@ def _lacking(run: ActiveRun) -> tuple[str, ...]:
     if offers is None:
         return ()
     return tuple(need for need in run.policy.needs if need not in offers)
+
+
+def _with_wait(call: OpenCall, run: ActiveRun) -> OpenCall:
+    """A question to a person has the time that the run's policy gives it."""
+    wait = run.policy.ask_wait
+    if call.name != ASK_HUMAN or wait is None:
+        return call
+    return structs.replace(call, timeout=wait)
 
 
 def _awaited(run: ActiveRun, now: datetime) -> RateLimit | None:

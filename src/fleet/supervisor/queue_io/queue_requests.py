@@ -119,6 +119,27 @@ class QueueRequests:
 
         self.thread.call(undone, then, owed=True)
 
+    def reopen_blocked(
+        self, task_id: str, why: str, note: str, then: Callable[[Task | None], None]
+    ) -> None:
+        """Put a task back that is blocked for this reason still; None: it is not, or is gone."""
+
+        def reopened(queue: Queue) -> Task | None:
+            try:
+                task = queue.get(task_id)
+                if task.status != "blocked" or not task.notes.strip().endswith(why.strip()):
+                    return None
+                return queue.reopen_task(task, by=self.owner, note=note)
+            except (NotFound, Refused):
+                return None
+
+        self.thread.call(reopened, then, owed=True)
+
+    def blocked(self, count: int, then: Callable[[list[Task]], None]) -> None:
+        """Some tasks that are blocked."""
+        want = Filter(statuses=("blocked",), limit=count)
+        self.thread.call(lambda queue: list(queue.find(want)), then)
+
     def requests(self, is_ours: Callable[[Request], bool], then: Callable[[Request], None]) -> None:
         """Hand each request of a person to `then` once, if it is for this supervisor."""
         if self._reading_requests:

@@ -1,6 +1,7 @@
 """From a lease to a living run: place, coder, prompt, environment, keeper."""
 
 import os
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -19,18 +20,19 @@ from fleet.files.safe_read import check_directory
 from fleet.home import HOOK, Home, clone_record, compare_json, landing_json, messages
 from fleet.home.task_policy import passed_variables
 from fleet.processes.keeper_client import Busy, start_keeper
-from fleet.runs import questions_file
 from fleet.runs.artifacts_digest import fingerprint
 from fleet.runs.outcome_history import Ending
+from fleet.runs.questions import questions_file
 from fleet.runs.run_directory import Run, RunSpec, latest_run, reserve_run, write_run
 from fleet.runs.run_id import RunId
 from fleet.schemas import Finished, Lease, NeedsHuman, Task, Usage
 from fleet.settlement import resume_policy
 from fleet.settlement.run_record import own_env, run_env
+from fleet.spool.agent_mcp.tool_server import ASK_SLACK
 from fleet.spool.drop_box import DropBox
 from fleet.supervisor.active.active_run import ActiveRun
 from fleet.supervisor.assignments import Ready
-from fleet.supervisor.start.agent_bin import KEEPER
+from fleet.supervisor.start.agent_bin import KEEPER, TOOL_SERVER
 from fleet.supervisor.start.run_box import RunCommand, box_run, check_box
 from fleet.supervisor.start.workspace import Workspace
 from fleet.supervisor.state import SupervisorState
@@ -86,7 +88,9 @@ def make_ready(
     given = state.accounts.variables(seat.account)
     passes = passed_variables(state.config, place.cwd)
     env = run_env(home, coder, task, given, passes)
-    session = resume_policy.session_to_carry_on(last, coder, goes_on=reviewed or back)
+    session = resume_policy.session_to_carry_on(
+        last, coder, goes_on=reviewed or back, answered=bool(answer)
+    )
     if session and _begins_anew(home, task.id):
         session = None
     files = _session(state, coder, last, seat, env) if session else ()
@@ -128,7 +132,8 @@ def _cut_off(resumed: Ending | None) -> tuple[str, ...] | None:
     """The calls that were open when the session was cut off; None: its run ended by itself."""
     if resumed is None:
         return ()
-    return None if isinstance(resumed.outcome, Finished) else resumed.cut_off
+    by_itself = isinstance(resumed.outcome, Finished | NeedsHuman) and not resumed.cut_off
+    return None if by_itself else resumed.cut_off
 
 
 def _answer(task_dir: Path, last: Ending | None) -> str:
@@ -197,6 +202,12 @@ def launch(state: SupervisorState, lease: Lease, ready: Ready, programs: Path) -
     run = reserve_run(task_dir)
     DropBox(run.spool, make=True).close()
     coder.options = structs.replace(coder.options, spool=str(run.spool))
+    if coder.takes_tools and ready.policy.ask_wait is not None:
+        coder.options = structs.replace(
+            coder.options,
+            tool_server=(sys.executable, "-I", "-S", str(programs / TOOL_SERVER), str(run.spool)),
+            tool_timeout=round(ready.policy.ask_wait + ASK_SLACK),
+        )
     argv, prompt = _words(coder, task, task_dir, ready.env)
     try:
         move(ready.session)  # before its length is taken: what is in it by now was told before

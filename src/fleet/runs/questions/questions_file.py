@@ -7,7 +7,8 @@ import re
 from pathlib import Path
 
 from fleet.errors import InvalidTask
-from fleet.files.safe_read import read_bounded
+from fleet.files.append_file import append
+from fleet.files.safe_read import check_directory, read_bounded
 
 FILE = Path("artifacts") / "Q&A.md"
 LARGEST = 4 << 20
@@ -21,6 +22,18 @@ def read(task_dir: Path) -> str:
     except InvalidTask:
         return ""
     return (data or b"").decode(errors="replace")
+
+
+def add_block(task_dir: Path, block: str) -> None:
+    """Add a block at the end of the file, behind an empty line, and sync the file. Raises
+    InvalidTask and OSError.
+    """
+    path = task_dir / FILE
+    if not check_directory(path.parent):
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    before = read_bounded(path, LARGEST) or b""
+    gap = "" if not before else "\n" if before.endswith(b"\n") else "\n\n"
+    append(path, f"{gap}{block}".encode(errors="replace"), durable=True)
 
 
 def open_question(text: str) -> str:

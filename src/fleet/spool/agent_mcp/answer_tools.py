@@ -1,0 +1,123 @@
+"""What fleet makes of an agent's tool calls: questions, reports of progress, proposals.
+
+In a thread of the supervisor's. A question is on the disk when its call is answered.
+"""
+
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+import msgspec
+from msgspec import structs
+
+from fleet.home import task_json
+from fleet.runs import agent_claim, follow_ups
+from fleet.runs.agent_claim import AgentClaim
+from fleet.runs.questions import asked_json, questions_file
+from fleet.runs.questions.asked_json import AskedQuestion
+from fleet.spool.agent_mcp.tool_arguments import (
+    ReportArguments,
+    check_proposals,
+    read_ask,
+    read_park,
+    read_proposal,
+    read_report,
+)
+from fleet.spool.agent_mcp.tool_server import PARKED
+from fleet.spool.agent_rights import AllowedLine, allowed
+from fleet.spool.asker import Asker, SentFiles, Served
+from fleet.spool.request_files import Answer
+
+#: How the note of a task begins that an agent proposed and no person has accepted yet.
+PROPOSED = "PROPOSED:"
+_MARK = "QUESTION:"
+
+
+#: Carries out `bd create` for the agent; what it makes is held for a person, or is not.
+Create = Callable[[AllowedLine, bool], Answer]
+
+
+def answer_tool(line: AllowedLine, files: SentFiles, asker: Asker, create: Create) -> Served:
+    """Carry out one call of a tool. Raises FleetError, Wanted and OSError."""
+    data = files.bytes("-")
+    match line.name:
+        case "ask_human":
+            return _ask(data, asker)
+        case "park_question":
+            return _park(data, asker)
+        case "report_progress":
+            return _report(read_report(data))
+        case _:
+            return _propose(data, asker, create)
+
+
+def _ask(data: bytes, asker: Asker) -> Served:
+    given = read_ask(data)
+    task_dir, run = asker.run.task_dir, asker.run.number
+    asked, is_new = asked_json.ask(
+        task_dir, given.question.strip(), run=run, at=_now(),
+        options=tuple(option.strip() for option in given.options), default=given.default.strip(),
+    )  # fmt: skip
+    wait = asker.run.spec().policy.ask_wait
+    shape = {"id": asked.id, "answer": asked.answer, "wait": wait}
+    answer = Answer(out=msgspec.json.encode(shape).decode())
+    if not is_new:
+        return Served(answer=answer)
+    questions_file.add_block(task_dir, _block(asked))
+    facts = {"question": asked.question, "options": asked.options, "id": asked.id}
+    return Served(answer=answer, event="fleet_asked", facts=facts)
+
+
+def _block(asked: AskedQuestion) -> str:
+    """The question as agents write it into Q&A.md themselves."""
+    head, *rest = asked.question.splitlines()
+    lines = [f"## Q: {head}", *rest]
+    lines += ["", *(f"{n}. {option}" for n, option in enumerate(asked.options, 1))]
+    lines += ["", f"Otherwise: {asked.default}"] if asked.default else []
+    return "\n".join(lines).strip() + "\n"
+
+
+def _park(data: bytes, asker: Asker) -> Served:
+    """Park a question, unless its answer came first."""
+    asked = asked_json.park(asker.run.task_dir, read_park(data).id, at=_now())
+    if asked.answer is not None:
+        return Served(answer=Answer(out=asked.answer))
+    said = AgentClaim(blocked=f"{_MARK} {asked.question.splitlines()[0]}", by=asker.mark)
+    agent_claim.record(asker.run.path, said)
+    return Served(
+        answer=Answer(out=PARKED), said=said, event="fleet_parked", facts={"id": asked.id}
+    )
+
+
+def _report(report: ReportArguments) -> Served:
+    return Served(answer=Answer(out="Noted."), event="fleet_progress", facts={"text": report.line})
+
+
+def _propose(data: bytes, asker: Asker, create: Create) -> Served:
+    """Make a follow-up that waits for a person's word, unless `followups` is auto."""
+    given = read_proposal(data)
+    settings = task_json.settings_of(asker.home, asker.task)
+    top = asker.home.task(settings.root or asker.task_id)
+    made = follow_ups.of_run(asker.run)
+    check_proposals(len(made), follow_ups.below(asker.home, top.name), settings.depth)
+    title = " ".join(given.title.split())
+    words = ["create", f"--title={title}", f"--description={given.description}", "--silent"]
+    words += [f"--deps={asker.task_id}"] if given.after_this else []
+    line = allowed("bd", words, task=asker.task_id, follow_ups=asker.follow_ups())
+    held = asker.config.followups != "auto"
+    if held:
+        note = f"{PROPOSED} by the {asker.name}; fleet answer ID accept, or refuse"
+        line = structs.replace(line, args=(*line.args, f"--notes={note}"))
+    answer = create(line, held)
+    if answer.code != 0:
+        return Served(answer=answer)
+    new = answer.out.strip()
+    waits = "it waits until a person accepts it" if held else "it is in the queue"
+    return Served(
+        answer=Answer(out=f"Proposed {new}: {waits}."),
+        event="fleet_proposed",
+        facts={"task": new, "title": title, "held": held},
+    )
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)

@@ -1,0 +1,85 @@
+"""Real CLIs with fleet's MCP server: a question is answered in time, or parked and carried on."""
+
+import json
+import time
+
+import pytest
+
+from tests.real.house import CLOSE, TASK, WORK
+from tests.scripted_model import Call, Say, ScriptedModel
+
+both = pytest.mark.parametrize("coder", ["claude", "codex"])
+QUESTION = "Plums or pears?"
+ASK = Call(
+    tool="mcp__fleet__ask_human", input={"question": QUESTION, "options": ["plums", "pears"]}
+)
+REPORT = Call(tool="mcp__fleet__report_progress", input={"text": "half", "done": 1, "of": 2})
+PROPOSE = Call(
+    tool="mcp__fleet__propose_task", input={"title": "Prune the tree", "description": "It is old."}
+)
+
+
+def until(found, seconds=60.0):
+    """Wait until a question can be seen, as a person would see it."""
+    end = time.monotonic() + seconds
+    while not (seen := found()):
+        assert time.monotonic() < end, "it never came"
+        time.sleep(0.05)
+    return seen
+
+
+def asked(house):
+    return json.loads(house.fleet("questions", "--json"))
+
+
+@both
+def test_a_question_is_answered_while_its_agent_waits(house, coder):
+    """The tool returns the answer; the run is one run, and nothing was counted as silence."""
+    with ScriptedModel(REPORT, ASK, WORK, CLOSE, Say()) as model:
+        here = house(coder, model)
+        here.create(coder)
+        supervisor = here.supervise("--until-idle")
+        (question,) = until(lambda: asked(here))
+        assert question["waiting"] is True
+        assert question["options"] == ["plums", "pears"]
+        assert "its agent goes on" in here.fleet("answer", TASK, "2")
+        assert supervisor.wait(90) == 0
+        assert here.task()["status"] == "closed"
+        assert len(here.runs) == 1
+        assert "pears" in str(model.requests[2])
+        (report,) = here.events("fleet_progress")
+        assert report["text"] == "half (1 of 2)"
+        assert here.events("fleet_asked")
+        assert not here.events("fleet_degraded")
+        assert "## A:" in (here.folder / "artifacts/Q&A.md").read_text()
+
+
+@both
+def test_a_parked_question_frees_the_slot_and_its_answer_resumes_the_same_session(house, coder):
+    """No attempt is counted, and the session knows what it asked and what was answered."""
+    with ScriptedModel(ASK, Say(text="I end my turn."), PROPOSE, WORK, CLOSE, Say()) as model:
+        here = house(coder, model)
+        here.configure(ask_wait="1s")
+        here.create(coder)
+        here.fleet("run", "--until-idle")
+        first = here.ending(1)
+        assert first["outcome"]["type"] == "NeedsHuman"
+        assert (first["counts"], first["attempts"]) == (False, 0)
+        assert here.task()["status"] == "blocked"
+        assert "Parked" in str(model.requests[1])
+        (question,) = asked(here)
+        assert question["waiting"] is False
+        here.fleet("answer", TASK, "pears")
+        here.fleet("run", "--until-idle")
+
+        second = here.ending(2)
+        assert here.task()["status"] == "closed"
+        assert second["session_id"] == first["session_id"]
+        assert second["resumed"] is True
+        talk = str(model.requests[2])
+        assert "carried on in the same session" in talk
+        assert "pears" in talk.split("carried on in the same session")[1]
+        (proposal,) = asked(here)
+        assert (proposal["title"], proposal["proposed"]) == ("Prune the tree", True)
+        here.fleet("answer", proposal["id"], "refuse not now")
+        assert asked(here) == []
