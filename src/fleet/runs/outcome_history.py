@@ -121,9 +121,7 @@ def history(task_dir: Path, before: int | None = None) -> History:
     A task that was closed or blocked and runs again was put back by a person: its counts start at
     0, as after `forgive`.
     """
-    for run in newest_first(task_dir):
-        if before is not None and run.number >= before:
-            continue
+    for run in newest_first(task_dir, before=before):
         ending = believed_ending(run)
         if ending is None:
             continue
@@ -150,9 +148,7 @@ def was_put_off(task_dir: Path, not_before: datetime | None) -> bool:
 def spent_before(task_dir: Path, before: int | None = None) -> Spend:
     """The spend of all runs of a task, or of those before number `before`; `forgive` keeps it."""
     total = Spend()
-    for run in newest_first(task_dir):
-        if before is not None and run.number >= before:
-            continue
+    for run in newest_first(task_dir, before=before):
         ending = believed_ending(run)
         if ending is not None and ending.spent is not None:
             return total + ending.spent
@@ -166,9 +162,7 @@ def attempts_before(run: Run) -> Iterator[Run]:
     A series begins after a run that closed or blocked the task, or that was forgiven.
     """
     forgiven = _forgiven(run.task_dir)
-    for before in newest_first(run.task_dir):
-        if before.number >= run.number:
-            continue
+    for before in newest_first(run.task_dir, before=run.number):
         ending = believed_ending(before)
         if ending is not None:
             if before.number <= forgiven or not isinstance(ending.settlement, Released):

@@ -301,10 +301,16 @@ def latest_run(task_dir: Path) -> Run | None:
     return next(newest_first(task_dir), None)
 
 
-def newest_first(task_dir: Path, folder: str = "runs") -> Iterator[Run]:
-    """The task's prepared runs, latest first."""
+def newest_first(
+    task_dir: Path, folder: str = "runs", *, before: int | None = None
+) -> Iterator[Run]:
+    """The task's prepared runs, latest first; only those with a number below `before`."""
+    if before == 1:
+        return  # most tasks have one run, and none of them needs to be looked for
     folder = f"{task_dir}/{folder}"
     for number in sorted(_numbers(folder), reverse=True):
+        if before is not None and number >= before:
+            continue
         place = f"{folder}/{number}"
         # A record that was deleted, or is a link to nowhere, makes no run unseen that was started.
         if os.path.lexists(f"{place}/run.json") or os.path.lexists(f"{place}/started"):
