@@ -19,7 +19,7 @@ MIRRORS = {
     **dict.fromkeys(
         (
             *("accounts", "init", "pause", "questions", "restart", "restore", "resume", "retry"),
-            *("land", "notify", "review", "schedule", "service", "shutdown"),
+            *("land", "metrics", "notify", "review", "schedule", "service", "shutdown"),
             *("queue_care", "status", "stop", "tell", "trust", "usage"),
         ),
         "one verb, one stem: the command in cli, what it does in control",

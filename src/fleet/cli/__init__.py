@@ -40,6 +40,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "restart": ("run.restart", "Swap the supervisor for a new one; agents run on."),
     "shutdown": ("supervise.shutdown", "End the supervisor and its agents; their tasks go back."),
     "service": ("supervise.service", "Keep a supervisor running as a service of your login."),
+    "metrics": ("supervise.metrics", "Print the figures of this home for Prometheus."),
     "notify": ("supervise.notify", "Tell people what needs them, and take their answers."),
     "schedule": ("supervise.schedule", "Create tasks at set times, by lines of cron."),
     "compare": ("compare", "Have several coders try one task, and keep the best."),

@@ -1,0 +1,31 @@
+"""`fleet metrics`: the figures of a home, for Prometheus."""
+
+from datetime import datetime
+from pathlib import Path
+
+import click
+
+from fleet import control
+from fleet.cli.print_lines import print_line
+
+
+@click.command("metrics")
+@click.option(
+    "--textfile",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Write to this file in one step, for node_exporter's textfile collector.",
+)
+def command(textfile: Path | None) -> None:
+    """Print the figures of this home in the text format of Prometheus.
+
+    An autoscaler follows fleet_ready_tasks and fleet_slots; docs/operations.md has alert rules.
+    """
+    from fleet.control.watch.metrics import FleetMetrics
+    from fleet.control.watch.textfile import write_textfile
+
+    text = FleetMetrics(control.opened()).text(datetime.now().astimezone())
+    if textfile is None:
+        click.echo(text.decode(), nl=False)
+        return
+    write_textfile(textfile, text)
+    print_line(f"Wrote {textfile}")

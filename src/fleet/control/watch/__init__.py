@@ -1,0 +1,1 @@
+"""What an operator watches fleet with: figures for Prometheus."""

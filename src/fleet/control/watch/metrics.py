@@ -1,0 +1,217 @@
+"""The figures of a home as Prometheus reads them. No task is a label: there is no end of tasks."""
+
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+
+from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client.core import (
+    CounterMetricFamily,
+    GaugeMetricFamily,
+    HistogramMetricFamily,
+    Metric,
+)
+from prometheus_client.registry import Collector
+
+from fleet import __version__
+from fleet.accounts.breaker_store import Breaker
+from fleet.control import Control
+from fleet.control.accounts import accounts_now
+from fleet.control.notify.notify_status import notify_status
+from fleet.control.view.now import Now
+from fleet.control.view.read_now import NowReader
+from fleet.control.watch.run_figures import SECONDS, RunFigures
+from fleet.home.status_file import FILE as STATUS_FILE
+from fleet.queue.protocol import Filter
+from fleet.schemas import STATUSES, Task
+
+Families = Iterator[Metric]
+#: How many ready tasks are counted.
+_MOST = 10_000
+#: The type of what `text` returns, for HTTP.
+CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+
+
+class FleetMetrics(Collector):
+    """Reads the home when it is asked, and keeps what it read of runs that are over."""
+
+    def __init__(self, fleet: Control) -> None:
+        self._fleet = fleet
+        self._view = NowReader(fleet)
+        self._figures = RunFigures()
+        self._now = datetime.now().astimezone()
+
+    def text(self, now: datetime) -> bytes:
+        """All figures at a moment."""
+        self._now = now
+        registry = CollectorRegistry(auto_describe=False)
+        registry.register(self)
+        return generate_latest(registry)
+
+    def describe(self) -> list[Metric]:
+        """Nothing: what there is depends on the home, and reading it twice would cost twice."""
+        return []
+
+    def collect(self) -> Families:
+        self._figures.update(self._fleet.home)
+        now = self._view.read(self._now)
+        yield from self._supervisor(now)
+        yield from self._tasks(now)
+        yield from self._runs()
+        yield from self._limits(now)
+        yield from self._telling(now)
+
+    def _supervisor(self, now: Now) -> Families:
+        state = now.supervisor
+        build = GaugeMetricFamily("fleet_build_info", "The version of fleet.", labels=["version"])
+        build.add_metric([__version__], 1)
+        yield build
+        yield _gauge("fleet_supervisor_up", "A supervisor of this home runs.", state.alive)
+        yield _gauge("fleet_paused", "No new run begins.", state.paused_since is not None)
+        yield _gauge("fleet_queue_up", "The queue answers.", not state.queue_problem)
+        yield _gauge("fleet_slots", "Runs that there may be at once.", state.slots)
+        try:
+            looked = (self._fleet.home.path / STATUS_FILE).stat().st_mtime
+        except OSError:
+            return
+        about = "When the supervisor last published a change of its state."
+        yield _gauge("fleet_supervisor_published_timestamp_seconds", about, looked)
+
+    def _tasks(self, now: Now) -> Families:
+        tasks = GaugeMetricFamily("fleet_tasks", "Tasks by status.", labels=["status"])
+        if not now.supervisor.queue_problem:
+            counts = self._fleet.queue.counts()
+            for status in (*STATUSES, *sorted(set(counts) - set(STATUSES))):
+                tasks.add_metric([status], counts.get(status, 0))
+        yield tasks
+        ready = self._ready(now)
+        yield _gauge("fleet_ready_tasks", "Tasks that could begin now.", len(ready))
+        oldest = min((task.created_at for task in ready), default=None)
+        about = "How long ago the oldest of them was created."
+        yield _gauge("fleet_ready_oldest_seconds", about, self._since(oldest))
+        about = "Tasks that wait for a person."
+        yield _gauge("fleet_needs_person_tasks", about, now.counts.needs_you)
+        asked = [row for row in now.rows if row.question]
+        yield _gauge("fleet_questions_open", "Questions of agents that wait.", len(asked))
+        oldest = min((row.since for row in asked if row.since is not None), default=None)
+        about = "How long the oldest question waits."
+        yield _gauge("fleet_question_oldest_seconds", about, self._since(oldest))
+        active = GaugeMetricFamily(
+            "fleet_runs_active", "Agents at work.", labels=["coder", "account"]
+        )
+        counted: dict[tuple[str, str], int] = {}
+        for row in now.rows:
+            if row.run is not None and row.group == "running":
+                key = (row.coder, row.account)
+                counted[key] = counted.get(key, 0) + 1
+        for (coder, account), count in sorted(counted.items()):
+            active.add_metric([coder, account], count)
+        yield active
+
+    def _ready(self, now: Now) -> Sequence[Task]:
+        """The tasks that a supervisor with free slots would begin."""
+        if now.supervisor.queue_problem:
+            return ()
+        return self._fleet.queue.find(Filter(ready=True, limit=_MOST))
+
+    def _runs(self) -> Families:
+        figures = self._figures
+        runs = CounterMetricFamily(
+            "fleet_runs", "Runs that are over.", labels=["coder", "model", "outcome", "verdict"]
+        )
+        for key, count in sorted(figures.runs.items()):
+            runs.add_metric(list(key), count)
+        yield runs
+        tokens = CounterMetricFamily(
+            "fleet_tokens", "Tokens of runs that are over.", labels=["coder", "model", "kind"]
+        )
+        for key, count in sorted(figures.tokens.items()):
+            tokens.add_metric(list(key), count)
+        yield tokens
+        lost = CounterMetricFamily(
+            "fleet_lost_tokens", "Tokens of runs that closed no task.", labels=["coder", "model"]
+        )
+        for key, count in sorted(figures.lost_tokens.items()):
+            lost.add_metric(list(key), count)
+        yield lost
+        dollars = CounterMetricFamily(
+            "fleet_cost_dollars", "Known cost: told by the CLI, or estimated.",
+            labels=["coder", "model", "basis"],
+        )  # fmt: skip
+        for key, cost in sorted(figures.dollars.items()):
+            dollars.add_metric(list(key), cost)
+        yield dollars
+        unknown = CounterMetricFamily(
+            "fleet_cost_unknown_runs", "Runs whose cost is not known.", labels=["coder", "model"]
+        )
+        for key, count in sorted(figures.unknown_costs.items()):
+            unknown.add_metric(list(key), count)
+        yield unknown
+        seconds = HistogramMetricFamily(
+            "fleet_run_duration_seconds", "How long runs took.", labels=["coder"]
+        )
+        for coder, spans in sorted(figures.seconds.items()):
+            seconds.add_metric([coder], _classes(spans.counts), spans.total)
+        yield seconds
+
+    def _limits(self, now: Now) -> Families:
+        labels = ["account", "window"]
+        used = GaugeMetricFamily(
+            "fleet_account_window_used_ratio", "How much of a limit is used.", labels=labels
+        )
+        resets = GaugeMetricFamily(
+            "fleet_account_window_reset_timestamp_seconds", "When a limit resets.", labels=labels
+        )
+        for account in accounts_now(self._fleet, self._now):
+            for window in account.windows:
+                key = [account.account.name, str(window.kind)]
+                if window.used_percent is not None:
+                    used.add_metric(key, window.used_percent / 100)
+                if window.resets_at is not None:
+                    resets.add_metric(key, window.resets_at.timestamp())
+        yield used
+        yield resets
+        budgets = GaugeMetricFamily(
+            "fleet_budget_used_ratio",
+            "How much of a day's budget is spent.",
+            labels=["scope", "name"],
+        )
+        for budget in now.supervisor.budgets:
+            budgets.add_metric([budget.scope, budget.name], budget.spent.share_of(budget.budget))
+        yield budgets
+        held = GaugeMetricFamily(
+            "fleet_breaker_open", "Coders that fail and get no work.", labels=["coder", "name"]
+        )
+        for each in Breaker(self._fleet.home.path).held():
+            held.add_metric([each.coder, each.name], 1)
+        yield held
+
+    def _telling(self, now: Now) -> Families:
+        del now
+        waiting = GaugeMetricFamily(
+            "fleet_outbox_waiting", "Messages that a channel has not taken yet.", labels=["channel"]
+        )
+        oldest = GaugeMetricFamily(
+            "fleet_outbox_oldest_seconds", "How long the oldest of them waits.", labels=["channel"]
+        )
+        dropped = CounterMetricFamily(
+            "fleet_notifications_dropped", "Messages that were given up.", labels=["channel"]
+        )
+        for each in notify_status(self._fleet).channels:
+            waiting.add_metric([each.channel], each.waiting)
+            oldest.add_metric([each.channel], self._since(each.oldest))
+            dropped.add_metric([each.channel], each.dropped)
+        yield from (waiting, oldest, dropped)
+
+    def _since(self, moment: datetime | None) -> float:
+        return max(0.0, (self._now - moment).total_seconds()) if moment is not None else 0.0
+
+
+def _gauge(name: str, about: str, value: float) -> Metric:
+    return GaugeMetricFamily(name, about, value=float(value))
+
+
+def _classes(counts: list[int]) -> list[tuple[str, float]]:
+    """Counts as Prometheus has them: each class holds those below it."""
+    bounds = [*(str(bound) for bound in SECONDS), "+Inf"]
+    sums = [sum(counts[: place + 1]) for place in range(len(counts))]
+    return [(bound, float(count)) for bound, count in zip(bounds, sums, strict=True)]
