@@ -1,6 +1,7 @@
 // The page: a session, one stream, a view by its address.
 
 import {html, render} from './vendor/preact.js';
+import {fileAt} from './core/files.js';
 import {begin, isPaused} from './core/acts.js';
 import {watchAttention} from './core/attention.js';
 import {useKeys} from './core/keys.js';
@@ -47,7 +48,7 @@ function Page() {
 }
 
 function Locked() {
-  return html`<main class="locked"><img src="/static/icon.svg" alt="" width="32" height="32"/>
+  return html`<main class="locked"><img src=${fileAt('icon.svg')} alt="" width="32" height="32"/>
     <h1>This page is locked</h1>
     <p class="soft">${lockedOut.value}. The page opens with a code that is used once; fleet makes one:</p>
     <${CommandLine} line="fleet web"/>

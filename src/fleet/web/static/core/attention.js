@@ -1,6 +1,7 @@
 // The count of what needs a person, in the title and the icon of the tab.
 
 import {effect} from '../vendor/preact.js';
+import {fileAt} from './files.js';
 import {route} from './router.js';
 import {home, rowOf} from './store.js';
 
@@ -12,7 +13,7 @@ function icon(needs) {
   const canvas = document.createElement('canvas');
   canvas.width = canvas.height = 64;
   const draw = canvas.getContext('2d');
-  if (!draw) return '/static/icon.svg';
+  if (!draw) return fileAt('icon.svg');
   draw.fillStyle = '#4b53c9';
   draw.beginPath();
   draw.roundRect(0, 0, 64, 64, 14);
@@ -38,6 +39,6 @@ export function watchAttention() {
     document.title = `${needs ? `(${needs}) ` : ''}${where} · fleet`;
     if (needs === shown) return;
     shown = needs;
-    document.querySelector('link[rel="icon"]')?.setAttribute('href', needs ? icon(needs) : '/static/icon.svg');
+    document.querySelector('link[rel="icon"]')?.setAttribute('href', needs ? icon(needs) : fileAt('icon.svg'));
   });
 }

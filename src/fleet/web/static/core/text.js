@@ -46,6 +46,9 @@ export function plain(text) {
   return text.replace(HIDDEN, (mark) => (mark.length > 1 && mark[0] === '\u001b' ? '␛' : '\u{fffd}'));
 }
 
+/** Why a task was closed, without the pointers to its receipt and its landing. @param {string} reason */
+export const withoutPointers = (reason) => reason.replace(/ \[(run \d+|landed on )[^\]]*\]/g, '');
+
 /** The first line that says something. @param {string} text */
 export function firstLine(text) {
   return text.split('\n').map((line) => line.trim()).find(Boolean) ?? '';

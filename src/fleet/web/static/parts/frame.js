@@ -1,6 +1,7 @@
 // The frame of the page: where one can go, and whether what is shown is true now.
 
 import {html, useComputed} from '../vendor/preact.js';
+import {fileAt} from '../core/files.js';
 import {begin} from '../core/acts.js';
 import {now} from '../core/clock.js';
 import {basename, dollars, span} from '../core/format.js';
@@ -27,7 +28,7 @@ export function Frame({children}) {
   return html`<div class="frame">
     <a class="skip" href="#main" onClick=${skip}>Skip to the content</a>
     <nav class="side" aria-label="Views">
-      <div class="brand"><img src="/static/icon.svg" alt="" width="18" height="18"/><b>fleet</b>
+      <div class="brand"><img src=${fileAt('icon.svg')} alt="" width="18" height="18"/><b>fleet</b>
         <button class="search" onClick=${() =>
           { palette.value = true; }} aria-label="Commands and tasks" title="Ctrl-K"><span>Search</span>
           <kbd>Ctrl K</kbd></button></div>

@@ -1,6 +1,7 @@
 // Money and tokens by day. uPlot is loaded here and nowhere else.
 
 import {html, useEffect, useRef} from '../../vendor/preact.js';
+import {fileAt} from '../../core/files.js';
 import {count, dollars} from '../../core/format.js';
 
 /** @typedef {import('../../core/shapes').Spent} Spent */
@@ -16,9 +17,9 @@ export function DayChart({days}) {
     let gone = false;
     const dark = matchMedia('(prefers-color-scheme: dark)');
     const draw = async () => {
-      if (!document.querySelector('link[href="/static/vendor/uplot.css"]')) {
+      if (!document.getElementById('chart-style')) {
         document.head.append(Object.assign(document.createElement('link'),
-          {rel: 'stylesheet', href: '/static/vendor/uplot.css'}));
+          {id: 'chart-style', rel: 'stylesheet', href: fileAt('vendor/uplot.css')}));
       }
       const {default: uPlot} = await import('../../vendor/uplot.js');
       if (gone || !box.current) return;

@@ -14,7 +14,8 @@ import {Mark, outcomeMark, outcomeWords, toneOf, wordOf} from '../../parts/statu
 /** @typedef {import('../../core/shapes').Timeline} TimelineValue */
 /** @typedef {import('../../core/shapes').Segment} Segment */
 
-const SPANS = /** @type {const} */ ([['1', '1 h'], ['6', '6 h'], ['12', '12 h'], ['24', '24 h'], ['168', '7 d']]);
+const SPANS = /** @type {const} */ ([['0.25', '15 min'], ['1', '1 h'], ['6', '6 h'], ['12', '12 h'], ['24', '24 h'],
+  ['168', '7 d']]);
 const LANE = 30, TOP = 26, LEFT = 64;
 const BANDS = {account: 'account limit', budget: 'budget spent', supervisor: 'no supervisor', paused: 'paused'};
 
@@ -89,8 +90,8 @@ function Chart({line}) {
         <rect x=${a} y=${TOP - 4} width=${Math.max(2, b - a)} height=${bottom - TOP + 4}/>
         ${band.kind === 'supervisor' ? html`<rect x=${a} y=${TOP - 4} width=${Math.max(2, b - a)}
           height=${bottom - TOP + 4} fill="url(#hatch)"/>` : ''}
-          <title>${`${BANDS[band.kind]}${band.name ? ` ${band.name}`
-          : ''}: ${plain(band.why)} ${exact(band.start)}${band.end ? ` to ${exact(band.end)}` : ', still'}`}</title>
+          <title>${`${bandName(band)}: ${plain(band.why)} ${exact(band.start)}${band.end ? ` to ${exact(band.end)}`
+            : ', still'}`}</title>
           </g>`; })}
       ${line.lanes.map((lane, i) => html`<g><text class="lane-name" x="0" y=${TOP + i * LANE + 18}>${width < 600
         ? lane.number : `slot ${lane.number}`}</text>
@@ -152,12 +153,16 @@ function Told({line}) {
     ? 'unverified, out of scope, failed' : wordOf(name)}</li>`).filter((_, i) => ![1, 3].includes(i))}
       <li><i class="swatch wait"></i>waited</li></ul>
     ${line.bands.length ? html`<section class="band-list"><h3>What kept fleet from working</h3>
-      <ul>${line.bands.map((band) => html`<li><i class="swatch band ${band.kind}"></i><b>${BANDS[band.kind]}${band.name
-      ? ` ${band.name}` : ''}</b>
+      <ul>${line.bands.map((band) => html`<li><i class="swatch band ${band.kind}"></i><b>${bandName(band)}</b>
       <span class="faint">${clock(band.start, to)}–${band.end ? clock(band.end, to)
         : 'now'}, ${span(((band.end ? Date.parse(band.end) : to) - Date.parse(band.start)) / 1000)}</span>
         <span dir="auto">${visible(band.why)}</span></li>`)}</ul></section>` : ''}
     ${line.more ? html`<p class="faint">${plural(line.more, 'run')} more are not drawn.</p>` : ''}`;
+}
+
+/** @param {import('../../core/shapes').Band} band */
+function bandName({kind, name}) {
+  return name && !['day', BANDS[kind], kind].includes(name) ? `${BANDS[kind]}: ${name}` : BANDS[kind];
 }
 
 /** Waits in as few rows as they need. @param {Segment[]} waits @param {number} now @returns {Segment[][]} */

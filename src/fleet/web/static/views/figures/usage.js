@@ -46,7 +46,8 @@ function Shown({usage, by}) {
   const most = Math.max(1, ...usage.rows.map(tokens));
   return html`
     <dl class="tiles">
-      <div><dt>Known cost</dt><dd>${dollars(total.cost_usd)}</dd><dd class="faint">told by the CLIs</dd></div>
+      <div><dt>Known cost</dt><dd>${total.cost_usd || !total.unpriced ? dollars(total.cost_usd)
+        : '–'}</dd><dd class="faint">told by the CLIs</dd></div>
       <div><dt>Estimated</dt><dd>${total.estimated ? `~${dollars(total.estimated_usd)}`
         : '–'}</dd><dd class="faint">${total.estimated ? `${plural(total.estimated, 'run')}, from tokens and prices`
         : 'nothing had to be'}</dd></div>

@@ -4,7 +4,7 @@ import {html} from '../../vendor/preact.js';
 import {basename, shortId} from '../../core/format.js';
 import {link} from '../../core/router.js';
 import {cursor, picked, rowOf} from '../../core/store.js';
-import {firstLine, plain, visible} from '../../core/text.js';
+import {firstLine, plain, visible, withoutPointers} from '../../core/text.js';
 import {Cost, Gauge} from '../../parts/figures.js';
 import {Mark, markOf, wordOf} from '../../parts/status.js';
 import {Ago, Elapsed} from '../../parts/time.js';
@@ -15,7 +15,7 @@ import {WayOn} from '../../parts/way_on.js';
 /** What stands behind the title: what is asked, why it waits, what was done last. @param {TaskRow} row */
 function aside(row) {
   if (row.question) return firstLine(row.question);
-  if (row.reason) return row.reason;
+  if (row.reason) return withoutPointers(row.reason);
   if (row.group === 'running') return row.run?.last_step ?? '';
   return row.landing_words;
 }
@@ -40,7 +40,8 @@ export function Row({id}) {
       </span></span>
     <span class="project cut" title=${row.project}>${basename(row.project)}</span>
     <span class="coder cut" title=${coderWords(row)}>${row.coder}${row.model ? html`<i> ${row.model}</i>` : ''}</span>
-    <span class="account cut" title=${row.account ? `account ${row.account}` : ''}>${row.account}</span>
+    <span class="account cut" title=${row.account ? `account ${row.account}` : ''}>
+      ${row.account === row.coder ? '' : row.account}</span>
     <span class="context">${row.run ? html`<${Gauge} used=${row.run.context_used || row.run.context_peak}
       of=${row.run.context_size} label="context"/>` : ''}</span>
     <span class="cost-cell"><${Cost} spent=${row.spent}/></span>

@@ -8,9 +8,13 @@ import {Markdown} from '../../parts/markdown.js';
 import {Mark, markOf} from '../../parts/status.js';
 import {Ago} from '../../parts/time.js';
 
+const TELLING = ['coder', 'model', 'verify', 'sandbox'];
+
 /** @param {{whole: import('../../core/shapes').WholeTask}} props */
 export function Asked({whole}) {
   const {task, settings, landing} = whole;
+  // What is like everywhere tells little of this task.
+  const telling = settings.filter(({name, source}) => source !== 'default' || TELLING.includes(name));
   const texts = /** @type {[string, string][]} */ ([['Description', task.description],
     ['Acceptance', task.acceptance_criteria], ['Design', task.design], ['Notes', task.notes]]).filter(([, text]) =>
     text);
@@ -24,10 +28,11 @@ export function Asked({whole}) {
       ${landing.output ? html`<pre class="output">${visible(landing.output)}</pre>` : ''}</section>` : ''}
     <${Neighbours} title="Waits for" rows=${whole.waits_for}/>
     <${Neighbours} title="Unblocks" rows=${whole.unblocks}/>
-    ${settings.length ? html`<section><h3>Runs with</h3>
-      <dl class="settings">${settings.map(({name, value, source}) =>
-      html`<div><dt>${name}</dt><dd title=${`from: ${source}`} dir="auto">${visible(value)}${source === 'task'
-      ? html` <span class="own">its own</span>` : ''}</dd></div>`)}</dl></section>` : ''}
+    ${settings.length ? html`<section><h3>Runs with</h3><${SettingList} settings=${telling}/>
+      <details class="more-settings">
+        <summary class="soft small">and ${settings.length - telling.length} as everywhere</summary>
+        <${SettingList} settings=${settings.filter((each) => !telling.includes(each))}/></details>
+      </section>` : ''}
     ${whole.messages.length ? html`<section><h3>Told</h3>
       <ul class="talk">${whole.messages.map(({message, run, number}) =>
       html`<li key=${number}><p dir="auto">${visible(message.text)}</p><p class="faint small">${message.by
@@ -50,4 +55,11 @@ function Neighbours({title, rows}) {
     ${rows.map((row) => html`<li key=${row.id}>
     <a href=${link('task', row.id)}><${Mark} name=${markOf(row)}/><span class="mono faint">${shortId(row.id)}</span>
     <span class="cut" dir="auto">${visible(row.title)}</span></a></li>`)}</ul></section>`;
+}
+
+/** @param {{settings: import('../../core/shapes').SettingOf[]}} props */
+function SettingList({settings}) {
+  return html`<dl class="settings">${settings.map(({name, value, source}) => html`<div><dt>${name}</dt>
+    <dd title=${`from: ${source}`} dir="auto">${visible(value)}
+      ${source === 'task' ? html` <span class="own">its own</span>` : ''}</dd></div>`)}</dl>`;
 }

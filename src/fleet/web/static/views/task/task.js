@@ -8,13 +8,13 @@ import {useKeys} from '../../core/keys.js';
 import {useLoaded} from '../../core/loaded.js';
 import {back, go, link, route} from '../../core/router.js';
 import {cursor, rowOf} from '../../core/store.js';
-import {plain, visible} from '../../core/text.js';
+import {plain, visible, withoutPointers} from '../../core/text.js';
 import {AnswerBox} from '../../parts/answer_box.js';
 import {Cost, Gauge} from '../../parts/figures.js';
 import {Problem} from '../../parts/problem.js';
 import {Badge, markOf, wordOf} from '../../parts/status.js';
 import {actKeys} from '../list/task_keys.js';
-import {Elapsed} from '../../parts/time.js';
+import {Ago, Elapsed} from '../../parts/time.js';
 import {DiffTab} from '../diff/diff.js';
 import {PlanTab} from './plan.js';
 import {ReceiptTab} from './receipt.js';
@@ -83,11 +83,14 @@ function Head({row, whole}) {
         </button>`)}</span></div>
     <ul class="facts">
       <li><${Badge} name=${mark} words=${row.group === 'needs_you' && mark !== 'asks' ? `${wordOf(mark)}` : ''}/></li>
-      ${row.group === 'running' || row.since === null ? '' : html`<li><${Elapsed} since=${row.since}/></li>`}
+      ${row.group === 'running' || row.since === null ? ''
+        : html`<li>${row.group === 'done' ? html`<${Ago} at=${row.since}/>` : html`<${Elapsed} since=${row.since}/>`}
+        </li>`}
       ${row.run ? html`<li>run ${row.run.number}, <${Elapsed} since=${row.run.started_at}/></li>` : ''}
       <li>${row.coder}${row.model ? html` <span class="faint">${row.model}</span>` : ''}</li>
-      ${row.account ? html`<li>account ${row.account}</li>` : ''}
-      ${whole?.branch ? html`<li>to <span class="mono">${whole.branch}</span></li>` : ''}
+      ${row.account && row.account !== row.coder ? html`<li>account ${row.account}</li>` : ''}
+      ${whole?.landing?.into || whole?.branch
+        ? html`<li>to <span class="mono">${whole.landing?.into || whole.branch}</span></li>` : ''}
       ${row.run?.context_size ? html`<li class="with-gauge">context <${Gauge} used=${row.run.context_used
         || row.run.context_peak} of=${row.run.context_size} label="context"/></li>` : ''}
       <li><${Cost} spent=${row.spent} words/>${whole?.budget?.budget.usd
@@ -98,8 +101,8 @@ function Head({row, whole}) {
       <li><a class="link" href=${link('graph', row.id)}>${around(whole)}</a></li>
     </ul>
     ${row.group !== 'running' && row.reason && !row.question
-      ? html`<p class="reason" dir="auto">${visible(row.reason)}${row.landing_words && row.landing_words !== row.reason
-      ? html` · ${row.landing_words}` : ''}</p>` : ''}
+      ? html`<p class="reason" dir="auto">${visible(withoutPointers(row.reason))}${row.landing_words
+        && row.landing_words !== row.reason ? html` · ${row.landing_words}` : ''}</p>` : ''}
     ${row.question ? html`<${AnswerBox} row=${row}/>` : ''}
   </header>`;
 }

@@ -6,6 +6,9 @@ import {visible} from '../../core/text.js';
 
 /** @typedef {import('../../core/shapes').TranscriptEntry} TranscriptEntry */
 
+/** The directory of a task's clone: files are named from there on. */
+const CLONE = /\/\S*\/worktrees\/[^/\s]+\//g;
+
 /** Entries that stand otherwise than they would by themselves. */
 const turned = signal(/** @type {ReadonlySet<string>} */ (new Set()));
 /** Everything is open. */
@@ -32,7 +35,8 @@ export function Entry({entry, here}) {
     </time>` : '';
   const kind = `entry ${entry.kind} ${wrong ? 'wrong' : ''} ${here ? 'here' : ''}`;
   if (entry.kind === 'sign' || entry.kind === 'note') {
-    return html`<div class=${kind} data-at=${entry.at}><span class="said" dir="auto">${visible(entry.line)}</span>
+    return html`<div class=${kind} data-at=${entry.at}>
+      <span class="said" dir="auto">${visible(entry.line.replace(/^fleet: /, ''))}</span>
       ${when}</div>`;
   }
   if (entry.kind === 'text' || entry.kind === 'person') {
@@ -66,7 +70,8 @@ function Inside({entry}) {
 
 /** What a call is about: its tool stands before it. @param {TranscriptEntry} entry */
 function withoutTool({line, tool = ''}) {
-  return tool && line.startsWith(`${tool}: `) ? line.slice(tool.length + 2) : line === tool ? '' : line;
+  const about = tool && line.startsWith(`${tool}: `) ? line.slice(tool.length + 2) : line === tool ? '' : line;
+  return about.replace(CLONE, '');
 }
 
 /** The input of a call, one field a line. @param {string} text */
