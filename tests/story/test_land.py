@@ -61,6 +61,32 @@ def test_work_lands_once_a_person_says_so(scene):
     assert scene.fleet("land", "--all").stdout.startswith("Nothing waits for you to land it")
 
 
+def test_all_leaves_what_cannot_be_approved_and_has_clean_branches_follow(scene):
+    """A branch that is gone keeps no other work from landing; a checkout that was dirty when work
+    landed follows once it is clean, without a supervisor.
+    """
+    scene.repo.git("branch", "gone")
+    lost = scene.add("", coder="neat", title="Be lost", branch="gone")
+    (task,) = verified(scene, "more")
+    scene.repo.git("branch", "-D", "gone")
+    (scene.project / "a").write_text("mine\n")
+    done = scene.fleet("land", "--all")
+    assert done.returncode == 10
+    assert f"{lost}: not approved" in done.stderr
+    assert scene.status(task) == "closed"
+    assert file(scene, "more") == "", "main is behind: the checkout is dirty"
+    scene.repo.git("checkout", "-q", "a")
+    assert "fleet land --all, once your checkout is clean" in one_line(scene.fleet("land").stdout)
+    done = scene.fleet("land", "--all")
+    assert "main stands at what has landed again" in done.stdout
+    assert file(scene, "more") == "more"
+    assert "work:" not in scene.fleet("show", task).stdout, "its own branch is gone"
+
+
+def one_line(text):
+    return " ".join(text.split())
+
+
 def test_a_supervisor_lands_what_is_approved_and_the_command_waits_for_it(scene):
     """One line a step, and a code that says whether all of it landed."""
     (task,) = verified(scene, "neat")

@@ -154,6 +154,24 @@ def checked_directory(path: str, flag: str = "--cwd") -> str:
     return str(full)
 
 
+def without_commit(cwd: str) -> str:
+    """The repository of a directory, if its branch has no commit yet: no clone can be made of it,
+    and nothing lands there. Empty: it has one, or there is no repository.
+    """
+    from fleet.git.repository import GitFailed, checked_out_branch, find, is_unborn
+
+    repo = find(cwd)
+    branch = checked_out_branch(repo) if repo is not None else ""
+    try:
+        return repo.root if repo is not None and branch and is_unborn(repo, branch) else ""
+    except GitFailed:
+        return ""
+
+
+#: How a repository gets its first commit.
+FIRST_COMMIT = "git commit --allow-empty -m start"
+
+
 def branch_at(cwd: str) -> str | None:
     """The branch that a directory has checked out; empty: it has none; None: in no repository."""
     from fleet.git.repository import checked_out_branch, find

@@ -12,7 +12,7 @@ import msgspec
 
 from fleet import config
 from fleet.config import Config, Setting
-from fleet.control import Control
+from fleet.control import Control, without_commit
 from fleet.errors import BadInput, ConfigError
 from fleet.evidence.propose_verify import Proposal, propose
 from fleet.files.atomic_write import write_atomically
@@ -85,6 +85,15 @@ def set_project_settings(
 def is_unchecked(fleet: Control, settings: Settings) -> bool:
     """A task with these settings has no verify command: it can be closed as plausible at best."""
     return not policy_of(fleet.config, settings, settings.cwd or "").policy.verify
+
+
+def waits_for_commit(fleet: Control, settings: Settings) -> str:
+    """The repository that a task with these settings would work in a clone of, if it has no commit
+    to begin from; empty: it has one, or no clone is made.
+    """
+    cwd = settings.cwd or ""
+    is_cloned = policy_of(fleet.config, settings, cwd).policy.isolation == "clone"
+    return without_commit(cwd) if is_cloned else ""
 
 
 def verify_proposal(cwd: str) -> Proposal | None:

@@ -107,6 +107,17 @@ def checked_out_branch(repo: Repository) -> str:
     return head.removeprefix(_BRANCH) if head.startswith(_BRANCH) else ""
 
 
+def is_unborn(repo: Repository, branch: str) -> bool:
+    """A branch has no commit yet, as in a repository that was just made; read without git."""
+    if b"reftable" in configuration(repo).lower():
+        return False  # its refs are in no files
+    ref, packed = f"refs/heads/{branch}", f"{repo.common_dir}/packed-refs"
+    if os.path.lexists(f"{repo.common_dir}/{ref}"):
+        return False
+    text = read_bounded(packed) if os.path.lexists(packed) else b""
+    return text is not None and os.fsencode(f" {ref}\n") not in text
+
+
 def read_bounded(path: str) -> bytes | None:
     """The content of a regular file of at most _LARGEST bytes, else None."""
     content = lenient_read.read(path, _LARGEST)

@@ -4,9 +4,11 @@ from datetime import timedelta
 
 import pytest
 
+from fleet import control
 from fleet.bd.pflag import Parsed
 from fleet.cli.tracker.ready import ready
 from fleet.cli.tracker.show import show
+from fleet.cli.tracker.verify_hint import tell_without_commit
 from fleet.config import default_text
 from fleet.home import clone_record, task_json
 from fleet.home.clone_record import CloneRecord
@@ -63,6 +65,28 @@ def test_a_task_that_has_not_run_says_where_it_will_land(fleet, tmp_path, capsys
     shown = capsys.readouterr().out
     assert says in shown
     assert ("lands:" in shown) == bool(says)
+
+
+def test_a_repository_without_a_commit_is_told_before_a_run_is_refused(fleet, tmp_path, capsys):
+    """When the task is made, and when it is looked at; not once there is a commit to begin from."""
+    project = Repo(tmp_path / "project")
+    fleet.home.config.write_text(default_text(queue="embedded", land="auto"))
+    settings = Settings(cwd=str(project.root), branch="main")
+    task = fleet.queue.add(Draft(title="t"))
+    task_json.write(fleet.home, task.id, settings)
+    fleet = control.opened()
+    show(Parsed({}, (task.id,)))
+    tell_without_commit(fleet, settings)
+    told = capsys.readouterr()
+    assert "lands:       nowhere yet: its repository has no commit" in told.out
+    assert "git commit --allow-empty -m start" in " ".join(told.err.split())
+    project.commit(a="1\n")
+    for _ in ("as files", "packed"):
+        show(Parsed({}, (task.id,)))
+        tell_without_commit(fleet, settings)
+        told = capsys.readouterr()
+        assert ("lands:       on main" in told.out, told.err) == (True, "")
+        project.git("pack-refs", "--all")
 
 
 def test_the_coder_and_the_model_are_those_of_the_next_run(fleet, capsys):

@@ -19,8 +19,7 @@ from fleet.cli.terminal_text import one_line, terminal_width
 from fleet.control import Control
 from fleet.control.landing.approve import hold, release
 from fleet.control.landing.check_folds import CheckedFolds, FoldConflict, check_folds
-from fleet.control.landing.land import LandEnd, land
-from fleet.control.landing.open_landings import landing_tasks
+from fleet.control.landing.land import LandEnd, land, land_all
 from fleet.control.landing.revert import revert
 from fleet.control.landing.waiting_list import UnlandedWork, waiting_list
 from fleet.control.review.review import work_of
@@ -86,12 +85,16 @@ def command(
 
 def _land(fleet: Control, ids: Sequence[str], *, wait: bool) -> int:
     """Approve, and see the work onto its branch; the exit code."""
-    wanted = ids or [each.id for each in landing_tasks(fleet) if each.to_approve]
-    if not wanted:
-        print_line("Nothing waits for you to land it. What waits for the lander: fleet land")
-        return 0
+
+    def tell(text: str) -> None:
+        print_line(one_line(text))
+
     with suppress(KeyboardInterrupt):  # what is approved lands all the same
-        end = land(fleet, wanted, wait=wait, tell=lambda text: print_line(one_line(text)))
+        if ids:
+            return _said(fleet, land(fleet, ids, wait=wait, tell=tell), wait=wait)
+        end = land_all(fleet, wait=wait, tell=tell)
+        if not any((end.landed, end.left, end.refused, end.problem)):
+            tell("Nothing waits for you to land it. What waits for the lander: fleet land")
         return _said(fleet, end, wait=wait)
     print_line("Left: what is approved lands with the next supervisor, or: fleet land")
     return NEEDS_YOU
@@ -109,15 +112,17 @@ def _revert(fleet: Control, task_id: str) -> None:
 
 
 def _said(fleet: Control, end: LandEnd, *, wait: bool) -> int:
+    for task_id, words in end.refused:
+        print_line(one_line(f"{task_id}: not approved: {words}"), err=True)
     if not wait and is_supervised(fleet):
         for task_id, words in end.left:
             print_line(one_line(f"{task_id}: approved; {words}."))
-        return 0
+        return NEEDS_YOU if end.refused else 0
     if end.problem:
         print_line(one_line(f"Not all has landed: {end.problem}"), err=True)
     for task_id, words in end.left:
         print_line(one_line(f"{task_id}: not landed: {words}."))
-    return NEEDS_YOU if end.left else 0
+    return NEEDS_YOU if end.left or end.refused else 0
 
 
 def _list(fleet: Control, *, as_json: bool) -> None:

@@ -209,9 +209,11 @@ def _tell(created: Iterable[tuple[str, str]], settings: Settings) -> None:
 
 
 def _tell_unchecked(fleet: Control, settings: Settings) -> None:
-    from fleet.cli.tracker.verify_hint import tell_unchecked  # only lines for people load it
+    # Only lines for people load it.
+    from fleet.cli.tracker.verify_hint import tell_unchecked, tell_without_commit
 
     tell_unchecked(fleet, settings)
+    tell_without_commit(fleet, settings)
 
 
 def bd_command() -> "click.Command":

@@ -43,7 +43,9 @@ def show_task(fleet: Control, task: Task, now: datetime) -> None:
     details, landing = task_details(fleet, task, now), landing_of(fleet, task)
     rows = [*_head(task, landing), *_landing(fleet, task, landing)]
     rows += _lands(details) if landing is None else []
+    has_landed = landing is not None and landing.state == "landed"
     rows += [*_times(task, now), *_place(details), *_budgets(details)]
+    rows += _clone(details, has_landed=has_landed)
     rows += [*_runs(details), *_tail(task), *_waits(details, now), *_messages(details)]
     for name, value in rows:
         print_row(name, one_line(value), 13)
@@ -80,7 +82,7 @@ def _landing(fleet: Control, task: Task, landing: Landing | None) -> list[Row]:
 
 def _lands(details: TaskDetails) -> list[Row]:
     """Where the work of a task will land that waits for its run."""
-    if details.place is None or details.task.status == "closed":
+    if details.place is None or details.task.status not in ("open", "in_progress", "deferred"):
         return []
     words = where_it_lands(details.place)
     return [("lands", words)] if words else []
@@ -109,11 +111,10 @@ def _place(details: TaskDetails) -> list[Row]:
         *_rules(details),
     ]
     origins = {**place.ruled.origins, **place.origins}
-    rows = [
+    return [
         (name, value if own else f"{value} ({origins.get(_part(name, value), 'default')})")
         for name, value, own in asked
     ]
-    return [*rows, *_clone(details)]
 
 
 def _part(name: str, value: str) -> str:
@@ -121,15 +122,13 @@ def _part(name: str, value: str) -> str:
     return {"pinned": "pins", "limits": value.partition(" ")[0]}.get(name, name)
 
 
-def _clone(details: TaskDetails) -> list[Row]:
-    """Where the task's own clone is, and where its work comes to."""
+def _clone(details: TaskDetails, *, has_landed: bool) -> list[Row]:
+    """Where the task's own clone is, and where its work comes to until it has landed."""
     if not details.clone:
         return []
-    at = "removed" if details.clone_is_gone else details.clone
-    return [
-        ("clone", at),
-        ("work", f"comes to the branch {details.branch} of {details.repository}"),
-    ]
+    clone = ("clone", "removed" if details.clone_is_gone else details.clone)
+    work = ("work", f"comes to the branch {details.branch} of {details.repository}")
+    return [clone] if has_landed else [clone, work]
 
 
 def _rules(details: TaskDetails) -> list[tuple[str, str, bool]]:

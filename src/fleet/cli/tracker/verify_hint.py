@@ -1,15 +1,18 @@
-"""What `fleet bd create` says of a task that no command checks, and the question for one."""
+"""What `fleet bd create` says of a task that no command checks, and the question for one; and of a
+repository that no clone can be made of.
+"""
 
 import os
 import sys
 
 from fleet.cli.terminal_text import folded, one_line
-from fleet.control import Control
+from fleet.control import FIRST_COMMIT, Control
 from fleet.control.edit_config import (
     accept_proposal,
     is_first_proposal,
     is_unchecked,
     verify_proposal,
+    waits_for_commit,
     way_to_verify,
 )
 from fleet.schemas import Settings
@@ -33,6 +36,14 @@ def tell_unchecked(fleet: Control, settings: Settings) -> None:
             return
     way = f"--verify 'CMD' or: {one_line(way_to_verify(proposal))}"
     print(folded(f"no verify command: fleet can only say *plausible*; {way}"), file=sys.stderr)
+
+
+def tell_without_commit(fleet: Control, settings: Settings) -> None:
+    """One line on stderr, before a run is refused: agents work in a clone, and need a commit."""
+    if _RUN in os.environ or not (root := waits_for_commit(fleet, settings)):
+        return
+    words = f"{one_line(root)} has no commit yet, and agents begin from one: {FIRST_COMMIT}"
+    print(folded(words), file=sys.stderr)
 
 
 def _is_attended() -> bool:

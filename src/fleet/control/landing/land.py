@@ -9,17 +9,20 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from fleet.bd.actor import actor
 from fleet.control import Control
 from fleet.control.landing.approve import approve
 from fleet.control.landing.from_before import adopt_branch
+from fleet.control.landing.open_landings import landing_tasks
+from fleet.errors import Refused
 from fleet.files.inotify import DirectoryWatch
 from fleet.home import landing_json
 from fleet.home.landing_json import LANDERS
 from fleet.landing.land_target import LanderSetup, land_target
-from fleet.landing.waiting_work import survey
+from fleet.landing.train_store import branches_behind
+from fleet.landing.waiting_work import survey, target_key
 from fleet.processes.supervisor_lock import supervisor_of
 from fleet.queue import open_queue
 
@@ -38,6 +41,8 @@ class LandEnd(Struct, frozen=True, kw_only=True):
     landed: tuple[str, ...] = ()
     #: Those that did not land, each with how it stands.
     left: tuple[tuple[str, str], ...] = ()
+    #: Those that could not be approved, each with why.
+    refused: tuple[tuple[str, str], ...] = ()
     #: Why the rest is waited for no longer; empty if all of it came to an end.
     problem: str = ""
 
@@ -54,15 +59,33 @@ def land(
     for task_id in task_ids:
         adopt_branch(fleet, task_id, env=env)
     approve(fleet, task_ids, env=env)
-    if supervisor_of(fleet.home) is None:
-        return _in_foreground(fleet, task_ids, tell, env)
-    return _followed(fleet, task_ids, tell) if wait else _end(fleet, task_ids)
+    return _landed(fleet, task_ids, wait, tell, env)
 
 
-def _in_foreground(
-    fleet: Control, task_ids: Sequence[str], tell: Tell, env: Mapping[str, str]
+def land_all(
+    fleet: Control, *, wait: bool, tell: Tell, env: Mapping[str, str] = os.environ
 ) -> LandEnd:
-    """Run trains until none of the tasks waits for one."""
+    """The same for all that waits for a person. One that cannot be approved is left, and told."""
+    approved: list[str] = []
+    refused: list[tuple[str, str]] = []
+    for task in landing_tasks(fleet):
+        if not task.to_approve:
+            continue
+        try:
+            approve(fleet, [task.id], env=env)
+        except Refused as error:
+            refused.append((task.id, f"{error.message}. {error.hint}".rstrip()))
+        else:
+            approved.append(task.id)
+    end = _landed(fleet, approved, wait, tell, env)
+    return structs.replace(end, refused=tuple(refused))
+
+
+def _landed(
+    fleet: Control, task_ids: Sequence[str], wait: bool, tell: Tell, env: Mapping[str, str]
+) -> LandEnd:
+    if supervisor_of(fleet.home) is not None:
+        return _followed(fleet, task_ids, tell) if wait else _end(fleet, task_ids)
     setup = LanderSetup(
         home=fleet.home,
         open_queue=lambda: open_queue(fleet.home.path, fleet.config),
@@ -70,6 +93,25 @@ def _in_foreground(
         now=lambda: datetime.now(UTC),
         abandon=threading.Event(),
     )
+    end = _in_foreground(fleet, task_ids, setup, tell)
+    _follow_lines(setup, tell)
+    return end
+
+
+def _follow_lines(setup: LanderSetup, tell: Tell) -> None:
+    """Have branches follow their lines whose checkouts are clean by now."""
+    for learnt in branches_behind(setup.home):
+        report = land_target(setup, target_key(learnt.repository, learnt.branch))
+        for text in report.end.told:
+            tell(text)
+        if not report.end.behind and not report.problem:
+            tell(f"{learnt.branch} stands at what has landed again: {learnt.repository}")
+
+
+def _in_foreground(
+    fleet: Control, task_ids: Sequence[str], setup: LanderSetup, tell: Tell
+) -> LandEnd:
+    """Run trains until none of the tasks waits for one."""
     told: set[str] = set()
     for _ in range(_MOST_TRAINS):
         wanted = set(_on_the_way(fleet, task_ids))

@@ -7,7 +7,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from fleet.accounts.candidates import Place
-from fleet.control import Control, branch_at
+from fleet.control import FIRST_COMMIT, Control, branch_at, without_commit
 from fleet.errors import InvalidTask
 from fleet.home import clone_record, messages
 from fleet.home.messages import Delivery
@@ -105,6 +105,8 @@ def where_it_lands(place: Place) -> str:
     rules = place.ruled.policy.land
     if rules.mode == "off" or branch_at(place.cwd) is None:
         return ""
+    if without_commit(place.cwd):
+        return f"nowhere yet: its repository has no commit. Make one: {FIRST_COMMIT}"
     return _lands(rules)
 
 
