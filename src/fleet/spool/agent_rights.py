@@ -159,6 +159,11 @@ FLEET: Mapping[str, Right] = {
         instead="Only people make tasks of a plan. To make a follow-up: bd create; to propose a"
         f" plan: write it into your artifacts, and {_ASK}",
     ),
+    "top": Right(kind="refused", instead="It needs a terminal; to look: fleet tasks, fleet status"),
+    "mcp": Right(
+        kind="refused",
+        instead="An agent's tools are those of its own server, if its CLI has one: ask_human.",
+    ),
     "compare": Right(kind="refused", instead=f"Only people compare coders; {_COMMENT}"),
     **dict.fromkeys(
         ("account", "accounts", "completion", "config", "demo", "doctor", "init", "metrics",

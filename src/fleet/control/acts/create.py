@@ -3,6 +3,7 @@
 import os
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from hashlib import sha256
 
 import msgspec
 
@@ -11,9 +12,10 @@ from fleet.bd.fleet_flags import OWN
 from fleet.control import Control
 from fleet.control.acts.task_flags import settings_from
 from fleet.control.acts.wishes import CreateWish
-from fleet.errors import BadInput
+from fleet.errors import BadInput, NotFound
 from fleet.home import task_json
 from fleet.home.trusted_commands import trust
+from fleet.queue import PREFIX
 from fleet.queue.protocol import Draft
 from fleet.schemas import Task
 
@@ -31,12 +33,16 @@ def create(fleet: Control, wish: CreateWish, *, env: Mapping[str, str] = os.envi
         for name, value in wish.flags.items()
         if value
     }
+    task_id = _keyed(wish.key) if wish.key else None
+    if task_id is not None and (known := _known(fleet, task_id)) is not None:
+        return known
     settings = settings_from(fleet, {"cwd": (wish.cwd,), **flags})
     if settings.verify:
         # Before the task is made: a supervisor may claim the task before its task.json is there.
         trust(fleet.home, [settings], datetime.now(UTC))
     made = fleet.queue.add(
         Draft(
+            id=task_id,
             title=wish.title,
             description=wish.description,
             design=wish.design,
@@ -56,3 +62,15 @@ def create(fleet: Control, wish: CreateWish, *, env: Mapping[str, str] = os.envi
     )
     task_json.write(fleet.home, made.id, settings)
     return made
+
+
+def _keyed(key: str) -> str:
+    """The id of the task that a key stands for: whatever is repeated, a second one is refused."""
+    return f"{PREFIX}-{sha256(key.encode(errors='replace')).hexdigest()[:10]}"
+
+
+def _known(fleet: Control, task_id: str) -> Task | None:
+    try:
+        return fleet.queue.get(task_id)
+    except NotFound:
+        return None

@@ -35,6 +35,8 @@ class CreateWish(_ActWish, frozen=True, kw_only=True):
     depends_on: tuple[TaskId, ...] = ()
     blocks: tuple[TaskId, ...] = ()
     assignee: str = ""
+    #: The same key makes the same task once, however often it is asked for.
+    key: Line | None = None
     #: fleet's own flags, by their names: coder, model, account, verify, scope, budget, timeout, …
     flags: dict[str, str | tuple[str, ...]] = {}
 
