@@ -67,6 +67,12 @@ class Refused(FleetError):
     exit_code = 7
 
 
+class NotHere(FleetError):
+    """A task needs something that this machine does not have; another host may have it."""
+
+    exit_code = 8
+
+
 class InvalidTask(FleetError):
     """A task's own files cannot be trusted, so nothing may run for it."""
 

@@ -395,3 +395,17 @@ def test_a_stop_after_its_time_was_up_leaves_the_grace(stage):
     keeper_client.stop(run)
     assert child.wait(PATIENCE)
     assert keeper_client.state_of(run).exit.code == 0
+
+
+def test_a_keeper_without_a_supervisor_stops_its_agent_before_the_lease_ends(stage):
+    """Another host begins the task when the lease has ended; a renewal moves the moment."""
+    run = stage.run(*fake("stubborn.sh"), leased=True)
+    now = time.clock_gettime(time.CLOCK_BOOTTIME)
+    keeper_client.hold_until(run, now + 1)
+    child = stage.start(run)
+    wait_for_output(run, "ready")
+    keeper_client.hold_until(run, now + 2)
+    assert child.wait(PATIENCE)
+    ending = keeper_client.state_of(run).exit
+    assert (ending.stop, ending.signal) == ("lease", 9)
+    assert time.clock_gettime(time.CLOCK_BOOTTIME) >= now + 2 + 0.3, "it had its grace"

@@ -9,6 +9,7 @@ PLACE = (
     Flag("model", help="The model to use, as the coder calls it; with --coder."),
     Flag("account", help="The account to run on, and no other unless --fallback says so."),
     Flag("fallback", help="Where to go when there is no room: account:A, model:M, coder:C, none."),
+    Flag("host", help="The host to run on, by its name, where machines share the queue."),
     Flag("cwd", help="The directory to work in, instead of this one."),
     Flag("isolation", help="none, or clone: in a git clone of its own, on the branch fleet/<id>."),
     Flag("sandbox", help="The box around its agents: workspace or strict, if not set stricter."),
@@ -22,7 +23,11 @@ EVIDENCE = (
     Flag("verify", "array", help="A command that must succeed before the task is closed."),
     Flag("pin", "array", help="A file that --verify needs, used as it was at the start."),
     Flag("scope", "array", help="Where files may be changed, like 'src/**'; else the directory."),
-    Flag("needs", "array", help="What the agent must have, or is ended: mcp:NAME, tool:NAME."),
+    Flag(
+        "needs",
+        "array",
+        help="What it must have: mcp:NAME, tool:NAME; its machine: host:LABEL.",
+    ),
 )
 LIMITS = (
     Flag("budget", help="What the whole task may spend, over all its runs: $5, 50M tokens, none."),

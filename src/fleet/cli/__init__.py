@@ -53,6 +53,11 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "account": ("setup.account", "Add, log in, check, pause or remove an account."),
     "coders": ("setup.coders", "List the coders and whether each can run here; trust their files."),
     "mcp": ("supervise.mcp", "Let your own agent look at fleet, or act on it, by MCP."),
+    "hosts": ("hosts.hosts", "Show the machines that share the queue, and what each does."),
+    "host": (
+        "hosts.host_acts",
+        "Drain, resume, give up or forget a machine of the queue.",
+    ),
     "config": ("setup.config", "Show or change settings."),
     "queue": ("setup.queue_care", "Look at the queue itself, copy it, or put a copy back."),
     "doctor": ("setup.doctor", "Check what a first run needs, and say how to mend it."),

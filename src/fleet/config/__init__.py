@@ -20,6 +20,7 @@ from fleet.config.notify import NotifySettings
 from fleet.config.projects import LISTS, TABLE, Project
 from fleet.errors import BadInput, ConfigError
 from fleet.schemas import Account, Context, Isolation, Price, SandboxLevel, Tripwire
+from fleet.schemas.hosts.lease_terms import lease_problem
 from fleet.schemas.policy import (
     BRANCH_OF_TASK,
     LandHow,
@@ -78,6 +79,9 @@ class Config(Struct, frozen=True, kw_only=True):
     fallback: str = "none"
     pass_env: str = "none"  # noqa: S105 - names of variables, and no password
     queue: str = "embedded"
+    host_name: str = "auto"
+    host_labels: str = "none"
+    lease_s: int = 180
     busy_timeout_s: int = 5
     bd_timeout_s: int = 30
     followup_limit: int = 20
@@ -96,6 +100,11 @@ class Config(Struct, frozen=True, kw_only=True):
 
     #: The logins and keys that there are, by name; none: the user's own.
     accounts: dict[str, Account] = field(default_factory=dict[str, Account])
+
+    @property
+    def shares_queue(self) -> bool:
+        """Other machines may work on the same queue."""
+        return self.queue not in ("embedded", "beads")
 
     def project(self, cwd: str) -> Project:
         """The project that a directory belongs to."""
@@ -126,7 +135,10 @@ def checked(text: str, path: Path) -> Config:
         found[name] = key.plain(value) if key else value
     accounts, wrong = account_tables.read(accounts_table, found.get("stop_at", 100))
     _refuse(text, path, account_tables.TABLE, wrong)
-    return Config(**found, projects=projects, prices=prices, accounts=accounts, notify=notify)
+    settings = Config(**found, projects=projects, prices=prices, accounts=accounts, notify=notify)
+    if settings.shares_queue:
+        _refuse(text, path, "lease_s", lease_problem(settings.lease_s, settings.grace_s))
+    return settings
 
 
 def read_text(path: Path) -> str:

@@ -10,6 +10,7 @@ from fleet.errors import BadInput
 from fleet.schemas import units
 from fleet.schemas.account import read_chain
 from fleet.schemas.budget import NONE, read_budget
+from fleet.schemas.hosts.host_needs import check_label
 from fleet.schemas.policy import (
     BRANCH_OF_TASK,
     CONTEXTS,
@@ -31,7 +32,7 @@ Setting = int | str
 
 Kind = Literal[
     "text", "number", "span", "size", "dollars", "expectation", "budget", "chain", "names",
-    "branch", "forge", "secret_place",
+    "branch", "forge", "secret_place", "host", "labels",
 ]  # fmt: skip
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
@@ -47,6 +48,12 @@ def read_names(text: str) -> tuple[str, ...]:
                 f"{name!r} is no name of a variable", hint="Write names, never values: NAME, OTHER"
             )
     return names
+
+
+def read_labels(text: str) -> tuple[str, ...]:
+    """Labels of a host, separated by commas or blanks; `none`: no label. Raises BadInput."""
+    labels = tuple(text.replace(",", " ").split())
+    return () if labels == (NONE,) else tuple(map(check_label, labels))
 
 
 def read_forge(text: str) -> str:
@@ -88,6 +95,8 @@ _READERS: Mapping[str, Callable[[str], Any]] = {
     "branch": check_branch,
     "forge": read_forge,
     "secret_place": read_secret_place,
+    "host": check_label,
+    "labels": read_labels,
 }
 
 
@@ -409,6 +418,27 @@ KEYS: Mapping[str, Key] = {
             "queue",
             "embedded",
             "Where tasks live: embedded, beads, or a postgresql:// address.",
+        ),
+        Key(
+            "host_name",
+            "auto",
+            "What this machine is called among the hosts that share a queue; auto: its own name.",
+            kind="host",
+        ),
+        Key(
+            "host_labels",
+            NONE,
+            "What tasks may need of this machine (--needs host:gpu): none, or labels like gpu,"
+            " linux.",
+            kind="labels",
+        ),
+        Key(
+            "lease_s",
+            180,
+            "How long a host that shares its queue keeps a task without a sign of life, in"
+            " seconds: then another host begins it.",
+            low=12,
+            high=3600,
         ),
         Key(
             "busy_timeout_s",

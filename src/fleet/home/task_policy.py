@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from fleet.config import KEYS, Config, Project
 from fleet.schemas import Limits, LimitWishes, Policy, Sandbox, SandboxLevel, Settings
+from fleet.schemas.hosts.host_needs import host_label
 from fleet.schemas.policy import BRANCH_OF_TASK, CopyRules, LandRules, stricter
 
 #: The key of runtime.toml behind each limit.
@@ -79,7 +80,12 @@ def policy_of(config: Config, settings: Settings, cwd: str) -> EffectivePolicy:
             verify_in=_value(config, project, "verify_in"),
         ),
         land=land,
-        needs=project.needs if settings.needs is None else settings.needs,
+        # What the machine must have was looked at when the task was claimed.
+        needs=tuple(
+            need
+            for need in (project.needs if settings.needs is None else settings.needs)
+            if not host_label(need)
+        ),
         limits=_limits(config, project, wishes),
         budget=_value(config, project, "task_budget")
         if settings.budget is None

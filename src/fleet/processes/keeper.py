@@ -4,7 +4,7 @@ Run as `python -I -S keeper.py RUN_DIR [LOCK_FD]` with the agent's environment. 
 nothing of fleet, and of the library only modules that CPython has in C: json, signal, ctypes,
 typing and pathlib would each add half as much again to the interpreter's start. SIGTERM asks the
 keeper to stop its agent; a second SIGTERM, or SIGINT, to kill it at once. At the run's time limit
-the keeper stops the agent by itself.
+the keeper stops the agent by itself, and so it does when a lease was not renewed in time.
 """
 
 from __future__ import annotations
@@ -34,6 +34,8 @@ LOCK_FD = 99
 BUSY, SETTLED = 75, 76
 #: Seconds of killing before the keeper records what cannot be killed, and ends.
 PATIENCE = 10.0
+#: Seconds between two looks at the lease of a run at most: no timer counts while a machine sleeps.
+LOOK = 5.0
 WAKE = (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGALRM)
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
 #: No link is followed, and a pipe is not waited for.
@@ -124,13 +126,18 @@ class AgentTree:
     def keep(self) -> Found:
         """Wait until the whole tree has ended or cannot be killed; the processes that are left."""
         asked, sweeping, give_up = 0, False, float("inf")
+        leased = self.spec.get("leased")
         time_up = self.began[1] + (self.spec.get("time_limit") or 9e7)  # no timer takes more
         while self.reap() and (now := time.monotonic()) < give_up:
             if asked in (signal.SIGTERM, signal.SIGINT):
                 self.obey(now=asked == signal.SIGINT or self.stop in ("graceful", "now"))
-            elif now >= time_up and self.status is None and self.stop is None:
-                self.obey(now=False)
-                self.stop = "timeout"
+            elif self.status is None and self.stop is None:
+                if now >= time_up:
+                    self.obey(now=False)
+                    self.stop = "timeout"
+                elif leased and lease_left() <= 0:
+                    self.obey(now=False)
+                    self.stop = "lease"
             if self.status is not None and not sweeping:
                 sweeping = True
                 self.signal_all(signal.SIGTERM, descendants)
@@ -143,7 +150,10 @@ class AgentTree:
                 "inf"
             ):  # a process died, and its children belong to the keeper now
                 self.signal_all(signal.SIGKILL, children)
-            signal.setitimer(signal.ITIMER_REAL, max(0.001, (self.deadline or time_up) - now))
+            wait = (self.deadline or time_up) - now
+            if leased and self.deadline is None:
+                wait = min(wait, LOOK, max(0.05, lease_left()))
+            signal.setitimer(signal.ITIMER_REAL, max(0.001, wait))
             asked = signal.sigwait(WAKE)
         return descendants() if LINUX and time.monotonic() >= give_up else {}
 
@@ -225,6 +235,21 @@ class AgentTree:
                 complain("exit.json", problem)
                 time.sleep(1)
         return None
+
+
+def lease_left() -> float:
+    """Seconds until the agent of a leased run must be stopped, counted while the machine sleeps.
+    Without the record that the supervisor writes with each renewal there are none.
+    """
+    try:
+        fd = open_plain("held_until", os.O_RDONLY)
+        try:
+            until = float(os.read(fd, 64))
+        finally:
+            os.close(fd)
+    except (OSError, ValueError):
+        return 0.0
+    return until - time.clock_gettime(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))
 
 
 def become_agent(spec: dict[str, Any], keeper: int, lock: int, go: int, fail: int) -> NoReturn:

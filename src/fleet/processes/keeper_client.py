@@ -18,6 +18,7 @@ from msgspec import Struct
 
 from fleet.errors import FleetError, InvalidTask
 from fleet.files.file_lock import locked
+from fleet.files.safe_read import SAFELY
 from fleet.processes import keeper, process_identity
 from fleet.runs import stop_reason
 from fleet.runs.run_directory import Exit, ProcessId, Run, Started
@@ -136,6 +137,19 @@ def start_keeper(
     if _free(run, holder):
         keeper = _try_start(run, marked, chosen)
     return keeper or Busy(holder)
+
+
+def hold_until(run: Run, moment: float) -> None:
+    """Tell the keeper of a leased run when to stop its agent, on the clock that counts sleep.
+
+    Written in place: a full disk takes that too.
+    """
+    flags = os.O_WRONLY | os.O_CREAT | SAFELY
+    fd = os.open(run.path / "held_until", flags, 0o600)
+    try:
+        os.pwrite(fd, f"{moment:020.3f}".encode(), 0)
+    finally:
+        os.close(fd)
 
 
 def _free(run: Run, holder: Run | None) -> bool:

@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
 PREFIX = "fleet"
 _POSTGRES = ("postgresql://", "postgres://")
+#: How long a call of the heartbeat may take.
+_BEAT = timedelta(seconds=8)
 
 
 def check_address(address: str) -> None:
@@ -45,12 +47,22 @@ def open_queue(home: Path, config: Config, *, may_make: bool = False) -> "Queue"
         limit = timedelta(seconds=config.bd_timeout_s)
         return open_beads(home, timeout=limit, may_make=may_make)
     busy = timedelta(seconds=config.busy_timeout_s)
-    if config.queue.startswith(_POSTGRES):
+    if config.shares_queue:
         from fleet.queue.sql.postgres import open_postgres
 
         return open_postgres(
-            config.queue, prefix=PREFIX, lock_timeout=busy, home=home, may_make=may_make
-        )
+            config.queue, prefix=PREFIX, lock_timeout=busy, home=home, may_make=may_make,
+            dead_after=timedelta(seconds=config.lease_s / 6),
+        )  # fmt: skip
     from fleet.queue.sql.sqlite import open_embedded
 
     return open_embedded(home, prefix=PREFIX, busy_timeout=busy, may_make=may_make)
+
+
+def open_heartbeat(home: Path, config: Config) -> "Queue":
+    """The shared queue for heartbeats: on this connection a call fails within a few seconds."""
+    from fleet.queue.sql.postgres import open_postgres
+
+    return open_postgres(
+        config.queue, prefix=PREFIX, lock_timeout=_BEAT, home=home, dead_after=_BEAT
+    )

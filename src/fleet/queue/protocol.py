@@ -13,7 +13,7 @@ from msgspec import Struct, field
 
 from fleet.errors import FleetError
 from fleet.queue.schedules import ScheduleTable
-from fleet.schemas import Edge, Lease, Request, Settlement, Status, Task, Wish
+from fleet.schemas import Edge, Lease, Offer, Request, Settlement, Status, Task, Wish
 
 Clock = Callable[[], datetime]
 
@@ -83,11 +83,15 @@ class Queue(Protocol):
         """Put a task in the queue; once this returns it is durable."""
         ...
 
-    def claim(self, owner: str, *, count: int = 1, ttl: timedelta) -> list[Lease]:
+    def claim(
+        self, owner: str, *, count: int = 1, ttl: timedelta, offer: Offer | None = None
+    ) -> list[Lease]:
         """Lease up to `count` ready tasks, best first: priority, then oldest.
 
         Also takes a task whose lease ran out. Epics and tasks with another assignee
-        are left alone.
+        are left alone, and where hosts share the queue so are tasks that need something
+        that is not in the host's `offer`. The run that the lease is for has the number
+        `lease.task.runs`, where the queue counts runs.
         """
         ...
 
@@ -96,7 +100,10 @@ class Queue(Protocol):
         ...
 
     def settle(self, lease: Lease, settlement: Settlement) -> LeaseLost | None:
-        """End a lease. Under a lost lease nothing changes, and the answer says so."""
+        """End a lease. Under a lost lease nothing changes, and the answer says so.
+
+        A queue that counts runs and attempts takes the counts of `lease.task`.
+        """
         ...
 
     def settle_all(
@@ -119,9 +126,12 @@ class Queue(Protocol):
         """Mark a wish as carried out."""
         ...
 
-    def reopen_task(self, task: Task, *, by: str, note: str = "", blocked: bool = False) -> Task:
+    def reopen_task(
+        self, task: Task, *, by: str, note: str = "", blocked: bool = False, anew: bool = False
+    ) -> Task:
         """Put a task back, unassigned and without a wait: open, or blocked for a person to look at.
 
+        `anew`: its attempts are counted anew, and every host may try it.
         Refused if the task was changed since it was read, so that no claim is undone.
         """
         ...

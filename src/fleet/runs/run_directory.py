@@ -60,6 +60,9 @@ class RunSpec(Struct, frozen=True, kw_only=True):
     grace: float = 10.0
     #: Seconds after which the keeper stops the agent, also without a supervisor. None: never.
     time_limit: float | None = None
+    #: The keeper stops the agent once the moment in `held_until` has come: the run's lease is one
+    #: of a queue that hosts share.
+    leased: bool = False
     #: Seconds from SIGTERM to SIGKILL for processes that the agent left behind.
     sweep_grace: float = 0.5
     #: The agent is in a box: its program is the box's, and the agent has process numbers of its
@@ -124,8 +127,8 @@ class Exit(Struct, frozen=True, kw_only=True):
     signal: int | None = None
     error: SpawnError | None = None
     #: The stop that the keeper was asked for before the agent ended; `timeout` if the keeper
-    #: stopped the agent at its time limit.
-    stop: Literal["graceful", "now", "timeout"] | None = None
+    #: stopped the agent at its time limit, `lease` if its lease was not renewed.
+    stop: Literal["graceful", "now", "timeout", "lease"] | None = None
     #: Seconds from the first request to stop until the whole tree had ended.
     stop_seconds: float | None = None
     started_at: datetime
@@ -233,15 +236,17 @@ def new_run(
     return run
 
 
-def reserve_run(task_dir: Path, *, folder: str = "runs") -> Run:
+def reserve_run(task_dir: Path, *, folder: str = "runs", at_least: int = 1) -> Run:
     """The directory of the task's next run, without run.json, so not yet a run.
+
+    `at_least`: runs with lower numbers may have been on other hosts.
 
     Making the directory takes the number, so two callers never share one.
     """
     folder = f"{task_dir}/{folder}"
     if not check_directory(folder):
         os.makedirs(folder, 0o700, exist_ok=True)  # noqa: PTH103 - each run pays for every Path
-    number = max(_numbers(folder), default=0) + 1
+    number = max(max(_numbers(folder), default=0) + 1, at_least)
     while True:
         place = f"{folder}/{number}"
         try:
@@ -287,9 +292,9 @@ def began_at(run: Run) -> datetime | None:
     return started.at if started else None
 
 
-def next_number(task_dir: Path) -> int:
+def next_number(task_dir: Path, at_least: int = 1) -> int:
     """The number that the task's next run will have. Only for the holder of its lease."""
-    return max(_numbers(f"{task_dir}/runs"), default=0) + 1
+    return max(max(_numbers(f"{task_dir}/runs"), default=0) + 1, at_least)
 
 
 def all_runs(task_dir: Path) -> list[Run]:

@@ -28,9 +28,10 @@ class Decision(Struct, frozen=True, kw_only=True):
     why: str
 
 
-def released(why: str, not_before: datetime | None = None) -> Decision:
-    """Back to the queue, and nothing counts."""
-    return Decision(settlement=Released(not_before=not_before), counts=False, why=plain_text(why))
+def released(why: str, not_before: datetime | None = None, *, declined: str = "") -> Decision:
+    """Back to the queue, and nothing counts. `declined`: what this host lacks for the task."""
+    settlement = Released(not_before=not_before, declined=plain_text(declined))
+    return Decision(settlement=settlement, counts=False, why=plain_text(why))
 
 
 def blocked(note: str) -> Decision:

@@ -8,6 +8,7 @@ from msgspec import Struct, structs
 
 from fleet.errors import BadInput
 from fleet.schemas.budget import Budget
+from fleet.schemas.hosts.host_needs import check_label
 from fleet.schemas.units import shown_size, shown_span
 
 #: What a claim of completion must show. `any`: only that it is not made up. `answer`: words are
@@ -220,13 +221,17 @@ class Policy(Struct, frozen=True, kw_only=True):
 
 
 def check_need(text: str) -> str:
-    """The text itself, if it is `mcp:NAME` or `tool:NAME`. Raises BadInput."""
+    """The text itself, if it is `mcp:NAME`, `tool:NAME` or `host:LABEL`. Raises BadInput."""
     kind, _, name = text.partition(":")
+    if kind == "host":
+        check_label(name)
+        return text
     if kind in ("mcp", "tool") and name.strip():
         return text
     raise BadInput(
         f"{text!r} is nothing that an agent could have",
-        hint="Name a server or a tool: mcp:NAME or tool:NAME.",
+        hint="Name a server or a tool of the agent, or a label of its machine: mcp:NAME, tool:NAME,"
+        " host:LABEL.",
     )
 
 

@@ -198,6 +198,8 @@ class Released(Struct, frozen=True, kw_only=True, tag=True):
 
     note: str = ""
     not_before: datetime | None = None
+    #: What this host lacks for the task: it does not see the task again. Empty: nothing.
+    declined: str = ""
 
 
 class Blocked(Struct, frozen=True, kw_only=True, tag=True):

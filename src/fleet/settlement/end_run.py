@@ -48,9 +48,10 @@ from fleet.schemas import (
     Outcome,
     RateLimited,
     Receipt,
+    Stopped,
     Verdict,
 )
-from fleet.schemas.decision import Decision
+from fleet.schemas.decision import LEASE_LOST, Decision
 from fleet.schemas.outcome import leaves_claim
 from fleet.schemas.units import shown_span
 from fleet.settlement.build_receipt import receipt_of, seen_of
@@ -127,6 +128,8 @@ def outcome_of(ended: ExitedRun, claim: AgentClaim, *, abandoned: bool = False) 
             if exit_record.stop == "timeout":
                 lasted = shown_span(exit_record.seconds)
                 return LimitExceeded(limit="time", detail=f"it ran for {lasted}")
+            if exit_record.stop == "lease":
+                return Stopped(by=LEASE_LOST)
             return by_stream(record, exit_record.code, exit_record.signal)
         case Vanished(why=why):
             return Lost(why=why or record.trouble or "its keeper was killed")
@@ -189,15 +192,18 @@ def end_of(
     fence: int,
     jitter: float,
     elsewhere: bool = False,
+    attempts: int | None = None,
 ) -> RunEnd:
     """Decide what becomes of the task of a run that ended so. Writes nothing.
 
     `elsewhere`: the task may go on with another account, model or coder. `jitter`, between 0 and 1,
-    spreads retries.
+    spreads retries. `attempts` is how many failed before on all hosts; None: there is one host.
     """
     record = ended.record
     run, totals, started = record.run, record.totals, ended.started
     past = history(run.task_dir, before=run.number)
+    if attempts is not None:
+        past = structs.replace(past, attempts=attempts)
     progress = started and fingerprint(run.task_dir / "artifacts") != record.spec.artifacts
     receipt = receipt_of(ended, outcome, claim, found)
     verdict = _judged(ended, outcome, receipt, found, config.plan_limit)

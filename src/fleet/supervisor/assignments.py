@@ -197,7 +197,7 @@ class Assignments:
     def get(self, task_id: str) -> Assignment | None:
         return self._table.get(task_id)
 
-    def take(self, lease: Lease) -> Assignment:
+    def take(self, lease: Lease, held_until: float | None = None) -> Assignment:
         """The assignment of a task that was claimed.
 
         A task that is in the table was claimed again after its lease had run out or was ended from
@@ -205,9 +205,9 @@ class Assignments:
         """
         known = self._table.get(lease.task.id)
         if known is not None:
-            known.lease = lease
+            known.lease, known.held_until = lease, held_until
             return known
-        added = self._table[lease.task.id] = Assignment(lease, Claimed())
+        added = self._table[lease.task.id] = Assignment(lease, Claimed(), held_until)
         return added
 
     def remove(self, assignment: Assignment) -> None:

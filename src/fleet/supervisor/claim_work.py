@@ -3,16 +3,20 @@
 import heapq
 import time
 from datetime import datetime
+from functools import partial
 
 from fleet.home.status_file import paused, room
 from fleet.schemas import Lease, Task
 from fleet.supervisor.capacity import waits_for_person
+from fleet.supervisor.queue_io.keep_leases import awake
 from fleet.supervisor.state import SupervisorState
 
 #: A task may become ready without an event: the queue is asked again this often anyway. Each
 #: question to beads starts a program, and there only a task that a person had put off becomes
 #: ready unheard.
 ASK_AGAIN, ASK_BEADS_AGAIN = 5.0, 60.0
+#: How long a host with few free slots lets other hosts ask first.
+GIVE_WAY = 0.05
 
 
 class Claimer:
@@ -31,13 +35,17 @@ class Claimer:
         self._idle_text = ""
         #: The log says already that fleet is paused.
         self._pause_said = False
+        #: The host has let others ask first.
+        self._gave_way = False
 
     @property
     def next_moment(self) -> float:
-        """When a task that was put off is due, on the monotonic clock."""
+        """When a task that was put off is due, or others were let first, on the monotonic clock."""
+        way = self._ask_at if self._gave_way else float("inf")
         if not self._due:
-            return float("inf")
-        return time.monotonic() + (self._due[0] - self._state.now()).total_seconds()
+            return way
+        due = time.monotonic() + (self._due[0] - self._state.now()).total_seconds()
+        return min(way, due)
 
     def want(self) -> None:
         """There may be a ready task: claim with the next call of `claim`."""
@@ -76,13 +84,31 @@ class Claimer:
         if not room(state.home):
             state.backoff.begin(f"the disk of {state.home.path} is almost full")
             return
+        host = state.host
+        if host is not None and not host.may_claim:
+            self.idle = self._is_quiet() and host.is_draining
+            return
+        if host is not None and self._gives_way(free):
+            return
         beads = state.config.queue == "beads"
         self._ask_at = time.monotonic() + (ASK_BEADS_AGAIN if beads else ASK_AGAIN)
-        state.queue.claim(free, self._claimed)
+        held_until = awake() + state.queue.terms.length.total_seconds()
+        offer = host.offer if host is not None else None
+        state.queue.claim(free, partial(self._claimed, held_until), offer)
 
-    def _claimed(self, leases: list[Lease]) -> None:
+    def _gives_way(self, free: int) -> bool:
+        """An almost full host asks a little later than the others, once for each time it asks."""
+        slots = self._state.config.max_concurrent
+        if self._gave_way or free == slots or free * 4 > slots:
+            self._gave_way = False
+            return False
+        self._gave_way = True
+        self._ask_at = time.monotonic() + GIVE_WAY
+        return True
+
+    def _claimed(self, held_until: float, leases: list[Lease]) -> None:
         for lease in leases:
-            self._state.assignments.take(lease)
+            self._state.assignments.take(lease, held_until)
         if leases:
             self.want()
         elif self._is_quiet():

@@ -115,7 +115,8 @@ class Dispatcher:
         if run is None or (ending is not None and not _is_of(ending, run, assignment.lease)):
             settle(self.state, assignment, released("claimed, and never started"), task_dir)
         elif ending is not None:
-            settle(self.state, assignment, ending.decision, task_dir)
+            ended = (run.number, ending)
+            settle(self.state, assignment, ending.decision, task_dir, ended=ended)
         else:
             take_up(self.state, self.follower, assignment, run)
 

@@ -69,12 +69,14 @@ def settle(
     decision: Decision,
     task_dir: Path | None = None,
     evidence: Callable[[], Decision | None] = lambda: None,
+    ended: tuple[int, Ending] | None = None,
 ) -> None:
     """Take a task out of the table and end its lease. `evidence` is written before the queue is
-    told; the decision that it returns, if any, is taken in place of the other one.
+    told; the decision that it returns, if any, is taken in place of the other one. `ended` is the
+    run that the lease was for, with its number, if it came to an end.
     """
     state.assignments.remove(assignment)
-    lease, taken = assignment.lease, [decision]
+    lease, taken = counted(assignment, ended), [decision]
 
     def write() -> Settlement | None:
         taken[0] = evidence() or decision
@@ -85,6 +87,25 @@ def settle(
         _answered(state, lease, taken[0], task_dir, lost)
 
     state.queue.settle(lease, decision.settlement, answered, write)
+
+
+def counted(assignment: Assignment, ended: tuple[int, Ending] | None) -> Lease:
+    """The lease with the counts that its task has from now on: a claim that came to no run counts
+    no run, and a run has the number of its directory. A task that is closed or blocked has no
+    attempts any more: it may be put back by a person.
+    """
+    lease, run = assignment.lease, assignment.run
+    task = lease.task
+    number = ended[0] if ended else run.run.number if run else None
+    if number is None:
+        task = structs.replace(task, runs=max(0, task.runs - 1))
+    else:
+        task = structs.replace(task, runs=number, last_host=lease.owner)
+    if ended is not None:
+        ending = ended[1]
+        failed = ending.attempts if isinstance(ending.settlement, Released) else 0
+        task = structs.replace(task, attempts=failed)
+    return structs.replace(lease, task=task)
 
 
 def give_up(state: SupervisorState, assignment: Assignment, error: FleetError | OSError) -> None:
@@ -203,6 +224,7 @@ def finish(state: SupervisorState, assignment: Assignment, stage: Finishing) -> 
     end = end_of(
         ended, claim, outcome, findings, state.config, now,
         fence=assignment.lease.fence, jitter=jitter, elsewhere=elsewhere,
+        attempts=assignment.lease.task.attempts if state.host is not None else None,
     )  # fmt: skip
     state.meter.record(run, end.receipt)
     ending = _blame(state, run, end.ending, now, missing=ended.program_missing)
@@ -263,7 +285,8 @@ def _settle_run(
     if state.accounts.run_ended(run, ending, seconds, now):
         state.events.append(AccountFreed())
     note_end(run, ending, now)
-    settle(state, assignment, ending.decision, run.run.task_dir, evidence)
+    ended = (run.run.number, ending)
+    settle(state, assignment, ending.decision, run.run.task_dir, evidence, ended)
     note_undelivered(run, state.log, now)
     report_trips(state.log, run)
 

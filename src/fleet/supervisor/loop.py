@@ -23,6 +23,7 @@ from fleet.processes.supervisor_lock import sole_supervisor
 from fleet.queue import open_queue
 from fleet.schemas import Lease, Request, Stopped, Task
 from fleet.schemas.decision import SHUTDOWN, TOLD
+from fleet.schemas.hosts.lease_terms import ALONE, shared_terms
 from fleet.supervisor.active.keep_notifier import NotifierKeeper
 from fleet.supervisor.adopt_runs import stop_orphans
 from fleet.supervisor.capacity import wake_all, wake_next
@@ -30,6 +31,7 @@ from fleet.supervisor.claim_work import ASK_AGAIN, Claimer
 from fleet.supervisor.cleanup import Cleanup
 from fleet.supervisor.dispatcher import Dispatcher
 from fleet.supervisor.finish_run import go_on_if_answered
+from fleet.supervisor.hosts.host_facts import make_heartbeat, tell_host
 from fleet.supervisor.lander import Lander
 from fleet.supervisor.queue_io.fire_schedules import ScheduleClock
 from fleet.supervisor.queue_io.keep_leases import LeaseKeeper, awake
@@ -97,15 +99,14 @@ class Supervisor:
         self.backups = QueueBackups(home.path, config.queue, pool, log, utc)
         opening = partial(open_queue, home.path, config)
         thread = QueueThread(opening, log.say, self.backups.rescue)
-        queue = QueueRequests(thread, owner_file.read_or_make(home))
+        terms = shared_terms(config.lease_s, config.grace_s) if config.shares_queue else ALONE
+        queue = QueueRequests(thread, owner_file.read_or_make(home), terms)
         self.state = SupervisorState(
-            home, config, queue=queue, log=log, now=utc, coder=coder, pool=pool
-        )
-        self.dispatcher = Dispatcher(self.state, self.selector, patience)
-        self.leases = LeaseKeeper(
-            home, self.state.assignments, self.queue, log,
-            shared=config.queue not in ("embedded", "beads"),
+            home, config, queue=queue, log=log, now=utc, coder=coder, pool=pool,
+            host=make_heartbeat(home, config, log.say),
         )  # fmt: skip
+        self.dispatcher = Dispatcher(self.state, self.selector, patience)
+        self.leases = LeaseKeeper(home, self.state.assignments, self.queue, log)
         self.claimer = Claimer(self.state, until_idle=until_idle)
         self.cleanup = Cleanup(self.state)
         self.lander = Lander(self.state, opening)
@@ -189,6 +190,8 @@ class Supervisor:
                 due = self._timers.leases_compared + ASK_AGAIN
                 self._timers.compare_leases = min(self._timers.compare_leases, due)
                 self.queue.requests(self.is_ours, self.obey)
+                if self.state.host is not None:
+                    self.state.host.look()
             case TaskSettled(task_id, closed, blocked, verified, not_before):
                 self.claimer.want()
                 (self._blocked.add if blocked else self._blocked.discard)(task_id)
@@ -311,6 +314,7 @@ class Supervisor:
     def publish(self) -> None:
         """Write what `fleet status` and `fleet tasks` show."""
         self.dispatcher.publish()
+        tell_host(self.state, ending=self.shutdown.requested)
         status = SupervisorStatus(
             runs=len(self.state.assignments),
             slots=self.state.config.max_concurrent,
@@ -344,6 +348,8 @@ class Supervisor:
             self.selector.register(source, selectors.EVENT_READ, source.deliver)
         thread.on_change = partial(self.state.events.append, QueueChanged())
         thread.start()
+        if self.state.host is not None:
+            self.state.host.start()
 
     def _close(self) -> None:
         self.publish()
@@ -351,7 +357,10 @@ class Supervisor:
             self.shutdown.hand_over()
         else:
             self.notifier.end()
-        self.queue.thread.close(PATIENCE if self.shutdown.stops < 2 else 0)
+        patience = PATIENCE if self.shutdown.stops < 2 else 0
+        if self.state.host is not None and not self.shutdown.restart:
+            self.state.host.close(patience)
+        self.queue.thread.close(patience)
         self.dispatcher.follower.close()
         self.selector.close()
 

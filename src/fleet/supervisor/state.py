@@ -21,6 +21,7 @@ from fleet.supervisor.worker_pool import WorkerPool
 
 if TYPE_CHECKING:
     from fleet.schemas import Stopped
+    from fleet.supervisor.hosts.heartbeat import Heartbeat
 
 #: How many runs are inspected at once.
 _INSPECTIONS = 64
@@ -108,8 +109,11 @@ class SupervisorState:
         now: Callable[[], datetime],
         coder: str | None = None,
         pool: WorkerPool | None = None,
+        host: "Heartbeat | None" = None,
     ) -> None:
         self.home, self.config, self.coder = home, config, coder
+        #: This supervisor among those that share its queue; None: it has the queue for itself.
+        self.host = host
         self.queue, self.log, self.now = queue, log, now
         self.assignments = Assignments()
         #: What happened since the last turn of the loop, oldest first.

@@ -7,6 +7,7 @@ import pytest
 from fleet.coders.base import Coder
 from fleet.config import Config
 from fleet.home.journal import Log
+from fleet.schemas.hosts.lease_terms import ALONE
 from fleet.supervisor.dispatcher import Dispatcher
 from fleet.supervisor.state import SupervisorState
 from tests.builders import NOW, trust_coders
@@ -31,6 +32,8 @@ class ScriptedCoder(Coder):
 
 class SettlingQueue:
     """Settles at once; `settled` holds the settlement of each task."""
+
+    terms = ALONE
 
     def __init__(self):
         self.settled = {}

@@ -82,7 +82,7 @@ def test_a_run_that_never_starts_is_left_to_a_person_in_the_end(dispatcher, queu
 def test_a_full_disk_pauses_everything_and_blames_no_task(dispatcher, queue, said, monkeypatch):
     """Nothing could be made: the task goes back, and nothing is started for a while."""
 
-    def full(*args):
+    def full(*args, **options):
         raise OSError(errno.ENOSPC, "No space left on device", "run.json")
 
     monkeypatch.setattr(launch, "reserve_run", full)

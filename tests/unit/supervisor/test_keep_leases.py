@@ -8,6 +8,7 @@ from fleet.home.journal import Log
 from fleet.queue.protocol import LeaseLost
 from fleet.schemas import Stopped
 from fleet.schemas.decision import LEASE_LOST
+from fleet.schemas.hosts.lease_terms import ALONE, shared_terms
 from fleet.supervisor.assignments import Assignments, Preparing, Unknown
 from fleet.supervisor.queue_io import keep_leases
 from fleet.supervisor.queue_io.keep_leases import LeaseKeeper
@@ -19,7 +20,8 @@ LEASE = a_lease(fence=7)
 class FakeQueue:
     """Remembers whom to answer."""
 
-    def __init__(self):
+    def __init__(self, terms):
+        self.terms = terms
         self.renewals = []
         self.held = []
 
@@ -40,11 +42,11 @@ def clock(monkeypatch):
 
 class Scene:
     def __init__(self, home, *, shared):
-        self.queue = FakeQueue()
+        self.queue = FakeQueue(shared_terms(180, 10) if shared else ALONE)
         self.assignments = Assignments()
         log = Log(home.logging, lambda: NOW, lambda text: None)
-        self.keeper = LeaseKeeper(home, self.assignments, self.queue, log, shared=shared)
-        self.task = self.assignments.take(LEASE)
+        self.keeper = LeaseKeeper(home, self.assignments, self.queue, log)
+        self.task = self.assignments.take(LEASE, 1000.0 + 180)
         self.task.stage = Preparing(None, threading.Event())
 
     @property
@@ -57,13 +59,13 @@ def shared(home, clock):
     return Scene(home, shared=True)
 
 
-def test_on_a_shared_queue_a_run_ends_with_its_lease(shared, clock):
-    """It cannot be renewed in time: another machine may run the task, so this one must not."""
+def test_on_a_shared_queue_a_run_is_stopped_before_its_lease_ends(shared, clock):
+    """Its agent has its grace, and is dead before another host begins the task."""
     shared.keeper.keep()
-    clock[0] += 599
+    clock[0] += 180 - 10 - 30 - 1
     shared.keeper.keep()
     assert not shared.lost
-    clock[0] += 2
+    clock[0] += 1
     shared.keeper.keep()
     assert shared.lost
 
@@ -71,9 +73,9 @@ def test_on_a_shared_queue_a_run_ends_with_its_lease(shared, clock):
 def test_a_renewal_counts_from_when_it_was_asked(shared, clock):
     """The answer may have taken its time."""
     shared.keeper.keep()
-    clock[0] += 300
+    clock[0] += 100
     shared.queue.renewals[0](LEASE)
-    assert shared.task.held_until == 1000 + 600
+    assert shared.task.held_until == 1000 + 180
     assert not shared.task.renewing
 
 
@@ -87,9 +89,9 @@ def test_on_a_queue_of_its_own_a_failing_queue_stops_no_run(home, clock):
     assert len(scene.queue.renewals) == 1, "a renewal that waits is not asked again"
 
 
-def test_leases_are_renewed_once_a_minute(shared, clock):
+def test_a_lease_is_renewed_six_times_before_it_ends(shared, clock):
     """At once the first time."""
-    for seconds in (0, 59, 1):
+    for seconds in (0, 29, 1):
         clock[0] += seconds
         shared.keeper.keep()
         shared.task.renewing = False

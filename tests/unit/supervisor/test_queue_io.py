@@ -36,7 +36,7 @@ class FakeQueue:
             raise self.failing[name].pop(0)
         return answer
 
-    def claim(self, owner, *, count, ttl):
+    def claim(self, owner, *, count, ttl, offer=None):
         return self._do("claim", [LEASE] * count)
 
     def settle_all(self, settlements):

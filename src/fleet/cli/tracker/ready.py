@@ -45,7 +45,12 @@ def waits_for(fleet: Control, task: Task, cwd: str) -> str:
         return "not run: it is an epic, and its tasks are run"
     if task.assignee and task.assignee != owner_file.read(fleet.home):
         return f"kept by {task.assignee}; to have it run: fleet bd update {task.id} --assignee ''"
-    if cwd.startswith("/") and not Path(cwd).is_dir():
+    if fleet.config.shares_queue:
+        from fleet.control.hosts.no_host_fits import no_host_fits
+
+        if why := no_host_fits(fleet, task):
+            return f"waits: {why}"
+    elif cwd.startswith("/") and not Path(cwd).is_dir():
         return f"cannot run: its directory is gone; fleet bd update {task.id} --cwd DIR"
     return f"waits: {waits_text(task.id)}" if untrusted(fleet.home, task) else ""
 

@@ -52,6 +52,8 @@ def update(fleet: Control, args: Sequence[str], forward: Callable[[Sequence[str]
         return code
     for task, settings in changed:
         task_json.write(fleet.home, task.id, settings)
+        if fleet.config.shares_queue:  # other hosts have no task.json of it
+            fleet.queue.add_metadata(task.id, {"fleet": msgspec.to_builtins(settings)})
         if not line.switch("json"):
             print(_told(task, settings, given))
     if line.switch("json") and not for_tracker:

@@ -11,8 +11,10 @@ import msgspec
 from fleet import control
 from fleet.control import Control
 from fleet.errors import BadInput
+from fleet.home import owner_file
 from fleet.schemas import Budget, Limits, LimitWishes, Settings
 from fleet.schemas.budget import read_budget
+from fleet.schemas.hosts.host_needs import check_label
 from fleet.schemas.policy import (
     CONTEXTS,
     ISOLATION_WORDS,
@@ -77,6 +79,8 @@ def settings_from(fleet: Control, given: Given) -> Settings:
         sandbox=_sandbox(last),
         context=_one_of(last, "load" if "load" in last else "context", CONTEXTS),
         needs=_needs(given),
+        host=check_label(last["host"]) if "host" in last else None,
+        made_on=owner_file.read_or_make(fleet.home) if fleet.config.shares_queue else None,
         limits=_limits(last),
         budget=budget_from(last["budget"]) if "budget" in last else None,
     )
@@ -90,6 +94,7 @@ def shown_settings(settings: Settings) -> Iterator[tuple[str, str]]:
         "model",
         "account",
         "fallback",
+        "host",
         "isolation",
         "sandbox",
         "context",

@@ -43,7 +43,7 @@ def retry(
         own = structs.replace(settings_of(fleet.home, task), budget=budget)
         task_json.write(fleet.home, task.id, own)
     forgive(fleet.home.task(task.id))
-    return fleet.queue.reopen_task(task, by=actor(env))
+    return fleet.queue.reopen_task(task, by=actor(env), anew=True)
 
 
 def _begin_afresh(fleet: Control, task: Task) -> None:

@@ -156,6 +156,11 @@ def _attempts(task: Task, task_dir: Path, last_run: tuple[int, Ending] | None) -
 def _waits_for(fleet: Control, task: Task, now: datetime) -> str:
     if task.status == "open" and untrusted(fleet.home, task):
         return waits_text(task.id)
+    if task.status == "open" and fleet.config.shares_queue:
+        from fleet.control.hosts.no_host_fits import no_host_fits
+
+        if why := no_host_fits(fleet, task):
+            return why
     if task.not_before is None:
         return ""
     from fleet.control.tasks.why_waiting import waits_for

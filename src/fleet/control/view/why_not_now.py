@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from fleet.coders.trusted_files import untrusted as untrusted_coders
 from fleet.control import Control
+from fleet.control.hosts.no_host_fits import no_host_fits
 from fleet.control.pause import paused_since
 from fleet.control.status import hindrances
 from fleet.control.tasks.why_waiting import waits_for
@@ -89,6 +90,8 @@ def why_not_now(
         )
     if (put_off := _put_off(fleet, task, at)) is not None:
         return put_off
+    if why := no_host_fits(fleet, task):
+        return Waiting(reason=why, way_on=_line("fleet hosts"), person=True)
     return _shared_reason(at)
 
 

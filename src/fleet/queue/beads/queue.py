@@ -32,6 +32,7 @@ from fleet.schemas import (
     Closed,
     Edge,
     Lease,
+    Offer,
     Released,
     Request,
     Settlement,
@@ -83,7 +84,10 @@ class BeadsQueue:
         self.bell.ring()
         return task
 
-    def claim(self, owner: str, *, count: int = 1, ttl: timedelta) -> list[Lease]:
+    def claim(
+        self, owner: str, *, count: int = 1, ttl: timedelta, offer: Offer | None = None
+    ) -> list[Lease]:
+        del offer  # one home has the queue, so that there is no other host to choose
         if not owner:
             raise BadInput("a claim needs the name of its owner")
         if count < 1:
@@ -131,7 +135,10 @@ class BeadsQueue:
     def answered(self, request: Request) -> None:
         self.ledger.delete_request(request.id)
 
-    def reopen_task(self, task: Task, *, by: str, note: str = "", blocked: bool = False) -> Task:
+    def reopen_task(
+        self, task: Task, *, by: str, note: str = "", blocked: bool = False, anew: bool = False
+    ) -> Task:
+        del anew  # attempts are counted in the home
         with self.lock.held():
             entry, issue = self._unchanged(task)
             if entry.is_held(self.ledger.now()):

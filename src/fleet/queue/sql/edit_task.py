@@ -42,6 +42,8 @@ class Change(Struct, frozen=True, kw_only=True):
     parent: str | None = None
     claim: bool = False
     force: bool = False
+    #: Hosts that declined the task are asked again; so they are after a change of its settings.
+    any_host: bool = False
     session: str = ""
     if_assignee: str | None = None
     if_status: str | None = None
@@ -70,6 +72,8 @@ def edit(queue: SqlQueue, task_id: str, change: Change, *, actor: str) -> Edit:
         if task != before:
             save(queue, structs.replace(task, updated_at=now))
         _relabel(queue, before, change)
+        if change.any_host or (change.merge_metadata and "fleet" in change.merge_metadata):
+            queue.db.rows(queue.sql["delete_declines"], {"id": before.id})
         if change.comment:
             comments.comment(queue, before.id, author=actor, text=change.comment, at=now)
         if change.parent is not None:

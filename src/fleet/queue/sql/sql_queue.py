@@ -19,6 +19,7 @@ from fleet.schemas import (
     Dependency,
     Edge,
     Lease,
+    Offer,
     Released,
     Request,
     Settlement,
@@ -82,13 +83,21 @@ class SqlQueue:
         """Add one dependency edge, or say that it is there already; in the caller's transaction."""
         return dependencies.depend(self, edge)
 
-    def claim(self, owner: str, *, count: int = 1, ttl: timedelta) -> list[Lease]:
+    def claim(
+        self, owner: str, *, count: int = 1, ttl: timedelta, offer: Offer | None = None
+    ) -> list[Lease]:
         now = self.db.now()
         until = now + ttl
-        rows = self.db.rows(
-            self.sql["claim"],
-            {"owner": owner, "now": to_micros(now), "until": to_micros(until), "count": count},
-        )
+        values = {
+            "owner": owner,
+            "now": to_micros(now),
+            "until": to_micros(until),
+            "count": count,
+            "offer": None if offer is None else "\n".join(offer.has),
+            "mirrors": None if offer is None else "\n".join(offer.mirrors),
+            "unreachable": None if offer is None else "\n".join(offer.unreachable),
+        }
+        rows = self.db.rows(self.sql["claim"], values)
         tasks = sorted((task_of(row) for row in rows), key=_queue_order)
         return [Lease(task=task, owner=owner, fence=task.fence, until=until) for task in tasks]
 
@@ -119,6 +128,10 @@ class SqlQueue:
             "assignee": "",
             "note": "",
             "new_line": "\n",
+            # The lease's holder has counted: no other process may while it holds the lease.
+            "runs": lease.task.runs,
+            "attempts": lease.task.attempts,
+            "last_host": lease.task.last_host,
         }
         match settlement:
             case Closed(reason=reason):
@@ -132,7 +145,17 @@ class SqlQueue:
                 values |= {"status": "open", "note": note, "not_before": to_micros(not_before)}
             case Blocked(note=note):
                 values |= {"status": "blocked", "note": note}
+        if isinstance(settlement, Released) and settlement.declined:
+            return self._decline(lease, values | {"why": settlement.declined})
         return None if self.db.rows(self.sql["settle"], values) else self._lost(lease)
+
+    def _decline(self, lease: Lease, values: dict[str, object]) -> LeaseLost | None:
+        """Release a task that this host cannot run, so that it does not see the task again."""
+        with self.db.writing():
+            if not self.db.rows(self.sql["settle"], values):
+                return self._lost(lease)
+            self.db.rows(self.sql["insert_decline"], values)
+        return None
 
     def settle_all(
         self, settlements: Sequence[tuple[Lease, Settlement]]
@@ -163,14 +186,17 @@ class SqlQueue:
     def answered(self, request: Request) -> None:
         self.db.rows(self.sql["delete_request"], {"id": request.id})
 
-    def reopen_task(self, task: Task, *, by: str, note: str = "", blocked: bool = False) -> Task:
+    def reopen_task(
+        self, task: Task, *, by: str, note: str = "", blocked: bool = False, anew: bool = False
+    ) -> Task:
         from fleet.queue.sql.edit_task import Change, edit
 
         change = Change(
             status="blocked" if blocked else "open",
             assignee="",
             append_notes=note,
-            fields={"not_before": None},
+            fields={"not_before": None, **({"attempts": 0} if anew else {})},
+            any_host=anew,
             if_status=task.status,
             if_fence=task.fence,
         )

@@ -66,6 +66,8 @@ class Sqlite:
         "is_picked": "id IN ({picked})",
         "waits_for_others": "{unmet_dependency}",
         "lock_graph": "SELECT 1",
+        # One home has the file, so that there is no other host to choose.
+        "fits_host": "1 = 1",
     }
 
     def __init__(

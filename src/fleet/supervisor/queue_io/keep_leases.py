@@ -7,6 +7,7 @@ from msgspec import structs
 
 from fleet.home import Home
 from fleet.home.journal import Log
+from fleet.processes.keeper_client import hold_until
 from fleet.queue.protocol import LeaseLost
 from fleet.schemas import Lease, Stopped, Task
 from fleet.schemas.decision import LEASE_LOST
@@ -18,36 +19,43 @@ from fleet.supervisor.assignments import (
     Preparing,
     stop_assignment,
 )
-from fleet.supervisor.queue_io.queue_requests import LEASE, RENEW, QueueRequests
+from fleet.supervisor.queue_io.queue_requests import QueueRequests
 
 
 class LeaseKeeper:
-    """Renews leases once a minute.
-
-    `shared`: other homes claim from the queue too, so that a lease that ran out may be another's.
+    """Renews leases. Where other hosts claim from the queue too, a lease that ran out may be
+    another's: a run whose lease cannot be renewed is stopped before that.
     """
 
     def __init__(
-        self, home: Home, assignments: Assignments, queue: QueueRequests, log: Log, *, shared: bool
+        self, home: Home, assignments: Assignments, queue: QueueRequests, log: Log
     ) -> None:
         self._home, self._assignments, self._queue, self._log = home, assignments, queue, log
-        self.shared = shared
+        self._terms = queue.terms
         self._renew_at = 0.0
 
+    @property
+    def shared(self) -> bool:
+        """Other hosts claim from the queue too."""
+        return self._terms.stop_before is not None
+
     def keep(self) -> None:
-        """Renew what is due; on a shared queue stop runs whose lease has run out."""
+        """Renew what is due; on a shared queue stop runs whose lease is about to run out."""
         now = awake()
         if now >= self._renew_at:
-            self._renew_at = now + RENEW
+            self._renew_at = now + self._terms.renew_every
             for assignment in self._assignments:
                 if not assignment.renewing:
                     assignment.renewing = True
                     answered = partial(self._renewed, assignment, assignment.lease, now)
                     self._queue.renew(assignment.lease, answered)
-        for assignment in self._assignments if self.shared else ():
-            if assignment.held_until is None:
-                assignment.held_until = now + LEASE.total_seconds()
-            elif now >= assignment.held_until:
+        stop_before = self._terms.stop_before
+        if stop_before is None:
+            return
+        for assignment in self._assignments:
+            if assignment.held_until is None:  # of a supervisor before: the first renewal will tell
+                assignment.held_until = now + self._terms.renew_every + stop_before
+            elif now >= assignment.held_until - stop_before:
                 why = "the queue could not be reached to renew it"
                 self._lose(assignment, assignment.lease, why)
 
@@ -72,7 +80,19 @@ class LeaseKeeper:
             self._lose(assignment, lease, answer.why)
         elif assignment.lease.fence == lease.fence:
             assignment.lease = structs.replace(answer, task=lease.task)
-            assignment.held_until = asked + LEASE.total_seconds()
+            assignment.held_until = asked + self._terms.length.total_seconds()
+            self._tell_keeper(assignment)
+
+    def _tell_keeper(self, assignment: Assignment) -> None:
+        """Have the keeper of a run know how long its lease lasts, also without a supervisor."""
+        before, run = self._terms.keeper_stop_before, assignment.run
+        if before is None or run is None or assignment.held_until is None:
+            return
+        try:
+            hold_until(run.run, assignment.held_until - before)
+        except OSError as error:
+            text = f"{assignment.task_id}: {error.filename}: {error.strerror}"
+            self._log.say("disk", text, task_dir=run.run.task_dir)
 
     def _lose(self, assignment: Assignment, lease: Lease, why: str) -> None:
         """Stop a task in hand, unless it has another lease by now, or is ending anyway."""

@@ -5,27 +5,25 @@ loop's thread.
 """
 
 from collections.abc import Callable
-from datetime import timedelta
 from functools import partial
 from typing import TypeVar
 
 from fleet.errors import BadInput, NotFound, Refused
 from fleet.queue.protocol import Filter, LeaseLost, Queue
-from fleet.schemas import Lease, Request, Settlement, Task
+from fleet.schemas import Lease, Offer, Request, Settlement, Task
+from fleet.schemas.hosts.lease_terms import ALONE, LeaseTerms
 from fleet.supervisor.queue_io.queue_thread import DueSettlement, QueueThread
 
 T = TypeVar("T")
-
-LEASE = timedelta(minutes=10)
-RENEW = 60.0
 
 
 class QueueRequests:
     """The queue's verbs as the supervisor uses them, each answered by a callback."""
 
-    def __init__(self, thread: QueueThread, owner: str) -> None:
+    def __init__(self, thread: QueueThread, owner: str, terms: LeaseTerms = ALONE) -> None:
         self.thread = thread
         self.owner = owner
+        self.terms = terms
         #: A claim is under way, or must wait until the leases of an earlier supervisor are known.
         self.claiming = False
         #: The requests of people are being read.
@@ -33,14 +31,19 @@ class QueueRequests:
         #: Requests that were carried out, until the queue knows that.
         self._carried_out: set[str] = set()
 
-    def claim(self, count: int, then: Callable[[list[Lease]], None]) -> None:
+    def claim(
+        self, count: int, then: Callable[[list[Lease]], None], offer: Offer | None = None
+    ) -> None:
         self.claiming = True
+        ttl = self.terms.length
 
         def got(leases: list[Lease]) -> None:
             self.claiming = False
             then(leases)
 
-        self.thread.call(lambda queue: queue.claim(self.owner, count=count, ttl=LEASE), got)
+        self.thread.call(
+            lambda queue: queue.claim(self.owner, count=count, ttl=ttl, offer=offer), got
+        )
 
     def leased(self, then: Callable[[list[Task]], None]) -> None:
         """The tasks that this home holds; at start-up those of the supervisor before."""
@@ -157,7 +160,8 @@ class QueueRequests:
         self.thread.call(lambda queue: queue.requests(), each)
 
     def renew(self, lease: Lease, then: Callable[[Lease | LeaseLost], None]) -> None:
-        self.thread.call(lambda queue: _or_lost(lease, lambda: queue.renew(lease, ttl=LEASE)), then)
+        ttl = self.terms.length
+        self.thread.call(lambda queue: _or_lost(lease, lambda: queue.renew(lease, ttl=ttl)), then)
 
 
 def _or_lost(lease: Lease, attempt: Callable[[], T]) -> T | LeaseLost:

@@ -13,13 +13,13 @@ from fleet.accounts.candidates import find as find_account
 from fleet.accounts.choose_account import Seat
 from fleet.accounts.move_session import move, moving
 from fleet.coders.base import Coder, Options
-from fleet.errors import FleetError, InvalidTask
+from fleet.errors import BadInput, FleetError, InvalidTask, NotHere
 from fleet.files.atomic_write import write_atomically
 from fleet.files.put_aside import put_aside
 from fleet.files.safe_read import check_directory
 from fleet.home import HOOK, Home, clone_record, compare_json, landing_json, messages
 from fleet.home.task_policy import passed_variables
-from fleet.processes.keeper_client import Busy, start_keeper
+from fleet.processes.keeper_client import Busy, hold_until, start_keeper
 from fleet.runs.artifacts_digest import fingerprint
 from fleet.runs.outcome_history import Ending
 from fleet.runs.questions import questions_file
@@ -31,7 +31,7 @@ from fleet.settlement.run_record import own_env, run_env
 from fleet.spool.agent_mcp.tool_server import ASK_SLACK
 from fleet.spool.drop_box import DropBox
 from fleet.supervisor.active.active_run import ActiveRun
-from fleet.supervisor.assignments import Ready
+from fleet.supervisor.assignments import Assignment, Ready
 from fleet.supervisor.start.agent_bin import KEEPER, TOOL_SERVER
 from fleet.supervisor.start.run_box import RunCommand, box_run, check_box
 from fleet.supervisor.start.workspace import Workspace
@@ -47,11 +47,23 @@ def placed(state: SupervisorState, task: Task) -> Place:
     if compare_json.is_open(state.home, task.id):
         raise InvalidTask(f"it is being compared: fleet compare {task.id}")
     place = place_of(state.home, state.config, task, coder=state.coder)
-    coders.find(place.coder, state.home.path)
+    _check_coder(state, place.coder)
     if not Path(place.cwd).is_dir():
-        raise InvalidTask(f"its directory {place.cwd} is not there")
+        raise NotHere(f"its directory {place.cwd} is not there")
     check_box(place.ruled.policy)
     return place
+
+
+def _check_coder(state: SupervisorState, name: str) -> None:
+    """Raise NotHere for a coder that this machine lacks and another host may have."""
+    try:
+        coders.find(name, state.home.path)
+    except BadInput as error:
+        if state.host is None:
+            raise
+        raise NotHere(error.message, hint=error.hint) from None
+    if state.host is not None and name not in state.host.offer.coders:
+        raise NotHere(f"the program of coder {name} is not on PATH")
 
 
 def make_ready(
@@ -188,18 +200,20 @@ def _session(
     return moving(coder, last.session_id, theirs, env)
 
 
-def launch(state: SupervisorState, lease: Lease, ready: Ready, programs: Path) -> ActiveRun | None:
+def launch(
+    state: SupervisorState, assignment: Assignment, ready: Ready, programs: Path
+) -> ActiveRun | None:
     """Prepare the run's directory and start its keeper. A full disk is an OSError.
 
     None: the session that was to be carried on went before it could be copied. A run without a
     keeper is over as it begins.
     """
-    task, coder = ready.task, ready.coder
+    task, coder, lease = ready.task, ready.coder, assignment.lease
     task_dir = state.home.task(task.id)
     if not check_directory(task_dir / "artifacts"):
         task_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
         (task_dir / "artifacts").mkdir(mode=0o700)
-    run = reserve_run(task_dir)
+    run = reserve_run(task_dir, at_least=lease.task.runs)
     DropBox(run.spool, make=True).close()
     coder.options = structs.replace(coder.options, spool=str(run.spool))
     if coder.takes_tools and ready.policy.ask_wait is not None:
@@ -230,6 +244,7 @@ def launch(state: SupervisorState, lease: Lease, ready: Ready, programs: Path) -
         stdin="prompt.md" if coder.prompt_on_stdin else None,
         grace=float(state.config.grace_s),
         time_limit=ready.policy.limits.time + KEEPERS_SLACK,
+        leased=_hold(state, assignment, run),
         coder=str(task.coder),
         model=coder.model,
         account=ready.account.name,
@@ -256,6 +271,15 @@ def launch(state: SupervisorState, lease: Lease, ready: Ready, programs: Path) -
     else:
         active.keeper = keeper
     return active
+
+
+def _hold(state: SupervisorState, assignment: Assignment, run: Run) -> bool:
+    """Have the keeper know how long the lease lasts, where it is one among several hosts."""
+    before, until = state.queue.terms.keeper_stop_before, assignment.held_until
+    if before is None or until is None:
+        return False
+    hold_until(run, until - before)
+    return True
 
 
 def _words(

@@ -13,7 +13,7 @@ from fleet.accounts.candidates import Place
 from fleet.accounts.choose_account import Wait
 from fleet.accounts.credentials import AccountTrouble
 from fleet.coders.trusted_files import Untrusted
-from fleet.errors import FleetError
+from fleet.errors import FleetError, NotHere
 from fleet.home.status_file import paused
 from fleet.home.trusted_commands import untrusted, waits_text
 from fleet.runs.outcome_history import history
@@ -60,6 +60,8 @@ class RunStarter:
         try:
             task_dir = self._state.home.task(assignment.task_id)
             act(assignment, task_dir)
+        except NotHere as error:
+            settle(self._state, assignment, self._not_here(assignment, error), task_dir)
         except FleetError as error:  # also an id that cannot name a file
             with suppress(OSError):
                 if task_dir is not None:
@@ -75,6 +77,13 @@ class RunStarter:
             else:
                 way = f"Move it away to go on. Then: fleet retry {assignment.task_id}"
                 settle(self._state, assignment, blocked(f"invalid: {why}. {way}"))
+
+    def _not_here(self, assignment: Assignment, error: NotHere) -> Decision:
+        """What this machine lacks another host may have; without other hosts a person looks."""
+        why = f"{error.message}. {error.hint}".rstrip(" .")
+        if self._state.host is not None:
+            return released(f"not on this host: {why}", declined=error.message)
+        return blocked(f"invalid: {why}. Once that is mended: fleet retry {assignment.task_id}")
 
     def begin(self, assignment: Assignment, task_dir: Path) -> None:
         """Begin a run, or have its directory made ready first. Raises FleetError."""
@@ -102,7 +111,7 @@ class RunStarter:
         """A task whose commands or coder are not trusted here goes back: on a shared queue soon,
         for a machine that trusts them.
         """
-        shared = self._state.config.queue not in ("embedded", "beads")
+        shared = self._state.host is not None
         again = self._state.now() + (_SHARED_TRUST if shared else _TRUST)
         return released(why, not_before=again)
 
@@ -124,7 +133,7 @@ class RunStarter:
         order = order_of(
             self._state.home, self._state.config,
             task_id=assignment.task_id, cwd=str(ready.task.cwd), policy=ready.policy,
-            others=self._other_tasks,
+            others=self._other_tasks, number=assignment.lease.task.runs,
         )  # fmt: skip
         if order is None:
             self._tell_no_clone(ready)
@@ -170,7 +179,7 @@ class RunStarter:
 
     def _launch(self, assignment: Assignment, ready: Ready, task_dir: Path) -> None:
         state = self._state
-        run = launch(state, assignment.lease, ready, self._programs.make())
+        run = launch(state, assignment, ready, self._programs.make())
         if run is None:
             why = "the session that it was to carry on is gone: it begins a fresh one"
             settle(state, assignment, released(why), task_dir)

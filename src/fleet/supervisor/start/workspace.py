@@ -81,9 +81,10 @@ def order_of(
     cwd: str,
     policy: Policy,
     others: tuple[tuple[str, str], ...] = (),
+    number: int = 1,
 ) -> Order | None:
     """What there is to be prepared for a run in this directory; None: nothing, since no git
-    repository holds it. Starts nothing.
+    repository holds it. Starts nothing. `number` is the least that the run's can be.
     """
     if not home.clone(task_id).exists():
         place = os.path.realpath(cwd)
@@ -95,7 +96,7 @@ def order_of(
         cwd=cwd,
         project=config.project(cwd).path,
         policy=policy,
-        number=next_number(home.task(task_id)),
+        number=next_number(home.task(task_id), number),
         room=KEYS["workspace_limit"].read(config.workspace_limit),
         others=others,
     )

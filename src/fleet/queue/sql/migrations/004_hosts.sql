@@ -16,6 +16,8 @@ CREATE TABLE hosts (
     id           TEXT PRIMARY KEY,
     -- New with each start of a supervisor.
     incarnation  TEXT NOT NULL,
+    -- The machine and the directory that the home is on: a copy of the home is another.
+    machine      TEXT NOT NULL DEFAULT '',
     name         TEXT NOT NULL CHECK (name <> ''),
     version      TEXT NOT NULL DEFAULT '',
     -- Texts, a line each. Coders have their version behind a space.

@@ -10,6 +10,8 @@ from fleet.queue.sql.migrate import Step
 from fleet.queue.sql.sql_queue import SqlQueue
 
 LOCK_TIMEOUT = timedelta(seconds=5)
+#: A server that vanished without a word is given up after half a minute instead of never.
+DEAD_AFTER = timedelta(seconds=30)
 
 
 def open_postgres(
@@ -21,9 +23,11 @@ def open_postgres(
     steps: list[Step] | None = None,
     home: Path | None = None,
     may_make: bool = False,
+    dead_after: timedelta = DEAD_AFTER,
 ) -> SqlQueue:
     """The queue in the database that `dsn` names, made on first use and brought up to date.
 
+    A server that takes nothing for `dead_after` is given up, and connected to anew.
     `home` is the home that may know the queue. Raises WrongQueue if it knows another one.
     """
     try:
@@ -33,7 +37,7 @@ def open_postgres(
             f"the PostgreSQL queue needs psycopg, which cannot be loaded: {error}",
             hint="Install it with fleet: pip install 'fleet[postgres]'",
         ) from error
-    db = Postgres(dsn, clock=clock, lock_timeout=lock_timeout)
+    db = Postgres(dsn, clock=clock, lock_timeout=lock_timeout, dead_after=dead_after)
     if home is not None:
         db.identity = Identity(home=home, name=db.address, may_make=may_make)
     try:

@@ -11,16 +11,11 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict
 from psycopg.types.numeric import Int8Dumper
 
-#: Used where the address does not say otherwise. A host that vanished without a word is given
-#: up after half a minute instead of never.
+#: Used where the address does not say otherwise.
 _DEFAULTS: dict[str, str | int] = {
     "application_name": "fleet",
     "client_encoding": "utf8",
-    "connect_timeout": 10,
-    "keepalives_idle": 30,
-    "keepalives_interval": 10,
     "keepalives_count": 3,
-    "tcp_user_timeout": 30_000,
 }
 
 #: Clocks drift apart, so the server's is looked at again after this long.
@@ -36,9 +31,18 @@ def steady() -> float:
     return time.clock_gettime(_STEADY)
 
 
-def connect(dsn: str) -> psycopg.Connection:
+def connect(dsn: str, dead_after: timedelta) -> psycopg.Connection:
+    """A connection that breaks once the server takes nothing for `dead_after`."""
     given = conninfo_to_dict(dsn)
-    defaults: dict[str, Any] = {key: v for key, v in _DEFAULTS.items() if key not in given}
+    seconds = max(2, int(dead_after.total_seconds()))
+    bounds = {
+        "connect_timeout": min(10, seconds),
+        "keepalives_idle": seconds,
+        "keepalives_interval": max(1, seconds // 3),
+        "tcp_user_timeout": seconds * 1000,
+    }
+    known = {**_DEFAULTS, **bounds}
+    defaults: dict[str, Any] = {key: v for key, v in known.items() if key not in given}
     connection = psycopg.connect(dsn, autocommit=True, cursor_factory=psycopg.RawCursor, **defaults)
     # One width for every number, so that a statement is prepared once and not once a width.
     connection.adapters.register_dumper(int, Int8Dumper)

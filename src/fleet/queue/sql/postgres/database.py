@@ -28,6 +28,7 @@ _DIALECT = {
     # A function, so that a claim does not set up a plan of twenty nodes that it seldom runs.
     "waits_for_others": "fleet.waits_for_others(:now, tasks.id)",
     "lock_graph": "SELECT pg_advisory_xact_lock(1718379877, 2)",
+    "fits_host": named_sql.load("placement.sql")["fits_host"],
 }
 _SQL = named_sql.load("postgres.sql", **named_sql.load("queue.sql", **_DIALECT))
 
@@ -40,8 +41,11 @@ class Postgres:
 
     dialect: Mapping[str, str] = _DIALECT
 
-    def __init__(self, dsn: str, *, clock: Clock | None, lock_timeout: timedelta) -> None:
+    def __init__(
+        self, dsn: str, *, clock: Clock | None, lock_timeout: timedelta, dead_after: timedelta
+    ) -> None:
         self.address = address_of(dsn)
+        self._dead_after = dead_after
         self._dsn = dsn
         self._clock = clock
         self._lock_timeout = lock_timeout
@@ -91,7 +95,7 @@ class Postgres:
     def wait(self, timeout: timedelta) -> bool:
         with translated(self.address):
             if self._listener is None or self._listener.closed:
-                self._listener = connect(self._dsn)
+                self._listener = connect(self._dsn, self._dead_after)
                 _run(self._listener.cursor(), _SQL["listen"], None)
                 return True  # what was written before we listened was not heard
             try:
@@ -166,7 +170,7 @@ class Postgres:
             self._cursor.connection.close()
         with translated(self.address):
             # One for all statements: a new cursor looks up anew how each column is read.
-            self._cursor = cursor = connect(self._dsn).cursor(binary=True)
+            self._cursor = cursor = connect(self._dsn, self._dead_after).cursor(binary=True)
             text, _ = numbered(_SQL["session"])
             before = steady()
             limits = [_millis(self._lock_timeout), _millis(STATEMENT_TIMEOUT)]

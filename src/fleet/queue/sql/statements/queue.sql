@@ -60,6 +60,7 @@ AND (tasks.defer_until IS NULL OR tasks.defer_until <= :now)
 AND (tasks.not_before IS NULL OR tasks.not_before <= :now)
 AND tasks.issue_type NOT IN
     ('epic', 'merge-request', 'gate', 'molecule', 'message', 'agent', 'role', 'rig')
+AND {fits_host}
 AND NOT {held_up}
 
 -- name: picked
@@ -71,7 +72,7 @@ SELECT tasks.id FROM tasks {by_queue_order} WHERE {claimable}
 -- name: claim
 UPDATE tasks
 SET status = 'in_progress', assignee = :owner, lease_owner = :owner, lease_until = :until,
-    heartbeat_at = :now, fence = fence + 1, started_at = coalesce(started_at, :now),
+    heartbeat_at = :now, fence = fence + 1, runs = runs + 1, started_at = coalesce(started_at, :now),
     updated_at = :now, not_before = NULL, defer_until = NULL
 WHERE {is_picked}
 RETURNING {task_columns}
@@ -85,12 +86,20 @@ RETURNING id
 UPDATE tasks
 SET status = :status, assignee = :assignee, lease_owner = NULL, lease_until = NULL,
     closed_at = :closed_at, close_reason = :close_reason, not_before = :not_before,
+    runs = :runs, attempts = :attempts, last_host = :last_host,
     notes = CASE WHEN :note = '' THEN notes
                  WHEN notes = '' THEN :note
                  ELSE notes || :new_line || :note END,
     updated_at = :now
 WHERE id = :id AND lease_owner = :owner AND fence = :fence
 RETURNING id
+
+-- name: insert_decline
+INSERT INTO declines (task_id, host, why, at) VALUES (:id, :owner, :why, :now)
+ON CONFLICT (task_id, host) DO UPDATE SET why = excluded.why, at = excluded.at
+
+-- name: delete_declines
+DELETE FROM declines WHERE task_id = :id
 
 -- name: get
 SELECT {task_columns} FROM tasks WHERE tasks.id = :id

@@ -1,0 +1,69 @@
+"""`fleet hosts`: the machines that share the queue, and what each does now."""
+
+import sys
+import time
+from collections.abc import Iterator
+
+import click
+
+from fleet import control
+from fleet.cli.live_view import live_view
+from fleet.cli.print_lines import print_line
+from fleet.cli.terminal_text import duration, one_line
+from fleet.control import Control
+from fleet.control.hosts.hosts_now import HostNow, hosts_now
+from fleet.errors import BadInput
+
+_PAUSE = 1.0
+_COLOURS = {"up": "green", "draining": "yellow", "silent": "red"}
+
+
+@click.command("hosts")
+@click.option("--watch", "-w", is_flag=True, help="Show it anew, in place, until Ctrl-C.")
+@click.option("--json", "as_json", is_flag=True, help="A JSON array with all that is known.")
+def command(watch: bool, as_json: bool) -> None:
+    """Show the machines that share the queue: what each has to offer, and what it does now.
+
+    A host is `up`, `draining` (it finishes what it has), `silent` (not heard of for 35 seconds;
+    its tasks go to others when their leases end), or `gone` (its supervisor has ended).
+    """
+    fleet = control.opened()
+    if as_json:
+        from fleet.cli.json_output import pretty
+
+        click.echo(pretty(hosts_now(fleet)))
+    elif watch:
+        _watch(fleet)
+    else:
+        for line in _lines(hosts_now(fleet)):
+            print_line(line, 4)
+
+
+def _watch(fleet: Control) -> None:
+    if not sys.stdout.isatty():
+        raise BadInput("--watch needs a terminal", hint="For a program: fleet hosts --json")
+    with live_view() as draw:
+        while True:
+            draw(list(_lines(hosts_now(fleet))))
+            time.sleep(_PAUSE)
+
+
+def _lines(found: list[HostNow]) -> Iterator[str]:
+    if not found:
+        yield "No host has worked on this queue yet. To begin: fleet run"
+    for each in found:
+        host = each.host
+        state = click.style(each.state, fg=_COLOURS.get(each.state))
+        here = " (here)" if each.here else ""
+        # Leases outlive a supervisor: so do its tasks.
+        used = f"{len(each.tasks)} of {host.slots} slots"
+        seen = "" if each.state == "gone" else f", seen {duration(each.seen.total_seconds())} ago"
+        name = click.style(one_line(host.name), bold=True)
+        yield f"{name}{here}  {state}  {used}  fleet {one_line(host.version)}{seen}"
+        has = [*(f"host:{label}" for label in host.labels), *host.coders]
+        if has:
+            yield f"    has {one_line(', '.join(has))}"
+        if host.unreachable:
+            yield f"    does not reach {one_line(', '.join(host.unreachable))}"
+        for task in each.tasks:
+            yield f"    {task.task_id}  {one_line(task.title)}"

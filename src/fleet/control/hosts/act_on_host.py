@@ -1,0 +1,45 @@
+"""What people do with a host: drain it, let it go on, give it up, forget it."""
+
+from fleet.control import Control
+from fleet.control.hosts.hosts_now import shared_queue
+from fleet.errors import Refused
+from fleet.home import owner_file
+from fleet.queue.sql import host_table
+from fleet.schemas import Host
+
+
+def drain(fleet: Control, word: str) -> Host:
+    """Have a host finish what it has and take nothing new, also after a restart."""
+    queue = shared_queue(fleet)
+    host = host_table.find_host(queue, word)
+    host_table.set_state(queue, host, "draining")
+    return host
+
+
+def resume(fleet: Control, word: str) -> Host:
+    """Have a host take tasks again."""
+    queue = shared_queue(fleet)
+    host = host_table.find_host(queue, word)
+    if host.state == "gone":
+        raise Refused(f"host {host.name} has ended", hint="Start it there: fleet run")
+    host_table.set_state(queue, host, "up")
+    return host
+
+
+def lost(fleet: Control, word: str) -> tuple[Host, list[str]]:
+    """Give a host up: other hosts begin its tasks at once. The person vouches that its agents are
+    dead; the tasks that are free by that.
+    """
+    queue = shared_queue(fleet)
+    host = host_table.find_host(queue, word)
+    if host.id == owner_file.read(fleet.home):
+        raise Refused(f"{host.name} is this machine", hint="To stop its agents: fleet stop --all")
+    return host, host_table.lose(queue, host)
+
+
+def remove(fleet: Control, word: str) -> Host:
+    """Forget a host that is gone and holds nothing."""
+    queue = shared_queue(fleet)
+    host = host_table.find_host(queue, word)
+    host_table.remove(queue, host)
+    return host

@@ -1,0 +1,62 @@
+"""`fleet hosts`: every host of the queue, whether it is there, and what it does."""
+
+from datetime import datetime, timedelta
+
+from msgspec import Struct
+
+from fleet.control import Control
+from fleet.errors import Refused
+from fleet.home import owner_file
+from fleet.queue.sql import host_table
+from fleet.queue.sql.host_table import SILENT, HostWork
+from fleet.queue.sql.sql_queue import SqlQueue
+from fleet.schemas import Host
+
+
+class HostNow(Struct, frozen=True, kw_only=True):
+    """One host with the tasks that it holds."""
+
+    host: Host
+    #: `up`, `draining`, `silent` (it was not heard of for a while), `gone` (its supervisor ended).
+    state: str
+    #: How long ago it was heard of, by the server's clock.
+    seen: timedelta
+    #: It is the host that this command runs on.
+    here: bool = False
+    tasks: tuple[HostWork, ...] = ()
+
+
+def shared_queue(fleet: Control) -> SqlQueue:
+    """The queue, if hosts can share it. Raises Refused."""
+    if not fleet.config.shares_queue:
+        raise Refused(
+            f"the queue of this home is {fleet.config.queue}, which one machine works on",
+            hint="Many machines share a PostgreSQL queue: fleet init --queue postgresql://…",
+        )
+    return fleet.tracker
+
+
+def hosts_now(fleet: Control) -> list[HostNow]:
+    """Every host that the queue knows. Holders of leases that are no hosts come without facts."""
+    queue = shared_queue(fleet)
+    now, own = queue.db.now(), owner_file.read(fleet.home)
+    work: dict[str, list[HostWork]] = {}
+    for each in host_table.work_of_hosts(queue):
+        work.setdefault(each.host, []).append(each)
+    return [
+        HostNow(
+            host=host,
+            state=state_of(host, now),
+            seen=max(timedelta(0), now - host.seen_at),
+            here=host.id == own,
+            tasks=tuple(work.get(host.id, ())),
+        )
+        for host in host_table.hosts(queue)
+    ]
+
+
+def state_of(host: Host, now: datetime) -> str:
+    """How a host stands, in a word."""
+    if host.state != "gone" and now - host.seen_at > SILENT:
+        return "silent"
+    return host.state

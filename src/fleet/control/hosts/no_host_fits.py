@@ -1,0 +1,67 @@
+"""Why no host takes a task that could run: what it needs, and which hosts have that."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, cast
+
+from fleet.control import Control
+from fleet.control.hosts.hosts_now import state_of
+from fleet.queue.sql import host_table
+from fleet.schemas import Decline, Host, Task
+from fleet.schemas.hosts.host_needs import missing_needs, needs_of, repository_of
+
+
+def no_host_fits(fleet: Control, task: Task) -> str:
+    """Why the task waits for a host; empty: one that is up fits, or the queue has one host."""
+    if not fleet.config.shares_queue:
+        return ""
+    own: Any = task.metadata.get("fleet")
+    settings = cast("dict[str, Any]", own if isinstance(own, dict) else {})
+    queue = fleet.tracker
+    now = queue.db.now()
+    known = host_table.hosts(queue)
+    up = [host for host in known if state_of(host, now) == "up"]
+    declines = host_table.declines_of(queue, task.id)
+    return waits_for_host(settings, up, known, declines)
+
+
+def waits_for_host(
+    settings: Mapping[str, Any],
+    up: Sequence[Host],
+    known: Sequence[Host],
+    declines: Sequence[Decline],
+) -> str:
+    """The reason in words, for a task with these settings. Pure."""
+    needs, url = needs_of(settings), repository_of(settings)
+    declined = {each.host: each.why for each in declines}
+    reachable = [host for host in up if not url or url not in host.unreachable]
+    fitting = [host for host in reachable if not missing_needs(needs, host.offer)]
+    if any(host.id not in declined for host in fitting):
+        return ""
+    if fitting:
+        whys = "; ".join(f"{host.name}: {declined[host.id]}" for host in fitting)
+        return f"no host fits: {whys}"
+    if not up:
+        return "no host fits: none is up"
+    if not reachable:
+        return f"no host fits: none reaches {url}"
+    return f"no host fits: {_lacking(needs, reachable, known)}"
+
+
+def _lacking(needs: Sequence[str], up: Sequence[Host], known: Sequence[Host]) -> str:
+    """Each need that keeps hosts away, and which hosts that are up have it."""
+    words: list[str] = []
+    for need in needs:
+        having = [host.name for host in up if need in host.offer.has]
+        if len(having) == len(up):
+            continue
+        some = ", ".join(having) or "none up"
+        words.append(f"needs {_need_text(need, known)}; hosts with it: {some}")
+    return "; ".join(words)
+
+
+def _need_text(need: str, known: Sequence[Host]) -> str:
+    kind, _, name = need.partition(":")
+    if kind == "home":
+        names = [host.name for host in known if host.id == name]
+        return f"the directory of host {names[0] if names else name}"
+    return {"host": f"host {name}", "coder": f"coder {name}"}.get(kind, name)

@@ -1,0 +1,172 @@
+"""The hosts that share a queue: their rows, their heartbeats, and what people do with them."""
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+from msgspec import Struct
+
+from fleet.errors import NotFound, Refused
+from fleet.queue.sql.row_mapping import moment, to_micros
+from fleet.queue.sql.sql_queue import SqlQueue
+from fleet.schemas import Decline, Host, HostState
+
+FILE = "hosts.sql"
+#: A host that was not seen for so long is not taken to be there.
+SILENT = timedelta(seconds=35)
+#: Another machine with the same id is refused while the first was seen within so long.
+ALIVE = timedelta(seconds=90)
+
+
+class HostWork(Struct, frozen=True, kw_only=True):
+    """A task that a host holds."""
+
+    host: str
+    task_id: str
+    title: str
+    lease_until: datetime
+
+
+def register(queue: SqlQueue, host: Host, *, machine: str) -> HostState:
+    """Enter a host whose supervisor starts; its state. Raises Refused: another home has its id."""
+    with queue.db.writing():
+        now = queue.db.now()
+        values = _values(host) | {
+            "machine": machine,
+            "version": host.version,
+            "now": to_micros(now),
+            "long_ago": to_micros(now - ALIVE),
+        }
+        sql = queue.more(FILE)
+        found = queue.db.rows(sql["register_host"], values)
+        if not found:
+            other = next(each for each in hosts(queue) if each.id == host.id)
+            seconds = int((now - other.seen_at).total_seconds())
+            raise Refused(
+                f"another supervisor works on this queue as {host.id}: host {other.name},"
+                f" seen {seconds} s ago",
+                hint="Its home was copied to this machine, or this one to it. Give one of the two a"
+                " new id: stop it, remove the file `owner` from its home, start it.",
+            )
+        queue.db.rows(sql["forget_declines"], {"id": host.id})
+    return found[0][0]
+
+
+def beat(queue: SqlQueue, host: Host) -> HostState | None:
+    """Say that a host lives, and what it has; the state that people want of it. None: another
+    incarnation has its row, or a person removed it.
+    """
+    values = _values(host) | {"now": to_micros(queue.db.now())}
+    found = queue.db.rows(queue.more(FILE)["beat"], values)
+    return found[0][0] if found else None
+
+
+def leave(queue: SqlQueue, host: Host) -> None:
+    """A host's supervisor has ended in order."""
+    long_ago = to_micros(queue.db.now() - ALIVE)
+    values = {"id": host.id, "incarnation": host.incarnation, "long_ago": long_ago}
+    queue.db.rows(queue.more(FILE)["leave"], values)
+
+
+def hosts(queue: SqlQueue) -> list[Host]:
+    """Every host that the queue knows, by name."""
+    return [_host(row) for row in queue.db.rows(queue.more(FILE)["hosts"])]
+
+
+def find_host(queue: SqlQueue, word: str) -> Host:
+    """A host by its name or id. Raises NotFound, or Refused: two hosts have the name."""
+    found = [host for host in hosts(queue) if word in (host.name, host.id)]
+    if not found:
+        known = ", ".join(host.name for host in hosts(queue)) or "none has worked here yet"
+        raise NotFound(f"there is no host {word!r}", hint=f"Known: {known}. See: fleet hosts")
+    if len(found) > 1:
+        ids = ", ".join(host.id for host in found)
+        raise Refused(f"{len(found)} hosts are called {word}", hint=f"Name one by its id: {ids}")
+    return found[0]
+
+
+def set_state(queue: SqlQueue, host: Host, state: HostState) -> None:
+    """What people want of a host: it takes part, or it finishes what it has and takes no more."""
+    queue.db.rows(queue.more(FILE)["set_host_state"], {"id": host.id, "state": state})
+
+
+def lose(queue: SqlQueue, host: Host) -> list[str]:
+    """Give a host up: its leases end now; the tasks that are free by that."""
+    with queue.db.writing():
+        set_state(queue, host, "gone")
+        values = {"id": host.id, "now": to_micros(queue.db.now())}
+        freed = queue.db.rows(queue.more(FILE)["free_leases"], values)
+    return [str(row[0]) for row in freed]
+
+
+def remove(queue: SqlQueue, host: Host) -> None:
+    """Forget a host. Raises Refused while it is there or holds tasks."""
+    with queue.db.writing():
+        now = queue.db.now()
+        values = {"id": host.id, "now": to_micros(now)}
+        held = int(queue.db.rows(queue.more(FILE)["leases_of"], values)[0][0])
+        if host.state != "gone" and now - host.seen_at < SILENT:
+            raise Refused(
+                f"host {host.name} is {host.state}",
+                hint=f"Stop its supervisor first, or: fleet host drain {host.name}",
+            )
+        if held:
+            raise Refused(
+                f"host {host.name} holds {held} task{'s' if held > 1 else ''}",
+                hint=f"If it will not come back: fleet host lost {host.name}",
+            )
+        queue.db.rows(queue.more(FILE)["delete_host"], {"id": host.id})
+        queue.db.rows(queue.more(FILE)["forget_declines"], {"id": host.id})
+
+
+def work_of_hosts(queue: SqlQueue) -> list[HostWork]:
+    """Every task that is under a lease, with the host that holds it."""
+    return [
+        HostWork(host=owner, task_id=task_id, title=title, lease_until=moment(until))
+        for owner, task_id, title, until in queue.db.rows(queue.more(FILE)["work_of_hosts"])
+    ]
+
+
+def declines_of(queue: SqlQueue, task_id: str) -> Sequence[Decline]:
+    """The hosts that could not run a task, and why."""
+    rows = queue.db.rows(queue.more(FILE)["declines_of"], {"id": task_id})
+    return [Decline(task_id=task_id, host=host, why=why, at=moment(at)) for host, why, at in rows]
+
+
+def _values(host: Host) -> dict[str, Any]:
+    return {
+        "id": host.id,
+        "incarnation": host.incarnation,
+        "name": host.name,
+        "labels": "\n".join(host.labels),
+        "coders": "\n".join(f"{name} {version}" for name, version in host.coders.items()),
+        "accounts": "\n".join(host.accounts),
+        "mirrors": "\n".join(host.mirrors),
+        "unreachable": "\n".join(host.unreachable),
+        "slots": host.slots,
+        "free": host.free,
+    }
+
+
+def _host(row: tuple[Any, ...]) -> Host:
+    (
+        id_, incarnation, name, version, labels, coders, accounts, mirrors, unreachable,
+        slots, free, state, started, seen,
+    ) = row  # fmt: skip
+    pairs = (line.partition(" ") for line in coders.splitlines())
+    return Host(
+        id=id_,
+        incarnation=incarnation,
+        name=name,
+        version=version,
+        labels=tuple(labels.splitlines()),
+        coders={coder: version for coder, _, version in pairs},
+        accounts=tuple(accounts.splitlines()),
+        mirrors=tuple(mirrors.splitlines()),
+        unreachable=tuple(unreachable.splitlines()),
+        slots=slots,
+        free=free,
+        state=state,
+        started_at=moment(started),
+        seen_at=moment(seen),
+    )

@@ -1,0 +1,67 @@
+-- The machines that share a queue, and what they tell each other.
+
+-- name: host_columns
+id, incarnation, name, version, labels, coders, accounts, mirrors, unreachable, slots, free, state,
+started_at, seen_at
+
+-- name: register_host
+-- A host that was left draining stays so until a person lets it go on. A row that a living home on
+-- another machine keeps is not taken: nothing comes back then.
+INSERT INTO hosts (id, incarnation, machine, name, version, labels, coders, accounts, mirrors,
+                   unreachable, slots, free, state, started_at, seen_at)
+VALUES (:id, :incarnation, :machine, :name, :version, :labels, :coders, :accounts, :mirrors,
+        :unreachable, :slots, :free, 'up', :now, :now)
+ON CONFLICT (id) DO UPDATE
+SET incarnation = excluded.incarnation, machine = excluded.machine, name = excluded.name,
+    version = excluded.version, labels = excluded.labels, coders = excluded.coders,
+    accounts = excluded.accounts, mirrors = excluded.mirrors, unreachable = excluded.unreachable,
+    slots = excluded.slots, free = excluded.free, started_at = excluded.started_at,
+    seen_at = excluded.seen_at,
+    state = CASE hosts.state WHEN 'draining' THEN 'draining' ELSE 'up' END
+WHERE hosts.machine = excluded.machine OR hosts.state = 'gone' OR hosts.seen_at <= :long_ago
+RETURNING state
+
+-- name: beat
+-- The row is this incarnation's own, or nothing comes back. A host that was given up and speaks
+-- again is up: its old leases are lost to it all the same.
+UPDATE hosts
+SET name = :name, labels = :labels, coders = :coders, accounts = :accounts, mirrors = :mirrors,
+    unreachable = :unreachable, slots = :slots, free = :free, seen_at = :now,
+    state = CASE state WHEN 'draining' THEN 'draining' ELSE 'up' END
+WHERE id = :id AND incarnation = :incarnation
+RETURNING state
+
+-- name: leave
+UPDATE hosts SET state = CASE state WHEN 'draining' THEN state ELSE 'gone' END, free = 0,
+    seen_at = :long_ago
+WHERE id = :id AND incarnation = :incarnation
+
+-- name: forget_declines
+-- A host that starts anew may have got what it lacked.
+DELETE FROM declines WHERE host = :id
+
+-- name: hosts
+SELECT {host_columns} FROM hosts ORDER BY name, id
+
+-- name: set_host_state
+UPDATE hosts SET state = :state WHERE id = :id RETURNING id
+
+-- name: free_leases
+-- The leases of a host that a person gives up: as if their time were over.
+UPDATE tasks SET lease_until = :now WHERE lease_owner = :id AND lease_until > :now RETURNING id
+
+-- name: leases_of
+SELECT count(*) FROM tasks WHERE lease_owner = :id AND lease_until > :now
+
+-- name: delete_host
+DELETE FROM hosts WHERE id = :id
+
+-- name: work_of_hosts
+SELECT lease_owner, id, title, lease_until FROM tasks
+WHERE {not_closed} AND lease_owner IS NOT NULL ORDER BY started_at, id
+
+-- name: declines_of
+SELECT host, why, at FROM declines WHERE task_id = :id ORDER BY at
+
+-- name: schema_version
+SELECT value FROM meta WHERE key = 'schema_version'

@@ -1,0 +1,1 @@
+"""The supervisor as one of several hosts on a shared queue."""

@@ -1,0 +1,125 @@
+"""Says every few seconds that this host lives, and hears what people want of it.
+
+A thread and a connection of their own: neither a mirror that is fetched for an hour nor a queue
+call that hangs may make the host look dead.
+"""
+
+import os
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from typing import cast
+
+from msgspec import structs
+
+from fleet.errors import FleetError, Refused
+from fleet.queue.protocol import Queue
+from fleet.queue.sql import host_table
+from fleet.queue.sql.sql_queue import SqlQueue
+from fleet.schemas import Host, HostState, Offer
+
+#: Seconds between two beats, and between two tries of one that failed. With the longest time that
+#: a call takes to fail they stay below the 35 seconds after which a host counts as silent.
+EVERY, AGAIN = 10.0, 2.0
+
+
+class Heartbeat:
+    """The host's row in the queue. `host` is replaced by the loop as things change."""
+
+    def __init__(
+        self,
+        open_queue: Callable[[], Queue],
+        host: Host,
+        *,
+        machine: str,
+        say: Callable[[str, str], None],
+    ) -> None:
+        self._open, self._say, self._machine = open_queue, say, machine
+        self.host = host
+        #: What people want of the host; None: it is not registered yet.
+        self.state: HostState | None = None
+        #: Why this supervisor must end: another one has its id.
+        self.refused: Refused | None = None
+        self._wake, self._closing = threading.Event(), threading.Event()
+        self._thread = threading.Thread(target=self._work, name="heartbeat", daemon=True)
+
+    @property
+    def offer(self) -> Offer:
+        return self.host.offer
+
+    @property
+    def may_claim(self) -> bool:
+        """The host is registered, and is not to finish what it has."""
+        return self.state == "up"
+
+    @property
+    def is_draining(self) -> bool:
+        return self.state == "draining"
+
+    def update(self, **facts: object) -> None:
+        """Tell of new facts with the next beat; a change of what the host has to give at once."""
+        before = self.host
+        self.host = structs.replace(before, **facts)
+        if before.offer != self.host.offer or (before.free == 0) != (self.host.free == 0):
+            self._wake.set()
+
+    def look(self) -> None:
+        """Beat now: a person may have changed what is wanted of the host."""
+        self._wake.set()
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def close(self, patience: float) -> None:
+        """Leave in order, as far as the queue answers in time."""
+        self._closing.set()
+        self._wake.set()
+        self._thread.join(patience)
+
+    def _work(self) -> None:
+        queue: SqlQueue | None = None
+        while not self._closing.is_set() and self.refused is None:
+            pause = EVERY
+            self._wake.clear()
+            try:
+                queue = queue or cast("SqlQueue", self._open())
+                self._beat(queue)
+            except Refused as error:
+                self.refused = error
+            except (FleetError, OSError):  # the calling thread meets the same error and reports it
+                pause = AGAIN
+                if queue is not None:
+                    with suppress(FleetError, OSError):
+                        queue.close()
+                    queue = None
+            self._wake.wait(pause)
+        if queue is not None:
+            with suppress(FleetError, OSError):
+                if self.refused is None:
+                    host_table.leave(queue, self.host)
+                queue.close()
+
+    def _beat(self, queue: SqlQueue) -> None:
+        if self.state is None:
+            state = host_table.register(queue, self.host, machine=self._machine)
+        else:
+            state = host_table.beat(queue, self.host)
+        if state is None:  # a person removed the row, or another incarnation took it
+            state = host_table.register(queue, self.host, machine=self._machine)
+        if state != self.state:
+            self._tell(state)
+        self.state = state
+
+    def _tell(self, state: HostState) -> None:
+        name = self.host.name
+        if state == "draining":
+            text = f"host {name} is drained: what runs is finished, nothing new is taken"
+            self._say("draining", f"{text}. To go on: fleet host resume {name}")
+        elif self.state is None:
+            self._say("host_up", f"host {name} takes part, with {self.host.slots} slots")
+        else:
+            self._say("host_up", f"host {name} takes tasks again")
+
+
+def new_incarnation() -> str:
+    return os.urandom(8).hex()

@@ -1,0 +1,1 @@
+"""Several hosts on one machine: network namespaces, a PostgreSQL in one of them, a home in each."""
