@@ -86,12 +86,13 @@ def test_a_person_watches_a_night_over_a_killed_supervisor(scene, terminal):
     terminal.until("1/", gone=("no supervisor",))
 
     terminal.resize(200, 50)
-    terminal.until("directory  ")
+    terminal.until("directory   /")
     terminal.resize(60, 16)
     terminal.until("RUNNING 1")
     terminal.press("g", "s")
     terminal.until(f"$ fleet stop {working}")
     scene.until_status(working, "blocked")
+    terminal.until("NEEDS YOU 1")
     terminal.press("q")
     shown = terminal.until("ended 0")
     assert "1 needs you" in shown

@@ -13,7 +13,7 @@ from textual.containers import Horizontal, Vertical
 
 from fleet.control import Control
 from fleet.control.view.now import Now, TaskRow
-from fleet.tui.home_threads import HomeThread, Job, NowThread, Unread
+from fleet.tui.home_threads import HomeThread, Job, NowThread, ScreenPost, Unread
 from fleet.tui.key_table import KEYS, help_lines, keys_line
 from fleet.tui.line_view import LineView
 from fleet.tui.listing import Listing
@@ -50,10 +50,11 @@ Screen { background: ansi_default; }
 #detail { height: 1fr; }
 .hidden { display: none; }
 ModalScreen { align: center middle; background: ansi_default 0%; }
-.form { width: 90%; max-width: 100; height: auto; max-height: 90%; padding: 0 1;
+.form { width: 90%; max-width: 100; height: auto; max-height: 96%; padding: 0 1;
         border: round ansi_magenta; background: ansi_default; }
 .form.whole { height: 90%; }
 .form TextArea { height: 8; border: solid ansi_bright_black; background: ansi_default; }
+.form #description { height: 6; }
 .form Input { background: ansi_default; border-bottom: solid ansi_bright_black; height: 2; }
 .form .head { text-style: bold; }
 .form .dim { text-style: dim; }
@@ -109,16 +110,16 @@ class TopApp(App[None]):
         yield self.lines("keys")
 
     def on_mount(self) -> None:
-        loop = asyncio.get_running_loop()
-        self._reads = HomeThread(self._opened, loop)
-        self._acts = HomeThread(self._opened, loop)
+        post = ScreenPost(asyncio.get_running_loop())
+        self._reads = HomeThread(self._opened, post)
+        self._acts = HomeThread(self._opened, post)
         self.detail = TaskDetail()
         self.others = OtherViews(self.ask, self.draw)
         self.acts = PersonActs(self, self._acts)
         for name in ("top", "place", "said", "keys"):
             self.lines(name).can_focus = False
         self.lines("list").focus()
-        self._looks = NowThread(self._opened, loop, self.take_now)
+        self._looks = NowThread(self._opened, post, self.take_now)
         self.set_interval(1.0, self._tick)
         self._lay_out()
 
@@ -270,6 +271,8 @@ class TopApp(App[None]):
         share = f"{_LIST_SHARE}%" if shown else "1fr"
         left.styles.width = share if now == "beside" else "1fr"
         left.styles.height = share if now == "below" else "1fr"
+        if shown:
+            self.detail.choose(self.row())
         self.call_after_refresh(self.draw)
 
     def _tick(self) -> None:
@@ -282,8 +285,8 @@ class TopApp(App[None]):
     # What happens.
 
     def on_resize(self, event: events.Resize) -> None:
-        del event
-        self._lay_out()
+        del event  # the app has its new size only afterwards
+        self.call_after_refresh(self._lay_out)
 
     def on_line_view_cursor_moved(self, event: LineView.CursorMoved) -> None:
         if event.view.id == "list":

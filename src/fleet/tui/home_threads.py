@@ -6,6 +6,7 @@ They are daemons: `q` ends fleet top at once, also while a queue does not answer
 import asyncio
 import time
 from collections.abc import Callable
+from contextvars import copy_context
 from datetime import UTC, datetime
 from threading import Condition, Event, Thread
 from typing import Any, Generic, TypeVar
@@ -51,12 +52,28 @@ class Job(Struct, Generic[Answer], frozen=True):
     tell: Callable[[Answer | Unread], None]
 
 
+class ScreenPost:
+    """The way from a thread to the screen: its loop, and the context in which Textual knows it."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        self._context = copy_context()
+
+    def tell(self, take: Callable[[Any], None], answer: object) -> bool:
+        """Hand an answer over; False: the screen is gone."""
+        try:
+            self._loop.call_soon_threadsafe(take, answer, context=self._context)
+        except RuntimeError:
+            return False
+        return True
+
+
 class HomeThread:
     """One thread with an open home. Of the jobs in one slot only the latest is done."""
 
-    def __init__(self, opened: Callable[[], Control], loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, opened: Callable[[], Control], post: ScreenPost) -> None:
         self._opened = opened
-        self._loop = loop
+        self._post = post
         self._waiting: dict[str, Job[object]] = {}
         self._told = Condition()
         #: Since when the job in hand is at work; None: the thread is idle.
@@ -84,7 +101,7 @@ class HomeThread:
             except Exception as error:  # noqa: BLE001 - told on the screen; the thread lives on
                 answer = unread(error)
             self.busy_since = None
-            if not _post(self._loop, job.tell, answer):
+            if not self._post.tell(job.tell, answer):
                 return
 
 
@@ -94,11 +111,11 @@ class NowThread:
     def __init__(
         self,
         opened: Callable[[], Control],
-        loop: asyncio.AbstractEventLoop,
+        post: ScreenPost,
         tell: Callable[[Now | Unread], None],
     ) -> None:
         self._opened = opened
-        self._loop = loop
+        self._post = post
         self._tell = tell
         self._watch: HomeWatch | None = None
         self._at_once = Event()
@@ -127,7 +144,7 @@ class NowThread:
             except Exception as error:  # noqa: BLE001 - told on the screen; the thread lives on
                 found = unread(error)
             self.busy_since = None
-            if not _post(self._loop, self._tell, found):
+            if not self._post.tell(self._tell, found):
                 return
             self._rest(time.monotonic() - began)
 
@@ -136,12 +153,3 @@ class NowThread:
         if not self._at_once.wait(max(_PAUSE, _REST * took)) and self._watch is not None:
             self._watch.wait(_LONGEST)
         self._at_once.clear()
-
-
-def _post(loop: asyncio.AbstractEventLoop, tell: Callable[[Any], None], answer: object) -> bool:
-    """Hand an answer to the screen; False: the screen is gone."""
-    try:
-        loop.call_soon_threadsafe(tell, answer)
-    except RuntimeError:
-        return False
-    return True

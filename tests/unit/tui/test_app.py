@@ -2,6 +2,9 @@
 
 import pytest
 
+from fleet import control
+from fleet.config import default_text
+from fleet.queue.protocol import Filter
 from tests.unit.tui.homes import a_now, a_question, a_row, a_running
 from tests.unit.tui.screens import played, screen_of, silent, top, until
 
@@ -102,6 +105,22 @@ async def test_enter_in_a_form_sends_nothing():
 
 
 @played
+async def test_a_task_is_made_with_what_was_typed_and_not_before(fleet, tmp_path, monkeypatch):
+    """Without a title nothing is sent; Enter goes from field to field."""
+    fleet.home.config.write_text(default_text(queue="embedded"))
+    env = {"FLEET_HOME": str(fleet.home.path)}
+    monkeypatch.chdir(tmp_path)
+    async with top(opened=lambda: control.opened(env)) as (app, pilot):
+        await pilot.press("n")
+        await until(pilot, lambda: len(app.screen_stack) == 2)
+        await pilot.press("ctrl+s", *"Mend", "enter", "ctrl+s")
+        await until(pilot, lambda: app.acts.done)
+        (made,) = fleet.queue.find(Filter())
+        assert (made.title, made.cwd) == ("Mend", str(tmp_path))
+        assert app.acts.done[0].line.startswith("fleet bd create Mend")
+
+
+@played
 async def test_what_was_typed_and_not_sent_is_kept():
     """Esc looks something up, and the answer is still there."""
     async with top(a_now()) as (app, pilot):
@@ -143,8 +162,6 @@ async def test_text_of_agents_is_shown_and_never_obeyed():
 async def test_an_act_on_a_hostile_id_is_refused_and_told():
     """An id from elsewhere names no file outside the home."""
     async with top(a_now([a_running(id="../../etc/passwd")])) as (app, pilot):
-        from fleet import control
-
         app._acts._opened = control.opened
         await pilot.press("s")
         await until(pilot, lambda: app.acts.done)
@@ -194,8 +211,7 @@ async def test_a_screen_that_grows_shows_both_panes_and_one_that_shrinks_only_on
     """A terminal is resized in mid-work."""
     async with top(a_now()) as (app, pilot):
         await pilot.resize_terminal(160, 40)
-        await pilot.pause()
-        assert "directory" in screen_of(app)
+        await until(pilot, lambda: "directory   " in screen_of(app))
         await pilot.resize_terminal(40, 10)
-        await pilot.pause()
+        await until(pilot, lambda: "directory   " not in screen_of(app))
         assert "NEEDS YOU" in screen_of(app)
