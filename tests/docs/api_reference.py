@@ -6,20 +6,13 @@ import re
 from pathlib import Path
 
 from fleet.accounts.circuit_breaker import HeldCoder
-from fleet.control.accounts import AccountNow
+from fleet.control.accounts import AccountNow, AccountsView
 from fleet.control.acts.act_table import ACTS, ActEnd, ActField, ActShown
+from fleet.control.acts.known_places import KnownPlaces, KnownProject
 from fleet.control.tasks.questions import Question
 from fleet.control.usage import Spent
-from fleet.control.view import (
-    account_view,
-    diff_view,
-    now,
-    task_graph,
-    timeline,
-    transcript,
-    usage_view,
-    whole_task,
-)
+from fleet.control.view import live_now, now, task_graph, timeline, usage_view
+from fleet.control.view.task import diff_view, transcript, whole_task
 from fleet.home.landing_json import LandedAs, Landing
 from fleet.home.messages import Delivery, Message
 from fleet.schemas import (
@@ -44,7 +37,8 @@ MARK = "<!-- From here on made from the program by `make docs`; a test compares 
 
 #: The values in the order of the page.
 SHAPES = (
-    now.Now, now.SupervisorNow, now.GroupCounts, now.TaskRow, now.RunNow, now.WayOn, Spend,
+    now.Now, now.SupervisorNow, now.GroupCounts, now.TaskRow, now.RunNow, now.WayOn,
+    live_now.NowChange, Spend,
     whole_task.WholeTask, whole_task.SettingOf, whole_task.RunSummary, whole_task.TaskTexts,
     whole_task.QuestionAsked, Task, Receipt, Verdict, Finding, Check, Command, Changes, FileChange,
     Usage, Delivery, Message, Comment, Landing, LandedAs,
@@ -55,9 +49,9 @@ SHAPES = (
     Question,
     timeline.Timeline, timeline.Lane, timeline.Segment, timeline.Band,
     usage_view.UsageView, Spent,
-    account_view.AccountsView, AccountNow, Account, Window, HeldCoder, BudgetStatus, Budget,
+    AccountsView, AccountNow, Account, Window, HeldCoder, BudgetStatus, Budget,
     task_graph.TaskGraph, task_graph.GraphEdge,
-    ActEnd, ActShown, ActField,
+    KnownPlaces, KnownProject, ActEnd, ActShown, ActField,
 )  # fmt: skip
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from fleet import coders, config
 from fleet.config import Config
 from fleet.errors import BadInput, InvalidTask, NotFound
+from fleet.files.safe_read import stamp_of
 from fleet.home import Home, home_from, open_home, task_json
 from fleet.home.task_json import recorded_settings
 from fleet.queue import PREFIX, check_address, open_queue
@@ -120,6 +121,10 @@ class Control:
                 self.account(step.name)
             elif step.kind == "coder":
                 self.check_coder(step.name)
+
+    def settings_stamp(self) -> object:
+        """A value that changes with runtime.toml, for surfaces that stay open."""
+        return stamp_of(self.home.config)
 
     def close(self) -> None:
         if self._queue is not None:

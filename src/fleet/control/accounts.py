@@ -10,13 +10,16 @@ from fleet import coders
 from fleet.accounts import candidates
 from fleet.accounts.account_state import EMPTY, AccountState, agents_allowed
 from fleet.accounts.account_store import open_accounts
+from fleet.accounts.breaker_store import Breaker
 from fleet.accounts.candidates import resting
+from fleet.accounts.circuit_breaker import HeldCoder
 from fleet.accounts.rate_windows import is_current
 from fleet.control import Control
 from fleet.errors import BadInput
 from fleet.home.status_file import read_status
 from fleet.processes.supervisor_lock import supervisor_of
 from fleet.schemas import Account, Window
+from fleet.schemas.budget import BudgetStatus
 
 
 class AccountNow(Struct, frozen=True, kw_only=True):
@@ -35,6 +38,28 @@ class AccountNow(Struct, frozen=True, kw_only=True):
     unproven: bool = False
     #: Tasks that run on the account now.
     tasks: tuple[str, ...] = ()
+
+
+class AccountsView(Struct, frozen=True, kw_only=True):
+    """Every account with its windows, and the coders that the breaker holds."""
+
+    as_of: datetime
+    accounts: tuple[AccountNow, ...] = ()
+    held: tuple[HeldCoder, ...] = ()
+    #: The budgets of the day.
+    budgets: tuple[BudgetStatus, ...] = ()
+
+
+def accounts_view(fleet: Control, now: datetime) -> AccountsView:
+    """The accounts, the coders that are held, and the budgets of the day that concern accounts."""
+    from fleet.control.budget_status import day_budgets
+
+    return AccountsView(
+        as_of=now,
+        accounts=tuple(accounts_now(fleet, now)),
+        held=tuple(Breaker(fleet.home.path).held()),
+        budgets=tuple(each for each in day_budgets(fleet, now) if each.scope != "task"),
+    )
 
 
 def accounts_now(fleet: Control, now: datetime) -> list[AccountNow]:

@@ -56,9 +56,9 @@ def files_of(patch: str) -> dict[str, DiffFile]:
         if row.startswith("diff --git "):
             old = new = ""
         elif row.startswith("--- "):
-            old = _name(row)
+            old = path_in_header(row)
         elif row.startswith("+++ "):
-            new = _name(row)
+            new = path_in_header(row)
         elif hunk := _HUNK.match(row):
             gone = new == _NOWHERE
             path = old if gone else new
@@ -67,7 +67,7 @@ def files_of(patch: str) -> dict[str, DiffFile]:
     return found
 
 
-def _name(row: str) -> str:
+def path_in_header(row: str) -> str:
     """The path of a `+++ b/path` line."""
     name = row[4:].rstrip("\t")
     if name.startswith('"'):

@@ -5,9 +5,10 @@ changed. Nothing is locked, written or signalled.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
-from msgspec import Struct, structs
+from msgspec import structs
 
 from fleet import __version__
 from fleet.control import Control
@@ -18,33 +19,22 @@ from fleet.control.tasks.in_progress import InProgress, look_at
 from fleet.control.tasks.questions import question_of, writes_plan
 from fleet.control.view.now import Group, GroupCounts, Now, RunNow, SupervisorNow, TaskRow, WayOn
 from fleet.control.view.past_runs import PastOfTask, PastRunsCache
+from fleet.control.view.queue_read import SHOWN, QueueRead, read_queue
 from fleet.control.view.why_not_now import Conditions, Waiting, conditions, why_not_now
-from fleet.errors import FleetError, InvalidTask
+from fleet.errors import InvalidTask
+from fleet.files.safe_read import stamp_of
 from fleet.home import owner_file
 from fleet.home.landing_json import LANDERS, Landing
-from fleet.queue.protocol import Filter
-from fleet.schemas import BLOCKING, Spend, Task
+from fleet.runs.questions import questions_file
+from fleet.runs.run_directory import latest_run
+from fleet.schemas import Spend, Task
 from fleet.schemas.budget import spend_of
 
-#: How many tasks of a status are shown; `GroupCounts` has them all.
-SHOWN = 500
 #: How far back tasks are shown as done, if nothing else is asked for.
 DONE_WITHIN = timedelta(hours=24)
+#: Conditions are compared but for the time.
+_SOME_TIME = datetime.fromtimestamp(0, UTC)
 _ORDER: Mapping[Group, int] = {"needs_you": 0, "running": 1, "waiting": 2, "done": 3}
-
-
-class QueueRead(Struct, frozen=True, kw_only=True):
-    """The tasks that are shown, and what stands between them."""
-
-    tasks: tuple[Task, ...] = ()
-    counts: Mapping[str, int] = {}
-    #: The unclosed tasks that each task waits for, and the task that each belongs to.
-    blockers: Mapping[str, tuple[str, ...]] = {}
-    parents: Mapping[str, str] = {}
-    #: The status of each task that was read, also of those that are not shown.
-    statuses: Mapping[str, str] = {}
-    problem: str = ""
-    hint: str = ""
 
 
 class NowReader:
@@ -53,6 +43,11 @@ class NowReader:
     def __init__(self, fleet: Control) -> None:
         self._fleet = fleet
         self._past = PastRunsCache(fleet)
+        self._kept: dict[str, tuple[tuple[object, ...], TaskRow]] = {}
+
+    def forget(self) -> None:
+        """Read every row anew: what is kept may be wrong where no file tells of a change."""
+        self._kept.clear()
 
     def read(self, now: datetime, done_since: datetime | None = None) -> Now:
         """The whole. A queue that fails is part of the answer, not an error."""
@@ -80,7 +75,38 @@ class NowReader:
     def rows(self, tasks: Iterable[Task], queue: QueueRead, at: Conditions) -> list[TaskRow]:
         """One row for each task."""
         owner = owner_file.read(self._fleet.home)
-        return [self._row(task, queue, at, owner) for task in tasks]
+        alive, all_same = (at.supervised, owner), structs.replace(at, now=_SOME_TIME)
+        rows: list[TaskRow] = []
+        for task in tasks:
+            shared = alive if task.status == "in_progress" else all_same
+            key = (*self._looks(task, queue, at), shared)
+            kept = self._kept.get(task.id)
+            if kept is None or kept[0] != key:
+                kept = key, self._row(task, queue, at, owner)
+                self._kept[task.id] = kept
+            rows.append(kept[1])
+        if len(self._kept) > 4 * len(rows) + SHOWN:
+            self._kept = {row.id: self._kept[row.id] for row in rows}
+        return rows
+
+    def _looks(self, task: Task, queue: QueueRead, at: Conditions) -> tuple[object, ...]:
+        """What a row depends on, from outside. Records are replaced whole, so a directory's own
+        time tells of a change in it. The lease of a task is left out: renewing it changes nothing.
+        """
+        place = self._fleet.home.task(task.id)
+        past = task.not_before is None or task.not_before <= at.now
+        waits = queue.blockers.get(task.id, ())
+        return (
+            task.updated_at,
+            task.status,
+            task.fence,
+            task.lease_owner,
+            past,
+            waits,
+            tuple(queue.statuses.get(each) for each in waits),
+            queue.parents.get(task.id),
+            *_times(place, task.status == "blocked"),
+        )
 
     def _row(self, task: Task, queue: QueueRead, at: Conditions, owner: str) -> TaskRow:
         past = self._past.of(task)
@@ -206,47 +232,6 @@ def read_now(fleet: Control, now: datetime, done_since: datetime | None = None) 
     return NowReader(fleet).read(now, done_since)
 
 
-def read_queue(fleet: Control, since: datetime) -> QueueRead:
-    """The tasks that are shown. A queue that fails shows none, and says why."""
-    try:
-        queue = fleet.queue
-        tasks = [
-            *queue.find(Filter(statuses=("in_progress",))),
-            *queue.find(Filter(statuses=("blocked", "pinned", "hooked"), limit=SHOWN)),
-            *queue.find(Filter(statuses=("open", "deferred"), limit=SHOWN)),
-        ]
-        done = sorted(
-            queue.find(Filter(statuses=("closed",), closed_since=since)),
-            key=lambda task: task.closed_at or task.updated_at,
-            reverse=True,
-        )
-        counts = {**queue.counts(), "closed": len(done)}
-        return _with_edges(fleet, (*tasks, *done[:SHOWN]), counts)
-    except FleetError as error:
-        return QueueRead(problem=error.message, hint=error.hint)
-
-
-def _with_edges(fleet: Control, tasks: Sequence[Task], counts: Mapping[str, int]) -> QueueRead:
-    unclosed = [task.id for task in tasks if task.status != "closed"]
-    edges = fleet.queue.edges(unclosed) if unclosed else ()
-    statuses = {task.id: task.standing for task in tasks}
-    ends = {edge.depends_on_id for edge in edges if edge.type in BLOCKING}
-    strange = tuple(sorted(ends - statuses.keys()))
-    if strange:
-        found = fleet.queue.find(Filter(ids=strange, include_closed=True))
-        statuses |= {task.id: task.standing for task in found}
-    blockers: dict[str, tuple[str, ...]] = {}
-    parents: dict[str, str] = {}
-    for edge in edges:
-        if edge.type == "parent-child":
-            parents[edge.task_id] = edge.depends_on_id
-        elif edge.type in BLOCKING and statuses.get(edge.depends_on_id, "closed") != "closed":
-            blockers[edge.task_id] = (*blockers.get(edge.task_id, ()), edge.depends_on_id)
-    return QueueRead(
-        tasks=tuple(tasks), counts=counts, blockers=blockers, parents=parents, statuses=statuses
-    )
-
-
 def with_wait(row: TaskRow, found: Waiting) -> TaskRow:
     """A row with why its task waits."""
     return structs.replace(
@@ -294,6 +279,18 @@ def _running(row: TaskRow, seen: InProgress, over: int) -> TaskRow:
         spent=row.spent + (run.spent if run and run.number > over else Spend()),
         run=run,
     )
+
+
+def _times(place: Path, asks: bool) -> tuple[object, ...]:
+    """When the task's directory, its runs and its latest run were last changed."""
+    own, runs = stamp_of(place), stamp_of(f"{place}/runs")
+    if not own[0]:
+        return ()
+    questions = stamp_of(place / questions_file.FILE) if asks else None
+    if not runs[0]:
+        return own, questions
+    run = latest_run(place)
+    return own, runs, stamp_of(run.path) if run else None, questions
 
 
 def _way_on(seen: InProgress) -> WayOn | None:

@@ -4,7 +4,9 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from fleet.control.usage import By, Spent
+from fleet.control import Control
+from fleet.control.budget_status import day_budgets
+from fleet.control.usage import By, Spent, ended_runs, spent, spent_together
 from fleet.schemas.budget import BudgetStatus
 
 
@@ -23,3 +25,17 @@ class UsageView(Struct, frozen=True, kw_only=True):
     #: One row a day, whatever `by` is: for the chart over time.
     days: tuple[Spent, ...] = ()
     budgets: tuple[BudgetStatus, ...] = ()
+
+
+def read_usage(fleet: Control, by: By, now: datetime, since: datetime | None = None) -> UsageView:
+    """What the runs that began since a moment used; None: all runs."""
+    runs = ended_runs(fleet.home, since)
+    return UsageView(
+        as_of=now,
+        since=since,
+        by=by,
+        rows=tuple(spent(runs, by)),
+        total=spent_together("total", runs),
+        days=tuple(spent(runs, "day")),
+        budgets=tuple(day_budgets(fleet, now)),
+    )

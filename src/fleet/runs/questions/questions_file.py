@@ -48,10 +48,13 @@ def last_answer(text: str) -> str:
     return body if kind == "A" else ""
 
 
-def _last_block(text: str) -> tuple[str, str, str]:
-    """The kind, the heading and the body of the last block."""
+def blocks(text: str) -> list[tuple[str, str, str]]:
+    """The kind (`Q` or `A`), the heading and the body of each block, in their order. Pure."""
     _, *parts = _HEADING.split(text)
-    if not parts:
-        return "", "", ""
-    kind, head, body = parts[-3:]
-    return kind, head.strip(), body.strip()
+    threes = zip(parts[::3], parts[1::3], parts[2::3], strict=True)
+    return [(kind, head.strip(), body.strip()) for kind, head, body in threes]
+
+
+def _last_block(text: str) -> tuple[str, str, str]:
+    found = blocks(text)
+    return found[-1] if found else ("", "", "")

@@ -1,0 +1,1 @@
+"""`fleet web`: the page, its sessions, and pairing another device."""

@@ -1,0 +1,141 @@
+"""`fleet web`: the page in a browser, its sessions, and pairing another device."""
+
+import os
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+
+import click
+
+from fleet import control
+from fleet.cli.json_output import pretty
+from fleet.cli.print_lines import print_line
+from fleet.cli.terminal_text import moment, one_line, table
+from fleet.control.acts.act_table import Role
+from fleet.control.landing.only_people import refuse_agents
+from fleet.control.page.open_file import write_open_file
+from fleet.control.page.session_store import AT_ONCE, ROLES, TO_PAIR, SessionStore
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+@click.group("web", invoke_without_command=True)
+@click.option("--port", type=click.IntRange(1024, 65535), help="Listen here, not where last time.")
+@click.option("--socket", "socket", is_flag=True, help="On $FLEET_HOME/web.sock, for ssh -L.")
+@click.option("--host", default="127.0.0.1", metavar="ADDRESS", help="Listen on another address.")
+@click.option("--allow-host", "allowed", multiple=True, metavar="NAME", help="Answer to this name.")
+@click.option("--cert", type=click.Path(exists=True), help="TLS: the certificate.")
+@click.option("--key", type=click.Path(exists=True), help="TLS: its key.")
+@click.option("--proxy", default="", metavar="ADDRESS", help="A proxy with TLS stands before it.")
+@click.option("--no-open", is_flag=True, help="Print the address, and open no browser.")
+@click.pass_context
+def command(
+    ctx: click.Context,
+    port: int | None,
+    socket: bool,
+    host: str,
+    allowed: tuple[str, ...],
+    cert: str | None,
+    key: str | None,
+    proxy: str,
+    no_open: bool,
+) -> None:
+    """See and steer fleet in a browser, until Ctrl-C.
+
+    It listens on this machine only and is never started unasked. The browser is opened with a code
+    that works once, within a minute; `fleet web pair` makes one for another device. The page works
+    with the supervisor dead, and says so.
+
+    From elsewhere: ssh -L 7373:127.0.0.1:PORT HOST, or fleet web --socket there and
+    ssh -L 7373:HOME/.fleet/web.sock HOST. Another address than this machine's needs --allow-host,
+    and TLS or a proxy that has it.
+    """
+    if ctx.invoked_subcommand is not None:
+        return
+    refuse_agents(os.environ, "offer the page")
+    from fleet.web.serve import Listening, start
+
+    where = Listening(
+        host=host, port=port or 0, socket=socket, allowed=allowed, cert=cert or "", key=key or "",
+        proxy=proxy,
+    )  # fmt: skip
+    fleet = control.opened()
+    store = SessionStore(fleet.home, _now)
+    server = start(control.opened, store, where, dict(os.environ))
+    code = store.new_code("operate", AT_ONCE)
+    address = f"{server.address}/#once={code}"
+    if socket:
+        print_line(f"The page is on {fleet.home.path / 'web.sock'}. On your own machine:")
+        print_line(f"  ssh -N -L 7373:{fleet.home.path / 'web.sock'} HOST")
+        print_line(f"and open, within a minute: {address}")
+        print_line("Later: fleet web pair prints a new code.")
+    elif no_open or not _open(write_open_file(fleet.home, address)):
+        print_line(f"Open, within a minute: {address}")
+    else:
+        print_line(f"The page is at {server.address}")
+    print_line("Ctrl-C ends it; agents and supervisor go on.")
+    sys.stdout.flush()
+    fleet.close()
+    server.serve()
+
+
+def _open(path: Path) -> bool:
+    """Open a file of ours in the browser; the code in it stands on no command line."""
+    import webbrowser
+
+    if not sys.stdout.isatty() or not (os.environ.get("DISPLAY") or sys.platform == "darwin"):
+        return False
+    return webbrowser.open(path.as_uri())
+
+
+@command.command("pair")
+@click.option("--role", type=click.Choice(ROLES), default="answer", help="What it may do.")
+def pair(role: Role) -> None:
+    """Print a code for another device, which works once, within five minutes.
+
+    view: look. answer: also answer questions and tell agents something. operate: everything.
+    """
+    refuse_agents(os.environ, "pair a device")
+    fleet = control.opened()
+    code = SessionStore(fleet.home, _now).new_code(role, TO_PAIR)
+    print_line(f"Open the page there with this behind its address, within five minutes ({role}):")
+    print_line(f"  /#once={code}")
+
+
+@command.command("sessions")
+@click.option("--json", "as_json", is_flag=True, help="A JSON array.")
+def sessions(as_json: bool) -> None:
+    """List the browsers that may use the page."""
+    fleet = control.opened()
+    found = SessionStore(fleet.home, _now).sessions()
+    if as_json:
+        shown = ("id", "role", "device", "created_at", "used_at")
+        click.echo(pretty([{name: getattr(each, name) for name in shown} for each in found]))
+        return
+    if not found:
+        print_line("No browser has a session. To open the page: fleet web")
+        return
+    now = datetime.now().astimezone()
+    rows = [
+        [each.id, each.role, moment(each.used_at, now), one_line(each.device)] for each in found
+    ]
+    for line in table(["Session", "Role", "Last used", "Device"], rows):
+        click.echo(line)
+
+
+@command.command("revoke")
+@click.argument("session_id", metavar="[SESSION]", required=False)
+@click.option("--all", "everything", is_flag=True, help="Every session.")
+def revoke(session_id: str | None, everything: bool) -> None:
+    """End a browser's session, at once and for good."""
+    fleet = control.opened()
+    store = SessionStore(fleet.home, _now)
+    if everything:
+        print_line(f"Ended {store.revoke_all()} sessions.")
+        return
+    if session_id is None:
+        raise click.UsageError("Name a session (fleet web sessions), or --all.")
+    found = store.revoke(session_id)
+    print_line(f"Ended {found.id} ({one_line(found.device) or 'no name'}).")

@@ -1,0 +1,21 @@
+"""`web/open.html`: leads a browser to the page. The code in it stands on no command line, which
+other processes of the user could read.
+"""
+
+from html import escape
+from pathlib import Path
+
+from fleet.control.page.session_store import FOLDER
+from fleet.files.atomic_write import write_atomically
+from fleet.home import Home
+
+_FILE = "open.html"
+
+
+def write_open_file(home: Home, address: str) -> Path:
+    """The file, for its owner alone."""
+    path = home.path / FOLDER / _FILE
+    safe = escape(address, quote=True)
+    lead = f'<meta http-equiv="refresh" content="0;url={safe}"><a href="{safe}">fleet</a>'
+    write_atomically(path, f"<!doctype html>{lead}".encode(), durable=False)
+    return path

@@ -1,0 +1,70 @@
+"""The tasks of the queue that a surface shows, and what stands between them."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+
+from msgspec import Struct
+
+from fleet.control import Control
+from fleet.errors import FleetError
+from fleet.queue.protocol import Filter
+from fleet.schemas import BLOCKING, Task
+
+#: How many tasks of a status are shown; the counts have them all.
+SHOWN = 500
+
+
+class QueueRead(Struct, frozen=True, kw_only=True):
+    """The tasks that are shown, and what stands between them."""
+
+    tasks: tuple[Task, ...] = ()
+    counts: Mapping[str, int] = {}
+    #: The unclosed tasks that each task waits for, and the task that each belongs to.
+    blockers: Mapping[str, tuple[str, ...]] = {}
+    parents: Mapping[str, str] = {}
+    #: The status of each task that was read, also of those that are not shown.
+    statuses: Mapping[str, str] = {}
+    problem: str = ""
+    hint: str = ""
+
+
+def read_queue(fleet: Control, since: datetime) -> QueueRead:
+    """The tasks that are shown. A queue that fails shows none, and says why."""
+    try:
+        queue = fleet.queue
+        tasks = [
+            *queue.find(Filter(statuses=("in_progress",))),
+            *queue.find(Filter(statuses=("blocked", "pinned", "hooked"), limit=SHOWN)),
+            *queue.find(Filter(statuses=("open", "deferred"), limit=SHOWN)),
+        ]
+        done = sorted(
+            queue.find(Filter(statuses=("closed",), closed_since=since)),
+            key=lambda task: task.closed_at or task.updated_at,
+            reverse=True,
+        )
+        counts = {**queue.counts(), "closed": len(done)}
+        return with_edges(fleet, (*tasks, *done[:SHOWN]), counts)
+    except FleetError as error:
+        return QueueRead(problem=error.message, hint=error.hint)
+
+
+def with_edges(fleet: Control, tasks: Sequence[Task], counts: Mapping[str, int]) -> QueueRead:
+    """The tasks with what each waits for and belongs to."""
+    unclosed = [task.id for task in tasks if task.status != "closed"]
+    edges = fleet.queue.edges(unclosed) if unclosed else ()
+    statuses = {task.id: task.standing for task in tasks}
+    ends = {edge.depends_on_id for edge in edges if edge.type in BLOCKING}
+    strange = tuple(sorted(ends - statuses.keys()))
+    if strange:
+        found = fleet.queue.find(Filter(ids=strange, include_closed=True))
+        statuses |= {task.id: task.standing for task in found}
+    blockers: dict[str, tuple[str, ...]] = {}
+    parents: dict[str, str] = {}
+    for edge in edges:
+        if edge.type == "parent-child":
+            parents[edge.task_id] = edge.depends_on_id
+        elif edge.type in BLOCKING and statuses.get(edge.depends_on_id, "closed") != "closed":
+            blockers[edge.task_id] = (*blockers.get(edge.task_id, ()), edge.depends_on_id)
+    return QueueRead(
+        tasks=tuple(tasks), counts=counts, blockers=blockers, parents=parents, statuses=statuses
+    )

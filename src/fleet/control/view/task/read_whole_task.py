@@ -1,0 +1,204 @@
+"""Reads all that belongs to one task."""
+
+from collections.abc import Iterator
+from datetime import datetime
+from pathlib import Path
+
+from fleet.accounts.candidates import Place
+from fleet.control import Control
+from fleet.control.landing.open_landings import landing_of
+from fleet.control.tasks.show import TaskDetails, task_details
+from fleet.control.tasks.task_files import Missing
+from fleet.control.view.now import TaskRow
+from fleet.control.view.queue_read import QueueRead, with_edges
+from fleet.control.view.read_now import NowReader
+from fleet.control.view.task.whole_task import (
+    QuestionAsked,
+    RunSummary,
+    SettingOf,
+    TaskTexts,
+    WholeTask,
+)
+from fleet.control.view.why_not_now import conditions
+from fleet.errors import FleetError, InvalidTask
+from fleet.files.safe_read import open_regular, tail
+from fleet.git.run_baseline import DIFF
+from fleet.queue.protocol import Filter
+from fleet.runs import receipt_json
+from fleet.runs.outcome_history import read_ending
+from fleet.runs.questions import questions_file
+from fleet.runs.run_directory import Run, all_runs, began_at
+from fleet.schemas import BLOCKING, Finding, Receipt, Task, named
+
+#: Bytes of each text of an agent's that are shown; its end counts, where the latest stands.
+_LONGEST_TEXT = 256 << 10
+#: How many runs are told of, the latest ones.
+_MOST_RUNS = 200
+
+
+def read_whole_task(fleet: Control, word: str, now: datetime) -> WholeTask:
+    """One task with all that belongs to it. Raises NotFound."""
+    task = fleet.get(word)
+    details = task_details(fleet, task, now)
+    rows = rows_of(fleet, (task, *_around(fleet, task)), now)
+    row, queue = rows[0][task.id], rows[1]
+    receipt = _last_receipt(fleet, task)
+    return WholeTask(
+        as_of=now,
+        row=row,
+        task=task,
+        invalid=details.invalid,
+        hint=details.hint,
+        settings=tuple(settings_told(details)),
+        budget=details.budget,
+        receipt=receipt,
+        findings=_findings(receipt),
+        runs=tuple(run_summary(run) for run in all_runs(fleet.home.task(task.id))[-_MOST_RUNS:]),
+        texts=_texts(fleet.home.task(task.id)),
+        questions=tuple(_questions(fleet.home.task(task.id))),
+        messages=details.messages,
+        comments=(),
+        waits_for=tuple(
+            rows[0][each] for each in queue.blockers.get(task.id, ()) if each in rows[0]
+        ),
+        unblocks=tuple(
+            rows[0][each]
+            for each, waits in queue.blockers.items()
+            if task.id in waits and each in rows[0]
+        ),
+        landing=landing_of(fleet, task),
+        clone="" if details.clone_is_gone else details.clone,
+        branch=details.branch if details.clone else "",
+    )
+
+
+def rows_of(
+    fleet: Control, tasks: tuple[Task, ...], now: datetime
+) -> tuple[dict[str, TaskRow], QueueRead]:
+    """Rows of some tasks, as *now* shows them."""
+    queue = with_edges(fleet, tasks, {})
+    found = NowReader(fleet).rows(tasks, queue, conditions(fleet, now))
+    return {row.id: row for row in found}, queue
+
+
+def _around(fleet: Control, task: Task) -> tuple[Task, ...]:
+    """The tasks that this one waits for, and those that wait for it."""
+    edges = [edge for edge in fleet.queue.edges([task.id]) if edge.type in BLOCKING]
+    ids = {end for edge in edges for end in (edge.task_id, edge.depends_on_id)} - {task.id}
+    if not ids:
+        return ()
+    return tuple(fleet.queue.find(Filter(ids=tuple(sorted(ids)), include_closed=True)))
+
+
+def settings_told(details: TaskDetails) -> Iterator[SettingOf]:
+    """Where and with what a task runs, each with where that comes from."""
+    place = details.place
+    if place is None:
+        return
+    origins = {**place.ruled.origins, **place.origins}
+
+    def told(name: str, value: str, *, own: bool, part: str = "") -> SettingOf:
+        source = "task" if own else origins.get(part or name, "default")
+        return SettingOf(name=name, value=value, source=source)
+
+    yield told("cwd", place.cwd, own=place.own_cwd)
+    yield told("coder", place.coder, own=place.own_coder)
+    yield told("model", place.model or "as its CLI chooses", own=place.own_model)
+    if place.account:
+        yield told("account", place.account, own=True)
+    if place.fallback:
+        yield told("fallback", ", ".join(map(str, place.fallback)), own=place.own_fallback)
+    policy, own = place.ruled.policy, place.ruled.own
+    for name in ("expect", "isolation", "context"):
+        yield told(name, str(getattr(policy, name)), own=name in own)
+    yield told("sandbox", policy.sandbox.level, own="sandbox" in own)
+    for name in ("verify", "pins", "scope", "needs"):
+        for value in getattr(policy, name):
+            yield told(name, value, own=name in own)
+    if policy.commit:
+        yield told("begins at", policy.commit, own=True)
+    for name, value in policy.limits.shown().items():
+        yield told(f"max {name}", value, own=name in own, part=name)
+    if policy.budget:
+        yield told("budget", str(policy.budget), own="budget" in own)
+    yield from _landing_told(place)
+
+
+def _landing_told(place: Place) -> Iterator[SettingOf]:
+    land = place.ruled.policy.land
+    if land.mode != "off":
+        source = place.ruled.origins.get("land", "default")
+        yield SettingOf(name="land", value=f"{land.mode}, onto {land.into}", source=source)
+
+
+def run_summary(run: Run) -> RunSummary:
+    """One run by its records; what is damaged is left out."""
+    try:
+        spec = run.known_spec()
+        ending, receipt = read_ending(run), receipt_json.read(run)
+        exited = run.exit()
+    except InvalidTask:
+        return RunSummary(number=run.number)
+    verdict = receipt.verdict.state if receipt is not None and receipt.verdict else None
+    found = RunSummary(
+        number=run.number,
+        coder=spec.coder if spec else "",
+        model=(receipt.model if receipt else "") or (spec.model if spec else ""),
+        account=spec.account if spec else "",
+        begun=began_at(run),
+        ended=exited.ended_at if exited else ending.at if ending else None,
+        outcome=named(ending.outcome) if ending else "",
+        why=ending.why if ending else "",
+        counts=ending.counts if ending else False,
+        verdict=verdict,
+        has_receipt=receipt is not None,
+        has_diff=(run.path / DIFF).exists(),
+    )
+    if receipt is not None:
+        from msgspec import structs
+
+        return structs.replace(found, spent=receipt.spend)
+    return found
+
+
+def _last_receipt(fleet: Control, task: Task) -> Receipt | None:
+    from fleet.control.tasks.receipt import receipt_of
+
+    try:
+        return receipt_of(fleet, task.id)
+    except (Missing, FleetError):
+        return None
+
+
+def _findings(receipt: Receipt | None) -> tuple[Finding, ...]:
+    if receipt is None or receipt.verdict is None:
+        return ()
+    return (*receipt.verdict.trespasses, *receipt.verdict.findings)
+
+
+def _texts(task_dir: Path) -> TaskTexts:
+    plan, knowledge = task_dir / "artifacts/PLAN_AND_STATUS.md", task_dir / "artifacts/KNOWLEDGE.md"
+    cut = [name for name, path in (("plan", plan), ("knowledge", knowledge)) if _is_long(path)]
+    return TaskTexts(
+        plan=tail(plan, _LONGEST_TEXT), knowledge=tail(knowledge, _LONGEST_TEXT), cut=tuple(cut)
+    )
+
+
+def _is_long(path: Path) -> bool:
+    import os
+
+    try:
+        fd = open_regular(path)
+    except InvalidTask:
+        return False
+    if fd is None:
+        return False
+    try:
+        return os.fstat(fd).st_size > _LONGEST_TEXT
+    finally:
+        os.close(fd)
+
+
+def _questions(task_dir: Path) -> Iterator[QuestionAsked]:
+    for kind, head, text in questions_file.blocks(questions_file.read(task_dir)):
+        yield QuestionAsked(kind="question" if kind == "Q" else "answer", head=head, text=text)

@@ -1,0 +1,162 @@
+"""The application: which address is answered by what. The door stands before all of it."""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import FileResponse, Response, StreamingResponse
+from starlette.routing import BaseRoute, Mount, Route
+from starlette.staticfiles import StaticFiles
+from starlette.types import ASGIApp
+
+from fleet.control import Control
+from fleet.control.acts.act_table import ActEnd, carry_out, find_act, shown_acts
+from fleet.control.page.session_store import PageSession, SessionStore
+from fleet.errors import BadInput
+from fleet.web.answers import in_thread, json_answer, told
+from fleet.web.door import AllowedHosts
+from fleet.web.gate import Gate, PeerRun, allows
+from fleet.web.now_stream import NowStream
+from fleet.web.once_only import OnceOnly
+from fleet.web.reads import Reads
+
+STATIC = Path(__file__).parent / "static"
+V1 = "/api/v1"
+
+
+class PageServer:
+    """What the handlers share."""
+
+    def __init__(
+        self,
+        reopen: Callable[[], Control],
+        store: SessionStore,
+        *,
+        env: Mapping[str, str],
+        static: Path = STATIC,
+    ) -> None:
+        self.reads = Reads(reopen)
+        self.store = store
+        self.stream = NowStream(reopen)
+        self._once = OnceOnly()
+        self._env = env
+        self._static = static
+        self._gate: Gate | None = None
+
+    def app(
+        self,
+        hosts: AllowedHosts,
+        peer_run: PeerRun,
+        *,
+        proxy: str = "",
+        more: Sequence[BaseRoute] = (),
+    ) -> ASGIApp:
+        """The application behind its door; `more`: routes of other rooms, like metrics."""
+        routes = [
+            Route(f"{V1}/session", told(self._exchange), methods=["POST"]),
+            Route(f"{V1}/session", told(self._who), methods=["GET"]),
+            Route(f"{V1}/session", told(self._leave), methods=["DELETE"]),
+            Route(f"{V1}/now", told(self._now)),
+            Route(f"{V1}/stream", told(self._follow)),
+            Route(f"{V1}/acts", told(self._acts)),
+            Route(f"{V1}/acts/{{verb}}", told(self._act), methods=["POST"]),
+            *self.reads.routes(V1),
+            Route("/api/{rest:path}", _nothing, methods=["GET", "POST", "DELETE"]),
+            *more,
+            Route("/", self._shell),
+            Mount("/static", StaticFiles(directory=self._static)),
+        ]
+        self._gate = Gate(
+            Starlette(routes=routes),
+            hosts=hosts,
+            store=self.store,
+            peer_run=peer_run,
+            proxy=proxy,
+        )
+        return self._gate
+
+    async def _exchange(self, request: Request) -> Response:
+        """A one-time code for a session key."""
+        body = await _body(request)
+        code, device = str(body.get("once", "")), str(body.get("device", ""))
+        found = await in_thread(lambda: self.store.exchange(code, device))
+        if found is None:
+            assert self._gate is not None
+            self._gate.note_wrong()
+            hint = "A code works once and not for long. A new one: fleet web, or fleet web pair"
+            return json_answer({"error": "this code does not work", "hint": hint}, 401)
+        key, session = found
+        return json_answer({"key": key, **_shown(session)}, 201)
+
+    async def _who(self, request: Request) -> Response:
+        return json_answer(_shown(_session(request)))
+
+    async def _leave(self, request: Request) -> Response:
+        """The session of the browser ends; its stream too."""
+        self.store.revoke(_session(request).id)
+        return json_answer({"ended": True})
+
+    async def _now(self, request: Request) -> Response:
+        del request
+        return json_answer(await self.stream.current())
+
+    async def _follow(self, request: Request) -> Response:
+        since = request.query_params.get("since", "0")
+        if not since.isdecimal() or len(since) > 18:
+            raise BadInput("since is a number of a change", hint="0 or none: from the beginning")
+        session = _session(request)
+        lines = self.stream.lines(int(since), lambda: self.store.is_in_force(session))
+        return StreamingResponse(lines, media_type="application/x-ndjson")
+
+    async def _acts(self, request: Request) -> Response:
+        session = _session(request)
+        return json_answer([act for act in shown_acts() if allows(session, act.role)])
+
+    async def _act(self, request: Request) -> Response:
+        """Do what a person asks for; the same Idempotency-Key is never carried out twice."""
+        session, verb = _session(request), request.path_params["verb"]
+        act = find_act(verb)
+        if not allows(session, act.role):
+            hint = f"This session may {session.role}. Another one: fleet web pair --role operate"
+            return json_answer({"error": f"{verb} needs the role {act.role}", "hint": hint}, 403)
+        key = request.headers.get("idempotency-key", "")
+        if not 8 <= len(key) <= 100:
+            raise BadInput("a request that changes something has an Idempotency-Key")
+        given = await _body(request)
+
+        def done() -> ActEnd:
+            return carry_out(self.reads.fleet(), verb, given, env=self._env)
+
+        end = await self._once.result((session.id, key), (verb, given), done)
+        return json_answer(end)
+
+    async def _shell(self, request: Request) -> Response:
+        """The page itself: its views are behind the # of its address. It holds no data."""
+        del request
+        return FileResponse(self._static / "index.html", media_type="text/html; charset=utf-8")
+
+
+async def _nothing(request: Request) -> Response:
+    return json_answer({"error": f"there is nothing at {request.url.path[:200]}"}, 404)
+
+
+async def _body(request: Request) -> dict[str, Any]:
+    try:
+        found = msgspec.json.decode(await request.body() or b"{}", type=dict[str, Any])
+    except (msgspec.DecodeError, msgspec.ValidationError, UnicodeDecodeError) as error:
+        raise BadInput(f"the request is not a JSON object: {error}") from None
+    except RecursionError:
+        raise BadInput("the request is nested too deeply") from None
+    return found
+
+
+def _session(request: Request) -> PageSession:
+    found: PageSession = request.state.session
+    return found
+
+
+def _shown(session: PageSession) -> dict[str, str]:
+    return {"id": session.id, "role": session.role, "device": session.device}

@@ -1,0 +1,243 @@
+"""Starts the page's server: where it listens, whom it answers to, and the browser that it opens."""
+
+import asyncio
+import os
+import socket
+import stat
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import cast
+
+import uvicorn
+from msgspec import Struct
+from starlette.types import Scope
+from uvicorn.protocols.http.h11_impl import H11Protocol
+
+from fleet.control import Control
+from fleet.control.page.peer_process import run_of_pid, run_of_port, socket_peer
+from fleet.control.page.session_store import FOLDER, SessionStore
+from fleet.errors import BadInput, FleetError
+from fleet.web.door import AllowedHosts
+from fleet.web.page_server import PageServer
+
+_PORT, SOCKET = "port", "web.sock"
+_LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
+#: How a connection over the socket names its process in the place of an address.
+_PID = "pid:"
+
+
+class Listening(Struct, frozen=True, kw_only=True):
+    """Where the page is offered."""
+
+    host: str = "127.0.0.1"
+    #: 0: the port of last time, or a free one.
+    port: int = 0
+    #: A Unix socket instead of a port, for ssh to forward.
+    socket: bool = False
+    #: Other names that the page is reached by.
+    allowed: tuple[str, ...] = ()
+    cert: str = ""
+    key: str = ""
+    #: The address of a proxy that has TLS and stands before this server.
+    proxy: str = ""
+
+    @property
+    def is_local(self) -> bool:
+        return self.socket or self.host in ("127.0.0.1", "localhost", "::1")
+
+
+def check(where: Listening) -> None:
+    """Refuse what would open the page to others unprotected. Raises BadInput."""
+    if bool(where.cert) != bool(where.key):
+        raise BadInput("--cert and --key go together")
+    if where.is_local:
+        return
+    if not where.allowed:
+        raise BadInput(
+            f"the page is not offered on {where.host} without the name that it is reached by",
+            hint="Give it: --allow-host NAME. To reach it from elsewhere without that:"
+            " ssh -L 7373:127.0.0.1:PORT HOST",
+        )
+    if not where.cert and not where.proxy:
+        raise BadInput(
+            f"the page is not offered on {where.host} without TLS",
+            hint="Give --cert FILE --key FILE, or the proxy that has it: --proxy ADDRESS",
+        )
+
+
+class PeerProtocol(H11Protocol):
+    """Connections over the Unix socket name the process at their other end."""
+
+    def connection_made(  # pyright: ignore[reportIncompatibleMethodOverride]
+        self, transport: asyncio.Transport
+    ) -> None:
+        super().connection_made(transport)
+        found = cast("socket.socket | None", transport.get_extra_info("socket"))
+        if found is not None and found.family == socket.AF_UNIX:
+            self.client = (f"{_PID}{socket_peer(found)}", 0)
+
+
+def start(
+    reopen: Callable[[], Control],
+    store: SessionStore,
+    where: Listening,
+    env: Mapping[str, str],
+) -> "ListeningServer":
+    """Bind, and make the application. Raises FleetError if the address is taken."""
+    check(where)
+    home = reopen().home.path
+    (home / FOLDER).mkdir(mode=0o700, exist_ok=True)
+    ear = _unix(home / SOCKET) if where.socket else _tcp(home / FOLDER / _PORT, where)
+    ear.listen(128)  # a browser that is sooner than the loop waits
+    return ListeningServer(reopen, store, where, ear, env)
+
+
+class ListeningServer:
+    """A bound server."""
+
+    def __init__(
+        self,
+        reopen: Callable[[], Control],
+        store: SessionStore,
+        where: Listening,
+        ear: socket.socket,
+        env: Mapping[str, str],
+    ) -> None:
+        self._ear = ear
+        self._where = where
+        self.port = 0 if where.socket else int(ear.getsockname()[1])
+        self._page = PageServer(reopen, store, env=env)
+        app = self._page.app(_hosts(where, self.port), self._peer_run, proxy=where.proxy)
+        config = uvicorn.Config(
+            app,
+            http=PeerProtocol,
+            ws="none",
+            loop="asyncio",
+            lifespan="off",
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            proxy_headers=False,
+            timeout_keep_alive=30,
+            timeout_graceful_shutdown=2,
+            h11_max_incomplete_event_size=1 << 16,
+            limit_concurrency=512,
+            ssl_certfile=where.cert or None,
+            ssl_keyfile=where.key or None,
+        )
+        self._server = _Server(config, self._page)
+
+    @property
+    def address(self) -> str:
+        """Where a browser finds the page."""
+        if self._where.socket:
+            return "http://localhost:7373"
+        scheme = "https" if self._where.cert else "http"
+        name = self._where.allowed[0] if self._where.allowed else self._where.host
+        return f"{scheme}://{name}" + ("" if ":" in name else f":{self.port}")
+
+    def serve(self) -> None:
+        """Answer until SIGINT or SIGTERM."""
+        try:
+            self._server.run(sockets=[self._ear])
+        finally:
+            self._ear.close()
+
+    def stop(self) -> None:
+        """End soon; from any thread."""
+        self._server.should_exit = True
+
+    def _peer_run(self, scope: Scope) -> str:
+        client: tuple[str, int] | None = scope.get("client")
+        if client is None:
+            return ""
+        if client[0].startswith(_PID):
+            return run_of_pid(int(client[0].removeprefix(_PID)))
+        return run_of_port(client[1], self.port)
+
+
+class _Server(uvicorn.Server):
+    """Tells open streams that the server ends, so that none of them is waited for."""
+
+    def __init__(self, config: uvicorn.Config, page: PageServer) -> None:
+        super().__init__(config)
+        self._page = page
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        self._page.stream.over = True
+        await super().shutdown(sockets)
+
+
+def _hosts(where: Listening, port: int) -> AllowedHosts:
+    if where.socket:
+        # ssh maps the socket to whatever port the person chose on the other machine.
+        return AllowedHosts(any_port=frozenset({"127.0.0.1", "localhost", *where.allowed}))
+    exact = {f"{name}:{port}" for name in _LOOPBACK}
+    named = {name.lower() for name in where.allowed}
+    return AllowedHosts(
+        exact=frozenset(exact | named | {f"{name}:{port}" for name in named if ":" not in name})
+    )
+
+
+def _tcp(kept: Path, where: Listening) -> socket.socket:
+    """A bound socket: on the port that was asked for, the one of last time, or a free one."""
+    ports: Sequence[int] = (where.port,) if where.port else (*_last(kept), 0)
+    family = socket.AF_INET6 if ":" in where.host else socket.AF_INET
+    problem = ""
+    for port in ports:
+        ear = socket.socket(family, socket.SOCK_STREAM)
+        ear.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            ear.bind((where.host, port))
+        except OSError as error:
+            ear.close()
+            problem = error.strerror or str(error)
+            continue
+        with suppress(OSError):
+            kept.write_text(f"{ear.getsockname()[1]}\n", encoding="ascii")
+        return ear
+    raise FleetError(
+        f"{where.host}:{where.port} cannot be used: {problem}",
+        hint="Give another port, or none for a free one: fleet web",
+    )
+
+
+def _last(kept: Path) -> tuple[int, ...]:
+    """The port of last time: a browser keeps its session by address and port."""
+    try:
+        text = kept.read_text(encoding="ascii").strip()
+    except (OSError, UnicodeDecodeError):
+        return ()
+    return (int(text),) if text.isdecimal() and 1024 <= int(text) < 65536 else ()
+
+
+def _unix(path: Path) -> socket.socket:
+    """The socket in the home, for its owner alone. One that no server listens on is replaced."""
+    if len(os.fsencode(path)) > 100:
+        raise FleetError(f"{path} is too long for a socket", hint="Use a port: fleet web")
+    ear = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    with suppress(OSError):
+        if stat.S_ISSOCK(path.lstat().st_mode):
+            if _answers(path):
+                raise FleetError(f"another page is offered on {path}")
+            path.unlink()
+    before = os.umask(0o177)
+    try:
+        ear.bind(str(path))
+    except OSError as error:
+        ear.close()
+        raise FleetError(f"{path} cannot be used: {error.strerror}") from None
+    finally:
+        os.umask(before)
+    return ear
+
+
+def _answers(path: Path) -> bool:
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as probe:
+        probe.settimeout(1.0)
+        try:
+            probe.connect(str(path))
+        except OSError:
+            return False
+    return True
