@@ -86,7 +86,7 @@ def test_a_person_watches_a_night_over_a_killed_supervisor(scene, terminal):
     terminal.until("1/", gone=("no supervisor",))
 
     terminal.resize(200, 50)
-    terminal.until("directory   /")
+    terminal.until("receipt  transcript  diff  plan  runs")
     terminal.resize(60, 16)
     terminal.until("RUNNING 1")
     terminal.press("g", "s")

@@ -22,24 +22,27 @@ from fleet.tui.panes.task_detail import TaskDetail
 from fleet.tui.person_acts import PersonActs
 from fleet.tui.spans import Line, clipped, said
 from fleet.tui.status_lines import (
+    TABS,
     VIEWS,
     place_line,
+    tab_at,
+    tab_line,
     top_line,
     trouble_of,
     view_at,
 )
 from fleet.tui.views.now_list import now_listing
-from fleet.tui.views.question_list import question_listing
+from fleet.tui.views.question_list import question_listing, question_page
 
 #: From this width on list and detail stand beside each other; on a narrower screen from this
 #: height on below each other. The share of the list, in percent.
 _BESIDE, _BELOW, _LIST_SHARE = 140, 34, 48
-_PARTS = ("top", "place", "list", "detail", "said", "keys")
+_PARTS = ("top", "place", "list", "tabs", "detail", "said", "keys")
 #: Seconds until a task that the cursor passes is read.
 _LINGER = 0.12
 _CSS = """
 Screen { background: ansi_default; }
-#top, #place, #said, #keys, #form-keys { height: 1; }
+#top, #place, #said, #keys, #tabs, #form-keys { height: 1; }
 #panes { height: 1fr; }
 #list { width: 1fr; }
 #right { width: 1fr; border-left: solid ansi_bright_black; padding-left: 1; }
@@ -98,6 +101,8 @@ class TopApp(App[None]):
         self.wanted = ""
         self.marked: set[str] = set()
         self.is_open = False
+        #: What the right side showed last: something else is shown from its beginning.
+        self._shown_detail = ("", "", "")
 
     def compose(self) -> ComposeResult:
         yield self.lines("top")
@@ -105,6 +110,7 @@ class TopApp(App[None]):
         with Horizontal(id="panes"):
             yield self.lines("list")
             with Vertical(id="right"):
+                yield self.lines("tabs")
                 yield self.lines("detail")
         yield self.lines("said")
         yield self.lines("keys")
@@ -113,10 +119,10 @@ class TopApp(App[None]):
         post = ScreenPost(asyncio.get_running_loop())
         self._reads = HomeThread(self._opened, post)
         self._acts = HomeThread(self._opened, post)
-        self.detail = TaskDetail()
+        self.detail = TaskDetail(self.ask, self.draw_detail)
         self.others = OtherViews(self.ask, self.draw)
         self.acts = PersonActs(self, self._acts)
-        for name in ("top", "place", "said", "keys"):
+        for name in ("top", "place", "tabs", "said", "keys"):
             self.lines(name).can_focus = False
         self.lines("list").focus()
         self._looks = NowThread(self._opened, post, self.take_now)
@@ -191,26 +197,50 @@ class TopApp(App[None]):
 
     def draw_detail(self) -> None:
         """The right side."""
-        if self._detail_in_sight():
-            view = self.lines("detail")
-            view.show(self.detail.listing(self.clock(), view.room).lines)
+        if not self._detail_in_sight():
+            return
+        view = self.lines("detail")
+        self.lines("tabs").set_class(not self._has_tabs(), "hidden")
+        self.lines("tabs").show([tab_line(self.detail.tab, view.room)])
+        if self._has_tabs():
+            follows = self.detail.tab == "transcript" and not self.detail.before
+            view.following = view.following and follows
+            listing = self.detail.listing(view.room)
+        else:
+            listing = self._page(view.room)
+        if self.detail.before and self._has_tabs():
+            view.show_before(listing.lines, listing.keys)
+        else:
+            view.show(listing.lines, listing.keys)
+        shown = (self.view, self.lines("list").cursor_key, self.detail.tab)
+        if shown != self._shown_detail:
+            self._shown_detail = shown
+            if not view.following:
+                view.to_end(top=True)
         self._draw_keys()
 
     def _listing(self, width: int) -> Listing:
         now = self.clock()
-        if self.view == "log":
-            return self.others.listing(width, self.acts.done, now)
+        if self.view in ("timeline", "usage", "log"):
+            return self.others.listing(self.view, width, self.acts.done, now)
         if self.now is None:
             return Listing([((self.problem or "reading the queue …", "dim"),)])
         if self.view == "questions":
             return question_listing(self.now, now, width)
         return now_listing(self.now, now, width, wanted=self.wanted, marked=self.marked)
 
+    def _page(self, width: int) -> Listing:
+        """The right side of a view that is not about one task."""
+        if self.view == "questions" and (row := self.row()) is not None:
+            return Listing(question_page(row, width))
+        return self.others.page(self.view, self.lines("list").cursor_key, width)
+
     def _draw_place(self) -> None:
         crumbs = [VIEWS[self.view]]
         key = self.lines("list").cursor_key
         if self.is_open and key:
-            crumbs.append(said(key))
+            crumbs.append(said(key.replace("lane:", "slot ")))
+            crumbs += [self.detail.tab] if self._has_tabs() else []
         busy = self._looks.busy_since
         trouble = trouble_of(self.now, time.monotonic() - busy if busy else None, self.problem)
         line = place_line(
@@ -230,7 +260,7 @@ class TopApp(App[None]):
     def here(self) -> set[str]:
         """What keys need that is there now."""
         found = {"list"} if self.view == "now" and not self._in_detail() else set[str]()
-        found |= {"log"} if self.view == "log" else set()
+        found |= {"transcript"} if self.view == "log" else set()
         row = self.row()
         if row is not None and self.view in ("now", "questions"):
             found.add("task")
@@ -240,7 +270,13 @@ class TopApp(App[None]):
             found |= {"way_on"} if row.way_on is not None and row.way_on.verb else set()
         if self._two_panes() and self._right_in_use():
             found.add("two panes")
+        if self._detail_in_sight() and self._has_tabs():
+            found |= {"tabs", self.detail.tab}
+            found |= {"foldable"} if self.detail.tab in ("transcript", "diff") else set()
         return found
+
+    def _has_tabs(self) -> bool:
+        return self.view == "now"
 
     def _arrangement(self) -> str:
         """Where the detail stands: beside the list, below it, or in its place."""
@@ -252,7 +288,7 @@ class TopApp(App[None]):
         return self._arrangement() != "single"
 
     def _right_in_use(self) -> bool:
-        return self.view in ("now", "questions")
+        return self.view in ("now", "questions", "timeline")
 
     def _detail_in_sight(self) -> bool:
         return self._right_in_use() and (self._two_panes() or self.is_open)
@@ -303,11 +339,19 @@ class TopApp(App[None]):
     def on_line_view_line_opened(self, event: LineView.LineOpened) -> None:
         if event.view.id == "list":
             self._open()
+        elif event.view.id == "detail":
+            self.detail.open_line(event.key)
+
+    def on_line_view_at_edge(self, event: LineView.AtEdge) -> None:
+        if event.view.id == "detail":
+            self.detail.read_more(top=event.top)
 
     def on_click(self, event: events.Click) -> None:
         name = getattr(event.widget, "id", "")
         if name == "top" and (view := view_at(self.now, event.x)):
             self.action_view(view)
+        elif name == "tabs" and (tab := tab_at(event.x - 1)):
+            self.action_tab(tab)
 
     def _open(self) -> None:
         if not self._right_in_use():
@@ -355,8 +399,11 @@ class TopApp(App[None]):
         self._pane().move(step)
 
     def action_edge(self, top: bool) -> None:
-        self._pane().following = False
-        self._pane().to_end(top=top)
+        pane = self._pane()
+        pane.following = not top and pane.id == "detail" and self.detail.tab == "transcript"
+        if pane.id == "detail":
+            self.detail.jump(top=top)
+        pane.to_end(top=top)
 
     def action_page(self, direction: int) -> None:
         self._pane().following = False
@@ -365,13 +412,42 @@ class TopApp(App[None]):
     def action_shift(self, direction: int) -> None:
         self._pane().shift(direction)
 
+    def action_tab(self, name: str) -> None:
+        if self.view != "now":
+            key = self.lines("list").cursor_key
+            self.action_view("now")
+            self.call_after_refresh(self.lines("list").stand_on, key)
+        self.detail.tab = name
+        self.lines("detail").to_end(top=True)
+        self.call_after_refresh(self._show_tab, name)
+
+    def _show_tab(self, name: str) -> None:
+        self._open()
+        self.detail.turn_to(name)
+        self.lines("detail").following = name == "transcript"
+        self.draw_detail()
+
+    def action_turn(self, step: int) -> None:
+        if self._has_tabs() and self._detail_in_sight():
+            at = TABS.index(self.detail.tab) + step
+            self.action_tab(TABS[at % len(TABS)])
+
     def action_follow(self) -> None:
-        """Keep the end of the log in sight, or stay where one reads."""
-        if self.view == "log":
-            view = self.lines("list")
+        """Keep the end of a transcript or of the log in sight, or stay where one reads."""
+        view = self.lines("list" if self.view == "log" else "detail")
+        if self.view == "log" or self.detail.tab == "transcript":
             view.following = not view.following
             self.say(((f"{'following' if view.following else 'not following'}", "dim"),))
+            self.detail.read()
             self.draw()
+
+    def action_fold(self) -> None:
+        self.detail.fold_all()
+
+    def action_viewed(self) -> None:
+        if self.detail.tab == "diff":
+            self.detail.diff.view(self.lines("detail").cursor_key)
+            self.draw_detail()
 
     def action_mark(self) -> None:
         if self.view == "now" and (row := self.row()) is not None:
@@ -423,6 +499,12 @@ class TopApp(App[None]):
 
     def action_way_on(self) -> None:
         self.acts.way_on()
+
+    def action_comment(self) -> None:
+        self.acts.comment()
+
+    def action_send_back(self) -> None:
+        self.acts.send_back()
 
     def action_new(self) -> None:
         self.acts.new()

@@ -7,20 +7,20 @@ import asyncio
 import time
 from collections.abc import Callable
 from contextvars import copy_context
-from datetime import UTC, datetime
+from pathlib import Path
 from threading import Condition, Event, Thread
 from typing import Any, Generic, TypeVar
 
 from msgspec import Struct
 
 from fleet.control import Control
-from fleet.control.view.home_watch import HomeWatch
+from fleet.control.view.live_now import LiveNow
 from fleet.control.view.now import Now
 from fleet.errors import FleetError
 
 #: The least seconds between two looks, and how many times longer a look rests than it took.
 _PAUSE, _REST = 1.0, 9
-#: The most seconds between two looks: no file tells of a queue on another machine.
+#: The most seconds that a wait for a change takes; `LiveNow` may look earlier.
 _LONGEST = 5.0
 
 Answer = TypeVar("Answer")
@@ -106,7 +106,7 @@ class HomeThread:
 
 
 class NowThread:
-    """Reads *now* whenever the home changes, at most once a second."""
+    """Follows *now*: reads what changed when files change, and tells it at most once a second."""
 
     def __init__(
         self,
@@ -117,39 +117,31 @@ class NowThread:
         self._opened = opened
         self._post = post
         self._tell = tell
-        self._watch: HomeWatch | None = None
         self._at_once = Event()
         #: Since when a look is under way; None: none is.
         self.busy_since: float | None = None
         Thread(target=self._work, name="fleet-top-now", daemon=True).start()
 
     def look(self) -> None:
-        """Look at once: the person has just changed something."""
+        """Do not rest before the next look: the person has just changed something."""
         self._at_once.set()
-        if self._watch is not None:
-            self._watch.wake()
 
     def _work(self) -> None:
-        from fleet.control.view.read_now import NowReader
-
-        reader: NowReader | None = None
+        live: LiveNow | None = None
+        changed: set[Path] = set()
         while True:
             self.busy_since = began = time.monotonic()
             try:
-                if reader is None or self._watch is None:
-                    fleet = self._opened()
-                    reader, self._watch = NowReader(fleet), HomeWatch(fleet.home)
-                found = reader.read(datetime.now(UTC))
-                self._watch.follow(row.id for row in found.rows if row.run is not None)
+                if live is None:
+                    live = LiveNow(self._opened)
+                    found = live.begin()
+                else:
+                    found = live.now if live.update(changed) else None
             except Exception as error:  # noqa: BLE001 - told on the screen; the thread lives on
                 found = unread(error)
             self.busy_since = None
-            if not self._post.tell(self._tell, found):
+            if found is not None and not self._post.tell(self._tell, found):
                 return
-            self._rest(time.monotonic() - began)
-
-    def _rest(self, took: float) -> None:
-        """Rest for a second or more, then until something changes, but not for long."""
-        if not self._at_once.wait(max(_PAUSE, _REST * took)) and self._watch is not None:
-            self._watch.wait(_LONGEST)
-        self._at_once.clear()
+            self._at_once.wait(max(_PAUSE, _REST * (time.monotonic() - began)))
+            self._at_once.clear()
+            changed = live.wait(_LONGEST) if live is not None else set()

@@ -25,7 +25,12 @@ class LineView(ScrollView, can_focus=True):
     """
 
     DEFAULT_CSS = """
-    LineView { scrollbar-size-vertical: 1; overflow-x: hidden; background: ansi_default; }
+    LineView {
+        scrollbar-size-vertical: 1; overflow-x: hidden; background: ansi_default;
+        scrollbar-color: ansi_bright_black; scrollbar-background: ansi_default;
+        scrollbar-color-hover: ansi_white; scrollbar-background-hover: ansi_default;
+        scrollbar-color-active: ansi_white; scrollbar-background-active: ansi_default;
+    }
     """
 
     class CursorMoved(Message):
@@ -144,11 +149,14 @@ class LineView(ScrollView, can_focus=True):
         width = self.size.width
         if not 0 <= at < len(self._lines):
             return Strip.blank(width)
-        segments = [Segment(text, style_of(style)) for text, style in self._lines[at]]
-        strip = Strip(segments).crop_extend(self._shift, self._shift + width, None)
-        if at == self._cursor and self._keys:
-            strip = strip.apply_style(style_of("reverse" if self.has_focus else "bold"))
-        return strip
+        line = self._lines[at]
+        if at != self._cursor or not self._keys:
+            segments = [Segment(text, style_of(style)) for text, style in line]
+            return Strip(segments).crop_extend(self._shift, self._shift + width, None)
+        # The line under the cursor has one colour: a reversed patchwork cannot be read.
+        style = style_of("reverse" if self.has_focus else "reverse dim")
+        strip = Strip([Segment(plain(line), style)])
+        return strip.crop_extend(self._shift, self._shift + width, style)
 
     def text(self) -> str:
         """All lines as text, for tests and for the clipboard."""

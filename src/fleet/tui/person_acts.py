@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from fleet.control import Control
 from fleet.control.acts.act_table import ActEnd, carry_out, command_line
+from fleet.control.acts.wishes import CommentOnLine
 from fleet.tui.forms.new_task import NewTaskForm
 from fleet.tui.forms.palette import Palette, PaletteEntry
 from fleet.tui.forms.text_form import TextForm
@@ -77,6 +78,47 @@ class PersonActs:
             ids = [row.id for row in rows]
             self._write_to(ids, f"Tell the agents of {len(ids)} tasks")
 
+    def comment(self) -> None:
+        """Remark on the line of the diff under the cursor; R sends all remarks."""
+        app = self._app
+        diff = app.detail.diff
+        place = diff.place(app.lines("detail").cursor_key) if app.detail.tab == "diff" else None
+        if self._refused():
+            return
+        if place is None:
+            app.say((("a comment belongs to a line that is there after the work", "dim"),))
+            return
+        path, line = place
+
+        def take(answer: tuple[bool, str] | None) -> None:
+            if answer is not None and answer[0]:
+                diff.comments.append(CommentOnLine(path=path, line=line, text=answer[1]))
+                number = len(diff.comments)
+                app.say(((f"{number} comments are kept; R sends them back with the work", "dim"),))
+
+        app.push_screen(TextForm(f"Comment on {said(path)}:{line}", []), take)
+
+    def send_back(self) -> None:
+        """Send the work back, with the comments on its diff."""
+        row = self._app.row()
+        if row is None or self._refused():
+            return
+        diff = self._app.detail.diff
+        comments = diff.comments if diff.task_id == row.id else []
+        about: list[Line] = [
+            ((f"{said(each.path)}:{each.line}  ", "dim"), (said(each.text), ""))
+            for each in comments
+        ]
+
+        def take(answer: tuple[bool, str] | None) -> None:
+            if answer is not None and answer[0]:
+                given = {"id": row.id, "text": answer[1], "comments": tuple(comments)}
+                self.act("reject", given)
+                diff.comments = []
+
+        title = f"Send the work of {said(row.id)} back: what is to be done?"
+        self._app.push_screen(TextForm(title, about), take)
+
     def way_on(self) -> None:
         """Do what would set the task going, if fleet top can; else tell the command line."""
         row = self._app.row()
@@ -85,9 +127,11 @@ class PersonActs:
         match row.way_on.verb:
             case "answer":
                 self.answer()
+            case "reject":
+                self.send_back()
             case "resume" | "pause":
                 self.act(row.way_on.verb, {})
-            case "" | "pick" | "reject":
+            case "" | "pick":
                 self._app.copy_to_clipboard(row.way_on.line)
                 self._app.say(((f"copied: {said(row.way_on.line)}", "dim"),))
             case verb:
@@ -158,7 +202,10 @@ class PersonActs:
             "answer": f'fleet answer {task} "…"', "tell": f'fleet tell {task} "…"',
             "stop": f"fleet stop {task}", "retry": f"fleet retry {task}",
             "new": 'fleet bd create "…"', "stop_all": "fleet stop --all",
-            "pause": "fleet pause, fleet resume",
+            "tab('receipt')": f"fleet task {task} receipt", "pause": "fleet pause, fleet resume",
+            "tab('transcript')": f"fleet task {task} events --follow",
+            "tab('diff')": f"fleet task {task} diff", "tab('plan')": f"fleet task {task} plan",
+            "send_back": f'fleet review {task} --reject "…"',
             "way_on": row.way_on.line if row is not None and row.way_on else "",
         }  # fmt: skip
         here = keys_here(self._app.here(), read_only=self._app.read_only)

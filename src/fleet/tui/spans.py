@@ -16,6 +16,8 @@ EMPTY: Line = ()
 _LEAST_ROOM = 16
 #: How wide a tab of a file is drawn.
 _TAB = "    "
+#: How far a line of a text may stand in.
+_DEEPEST = 24
 
 
 def said(text: str) -> str:
@@ -57,11 +59,12 @@ def column(text: str, width: int, *, right: bool = False) -> str:
 
 
 def paragraph(text: str, width: int, style: str = "", indent: int = 0) -> Iterator[Line]:
-    """A text of several lines, each broken between words."""
-    room = max(_LEAST_ROOM, width - indent)
+    """A text of several lines, each broken between words; how far a line stands in is kept."""
     for part in text.strip("\n").splitlines():
-        for row in wrapped(said(part.rstrip()), room):
-            yield ((" " * indent, ""), (row, style)) if indent else ((row, style),)
+        words = part.replace("\t", _TAB).lstrip(" ")
+        begin = indent + min(_DEEPEST, len(part.replace("\t", _TAB)) - len(words))
+        for row in wrapped(said(words.rstrip()), max(_LEAST_ROOM, width - begin)):
+            yield ((" " * begin, ""), (row, style))
 
 
 def fact(name: str, value: str, width: int, style: str = "", column_width: int = 12) -> list[Line]:

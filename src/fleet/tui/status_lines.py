@@ -12,8 +12,11 @@ from fleet.tui.spans import Line, Span, plain, said, sides
 VIEWS: Mapping[str, str] = {
     "now": "Now",
     "questions": "Questions",
+    "timeline": "Timeline",
+    "usage": "Usage",
     "log": "Log",
 }
+TABS: Sequence[str] = ("receipt", "transcript", "diff", "plan", "runs")
 #: How many tasks the lines at exit name, and seconds until what is shown counts as old.
 _NAMED, _OLD = 4, 8.0
 
@@ -85,6 +88,22 @@ def _hindrance(seen: SupervisorNow) -> str:
     if seen.lost_log_lines:
         return f"{seen.lost_log_lines} lines of the log could not be written"
     return seen.hindrances[0] if seen.hindrances else ""
+
+
+def tab_line(tab: str, width: int) -> Line:
+    """The tabs of a task."""
+    spans: list[Span] = [(f" {each} ", "reverse" if each == tab else "dim") for each in TABS]
+    return sides(tuple(spans), (), width)
+
+
+def tab_at(x: int) -> str:
+    """The tab whose name stands at a column."""
+    at = 0
+    for each in TABS:
+        at += len(each) + 2
+        if x < at:
+            return each
+    return ""
 
 
 def exit_lines(now: Now | None, at: datetime) -> list[str]:

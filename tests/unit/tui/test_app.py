@@ -28,7 +28,7 @@ async def test_keys_move_the_cursor_and_enter_opens_what_it_stands_on():
         assert app.row().id == "fleet-qfi"
         await pilot.press("g", "enter")
         await pilot.pause()
-        assert "Now > fleet-5oz" in screen_of(app)
+        assert "Now > fleet-5oz > receipt" in screen_of(app)
         await pilot.press("escape")
         assert "NEEDS YOU" in screen_of(app)
 
@@ -211,7 +211,7 @@ async def test_a_screen_that_grows_shows_both_panes_and_one_that_shrinks_only_on
     """A terminal is resized in mid-work."""
     async with top(a_now()) as (app, pilot):
         await pilot.resize_terminal(160, 40)
-        await until(pilot, lambda: "directory   " in screen_of(app))
+        await until(pilot, lambda: "receipt  transcript  diff" in screen_of(app))
         await pilot.resize_terminal(40, 10)
-        await until(pilot, lambda: "directory   " not in screen_of(app))
+        await until(pilot, lambda: "receipt  transcript  diff" not in screen_of(app))
         assert "NEEDS YOU" in screen_of(app)

@@ -16,8 +16,9 @@ def command(read_only: bool) -> None:
     """Watch and steer on the whole screen: what needs you, what runs, what waits and why.
 
     \b
-    j k Enter Esc   move, open, back               1 2 3   now, questions, log
-    a t s r n P S   answer, tell, stop, retry, new, pause, stop all
+    j k Enter Esc   move, open, back        1-5   now, questions, timeline, usage, log
+    e l d p         receipt, transcript, diff, plan of the task
+    a t s r         answer, tell, stop, retry
     / :  ?          filter, command, all keys                q   quit
 
     It works with and without a supervisor, and the mouse works too. At the end two lines say what

@@ -165,7 +165,7 @@ def _running(row: TaskRow, width: int) -> Line:
     if cost := cost_words(run.spent):
         spans.append((f"{cost} ", "dim"))
     if run.doing != "running":
-        spans.append((f"{run.doing} ", "yellow"))
+        spans.append((f"{run.doing}{':' if row.reason else ''} ", "yellow"))
     if row.reason:
         spans.append((_first(row.reason), "yellow"))
     elif run.last_step:

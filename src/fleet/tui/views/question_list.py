@@ -6,7 +6,7 @@ from functools import partial
 from fleet.control.view.now import Now, TaskRow
 from fleet.schemas.shown_text import duration
 from fleet.tui.listing import Listing, ListingDraft
-from fleet.tui.spans import Line, clipped, column, said
+from fleet.tui.spans import EMPTY, Line, clipped, column, fact, paragraph, said
 
 _NONE = "No agent asks anything. What else needs you: 1"
 
@@ -22,6 +22,16 @@ def question_listing(now: Now, at: datetime, width: int) -> Listing:
     if not asked:
         draft.add(((_NONE, "dim"),))
     return draft.done()
+
+
+def question_page(row: TaskRow, width: int) -> list[Line]:
+    """The whole question, and what it is about."""
+    lines: list[Line] = [*paragraph(row.title, width, "bold"), EMPTY]
+    lines += [*paragraph(row.question, width), EMPTY]
+    if row.way_on:
+        lines += fact("way on", row.way_on.line, width, "cyan")
+    lines += fact("directory", row.directory or row.project, width, "dim")
+    return lines
 
 
 def _row(row: TaskRow, at: datetime, width: int) -> Line:

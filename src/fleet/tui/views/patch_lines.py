@@ -1,0 +1,89 @@
+"""A diff as lines: each file with its figures, and below it its rows unless it is folded. Pure."""
+
+from collections.abc import Collection, Iterator, Mapping
+
+from fleet.control.view.task.diff_view import Diff, DiffHunk, DiffPart, DiffRow, FileOfDiff
+from fleet.tui.listing import Listing, ListingDraft
+from fleet.tui.spans import Line, Span, said
+
+_SIGNS = {"+": "green", "-": "red", "\\": "dim", " ": ""}
+_KINDS = {"changed": "M", "added": "A", "deleted": "D", "renamed": "R", "binary": "B", "mode": "m"}
+
+
+def patch_listing(
+    diff: Diff,
+    parts: Mapping[int, DiffPart],
+    *,
+    folded: Collection[int] = (),
+    viewed: Collection[str] = (),
+) -> Listing:
+    """The lines of a diff. `viewed`: digests of files that the person has looked at."""
+    draft = ListingDraft()
+    if diff.no_diff:
+        draft.add(((said(diff.no_diff), "dim"),))
+        return draft.done()
+    total = f"{len(diff.files)} files" if len(diff.files) != 1 else "1 file"
+    draft.add(((f"{total}  ", "bold"), (f"+{diff.added} ", "green"), (f"-{diff.removed}", "red")))
+    for file in diff.files:
+        is_folded = file.number in folded
+        draft.add(_file(file, is_folded=is_folded, is_viewed=file.digest in viewed), key(file))
+        if is_folded:
+            continue
+        part = parts.get(file.number)
+        if part is None:
+            draft.add((("  … is read", "dim"),), key(file, "wait"))
+            continue
+        for name, line in _rows(part):
+            draft.add(line, key(file, name))
+        if part.next_row is not None:
+            draft.add((("  … more: Enter", "dim"),), key(file, f"more:{part.next_row}"))
+    return draft.done()
+
+
+def key(file: FileOfDiff, place: str = "") -> str:
+    """What names a line of a diff: its file, and its place in there."""
+    return f"{file.number}/{place}"
+
+
+def place_of(name: str) -> tuple[int, str]:
+    """The file that a line belongs to, and its place: `new:12`, `old:9`, `more:2000` or empty."""
+    number, _, place = name.partition("/")
+    return (int(number), place) if number.isdecimal() else (-1, "")
+
+
+def _file(file: FileOfDiff, *, is_folded: bool, is_viewed: bool) -> Line:
+    was = f" (was {said(file.was)})" if file.was else ""
+    figures: tuple[Span, ...] = ((f"  +{file.added}", "green"), (f" -{file.removed}", "red"))
+    seen: tuple[Span, ...] = (("  viewed", "dim"),) if is_viewed else ()
+    mark = "▸" if is_folded else "▾"
+    name = (f"{mark} {_KINDS[file.kind]} {said(file.path)}{was}", "bold")
+    return (name, *figures, *seen)
+
+
+def _rows(part: DiffPart) -> Iterator[tuple[str, Line]]:
+    for hunk in part.hunks:
+        yield f"hunk:{hunk.old}", _hunk(hunk)
+        for row in hunk.rows:
+            place = f"new:{row.new}" if row.new is not None else f"old:{row.old}"
+            yield place, _row(row)
+
+
+def _hunk(hunk: DiffHunk) -> Line:
+    return ((f"  @@ -{hunk.old} +{hunk.new} @@ {said(hunk.heading)}", "cyan"),)
+
+
+def _row(row: DiffRow) -> Line:
+    number = row.new if row.new is not None else row.old
+    style = _SIGNS[row.sign]
+    spans: list[Span] = [(f"{number or '':>5} ", "dim"), (row.sign, style)]
+    at = 0
+    for begin, end in row.marks:  # words that differ from the line that this one replaces
+        spans += [
+            (said(row.text[at:begin]), style),
+            (said(row.text[begin:end]), f"reverse {style}"),
+        ]
+        at = end
+    spans.append((said(row.text[at:]), style))
+    if row.cut:
+        spans.append(("…", "dim"))
+    return tuple(spans)

@@ -1,0 +1,1 @@
+"""The pictures that README and docs show, taken from the demo: `make pictures`."""

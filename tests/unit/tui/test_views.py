@@ -1,0 +1,247 @@
+"""What each view makes of the values that `control` gives: lines that read well at 80 columns."""
+
+from datetime import timedelta
+
+import pytest
+
+from fleet.control.accounts import AccountNow, AccountsView
+from fleet.control.usage import Spent
+from fleet.control.view.task.diff_view import Diff, DiffHunk, DiffPart, DiffRow, FileOfDiff
+from fleet.control.view.task.transcript import TranscriptEntry
+from fleet.control.view.task.whole_task import RunSummary, SettingOf, TaskTexts, WholeTask
+from fleet.control.view.timeline import Band, Lane, Segment, Timeline
+from fleet.control.view.usage_view import UsageView
+from fleet.schemas import Account, Check, Finding, Receipt, Spend, Usage, Verdict, Window
+from fleet.schemas.shown_text import cells
+from fleet.tui.key_table import KEYS, help_lines, keys_line
+from fleet.tui.spans import plain
+from fleet.tui.status_lines import exit_lines, tab_at, top_line, trouble_of, view_at
+from fleet.tui.views.log_lines import DoneAct, log_page
+from fleet.tui.views.now_list import now_listing
+from fleet.tui.views.patch_lines import patch_listing
+from fleet.tui.views.question_list import question_listing, question_page
+from fleet.tui.views.task_pages import plan_page, receipt_page, runs_page
+from fleet.tui.views.timeline_lanes import lane_page, timeline_listing
+from fleet.tui.views.transcript_lines import transcript_listing
+from fleet.tui.views.usage_page import usage_page
+from tests.builders import HOUR, NOW, a_task
+from tests.unit.tui.homes import MINUTE, a_now, a_question, a_row, a_running
+
+SECOND = timedelta(seconds=1)
+
+
+def shown(lines):
+    return "\n".join(plain(line).rstrip() for line in lines)
+
+
+def a_whole(row=None, **fields):
+    row = row or a_running()
+    receipt = Receipt(
+        task_id=row.id, run=1, coder="claude", model="sonnet", started_at=NOW - HOUR,
+        seconds=250.0, outcome="Finished", why="", claim="Fixed it",
+        verdict=Verdict(findings=(Finding(rule="tests-fail", what="make test fails"),)),
+        checks=(Check(command="make test", code=2, seconds=9.0, tail="1 failed\nassert 1 == 2"),),
+    )  # fmt: skip
+    whole = {
+        "as_of": NOW, "row": row, "receipt": receipt,
+        "task": a_task(id=row.id, title=row.title, description="It forgets the password field."),
+        "settings": (SettingOf(name="coder", value="claude", source="default"),),
+        "runs": (
+            RunSummary(
+                number=1, coder="claude", model="sonnet", begun=NOW - HOUR, ended=NOW - 50 * MINUTE,
+                outcome="Finished", why="make test fails", counts=True, verdict="unverified",
+            ),
+            RunSummary(number=2, coder="claude", model="sonnet", begun=NOW - 12 * MINUTE),
+        ),
+        "texts": TaskTexts(plan="# Plan\n\n- [x] find it\n- [ ] mend it", knowledge="See login.py"),
+        "waits_for": (a_row(id="fleet-9kc", title="Port the parser"),),
+    }  # fmt: skip
+    return WholeTask(**whole | fields)
+
+
+@pytest.mark.parametrize("page", [receipt_page, plan_page, runs_page])
+@pytest.mark.parametrize("row", [a_running(), a_question()], ids=["running", "asks"])
+def test_a_task_reads_well(page, row, snapshot):
+    """First how it stands and why, then what was shown, then what was asked for."""
+    assert shown(page(a_whole(row), 78)) == snapshot
+
+
+ENTRIES = (
+    TranscriptEntry(at=0, kind="sign", ts=NOW, run=1, line="session started"),
+    TranscriptEntry(at=90, kind="text", ts=NOW, run=1, line="I look", text="I look\nat it."),
+    TranscriptEntry(
+        at=200, kind="call", ts=NOW, run=1, line="Bash: make test", text='{"command": "make test"}',
+        tool="Bash", result="24 passed",
+    ),
+    TranscriptEntry(
+        at=300, kind="call", ts=NOW, run=1, line="Bash: make lint", text='{"command": "make lint"}',
+        tool="Bash", result="E501\n\x1b[31mred", failed=True,
+    ),
+    TranscriptEntry(at=400, kind="person", ts=NOW, run=2, line="Use tabs", text="Use tabs"),
+    TranscriptEntry(at=500, kind="error", ts=NOW, run=2, line="API error", text="API error: 529"),
+)  # fmt: skip
+
+
+def test_tool_calls_are_folded_and_errors_are_open(snapshot):
+    """A night of calls fits on a screen, and what went wrong stands out."""
+    assert shown(transcript_listing(ENTRIES, 78).lines) == snapshot
+
+
+def test_a_person_unfolds_one_call_or_all():
+    """And folds them again."""
+    assert "24 passed" not in shown(transcript_listing(ENTRIES, 78).lines)
+    assert "24 passed" in shown(transcript_listing(ENTRIES, 78, turned={"200.0"}).lines)
+    assert "24 passed" in shown(transcript_listing(ENTRIES, 78, all_open=True).lines)
+    closed = shown(transcript_listing(ENTRIES, 78, turned={"300.0"}).lines)
+    assert "E501" not in closed
+
+
+def a_diff():
+    file = FileOfDiff(number=0, path="src/a.py", kind="changed", added=1, removed=1, digest="d0")
+    big = FileOfDiff(
+        number=1, path="lock.json", kind="changed", added=9000, folded=True, digest="d1"
+    )
+    rows = (
+        DiffRow(sign=" ", old=1, new=1, text="def f():"),
+        DiffRow(sign="-", old=2, text="    return 1", marks=((11, 12),)),
+        DiffRow(sign="+", new=2, text="    return 2\x1b[2J", marks=((11, 12),)),
+    )
+    part = DiffPart(task_id="fleet-x4f", file=file, hunks=(DiffHunk(old=1, new=1, rows=rows),))
+    return Diff(task_id="fleet-x4f", files=(file, big), added=9001, removed=1, digest="d"), part
+
+
+def test_a_diff_reads_well(snapshot):
+    """Files with their figures; large ones folded; escapes of a file shown as text."""
+    diff, part = a_diff()
+    assert shown(patch_listing(diff, {0: part}, folded={1}, viewed={"d1"}).lines) == snapshot
+
+
+def a_timeline():
+    def run(task, start, end, outcome, verdict=""):
+        return Segment(
+            task_id=task, title="A task", kind="run", run=1, start=NOW - start * MINUTE,
+            end=None if end is None else NOW - end * MINUTE, outcome=outcome, verdict=verdict,
+        )  # fmt: skip
+
+    lanes = (
+        Lane(number=1, segments=(
+            run("fleet-a", 700, 500, "Finished", "checked"), run("fleet-b", 480, 450, "Failed"),
+            run("fleet-c", 60, None, ""),
+        )),
+        Lane(number=2, segments=(run("fleet-d", 300, 240, "RateLimited"),)),
+    )  # fmt: skip
+    bands = (
+        Band(kind="supervisor", name="", start=NOW - 200 * MINUTE, end=NOW - 150 * MINUTE),
+        Band(kind="account", name="work", start=NOW - 240 * MINUTE, end=NOW - 100 * MINUTE),
+    )
+    waits = (Segment(task_id="fleet-e", kind="wait", start=NOW - 90 * MINUTE),)
+    start = NOW - 12 * HOUR
+    return Timeline(as_of=NOW, start=start, end=NOW, lanes=lanes, bands=bands, waits=waits)
+
+
+def test_the_timeline_has_a_line_a_slot(snapshot):
+    """What kept fleet from working stands above, how many tasks waited below."""
+    seen = a_timeline()
+    listing = timeline_listing(seen, 78)
+    assert shown(listing.lines) == snapshot
+    assert [key for key in listing.keys if key] == ["lane:1", "lane:2"]
+    assert "fleet-d" in shown(lane_page(seen, "lane:2", 78))
+
+
+def test_usage_and_accounts_read_at_a_glance(snapshot):
+    """Known, estimated and unknown cost stand apart; an account says until when it rests."""
+    account = AccountNow(
+        account=Account(name="work", coder="claude"), shut="five_hour is used up",
+        until=NOW + HOUR, tasks=("fleet-x4f",),
+        windows=(Window(kind="five_hour", used_percent=92, resets_at=NOW + HOUR, seen_at=NOW),),
+    )  # fmt: skip
+    total = Spent(
+        name="", runs=9, usage=Usage(input=900_000, output=40_000), cost_usd=3.5,
+        estimated_usd=1.25, unpriced=2, wasted_runs=1, wasted_tokens=4000, wasted_usd=0.2,
+    )  # fmt: skip
+    rows = (Spent(name="sonnet", runs=6, usage=Usage(input=600_000), cost_usd=3.5),)
+    usage = UsageView(
+        as_of=NOW, since=NOW - 720 * HOUR, by="model", rows=rows, total=total, days=rows
+    )
+    seen = AccountsView(as_of=NOW, accounts=(account,))
+    assert shown(usage_page(usage, seen, 78)) == snapshot
+
+
+def test_the_log_has_what_the_person_did_in_its_place(snapshot):
+    """The command lines that acts stand for, among what the supervisor says."""
+    log = (
+        b'{"ts":"2026-11-15T11:58:00+00:00","action":"x","text":"fleet-x4f: run 1"}\n'
+        b'{"ts":"2026-11-15T12:00:00+00:00","action":"x","text":"fleet-x4f: stopped"}\nno json\n'
+    )
+    acts = [
+        DoneAct(NOW - MINUTE, "fleet stop fleet-x4f", "fleet-x4f is stopped."),
+        DoneAct(NOW + MINUTE, "fleet retry fleet-x4f", "it runs", refused=True),
+    ]
+    assert shown(log_page(log, acts, 78, NOW)) == snapshot
+
+
+def test_questions_are_listed_and_shown_whole():
+    """The longest waiting first, and all of its lines."""
+    now = a_now([a_question(), a_question(id="fleet-2", since=NOW - 9 * HOUR)])
+    assert list(question_listing(now, NOW, 78).keys) == ["fleet-2", "fleet-5oz"]
+    assert "I would refuse." in shown(question_page(a_question(), 78))
+
+
+@pytest.mark.parametrize("width", [40, 54, 80, 120, 200])
+def test_no_line_of_the_list_is_wider_than_its_room(width):
+    """Half a row more would push the next one out of sight."""
+    assert max(cells(plain(line)) for line in now_listing(a_now(), NOW, width).lines) <= width
+
+
+def test_of_a_long_list_only_lines_in_sight_are_made():
+    """Ten thousand tasks cost what a screen of them costs."""
+    rows = [a_row(id=f"fleet-{number}") for number in range(10_000)]
+    listing = now_listing(a_now(rows), NOW, 80)
+    assert "fleet-7" in plain(listing.lines[12])
+    assert len(listing.lines._made) == 1
+
+
+def test_the_top_line_is_a_row_of_buttons():
+    """A click finds the view whose name stands there."""
+    text = plain(top_line(a_now(), "now", 100))
+    for name, word in (("now", "Now"), ("questions", "Questions"), ("log", "Log")):
+        assert view_at(a_now(), text.index(word)) == name
+    assert tab_at(12) == "transcript"
+
+
+def test_the_bottom_line_always_leads_out():
+    """Whatever the width, help and quit are there."""
+    for width in (30, 80, 200):
+        text = plain(keys_line({"task", "list", "running"}, width, read_only=False))
+        assert "? keys" in text
+        assert "q quit" in text
+        assert cells(text) <= width + 2
+
+
+def test_no_key_has_two_meanings():
+    """And every key is in the help."""
+    names = [name for key in KEYS for name in key.names.split(",")]
+    assert len(names) == len(set(names))
+    told = shown(help_lines(read_only=False))
+    assert all(key.words in told for key in KEYS)
+
+
+def test_two_lines_stay_behind():
+    """What runs, and what waits for the person."""
+    first, second = exit_lines(a_now(), NOW)
+    assert first == "2 run: fleet-x4f, fleet-9kc.2"
+    assert second == "2 need you: fleet-5oz asks, fleet-5es"
+    assert exit_lines(None, NOW) == []
+
+
+def test_the_worst_trouble_is_told_first():
+    """A broken home before a slow queue before what keeps tasks from starting."""
+    assert trouble_of(a_now(), 60.0, "no home") == "no home"
+    assert "has not answered for 1m" in trouble_of(a_now(), 60.0, "")
+    assert trouble_of(a_now(), 1.0, "") == ""
+
+
+def test_a_cost_that_is_not_known_is_never_nought():
+    """`$?` and not `$0`."""
+    rows = [a_row(group="done", status="closed", spent=Spend(runs=1, unpriced=1))]
+    assert "$?" in shown(now_listing(a_now(rows), NOW, 80).lines)
