@@ -42,7 +42,7 @@ def main() -> None:
         args = args[1:]
     try:
         inside = asked_inside_run(args, os.environ)
-        code = _carry_out(args) if inside is None else inside
+        code = _as_person(args) if inside is None else inside
     except FleetError as error:
         if debug:
             raise
@@ -66,6 +66,20 @@ def main() -> None:
         code = 1
     gc.freeze()  # the process ends: its memory need not be searched for garbage
     sys.exit(code)
+
+
+def _as_person(args: list[str]) -> int:
+    """Carry out a command line; one that is an act is recorded in the audit."""
+    from fleet.cli.inspect.acting_lines import is_act
+
+    if not is_act(args):
+        return _carry_out(args)
+    from fleet.control.audit.audit_log import recorded_line
+
+    code, unrecorded = recorded_line(args, lambda: _carry_out(args))
+    if unrecorded:
+        print(f"Warning: {unrecorded}", file=sys.stderr)
+    return code
 
 
 def _carry_out(args: list[str]) -> int:

@@ -23,6 +23,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
         "Print one task's log, plan, events, receipt or diff, or restore its files.",
     ),
     "log": ("run.log", "Print the supervisor's newest log."),
+    "audit": ("inspect.audit", "Print what people did, and check the record of it."),
     "ready": ("tracker.ready", "List tasks that could be worked on now."),
     "show": ("tracker.show", "Show one task: where and with what it runs, and how it stands."),
     "questions": ("run.questions", "List the tasks whose agent asks something."),

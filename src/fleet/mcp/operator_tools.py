@@ -66,7 +66,7 @@ class OperatorTools(Tools):
             return said(f"fleet failed at this: {type(error).__name__}: {error}", is_error=True)
 
     def _act(self, fleet: Control, verb: str, arguments: Json) -> Json:
-        end = carry_out(fleet, verb, dict(arguments), env=self._env)
+        end = carry_out(fleet, verb, dict(arguments), surface="mcp", env=self._env)
         shape = {"words": end.words, "id": end.id, "line": end.line}
         return said(msgspec.json.encode(shape).decode()[:PAGE])
 

@@ -51,7 +51,7 @@ class PersonActs:
             self._told(end, line)
 
         def do(fleet: Control) -> ActEnd:
-            return carry_out(fleet, verb, dict(given))
+            return carry_out(fleet, verb, dict(given), surface="top")
 
         self._acts.submit(f"act {self._number}", Job(do, tell))
 

@@ -128,7 +128,7 @@ class PageServer:
         given = await _body(request)
 
         def done() -> ActEnd:
-            return carry_out(self.reads.fleet(), verb, given, env=self._env)
+            return carry_out(self.reads.fleet(), verb, given, surface="web", env=self._env)
 
         end = await self._once.result((session.id, key), (verb, given), done)
         return json_answer(end)

@@ -14,8 +14,9 @@ from msgspec import Struct, structs
 from fleet.control import Control
 from fleet.control.acts import wishes
 from fleet.control.acts.wishes import Given
+from fleet.control.audit.audit_log import record
 from fleet.control.landing.only_people import refuse_agents
-from fleet.errors import BadInput, NotFound
+from fleet.errors import BadInput, FleetError, NotFound
 from fleet.schemas import Task
 
 #: What a session may do: look; look and answer; everything.
@@ -64,9 +65,29 @@ class ActEnd(Struct, frozen=True, kw_only=True):
 
 
 def carry_out(
-    fleet: Control, verb: str, given: Given, *, env: Mapping[str, str] = os.environ
+    fleet: Control,
+    verb: str,
+    given: Given,
+    *,
+    surface: str,
+    env: Mapping[str, str] = os.environ,
 ) -> ActEnd:
-    """Do what a person asks for. Raises FleetError, and then the person is told why."""
+    """Do what a person asks for, and record it. Raises FleetError, and then the person is told why.
+
+    `surface` is where the person is: `web`, `top`, `mcp`, or the channel that the wish came by.
+    """
+    try:
+        end = _carried_out(fleet, verb, given, env)
+    except FleetError as error:
+        line = f"fleet {verb[:80]} {given.get('id', '')}".strip()
+        why = f"refused: {error.message}"
+        record(fleet.home, surface=surface, verb=verb[:80], line=line, end=why, env=env)
+        raise
+    lost = record(fleet.home, surface=surface, verb=verb, task=end.id, line=end.line, env=env)
+    return structs.replace(end, words=f"{end.words} But {lost}.") if lost else end
+
+
+def _carried_out(fleet: Control, verb: str, given: Given, env: Mapping[str, str]) -> ActEnd:
     act = find_act(verb)
     refuse_agents(env, act.about.lower().rstrip("."))
     wish = _wish(act, given)

@@ -32,7 +32,10 @@ def answer_told(
         outbox.end_asked(asked.nonce, GONE)
         return False
     try:
-        carry_out(fleet, "answer", {"id": asked.task, "text": text}, env={**env, "BEADS_ACTOR": by})
+        wish = {"id": asked.task, "text": text}
+        named = {**env, "BEADS_ACTOR": by}
+        channel = by.partition(" ")[0]  # "telegram 1234", "ntfy"
+        carry_out(fleet, "answer", wish, surface=channel, env=named)
     except (NotFound, Refused):
         outbox.end_asked(asked.nonce, GONE)
         return False

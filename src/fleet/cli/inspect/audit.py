@@ -1,0 +1,47 @@
+"""`fleet audit`: what people did, and whether the record of it is whole."""
+
+import click
+
+from fleet import control
+from fleet.cli.print_lines import print_line
+from fleet.cli.terminal_text import one_line
+from fleet.control.audit.audit_log import AuditLine, lines, verify
+
+
+@click.command("audit")
+@click.argument("count", type=click.IntRange(1), default=50)
+@click.option("--verify", "check", is_flag=True, help="Follow the whole chain; say if it broke.")
+@click.option("--json", "as_json", is_flag=True, help="JSON: the acts, or what --verify found.")
+def command(count: int, check: bool, as_json: bool) -> int:
+    """Print the last COUNT acts of people: when, by what surface, which person, what, and the end.
+
+    Each line holds the hash of the line before. --verify ends with exit code 1 if a line was
+    changed, taken out or put in. An owner of the file who writes all of it anew is not found.
+    """
+    home = control.opened().home
+    if as_json:
+        from fleet.cli.json_output import pretty
+
+        found = verify(home) if check else lines(home, count)
+        click.echo(pretty(found))
+        return 1 if check and verify(home).problems else 0
+    if check:
+        seen = verify(home)
+        for problem in seen.problems:
+            print_line(f"broken: {problem}", err=True)
+        acts = f"{seen.lines} act{'' if seen.lines == 1 else 's'}"
+        print_line(f"{acts}: {'the chain is broken' if seen.problems else 'the chain is whole'}")
+        return 1 if seen.problems else 0
+    found = lines(home, count)
+    if not found:
+        print_line("No act is recorded yet.")
+    for line in found:
+        print_line(_shown(line))
+    return 0
+
+
+def _shown(line: AuditLine) -> str:
+    when = f"{line.at.astimezone():%Y-%m-%d %H:%M:%S}"
+    end = "" if line.end == "done" else f"  → {one_line(line.end)}"
+    who = click.style(f"{line.surface} {one_line(line.user)}", fg="cyan")
+    return f"{when}  {who}  {one_line(line.line)}{end}"
