@@ -13,6 +13,7 @@ from datetime import UTC, datetime, timedelta
 from fleet import control
 from fleet.control import Control
 from fleet.control.notify.answer_told import answer_told, is_open
+from fleet.control.notify.asked_stamps import asked_stamps
 from fleet.control.notify.looking import is_looked_at
 from fleet.control.notify.notices import notices
 from fleet.control.notify.outbox import Asked, Outbox, OutboxDelivery, OutboxTrouble
@@ -29,8 +30,9 @@ from fleet.errors import FleetError
 from fleet.notify.channels.channel_protocol import Channel, PersonReply, Reader, ReadTrouble, Sent
 from fleet.notify.connect_channels import Connected
 
-#: Seconds between two looks: after a change of the queue, and without one.
-_SOON, _ANYWAY = 0.2, 5.0
+#: Seconds before a look after a change of the queue, between two looks without one, and between
+#: two glances at what agents ask.
+_SOON, _ANYWAY, _GLANCE = 0.1, 5.0, 0.5
 #: A message that a channel did not take is sent again after this long, doubled up to the longest.
 _PAUSE, _LONGEST_PAUSE = timedelta(seconds=5), timedelta(minutes=10)
 #: A message that no channel took for so long is given up.
@@ -61,19 +63,32 @@ class Notifier:
         view = NowReader(self._fleet)
         while not stop():
             try:
-                self.look(view, datetime.now().astimezone())
-                changed = self._fleet.queue.wait(timedelta(seconds=_ANYWAY))
+                at_work = self.look(view, datetime.now().astimezone())
+                self._wait(at_work, stop)
             except FleetError as error:
                 self._say(f"cannot look: {error.message}")
-                changed = self._stopped.wait(_ANYWAY)
-            time.sleep(_SOON if changed else 0)
+                self._stopped.wait(_ANYWAY)
         self._stopped.set()
 
-    def look(self, view: NowReader, now: datetime) -> None:
-        """Compare what is so with what was told, and put what is due into the outbox."""
+    def _wait(self, at_work: list[str], stop: Callable[[], bool]) -> None:
+        """Until the queue changes, an agent asks something, or it is time to look anyway."""
+        asked = asked_stamps(self._fleet, at_work)
+        end = time.monotonic() + _ANYWAY
+        while time.monotonic() < end and not stop():
+            if self._fleet.queue.wait(timedelta(seconds=_GLANCE)):
+                time.sleep(_SOON)  # changes come in crowds
+                return
+            if asked_stamps(self._fleet, at_work) != asked:
+                return
+
+    def look(self, view: NowReader, now: datetime) -> list[str]:
+        """Compare what is so with what was told, and put what is due into the outbox; the tasks
+        that agents work on.
+        """
         settings, outbox = self._fleet.config.notify, self.outbox
         first = not outbox.recall("began")
-        found = notices(view.read(now))
+        seen = view.read(now)
+        found = notices(seen)
         with outbox.writing():
             known = outbox.told()
             for told in compare(known, found, now, settings, first=first):
@@ -100,6 +115,7 @@ class Notifier:
         for news in self._news.values():
             news.set()
         self._end_questions()
+        return [row.id for row in seen.rows if row.status == "in_progress"]
 
     def _end_questions(self) -> None:
         """Say at questions that were answered elsewhere, or are asked no more, that they are."""

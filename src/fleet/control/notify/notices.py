@@ -55,7 +55,7 @@ def _of_task(row: TaskRow) -> Notice | None:
     if row.question:
         return Notice(
             topic="question", task=row.id, title=row.title, text=row.question, way_on=way_on,
-            urgent=row.priority <= 1,
+            urgent=row.priority <= 1, options=row.options,
         )  # fmt: skip
     if row.group != "needs_you":
         return None
