@@ -37,6 +37,8 @@ _SOON, _ANYWAY, _GLANCE = 0.1, 5.0, 0.5
 _PAUSE, _LONGEST_PAUSE = timedelta(seconds=5), timedelta(minutes=10)
 #: A message that no channel took for so long is given up.
 _GIVEN_UP = timedelta(days=1)
+#: How many tasks of each status are looked at: a person may have been away for long.
+_MOST = 10_000
 #: Seconds that a reply may come before it is noted which message it replies to.
 _NOTED = 1.0
 #: Seconds between two questions for answers, where the other side does not wait itself.
@@ -87,7 +89,7 @@ class Notifier:
         """
         settings, outbox = self._fleet.config.notify, self.outbox
         first = not outbox.recall("began")
-        seen = view.read(now)
+        seen = view.read(now, shown=_MOST)
         found = notices(seen)
         with outbox.writing():
             known = outbox.told()
@@ -134,9 +136,11 @@ class Notifier:
         news = self._news[channel.name]
         while not self._stopped.is_set():
             news.clear()
-            for delivery in self.outbox.due(channel.name, datetime.now(UTC)):
+            due = self.outbox.due(channel.name, datetime.now(UTC))
+            for delivery in due:
                 self._send(channel, delivery)
-            news.wait(1.0)
+            if not due:
+                news.wait(1.0)
 
     def _send(self, channel: Channel, delivery: OutboxDelivery) -> None:
         message = delivery.message

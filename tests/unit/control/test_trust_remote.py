@@ -33,7 +33,8 @@ def test_the_address_that_a_person_saw_is_trusted_until_the_project_leads_elsewh
     """What an agent writes into the project's configuration is not confirmed by that."""
     found = trust_upstream(fleet, str(project.root), {})
     common = os.path.realpath(project.root / ".git")
-    assert found == Upstream(remote="origin", url=URL, branch="main")
+    tracking = "refs/remotes/origin/main"
+    assert found == Upstream(remote="origin", url=URL, branch="main", tracking=tracking)
     assert is_trusted(fleet.home.path, common, found)
 
 

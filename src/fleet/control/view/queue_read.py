@@ -28,14 +28,14 @@ class QueueRead(Struct, frozen=True, kw_only=True):
     hint: str = ""
 
 
-def read_queue(fleet: Control, since: datetime) -> QueueRead:
+def read_queue(fleet: Control, since: datetime, shown: int = SHOWN) -> QueueRead:
     """The tasks that are shown. A queue that fails shows none, and says why."""
     try:
         queue = fleet.queue
         tasks = [
             *queue.find(Filter(statuses=("in_progress",))),
-            *queue.find(Filter(statuses=("blocked", "pinned", "hooked"), limit=SHOWN)),
-            *queue.find(Filter(statuses=("open", "deferred"), limit=SHOWN)),
+            *queue.find(Filter(statuses=("blocked", "pinned", "hooked"), limit=shown)),
+            *queue.find(Filter(statuses=("open", "deferred"), limit=shown)),
         ]
         done = sorted(
             queue.find(Filter(statuses=("closed",), closed_since=since)),
@@ -43,7 +43,7 @@ def read_queue(fleet: Control, since: datetime) -> QueueRead:
             reverse=True,
         )
         counts = {**queue.counts(), "closed": len(done)}
-        return with_edges(fleet, (*tasks, *done[:SHOWN]), counts)
+        return with_edges(fleet, (*tasks, *done[:shown]), counts)
     except FleetError as error:
         return QueueRead(problem=error.message, hint=error.hint)
 

@@ -49,10 +49,10 @@ class NowReader:
         """Read every row anew: what is kept may be wrong where no file tells of a change."""
         self._kept.clear()
 
-    def read(self, now: datetime, done_since: datetime | None = None) -> Now:
+    def read(self, now: datetime, done_since: datetime | None = None, *, shown: int = SHOWN) -> Now:
         """The whole. A queue that fails is part of the answer, not an error."""
         since = done_since or now - DONE_WITHIN
-        queue = read_queue(self._fleet, since)
+        queue = read_queue(self._fleet, since, shown)
         at = conditions(self._fleet, now)
         rows = self.rows(queue.tasks, queue, at)
         return self.whole(rows, queue, at, since)
