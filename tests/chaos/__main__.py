@@ -6,16 +6,21 @@ import sys
 import tempfile
 from pathlib import Path
 
+from tests.chaos.hosts import HostsOrdeal
 from tests.chaos.landing import LandingOrdeal
 from tests.chaos.ordeal import Ordeal
+from tests.contract.postgres_server import binaries
+from tests.machines.network import missing_tool
 
 #: No ordeal takes longer, whatever happens.
 LIMIT = 15 * 60 / 2
 LANDING_LIMIT = 15 * 60
+HOSTS_LIMIT = 40 * 60
 WORDS = {
     "supervisors": "supervisors are killed",
     "keepers": "keepers and supervisors are killed",
     "landing": "supervisors are killed while work lands",
+    "hosts": "three hosts lose supervisors, keepers, links, and themselves",
 }
 
 
@@ -30,7 +35,10 @@ def main():
     clean = True
     for part in [given.part] if given.part else WORDS:
         print(WORDS[part], flush=True)
-        ordeal = _landing if part == "landing" else _runs
+        if part == "hosts" and (tool := missing_tool() or ("" if binaries() else "postgresql")):
+            print(f"skipped: {tool} is not here\n", flush=True)
+            continue
+        ordeal = {"landing": _landing, "hosts": _hosts}.get(part, _runs)
         with tempfile.TemporaryDirectory(prefix="fleet-chaos-") as folder:
             report = ordeal(Path(folder), given, keepers=part == "keepers")
         print(report, "\n", flush=True)
@@ -54,6 +62,12 @@ def _landing(folder, given, *, keepers):
     assert not keepers
     ordeal = LandingOrdeal(folder, tasks=given.landings, slots=6, seed=given.seed)
     return ordeal.run(LANDING_LIMIT)
+
+
+def _hosts(folder, given, *, keepers):
+    assert not keepers
+    del folder  # the cluster has one of its own, which the server may read
+    return HostsOrdeal(tasks=given.tasks, slots=6, seed=given.seed).run(HOSTS_LIMIT)
 
 
 if __name__ == "__main__":

@@ -12,11 +12,13 @@ from msgspec import Struct, structs
 from fleet import config
 from fleet.coders.agent_environment import plain_env
 from fleet.config import Config
+from fleet.errors import Refused
 from fleet.files.atomic_write import write_atomically
 from fleet.git.land.land_repository import is_new_enough
 from fleet.home import Home, make_home
 from fleet.processes.bounded_call import call
 from fleet.queue import PREFIX, check_address, open_queue, without_password
+from fleet.queue.protocol import Queue
 from fleet.sandbox.try_box import BoxTrial, NoBox, try_box
 
 PERMISSIONS = config.KEYS["permissions"]
@@ -25,6 +27,8 @@ LAND = config.KEYS["land"]
 #: What a new home has where git can do it: verified work comes back to the branch by itself.
 _NEW_HOMES = "auto"
 _PATIENCE = 10.0
+#: How many missing rights are named.
+_NAMED = 4
 
 
 class InitializedHome(Struct, frozen=True, kw_only=True):
@@ -126,8 +130,35 @@ def _set_up_queue(home: Home, settings: Config, *, force: bool, another: bool) -
         refuse_wrong(home.path)
         init_beads(home.path, prefix=PREFIX, force=force)
         warning = bd_version.warning(bd_version.bd_version())
-    open_queue(home.path, settings, may_make=another).close()
-    return warning
+    queue = open_queue(home.path, settings, may_make=another)
+    try:
+        return _check_role(queue) if settings.shares_queue else warning
+    finally:
+        queue.close()
+
+
+def _check_role(queue: Queue) -> str | None:
+    """Refuse a role that can neither work on a shared queue nor look at it; the warning about one
+    that can only look.
+    """
+    from fleet.queue.sql.postgres.role_rights import role_rights
+    from fleet.queue.sql.sql_queue import SqlQueue
+
+    assert isinstance(queue, SqlQueue)
+    rights = role_rights(queue)
+    if not rights.missing:
+        return None
+    lacks = ", ".join(rights.missing[:_NAMED])
+    more = f" and {len(rights.missing) - _NAMED} more" if len(rights.missing) > _NAMED else ""
+    if not rights.may_look:
+        raise Refused(
+            f"the role {rights.role} cannot use the queue: it lacks {lacks}{more}",
+            hint="The owner of its database runs what this prints: fleet queue roles",
+        )
+    return (
+        f"the role {rights.role} may look and not work: it lacks {lacks}{more}. For fleet run it"
+        " has to be in the role fleet_host: fleet queue roles"
+    )
 
 
 def _record(home: Home, before: Config | None, chosen: Mapping[str, str]) -> None:

@@ -182,6 +182,13 @@ def stop_assignment(assignment: Assignment, reason: Outcome, *, now: bool = Fals
     return True
 
 
+def lease_of(task: Task) -> Lease:
+    """The lease that a task is under."""
+    assert task.lease_owner is not None
+    assert task.lease_until is not None
+    return Lease(task=task, owner=task.lease_owner, fence=task.fence, until=task.lease_until)
+
+
 class Assignments:
     """All tasks in hand, by task id, in the order in which they came."""
 

@@ -22,8 +22,10 @@ GIVE_WAY = 0.05
 class Claimer:
     """Claims tasks, and knows when there is nothing left to do."""
 
-    def __init__(self, state: SupervisorState, *, until_idle: bool) -> None:
-        self._state, self._until_idle = state, until_idle
+    def __init__(self, state: SupervisorState, *, until_idle: bool, max_idle: float = 0.0) -> None:
+        self._state, self._until_idle, self._max_idle = state, until_idle, max_idle
+        #: When there was work last, on the monotonic clock.
+        self._worked_at = time.monotonic()
         #: When the queue is asked next, on the monotonic clock, if there is a free slot.
         self._ask_at = 0.0
         #: When tasks that were put off may be claimed again.
@@ -46,6 +48,13 @@ class Claimer:
             return way
         due = time.monotonic() + (self._due[0] - self._state.now()).total_seconds()
         return min(way, due)
+
+    @property
+    def is_over(self) -> bool:
+        """Nothing is left to do, and there was nothing for as long as the supervisor may wait."""
+        if len(self._state.assignments) > 0:
+            self._worked_at = time.monotonic()
+        return self.idle and time.monotonic() - self._worked_at >= self._max_idle
 
     def want(self) -> None:
         """There may be a ready task: claim with the next call of `claim`."""
@@ -110,6 +119,7 @@ class Claimer:
         for lease in leases:
             self._state.assignments.take(lease, held_until)
         if leases:
+            self._worked_at = time.monotonic()
             self.want()
         elif self._is_quiet():
             self._state.queue.waiting_tasks(self._note_idle)

@@ -21,11 +21,12 @@ from fleet.home.status_file import SupervisorStatus, paused, write_status
 from fleet.processes.not_dumpable import refuse_dumps
 from fleet.processes.supervisor_lock import sole_supervisor
 from fleet.queue import open_queue
-from fleet.schemas import Lease, Request, Stopped, Task
+from fleet.schemas import Request, Stopped, Task
 from fleet.schemas.decision import SHUTDOWN, TOLD
 from fleet.schemas.hosts.lease_terms import ALONE, shared_terms
 from fleet.supervisor.active.keep_notifier import NotifierKeeper
 from fleet.supervisor.adopt_runs import stop_orphans
+from fleet.supervisor.assignments import lease_of
 from fleet.supervisor.capacity import wake_all, wake_next
 from fleet.supervisor.claim_work import ASK_AGAIN, Claimer
 from fleet.supervisor.cleanup import Cleanup
@@ -90,6 +91,7 @@ class Supervisor:
         *,
         coder: str | None = None,
         until_idle: bool = False,
+        max_idle: float = 0.0,
         echo: Callable[[str], None] = print,
         patience: Patience | None = None,
     ) -> None:
@@ -107,7 +109,7 @@ class Supervisor:
         )  # fmt: skip
         self.dispatcher = Dispatcher(self.state, self.selector, patience)
         self.leases = LeaseKeeper(home, self.state.assignments, self.queue, log)
-        self.claimer = Claimer(self.state, until_idle=until_idle)
+        self.claimer = Claimer(self.state, until_idle=until_idle, max_idle=max_idle)
         self.cleanup = Cleanup(self.state)
         self.lander = Lander(self.state, opening)
         self.schedules = ScheduleClock(self.state)
@@ -226,7 +228,7 @@ class Supervisor:
             return False
         if self.lander.busy:
             return False
-        return shutdown.stops > 0 or (self.claimer.idle and not thread.busy)
+        return shutdown.stops > 0 or (self.claimer.is_over and not thread.busy)
 
     # Start-up: adopt the runs that live, finish those that ended, stop those of lost tasks.
 
@@ -234,7 +236,7 @@ class Supervisor:
         def each(tasks: list[Task]) -> None:
             stop_orphans(self.state, {task.id for task in tasks})
             for task in tasks:
-                self.dispatcher.resume(_lease_of(task))
+                self.dispatcher.resume(lease_of(task))
             self.queue.claiming = False
             close_left_epics(self.state)
             self.queue.blocked(OTHER_TASKS, self.resume_answered)
@@ -371,12 +373,17 @@ def supervise(
     *,
     coder: str | None = None,
     until_idle: bool = False,
+    max_idle: float = 0.0,
     echo: Callable[[str], None] = print,
 ) -> SupervisorEnd:
-    """Be the home's supervisor until the end."""
+    """Be the home's supervisor until the end; with `until_idle` that comes `max_idle` seconds after
+    the last work.
+    """
     refuse_dumps()
     with sole_supervisor(home, coder or ""):
-        return Supervisor(home, config, coder=coder, until_idle=until_idle, echo=echo).run()
+        return Supervisor(
+            home, config, coder=coder, until_idle=until_idle, max_idle=max_idle, echo=echo
+        ).run()
 
 
 def utc() -> datetime:
@@ -389,9 +396,3 @@ def _allow_files() -> None:
     wanted = FILES if hard == resource.RLIM_INFINITY else min(FILES, hard)
     if soft != resource.RLIM_INFINITY and soft < wanted:
         resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
-
-
-def _lease_of(task: Task) -> Lease:
-    assert task.lease_owner is not None
-    assert task.lease_until is not None
-    return Lease(task=task, owner=task.lease_owner, fence=task.fence, until=task.lease_until)

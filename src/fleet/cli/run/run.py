@@ -9,6 +9,8 @@ from fleet import control
 from fleet.cli.live_view import waiting
 from fleet.cli.print_lines import AFTER_TIME, print_line
 from fleet.cli.task_ids import coder_names
+from fleet.errors import BadInput
+from fleet.schemas.units import span
 
 #: The exit code of a run until idle that leaves something for a person.
 NEEDS_YOU = 10
@@ -21,9 +23,16 @@ NEEDS_YOU = 10
     shell_complete=coder_names,
 )
 @click.option("--until-idle", is_flag=True, help="End once nothing runs and nothing is waiting.")
+@click.option(
+    "--max-idle",
+    metavar="SPAN",
+    help="With --until-idle: end only after so long without work, like 5m.",
+)
 @click.option("--quiet", "-q", is_flag=True, help="Say nothing; the log has it all.")
 @click.option("--detach", "-d", is_flag=True, help="Run in the background, without this terminal.")
-def command(coder: str | None, until_idle: bool, quiet: bool, detach: bool) -> int:
+def command(
+    coder: str | None, until_idle: bool, max_idle: str | None, quiet: bool, detach: bool
+) -> int:
     """Work through the queue: start an agent for each ready task, and look after it.
 
     Ctrl-C stops the agents and gives their tasks back; a second one does it at once. With
@@ -35,8 +44,13 @@ def command(coder: str | None, until_idle: bool, quiet: bool, detach: bool) -> i
     fleet = control.opened()
     if coder is not None:
         fleet.check_coder(coder)
+    if max_idle is not None and not until_idle:
+        raise BadInput("--max-idle goes with --until-idle")
+    rest = span(max_idle) if max_idle is not None else 0.0
     if detach:
-        _detached(fleet, coder, until_idle=until_idle, quiet=quiet)
+        ends = ("--until-idle",) if until_idle else ()
+        waits = ("--max-idle", max_idle) if max_idle is not None else ()
+        _detached(fleet, (*_coder_flag(coder), *ends, *waits), quiet=quiet)
         return 0
     from fleet.supervisor.loop import supervise
 
@@ -44,7 +58,9 @@ def command(coder: str | None, until_idle: bool, quiet: bool, detach: bool) -> i
         if not quiet:
             print_line(text, AFTER_TIME)
 
-    end = supervise(fleet.home, fleet.config, coder=coder, until_idle=until_idle, echo=echo)
+    end = supervise(
+        fleet.home, fleet.config, coder=coder, until_idle=until_idle, max_idle=rest, echo=echo
+    )
     if end.restart:
         # `fleet restart`: the same command line starts a new supervisor, which adopts the agents.
         os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])  # noqa: S606
@@ -56,10 +72,13 @@ def command(coder: str | None, until_idle: bool, quiet: bool, detach: bool) -> i
     return NEEDS_YOU
 
 
-def _detached(fleet: control.Control, coder: str | None, *, until_idle: bool, quiet: bool) -> None:
+def _coder_flag(coder: str | None) -> tuple[str, ...]:
+    return ("--coder", coder) if coder else ()
+
+
+def _detached(fleet: control.Control, flags: tuple[str, ...], *, quiet: bool) -> None:
     from fleet.control.supervise.detach import detach
 
-    flags = [*(("--coder", coder) if coder else ()), *(("--until-idle",) if until_idle else ())]
     with waiting("the supervisor begins", quiet=quiet):
         holder = detach(fleet, flags)
     if not quiet:

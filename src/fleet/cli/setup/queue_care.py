@@ -104,3 +104,11 @@ def _agrees(question: str) -> bool:
     if not sys.stdin.isatty():
         raise BadInput("there is no terminal to ask on", hint="To go on without a question: --yes")
     return click.confirm(question)
+
+
+@command.command("roles")
+def roles() -> None:
+    """Print the SQL that makes roles with the least rights for hosts and viewers of a PostgreSQL
+    queue: fleet queue roles | psql postgresql://owner@…
+    """
+    click.echo(queue_care.roles_sql(), nl=False)

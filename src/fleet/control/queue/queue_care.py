@@ -181,3 +181,10 @@ def _address(config: Config) -> str:
     from fleet.queue.sql.postgres.error_messages import address_of
 
     return address_of(config.queue)
+
+
+def roles_sql() -> str:
+    """The statements that make roles for the hosts and viewers of a PostgreSQL queue."""
+    from fleet.queue.sql.postgres.role_rights import roles_sql as text
+
+    return text()

@@ -6,7 +6,8 @@ from typing import Any
 
 from msgspec import Struct
 
-from fleet.errors import NotFound, Refused
+from fleet.errors import NotFound, Refused, SchemaTooNew
+from fleet.queue.sql import migrate
 from fleet.queue.sql.row_mapping import moment, to_micros
 from fleet.queue.sql.sql_queue import SqlQueue
 from fleet.schemas import Decline, Host, HostState
@@ -54,11 +55,21 @@ def register(queue: SqlQueue, host: Host, *, machine: str) -> HostState:
 
 def beat(queue: SqlQueue, host: Host) -> HostState | None:
     """Say that a host lives, and what it has; the state that people want of it. None: another
-    incarnation has its row, or a person removed it.
+    incarnation has its row, or a person removed it. Raises SchemaTooNew after that: a later fleet
+    has migrated the queue.
     """
     values = _values(host) | {"now": to_micros(queue.db.now())}
     found = queue.db.rows(queue.more(FILE)["beat"], values)
-    return found[0][0] if found else None
+    if not found:
+        return None
+    state, version = found[0]
+    if int(version) > (known := len(migrate.steps())):
+        raise SchemaTooNew(
+            f"a later fleet has brought the queue to schema {version}, and this one knows {known}",
+            hint="What runs here is finished, and nothing new is taken. Upgrade this host, then:"
+            " fleet restart",
+        )
+    return state
 
 
 def leave(queue: SqlQueue, host: Host) -> None:

@@ -12,7 +12,7 @@ from typing import cast
 
 from msgspec import structs
 
-from fleet.errors import FleetError, Refused
+from fleet.errors import FleetError, Refused, SchemaTooNew
 from fleet.queue.protocol import Queue
 from fleet.queue.sql import host_table
 from fleet.queue.sql.sql_queue import SqlQueue
@@ -40,6 +40,8 @@ class Heartbeat:
         self.state: HostState | None = None
         #: Why this supervisor must end: another one has its id.
         self.refused: Refused | None = None
+        #: A later fleet has migrated the queue: this one finishes what it has.
+        self.outdated = False
         self._wake, self._closing = threading.Event(), threading.Event()
         self._thread = threading.Thread(target=self._work, name="heartbeat", daemon=True)
 
@@ -50,11 +52,11 @@ class Heartbeat:
     @property
     def may_claim(self) -> bool:
         """The host is registered, and is not to finish what it has."""
-        return self.state == "up"
+        return self.state == "up" and not self.outdated
 
     @property
     def is_draining(self) -> bool:
-        return self.state == "draining"
+        return self.state == "draining" or self.outdated
 
     def update(self, **facts: object) -> None:
         """Tell of new facts with the next beat; a change of what the host has to give at once."""
@@ -86,6 +88,10 @@ class Heartbeat:
                 self._beat(queue)
             except Refused as error:
                 self.refused = error
+            except SchemaTooNew as error:
+                if not self.outdated:
+                    self._say("outdated", f"{error.message}. {error.hint}")
+                self.outdated = True
             except (FleetError, OSError):  # the calling thread meets the same error and reports it
                 pause = AGAIN
                 if queue is not None:

@@ -49,6 +49,27 @@ def connect(dsn: str, dead_after: timedelta) -> psycopg.Connection:
     return connection
 
 
+def shares_backend(dsn: str, connection: psycopg.Connection, dead_after: timedelta) -> bool:
+    """A pooler is in between that gives one server process to several clients in turn.
+
+    A pooler makes up the process number that it tells its clients. Where it keeps a process for
+    each client, two connections that are open at once never have the same.
+    """
+    own = _backend(connection)
+    if own == connection.info.backend_pid:
+        return False
+    other = connect(dsn, dead_after)
+    try:
+        return own in (_backend(other), _backend(other))
+    finally:
+        other.close()
+
+
+def _backend(connection: psycopg.Connection) -> int:
+    row = connection.execute("SELECT pg_backend_pid()").fetchone()
+    return int(row[0]) if row else 0
+
+
 def dropped(connection: psycopg.Connection) -> bool:
     """Did the server hang up while we were idle? Asked of the socket, without a round trip."""
     if connection.closed:

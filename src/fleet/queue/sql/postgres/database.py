@@ -7,13 +7,20 @@ from typing import Any, cast
 
 import psycopg
 
-from fleet.errors import QueueError, WrongQueue
+from fleet.errors import QueueError, QueueUnavailable, WrongQueue
 from fleet.queue.identity import Identity, new_id
 from fleet.queue.protocol import Clock
 from fleet.queue.sql import migrate, named_sql
 from fleet.queue.sql.database import Row
 from fleet.queue.sql.placeholders import numbered
-from fleet.queue.sql.postgres.connection import ServerClock, connect, dropped, heard, steady
+from fleet.queue.sql.postgres.connection import (
+    ServerClock,
+    connect,
+    dropped,
+    heard,
+    shares_backend,
+    steady,
+)
 from fleet.queue.sql.postgres.error_messages import address_of, broke_off, in_our_words, translated
 
 #: No statement of ours takes long; one that does is stuck behind something.
@@ -110,6 +117,7 @@ class Postgres:
                 connection.close()
 
     def set_up(self, prefix: str, steps: list[migrate.Step] | None) -> None:
+        self._refuse_pooler()
         todo = migrate.steps() if steps is None else steps
         if not self.rows(_SQL["is_made"]):
             if self.identity is not None and not self.rows(_SQL["has_meta"]):
@@ -127,6 +135,18 @@ class Postgres:
                 migrate.migrate(self, self._script, self._backup, todo)
         self._check_identity()
         self._is_set_up = True
+
+    def _refuse_pooler(self) -> None:
+        """Settings of a session and LISTEN need a server process of their own."""
+        connection = self._connected().connection
+        with translated(self.address):
+            if not shares_backend(self._dsn, connection, self._dead_after):
+                return
+        raise QueueUnavailable(
+            f"{self.address} is a pooler that hands out server processes by transaction",
+            hint="fleet listens for changes, which needs a session: connect to PostgreSQL itself,"
+            " or set pool_mode = session for this database in pgbouncer.ini.",
+        )
 
     def _check_identity(self) -> None:
         """Raise WrongQueue if another database answers than the one that the home knows."""

@@ -68,7 +68,8 @@ def in_our_words(error: psycopg.Error, address: str) -> QueueError | BadInput:
         case errors.ReadOnlySqlTransaction() | errors.InsufficientPrivilege():
             return QueueUnavailable(
                 f"the queue {address} cannot be written: {said}",
-                hint="Check that it is no standby and that the user may create its schema `fleet`.",
+                hint="Check that it is no standby, and the rights of the user: fleet queue roles."
+                " Only the schema's owner makes and migrates it.",
             )
         case psycopg.IntegrityError():
             return QueueError(f"the queue refused an impossible row: {said}")

@@ -29,7 +29,7 @@ SET name = :name, labels = :labels, coders = :coders, accounts = :accounts, mirr
     unreachable = :unreachable, slots = :slots, free = :free, seen_at = :now,
     state = CASE state WHEN 'draining' THEN 'draining' ELSE 'up' END
 WHERE id = :id AND incarnation = :incarnation
-RETURNING state
+RETURNING state, (SELECT value FROM meta WHERE key = 'schema_version')
 
 -- name: leave
 UPDATE hosts SET state = CASE state WHEN 'draining' THEN state ELSE 'gone' END, free = 0,
@@ -62,6 +62,3 @@ WHERE {not_closed} AND lease_owner IS NOT NULL ORDER BY started_at, id
 
 -- name: declines_of
 SELECT host, why, at FROM declines WHERE task_id = :id ORDER BY at
-
--- name: schema_version
-SELECT value FROM meta WHERE key = 'schema_version'
