@@ -12,6 +12,7 @@ from textual.binding import Binding, BindingType
 from textual.containers import Horizontal, Vertical
 
 from fleet.control import Control
+from fleet.control.notify.looking import note_look
 from fleet.control.view.now import Now, TaskRow
 from fleet.tui.home_threads import HomeThread, Job, NowThread, ScreenPost, Unread
 from fleet.tui.key_table import KEYS, help_lines, keys_line
@@ -40,6 +41,8 @@ _BESIDE, _BELOW, _LIST_SHARE = 140, 34, 48
 _PARTS = ("top", "place", "list", "tabs", "detail", "said", "keys")
 #: Seconds until a task that the cursor passes is read.
 _LINGER = 0.12
+#: Seconds between two notes that a person looks at the screen.
+_LOOKS = 20.0
 _CSS = """
 Screen { background: ansi_default; }
 #top, #place, #said, #keys, #tabs, #form-keys { height: 1; }
@@ -127,6 +130,7 @@ class TopApp(App[None]):
         self.lines("list").focus()
         self._looks = NowThread(self._opened, post, self.take_now)
         self.set_interval(1.0, self._tick)
+        self.set_interval(_LOOKS, self._note_look)
         self._lay_out()
 
     def lines(self, name: str) -> LineView:
@@ -142,6 +146,11 @@ class TopApp(App[None]):
     def look(self) -> None:
         """Read *now* anew at once."""
         self._looks.look()
+
+    def _note_look(self) -> None:
+        """What is on a screen that a person looks at is not told on a phone."""
+        if self.app_focus:
+            self.ask("look", note_look, lambda _: None)
 
     # What was read.
 

@@ -17,6 +17,8 @@ from fleet.web.door import API, HEADERS, LARGEST_BODY, AllowedHosts, Denial, bea
 _WRONG, _WITHIN = 10, 60.0
 #: Exchanges a code for a key, and so has none yet.
 SESSION = f"{API}v1/session"
+#: Figures for Prometheus, which comes with a key like any other reader.
+METRICS = "/metrics"
 
 #: Finds the run that the other end of a connection belongs to; empty: none.
 PeerRun = Callable[[Scope], str]
@@ -48,7 +50,7 @@ class Gate:
         headers = _headers(scope)
         method, path = str(scope["method"]), str(scope["path"])
         denial = refused(method, path, headers, self._hosts) or self._stranger(scope)
-        if denial is None and path.startswith(API):
+        if denial is None and (path.startswith(API) or path == METRICS):
             denial = await self._admit(scope, method, path, headers)
         if denial is not None:
             await _answer(send, denial)

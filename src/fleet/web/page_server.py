@@ -1,8 +1,9 @@
 """The application: which address is answered by what. The door stands before all of it."""
 
 from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 from starlette.applications import Starlette
@@ -14,17 +15,23 @@ from starlette.types import ASGIApp
 
 from fleet.control import Control
 from fleet.control.acts.act_table import ActEnd, carry_out, find_act, shown_acts
+from fleet.control.notify.looking import note_look
 from fleet.control.page.session_store import PageSession, SessionStore
 from fleet.errors import BadInput
 from fleet.web.answers import in_thread, json_answer, told
 from fleet.web.door import AllowedHosts
-from fleet.web.gate import Gate, PeerRun, allows
+from fleet.web.gate import METRICS, Gate, PeerRun, allows
 from fleet.web.now_stream import NowStream
 from fleet.web.once_only import OnceOnly
 from fleet.web.reads import Reads
 
+if TYPE_CHECKING:
+    from fleet.control.watch.metrics import FleetMetrics
+
 STATIC = Path(__file__).parent / "static"
 V1 = "/api/v1"
+#: The type of Prometheus's text.
+CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 
 class PageServer:
@@ -45,6 +52,7 @@ class PageServer:
         self._env = env
         self._static = static
         self._gate: Gate | None = None
+        self._kept_figures: FleetMetrics | None = None
 
     def app(
         self,
@@ -61,6 +69,8 @@ class PageServer:
             Route(f"{V1}/session", told(self._leave), methods=["DELETE"]),
             Route(f"{V1}/now", told(self._now)),
             Route(f"{V1}/stream", told(self._follow)),
+            Route(f"{V1}/looking", told(self._looking), methods=["POST"]),
+            Route(METRICS, told(self._metrics)),
             Route(f"{V1}/acts", told(self._acts)),
             Route(f"{V1}/acts/{{verb}}", told(self._act), methods=["POST"]),
             *self.reads.routes(V1),
@@ -110,6 +120,26 @@ class PageServer:
         session = _session(request)
         lines = self.stream.lines(int(since), lambda: self.store.is_in_force(session))
         return StreamingResponse(lines, media_type="application/x-ndjson")
+
+    async def _looking(self, request: Request) -> Response:
+        """A person has the page before them: what is on it is not told on a phone."""
+        del request
+        await in_thread(lambda: note_look(self.reads.fleet()))
+        return json_answer({"noted": True})
+
+    async def _metrics(self, request: Request) -> Response:
+        """Figures for Prometheus."""
+        del request
+        text = await in_thread(lambda: self._figures().text(datetime.now().astimezone()))
+        return Response(text, media_type=CONTENT_TYPE)
+
+    def _figures(self) -> "FleetMetrics":
+        """Kept: runs that are over are read once."""
+        if self._kept_figures is None:
+            from fleet.control.watch.metrics import FleetMetrics
+
+            self._kept_figures = FleetMetrics(self.reads.fleet())
+        return self._kept_figures
 
     async def _acts(self, request: Request) -> Response:
         session = _session(request)

@@ -3,10 +3,11 @@
 import socket
 import subprocess
 import sys
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from fleet.control.notify.looking import is_looked_at
 from fleet.processes.process_identity import MARK
 from fleet.queue.protocol import Draft, Filter
 from tests.unit.web.conftest import Client
@@ -93,6 +94,20 @@ def test_nothing_is_told_without_a_key(keyless, path):
     found = keyless.get(path)
     assert found.status == 401
     assert set(found.json) == {"error", "hint"}
+
+
+def test_figures_are_told_to_a_reader_with_a_key(client, keyless):
+    """At the address that Prometheus looks at, and not to each process of the machine."""
+    assert keyless.ask("GET", "/metrics").status == 401
+    found = client.ask("GET", "/metrics")
+    assert (found.status, b"fleet_supervisor_up" in found.body) == (200, True)
+
+
+def test_a_look_at_the_page_is_noted(module_page, client):
+    """What is on the screen before a person is not told on a phone."""
+    sent = {"Content_Type": "application/json"}
+    assert client.ask("POST", "/api/v1/looking", body={}, **sent).status == 200
+    assert is_looked_at(module_page.fleet, datetime.now(UTC))
 
 
 @pytest.mark.parametrize(

@@ -27,8 +27,6 @@ from fleet.schemas import STATUSES, Task
 Families = Iterator[Metric]
 #: How many ready tasks are counted.
 _MOST = 10_000
-#: The type of what `text` returns, for HTTP.
-CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 
 class FleetMetrics(Collector):
