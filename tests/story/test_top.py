@@ -51,7 +51,10 @@ class Terminal:
 
     def _call(self, *words):
         done = subprocess.run(
-            [*self._tmux, *words], env=self._env, check=False, capture_output=True
+            [*self._tmux, *words],
+            env=self._env | {"COLUMNS": "80"},
+            check=False,
+            capture_output=True,
         )
         return done.stdout
 

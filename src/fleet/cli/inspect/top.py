@@ -31,6 +31,8 @@ def command(read_only: bool) -> None:
             "this terminal (TERM) cannot show a whole screen",
             hint="What it can show: fleet tasks --all, or fleet tasks --watch",
         )
+    for name in ("COLUMNS", "LINES"):  # where they are exported, no resize would be noticed
+        os.environ.pop(name, None)
     control.opened()  # a home that is missing or broken is told before the screen is taken
     from fleet.tui.app import TopApp
     from fleet.tui.status_lines import exit_lines
