@@ -2,7 +2,7 @@
 PY := .venv/bin/python
 UV := $(shell command -v uv 2>/dev/null)
 
-.PHONY: help demo setup test check bench chaos slow docs clean
+.PHONY: pictures help demo setup test check bench chaos slow docs clean
 
 help:  ## say what can be made
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -60,6 +60,9 @@ slow: setup  ## ask the real bd everything, and try at random more often than ev
 		tests/real/test_supervised_trouble.py tests/real/test_answer_from_phone.py tests/real/test_boxed.py tests/real/test_spool.py \
 		tests/real/test_supervised_resume.py tests/real/test_supervised_kills.py \
 		tests/real/test_context.py tests/real/test_hostile.py
+
+pictures: setup  ## take the pictures of README and docs from the demo; needs chromium
+	$(PY) -m tests.pictures.top
 
 docs: setup  ## write docs/cli.md anew from the program
 	$(PY) -m tests.docs.reference
