@@ -5,6 +5,8 @@ import time
 
 import pytest
 
+from fleet.sandbox.try_box import try_box
+from tests.conftest import SLOW, coders, missing
 from tests.real.house import CLOSE, TASK, WORK
 from tests.scripted_model import Call, Say, ScriptedModel
 
@@ -32,7 +34,7 @@ def asked(house):
     return json.loads(house.fleet("questions", "--json"))
 
 
-@both
+@coders("codex")
 def test_a_question_is_answered_while_its_agent_waits(house, coder):
     """The tool returns the answer; the run is one run, and nothing was counted as silence."""
     with ScriptedModel(REPORT, ASK, WORK, CLOSE, Say()) as model:
@@ -83,3 +85,21 @@ def test_a_parked_question_frees_the_slot_and_its_answer_resumes_the_same_sessio
         assert (proposal["title"], proposal["proposed"]) == ("Prune the tree", True)
         here.fleet("answer", proposal["id"], "refuse not now")
         assert asked(here) == []
+
+
+@pytest.mark.skipif(not SLOW, reason="make slow")
+@both
+def test_a_lean_agent_in_a_box_has_the_tool(house, coder):
+    """The box has the server and the drop box; the context leaves out all servers but fleet's."""
+    if not try_box({}).works:
+        missing("bwrap")
+    with ScriptedModel(ASK, WORK, CLOSE, Say()) as model:
+        here = house(coder, model)
+        here.configure(sandbox="workspace", context="lean")
+        here.create(coder)
+        supervisor = here.supervise("--until-idle")
+        until(lambda: asked(here))
+        here.fleet("answer", TASK, "pears")
+        assert supervisor.wait(90) == 0
+        assert "pears" in str(model.requests[1])
+        assert here.task()["status"] == "closed"

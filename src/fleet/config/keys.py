@@ -479,7 +479,7 @@ KEYS: Mapping[str, Key] = {
             "ask_wait",
             "100s",
             "How long ask_human waits for a person before the run is parked and its slot is free;"
-            " 0s: it is parked at once.",
+            " 1ms: it is parked at once.",
             kind="span",
             per_project=True,
         ),

@@ -166,8 +166,8 @@ FLEET: Mapping[str, Right] = {
     ),
     "compare": Right(kind="refused", instead=f"Only people compare coders; {_COMMENT}"),
     **dict.fromkeys(
-        ("account", "accounts", "audit", "completion", "config", "demo", "doctor", "init",
-         "metrics", "notify", "queue", "schedule", "service"),
+        ("account", "accounts", "audit", "completion", "config", "demo", "doctor", "host", "hosts",
+         "init", "metrics", "notify", "queue", "schedule", "service", "web"),
         _PERSONS,
     ),
     "trust": Right(

@@ -186,13 +186,12 @@ def answer(
         raise Refused(
             f"{task.id} waits with a plan", hint=f"Say it so: fleet plan {word} {task.id}"
         )
-    given = text.strip()
     if asked is not None:
         given = _record(fleet, task, asked, text, at=at, by=actor(env))
-    else:
-        _write_down(fleet, task, given, at)
+        return _reopened(fleet, task, given, by=actor(env))
+    _write_down(fleet, task, text.strip(), at)
     # The question stays in the notes; what stands below it says that it is no longer open.
-    return fleet.queue.reopen_task(task, by=actor(env), note=f"ANSWERED: {_first(given)}")
+    return fleet.queue.reopen_task(task, by=actor(env), note=f"ANSWERED: {_first(text)}")
 
 
 def _record(
@@ -217,9 +216,18 @@ def _answer_running(
     if run is not None:
         give_answer(run, asked.id, given)
     now = fleet.queue.get(task.id)
-    if now.status == "blocked":
-        return fleet.queue.reopen_task(now, by=by, note=f"ANSWERED: {_first(given)}")
-    return now
+    return _reopened(fleet, now, given, by=by) if now.status == "blocked" else now
+
+
+def _reopened(fleet: Control, task: Task, given: str, *, by: str) -> Task:
+    """The task, back in the queue. The supervisor that has just blocked it may have been first."""
+    try:
+        return fleet.queue.reopen_task(task, by=by, note=f"ANSWERED: {_first(given)}")
+    except Refused:
+        now = fleet.queue.get(task.id)
+        if now.status not in ("open", "in_progress"):
+            raise
+        return now
 
 
 def _write_down(fleet: Control, task: Task, text: str, at: datetime) -> None:

@@ -100,9 +100,12 @@ def ask(
     at: datetime,
     options: tuple[str, ...] = (),
     default: str = "",
+    name: str = "",
 ) -> tuple[AskedQuestion, bool]:
-    """Record a question durably; a question that was asked before is that question, with the answer
-    that it has. And whether it is new. Raises Refused beyond the limit of a run, and OSError.
+    """Record a question durably; one that was asked before is that question, with the answer that
+    it has. And whether it is new; `name` is the id of a new one.
+
+    Raises Refused beyond the limit of a run, and OSError.
     """
     with exclusive(task_dir / _LOCK):
         known = read(task_dir)
@@ -115,7 +118,7 @@ def ask(
                 hint="Decide the rest yourself, and say in your close reason what you decided.",
             )
         asked = AskedQuestion(
-            id=same.id if same else os.urandom(8).hex(),
+            id=same.id if same else name or os.urandom(8).hex(),
             run=run, question=words, options=options, default=default, at=same.at if same else at,
         )  # fmt: skip
         before = [each for each in known if each.id != asked.id]

@@ -56,6 +56,7 @@ def _ask(data: bytes, asker: Asker) -> Served:
     asked, is_new = asked_json.ask(
         task_dir, given.question.strip(), run=run, at=_now(),
         options=tuple(option.strip() for option in given.options), default=given.default.strip(),
+        name=given.id,
     )  # fmt: skip
     wait = asker.run.spec().policy.ask_wait
     shape = {"id": asked.id, "answer": asked.answer, "wait": wait}

@@ -3,10 +3,10 @@
 What an agent writes is data: it is cut to what a person can read, and is never obeyed.
 """
 
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
 import msgspec
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from fleet.errors import BadInput, Refused
 
@@ -25,6 +25,8 @@ class AskArguments(Struct, frozen=True):
     question: str
     options: tuple[str, ...] = ()
     default: str = ""
+    #: What the server calls the question, for the answer that may come before fleet's own.
+    id: Annotated[str, Meta(pattern="^[0-9a-f]{16}$")] = ""
 
 
 class ParkArguments(Struct, frozen=True):

@@ -5,6 +5,7 @@ against the table. So the tools work inside of any sandbox, and a question outli
 """
 
 import json
+import os
 import sys
 import time
 
@@ -15,6 +16,8 @@ from fleet.spool.agent_mcp.line_server import Json, LineServer, PendingCall, Too
 REPORT_EVERY = 5.0
 #: Seconds beyond `ask_wait` that a call of `ask_human` may take: for fleet's own answers.
 ASK_SLACK = 60.0
+#: Seconds that a question waits for a supervisor that is gone; most are started again by then.
+UNASKED = 90.0
 #: What the file in the box is called that holds a person's answer.
 ANSWER = "question-{}.answer"
 
@@ -102,9 +105,11 @@ class _Question(PendingCall):
 
     def __init__(self, box: str, arguments: Json) -> None:
         self._box = box
-        self._asking: _Request | None = _Request(box, "ask_human", arguments)
+        # Named here: a supervisor may be killed after it recorded the question, before it says so.
+        self._id = os.urandom(8).hex()
+        self._asking: _Request | None = _Request(box, "ask_human", {**arguments, "id": self._id})
         self._parking: _Request | None = None
-        self._id, self._until = "", 0.0
+        self._began, self._until = time.monotonic(), 0.0
         self.is_over = False
 
     def look(self, now: float) -> "Json | None":
@@ -127,9 +132,11 @@ class _Question(PendingCall):
             answer = request.answer(now)
         except client.Unanswered:
             # What is taken back is asked by nothing but the files.
-            return said(_NO_ANSWER, is_error=True) if request.take_back() else None
+            if now - self._began > UNASKED and request.take_back():
+                return said(_NO_ANSWER, is_error=True)
+            answer = None
         if answer is None:
-            return None
+            return self._given()
         code, text = answer
         if code != 0:
             return said(text, is_error=True)
@@ -141,14 +148,18 @@ class _Question(PendingCall):
         return None
 
     def _waited(self, now: float) -> "Json | None":
+        given = self._given()
+        if given is None and now >= self._until:
+            self._parking = _Request(self._box, "park_question", {"id": self._id})
+        return given
+
+    def _given(self) -> "Json | None":
+        """What a person answered, as it lies in the box."""
         try:
             with open(f"{self._box}/{ANSWER.format(self._id)}", encoding="utf-8") as file:  # noqa: PTH123
                 return said(file.read())
         except FileNotFoundError:
-            pass
-        if now >= self._until:
-            self._parking = _Request(self._box, "park_question", {"id": self._id})
-        return None
+            return None
 
     def _parked(self, request: _Request, now: float) -> "Json | None":
         try:

@@ -1,0 +1,62 @@
+"""Questions under a supervisor that is killed: they wait, and each answer reaches its agent."""
+
+import json
+import sys
+
+from fleet.home import AGENT_BIN
+from fleet.runs.outcome_history import read_ending
+from fleet.runs.questions import asked_json
+from fleet.runs.run_directory import all_runs
+from fleet.schemas import NeedsHuman, Released
+from fleet.supervisor.start.agent_bin import TOOL_SERVER
+from tests.story.test_spool import heard, scripted
+
+CALL = {
+    "jsonrpc": "2.0", "id": 1, "method": "tools/call",
+    "params": {"name": "ask_human", "arguments": {"question": "Which?", "options": ["a", "b"]}},
+}  # fmt: skip
+
+
+def ask(scene):
+    """A line of shell that asks as a CLI would, and keeps what the tool returned in `got`."""
+    server = f"{sys.executable} -I -S {scene.home.path / AGENT_BIN / TOOL_SERVER} $FLEET_SPOOL"
+    got = "$FLEET_ARTIFACT_DIR/got"
+    hold = f"until [ -s {got} ]; do sleep 0.05; done"
+    return f"{{ echo '{json.dumps(CALL)}'; {hold}; }} | {server} > {got}"
+
+
+def until_asked(scene, task):
+    scene.until(lambda: asked_json.open_question(scene.folder(task)))
+
+
+def test_an_answer_reaches_its_agent_although_the_supervisor_was_killed(scene):
+    """While the question waits; the next supervisor adopts the run, which is one run."""
+    task = scripted(scene, "script", ask(scene), "bd close $FLEET_TASK_ID --reason all-done")
+    process = scene.supervise()
+    until_asked(scene, task)
+    scene.kill(process)
+    assert "its agent goes on" in scene.fleet("answer", task, "2").stdout
+    scene.until((scene.folder(task) / "artifacts/got").read_text)
+    assert json.loads(heard(scene, task, "got"))["result"]["content"][0]["text"] == "b"
+    scene.supervise()
+    scene.until_status(task, "closed")
+    assert len(list(all_runs(scene.folder(task)))) == 1
+    assert scene.fleet("answer", task, "a").returncode == 7
+
+
+def test_an_answer_between_the_parking_and_the_end_of_the_run_is_not_lost(scene):
+    """The task is not blocked for a question that has its answer."""
+    scene.fleet("config", "set", "ask_wait=1ms")
+    task = scripted(scene, "script", ask(scene), after="tool script mark:parked await:go end")
+    scene.supervise()
+    scene.until_marked(task, "parked")
+    assert "Parked" in heard(scene, task, "got")
+    (scene.folder(task) / "artifacts/got").unlink()
+    scene.fleet("answer", task, "a")
+    (scene.folder(task) / "go").touch()
+    scene.until(lambda: read_ending(next(iter(all_runs(scene.folder(task))))))
+    first = read_ending(next(iter(all_runs(scene.folder(task)))))
+    assert isinstance(first.outcome, NeedsHuman)
+    assert isinstance(first.settlement, Released)
+    assert first.counts is False
+    scene.until(lambda: len(list(all_runs(scene.folder(task)))) > 1)
