@@ -4,6 +4,7 @@ import {html, render} from './vendor/preact.js';
 import {fileAt} from './core/files.js';
 import {begin, isPaused} from './core/acts.js';
 import {watchAttention} from './core/attention.js';
+import {watchDesktop} from './core/desktop.js';
 import {useKeys} from './core/keys.js';
 import {go, route} from './core/router.js';
 import {enter, lockedOut} from './core/session.js';
@@ -57,6 +58,9 @@ function Locked() {
 
 watchAttention();
 const root = /** @type {HTMLElement} */ (document.getElementById('app'));
-if (await enter()) listen();
+if (await enter()) {
+  listen();
+  watchDesktop();
+}
 root.replaceChildren();
 render(html`<${Page}/>`, root);

@@ -1,6 +1,7 @@
 // What agents want to know, answered in place.
 
 import {html} from '../../vendor/preact.js';
+import {askLeave, leave} from '../../core/desktop.js';
 import {basename, shortId} from '../../core/format.js';
 import {useKeys} from '../../core/keys.js';
 import {link} from '../../core/router.js';
@@ -26,7 +27,8 @@ export function Questions() {
   ]);
   if (!home.value) return html`<div class="view"><header class="head"><h1>Questions</h1></header></div>`;
   return html`<div class="view questions"><header class="head"><h1>Questions</h1><span class="count ${asked.length
-    ? 'needs' : ''}">${asked.length}</span></header>
+    ? 'needs' : ''}">${asked.length}</span><span class="grow"></span>${leave.value === 'default'
+    ? html`<button type="button" onClick=${askLeave}>Tell me on this desktop</button>` : ''}</header>
     ${asked.length ? html`<ul class="question-list">
       ${asked.map((row) => html`<li key=${row.id} class="question" data-row=${row.id}>
       <header><${Mark} name=${markOf(row)}/><a data-open=${row.id} href=${link('task', row.id)} onFocus=${() =>
