@@ -2,7 +2,7 @@
 PY := .venv/bin/python
 UV := $(shell command -v uv 2>/dev/null)
 
-.PHONY: pictures help demo setup test check bench chaos slow docs clean
+.PHONY: help demo setup test check bench chaos slow docs pictures clean
 
 help:  ## say what can be made
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -59,13 +59,15 @@ slow: setup  ## ask the real bd everything, and try at random more often than ev
 		tests/story/test_damage.py tests/story/test_notify.py tests/real/test_sent_back.py tests/real/test_review.py \
 		tests/real/test_supervised_trouble.py tests/real/test_answer_from_phone.py tests/real/test_boxed.py tests/real/test_spool.py \
 		tests/real/test_supervised_resume.py tests/real/test_supervised_kills.py \
-		tests/real/test_context.py tests/real/test_hostile.py
+		tests/real/test_context.py tests/real/test_hostile.py tests/story/test_page.py
 
-pictures: setup  ## take the pictures of README and docs from the demo; needs chromium
-	$(PY) -m tests.pictures.top
-
-docs: setup  ## write docs/cli.md anew from the program
+docs: setup  ## write docs/cli.md, docs/api.md and the page's types anew from the program
 	$(PY) -m tests.docs.reference
+	$(PY) -m tests.docs.page_shapes
+
+pictures: setup  ## take the pictures of README and docs from a demo; needs chromium
+	$(PY) -m tests.pictures.page
+	$(PY) -m tests.pictures.top
 
 clean:  ## remove what setup made
 	rm -rf .venv

@@ -1,6 +1,6 @@
 // The key map. A view binds keys while it is shown; the innermost binding of a key wins.
 
-import {signal, useEffect, useRef} from '../vendor/preact.js';
+import {signal, useLayoutEffect, useRef} from '../vendor/preact.js';
 
 /**
  * @typedef {object} Binding
@@ -59,7 +59,7 @@ export function useKeys(name, bindings) {
   // A parent is drawn before its children: who came later is further inside.
   const rank = useRef(0);
   rank.current ||= ++drawn;
-  useEffect(() => {
+  useLayoutEffect(() => {
     /** @type {Scope} */
     const scope = {name, rank: rank.current, get bindings() { return latest.current; }};
     scopes.value = [...scopes.peek(), scope].sort((a, b) => a.rank - b.rank);
@@ -72,7 +72,7 @@ export function useKeys(name, bindings) {
  * @param {string} name
  */
 export function useCapture(name) {
-  useEffect(() => {
+  useLayoutEffect(() => {
     const before = document.activeElement;
     captured.value = name;
     return () => {

@@ -356,6 +356,7 @@ export interface Policy {
   needs: string[];
   limits: Limits;
   budget: Budget;
+  ask_wait: number | null;
 }
 
 export interface Question {
@@ -364,6 +365,13 @@ export interface Question {
   cwd: string;
   note: string;
   question: string;
+  plan: boolean;
+  way_out: string;
+  options: string[];
+  default: string;
+  asked_at: string | null;
+  waiting: boolean;
+  proposed: boolean;
 }
 
 export interface QuestionAsked {
@@ -580,6 +588,7 @@ export interface TaskRow {
   reason: string;
   way_on: WayOn | null;
   question: string;
+  options: string[];
   attempt: number;
   attempts: number;
   verdict: "checked" | "out_of_scope" | "plausible" | "unverified" | null;

@@ -1,6 +1,6 @@
 // A dialog over the page: focus stays inside, Escape closes, focus goes back to where it was.
 
-import {html, useEffect, useRef} from '../vendor/preact.js';
+import {html, useLayoutEffect, useRef} from '../vendor/preact.js';
 import {useCapture, useKeys} from '../core/keys.js';
 
 /**
@@ -11,7 +11,7 @@ export function Dialog({name, title, onClose, children, bindings = [], kind = ''
   const box = useRef(/** @type {HTMLElement | null} */ (null));
   useCapture(name);
   useKeys(name, [{keys: 'Escape', label: 'close', run: onClose}, ...bindings]);
-  useEffect(() => {
+  useLayoutEffect(() => {
     const first = box.current?.querySelector('[data-first], input, textarea, button');
     if (first instanceof HTMLElement) first.focus();
   }, []);

@@ -1,6 +1,6 @@
 // Comments on a line: written here, sent together, with path, line and code.
 
-import {html, useEffect, useRef, useState} from '../../vendor/preact.js';
+import {html, useLayoutEffect, useRef, useState} from '../../vendor/preact.js';
 import {comments, setComments, writing} from './review.js';
 import {useKeys} from '../../core/keys.js';
 import {visible} from '../../core/text.js';
@@ -9,7 +9,8 @@ import {valueOf} from '../../parts/act_dialog.js';
 export function CommentForm() {
   const [text, setText] = useState('');
   const field = useRef(/** @type {HTMLTextAreaElement | null} */ (null));
-  useEffect(() => { field.current?.focus({preventScroll: true}); field.current?.scrollIntoView({block: 'nearest'}); },
+  useLayoutEffect(() =>
+    { field.current?.focus({preventScroll: true}); field.current?.scrollIntoView({block: 'nearest'}); },
     []);
   const close = () => { writing.value = null; };
   const keep = () => {

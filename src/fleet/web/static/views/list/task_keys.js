@@ -1,6 +1,6 @@
 // The keys that act on a task, and the cursor that says on which.
 
-import {useEffect} from '../../vendor/preact.js';
+import {useLayoutEffect} from '../../vendor/preact.js';
 import {ACTS} from '../../core/act_table.js';
 import {begin, targets} from '../../core/acts.js';
 import {go, link} from '../../core/router.js';
@@ -30,7 +30,7 @@ function focus(element) {
 
 /** Keep focus on the cursor's row when rows move. */
 export function useCursor() {
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (document.activeElement === document.body && cursor.peek()) {
       const row = opens().find((each) => each.dataset.open === cursor.peek());
       row?.focus({preventScroll: true});
