@@ -10,6 +10,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -169,7 +170,8 @@ class NowStream:
     def _forget(self) -> None:
         """Nothing is known any more: clients are told so, and begin anew."""
         assert self._loop is not None
-        self._loop.call_soon_threadsafe(self._drop_clients)
+        with suppress(RuntimeError):  # the server has ended
+            self._loop.call_soon_threadsafe(self._drop_clients)
 
     def _drop_clients(self) -> None:
         self._fresh.clear()
@@ -197,7 +199,8 @@ class NowStream:
             fields = {name: getattr(change, name) for name in change.__struct_fields__}
             data = _line({"type": "delta", **fields})
         ends = (change.seq, change.after) if change is not None else (now.seq, now.seq)
-        self._loop.call_soon_threadsafe(self._publish, now, ends, data)
+        with suppress(RuntimeError):  # the server has ended, and its loop with it
+            self._loop.call_soon_threadsafe(self._publish, now, ends, data)
 
     def _publish(self, now: Now, ends: tuple[int, int], data: bytes) -> None:
         self._now = now

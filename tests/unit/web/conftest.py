@@ -70,11 +70,11 @@ class Client:
         )  # fmt: skip
 
     def lines(self, path="stream"):
-        """The open stream: a connection and a reader of its lines."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)
+        """The open stream: its socket, and what reads its lines."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
         head = {"Authorization": f"Bearer {self.key}"}
         connection.request("GET", f"/api/v1/{path}", headers=head)
-        return connection, connection.getresponse()
+        return connection.sock, connection.getresponse()
 
 
 class Page:

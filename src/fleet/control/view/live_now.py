@@ -46,6 +46,16 @@ class NowChange(Struct, frozen=True, kw_only=True):
     gone: tuple[str, ...] = ()
 
 
+class _Pace(Struct):
+    """When what was read last, on the monotonic clock."""
+
+    looked: float = 0.0
+    read_all: float = 0.0
+    rests_until: float = 0.0
+    #: The home changed while the queue was given a rest.
+    put_off: bool = False
+
+
 class LiveNow:
     """One home, followed. For one thread; it has a `Control` of its own."""
 
@@ -60,7 +70,7 @@ class LiveNow:
         self._beads = BeadsWatch(self._fleet.home.path)
         self._queue = QueueRead()
         self._at: Conditions | None = None
-        self._looked = self._read_all = self._rests_until = 0.0
+        self._pace = _Pace()
         #: The value as it stands, and its rows by task.
         self.now: Now | None = None
         self._rows: dict[str, TaskRow] = {}
@@ -71,6 +81,8 @@ class LiveNow:
 
     def wait(self, seconds: float) -> set[Path]:
         """Sleep until a file changed, at most so long; the directories that changed."""
+        if self._pace.put_off:
+            seconds = min(seconds, max(0.0, self._pace.rests_until - time.monotonic()))
         return self._watch.changed(min(seconds, _LOOK_AGAIN))
 
     def begin(self) -> Now:
@@ -112,15 +124,16 @@ class LiveNow:
 
     def _everything_is_due(self, changed: set[Path]) -> bool:
         moment = time.monotonic()
-        if moment < self._rests_until:
+        home = self._fleet.home.path
+        at_home = self._pace.put_off or home in changed or home / LANDINGS in changed
+        self._pace.put_off = moment < self._pace.rests_until and at_home
+        if moment < self._pace.rests_until:
             return False
-        if moment - self._read_all > _READ_ALL:
+        if moment - self._pace.read_all > _READ_ALL:
             self._reader.forget()  # what no file tells: a keeper that was killed
             return True
-        home = self._fleet.home.path
-        at_home = home in changed or home / LANDINGS in changed
-        if at_home or moment - self._looked > _LOOK_AGAIN:
-            self._looked = moment
+        if at_home or moment - self._pace.looked > _LOOK_AGAIN:
+            self._pace.looked = moment
             return self._home_changed()
         return False
 
@@ -170,8 +183,8 @@ class LiveNow:
         rows = self._reader.rows(self._queue.tasks, self._queue, self._at)
         self._take(rows, since)
         self._watch_runs()
-        self._read_all = self._looked = time.monotonic()
-        self._rests_until = self._read_all + _REST * (self._read_all - began)
+        self._pace.read_all = self._pace.looked = time.monotonic()
+        self._pace.rests_until = self._pace.read_all + _REST * (self._pace.read_all - began)
 
     def _read_rows(self, changed: set[Path], now: datetime) -> None:
         """Read the tasks again whose directories changed."""

@@ -96,7 +96,7 @@ def _patch(fleet: Control, task_id: str, run: int | None) -> bytes:
 def _parts(patch: bytes) -> tuple[_Part, ...]:
     """The patch cut into its files. Kept: a page asks for one file after the other."""
     starts = [found.start() for found in re.finditer(rb"^diff --git ", patch, re.MULTILINE)]
-    ends = [*starts[1:], len(patch)]
+    ends = [*starts[1:], len(patch)] if starts else []
     return tuple(
         _Part(start, end, _file(number, patch[start:end]))
         for number, (start, end) in enumerate(zip(starts, ends, strict=True))
