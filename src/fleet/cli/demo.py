@@ -3,9 +3,10 @@
 import shutil
 import sys
 import textwrap
+import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from pathlib import Path
 
 import click
@@ -29,7 +30,8 @@ _SHORTEST_LOG = 3
 
 @click.command("demo")
 @click.option("--keep", is_flag=True, help="Leave the demo's home and project for you to look at.")
-def command(keep: bool) -> int:
+@click.option("--web", "with_page", is_flag=True, help="Offer the page on it, until Ctrl-C.")
+def command(keep: bool, with_page: bool) -> int:
     """Watch fleet work through a small project with simulated agents.
 
     The queue, the supervisor and all processes are real; the agents are scripts. One crashes, one
@@ -48,11 +50,15 @@ def command(keep: bool) -> int:
         try:
             with live_view() if sys.stdout.isatty() else nullcontext() as draw:
                 screen = Screen(draw)
-                report = Demo(place, screen.say, screen.show).run()
+                page = DemoPage(place.env, screen.say) if with_page else None
+                show = page.follow(screen.show) if page is not None else screen.show
+                report = Demo(place, screen.say, show).run()
         except KeyboardInterrupt:
             click.echo("Interrupted. The agents are being ended.")
             raise
         _print(summary(report))
+        if page is not None:
+            page.stay()
     if keep:
         kept = (f"project  {place.project}", f"home     {place.home.path}")
         look = f"look     FLEET_HOME={place.home.path} fleet bd list --all"
@@ -61,6 +67,45 @@ def command(keep: bool) -> int:
         _print([("Its processes are ended, and its home and project removed.", "")])
     _print(next_steps(_folder_of_fleet()))
     return 1 if deviations(report) else 0
+
+
+class DemoPage:
+    """The page on the demo's home: from its first task on, until a person has seen enough."""
+
+    def __init__(self, env: Mapping[str, str], say: Callable[[str, str], None]) -> None:
+        self._env, self._say = env, say
+        self._thread: threading.Thread | None = None
+
+    def follow(
+        self, show: Callable[[Sequence[DemoRow]], None]
+    ) -> Callable[[Sequence[DemoRow]], None]:
+        """Show the rows; with the first ones the home is there, and the page begins."""
+
+        def shown(rows: Sequence[DemoRow]) -> None:
+            if self._thread is None:
+                self._begin()
+            show(rows)
+
+        return shown
+
+    def _begin(self) -> None:
+        from fleet import control
+        from fleet.cli.page.web import offer
+        from fleet.web.serve import Listening
+
+        server, address = offer(lambda: control.opened(self._env), Listening(), self._env)
+        self._thread = threading.Thread(target=server.serve, name="page", daemon=True)
+        self._thread.start()
+        self._say(f"The page, within a minute: {address}", "bold")
+
+    def stay(self) -> None:
+        """Leave the page open until Ctrl-C."""
+        if self._thread is None:
+            return
+        click.echo("The page stays open on the demo. Ctrl-C ends it.")
+        with suppress(KeyboardInterrupt):
+            while self._thread.is_alive():
+                self._thread.join(0.5)
 
 
 class Screen:

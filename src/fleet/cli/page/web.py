@@ -2,8 +2,10 @@
 
 import os
 import sys
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -11,10 +13,14 @@ from fleet import control
 from fleet.cli.json_output import pretty
 from fleet.cli.print_lines import print_line
 from fleet.cli.terminal_text import moment, one_line, table
+from fleet.control import Control
 from fleet.control.acts.act_table import Role
 from fleet.control.landing.only_people import refuse_agents
 from fleet.control.page.open_file import write_open_file
 from fleet.control.page.session_store import AT_ONCE, ROLES, TO_PAIR, SessionStore
+
+if TYPE_CHECKING:
+    from fleet.web.serve import Listening, ListeningServer
 
 
 def _now() -> datetime:
@@ -55,30 +61,37 @@ def command(
     if ctx.invoked_subcommand is not None:
         return
     refuse_agents(os.environ, "offer the page")
-    from fleet.web.serve import Listening, start
+    from fleet.web.serve import Listening
 
     where = Listening(
         host=host, port=port or 0, socket=socket, allowed=allowed, cert=cert or "", key=key or "",
         proxy=proxy,
     )  # fmt: skip
-    fleet = control.opened()
-    store = SessionStore(fleet.home, _now)
-    server = start(control.opened, store, where, dict(os.environ))
-    code = store.new_code("operate", AT_ONCE)
-    address = f"{server.address}/#once={code}"
+    server, address = offer(control.opened, where, os.environ)
+    home = control.opened().home
     if socket:
-        print_line(f"The page is on {fleet.home.path / 'web.sock'}. On your own machine:")
-        print_line(f"  ssh -N -L 7373:{fleet.home.path / 'web.sock'} HOST")
+        print_line(f"The page is on {home.path / 'web.sock'}. On your own machine:")
+        print_line(f"  ssh -N -L 7373:{home.path / 'web.sock'} HOST")
         print_line(f"and open, within a minute: {address}")
         print_line("Later: fleet web pair prints a new code.")
-    elif no_open or not _open(write_open_file(fleet.home, address)):
+    elif no_open or not _open(write_open_file(home, address)):
         print_line(f"Open, within a minute: {address}")
     else:
         print_line(f"The page is at {server.address}")
     print_line("Ctrl-C ends it; agents and supervisor go on.")
     sys.stdout.flush()
-    fleet.close()
     server.serve()
+
+
+def offer(
+    reopen: Callable[[], Control], where: "Listening", env: Mapping[str, str]
+) -> "tuple[ListeningServer, str]":
+    """A server that listens, and its address with a code for the first browser."""
+    from fleet.web.serve import start
+
+    store = SessionStore(reopen().home, _now)
+    server = start(reopen, store, where, dict(env))
+    return server, f"{server.address}/#once={store.new_code('operate', AT_ONCE)}"
 
 
 def _open(path: Path) -> bool:
