@@ -2,12 +2,13 @@
 second, and what the server costs while no client looks.
 
 The tasks are leased and their runs have the files that a supervisor writes; only agents are
-missing, since 500 of them would cost more than what is measured. The server is `fleet web` as a user has it,
-and ten clients read its stream.
+missing, since 500 of them would cost more than what is measured. The server is `fleet web` as a
+user has it, and ten clients read its stream.
 
 python -m tests.bench web
 """
 
+import fcntl
 import http.client
 import json
 import os
@@ -29,6 +30,8 @@ from fleet.control import opened
 from fleet.control.page.session_store import AT_ONCE, SessionStore
 from fleet.home import Home, owner_file
 from fleet.processes import process_identity
+from fleet.processes.keeper import LOCK_FD
+from fleet.processes.supervisor_lock import LOCK, Holder
 from fleet.queue.protocol import Draft
 from fleet.runs import progress_json
 from fleet.runs.progress_json import Progress
@@ -39,6 +42,7 @@ from tests.bench import Figure
 RUNNING, CHANGED, PAUSE, CLIENTS = 500, 50, 0.5, 10
 SECONDS, IDLE_SECONDS = 20.0, 30.0
 _UPDATE_GOAL_MS, _IDLE_GOAL = 1.0, 0.1
+_INPUT = os.pipe()
 
 
 def figures() -> Iterator[Figure]:
@@ -54,7 +58,9 @@ def figures() -> Iterator[Figure]:
 
 
 def _running(home: Home, env: dict[str, str]) -> list[Run]:
-    """Tasks that this process leases, each with a run that lives: its keeper is this process."""
+    """Tasks that this process leases, each with a run that lives: this process stands for the
+    supervisor, and a shell that waits for each keeper.
+    """
     fleet = opened(env)
     me = process_identity.identify(os.getpid())
     assert me is not None
@@ -62,18 +68,35 @@ def _running(home: Home, env: dict[str, str]) -> list[Run]:
         fleet.queue.add(Draft(title=f"Part {number} of the parser, with its tests"))
     owner = "fleet-bench"
     (home.path / owner_file.FILE).write_text(owner)
+    holder = Holder(who=me, since=datetime.now(UTC))
+    (home.path / LOCK).write_bytes(msgspec.json.encode(holder))
     leases = fleet.queue.claim(owner, count=RUNNING, ttl=timedelta(hours=1))
     runs: list[Run] = []
     now = datetime.now(UTC)
     for lease in leases:
         spec = RunSpec(id=str(RunId.of(lease)), argv=("true",), cwd="/", coder="claude")
         run = new_run(home.task(lease.task.id), spec)
-        started = Started(keeper=me, agent=me, at=now, monotonic=time.monotonic())
+        keeper = process_identity.identify(_stand_in(run))
+        assert keeper is not None
+        started = Started(keeper=keeper, agent=keeper, at=now, monotonic=time.monotonic())
         (run.path / "started").write_bytes(msgspec.json.encode(started))
         progress_json.write(run, Progress(coder="claude", model="sonnet"))
         runs.append(run)
     fleet.close()
     return runs
+
+
+def _stand_in(run: Run) -> int:
+    """A process that looks like the run's keeper: its arguments name the run, and it holds the
+    task's lock. It ends with this one, which holds the other end of its input.
+    """
+    lock = os.open(run.lock, os.O_RDWR | os.O_CREAT, 0o600)
+    fcntl.flock(lock, fcntl.LOCK_EX)
+    actions = [(os.POSIX_SPAWN_DUP2, _INPUT[0], 0), (os.POSIX_SPAWN_DUP2, lock, LOCK_FD)]
+    argv = ["sh", "-c", "read line", "keeper", str(run.path)]
+    pid = os.posix_spawn("/bin/sh", argv, os.environ, file_actions=actions)
+    os.close(lock)
+    return pid
 
 
 @contextmanager

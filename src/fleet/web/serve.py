@@ -7,6 +7,7 @@ import stat
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from types import FrameType
 from typing import cast
 
 import uvicorn
@@ -118,6 +119,7 @@ class ListeningServer:
             log_config=None,
             access_log=False,
             server_header=False,
+            date_header=False,
             proxy_headers=False,
             timeout_keep_alive=30,
             timeout_graceful_shutdown=2,
@@ -146,7 +148,7 @@ class ListeningServer:
 
     def stop(self) -> None:
         """End soon; from any thread."""
-        self._server.should_exit = True
+        self._server.end()
 
     def _peer_run(self, scope: Scope) -> str:
         client: tuple[str, int] | None = scope.get("client")
@@ -163,6 +165,25 @@ class _Server(uvicorn.Server):
     def __init__(self, config: uvicorn.Config, page: PageServer) -> None:
         super().__init__(config)
         self._page = page
+        self._end: tuple[asyncio.AbstractEventLoop, asyncio.Event] | None = None
+
+    async def main_loop(self) -> None:
+        """Wait to be told to end; uvicorn's own loop looks ten times a second."""
+        self._end = asyncio.get_running_loop(), asyncio.Event()
+        if not self.should_exit:
+            await self._end[1].wait()
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        super().handle_exit(sig, frame)
+        self.end()
+
+    def end(self) -> None:
+        """End soon; from any thread."""
+        self.should_exit = True
+        if self._end is not None:
+            loop, told = self._end
+            with suppress(RuntimeError):  # it has ended
+                loop.call_soon_threadsafe(told.set)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         self._page.stream.over = True

@@ -195,7 +195,7 @@ def doing_of(task: Task, seen: RunOnDisk) -> tuple[Doing, str]:
         case Running() if not seen.supervised:
             return "unsupervised", "a new supervisor adopts it: fleet run"
         case Running():
-            return "running", _unusual(seen.progress)
+            return "running", unusual_words(seen.progress)
         case Ended() if seen.supervised and seen.ending == "Verifying":
             return "verifying", "its claim is checked"
         case Ended() if seen.supervised:
@@ -209,7 +209,7 @@ def doing_of(task: Task, seen: RunOnDisk) -> tuple[Doing, str]:
             return "waiting", f"{what}; a supervisor takes it back: fleet run"
 
 
-def _unusual(progress: Progress | None) -> str:
+def unusual_words(progress: Progress | None) -> str:
     """What is unusual about a run that goes on; empty if nothing is."""
     if progress is None:
         return ""

@@ -105,7 +105,9 @@ class LiveNow:
         else:
             self._read_rows(changed, now)
         assert self.now is not None
-        rows = tuple(row for row in self.now.rows if old.get(row.id) != row)
+        rows = tuple(
+            row for row in self.now.rows if (was := old.get(row.id)) is not row and was != row
+        )
         gone = tuple(task_id for task_id in old if task_id not in self._rows)
         same = (before.supervisor, before.counts) == (self.now.supervisor, self.now.counts)
         if not rows and not gone and same:

@@ -6,29 +6,28 @@ changed. Nothing is locked, written or signalled.
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
-from msgspec import structs
+from msgspec import Struct, structs
 
 from fleet import __version__
 from fleet.control import Control
 from fleet.control.budget_status import day_budgets
 from fleet.control.landing.open_landings import landing_of, landing_words
 from fleet.control.queue.needs_person import block_reasons
-from fleet.control.tasks.in_progress import InProgress, look_at
+from fleet.control.tasks.in_progress import look_at
 from fleet.control.tasks.questions import question_of, writes_plan
-from fleet.control.view.now import Group, GroupCounts, Now, RunNow, SupervisorNow, TaskRow, WayOn
+from fleet.control.view.now import Group, GroupCounts, Now, SupervisorNow, TaskRow, WayOn
 from fleet.control.view.past_runs import PastOfTask, PastRunsCache
 from fleet.control.view.queue_read import SHOWN, QueueRead, read_queue
+from fleet.control.view.run_rows import advanced_row, running_row
 from fleet.control.view.why_not_now import Conditions, Waiting, conditions, why_not_now
 from fleet.errors import InvalidTask
 from fleet.files.safe_read import stamp_of
 from fleet.home import owner_file
 from fleet.home.landing_json import LANDERS, Landing
 from fleet.runs.questions import questions_file
-from fleet.runs.run_directory import latest_run
-from fleet.schemas import Spend, Task
-from fleet.schemas.budget import spend_of
+from fleet.runs.run_directory import Run, latest_run
+from fleet.schemas import Task
 
 #: How far back tasks are shown as done, if nothing else is asked for.
 DONE_WITHIN = timedelta(hours=24)
@@ -37,13 +36,23 @@ _SOME_TIME = datetime.fromtimestamp(0, UTC)
 _ORDER: Mapping[Group, int] = {"needs_you": 0, "running": 1, "waiting": 2, "done": 3}
 
 
+class KeptRow(Struct, kw_only=True):
+    """A row that was read, and what it depended on."""
+
+    looks: tuple[object, ...]
+    run: Run | None
+    #: The run's directory when the row was read.
+    stamp: object
+    row: TaskRow
+
+
 class NowReader:
     """Reads rows, and keeps what cannot have changed. For one thread at a time."""
 
     def __init__(self, fleet: Control) -> None:
         self._fleet = fleet
         self._past = PastRunsCache(fleet)
-        self._kept: dict[str, tuple[tuple[object, ...], TaskRow]] = {}
+        self._kept: dict[str, KeptRow] = {}
 
     def forget(self) -> None:
         """Read every row anew: what is kept may be wrong where no file tells of a change."""
@@ -79,34 +88,38 @@ class NowReader:
         rows: list[TaskRow] = []
         for task in tasks:
             shared = alive if task.status == "in_progress" else all_same
-            key = (*self._looks(task, queue, at), shared)
-            kept = self._kept.get(task.id)
-            if kept is None or kept[0] != key:
-                kept = key, self._row(task, queue, at, owner)
-                self._kept[task.id] = kept
-            rows.append(kept[1])
+            rows.append(self._kept_row(task, queue, at, (owner, shared)))
         if len(self._kept) > 4 * len(rows) + SHOWN:
             self._kept = {row.id: self._kept[row.id] for row in rows}
         return rows
 
-    def _looks(self, task: Task, queue: QueueRead, at: Conditions) -> tuple[object, ...]:
-        """What a row depends on, from outside. Records are replaced whole, so a directory's own
-        time tells of a change in it. The lease of a task is left out: renewing it changes nothing.
+    def _kept_row(
+        self, task: Task, queue: QueueRead, at: Conditions, shared: tuple[str, object]
+    ) -> TaskRow:
+        """The row as it was read before, if nothing that it depends on looks otherwise; with the
+        run's progress if only that was written.
         """
-        place = self._fleet.home.task(task.id)
-        past = task.not_before is None or task.not_before <= at.now
-        waits = queue.blockers.get(task.id, ())
-        return (
-            task.updated_at,
-            task.status,
-            task.fence,
-            task.lease_owner,
-            past,
-            waits,
-            tuple(queue.statuses.get(each) for each in waits),
-            queue.parents.get(task.id),
-            *_times(place, task.status == "blocked"),
+        kept = self._kept.get(task.id)
+        place = f"{self._fleet.home.tasks}/{task.id}"
+        looks = (
+            *_looks(task, queue, at),
+            *_times(place, task.status in ("blocked", "in_progress")),
+            shared,
         )
+        if kept is not None and kept.looks == looks:
+            stamp = stamp_of(kept.run.path) if kept.run is not None else None
+            if stamp == kept.stamp:
+                return kept.row
+            row = advanced_row(kept.row, kept.run) if kept.run is not None else None
+            if row is not None:
+                kept.row, kept.stamp = row, stamp
+                return row
+        # Looked at first: what is written meanwhile is read with the next look.
+        run = latest_run(self._fleet.home.task(task.id))
+        stamp = stamp_of(run.path) if run is not None else None
+        row = self._row(task, queue, at, shared[0])
+        self._kept[task.id] = KeptRow(looks=looks, run=run, stamp=stamp, row=row)
+        return row
 
     def _row(self, task: Task, queue: QueueRead, at: Conditions, owner: str) -> TaskRow:
         past = self._past.of(task)
@@ -122,7 +135,7 @@ class NowReader:
                 )
             case "in_progress":
                 seen = look_at(self._fleet, task, supervised=at.supervised, owner=owner)
-                return self._asking(_running(row, seen, past.over), task)
+                return self._asking(running_row(row, seen, past.over), task)
             case "blocked" | "pinned" | "hooked":
                 return self._blocked(row, task, landing)
             case _:
@@ -243,64 +256,27 @@ def with_wait(row: TaskRow, found: Waiting) -> TaskRow:
     )
 
 
-def _running(row: TaskRow, seen: InProgress, over: int) -> TaskRow:
-    """A row of a task in progress, as its run's files tell it. `over`: the last run that is."""
-    if seen.doing == "invalid":
-        return row
-    run = None
-    if seen.run is not None:
-        spent = spend_of(tokens=seen.tokens, told=seen.cost_usd, estimated=seen.estimated_usd)
-        run = RunNow(
-            number=seen.run,
-            doing=seen.doing,
-            started_at=seen.started_at,
-            last_event_at=seen.last_event_at,
-            last_step=seen.last_step,
-            context_used=seen.context_tokens,
-            context_peak=seen.context_peak,
-            context_size=seen.context_window,
-            events=seen.events,
-            tool_calls=seen.tool_calls,
-            spent=spent,
-            rung=seen.rung,
-            near=seen.near,
-        )
-    stands = seen.doing in ("waiting", "held")
-    return structs.replace(
-        row,
-        group="waiting" if stands else "running",
-        directory=seen.cwd,
-        coder=seen.coder,
-        model=seen.model,
-        account=seen.account or row.account,
-        since=seen.started_at or row.since,
-        reason=seen.reason,
-        way_on=_way_on(seen),
-        spent=row.spent + (run.spent if run and run.number > over else Spend()),
-        run=run,
+def _looks(task: Task, queue: QueueRead, at: Conditions) -> tuple[object, ...]:
+    """What a row depends on in the queue. The lease is left out: renewing it changes nothing."""
+    waits = queue.blockers.get(task.id, ())
+    return (
+        task.updated_at,
+        task.status,
+        task.fence,
+        task.lease_owner,
+        task.not_before is None or task.not_before <= at.now,
+        waits,
+        tuple(queue.statuses.get(each) for each in waits),
+        queue.parents.get(task.id),
     )
 
 
-def _times(place: Path, asks: bool) -> tuple[object, ...]:
-    """When the task's directory, its runs and its latest run were last changed."""
-    own, runs = stamp_of(place), stamp_of(f"{place}/runs")
-    if not own[0]:
-        return ()
-    questions = stamp_of(place / questions_file.FILE) if asks else None
-    if not runs[0]:
-        return own, questions
-    run = latest_run(place)
-    return own, runs, stamp_of(run.path) if run else None, questions
-
-
-def _way_on(seen: InProgress) -> WayOn | None:
-    match seen.doing:
-        case "waiting" | "unsupervised":
-            return _line("fleet run")
-        case "held":
-            return _line(f"fleet bd unclaim {seen.id}")
-        case _:
-            return None
+def _times(place: str, asks: bool) -> tuple[object, ...]:
+    """When the task's directory and its runs were last changed. Records are replaced whole, so a
+    directory's own time tells of a change in it.
+    """
+    questions = stamp_of(f"{place}/{questions_file.FILE}") if asks else None
+    return stamp_of(place), stamp_of(f"{place}/runs"), questions
 
 
 def _landing_act(task_id: str, landing: Landing) -> tuple[str, str]:

@@ -1,0 +1,99 @@
+"""Rows of tasks in progress, with their runs."""
+
+import os
+
+from msgspec import structs
+
+from fleet.control.tasks.in_progress import InProgress, unusual_words
+from fleet.control.view.now import RunNow, TaskRow, WayOn
+from fleet.runs import progress_json
+from fleet.runs.run_directory import Run
+from fleet.schemas import Spend
+from fleet.schemas.budget import spend_of
+
+
+def running_row(row: TaskRow, seen: InProgress, over: int) -> TaskRow:
+    """A row of a task in progress, as its run's files tell it. `over`: the last run that is."""
+    if seen.doing == "invalid":
+        return row
+    run = None
+    if seen.run is not None:
+        spent = spend_of(tokens=seen.tokens, told=seen.cost_usd, estimated=seen.estimated_usd)
+        run = RunNow(
+            number=seen.run,
+            doing=seen.doing,
+            started_at=seen.started_at,
+            last_event_at=seen.last_event_at,
+            last_step=seen.last_step,
+            context_used=seen.context_tokens,
+            context_peak=seen.context_peak,
+            context_size=seen.context_window,
+            events=seen.events,
+            tool_calls=seen.tool_calls,
+            spent=spent,
+            rung=seen.rung,
+            near=seen.near,
+        )
+    stands = seen.doing in ("waiting", "held")
+    return structs.replace(
+        row,
+        group="waiting" if stands else "running",
+        directory=seen.cwd,
+        coder=seen.coder,
+        model=seen.model,
+        account=seen.account or row.account,
+        since=seen.started_at or row.since,
+        reason=seen.reason,
+        way_on=_way_on(seen),
+        spent=row.spent + (run.spent if run and run.number > over else Spend()),
+        run=run,
+    )
+
+
+def advanced_row(row: TaskRow, run: Run) -> TaskRow | None:
+    """The row of a run that goes on, with what its supervisor last published; None: something else
+    happened to the run, so that all of it is to be read.
+
+    Fifty runs change each half second while a person looks at five hundred.
+    """
+    now = row.run
+    if now is None or now.doing != "running" or os.path.exists(f"{run.path}/exit.json"):  # noqa: PTH110
+        return None
+    progress = progress_json.read(run)
+    if progress is None or progress.doing or run.number != now.number:
+        return None
+    spent = spend_of(
+        tokens=progress.tokens, told=progress.cost_usd, estimated=progress.estimated_usd
+    )
+    before = now.spent
+    fresh = structs.replace(
+        now,
+        last_event_at=progress.last_event_at or now.last_event_at,
+        last_step=progress.last_step,
+        context_used=progress.context_tokens,
+        context_peak=progress.context_peak,
+        context_size=progress.context_window,
+        events=progress.events,
+        tool_calls=progress.tool_calls,
+        spent=spent,
+        rung=progress.rung,
+        near=progress.near,
+    )
+    whole = Spend(
+        runs=row.spent.runs,
+        tokens=row.spent.tokens - before.tokens + spent.tokens,
+        usd=row.spent.usd - before.usd + spent.usd,
+        estimated_usd=row.spent.estimated_usd - before.estimated_usd + spent.estimated_usd,
+        unpriced=row.spent.unpriced - before.unpriced + spent.unpriced,
+    )
+    return structs.replace(row, run=fresh, spent=whole, reason=unusual_words(progress))
+
+
+def _way_on(seen: InProgress) -> WayOn | None:
+    match seen.doing:
+        case "waiting" | "unsupervised":
+            return WayOn(verb="", line="fleet run")
+        case "held":
+            return WayOn(verb="", line=f"fleet bd unclaim {seen.id}")
+        case _:
+            return None
