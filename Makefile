@@ -56,7 +56,7 @@ slow: setup  ## ask the real bd everything, and try at random more often than ev
 		tests/contract tests/unit/landing/test_killed_lander.py tests/unit/git/land/follow \
 		tests/unit/coders/test_any_line.py tests/story/test_chaos.py tests/story/test_queue_chaos.py \
 		tests/story/test_supervisor_chaos.py tests/story/test_demo.py tests/story/test_compare.py \
-		tests/story/test_damage.py tests/story/test_notify.py tests/real/test_sent_back.py tests/real/test_review.py \
+		tests/story/test_damage.py tests/story/test_hosts.py tests/story/test_notify.py tests/real/test_sent_back.py tests/real/test_review.py \
 		tests/real/test_supervised_trouble.py tests/real/test_answer_from_phone.py tests/real/test_boxed.py tests/real/test_spool.py \
 		tests/real/test_supervised_resume.py tests/real/test_supervised_kills.py \
 		tests/real/test_context.py tests/real/test_hostile.py tests/story/test_page.py

@@ -9,9 +9,10 @@ from msgspec import structs
 
 from fleet.errors import NotFound, Refused
 from fleet.queue.protocol import Draft
-from fleet.queue.sql import host_table
+from fleet.queue.sql.hosts import host_table
+from fleet.queue.sql.hosts.shared_spending import RunSpend, share_spends, spends_elsewhere
 from fleet.queue.sql.postgres import open_postgres
-from fleet.schemas import Host, Offer, Released
+from fleet.schemas import Host, Offer, Released, Spend
 from tests.contract.bd_answers import Clock
 
 TTL = timedelta(minutes=3)
@@ -28,6 +29,7 @@ def time():
 def queue(postgres_dsn, time):
     with closing(open_postgres(postgres_dsn, clock=time)) as found:
         found.db.rows("DELETE FROM hosts")
+        found.db.rows("DELETE FROM spending")
         yield found
 
 
@@ -216,3 +218,15 @@ def test_an_offer_names_each_need_that_it_meets():
     """So that the queue compares texts and knows of no kinds."""
     offer = Offer(id="h", name="n", labels=("gpu",), coders=("codex",))
     assert offer.has == ("host:n", "home:h", "label:gpu", "coder:codex")
+
+
+def test_hosts_tell_each_other_what_their_runs_spent(queue):
+    """Once for each run, also if it is told twice; a host does not hear of itself."""
+    spent = RunSpend(task_id="t1", run=1, day="2026-01-01", host="home1", spend=Spend(tokens=7))
+    for _ in range(2):
+        share_spends(queue, [spent])
+    found, since = spends_elsewhere(queue, "home2", "2026-01-01", None)
+    assert found == [spent]
+    assert spends_elsewhere(queue, "home2", "2026-01-01", since) == ([spent], since), "an overlap"
+    assert spends_elsewhere(queue, "home1", "2026-01-01", None) == ([], None)
+    assert spends_elsewhere(queue, "home2", "2026-01-02", None) == ([], None)

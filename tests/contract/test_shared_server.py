@@ -11,7 +11,8 @@ import pytest
 
 from fleet.errors import QueueUnavailable, SchemaTooNew
 from fleet.queue.protocol import Draft
-from fleet.queue.sql import host_table, migrate
+from fleet.queue.sql import migrate
+from fleet.queue.sql.hosts import host_table
 from fleet.queue.sql.postgres import open_postgres
 from fleet.queue.sql.postgres.role_rights import role_rights, roles_sql
 from fleet.schemas import Closed

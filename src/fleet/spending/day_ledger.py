@@ -102,6 +102,10 @@ class DayLedger:
         """Write the line of a run that ended, on the day on which it began. Raises OSError."""
         self._add(day_of(began), entry)
 
+    def add_elsewhere(self, name: str, entry: SpendEntry) -> None:
+        """Count what a run on another host spent; its own home has the line."""
+        self.day(name).add(entry)
+
     def tell_once(self, name: str, what: str) -> bool:
         """Whether a warning is to be given: once a day, over restarts."""
         if what in self.day(name).told:

@@ -3,12 +3,10 @@
 import heapq
 import time
 from datetime import datetime
-from functools import partial
 
 from fleet.home.status_file import paused, room
 from fleet.schemas import Lease, Task
 from fleet.supervisor.capacity import waits_for_person
-from fleet.supervisor.queue_io.keep_leases import awake
 from fleet.supervisor.state import SupervisorState
 
 #: A task may become ready without an event: the queue is asked again this often anyway. Each
@@ -101,9 +99,7 @@ class Claimer:
             return
         beads = state.config.queue == "beads"
         self._ask_at = time.monotonic() + (ASK_BEADS_AGAIN if beads else ASK_AGAIN)
-        held_until = awake() + state.queue.terms.length.total_seconds()
-        offer = host.offer if host is not None else None
-        state.queue.claim(free, partial(self._claimed, held_until), offer)
+        state.queue.claim(free, self._claimed, host.offer if host is not None else None)
 
     def _gives_way(self, free: int) -> bool:
         """An almost full host asks a little later than the others, once for each time it asks."""

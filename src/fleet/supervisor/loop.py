@@ -32,13 +32,13 @@ from fleet.supervisor.claim_work import ASK_AGAIN, Claimer
 from fleet.supervisor.cleanup import Cleanup
 from fleet.supervisor.dispatcher import Dispatcher
 from fleet.supervisor.finish_run import go_on_if_answered
-from fleet.supervisor.hosts.host_facts import make_heartbeat, tell_host
+from fleet.supervisor.hosts.host_facts import make_heartbeat, share_spending, tell_host
 from fleet.supervisor.lander import Lander
 from fleet.supervisor.queue_io.fire_schedules import ScheduleClock
-from fleet.supervisor.queue_io.keep_leases import LeaseKeeper, awake
+from fleet.supervisor.queue_io.keep_leases import LeaseKeeper
 from fleet.supervisor.queue_io.plan_epics import close_left_epics
 from fleet.supervisor.queue_io.queue_backups import QueueBackups
-from fleet.supervisor.queue_io.queue_requests import QueueRequests
+from fleet.supervisor.queue_io.queue_requests import QueueRequests, awake
 from fleet.supervisor.queue_io.queue_thread import QueueThread
 from fleet.supervisor.shutdown import PATIENCE, Shutdown
 from fleet.supervisor.state import (
@@ -351,6 +351,7 @@ class Supervisor:
         thread.on_change = partial(self.state.events.append, QueueChanged())
         thread.start()
         if self.state.host is not None:
+            share_spending(self.state)
             self.state.host.start()
 
     def _close(self) -> None:

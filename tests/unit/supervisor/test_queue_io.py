@@ -180,7 +180,7 @@ class TestQueueRequests:
         for number in range(3):
             note = partial(queue.asked.append, f"evidence {number}")
             requests.settle(LEASE, Closed(reason="x"), lambda _, n=number: got.append(n), note)
-        requests.claim(1, lambda leases: got.append("claimed"))
+        requests.claim(1, lambda until, leases: got.append("claimed"))
         requests.settle(LEASE, Closed(reason="x"), lambda _: got.append("last"))
         busy.set()
         run(requests.thread, lambda: "last" in got)
@@ -208,7 +208,7 @@ class TestQueueRequests:
         requests.settle(LEASE, Closed(reason="done"), lambda answer: None)
         got = []
         for times in range(1, 6):
-            requests.claim(1, got.append)
+            requests.claim(1, lambda until, leases: got.append(leases))
             run(requests.thread, lambda times=times: len(got) == times)
         assert requests.thread.problem == "locked"
         assert said == ["queue_failed"]
@@ -216,7 +216,7 @@ class TestQueueRequests:
     def test_only_what_a_task_waits_for_is_owed(self, requests, queue):
         """A claim that fails keeps no supervisor from ending; a settlement does."""
         queue.failing = {"claim": [QueueBusy("locked")] * 9, "settle": [QueueBusy("locked")] * 9}
-        requests.claim(1, lambda leases: None)
+        requests.claim(1, lambda until, leases: None)
         run(requests.thread, lambda: requests.thread.problem)
         assert requests.thread.busy
         assert not requests.thread.owing

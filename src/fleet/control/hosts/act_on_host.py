@@ -4,7 +4,7 @@ from fleet.control import Control
 from fleet.control.hosts.hosts_now import shared_queue
 from fleet.errors import Refused
 from fleet.home import owner_file
-from fleet.queue.sql import host_table
+from fleet.queue.sql.hosts import host_table
 from fleet.schemas import Host
 
 

@@ -7,8 +7,8 @@ from msgspec import Struct
 from fleet.control import Control
 from fleet.errors import Refused
 from fleet.home import owner_file
-from fleet.queue.sql import host_table
-from fleet.queue.sql.host_table import SILENT, HostWork
+from fleet.queue.sql.hosts import host_table
+from fleet.queue.sql.hosts.host_table import SILENT, HostWork
 from fleet.queue.sql.sql_queue import SqlQueue
 from fleet.schemas import Host
 

@@ -5,7 +5,7 @@ from typing import Any, cast
 
 from fleet.control import Control
 from fleet.control.hosts.hosts_now import state_of
-from fleet.queue.sql import host_table
+from fleet.queue.sql.hosts import host_table
 from fleet.schemas import Decline, Host, Task
 from fleet.schemas.hosts.host_needs import missing_needs, needs_of, repository_of
 

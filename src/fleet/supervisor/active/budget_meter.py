@@ -18,7 +18,7 @@ from fleet.schemas import LimitExceeded, Policy, Receipt, Spend, Task
 from fleet.schemas.budget import BudgetStatus, Payer, shown_runs
 from fleet.schemas.decision import Decision
 from fleet.spending import budgets
-from fleet.spending.day_ledger import DayLedger, entry_of
+from fleet.spending.day_ledger import DayLedger, SpendEntry, entry_of
 from fleet.spending.price_lookup import LookedUpPrices
 from fleet.supervisor.active.active_run import ActiveRun
 from fleet.supervisor.assignments import Active, Assignment, Assignments
@@ -40,6 +40,8 @@ class BudgetMeter:
         self._runs_seen: dict[str, tuple[ActiveRun, str, Spend]] = {}
         #: The day and the day's budget of which it was last logged that it is spent.
         self._logged_spent = ""
+        #: Called with each line of the ledger and its day.
+        self.on_record: Callable[[str, SpendEntry], None] = lambda _day, _entry: None
         #: How the budgets of today stand, for the status file.
         self.statuses: tuple[BudgetStatus, ...] = ()
 
@@ -60,8 +62,14 @@ class BudgetMeter:
     def record(self, run: ActiveRun, receipt: Receipt) -> None:
         """Write what an ended run spent into the ledger. Raises OSError: the run is not settled."""
         began = receipt.started_at or began_at(run.run) or self._now()
-        self._spending.record(entry_of(receipt), began)
+        entry = entry_of(receipt)
+        self._spending.record(entry, began)
+        self.on_record(budgets.day_of(began), entry)
         self._refresh(budgets.day_of(self._now()))
+
+    def add_elsewhere(self, day: str, entry: SpendEntry) -> None:
+        """A run on another host spent this: day budgets are for all hosts together."""
+        self._spending.add_elsewhere(day, entry)
 
     def over_budget(self, assignments: Assignments) -> list[tuple[Assignment, LimitExceeded]]:
         """Active runs whose budget is spent, with how they end; warns of budgets that are near."""

@@ -6,17 +6,21 @@ call that hangs may make the host look dead.
 
 import os
 import threading
+from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
+from datetime import UTC, datetime
 from typing import cast
 
 from msgspec import structs
 
 from fleet.errors import FleetError, Refused, SchemaTooNew
 from fleet.queue.protocol import Queue
-from fleet.queue.sql import host_table
+from fleet.queue.sql.hosts import host_table
+from fleet.queue.sql.hosts.shared_spending import RunSpend, share_spends, spends_elsewhere
 from fleet.queue.sql.sql_queue import SqlQueue
 from fleet.schemas import Host, HostState, Offer
+from fleet.spending.budgets import day_of
 
 #: Seconds between two beats, and between two tries of one that failed. With the longest time that
 #: a call takes to fail they stay below the 35 seconds after which a host counts as silent.
@@ -42,6 +46,10 @@ class Heartbeat:
         self.refused: Refused | None = None
         #: A later fleet has migrated the queue: this one finishes what it has.
         self.outdated = False
+        #: What runs of this host spent and is not written yet; what runs of other hosts spent.
+        self.spent: deque[RunSpend] = deque()
+        self.spent_elsewhere: deque[RunSpend] = deque()
+        self._spends_since: tuple[str, datetime | None] = ("", None)
         self._wake, self._closing = threading.Event(), threading.Event()
         self._thread = threading.Thread(target=self._work, name="heartbeat", daemon=True)
 
@@ -115,6 +123,21 @@ class Heartbeat:
         if state != self.state:
             self._tell(state)
         self.state = state
+        self._exchange_spends(queue)
+
+    def _exchange_spends(self, queue: SqlQueue) -> None:
+        """Day budgets are for all hosts together: each tells the others what its runs spent."""
+        mine = list(self.spent)
+        if mine:
+            share_spends(queue, mine)
+            for _ in mine:
+                self.spent.popleft()
+        today = day_of(datetime.now(UTC))
+        day, since = self._spends_since
+        since = since if day == today else None
+        found, since = spends_elsewhere(queue, self.host.id, today, since)
+        self._spends_since = (today, since)
+        self.spent_elsewhere.extend(found)
 
     def _tell(self, state: HostState) -> None:
         name = self.host.name

@@ -15,7 +15,9 @@ from fleet.files.safe_read import read_bounded
 from fleet.home import Home, owner_file
 from fleet.home.status_file import paused
 from fleet.queue import open_heartbeat
+from fleet.queue.sql.hosts.shared_spending import RunSpend
 from fleet.schemas import Host
+from fleet.spending.day_ledger import SpendEntry
 from fleet.supervisor.hosts.heartbeat import Heartbeat, new_incarnation
 
 if TYPE_CHECKING:
@@ -49,6 +51,23 @@ def make_heartbeat(home: Home, config: Config, say: Callable[[str, str], None]) 
     return Heartbeat(opening, host_of(home, config), machine=machine_of(home), say=say)
 
 
+def share_spending(state: "SupervisorState") -> None:
+    """Have what each run spends told to the other hosts."""
+    host = state.host
+    if host is None:
+        return
+
+    def tell(day: str, entry: SpendEntry) -> None:
+        host.spent.append(
+            RunSpend(
+                task_id=entry.task, run=entry.run, day=day, host=host.host.id,
+                project=entry.project, account=entry.account, spend=entry.spend,
+            )
+        )  # fmt: skip
+
+    state.meter.on_record = tell
+
+
 def tell_host(state: "SupervisorState", *, ending: bool) -> None:
     """Tell the heartbeat what may have changed of this host. Raises Refused: another supervisor
     has its id.
@@ -58,6 +77,13 @@ def tell_host(state: "SupervisorState", *, ending: bool) -> None:
         return
     if host.refused is not None:
         raise host.refused
+    while host.spent_elsewhere:
+        spent = host.spent_elsewhere.popleft()
+        entry = SpendEntry(
+            task=spent.task_id, run=spent.run, project=spent.project, account=spent.account,
+            spend=spent.spend,
+        )  # fmt: skip
+        state.meter.add_elsewhere(spent.day, entry)
     free = max(0, config.max_concurrent - len(state.assignments))
     host.update(
         name=host_name(config),

@@ -1,6 +1,5 @@
 """Keeps the leases of the tasks in hand, and stops the runs whose lease is lost."""
 
-import time
 from functools import partial
 
 from msgspec import structs
@@ -19,7 +18,7 @@ from fleet.supervisor.assignments import (
     Preparing,
     stop_assignment,
 )
-from fleet.supervisor.queue_io.queue_requests import QueueRequests
+from fleet.supervisor.queue_io.queue_requests import QueueRequests, awake
 
 
 class LeaseKeeper:
@@ -108,8 +107,3 @@ class LeaseKeeper:
                 return
         text = f"{assignment.task_id}: stopped, the lease is lost: {why}"
         self._log.say("lease_lost", text, task_dir=self._home.task(assignment.task_id))
-
-
-def awake() -> float:
-    """Seconds that count while the machine sleeps, as leases do."""
-    return time.clock_gettime(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))

@@ -4,6 +4,7 @@ Each verb is a call in the queue's thread (`queue_thread.py`) and is answered by
 loop's thread.
 """
 
+import time
 from collections.abc import Callable
 from functools import partial
 from typing import TypeVar
@@ -32,18 +33,22 @@ class QueueRequests:
         self._carried_out: set[str] = set()
 
     def claim(
-        self, count: int, then: Callable[[list[Lease]], None], offer: Offer | None = None
+        self, count: int, then: Callable[[float, list[Lease]], None], offer: Offer | None = None
     ) -> None:
+        """Claim tasks; `then` gets until when their leases are held for certain, and the leases."""
         self.claiming = True
         ttl = self.terms.length
 
-        def got(leases: list[Lease]) -> None:
-            self.claiming = False
-            then(leases)
+        def ask(queue: Queue) -> tuple[float, list[Lease]]:
+            # When it is asked, and not when it was to be: a call that fails is made again later.
+            until = awake() + ttl.total_seconds()
+            return until, queue.claim(self.owner, count=count, ttl=ttl, offer=offer)
 
-        self.thread.call(
-            lambda queue: queue.claim(self.owner, count=count, ttl=ttl, offer=offer), got
-        )
+        def got(answer: tuple[float, list[Lease]]) -> None:
+            self.claiming = False
+            then(*answer)
+
+        self.thread.call(ask, got)
 
     def leased(self, then: Callable[[list[Task]], None]) -> None:
         """The tasks that this home holds; at start-up those of the supervisor before."""
@@ -162,6 +167,11 @@ class QueueRequests:
     def renew(self, lease: Lease, then: Callable[[Lease | LeaseLost], None]) -> None:
         ttl = self.terms.length
         self.thread.call(lambda queue: _or_lost(lease, lambda: queue.renew(lease, ttl=ttl)), then)
+
+
+def awake() -> float:
+    """Seconds that count while the machine sleeps, as leases do."""
+    return time.clock_gettime(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))
 
 
 def _or_lost(lease: Lease, attempt: Callable[[], T]) -> T | LeaseLost:

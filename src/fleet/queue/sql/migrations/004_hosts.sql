@@ -52,9 +52,10 @@ CREATE TABLE spending (
     project TEXT NOT NULL DEFAULT '',
     account TEXT NOT NULL DEFAULT '',
     spend   TEXT NOT NULL,
+    at      BIGINT NOT NULL,
     PRIMARY KEY (task_id, run)
 );
-CREATE INDEX spending_by_day ON spending (day);
+CREATE INDEX spending_by_day ON spending (day, at);
 
 -- What hosts tell each other of keys and coders: windows and limits of an account whose key they
 -- share, and circuits of the breaker. The value is JSON.

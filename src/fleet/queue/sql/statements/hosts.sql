@@ -62,3 +62,12 @@ WHERE {not_closed} AND lease_owner IS NOT NULL ORDER BY started_at, id
 
 -- name: declines_of
 SELECT host, why, at FROM declines WHERE task_id = :id ORDER BY at
+
+-- name: share_spend
+INSERT INTO spending (task_id, run, day, host, project, account, spend, at)
+VALUES (:task_id, :run, :day, :host, :project, :account, :spend, :now)
+ON CONFLICT (task_id, run) DO UPDATE SET spend = excluded.spend, at = excluded.at
+
+-- name: spends_elsewhere
+SELECT task_id, run, host, project, account, spend, at FROM spending
+WHERE day = :day AND host <> :host AND at > :after ORDER BY at

@@ -1,0 +1,1 @@
+"""The tables of the hosts that share a queue."""
