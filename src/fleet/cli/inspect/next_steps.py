@@ -13,6 +13,7 @@ Step = tuple[str, str]
 
 _WATCH: Sequence[Step] = (
     ("fleet top", "watch and steer, on the whole screen"),
+    ("fleet web", "the same as a page in your browser"),
     ("fleet tasks", "the same as lines; --all adds what waits and was done"),
     ("fleet status", "does a supervisor run, and what is in its way?"),
 )
