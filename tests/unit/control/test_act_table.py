@@ -1,0 +1,100 @@
+"""The acts that every surface shares."""
+
+import shlex
+
+import pytest
+
+from fleet.cli.root import root
+from fleet.control.acts.act_table import ACTS, carry_out, shown_acts
+from fleet.errors import BadInput, NotFound, Refused
+from fleet.home import task_json
+from fleet.processes.process_identity import MARK
+from fleet.queue.protocol import Draft
+
+ENV = {"USER": "ada"}
+
+
+def test_a_created_task_has_its_settings_and_its_command_line(fleet, tmp_path):
+    """As `fleet bd create` with these flags would make it, and its verify command is trusted."""
+    wish = {
+        "title": "Add a parser", "cwd": str(tmp_path), "priority": 1, "labels": ["a"],
+        "flags": {"verify": ["make test"], "budget": "$5"},
+    }  # fmt: skip
+    end = carry_out(fleet, "create", wish, surface="test", env=ENV)
+    made = fleet.queue.get(end.id)
+    assert (made.title, made.priority, made.labels) == ("Add a parser", 1, ("a",))
+    own = task_json.read(fleet.home, end.id)
+    assert (own.cwd, own.verify, own.budget.usd) == (str(tmp_path), ("make test",), 5)
+    words = shlex.split(end.line)
+    assert words[:4] == ["fleet", "bd", "create", "Add a parser"]
+    assert {"--verify=make test", "--budget=$5", "--priority=1", "--labels=a"} <= set(words)
+
+
+@pytest.mark.parametrize(
+    ("verb", "given"),
+    [
+        ("create", {"title": "t"}),
+        ("create", {"title": "t", "cwd": "/nowhere"}),
+        ("create", {"title": "t", "cwd": "/", "flags": {"args": "--x"}}),
+        ("create", {"title": "t", "cwd": "/", "flags": {"cwd": "/etc"}}),
+        ("create", {"title": "t", "cwd": "/", "priority": 9}),
+        ("answer", {"id": "x"}),
+        ("retry", {"id": "x", "fersh": True}),
+        ("stop", {"id": "x", "now": "yes"}),
+        ("stop_all", {"confirm": "yes"}),
+    ],
+)
+def test_fields_that_cannot_be_used_are_refused(fleet, verb, given):
+    """A misspelt one too: it would be left out silently."""
+    with pytest.raises(BadInput):
+        carry_out(fleet, verb, given, surface="test", env=ENV)
+    assert fleet.queue.counts() == {}
+
+
+def test_an_unknown_verb_is_refused(fleet):
+    """With those that there are."""
+    with pytest.raises(NotFound, match="no act"):
+        carry_out(fleet, "rm", {}, surface="test", env=ENV)
+
+
+@pytest.mark.parametrize("verb", ACTS)
+def test_no_act_is_an_agents(fleet, verb):
+    """An agent would answer its own question, or approve its own work."""
+    with pytest.raises(Refused, match="an agent cannot"):
+        carry_out(fleet, verb, {}, surface="test", env={**ENV, MARK: "x"})
+
+
+def test_pause_and_resume_say_what_they_did(fleet):
+    """Twice is no error."""
+    said = [
+        carry_out(fleet, verb, {}, surface="test", env=ENV).words
+        for verb in ("pause", "pause", "resume", "resume")
+    ]
+    assert said == [
+        "Paused: no new runs.", "Paused already: no new runs.", "Resumed.", "Nothing was paused.",
+    ]  # fmt: skip
+
+
+def test_a_message_waits_for_the_next_run(fleet):
+    """And its command line quotes what was said."""
+    task = fleet.queue.add(Draft(title="t"))
+    wish = {"id": task.id, "text": "use SQLite; it's there"}
+    end = carry_out(fleet, "tell", wish, surface="test", env=ENV)
+    assert end.words == "The message waits for the task's next run."
+    assert shlex.split(end.line) == ["fleet", "tell", task.id, "use SQLite; it's there"]
+
+
+def test_every_act_is_a_command_too():
+    """A surface shows the line, and the line works."""
+    from click import Context
+
+    commands = root.list_commands(Context(root))
+    wishes = {
+        "create": {"title": "t", "cwd": "/"}, "answer": {"id": "x", "text": "t"},
+        "tell": {"id": "x", "text": "t"}, "pause": {}, "resume": {}, "reject": {"id": "x"},
+        "stop_all": {"confirm": "stop"}, "pick": {"id": "x", "entry": "y"},
+    }  # fmt: skip
+    for act in ACTS.values():
+        wish = act.wish(**wishes.get(act.verb, {"id": "x"}))
+        assert act.line(wish)[1] in commands
+    assert {act.verb for act in shown_acts()} == set(ACTS)

@@ -1,0 +1,74 @@
+"""The timeline of a night: slots, waits, and what kept fleet from working."""
+
+from datetime import timedelta
+
+import msgspec
+import pytest
+
+from fleet.control.view.read_timeline import lanes_of, read_timeline, waits_of
+from fleet.control.view.timeline import Segment
+from fleet.errors import BadInput
+from tests.builders import HOUR, NOW, a_task
+
+
+def ran(task, start, end):
+    return Segment(
+        task_id=task, kind="run", start=NOW + start * HOUR,
+        end=None if end is None else NOW + end * HOUR, why="it was cut off",
+    )  # fmt: skip
+
+
+def test_runs_share_a_lane_only_one_after_the_other():
+    """So a lane is a slot; a run that goes on keeps its own."""
+    lanes = lanes_of([ran("a", 0, 2), ran("b", 1, None), ran("c", 2, 3), ran("d", 2.5, 4)])
+    assert [[each.task_id for each in lane.segments] for lane in lanes] == [
+        ["a", "c"],
+        ["b"],
+        ["d"],
+    ]
+
+
+def test_a_wait_is_what_lies_before_a_run():
+    """Since the task was made, or since its run before; with the reason of that run's end."""
+    task = a_task(id="a", created_at=NOW - 10 * HOUR)
+    found = list(waits_of([ran("a", 0, 1), ran("a", 3, 4)], {"a": task}, NOW - HOUR))
+    assert [(each.start, each.end, each.why) for each in found] == [
+        (NOW - HOUR, NOW, ""),
+        (NOW + HOUR, NOW + 3 * HOUR, "it was cut off"),
+    ]
+
+
+def log(fleet, *lines):
+    text = b"\n".join(
+        msgspec.json.encode({"ts": NOW + at * HOUR, "action": action, "text": action})
+        for at, action in lines
+    )
+    (fleet.home.logging / f"fleet-{NOW:%F}.jsonl").write_bytes(text + b"\n")
+
+
+def bands(fleet, kind):
+    found = read_timeline(fleet, NOW, NOW + 10 * HOUR, NOW + 10 * HOUR)
+    return [
+        ((each.start - NOW) / HOUR, each.end and (each.end - NOW) / HOUR)
+        for each in found.bands
+        if each.kind == kind
+    ]
+
+
+def test_the_time_without_a_supervisor_is_a_band(fleet):
+    """Before the first, between two, and since the last ended; a killed one by its last line."""
+    log(fleet, (1, "started"), (2, "ended"), (3, "started"), (4, "run_started"), (6, "started"))
+    assert bands(fleet, "supervisor") == [(0, 1), (2, 3), (4, 6), (6, 10)]
+
+
+def test_a_pause_lasts_until_the_next_run(fleet):
+    """As the log tells it."""
+    log(fleet, (1, "started"), (2, "paused"), (5, "run_started"))
+    assert bands(fleet, "paused") == [(2, 5)]
+
+
+@pytest.mark.parametrize("length", [timedelta(0), -HOUR, timedelta(days=30)])
+def test_a_stretch_that_makes_no_sense_is_refused(fleet, length):
+    """And one that is too long to draw."""
+    with pytest.raises(BadInput):
+        read_timeline(fleet, NOW, NOW + length, NOW)
