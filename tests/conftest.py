@@ -1,11 +1,13 @@
 """What every test shares: how to ask for a tool that may be missing."""
 
+import fcntl
 import gc
 import os
 import shutil
 import signal
 import sys
 from itertools import islice
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -52,6 +54,10 @@ def often(few: int, many: int) -> int:
     return many if SLOW else few
 
 
+#: What other tests show too, only dearer here.
+only_slow = pytest.mark.skipif(not SLOW, reason="FLEET_SLOW is not set")
+
+
 def coders(*always: str) -> pytest.MarkDecorator:
     """For these real CLIs in every run, and for both with FLEET_SLOW=1: what one of them shows of
     the supervisor the other shows again.
@@ -96,6 +102,20 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         share = (len(items) - len(ordered)) // (workers - worker)
         ordered += [*begins, *islice(short, max(0, share - len(begins)))]
     items[:] = [*ordered, *short]
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    """The first worker compiles the tests of a new clone, and the others take what it compiled:
+    compiling is most of a collection.
+    """
+    with Path(__file__).open("rb") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            fcntl.flock(file, fcntl.LOCK_SH)
+            fcntl.flock(file, fcntl.LOCK_UN)
+        return (yield)
 
 
 def pytest_collection_finish() -> None:

@@ -10,6 +10,10 @@ ENV = {
     "PATH": os.environ["PATH"],
     "GIT_CONFIG_GLOBAL": os.devnull,
     "GIT_CONFIG_SYSTEM": os.devnull,
+    # Or each commit starts another git to see whether there is something to tidy.
+    "GIT_CONFIG_COUNT": "1",
+    "GIT_CONFIG_KEY_0": "maintenance.auto",
+    "GIT_CONFIG_VALUE_0": "false",
     "GIT_AUTHOR_NAME": "user",
     "GIT_AUTHOR_EMAIL": "user@example.org",
     "GIT_COMMITTER_NAME": "user",

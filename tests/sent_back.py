@@ -7,9 +7,17 @@ from fleet.git import run_baseline
 from fleet.git.clone.task_work import task_refs
 from fleet.git.land.sent_back.begin_merge import begin_merge, plan_merge
 from fleet.git.land.sent_back.merge_facts import merge_facts
-from fleet.home import clone_record
+from fleet.home import Home, clone_record, make_home
 from fleet.supervisor.cleanup import collect
 from tests.clones import TASK, clone_of, git
+from tests.repos import Repo
+
+
+def sent_back(root, **files):
+    """The same in a directory with nothing in it."""
+    home = Home(root / "home")
+    make_home(home)
+    return SentBack(home, Repo(root / "repo"), **files)
 
 
 class SentBack:

@@ -6,7 +6,7 @@ import shutil
 import pytest
 
 from fleet.queue.beads.queue import open_beads
-from tests.conftest import SLOW, often
+from tests.conftest import often, only_slow
 from tests.contract.beads_home import pristine_home
 from tests.contract.queue_model import check_against_model
 from tests.simulated.beads import SimulatedBeads
@@ -26,7 +26,7 @@ def test_the_beads_queue_is_the_model(tmp_path, version):
     check_against_model(open_handles, examples=often(1, 3), steps=15)
 
 
-@pytest.mark.skipif(not SLOW, reason="FLEET_SLOW is not set")
+@only_slow
 @pytest.mark.timeout(600)
 def test_the_real_bd_is_the_model(pristine_home, tmp_path):
     """One short history on the real bd: each step of it takes seconds."""

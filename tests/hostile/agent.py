@@ -130,12 +130,13 @@ def slow_but_alive():
 
 
 def busy_and_silent():
-    """A long command that prints nothing and keeps a core busy."""
+    """A long command that prints nothing and takes some of a core."""
     init()
     identity = start("Bash", command="make")
     end = time.monotonic() + 7
     while time.monotonic() < end:
-        sum(range(10_000))
+        sum(range(200_000))
+        time.sleep(0.02)
     answer = {"type": "tool_result", "tool_use_id": identity, "content": "built"}
     say(type="user", message={"role": "user", "content": [answer]})
     claim()

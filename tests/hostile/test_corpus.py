@@ -51,7 +51,7 @@ class Corpus:
         self.user.mkdir()
         programs = root / "bin"
         programs.mkdir()
-        (programs / "claude").write_text(f'#!/bin/sh\nexec {sys.executable} {AGENT} "$@"\n')
+        (programs / "claude").write_text(f'#!/bin/sh\nexec {sys.executable} -I -S {AGENT} "$@"\n')
         (programs / "claude").chmod(0o755)
         self.env = {
             **os.environ,

@@ -3,14 +3,12 @@
 import json
 import time
 
-import pytest
-
+from tests.conftest import coders
 from tests.real.house import CLOSE, TASK, WORK
 from tests.real.test_codex import SETTINGS
 from tests.real.test_supervised_trouble import used_up
 from tests.scripted_model import Say, ScriptedModel, Shell
 
-both = pytest.mark.parametrize("coder", ["claude", "codex"])
 PLUM = Shell(command=f"bd show {TASK} # plum")
 
 
@@ -29,7 +27,7 @@ def two_accounts(here, coder, model):
             (folder / "settings.json").write_text(json.dumps(own), encoding="utf-8")
 
 
-@both
+@coders("codex")
 def test_a_limit_in_mid_work_moves_the_session_to_the_other_account(house, coder):
     """At once, with its memory, on the other login, and at no attempt."""
     refusal = lambda: used_up(coder, int(time.time()) + 3600)  # noqa: E731

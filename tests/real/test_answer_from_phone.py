@@ -18,7 +18,7 @@ def telegram():
     fake.close()
 
 
-@coders("claude")
+@coders("codex")
 def test_a_button_on_a_phone_resumes_the_session_that_asked(house, coder, telegram):
     """The slot is free meanwhile; the answer is the option of the button."""
     with ScriptedModel(ASK, Say(text="I end my turn."), WORK, CLOSE, Say()) as model:

@@ -7,7 +7,7 @@ import shutil
 import pytest
 
 from fleet.queue.sql.sqlite import open_embedded
-from tests.conftest import SLOW
+from tests.conftest import only_slow
 from tests.contract.bd_answers import Bd, Clock
 from tests.contract.test_bd_transfer import fill, lines
 from tests.real.bd_parity import Line, RealBd
@@ -54,7 +54,7 @@ class TestRoundTrips:
         assert [rounded(row) for row in lines(two)] == [rounded(row) for row in lines(one)]
         assert two.queue.get("fleet-rich").cwd == one.queue.get("fleet-rich").cwd == "/src/x"
 
-    @pytest.mark.skipif(not SLOW, reason="FLEET_SLOW is not set")
+    @only_slow
     def test_bd_to_embedded_and_back(self, real, bd, bd_home, tmp_path, make_own):
         """What bd made, gates and all, a second bd has again after fleet had it."""
         made = [

@@ -11,7 +11,6 @@ from tests.real.house import CLOSE, TASK, Gate, hear
 from tests.real.test_hooks import said
 from tests.scripted_model import Say, ScriptedModel, Shell
 
-both = pytest.mark.parametrize("coder", ["claude", "codex"])
 #: Edits, tests and commits, which no CLI does unasked outside of a box.
 WORK = Shell(
     command="printf 'import unittest\\nclass T(unittest.TestCase):\\n"
@@ -48,7 +47,7 @@ def project(house):
     return make
 
 
-@coders("claude")
+@coders("codex")
 def test_a_day_in_a_box(project, tmp_path, coder):
     """Edit, test, commit; the supervisor is killed, and the next one adopts the box; a message
     reaches the agent, another stops it and goes on with its session; a question is asked and
@@ -85,7 +84,7 @@ def test_a_day_in_a_box(project, tmp_path, coder):
         assert "made in a box by Ann" in subprocess.check_output(log, text=True)
 
 
-@both
+@coders("claude")
 def test_a_task_in_a_strict_box(project, coder):
     """The model is reached through the one way out; claude's key never enters the box."""
     look = Shell(command="cat /proc/*/environ ~/.ssh/id_ed25519 | tr '\\0' '\\n'; env | grep -c .")

@@ -3,6 +3,7 @@
 import json
 import re
 
+from tests.conftest import only_slow
 from tests.real import agents
 from tests.real.house import TASK, WORK
 from tests.repos import Repo
@@ -25,6 +26,7 @@ class ModelForBoth(ScriptedModel):
         return [WORK, close, Say(text="Done.")][min(len(own), 2)]
 
 
+@only_slow
 def test_claude_and_codex_try_the_same_task(house):
     """Both are verified by the same command, from the same commit; one lands."""
     agents.cli_directory("codex")

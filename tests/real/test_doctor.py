@@ -7,6 +7,7 @@ import pytest
 
 from fleet.doctor.context import MEASURED
 from tests import baggage, warm
+from tests.conftest import only_slow
 from tests.real import agents
 from tests.real.test_codex import SETTINGS
 from tests.scripted_model import Say, ScriptedModel
@@ -69,6 +70,7 @@ def test_claude_counts_what_it_loads_and_no_model_is_asked(person):
     assert twice == ["skill shared-skill"]
 
 
+@only_slow
 def test_claude_without_a_login_leaves_the_files_sizes(person):
     """What cannot be counted is not known, and never nought."""
     (found,) = person.doctor("--context", "--coder", "claude")

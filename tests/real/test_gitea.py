@@ -4,6 +4,7 @@ from itertools import count
 
 import pytest
 
+from tests.conftest import only_slow
 from tests.contract.forge_facts import ForgeFacts
 from tests.forges.real_gitea import real_gitea
 from tests.forges.worlds import real_gitea_world
@@ -17,8 +18,11 @@ def server(tmp_path_factory):
         yield server
 
 
+@only_slow
 class TestRealGitea(ForgeFacts):
-    """Gitea 1.26 with SQLite on loopback."""
+    """Gitea 1.26 with SQLite on loopback. In every run tests/contract/test_scripted_forges.py
+    asks the same of scripted ones.
+    """
 
     @pytest.fixture
     def world(self, server, tmp_path):

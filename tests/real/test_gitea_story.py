@@ -4,6 +4,7 @@ from datetime import timedelta
 
 import pytest
 
+from tests.conftest import only_slow
 from tests.forges.real_gitea import GiteaPeople, real_gitea
 from tests.story.test_landing_pr import look, pr_of, run
 from tests.story.test_landing_push import add, landing_of, scene_with_remote, trust
@@ -48,6 +49,7 @@ def scene(server, tmp_path, monkeypatch):
     scene.close()
 
 
+@only_slow
 def test_a_pull_request_goes_through_its_check_and_its_review_to_the_merge(scene):
     """A failed check and a remark each go back to the agent, its answers go to the same pull
     request, and the task is closed when a person has merged it there.

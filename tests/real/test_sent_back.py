@@ -7,7 +7,7 @@ import threading
 
 from fleet.home import Home, landing_json
 from fleet.sandbox.try_box import try_box
-from tests.conftest import coders, missing
+from tests.conftest import coders, missing, only_slow
 from tests.real.house import CLOSE, MODELS, TASK, hear
 from tests.scripted_model import Say, ScriptedModel, Shell
 
@@ -55,7 +55,8 @@ def in_project(here, *words):
     return subprocess.check_output(argv, env=here.env, text=True).rstrip("\n")
 
 
-@coders("claude")
+@only_slow
+@coders("codex")
 def test_a_conflict_goes_back_to_the_session_that_did_the_work(house, coder):
     """Same task, same clone, same session, no attempt; what lands is the agent's own merge."""
     if not try_box({}).works:

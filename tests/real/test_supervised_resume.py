@@ -9,7 +9,6 @@ from tests.conftest import coders
 from tests.real.house import CLOSE, Gate, hear, kill_run
 from tests.scripted_model import Say, ScriptedModel, Shell, Stall, Tokens
 
-both = pytest.mark.parametrize("coder", ["claude", "codex"])
 #: One answer of the scripted model, in tokens.
 ANSWER = sum(vars(Tokens()).values())
 
@@ -43,7 +42,7 @@ def until_recorded(house, command):
         time.sleep(0.05)
 
 
-@both
+@coders("codex")
 def test_a_session_goes_on_where_it_was_cut_off(house, gate, coder):
     """Once: with its memory, the call that was open, and only its own tokens counted."""
     script = (Shell(command="echo plum"), Shell(command=gate.command), CLOSE, Say())
@@ -74,7 +73,7 @@ def test_a_session_goes_on_where_it_was_cut_off(house, gate, coder):
         assert 0 < second["tokens"] <= 2 * ANSWER
 
 
-@coders("claude")
+@coders("codex")
 def test_a_model_that_falls_silent_ends_the_run_and_the_session_goes_on(house, coder):
     """Nothing of the CLI moves, so it is ended; the same session is asked again."""
     with ScriptedModel(Shell(command="echo plum"), Stall(), CLOSE, Say()) as model:

@@ -35,7 +35,7 @@ def moment(text):
     return datetime.fromisoformat(text)
 
 
-@coders("claude")
+@coders("codex")
 def test_a_limit_in_the_middle_of_the_work_is_waited_out_and_the_task_is_done(house, coder):
     """No attempt is counted, nothing is asked before the reset, and the next run closes it."""
     resets = []

@@ -2,8 +2,7 @@
 
 from contextlib import contextmanager
 
-import pytest
-
+from tests.conftest import coders
 from tests.real import agents
 from tests.real.house import CLOSE, TASK, WORK, Gate, a_house
 from tests.real.test_hooks import said
@@ -27,10 +26,10 @@ def an_agent_at_work(cli, tmp_path):
         yield house, supervisor, gate, model
 
 
-@pytest.mark.parametrize("cli", ["claude", "codex"])
-def test_a_running_agent_is_told(cli, tmp_path):
+@coders("claude")
+def test_a_running_agent_is_told(coder, tmp_path):
     """With its next step, and it is on record."""
-    with an_agent_at_work(cli, tmp_path) as (house, supervisor, gate, model):
+    with an_agent_at_work(coder, tmp_path) as (house, supervisor, gate, model):
         assert "reads it with its next step" in house.fleet("tell", TASK, TEXT)
         gate.open()
         assert supervisor.wait(60) == 0
@@ -42,10 +41,10 @@ def test_a_running_agent_is_told(cli, tmp_path):
         assert len(house.events("fleet_told")) == 1
 
 
-@pytest.mark.parametrize("cli", ["claude", "codex"])
-def test_an_agent_is_stopped_for_a_message_and_its_session_goes_on(cli, tmp_path):
+@coders("codex")
+def test_an_agent_is_stopped_for_a_message_and_its_session_goes_on(coder, tmp_path):
     """The same session, with the words in its prompt, and no attempt counted."""
-    with an_agent_at_work(cli, tmp_path) as (house, supervisor, _, model):
+    with an_agent_at_work(coder, tmp_path) as (house, supervisor, _, model):
         assert "goes on with it" in house.fleet("tell", "--now", TASK, TEXT)
         assert supervisor.wait(60) == 0
         assert house.task()["status"] == "closed"

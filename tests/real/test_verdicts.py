@@ -6,6 +6,7 @@ import time
 import pytest
 
 from fleet.runs import receipt_json
+from tests.conftest import often
 from tests.real.house import CLOSE, TASK, WORK
 from tests.real.test_supervised_trouble import used_up
 from tests.scripted_model import Say, ScriptedModel, Shell
@@ -25,14 +26,10 @@ def receipt(here):
     [
         # Refused: not a command that `edit` lets an agent run unasked.
         ("edit", (WORK, Shell(command="sudo python3 -m pytest -q"), TESTED), "claimed_tests"),
-        (
-            "bypass",
-            (WORK, NO_SUCH, TESTED),
-            "claimed_tests",
-        ),
+        ("bypass", (WORK, NO_SUCH, TESTED), "claimed_tests"),
         ("bypass", (Shell(command="ls /nonexistent"), BUILT), "only_failures"),
-    ],
-    ids=["refused", "failed", "no work"],
+    ][: often(1, 3)],
+    ids=["refused", "failed", "no work"][: often(1, 3)],
 )
 def test_a_claim_after_a_refused_or_failed_command_is_unverified(house, permissions, script, rule):
     """Neither is a check, and neither is work; what was refused is told with its command."""

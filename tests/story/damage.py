@@ -65,7 +65,7 @@ KINDS = {
 
 
 #: Into so many parts all cases are cut: few enough tasks in each to be at work at once.
-PARTS = 12
+PARTS = 24
 
 
 def spoil(path, kind, victim):

@@ -8,6 +8,7 @@ import pytest
 
 from fleet import config
 from fleet.runs.outcome_history import read_ending
+from tests.conftest import only_slow
 from tests.fake_keyring import FakeKeyring
 from tests.story.scene import FAKES
 from tests.vendor import Login, Vendor
@@ -68,6 +69,7 @@ def test_a_task_moves_on_to_the_account_that_has_something_left(place):
         assert [ending.account for ending in endings(place, second)] == ["two"]
 
 
+@only_slow
 def test_work_is_spread_over_the_accounts(place):
     """Each has its share, and the receipts and the overview say which."""
     logins = {name: Login(100, HOUR) for name in ("one", "two")}
@@ -309,6 +311,7 @@ def test_a_supervisor_that_is_killed_forgets_no_limit(place):
         assert len(vendor.asked) == asked
 
 
+@only_slow
 def test_a_herd_comes_back_step_by_step_after_a_reset(place):
     """Eight tasks wait for one reset: one tries, the others follow, and no attempt is burned."""
     with Vendor({}, turns=2, pause=2.0) as vendor:

@@ -1,4 +1,7 @@
-"""Many tasks under a supervisor, or keepers, that are killed again and again."""
+"""Many tasks under a supervisor, or keepers, that are killed again and again: in `make slow`, with
+a supervisor that does nothing but follow keepers. In every run test_supervisor_chaos.py kills whole
+ones.
+"""
 
 import random
 import signal
@@ -13,11 +16,12 @@ import pytest
 from fleet.processes import keeper_client as process
 from fleet.processes import process_identity
 from fleet.runs.run_directory import all_runs, latest_run
-from tests.conftest import often
+from tests.conftest import only_slow
 from tests.story.stage import FAKES
 
-TASKS = often(36, 60)
+TASKS = 60
 PATIENCE = 90.0
+pytestmark = only_slow
 linux = pytest.mark.skipif(sys.platform != "linux", reason="needs a subreaper and pdeathsig")
 
 

@@ -44,7 +44,7 @@ class Terminal:
             if all(word in seen for word in words) and not any(word in seen for word in gone):
                 return seen
             assert time.monotonic() < end, f"waited for {words} in vain:\n{seen}"
-            time.sleep(0.05)
+            time.sleep(0.2)  # each look starts a tmux
 
     def close(self):
         subprocess.run([*self._tmux, "kill-server"], check=False, capture_output=True)

@@ -7,6 +7,7 @@ from fleet.control import Control
 from fleet.home import Home, make_home
 from tests.conftest import need
 from tests.repos import Repo
+from tests.restored import Restored
 
 
 @pytest.fixture
@@ -30,6 +31,12 @@ def repo(tmp_path):
     """A git repository without a commit."""
     need("git")
     return Repo(tmp_path / "repo")
+
+
+@pytest.fixture(scope="session")
+def restored(tmp_path_factory):
+    """Directories that are made once for many tests, and as new for each."""
+    return Restored(tmp_path_factory.mktemp("restored"))
 
 
 @pytest.fixture

@@ -28,8 +28,8 @@ def receipt(task="a", *, coder="claude", model="sonnet", tokens=100, cost=0.5, g
     settled = {
         "task_id": f"fleet-{task}", "run": 1, "coder": coder, "model": model, "claim": "did it",
         "outcome": "Finished", "verdict": verdict, "cost_usd": cost,
-        "usage": Usage(input=tokens, cache_read=tokens, output=tokens), "started_at": NOW,
-        "project": "/srv/app",
+        "usage": Usage(input=tokens, cache_read=tokens, output=tokens),
+        "started_at": datetime.now(UTC), "project": "/srv/app",
     }  # fmt: skip
     return Receipt(**(settled | more))
 

@@ -8,7 +8,7 @@ from fleet.evidence.landing_rules import RULES, landing_findings
 from fleet.git.land.sent_back.merge_facts import MergedFile, MergeFacts
 from fleet.git.land.sent_back.merge_lines import Hunk
 from tests.clones import git
-from tests.sent_back import SentBack
+from tests.sent_back import SentBack, sent_back
 
 BEFORE = {
     "code": "".join(
@@ -29,10 +29,16 @@ LANDED = {
 RESOLVED = LANDED["code"].replace("return 'theirs'", "return 'both'")
 
 
-@pytest.fixture
-def back(home, repo):
-    sent = SentBack(home, repo, before=BEFORE, own=OWN, landed=LANDED)
+def in_conflict(root):
+    sent = sent_back(root, before=BEFORE, own=OWN, landed=LANDED)
     assert sent.begin().files == ("code",)
+    return sent
+
+
+@pytest.fixture
+def back(restored):
+    sent = restored(in_conflict)
+    git(sent.place, "status")  # the index knows files by their inodes, which are new
     return sent
 
 

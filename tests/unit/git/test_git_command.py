@@ -95,7 +95,7 @@ def test_git_that_hangs_is_ended_with_all_that_it_started(repo, tmp_path):
     """The time limit holds, and the whole group goes."""
     git = git_of(repo, seconds=0.5)
     script = f"sleep 60 &\necho $! > {tmp_path}/child\nwait"
-    git._program = a_program(tmp_path / "bin/git", script)
+    git.program = a_program(tmp_path / "bin/git", script)
     began = time.monotonic()
     with pytest.raises(GitFailed, match="took too long"):
         git.ask("status")

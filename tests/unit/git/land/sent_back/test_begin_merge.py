@@ -8,16 +8,20 @@ import pytest
 from fleet.errors import FleetError
 from fleet.git.land.sent_back.begin_merge import plan_merge
 from tests.clones import TASK, git
-from tests.sent_back import SentBack
+from tests.sent_back import SentBack, sent_back
 
 BEFORE = {"f": "one\ntwo\nthree\n", "far": "1\n2\n3\n4\n5\n"}
 OWN = {"f": "one\nmine\nthree\n", "new": "new\n"}
 LANDED = {"f": "one\ntheirs\nthree\n", "far": "1\n2\n3\n4\nfive\n", "sub/x": "x\n"}
 
 
+def in_conflict(root):
+    return sent_back(root, before=BEFORE, own=OWN, landed=LANDED)
+
+
 @pytest.fixture
-def back(home, repo):
-    return SentBack(home, repo, before=BEFORE, own=OWN, landed=LANDED)
+def back(restored):
+    return restored(in_conflict)
 
 
 def test_the_agent_finds_markers_both_sides_and_the_rest_merged(back):
