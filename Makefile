@@ -51,15 +51,21 @@ chaos: setup  ## 1,000 tasks, and 200 that land, while supervisors are killed: 3
 	$(PY) -m tests.chaos
 
 slow: setup  ## ask the real bd everything, and try at random more often than every test run does
-	FLEET_SLOW=1 $(PY) -m pytest -n auto --dist worksteal tests/real/test_bd_parity.py \
-		tests/real/test_beads.py tests/real/test_bd_round_trips.py tests/real/test_plan.py \
-		tests/contract tests/unit/landing/test_killed_lander.py tests/unit/git/land/follow \
-		tests/unit/coders/test_any_line.py tests/story/test_chaos.py tests/story/test_queue_chaos.py \
-		tests/story/test_supervisor_chaos.py tests/story/test_demo.py tests/story/test_compare.py \
-		tests/story/test_damage.py tests/story/test_hosts.py tests/story/test_notify.py tests/real/test_sent_back.py tests/real/test_review.py \
-		tests/real/test_supervised_trouble.py tests/real/test_answer_from_phone.py tests/real/test_boxed.py tests/real/test_spool.py \
-		tests/real/test_supervised_resume.py tests/real/test_supervised_kills.py \
-		tests/real/test_context.py tests/real/test_hostile.py tests/story/test_page.py
+	FLEET_SLOW=1 $(PY) -m pytest -n auto --dist worksteal \
+		tests/contract tests/real/test_accounts.py tests/real/test_answer_from_phone.py \
+		tests/real/test_ask_human.py tests/real/test_bd_parity.py \
+		tests/real/test_bd_round_trips.py tests/real/test_beads.py tests/real/test_boxed.py \
+		tests/real/test_compare.py tests/real/test_context.py tests/real/test_doctor.py \
+		tests/real/test_gitea.py tests/real/test_gitea_story.py tests/real/test_hostile.py \
+		tests/real/test_mcp_sdk.py tests/real/test_plan.py tests/real/test_review.py \
+		tests/real/test_sent_back.py tests/real/test_spool.py tests/real/test_supervised_kills.py \
+		tests/real/test_supervised_resume.py tests/real/test_supervised_trouble.py \
+		tests/real/test_told.py tests/real/test_verdicts.py tests/story/test_accounts.py \
+		tests/story/test_chaos.py tests/story/test_compare.py tests/story/test_damage.py \
+		tests/story/test_demo.py tests/story/test_hosts.py tests/story/test_landing_chaos.py \
+		tests/story/test_notify.py tests/story/test_page.py tests/story/test_queue_chaos.py \
+		tests/story/test_supervisor_chaos.py tests/unit/coders/test_any_line.py \
+		tests/unit/git/land/follow tests/unit/landing/test_killed_lander.py
 
 docs: setup  ## write docs/cli.md, docs/api.md and the page's types anew from the program
 	$(PY) -m tests.docs.reference
