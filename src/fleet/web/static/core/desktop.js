@@ -4,6 +4,7 @@
 import {effect, signal} from '../vendor/preact.js';
 import {write} from './api.js';
 import {groups, home, rowOf} from './store.js';
+import {plain} from './text.js';
 
 /** Milliseconds between two notes that a person looks. */
 const EVERY = 20_000;
@@ -29,7 +30,7 @@ function noteLook() {
 function tell(id) {
   const row = rowOf(id);
   if (!row) return;
-  const shown = new Notification('An agent asks', {body: row.title, tag: `fleet-question-${id}`});
+  const shown = new Notification('An agent asks', {body: plain(row.title), tag: `fleet-question-${id}`});
   shown.onclick = () => {
     window.focus();
     location.hash = '#/questions';
