@@ -17,10 +17,11 @@ from fleet.accounts.choose_account import Seat, Standing, Wait, unavailable
 from fleet.config import Config
 from fleet.errors import BadInput, InvalidTask
 from fleet.home import Home
-from fleet.home.task_json import settings_of
+from fleet.home.task_json import local_settings
 from fleet.home.task_policy import PROJECT, EffectivePolicy, policy_of
 from fleet.schemas import Settings, Task
 from fleet.schemas.account import Account, Step, read_chain
+from fleet.schemas.hosts.host import CodeOrigin
 
 Stages = tuple[tuple[Seat, ...], ...]
 
@@ -43,6 +44,8 @@ class Place(Struct, frozen=True, kw_only=True):
     #: Where coder, model and chain come from, if neither from the task nor from runtime.toml's key.
     origins: Mapping[str, str] = {}
     ruled: EffectivePolicy
+    #: Where the code comes from, of a task whose directory is on another host.
+    origin: CodeOrigin | None = None
 
     @property
     def overrides(self) -> tuple[str, ...]:
@@ -56,7 +59,7 @@ def place_of(home: Home, config: Config, task: Task, *, coder: str | None = None
 
     A coder that cannot be loaded keeps the configured model. Raises InvalidTask.
     """
-    own = settings_of(home, task)
+    own = local_settings(home, task)
     cwd = own.cwd or str(home.path)
     account = config.accounts.get(own.account or "")
     name = own.coder or (account.coder if account else None) or coder or config.coder
@@ -82,6 +85,7 @@ def place_of(home: Home, config: Config, task: Task, *, coder: str | None = None
         own_fallback=own.fallback is not None,
         origins=origins,
         ruled=policy_of(config, own, cwd),
+        origin=own.repository,
     )
 
 

@@ -82,6 +82,9 @@ class Config(Struct, frozen=True, kw_only=True):
     host_name: str = "auto"
     host_labels: str = "none"
     lease_s: int = 180
+    repository: str = "origin"
+    run_files_limit: str = "32MB"
+    store: str = "none"
     busy_timeout_s: int = 5
     bd_timeout_s: int = 30
     followup_limit: int = 20

@@ -441,6 +441,23 @@ KEYS: Mapping[str, Key] = {
             high=3600,
         ),
         Key(
+            "repository",
+            "origin",
+            "Where other hosts of a shared queue get a project's code from: origin, or an address.",
+            per_project=True,
+        ),
+        Key(
+            "run_files_limit",
+            "32MB",
+            "How much of the files of one run a shared queue takes, compressed.",
+            kind="size",
+        ),
+        Key(
+            "store",
+            "none",
+            "A directory that all hosts see, for files of runs beyond run_files_limit; or none.",
+        ),
+        Key(
             "busy_timeout_s",
             5,
             "Give up on a queue that another process keeps locked after this many seconds.",

@@ -1,6 +1,8 @@
 """`[projects."/some/directory"]` in runtime.toml: what differs for the tasks of one project.
 
-A project is a directory; the innermost one that holds a task's directory counts.
+A project is a directory; the innermost one that holds a task's directory counts. On a queue that
+hosts share it may also be the address of a repository: for the tasks of other hosts, whose
+directories are not here.
 """
 
 from collections.abc import Mapping
@@ -14,6 +16,8 @@ from fleet.errors import BadInput
 from fleet.schemas.policy import check_host, check_need, check_opened, check_place
 
 TABLE = "projects"
+#: In the home: one repository without files for each address that tasks of other hosts name.
+MIRRORS = "mirrors"
 #: Keys that only a project has: each a list of lines.
 LISTS: Mapping[str, str] = {
     "verify": "Commands that must succeed before a task is closed.",
@@ -57,8 +61,8 @@ def read(table: object) -> tuple[dict[str, Project], str]:
         return {}, 'must be tables like [projects."/srv/app"]'
     found: dict[str, Project] = {}
     for path, body in cast("dict[str, Any]", table).items():
-        if not PurePath(path).is_absolute():
-            return {}, f"names {path!r}, which is no absolute path"
+        if not PurePath(path).is_absolute() and not is_address(path):
+            return {}, f"names {path!r}, which is no absolute path and no address of a repository"
         if not isinstance(body, dict):
             return {}, f'must be tables like [projects."{path}"]'
         for name, value in cast("dict[str, Any]", body).items():
@@ -104,9 +108,26 @@ def _lines_problem(name: str, lines: list[str]) -> str:
     return ""
 
 
+def is_address(text: str) -> bool:
+    """A project is named by the address of its repository: `https://…`, `git@host:path`."""
+    head, colon, rest = text.partition(":")
+    return bool(colon and rest) and not rest.startswith(":") and "/" not in head
+
+
+def mirror_key(url: str) -> str:
+    """The name of the directory that stands for the repository of an address."""
+    import hashlib  # a command that names no mirror does not pay for OpenSSL
+
+    return hashlib.sha256(url.encode(errors="replace")).hexdigest()[:16]
+
+
 def of(projects: Mapping[str, Project], cwd: str) -> Project:
     """The project that a directory belongs to; one without any wishes, if to none."""
     place = PurePath(cwd)
+    if MIRRORS in place.parts:
+        for address in filter(is_address, projects):
+            if mirror_key(address) in place.parts:
+                return projects[address]
     holding = [path for path in projects if place.is_relative_to(path)]
     return projects[max(holding, key=len)] if holding else Project(path=cwd)
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from fleet import config
+from fleet.config.projects import MIRRORS, mirror_key
 from fleet.errors import HomeError
 from fleet.schemas import check_id
 
@@ -40,6 +41,10 @@ class Home(Struct, frozen=True, dict=True):
     def clone(self, task_id: str) -> Path:
         """The place of a task's clone. Raises BadInput for an id that cannot be a file name."""
         return _below(self.worktrees, task_id)
+
+    def mirror(self, url: str) -> Path:
+        """The place of the mirror of a repository, which stands for a directory of another host."""
+        return self.path / MIRRORS / mirror_key(url)
 
     @cached_property
     def logging(self) -> Path:

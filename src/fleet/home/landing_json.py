@@ -116,6 +116,8 @@ class Landing(Struct, frozen=True, kw_only=True):
     refused: str = ""
     refusals: int = 0
     refused_run: int = 0
+    #: The host that lands it, where that is not the one that ran it; empty: this host.
+    host: str = ""
     #: Of one that asks since the line itself fails: the line's commit. It is tried again by itself
     #: when the line has another one.
     red_line: str = ""

@@ -55,6 +55,17 @@ class Delivery(Struct, frozen=True, kw_only=True):
 
 def add(task_dir: Path, text: str, *, by: str, at: datetime, review: bool = False) -> Delivery:
     """Write a message for the task's agent, durably."""
+    text = checked(text)
+    folder = task_dir / FOLDER
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    message = Message(text=text, by=by, at=at, review=review)
+    number = _next_number(folder)
+    _RECORD.write(folder / f"{number:06}.json", message)
+    return Delivery(number=number, message=message)
+
+
+def checked(text: str) -> str:
+    """The text as it is delivered. Raises BadInput for one that no agent could be told."""
     text = text.strip()
     if not text:
         raise BadInput("there is nothing to tell")
@@ -63,12 +74,7 @@ def add(task_dir: Path, text: str, *, by: str, at: datetime, review: bool = Fals
             f"a message may have {LONGEST} characters, and this one has {len(text)}",
             hint="Put it into a file and tell the agent where it is.",
         )
-    folder = task_dir / FOLDER
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    message = Message(text=text.encode(errors="replace").decode(), by=by, at=at, review=review)
-    number = _next_number(folder)
-    _RECORD.write(folder / f"{number:06}.json", message)
-    return Delivery(number=number, message=message)
+    return text.encode(errors="replace").decode()
 
 
 def _next_number(folder: Path) -> int:

@@ -4,13 +4,15 @@ A file that cannot be trusted makes its task invalid and visibly so. It is never
 "no settings", because then the agent would run in the wrong directory.
 """
 
+import os
 from pathlib import Path
 
 import msgspec
+from msgspec import structs
 
 from fleet.errors import InvalidTask
 from fleet.files.json_record import JsonRecord
-from fleet.home import Home
+from fleet.home import Home, owner_file
 from fleet.schemas import Settings, Task
 
 FILE = "task.json"
@@ -39,6 +41,30 @@ def write(home: Home, task_id: str, settings: Settings) -> None:
 def settings_of(home: Home, task: Task) -> Settings:
     """task.json where there is one; otherwise what was recorded when the task was made."""
     return read(home, task.id) or recorded_settings(task)
+
+
+def local_settings(home: Home, task: Task) -> Settings:
+    """The same as this host goes by: where the directory is on another host, the mirror of its
+    repository stands for it, and the task works in a clone. `repository` is set only then.
+    """
+    own = settings_of(home, task)
+    origin = own.repository
+    if origin is None:
+        return own
+    if not is_elsewhere(home, own):
+        return structs.replace(own, repository=None)
+    place = home.mirror(origin.url)
+    cwd = str(place / origin.subdirectory) if origin.subdirectory else str(place)
+    return structs.replace(own, cwd=cwd, isolation="clone")
+
+
+def is_elsewhere(home: Home, settings: Settings) -> bool:
+    """The task's directory is on another host, and its code can be had here."""
+    if settings.repository is None:
+        return False
+    if settings.made_on is not None:
+        return settings.made_on != owner_file.read(home)
+    return settings.cwd is None or not os.path.isdir(settings.cwd)  # noqa: PTH112 - each task asks
 
 
 def recorded_settings(task: Task) -> Settings:

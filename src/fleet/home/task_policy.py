@@ -158,17 +158,22 @@ def _land(config: Config, project: Project, settings: Settings) -> LandRules:
     """How a task's work lands. It does not where the task or its project wants it to stay in the
     directory itself, nor where it is compared: then a person picks.
     """
+    origin = settings.repository
+    if origin is not None and origin.land == "off":
+        return LandRules()
     stays = (settings.isolation or project.settings.get("isolation")) == "none"
     if stays or settings.commit:
         return LandRules()
     into = _value(config, project, "land_into")
+    into = (settings.branch or "") if into == BRANCH_OF_TASK else into
     own = [command for command in settings.verify or () if command not in project.verify]
     return LandRules(
-        mode=_value(config, project, "land"),
-        into=(settings.branch or "") if into == BRANCH_OF_TASK else into,
-        asks_branch=into == BRANCH_OF_TASK and settings.branch == "",
+        # Of a task that another host made, that host's settings say whether and where.
+        mode=origin.land if origin is not None else _value(config, project, "land"),
+        into=origin.into if origin is not None else into,
+        asks_branch=not into and settings.branch == "",
         how=_value(config, project, "land_how"),
-        to=_value(config, project, "land_to"),
+        to=origin.land_to if origin is not None else _value(config, project, "land_to"),
         verify=project.land_verify or (*project.verify, *own),
         own=() if project.land_verify else tuple(own),
         batch=_value(config, project, "land_batch"),

@@ -13,11 +13,11 @@ from msgspec import structs
 from fleet.errors import FleetError
 from fleet.files.file_lock import locked
 from fleet.git.clone import clone_place
-from fleet.git.clone.collect_work import ClonedWork, opened_work
+from fleet.git.clone.collect_work import opened_work
 from fleet.git.clone.task_refs import TaskRefs
 from fleet.git.clone.task_work import task_refs
-from fleet.git.commit_words import author_in, commit_tree, message_of
 from fleet.git.git_command import Git, GitFailed
+from fleet.git.land.candidate import candidate
 from fleet.git.path_patterns import PathPatterns
 from fleet.git.refs import commit_of
 from fleet.git.repository import shown
@@ -78,18 +78,9 @@ def _candidate(home: Home, work: WaitingWork) -> tuple[str, tuple[str, ...]]:
     if not clone_place.is_there(home, work.task_id):
         return _kept(refs, work), ()
     with opened_work(home, refs) as cloned:
-        commit = _commit(cloned, refs, landing, work.task_id)
+        commit = candidate(cloned, refs, landing.tree, landing.title)
         cloned.bring(commit)
         return commit, _protected(cloned.git, refs, work, commit)
-
-
-def _commit(cloned: ClonedWork, refs: TaskRefs, landing: Landing, task_id: str) -> str:
-    """HEAD of the clone if it has the verified tree, else a commit on top of it that has."""
-    if cloned.git.line("rev-parse", f"{cloned.head}^{{tree}}") == landing.tree:
-        return cloned.head
-    message = message_of(landing.title, task_id)
-    author = author_in(refs.git.repo)
-    return commit_tree(cloned.git, landing.tree, cloned.head, message=message, author=author)
 
 
 def _kept(refs: TaskRefs, work: WaitingWork) -> str:

@@ -30,6 +30,7 @@ _LONGEST_RECORD = 4 << 20
 NOWHERE = f"{os.devnull}/"
 #: Digits of a run's number; a longer name is none.
 _LONGEST_NUMBER = 9
+_LONGEST_HOST = 1 << 10
 #: How listing fails what is no directory of fleet's.
 _NO_FOLDER = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.EACCES)
 
@@ -84,6 +85,8 @@ class RunSpec(Struct, frozen=True, kw_only=True):
     policy: Policy = Policy()
     #: The repository when the run began; None: the directory is in no repository.
     base: Base | None = None
+    #: What stands here for the task's directory, where that is on another host.
+    project: str = ""
 
 
 class Started(Struct, frozen=True, kw_only=True):
@@ -144,6 +147,8 @@ class Exit(Struct, frozen=True, kw_only=True):
 
 
 RUN_JSON = "run.json"
+#: In the directory of a run that another host made: the id of that host.
+HOST = "host"
 _HINT = "It was changed from outside. Move the run's directory away to go on without it."
 _SPEC = JsonRecord(RunSpec, limit=_LONGEST_RECORD, hint=_HINT)
 _STARTED = JsonRecord(Started, limit=_LONGEST_RECORD, hint=_HINT)
@@ -180,6 +185,13 @@ class Run(Struct, frozen=True, dict=True):
     def spool(self) -> Path:
         """The drop box of the run's agent: the one directory in here that agents may write to."""
         return self.path / "spool"
+
+    @cached_property
+    def host(self) -> str:
+        """The host that made the run, where its files came from another one; empty: this one."""
+        with suppress(InvalidTask):
+            return (read_bounded(self.path / HOST, _LONGEST_HOST) or b"").decode().strip()
+        return ""
 
     def spec(self) -> RunSpec:
         spec = _SPEC.read(self.path / "run.json")

@@ -21,6 +21,7 @@ from fleet.git.clone.source_facts import SourceFacts, facts_of
 from fleet.git.clone.task_refs import RefMove, TaskRefs, why_not_moved
 from fleet.git.commit_words import FLEET, author_in, commit_tree
 from fleet.git.git_command import Git, GitFailed
+from fleet.git.own.copy_commits import copy_commits
 from fleet.git.own.ignore_rules import ignore_rules
 from fleet.git.own.own_repository import known_repository
 from fleet.git.refs import commit_of, is_ancestor
@@ -31,7 +32,6 @@ from fleet.home import Home
 
 #: Seconds for all git commands of one collection, and the largest pack of new objects.
 _LIMIT = 120.0
-_LARGEST = 4 << 30
 _GITLINK = b"160000 "
 #: How many parents a commit gets that only holds others.
 _PARENTS = 50
@@ -241,18 +241,8 @@ class ClonedWork:
     def _take_over(self, commits: list[str]) -> None:
         """Copy the objects behind these commits into the project; git checks each of them."""
         known = self._refs.git.ask_patiently("for-each-ref", "--format=^%(objectname)")
-        feed = "".join(f"{each}\n" for each in commits).encode() + known
         pack = Path(self.git.repo.git_dir, "new.pack")
-        ask = ("pack-objects", "--quiet", "--revs", "--stdout", "--delta-base-offset")
-        with pack.open("wb") as file:
-            if not self.git.write(file, _LARGEST, *ask, feed=feed):
-                raise GitFailed(f"the clone holds more than {_LARGEST >> 30} GiB of new work")
-        with pack.open("rb", buffering=0) as file:  # git reads on from where the descriptor is
-            count = int.from_bytes(file.read(12)[8:])
-            file.seek(0)
-            if count:
-                into = self.git.storing_in(self._facts.objects)
-                into.ask("index-pack", "--stdin", "--strict", feed=file)
+        copy_commits(self.git, commits, known, self._facts.objects, pack)
 
     def _is_name(self, name: str) -> bool:
         if not name:

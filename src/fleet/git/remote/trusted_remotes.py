@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from fleet.files.file_lock import exclusive
 from fleet.files.json_record import JsonRecord
-from fleet.git.remote.upstream import Upstream
+from fleet.git.remote.upstream import Upstream, plain_address
 
 FILE = "remotes.json"
 
@@ -34,6 +34,13 @@ _RECORD = JsonRecord(
 def is_trusted(home: Path, common_dir: str, upstream: Upstream) -> bool:
     """Whether fleet may push the repository with this git directory there. Raises InvalidTask."""
     return upstream.url in {each.url for each in trusted(home).get(common_dir, ())}
+
+
+def is_trusted_address(home: Path, common_dir: str, url: str) -> bool:
+    """Whether fleet may fetch from this address, and push results to it, for the repository with
+    this git directory. Raises InvalidTask.
+    """
+    return url in {plain_address(each.url) for each in trusted(home).get(common_dir, ())}
 
 
 def trusted(home: Path) -> Mapping[str, tuple[TrustedRemote, ...]]:

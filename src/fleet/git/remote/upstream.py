@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 
 from fleet.errors import FleetError
+from fleet.git.clone.source_facts import plain_url
 from fleet.git.git_command import Git, GitFailed
 
 #: Addresses that git reaches by a program of its own: `git@host:path`, and these schemes.
@@ -104,6 +105,14 @@ def checked_url(url: str, root: str) -> str:
         )
     is_path = url.startswith(("/", ".")) or not (url.startswith(_SCHEMES) or _SCP.fullmatch(url))
     return os.path.normpath(os.path.join(root, url)) if is_path else url  # noqa: PTH118
+
+
+def plain_address(url: str, root: str = "/") -> str:
+    """An address as every host writes it: without a password and without a slash at its end; empty
+    for one that git itself cannot fetch. Pure.
+    """
+    plain = plain_url(url, root) or ""
+    return plain.rstrip("/") if len(plain) > 1 else plain
 
 
 def without_password(url: str) -> str:

@@ -1,0 +1,91 @@
+"""Where other hosts would get the code of a directory from: the address of its repository, the
+commit that is checked out, and the directory's place below the top.
+
+Read from the project's files alone: nothing is fetched, and on the way to every new task no git is
+started.
+"""
+
+import os
+import re
+
+from msgspec import Struct
+
+from fleet.git import repository
+from fleet.git.remote.upstream import plain_address
+from fleet.git.repository import GitFailed, Repository, read_bounded
+
+_USUAL = "origin"
+_SECTION = re.compile(rb'\s*\[remote "([^"\\\]]*)"\]\s*')
+_URL = re.compile(rb"\s*url\s*=\s*(.*?)\s*", re.IGNORECASE)
+_COMMIT = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+_REF = "ref:"
+
+
+class CodeSource(Struct, frozen=True, kw_only=True):
+    """The code of a directory, as another host could get it."""
+
+    #: Without a password. Empty: the repository has no remote that another host could reach.
+    url: str
+    #: The commit that is checked out; empty: there is none yet.
+    commit: str
+    #: The directory below the top of the repository; empty: the top itself.
+    subdirectory: str
+    repo: Repository
+
+
+def code_source(cwd: str, address: str = "") -> CodeSource | None:
+    """The code of a directory; None: it is in no repository. `address` takes the place of origin's.
+
+    A configuration that cannot be read names no remote.
+    """
+    repo = repository.find(cwd)
+    if repo is None:
+        return None
+    try:
+        url = address or origin_url(repository.configuration(repo))
+    except GitFailed:
+        url = ""
+    inside = os.path.relpath(os.path.realpath(cwd), repo.root)
+    return CodeSource(
+        url=plain_address(url, repo.root) if url else "",
+        commit=head_commit(repo),
+        subdirectory="" if inside == "." else inside,
+        repo=repo,
+    )
+
+
+def origin_url(config: bytes) -> str:
+    """The address of origin, or of the only remote, in a repository's configuration. Pure."""
+    found: dict[str, str] = {}
+    remote = ""
+    for line in config.splitlines():
+        if line.lstrip().startswith(b"["):
+            section = _SECTION.fullmatch(line)
+            remote = section[1].decode(errors="replace") if section else ""
+        elif remote and (url := _URL.fullmatch(line)):
+            found[remote] = url[1].strip(b'"').decode(errors="replace")
+    if _USUAL in found or len(found) != 1:
+        return found.get(_USUAL, "")
+    return next(iter(found.values()))
+
+
+def head_commit(repo: Repository) -> str:
+    """The commit that is checked out, by the repository's files; empty: none is, or they are in a
+    form that only git reads.
+    """
+    head = _text(f"{repo.git_dir}/HEAD")
+    if not head.startswith(_REF):
+        return head if _COMMIT.fullmatch(head) else ""
+    ref = head.removeprefix(_REF).strip()
+    loose = _text(f"{repo.common_dir}/{ref}")
+    if _COMMIT.fullmatch(loose):
+        return loose
+    for line in _text(f"{repo.common_dir}/packed-refs").splitlines():
+        commit, _, name = line.partition(" ")
+        if name == ref and _COMMIT.fullmatch(commit):
+            return commit
+    return ""
+
+
+def _text(path: str) -> str:
+    return (read_bounded(path) or b"").decode(errors="replace").strip()

@@ -1,0 +1,122 @@
+"""Makes and fetches the mirror of a repository whose directory is on another host: a repository
+without files, in which no branch is checked out. Clones are made from it, and work is folded in it,
+as in a project of this host. May take as long as the line is slow: beside the
+loop, and never on a connection of the queue.
+
+Mirrors are fetched with the operator's logins, so only from addresses that the operator has
+confirmed on this host. The git directory is one that fleet writes, as for clones: nothing that a
+repository holds decides what git runs here.
+"""
+
+import os
+import time
+from pathlib import Path
+
+from msgspec import Struct
+
+from fleet.errors import FleetError
+from fleet.files.file_lock import locked
+from fleet.git.clone.scratch_git_dir import write_git_dir
+from fleet.git.git_command import Git, GitFailed
+from fleet.git.mirror.result_refs import fetched_ref
+from fleet.git.refs import commit_of
+from fleet.git.remote.remote_git import RemoteGit, RemoteSilent, why_failed
+from fleet.git.remote.trusted_remotes import is_trusted_address
+from fleet.git.remote.upstream import without_password
+from fleet.git.repository import Repository
+from fleet.home import Home
+
+#: Seconds that one fetch may take: two gigabytes over a line of a megabyte a second.
+FETCH_LIMIT = 3600.0
+_LIMIT = 60.0
+_LOCK = "fetch.lock"
+_REMOTE = '[remote "origin"]\n\turl = "{url}"\n\tfetch = +refs/heads/*:refs/heads/*\n'
+#: Branches and tags as they are there. Branches of fleet's own tasks are this host's.
+_REFSPECS = ("+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*", "^refs/heads/fleet/*")
+_NO_SPACE = "No space left on device"
+
+
+class Unreached(Struct, frozen=True, kw_only=True):
+    """The code cannot be had on this host for now; on another one, or later, it may."""
+
+    why: str
+    #: Another task's fetch of the same mirror is under way: soon.
+    soon: bool = False
+    #: The host's disk is full, which says nothing about the repository.
+    full: bool = False
+    #: The repository, or the commit, is not there, so that no host can have it.
+    gone: bool = False
+
+
+def ensure_mirror(
+    home: Home, url: str, task_id: str, *, commit: str = "", patience: float = FETCH_LIMIT
+) -> Repository | Unreached:
+    """The mirror of an address, fetched now, with what hosts pushed of the task's runs.
+
+    `commit` has to be in it. What was fetched before counts where the remote does not answer.
+    """
+    place = home.mirror(url)
+    repo = mirror_repository(place)
+    if not is_trusted_address(home.path, os.path.realpath(repo.common_dir), url):
+        return Unreached(
+            why=f"{url} is not confirmed on this host: if fleet may fetch from there and push work"
+            f" to it with your logins, run: fleet trust --remote {url}"
+        )
+    place.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with locked(place / _LOCK) as lock:
+        if lock is None:
+            return Unreached(why=f"{url} is just being fetched for another task", soon=True)
+        _make(place, url)
+        silent = _fetch(repo, url, task_id, patience)
+    git = Git(repo, time.monotonic() + _LIMIT)
+    if silent and not (commit and _has(git, commit)):
+        full = _NO_SPACE in silent
+        return Unreached(why=f"{without_password(url)} cannot be fetched: {silent}", full=full)
+    if commit and not _has(git, commit):
+        return Unreached(
+            why=f"{without_password(url)} does not have the commit {commit[:12]} that it begins"
+            " from: push it there",
+            gone=True,
+        )
+    return repo
+
+
+def mirror_repository(place: Path) -> Repository:
+    """The repository in a mirror's place."""
+    git_dir = f"{place}/.git"
+    return Repository(root=str(place), git_dir=git_dir, common_dir=git_dir)
+
+
+def _fetch(repo: Repository, url: str, task_id: str, patience: float) -> str:
+    """Bring the mirror up to date; returns why that could not be done, or nothing."""
+    remote = RemoteGit(repo, url, patience=patience)
+    ask = ("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-gc", "--force")
+    specs = (*_REFSPECS, f"+{fetched_ref(task_id, '*', there=True)}:{fetched_ref(task_id, '*')}")
+    done = remote.ask(*ask, url, *specs, at_most=patience)
+    if isinstance(done, RemoteSilent):
+        return done.why
+    return why_failed(done) if done.code else ""
+
+
+def _make(place: Path, url: str) -> None:
+    """Make the mirror's empty repository; one that was begun and not finished is made anew."""
+    dot = place / ".git"
+    if (dot / "HEAD").exists():
+        return
+    making = place / f".making-{os.urandom(6).hex()}"
+    write_git_dir(making, sha256=False, bare=False, config=_REMOTE.format(url=_escaped(url)))
+    try:
+        making.rename(dot)
+    except OSError as error:
+        raise FleetError(f"{dot} cannot be made: {error.strerror}; move it away to go on") from None
+
+
+def _escaped(url: str) -> str:
+    return url.replace("\\", "\\\\").replace('"', '\\"')
+
+
+def _has(git: Git, commit: str) -> bool:
+    try:
+        return bool(commit_of(git, f"{commit}^{{commit}}"))
+    except GitFailed:
+        return False
