@@ -115,7 +115,8 @@ DECLARE
 BEGIN
     FOR named IN SELECT tablename FROM pg_tables
         WHERE schemaname = 'fleet'
-          AND tablename NOT IN ('meta', 'tasks', 'hosts', 'spending', 'shared_states')
+          AND tablename NOT IN ('meta', 'tasks', 'hosts', 'spending', 'shared_states', 'run_files',
+                                'live_lines', 'live_wishes')
     LOOP
         EXECUTE format('DROP TRIGGER IF EXISTS ring ON fleet.%I', named);
         EXECUTE format('CREATE TRIGGER ring AFTER INSERT OR UPDATE OR DELETE ON fleet.%I'
@@ -134,6 +135,14 @@ BEGIN
         DROP TRIGGER IF EXISTS ring ON fleet.hosts;
         CREATE TRIGGER ring AFTER UPDATE ON fleet.hosts
             FOR EACH ROW WHEN (NEW.state <> OLD.state) EXECUTE FUNCTION fleet.ring();
+    END IF;
+    IF to_regclass('fleet.live_lines') IS NOT NULL THEN
+        -- Lines that a crash of the server may take: the run's files have them in the end.
+        ALTER TABLE fleet.live_lines SET UNLOGGED;
+        -- A wish that is renewed is no news.
+        DROP TRIGGER IF EXISTS ring ON fleet.live_wishes;
+        CREATE TRIGGER ring AFTER INSERT ON fleet.live_wishes
+            FOR EACH STATEMENT EXECUTE FUNCTION fleet.ring();
     END IF;
 END $install$;
 

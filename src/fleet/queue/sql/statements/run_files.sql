@@ -1,0 +1,74 @@
+-- Statements for what travels between hosts. `:name` is a value, `{name}` another entry.
+
+-- name: is_leased
+EXISTS (SELECT 1 FROM tasks
+        WHERE id = :task_id AND lease_owner = :owner AND fence = CAST(:fence AS BIGINT))
+
+-- name: put_leased
+-- Of a lost lease nothing is stored.
+INSERT INTO run_files (task_id, run, path, part, size, bytes)
+SELECT :task_id, CAST(:run AS BIGINT), :path, CAST(:part AS BIGINT), CAST(:size AS BIGINT),
+       :bytes
+WHERE {is_leased}
+ON CONFLICT (task_id, run, path, part) DO UPDATE SET size = excluded.size, bytes = excluded.bytes
+RETURNING part
+
+-- name: put_settled
+-- A person's word on a task that no host has in hand.
+INSERT INTO run_files (task_id, run, path, part, size, bytes)
+SELECT :task_id, CAST(:run AS BIGINT), :path, CAST(:part AS BIGINT), CAST(:size AS BIGINT),
+       :bytes
+WHERE EXISTS (SELECT 1 FROM tasks
+              WHERE id = :task_id AND lease_owner IS NULL AND fence = CAST(:fence AS BIGINT))
+ON CONFLICT (task_id, run, path, part) DO UPDATE SET size = excluded.size, bytes = excluded.bytes
+RETURNING part
+
+-- name: drop_parts
+DELETE FROM run_files
+WHERE task_id = :task_id AND run = :run AND path = :path AND part >= :part
+
+-- name: drop_file
+DELETE FROM run_files WHERE task_id = :task_id AND run = :run AND path = :path
+
+-- name: stored_files
+SELECT run, path, CAST(sum(size) AS BIGINT), count(*) FROM run_files WHERE task_id = :task_id
+GROUP BY run, path ORDER BY run, path
+
+-- name: stored_part
+SELECT size, bytes FROM run_files
+WHERE task_id = :task_id AND run = :run AND path = :path AND part = :part
+
+-- name: tasks_with_files
+SELECT DISTINCT task_id FROM run_files
+
+-- name: wish
+INSERT INTO live_wishes (task_id, until) VALUES (:task_id, :until)
+ON CONFLICT (task_id) DO UPDATE SET until = excluded.until
+
+-- name: drop_wish
+DELETE FROM live_wishes WHERE task_id = :task_id
+
+-- name: wishes
+SELECT task_id FROM live_wishes WHERE until > :now
+
+-- name: forget_wishes
+DELETE FROM live_wishes WHERE until <= :now
+
+-- name: send_lines
+INSERT INTO live_lines (task_id, run, path, start, bytes, sent_at)
+VALUES (:task_id, :run, :path, :start, :bytes, :now) ON CONFLICT DO NOTHING
+
+-- name: live_lines
+SELECT run, start, bytes FROM live_lines
+WHERE task_id = :task_id AND path = :path AND (run > :run OR (run = :run AND start >= :start))
+ORDER BY run, start LIMIT 64
+
+-- name: forget_lines
+DELETE FROM live_lines WHERE task_id = :task_id
+
+-- name: forget_old_lines
+DELETE FROM live_lines WHERE sent_at <= :now
+
+-- name: try_to_land
+-- For as long as the connection lasts: a host that is gone holds no branch. PostgreSQL only.
+SELECT pg_try_advisory_lock(1718379878, hashtext(:target))

@@ -1,0 +1,1 @@
+"""What travels between hosts through the queue: files of runs, live lines, the right to land."""

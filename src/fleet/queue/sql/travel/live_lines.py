@@ -1,0 +1,65 @@
+"""The lines of a living run, for people who watch from another host.
+
+Nothing is sent while no person watches. A command that follows a task leaves a wish and renews it;
+the host that runs the task sends what is new once a second for as long as the wish lasts.
+"""
+
+from datetime import timedelta
+
+from msgspec import Struct
+
+from fleet.queue.sql.row_mapping import to_micros
+from fleet.queue.sql.sql_queue import SqlQueue
+
+#: How long a wish lasts, and how often the one who watches renews it.
+WISH_LASTS, RENEW_EVERY = timedelta(seconds=15), timedelta(seconds=5)
+#: Lines that were not forgotten with their run go after this long.
+_KEPT = timedelta(hours=1)
+_FILE = "run_files.sql"
+
+
+class LiveBytes(Struct, frozen=True, kw_only=True):
+    """New bytes of a file of a living run, and where in the file they begin."""
+
+    run: int
+    start: int
+    data: bytes
+
+
+class LiveLines:
+    """Wishes to watch, and the lines that are sent for them."""
+
+    def __init__(self, queue: SqlQueue) -> None:
+        self._db, self._sql = queue.db, queue.more(_FILE)
+
+    def wish(self, task_id: str, *, first: bool = False) -> None:
+        """Ask the host that runs a task for its lines, for a while. The first wish wakes it."""
+        until = to_micros(self._db.now() + WISH_LASTS)
+        with self._db.writing():
+            if first:
+                self._db.rows(self._sql["drop_wish"], {"task_id": task_id})
+            self._db.rows(self._sql["wish"], {"task_id": task_id, "until": until})
+
+    def wanted(self) -> set[str]:
+        """The tasks that are watched now."""
+        rows = self._db.rows(self._sql["wishes"], {"now": to_micros(self._db.now())})
+        return {str(row[0]) for row in rows}
+
+    def send(self, task_id: str, path: str, new: LiveBytes) -> None:
+        """Send new bytes; the same again changes nothing."""
+        values = {"task_id": task_id, "path": path, "run": new.run, "start": new.start}
+        now = to_micros(self._db.now())
+        self._db.rows(self._sql["send_lines"], {**values, "bytes": new.data, "now": now})
+
+    def read(self, task_id: str, path: str, run: int, start: int) -> list[LiveBytes]:
+        """What was sent of a file from a byte of a run on."""
+        values = {"task_id": task_id, "path": path, "run": run, "start": start}
+        rows = self._db.rows(self._sql["live_lines"], values)
+        return [LiveBytes(run=int(r), start=int(s), data=bytes(data)) for r, s, data in rows]
+
+    def forget(self, task_id: str) -> None:
+        """Drop the lines of a task whose run is settled: its files have them."""
+        self._db.rows(self._sql["forget_lines"], {"task_id": task_id})
+        now = self._db.now()
+        self._db.rows(self._sql["forget_old_lines"], {"now": to_micros(now - _KEPT)})
+        self._db.rows(self._sql["forget_wishes"], {"now": to_micros(now)})
