@@ -17,6 +17,7 @@ from msgspec import Struct, structs
 
 from fleet.errors import FleetError
 from fleet.git import repository
+from fleet.git.mirror.code_source import code_source
 from fleet.git.repository import GitFailed, Repository
 from fleet.home import Home, landing_json
 from fleet.landing.bring_home import bring_home
@@ -34,6 +35,8 @@ from fleet.landing.waiting_work import (
     waiting_work,
 )
 from fleet.queue.protocol import Queue
+from fleet.queue.sql.sql_queue import SqlQueue
+from fleet.queue.sql.travel.landers import try_to_land
 from fleet.schemas import Task
 
 #: In the common git directory; the rest of the name follows from that of the branch.
@@ -67,6 +70,8 @@ class LanderSetup(Struct, frozen=True, kw_only=True):
     by: str
     now: Callable[[], datetime]
     abandon: threading.Event
+    #: Other hosts work on the queue, and may land on the same branch of a remote.
+    shared: bool = False
 
 
 def land_target(lander: LanderSetup, key: TargetKey) -> LandReport:
@@ -79,6 +84,8 @@ def land_target(lander: LanderSetup, key: TargetKey) -> LandReport:
     try:
         queue = lander.open_queue()
         try:
+            if lander.shared and not _may_land(queue, key):
+                return LandReport(target=key, problem=OTHER_LANDER)
             desk = LandingDesk(lander.home, queue, by=lander.by, now=lander.now)
             end = _land(lander, key, tasks_of(queue, ids), desk)
         finally:
@@ -91,6 +98,14 @@ def land_target(lander: LanderSetup, key: TargetKey) -> LandReport:
         target=key, said=tuple(desk.said), closed=tuple(desk.closed), back=tuple(desk.back),
         asks=tuple(desk.asks), end=end, problem=problem or end.left or desk.problem,
     )  # fmt: skip
+
+
+def _may_land(queue: Queue, key: TargetKey) -> bool:
+    """No other host lands on the branch of this repository, as long as the queue is open."""
+    source = code_source(key.repository)
+    assert isinstance(queue, SqlQueue)
+    where = (source.url if source is not None else "") or key.repository
+    return try_to_land(queue, f"{where}\n{key.branch}")
 
 
 def _follow(lander: LanderSetup, key: TargetKey) -> LandReport:

@@ -6,11 +6,13 @@ A task that a person or another process changed meanwhile is left as it is.
 from collections.abc import Callable
 from datetime import datetime
 
+import msgspec
 from msgspec import Struct, structs
 
-from fleet.errors import NotFound, Refused
-from fleet.home import Home, landing_json
+from fleet.errors import InvalidTask, NotFound, Refused
+from fleet.home import Home, landing_json, task_json
 from fleet.home.landing_json import LandedAs, LandedWork, Landing, WhyBack
+from fleet.home.task_json import settings_of
 from fleet.landing.waiting_work import WaitingWork
 from fleet.queue.protocol import Queue
 from fleet.schemas import Task
@@ -147,6 +149,7 @@ class LandingDesk:
         note = f"sent back ({landing.tries}), as it does not land: {landing.why}"
         if note in task.notes:
             return
+        self._bind(task)
         try:
             self._queue.reopen_task(task, by=self._by, note=note)
         except (NotFound, Refused) as error:
@@ -154,6 +157,18 @@ class LandingDesk:
             return
         self.back.append(task.id)
         self._say(task.id, note)
+
+    def _bind(self, task: Task) -> None:
+        """Of a task that other hosts could run: the branch that its agent is to merge is here."""
+        try:
+            own = settings_of(self._home, task)
+        except InvalidTask:
+            return
+        if own.made_on is None or own.repository is None or not own.repository.lands_at_maker:
+            return
+        own = structs.replace(own, repository=None)
+        task_json.write(self._home, task.id, own)
+        self._queue.add_metadata(task.id, {"fleet": msgspec.to_builtins(own)})
 
     def _change(self, task_id: str, before: tuple[str, ...], **changes: object) -> bool:
         """Change the record of a task that is in one of these states; False: it is in another."""

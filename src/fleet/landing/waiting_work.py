@@ -89,7 +89,7 @@ def survey(home: Home) -> Surveyed:
             continue  # no id of a task: not a mark of fleet's
         if doubt:
             doubts[task_id] = doubt
-        elif landing is not None and _is_for_lander(landing):
+        elif landing is not None and not landing.host and _is_for_lander(landing):
             key = target_key(landing.repository, landing.into)
             work[key] = (*work.get(key, ()), task_id)
             if landing.state == "back":

@@ -71,7 +71,7 @@ def case_of(ended: ExitedRun, claim: AgentClaim, outcome: Outcome) -> InspectedR
     return InspectedRun(
         run=record.run,
         cwd=record.spec.cwd or record.project,
-        task_cwd=record.project,
+        task_cwd=record.spec.project or record.project,
         policy=record.policy,
         base=record.spec.base if ended.started else None,
         first=_first_base(record.run) if record.policy.pins else None,

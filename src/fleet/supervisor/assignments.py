@@ -1,8 +1,8 @@
 """The tasks in hand: one table, with the lease of each task and the stage that it has reached.
 
-    Claimed → [Preparing →] Active → [Stopping →] Finishing ⇄ Inspecting → settled
-                              ↑↓
-                            Unknown
+    Claimed → [Arriving →] [Preparing →] Active → [Stopping →] Finishing ⇄ Inspecting
+                                           ↑↓                      ↓
+                                         Unknown               [Sending →] settled
 
 A task that is settled leaves the table. A run whose processes are out of sight is Unknown until
 they are found again, or are known to be gone.
@@ -40,6 +40,8 @@ class Ready(Struct, frozen=True, kw_only=True):
     #: The variables of the supervisor's own that the operator lets through.
     passes: tuple[str, ...] = ()
     policy: Policy
+    #: What stands here for the directory of the task, where that is on another host.
+    project: str = ""
     #: The repository as the run finds it, once it was looked at.
     base: Base | None = None
     #: What the session that is carried on had used before.
@@ -50,6 +52,10 @@ class Ready(Struct, frozen=True, kw_only=True):
 
 class Claimed(Struct, frozen=True):
     """The task waits to be started."""
+
+
+class Arriving(Struct, frozen=True):
+    """A worker thread brings what other hosts know of the task."""
 
 
 class Preparing(Struct, frozen=True):
@@ -100,6 +106,16 @@ class Inspecting(Struct, frozen=True):
     abandon: threading.Event
 
 
+class Sending(Struct, frozen=True):
+    """A worker thread writes down how the run ended, pushes its work and stores its files where
+    other hosts find them. Then the task is settled.
+    """
+
+    run: Run
+    #: Set to leave it to the next supervisor, should it not go well.
+    abandon: threading.Event
+
+
 class Unknown(Struct, frozen=True):
     """The run was begun and has no ending, and it is not known whether anything of it lives."""
 
@@ -112,7 +128,9 @@ class Unknown(Struct, frozen=True):
     due: float = 0.0
 
 
-Stage = Claimed | Preparing | Active | Stopping | Finishing | Inspecting | Unknown
+Stage = (
+    Claimed | Arriving | Preparing | Active | Stopping | Finishing | Inspecting | Sending | Unknown
+)
 
 
 class Assignment(Struct, eq=False):
@@ -125,6 +143,8 @@ class Assignment(Struct, eq=False):
     held_until: float | None = None
     #: The queue was asked to renew the lease, and has not answered yet.
     renewing: bool = False
+    #: What other hosts know of the task is here; on a queue of one machine there is none.
+    arrived: bool = False
 
     @property
     def task_id(self) -> str:
@@ -177,6 +197,8 @@ def stop_assignment(assignment: Assignment, reason: Outcome, *, now: bool = Fals
                 assignment.stage = structs.replace(stage, ended=ended)
             if isinstance(stage, Inspecting):
                 stage.abandon.set()
+        case Sending(abandon=abandon):
+            abandon.set()
         case _:
             return False
     return True
@@ -224,6 +246,10 @@ class Assignments:
     def runs(self) -> list[tuple[Assignment, ActiveRun]]:
         """The assignments whose run is followed."""
         return [(each, run) for each in self._table.values() if (run := each.run) is not None]
+
+    def living(self) -> list[Run]:
+        """The runs that are followed, for a thread beside the loop."""
+        return [run.run for each in list(self._table.values()) if (run := each.run) is not None]
 
     def at_work(self, task_id: str) -> bool:
         """The task has a run, or is about to have one."""

@@ -2,6 +2,7 @@
 
 import selectors
 import time
+from datetime import timedelta
 from functools import partial
 from pathlib import Path
 
@@ -20,14 +21,17 @@ from fleet.supervisor.active.follow_runs import RunFollower
 from fleet.supervisor.active.message_receipts import note_messages
 from fleet.supervisor.active.watch_runs import Watchdog
 from fleet.supervisor.adopt_runs import look_again, next_look, take_up
-from fleet.supervisor.assignments import Assignment, Claimed, stop_assignment
-from fleet.supervisor.finish_run import finish, give_up, kill_all, settle
+from fleet.supervisor.assignments import Arriving, Assignment, Claimed, stop_assignment
+from fleet.supervisor.finish_run import finish, give_up, kill_all, send_and_settle, settle
 from fleet.supervisor.start.start_run import RunStarter
 from fleet.supervisor.state import SupervisorState
+from fleet.supervisor.travel.host_travel import Arrived, HostTravel
 from fleet.watchdog.stall_rules import Patience
 
 #: How long starting runs may keep the loop from everything else, in seconds.
 _SLICE = 0.02
+#: When a task is claimed again whose files could not be brought, or that another host has to run.
+_TROUBLE, _NOT_HERE = timedelta(seconds=10), timedelta(seconds=1)
 #: Seconds between two lines about a disk that takes nothing.
 _SAY_AGAIN = 60.0
 
@@ -84,6 +88,9 @@ class Dispatcher:
     def _start(self, assignment: Assignment, task_dir: Path) -> None:
         if not self._is_whole(assignment, task_dir):
             return
+        if self.state.travel is not None and not assignment.arrived:
+            self._arrive(assignment, self.state.travel)
+            return
         run = latest_run(task_dir)
         if run is not None and believed_ending(run) is None:
             take_up(self.state, self.follower, assignment, run)
@@ -94,6 +101,23 @@ class Dispatcher:
             settle(self.state, assignment, released("claimed as fleet was paused"), task_dir)
         else:
             self.starter.begin(assignment, task_dir)
+
+    def _arrive(self, assignment: Assignment, travel: HostTravel) -> None:
+        """Have what other hosts know of a task brought here; then its run begins."""
+
+        def arrived(found: Arrived) -> None:
+            stage = assignment.stage
+            known = self.state.assignments.get(assignment.task_id) is assignment
+            if not known or not isinstance(stage, Arriving):
+                return
+            assignment.stage = Claimed()
+            assignment.arrived = True
+            if why := found.bound or found.trouble:
+                again = self.state.now() + (_NOT_HERE if found.bound else _TROUBLE)
+                settle(self.state, assignment, released(why, not_before=again))
+
+        assignment.stage = Arriving()
+        self.state.pool.submit(partial(travel.arrive, assignment.lease.task), arrived)
 
     def _is_whole(self, assignment: Assignment, task_dir: Path) -> bool:
         """The task's directories are none but fleet's; else the task is given up."""
@@ -115,8 +139,7 @@ class Dispatcher:
         if run is None or (ending is not None and not _is_of(ending, run, assignment.lease)):
             settle(self.state, assignment, released("claimed, and never started"), task_dir)
         elif ending is not None:
-            ended = (run.number, ending)
-            settle(self.state, assignment, ending.decision, task_dir, ended=ended)
+            send_and_settle(self.state, assignment, ending, run)
         else:
             take_up(self.state, self.follower, assignment, run)
 
@@ -165,7 +188,7 @@ class Dispatcher:
         assignment = self.state.assignments.get(task_id)
         if assignment is None:
             return False
-        if isinstance(assignment.stage, Claimed):
+        if isinstance(assignment.stage, Claimed | Arriving):
             settle(self.state, assignment, stopped(reason, task_id))
             return True
         return stop_assignment(assignment, reason, now=now)

@@ -18,7 +18,7 @@ from fleet.processes import process_identity
 from fleet.queue.protocol import LeaseLost
 from fleet.runs import stop_reason
 from fleet.runs.outcome_history import Ending, believed_ending
-from fleet.runs.run_directory import began_at, latest_run
+from fleet.runs.run_directory import Run, began_at, latest_run
 from fleet.schemas import (
     Blocked,
     Closed,
@@ -45,7 +45,7 @@ from fleet.settlement.tampering import seal_inspection, tampering
 from fleet.supervisor.active.active_run import ActiveRun
 from fleet.supervisor.active.follow_runs import report_trips
 from fleet.supervisor.active.message_receipts import note_messages, note_undelivered
-from fleet.supervisor.assignments import Assignment, Finishing, Inspecting
+from fleet.supervisor.assignments import Assignment, Finishing, Inspecting, Sending
 from fleet.supervisor.capacity import has_other_seat
 from fleet.supervisor.queue_io.plan_epics import close_epics, mark_end
 from fleet.supervisor.state import (
@@ -106,6 +106,37 @@ def counted(assignment: Assignment, ended: tuple[int, Ending] | None) -> Lease:
         failed = ending.attempts if isinstance(ending.settlement, Released) else 0
         task = structs.replace(task, attempts=failed)
     return structs.replace(lease, task=task)
+
+
+def send_and_settle(
+    state: SupervisorState,
+    assignment: Assignment,
+    ending: Ending,
+    run: Run,
+    evidence: Callable[[], Decision | None] = lambda: None,
+) -> None:
+    """Settle a task whose run is over; on a queue that hosts share they first get what it left."""
+    travel, lease, decision = state.travel, assignment.lease, ending.decision
+    ended = (run.number, ending)
+    if travel is None:
+        settle(state, assignment, decision, run.task_dir, evidence, ended)
+        return
+
+    def sent(taken: Decision | None) -> None:
+        if state.assignments.get(lease.task.id) is not assignment:
+            return
+        if taken is not None:
+            settle(state, assignment, taken, run.task_dir, ended=ended)
+            return
+        text = f"{lease.task.id}: what run {run.number} left is sent by the next supervisor"
+        state.log.say("left", text, task_dir=run.task_dir)
+        state.assignments.remove(assignment)
+
+    abandon = threading.Event()
+    if state.stopping is not None:
+        abandon.set()  # one try
+    assignment.stage = Sending(run, abandon)
+    state.inspections.submit(partial(travel.send, lease, run, decision, evidence, abandon), sent)
 
 
 def give_up(state: SupervisorState, assignment: Assignment, error: FleetError | OSError) -> None:
@@ -285,8 +316,7 @@ def _settle_run(
     if state.accounts.run_ended(run, ending, seconds, now):
         state.events.append(AccountFreed())
     note_end(run, ending, now)
-    ended = (run.run.number, ending)
-    settle(state, assignment, ending.decision, run.run.task_dir, evidence, ended)
+    send_and_settle(state, assignment, ending, run.run, evidence)
     note_undelivered(run, state.log, now)
     report_trips(state.log, run)
 

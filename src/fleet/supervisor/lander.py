@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import partial
 
 from fleet.landing.land_target import OTHER_LANDER, LanderSetup, LandReport, land_target
+from fleet.landing.remote.adopt_landings import adopt_landings
 from fleet.landing.train_store import branches_behind
 from fleet.landing.waiting_work import Surveyed, TargetKey, survey, target_key
 from fleet.queue.protocol import Queue
@@ -20,6 +21,9 @@ _PATIENCE = 6
 #: So often in a row another lander is found at work on a branch before that is told: a person's
 #: `fleet land` or the supervisor of another home is mostly done by then.
 _UNTOLD = 3
+#: Seconds between two looks for work that other hosts verified, and until one that failed is tried
+#: again.
+_ADOPT_EVERY, _LOOK_AGAIN = 2.0, 15.0
 
 
 class Lander:
@@ -34,6 +38,7 @@ class Lander:
             by=state.queue.owner,
             now=state.now,
             abandon=self._abandon,
+            shared=state.travel is not None,
         )
         #: There may be something to do; and a look at the records is under way.
         self._wanted, self._looking = True, False
@@ -50,6 +55,8 @@ class Lander:
         self._known_back: frozenset[str] = frozenset()
         self._said: set[str] = set()
         self._started = False
+        #: When other hosts' work is looked for next, and looked for again after trouble.
+        self._adopt_at, self._look_at = 0.0, float("inf")
 
     @property
     def busy(self) -> bool:
@@ -61,7 +68,8 @@ class Lander:
 
     @property
     def next_moment(self) -> float:
-        return 0.0 if self._wanted else min(self._again.values(), default=float("inf"))
+        again = min(self._again.values(), default=float("inf"))
+        return 0.0 if self._wanted else min(again, self._look_at)
 
     def want(self) -> None:
         """There may be work: look with the next call of `when_due`."""
@@ -76,17 +84,33 @@ class Lander:
         if self._abandon.is_set():
             self._wanted = False
             return
+        if self._look_at <= time.monotonic():
+            self._look_at, self._wanted = float("inf"), True
         for key in [key for key, due in self._again.items() if due <= time.monotonic()]:
             del self._again[key]
             self._begin(key)
         if self._wanted and not self._looking:
             self._wanted, self._looking = False, True
-            self._state.inspections.submit(partial(survey, self._state.home), self._surveyed)
+            self._state.inspections.submit(self._look, self._surveyed)
         if not self._started:
             self._started = True
             for learnt in branches_behind(self._state.home):
                 key = target_key(learnt.repository, learnt.branch)
                 self._again.setdefault(key, time.monotonic())
+
+    def _look(self) -> Surveyed:
+        """Which work there is, after that of other hosts was taken over. In a worker thread."""
+        if self._state.travel is None:
+            return survey(self._state.home)
+        if time.monotonic() < self._adopt_at:
+            self._look_at = self._adopt_at
+            return survey(self._state.home)
+        self._adopt_at = time.monotonic() + _ADOPT_EVERY
+        adopted = adopt_landings(self._setup, self._state.config)
+        if adopted.again:
+            self._look_at = time.monotonic() + _LOOK_AGAIN
+        self._state.travel.told.extend(adopted.said)
+        return survey(self._state.home)
 
     def _surveyed(self, found: Surveyed) -> None:
         self._looking = False

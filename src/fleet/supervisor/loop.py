@@ -15,7 +15,7 @@ from fleet.config import Config
 from fleet.errors import ConfigError
 from fleet.files import seals
 from fleet.files.safe_read import stamp_of
-from fleet.home import Home, disk_reserve, owner_file
+from fleet.home import Home, disk_reserve, messages, owner_file
 from fleet.home.journal import Log
 from fleet.home.status_file import SupervisorStatus, paused, write_status
 from fleet.processes.not_dumpable import refuse_dumps
@@ -49,6 +49,7 @@ from fleet.supervisor.state import (
     SupervisorState,
     TaskSettled,
 )
+from fleet.supervisor.travel.host_travel import is_message
 from fleet.supervisor.worker_pool import WorkerPool
 from fleet.watchdog.stall_rules import Patience
 
@@ -107,6 +108,8 @@ class Supervisor:
             home, config, queue=queue, log=log, now=utc, coder=coder, pool=pool,
             host=make_heartbeat(home, config, log.say),
         )  # fmt: skip
+        if config.shares_queue:
+            self.state.share(opening)
         self.dispatcher = Dispatcher(self.state, self.selector, patience)
         self.leases = LeaseKeeper(home, self.state.assignments, self.queue, log)
         self.claimer = Claimer(self.state, until_idle=until_idle, max_idle=max_idle)
@@ -169,6 +172,8 @@ class Supervisor:
             if not self.shutdown.requested:
                 self.notifier.when_due()
             self.publish()
+            if self.state.travel is not None:
+                self.state.travel.tell(self.log)
         while self.state.events:
             self.handle(self.state.events.popleft())
         if not self.shutdown.requested:
@@ -194,6 +199,8 @@ class Supervisor:
                 self.queue.requests(self.is_ours, self.obey)
                 if self.state.host is not None:
                     self.state.host.look()
+                if self.state.travel is not None:
+                    self.state.travel.live.look()
             case TaskSettled(task_id, closed, blocked, verified, not_before):
                 self.claimer.want()
                 (self._blocked.add if blocked else self._blocked.discard)(task_id)
@@ -260,13 +267,19 @@ class Supervisor:
 
     def is_ours(self, request: Request) -> bool:
         """On a shared queue a request is for the supervisor that runs the task."""
-        in_hand = self.state.assignments.get(request.task_id) is not None
-        return in_hand or not self.leases.shared
+        in_hand = self.state.assignments.get(request.task_id)
+        if in_hand is not None and is_message(request):
+            return in_hand.run is not None  # a run that is to begin gets it in its prompt
+        return in_hand is not None or not self.leases.shared
 
     def obey(self, request: Request) -> None:
         by = request.asked_by or "a person"
         stop = partial(self.dispatcher.stop, request.task_id)
-        if request.wish == "tell" and stop(Stopped(by=TOLD)):
+        if is_message(request):
+            task_dir = self.state.home.task(request.task_id)
+            messages.add(task_dir, request.text, by=by, at=request.asked_at)
+            self.log.say("telling", f"{request.task_id}: a message of {by} came", task_dir=task_dir)
+        elif request.wish == "tell" and stop(Stopped(by=TOLD)):
             text = f"{request.task_id}: stopping for a message of {by}"
             self.log.say("telling", text)
         elif request.wish == "stop" and stop(Stopped(by=by), now=request.text == "now"):

@@ -22,6 +22,7 @@ def lander(home):
         inspections=SimpleNamespace(submit=lambda job, ended: jobs.append(ended)),
         log=SimpleNamespace(say=lambda _, text, **__: said.append(text)),
         events=[],
+        travel=None,
     )
     lander = Lander(state, lambda: None)
     lander.jobs, lander.said = jobs, said

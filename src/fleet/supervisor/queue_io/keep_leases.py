@@ -12,6 +12,7 @@ from fleet.schemas import Lease, Stopped, Task
 from fleet.schemas.decision import LEASE_LOST
 from fleet.supervisor.assignments import (
     Active,
+    Arriving,
     Assignment,
     Assignments,
     Claimed,
@@ -99,7 +100,7 @@ class LeaseKeeper:
         if not known or assignment.lease.fence != lease.fence:
             return
         match assignment.stage:
-            case Claimed():
+            case Claimed() | Arriving():
                 self._assignments.remove(assignment)
             case Active() | Preparing(stop_reason=None):
                 stop_assignment(assignment, Stopped(by=LEASE_LOST))

@@ -48,7 +48,7 @@ def placed(state: SupervisorState, task: Task) -> Place:
         raise InvalidTask(f"it is being compared: fleet compare {task.id}")
     place = place_of(state.home, state.config, task, coder=state.coder)
     _check_coder(state, place.coder)
-    if not Path(place.cwd).is_dir():
+    if place.origin is None and not Path(place.cwd).is_dir():
         raise NotHere(f"its directory {place.cwd} is not there")
     check_box(place.ruled.policy)
     return place
@@ -103,7 +103,7 @@ def make_ready(
     session = resume_policy.session_to_carry_on(
         last, coder, goes_on=reviewed or back, answered=bool(answer)
     )
-    if session and _begins_anew(home, task.id):
+    if session and (_begins_anew(home, task.id) or _ran_elsewhere(home, task.id)):
         session = None
     files = _session(state, coder, last, seat, env) if session else ()
     session = None if files is None else session
@@ -127,6 +127,7 @@ def make_ready(
         outline=state.accounts.outline(seat.account),
         env=env,
         policy=policy,
+        project=place.cwd if place.origin is not None else "",
         before=resumed.session_usage if resumed else Usage(),
         told=tuple(each.number for each in deliveries if each.run is None),
     )
@@ -138,6 +139,12 @@ def _begins_anew(home: Home, task_id: str) -> bool:
     spec = run.known_spec() if run is not None else None
     was_cloned = spec is not None and Path(spec.cwd).is_relative_to(home.clone(task_id).resolve())
     return was_cloned and clone_record.read(home, task_id) is None
+
+
+def _ran_elsewhere(home: Home, task_id: str) -> bool:
+    """The last run was made on another host, and its session is there."""
+    run = latest_run(home.task(task_id))
+    return run is not None and bool(run.host)
 
 
 def _cut_off(resumed: Ending | None) -> tuple[str, ...] | None:
@@ -255,6 +262,7 @@ def launch(
         second_from=_second_size(coder, ready.env),
         policy=ready.policy,
         base=ready.base,
+        project=ready.project,
     )
     write_run(run, spec, prompt)
     messages.give(task_dir, ready.told, run.number)

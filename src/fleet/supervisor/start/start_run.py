@@ -14,7 +14,9 @@ from fleet.accounts.choose_account import Wait
 from fleet.accounts.credentials import AccountTrouble
 from fleet.coders.trusted_files import Untrusted
 from fleet.errors import FleetError, NotHere
+from fleet.git.mirror.ensure_mirror import Unreached
 from fleet.home.status_file import paused
+from fleet.home.task_json import settings_of
 from fleet.home.trusted_commands import untrusted, waits_text
 from fleet.runs.outcome_history import history
 from fleet.schemas import Lease
@@ -31,6 +33,8 @@ from fleet.supervisor.state import SHORT, SupervisorState
 #: When a task looks again for an account whose secret could not be had, and for room on the disk.
 _TROUBLE = timedelta(minutes=1)
 _NO_ROOM = timedelta(minutes=5)
+#: When a task is claimed again whose code is just being fetched, or could not be.
+_SOON, _UNREACHED = timedelta(seconds=15), timedelta(minutes=2)
 #: How much of a task's title is said when its run begins.
 _TITLE = 60
 #: When a task looks again whether its commands and its coder's file are trusted by now; the
@@ -133,6 +137,8 @@ class RunStarter:
         order = order_of(
             self._state.home, self._state.config,
             task_id=assignment.task_id, cwd=str(ready.task.cwd), policy=ready.policy,
+            origin=settings_of(self._state.home, assignment.lease.task).repository,
+            elsewhere=bool(ready.project), title=assignment.lease.task.title,
             others=self._other_tasks, number=assignment.lease.task.runs,
         )  # fmt: skip
         if order is None:
@@ -172,10 +178,19 @@ class RunStarter:
         if isinstance(prepared, NoRoom):
             until = self._state.now() + _NO_ROOM
             settle(self._state, assignment, released(prepared.why, not_before=until))
+        elif isinstance(prepared, Unreached):
+            self._not_reached(assignment, prepared)
         elif prepared is None:
             settle(self._state, assignment, released("its preparation was left"), task_dir)
         else:
             self._launch(assignment, moved(self._state.home, ready, prepared), task_dir)
+
+    def _not_reached(self, assignment: Assignment, found: Unreached) -> None:
+        """The code cannot be had here for now: the task goes back, and is not blocked for it."""
+        if found.full:
+            self._state.backoff.begin(found.why)
+        again = self._state.now() + (_SOON if found.soon else _UNREACHED)
+        settle(self._state, assignment, released(found.why, not_before=again))
 
     def _launch(self, assignment: Assignment, ready: Ready, task_dir: Path) -> None:
         state = self._state

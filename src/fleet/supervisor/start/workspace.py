@@ -18,16 +18,19 @@ from fleet.git.checkout.shared_paths import share_with_clone
 from fleet.git.clone import clone_place, disk_use
 from fleet.git.clone.clone_objects import objects_of_clone
 from fleet.git.clone.ensure_clone import ensure_clone
+from fleet.git.mirror.ensure_mirror import Unreached, ensure_mirror
 from fleet.git.run_baseline import INDEX, record_base
 from fleet.git.snapshot_retention import KEPT_RUNS, drop_snapshots
 from fleet.home import Home, clone_record
 from fleet.home.clone_record import CloneRecord
 from fleet.runs.run_directory import next_number
 from fleet.schemas import Base, Policy
+from fleet.schemas.hosts.host import CodeOrigin
 from fleet.schemas.units import shown_size
 from fleet.supervisor.start.line_clone import line_for_clone
 from fleet.supervisor.start.sent_back_clone import sent_back_clone
 from fleet.supervisor.start.setup_commands import set_up
+from fleet.travel.continue_work import continue_work
 
 
 class Order(Struct, frozen=True, kw_only=True):
@@ -43,6 +46,11 @@ class Order(Struct, frozen=True, kw_only=True):
     number: int
     #: How many bytes all clones together may take.
     room: int = 0
+    #: Where the code comes from on other hosts; and this is one of those: its mirror stands for
+    #: the directory.
+    origin: CodeOrigin | None = None
+    elsewhere: bool = False
+    title: str = ""
     #: Other tasks that are not closed, and their directories.
     others: tuple[tuple[str, str], ...] = ()
 
@@ -70,7 +78,7 @@ class NoRoom(Struct, frozen=True):
 
 
 #: None: the preparation was stopped.
-Prepared = Workspace | Unprepared | NoRoom | None
+Prepared = Workspace | Unprepared | NoRoom | Unreached | None
 
 
 def order_of(
@@ -80,13 +88,16 @@ def order_of(
     task_id: str,
     cwd: str,
     policy: Policy,
+    origin: CodeOrigin | None = None,
+    elsewhere: bool = False,
+    title: str = "",
     others: tuple[tuple[str, str], ...] = (),
     number: int = 1,
 ) -> Order | None:
     """What there is to be prepared for a run in this directory; None: nothing, since no git
     repository holds it. Starts nothing. `number` is the least that the run's can be.
     """
-    if not home.clone(task_id).exists():
+    if not elsewhere and not home.clone(task_id).exists():
         place = os.path.realpath(cwd)
         if _is_home(home, place) or not _in_git(place):
             return None
@@ -98,6 +109,9 @@ def order_of(
         policy=policy,
         number=next_number(home.task(task_id), number),
         room=KEYS["workspace_limit"].read(config.workspace_limit),
+        origin=origin,
+        elsewhere=elsewhere,
+        title=title,
         others=others,
     )
 
@@ -123,7 +137,13 @@ def _isolated(order: Order, task_dir: Path, abandon: threading.Event) -> Prepare
     home, policy, task_id = order.home, order.policy, order.task_id
     if not clone_place.is_there(home, task_id) and (why := _no_room(order)):
         return NoRoom(why)
-    commit = policy.commit or line_for_clone(home, task_id, order.cwd, policy.land)
+    begins_at = ""
+    if order.origin is not None:
+        reached = _reach_code(order, order.origin)
+        if isinstance(reached, Unreached):
+            return reached
+        begins_at = reached
+    commit = policy.commit or begins_at or line_for_clone(home, task_id, order.cwd, policy.land)
     record = ensure_clone(home, task_id, order.cwd, commit)
     cwd = _inside(home, task_id, record, order.cwd)
     os.makedirs(cwd, exist_ok=True)  # noqa: PTH103 - git holds no empty directory
@@ -156,6 +176,24 @@ def _isolated(order: Order, task_dir: Path, abandon: threading.Event) -> Prepare
         return Workspace(cwd=cwd, base=base)
     base = structs.replace(base, merge=back.merge)
     return Workspace(cwd=cwd, base=base, sent_back=back.words)
+
+
+def _reach_code(order: Order, origin: CodeOrigin) -> str | Unreached:
+    """Have the code here, with the work of the task's last run if that was on another host.
+
+    Returns the commit that a first clone begins at; empty: where its branch stands.
+    """
+    home, begins_at = order.home, ""
+    if order.elsewhere:
+        on_remote = origin.land != "off" and not origin.lands_at_maker
+        begins_at = "" if on_remote else origin.commit
+        found = ensure_mirror(home, origin.url, order.task_id, commit=begins_at)
+    else:
+        found = repository.find(order.cwd)
+    if found is None or isinstance(found, Unreached):
+        return found or ""
+    why = continue_work(home, order.task_id, found, origin.url, title=order.title)
+    return Unreached(why=why) if why else begins_at
 
 
 def _no_room(order: Order) -> str:

@@ -1,0 +1,1 @@
+"""A supervisor on a queue that hosts share: what it takes over before a run and sends after one."""

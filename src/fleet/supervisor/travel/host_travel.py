@@ -1,0 +1,220 @@
+"""Brings what other hosts know of a task before its run begins, and sends what a run left before
+its task is settled.
+
+Beside the loop, on a connection of its own: neither a slow line nor a large file keeps leases from
+being renewed.
+"""
+
+import threading
+from collections import deque
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+
+import msgspec
+from msgspec import Struct, structs
+
+from fleet.config import Config
+from fleet.errors import FleetError
+from fleet.git.mirror.result_refs import ResultPushed
+from fleet.git.remote.remote_git import RemoteSilent
+from fleet.home import Home, landing_json, messages
+from fleet.home.journal import Log
+from fleet.home.landing_json import Landing
+from fleet.home.task_json import is_elsewhere, settings_of
+from fleet.queue.protocol import LeaseLost, Queue
+from fleet.runs.run_directory import Run
+from fleet.schemas import BLOCKING, Closed, Lease, Request, Settings, Task, bears_out
+from fleet.schemas.decision import Decision, blocked
+from fleet.schemas.hosts.host import CodeOrigin
+from fleet.supervisor.travel.live_sender import LiveSender
+from fleet.travel.pack_run import files_of_run, files_of_task, note_sent
+from fleet.travel.send_work import send_work, words_of
+from fleet.travel.shared_queue import SharedQueue
+from fleet.travel.unpack_run import take_over
+
+#: Seconds until a sending that failed is tried again, doubled up to the longest.
+_SHORTEST, _LONGEST = 1.0, 60.0
+
+
+class Arrived(Struct, frozen=True, kw_only=True):
+    """What other hosts know of a task is here; or why the task cannot run here."""
+
+    #: Another host has to run it; empty: this one may.
+    bound: str = ""
+    #: The queue or the disk failed; empty: all went well.
+    trouble: str = ""
+
+
+class HostTravel:
+    """What of tasks goes from host to host. Its verbs block, so they are not for the loop."""
+
+    def __init__(
+        self,
+        home: Home,
+        config: Config,
+        open_queue: Callable[[], Queue],
+        living: Callable[[], list[Run]],
+        *,
+        me: str,
+    ) -> None:
+        self._home, self._config, self._open = home, config, open_queue
+        #: The id of this host.
+        self.me = me
+        #: Sentences for the log, each with its task; the loop writes them.
+        self.told: deque[tuple[str, str]] = deque()
+        #: Sends lines to people who watch a run from another host.
+        self.live = LiveSender(config, open_queue, living)
+
+    def tell(self, log: Log) -> None:
+        """Write what the threads that send and bring files had to say. In the loop's thread."""
+        while self.told:
+            task_id, text = self.told.popleft()
+            log.say("travel", f"{task_id}: {text}", task_dir=self._home.task(task_id))
+
+    def arrive(self, task: Task) -> Arrived:
+        """Bring the files of the task's runs on other hosts, and messages that wait for it."""
+        try:
+            with self._shared() as shared:
+                if why := self._bound(shared, task):
+                    return Arrived(bound=why)
+                taken = take_over(shared, self._home, task.id, me=self.me)
+                self._take_messages(shared, task)
+        except (FleetError, OSError) as error:
+            return Arrived(trouble=str(error))
+        if taken:
+            runs = ", ".join(map(str, taken))
+            self.told.append((task.id, f"goes on after run {runs}, which another host made"))
+        return Arrived()
+
+    def send(
+        self,
+        lease: Lease,
+        run: Run,
+        decision: Decision,
+        evidence: Callable[[], Decision | None],
+        abandon: threading.Event,
+    ) -> Decision | None:
+        """Write the evidence, push the work, store the files; the decision that the queue is told.
+
+        Tried again until it goes well; None: it was abandoned, for the next supervisor to do.
+        """
+        pause, said = _SHORTEST, ""
+        while True:
+            try:
+                return self._send(lease, run, evidence() or decision)
+            except (FleetError, OSError) as error:
+                if str(error) != said:
+                    said = str(error)
+                    self.told.append((lease.task.id, f"not settled yet: {said}; tried again"))
+            if abandon.wait(pause):
+                return None
+            pause = min(pause * 2, _LONGEST)
+
+    def _send(self, lease: Lease, run: Run, decision: Decision) -> Decision:
+        """Raises FleetError and OSError: the same again changes nothing that was done."""
+        home, task_id = self._home, lease.task.id
+        settings = settings_of(home, lease.task)
+        if settings.repository is not None:
+            decision = self._send_work(lease.task, run, decision, settings, settings.repository)
+        with self._shared() as shared:
+            sent = shared.files.send(lease, run.number, files_of_run(run), host=self.me)
+            if isinstance(sent, LeaseLost):
+                return decision  # the queue says so again when the task is settled
+            shared.files.replace_task_files(lease, files_of_task(home.task(task_id)))
+            shared.live.forget(task_id)
+        note_sent(run.task_dir)
+        return decision
+
+    def _send_work(
+        self, task: Task, run: Run, decision: Decision, settings: Settings, origin: CodeOrigin
+    ) -> Decision:
+        """Push what the run left; without that there is no verdict on a task of another host."""
+        home, elsewhere = self._home, is_elsewhere(self._home, settings)
+        landing = _landing_of(home, task.id, run)
+        answer = send_work(home, task.id, run.number, origin.url, title=task.title, landing=landing)
+        why = words_of(answer, origin.url)
+        if why and not elsewhere:  # its work is in the project here
+            self.told.append((task.id, f"{why}; other hosts begin without it"))
+        elif isinstance(answer, RemoteSilent):
+            raise FleetError(why)
+        elif why and bears_out(decision.settlement):
+            landing_json.forget_mark(home, task.id)
+            way = f"Once that is mended: fleet retry {task.id}"
+            return structs.replace(blocked(f"{why}. {way}"), counts=decision.counts)
+        if elsewhere and landing is not None and origin.lands_at_maker and settings.made_on:
+            _leave_landing(home, task.id, settings.made_on)
+        if elsewhere and isinstance(answer, ResultPushed):
+            return _naming(decision, answer, origin.url)
+        return decision
+
+    def _bound(self, shared: SharedQueue, task: Task) -> str:
+        """Why the task has to run on the host that made it; the queue knows by then.
+
+        What it depends on landed on a branch that only that host has.
+        """
+        settings = settings_of(self._home, task)
+        origin = settings.repository
+        if origin is None or not origin.lands_at_maker or not settings.made_on:
+            return ""
+        if not is_elsewhere(self._home, settings):
+            return ""
+        from fleet.queue.sql.dependencies import neighbours
+
+        found = neighbours(shared.queue, task.id, "down")
+        if not any(edge in BLOCKING for _, edge in found):
+            return ""
+        own = structs.replace(settings, repository=None)
+        shared.queue.add_metadata(task.id, {"fleet": msgspec.to_builtins(own)})
+        return (
+            "it builds on work that landed on a branch of the host that made it, and runs there"
+            " (land_to = push lets it run anywhere)"
+        )
+
+    def _take_messages(self, shared: SharedQueue, task: Task) -> None:
+        """Messages of people on other hosts wait in the queue until a host has the task in hand."""
+        for request in shared.queue.requests():
+            if request.task_id == task.id and is_message(request):
+                task_dir = self._home.task(task.id)
+                by = request.asked_by or "a person"
+                messages.add(task_dir, request.text, by=by, at=request.asked_at)
+                shared.queue.answered(request)
+
+    @contextmanager
+    def _shared(self) -> Generator[SharedQueue]:
+        queue = self._open()
+        try:
+            yield SharedQueue(queue, self._config)
+        finally:
+            queue.close()
+
+
+def is_message(request: Request) -> bool:
+    """A request with the words of a person on another host, for the task's agent. Pure."""
+    return request.wish == "tell" and request.text not in ("", "now")
+
+
+def _landing_of(home: Home, task_id: str, run: Run) -> Landing | None:
+    """The landing of work that this run verified; None: it verified none that is to land."""
+    landing = landing_json.believed(home, task_id)
+    of_run = landing is not None and landing.run == run.number and landing.state == "verified"
+    return landing if of_run else None
+
+
+def _leave_landing(home: Home, task_id: str, host: str) -> None:
+    """The host that made the task lands its work: nothing of it is for this host's lander."""
+
+    def left(landing: Landing) -> Landing | None:
+        return structs.replace(landing, host=host, at=datetime.now(UTC))
+
+    landing_json.change(home, task_id, left)
+    landing_json.forget_mark(home, task_id)
+
+
+def _naming(decision: Decision, pushed: ResultPushed, url: str) -> Decision:
+    """The same decision; a task that is closed with it says where its work is."""
+    if not isinstance(decision.settlement, Closed):
+        return decision
+    where = f"its work: {pushed.commit[:12]}, {pushed.ref} of {url}"
+    closed = structs.replace(decision.settlement, reason=f"{decision.settlement.reason}\n{where}")
+    return structs.replace(decision, settlement=closed)

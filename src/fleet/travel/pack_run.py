@@ -1,0 +1,132 @@
+"""What of a run, and of its task, other hosts get: which files, in which order.
+
+The order is that of their worth: where a run has more than the queue takes, the agent's raw output
+is cut first. What an agent wrote is read with care: no link is followed.
+"""
+
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from msgspec import Struct
+
+from fleet.errors import InvalidTask
+from fleet.files.json_record import JsonRecord
+from fleet.files.safe_read import open_regular, read_bounded
+from fleet.git.run_baseline import DIFF
+from fleet.home import clone_record, landing_json, messages
+from fleet.runs import agent_claim, event_log, outcome_history, receipt_json, stop_reason
+from fleet.runs.run_directory import RUN_JSON, Run
+
+LOG = "log.jsonl"
+ARTIFACTS = "artifacts"
+#: What is kept under these names belongs to one run, and is added to the task's file elsewhere.
+ADDED = (event_log.FILE, LOG)
+#: Records of a run that a later supervisor acts on.
+SEALED = (
+    RUN_JSON, agent_claim.FILE, stop_reason.FILE, receipt_json.FILE, outcome_history.FILE,
+)  # fmt: skip
+#: How the task's clone was made, by its name among the files of a run.
+CLONE = clone_record.FILE
+_OF_RUN = (*SEALED, "started", "exit.json", DIFF)
+_OUTPUT = ("prompt.md", "stderr", "stdout")
+#: Artifacts of an agent that travel: so many files, and so many bytes of each and of all.
+_MOST_FILES, _LARGEST_FILE, _MOST_BYTES = 500, 4 << 20, 16 << 20
+_CHUNK = 1 << 20
+_SENT = ".sent"
+
+
+class SentSoFar(Struct, frozen=True, kw_only=True):
+    """How far the files that grow over all runs of a task are known to the queue."""
+
+    events: int = 0
+    log: int = 0
+
+
+_RECORD = JsonRecord(SentSoFar)
+File = tuple[str, Iterable[bytes]]
+
+
+def files_of_run(run: Run) -> Iterator[File]:
+    """The files of one run by their names, most important first."""
+    before = sent_so_far(run.task_dir)
+    for name in _OF_RUN:
+        if os.path.lexists(run.path / name):
+            yield name, _read(run.path / name)
+    clone = run.task_dir / clone_record.FOLDER / CLONE
+    if clone.exists():
+        yield CLONE, _read(clone)
+    own = b'{"run":%d,' % run.number
+    yield event_log.FILE, _lines(run.task_dir / event_log.FILE, before.events, own)
+    yield LOG, _read(run.task_dir / LOG, before.log)
+    for name in _OUTPUT:
+        if os.path.lexists(run.path / name):
+            yield name, _read(run.path / name)
+
+
+def files_of_task(task_dir: Path) -> Iterator[File]:
+    """The files that belong to the task itself: what its next run goes on with."""
+    for name in (landing_json.FILE, outcome_history.FORGIVEN, outcome_history.FAILURES):
+        if os.path.lexists(task_dir / name):
+            yield name, _read(task_dir / name)
+    for folder in (messages.FOLDER, ARTIFACTS):
+        yield from _below(task_dir, folder)
+
+
+def sent_so_far(task_dir: Path) -> SentSoFar:
+    return _RECORD.read_or_none(task_dir / _SENT) or SentSoFar()
+
+
+def note_sent(task_dir: Path) -> None:
+    """All that the growing files hold now is known to the queue, or came from there."""
+    events, log = (_size(task_dir / name) for name in ADDED)
+    _RECORD.write(task_dir / _SENT, SentSoFar(events=events, log=log))
+
+
+def _below(task_dir: Path, folder: str) -> Iterator[File]:
+    """The plain files below a folder, by their path from the task's directory on."""
+    left, count = _MOST_BYTES, 0
+    for place, folders, names in os.walk(task_dir / folder):
+        folders.sort()
+        for name in sorted(names):
+            path = Path(place, name)
+            if count >= _MOST_FILES or path.is_symlink():
+                continue
+            try:
+                data = read_bounded(path, min(_LARGEST_FILE, left))
+            except InvalidTask:
+                continue  # too large, or no file
+            if data is not None:
+                left, count = left - len(data), count + 1
+                yield str(path.relative_to(task_dir)), [data]
+
+
+def _read(path: Path, start: int = 0) -> Iterator[bytes]:
+    """The bytes of a file from a place on; none if an agent put something else there."""
+    try:
+        fd = open_regular(path)
+    except InvalidTask:
+        return
+    if fd is None:
+        return
+    with os.fdopen(fd, "rb") as file:
+        file.seek(start)
+        while data := file.read(_CHUNK):
+            yield data
+
+
+def _lines(path: Path, start: int, prefix: bytes) -> Iterator[bytes]:
+    """The whole lines from a place on that begin so."""
+    rest = b""
+    for chunk in _read(path, start):
+        *whole, rest = (rest + chunk).split(b"\n")
+        kept = [line + b"\n" for line in whole if line.startswith(prefix)]
+        if kept:
+            yield b"".join(kept)
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.lstat().st_size
+    except OSError:
+        return 0

@@ -1,0 +1,214 @@
+"""What other hosts sent of a task is taken over: the files of its runs come to the places that they
+have in every home, so that all that reads a task reads it as if it had run here.
+
+A record of another host is believed, and sealed here anew: only a host that holds the task's lease
+can have stored it, and agents reach no queue. What is believed is what happened. What a host is to
+execute (command line, login, policy) is never taken from there.
+"""
+
+import hashlib
+import os
+import shutil
+from pathlib import Path, PurePosixPath
+
+import msgspec
+from msgspec import structs
+
+from fleet.errors import FleetError, QueueError
+from fleet.files import seals
+from fleet.files.append_file import append
+from fleet.files.atomic_write import write_atomically
+from fleet.files.file_lock import exclusive
+from fleet.git.repository import Repository
+from fleet.home import Home, landing_json
+from fleet.home.clone_record import CloneRecord
+from fleet.home.landing_json import Landing
+from fleet.queue.sql.travel.run_files import LIST, OF_TASK, SentRun
+from fleet.runs import outcome_history
+from fleet.runs.run_directory import HOST, RUN_JSON, Run, RunSpec, latest_run
+from fleet.schemas import Base, Policy
+from fleet.travel.pack_run import ADDED, ARTIFACTS, CLONE, SEALED, note_sent
+from fleet.travel.shared_queue import SharedQueue
+
+_LARGEST_ADDED = 256 << 20
+#: In the task's directory: held while files of other hosts come.
+_LOCK = "travel.lock"
+#: In the task's own directory: files that may be written there.
+_OF_TASK = (landing_json.FILE, outcome_history.FORGIVEN, outcome_history.FAILURES)
+_FOLDERS = ("tells", ARTIFACTS)
+
+
+def take_over(shared: SharedQueue, home: Home, task_id: str, *, me: str) -> tuple[int, ...]:
+    """Bring what other hosts sent of a task; the numbers of the runs that were not here before.
+
+    No run of the task may be alive here.
+
+    Raises QueueError, and OSError of a full disk: the same again goes on.
+    """
+    with exclusive(home.task(task_id) / _LOCK):
+        return _take_over(shared, home, task_id, me)
+
+
+def _take_over(shared: SharedQueue, home: Home, task_id: str, me: str) -> tuple[int, ...]:
+    stored = shared.files.stored(task_id)
+    numbers = sorted({each.run for each in stored if each.path == LIST and each.run != OF_TASK})
+    taken: list[int] = []
+    for number in numbers:
+        run = Run(home.task(task_id) / "runs" / str(number))
+        if run.host:
+            continue
+        listed = shared.files.list_of(task_id, number)
+        if listed is None or listed.host == me:
+            continue
+        _take_run(shared, home, task_id, number, listed)
+        taken.append(number)
+    wanted = {each.path for each in stored if each.run == OF_TASK}
+    if not _may_live(home.task(task_id)):
+        _take_task_files(shared, home, task_id, wanted)
+    return tuple(taken)
+
+
+def _may_live(task_dir: Path) -> bool:
+    """The latest run is this host's and has no ending: its files are newer than the queue's."""
+    run = latest_run(task_dir)
+    return run is not None and not run.host and outcome_history.believed_ending(run) is None
+
+
+def _take_run(shared: SharedQueue, home: Home, task_id: str, number: int, listed: SentRun) -> None:
+    """Make the directory of a run that another host made; it appears in one step."""
+    task_dir = home.task(task_id)
+    place = task_dir / "runs" / str(number)
+    making = place.with_name(f".{number}.{os.urandom(6).hex()}")
+    making.mkdir(mode=0o700, parents=True)
+    try:
+        added: dict[str, bytes] = {}
+        sealed: dict[str, bytes] = {}
+        for file in listed.files:
+            data = _whole(shared, task_id, number, file.path, file.sha256)
+            if file.path in ADDED:
+                added[file.path] = data
+                continue
+            if file.path == RUN_JSON:
+                data = _own_spec(data, home, task_id)
+            if file.path in SEALED:
+                sealed[file.path] = data
+            (making / _plain_name(file.path, task_id)).write_bytes(data)
+        (making / HOST).write_text(f"{listed.host}\n", encoding="utf-8")
+        seals.seal(task_dir, number, sealed)
+        _put_aside(place)
+        making.rename(place)
+    except BaseException:
+        shutil.rmtree(making, ignore_errors=True)
+        raise
+    for name, data in added.items():
+        append(task_dir / name, data, limit=_LARGEST_ADDED)
+    note_sent(task_dir)
+
+
+def _plain_name(name: str, task_id: str) -> str:
+    """A name that leads nowhere else. Raises QueueError."""
+    if "/" in name or name.startswith("."):
+        raise QueueError(f"a run of {task_id} holds {name!r}, which is no file of a run")
+    return name
+
+
+def _put_aside(place: Path) -> None:
+    """A run of this host under the same number was never settled: another host's was."""
+    if os.path.lexists(place):
+        place.rename(place.with_name(f"{place.name}.lost.{os.urandom(3).hex()}"))
+
+
+def _whole(shared: SharedQueue, task_id: str, number: int, path: str, digest: str) -> bytes:
+    data = shared.files.read(task_id, number, path)
+    if data is None or hashlib.sha256(data).hexdigest() != digest:
+        raise QueueError(f"{path} of run {number} of {task_id} is damaged in the queue")
+    return data
+
+
+def _own_spec(data: bytes, home: Home, task_id: str) -> bytes:
+    """run.json of another host, without what this one could be led to execute or to read."""
+    try:
+        spec = msgspec.json.decode(data, type=RunSpec)
+    except msgspec.DecodeError as error:
+        raise QueueError(f"run.json of {task_id} in the queue is damaged: {error}") from None
+    base = None
+    if spec.base is not None and spec.base.head:
+        # Its first run began at a commit: here that is one of the clone that is made of it.
+        place = os.path.realpath(home.clone(task_id))
+        dot = f"{place}/.git"
+        base = Base(root=place, git_dir=dot, common_dir=dot, snapshot=spec.base.head)
+    kept = structs.replace(
+        spec,
+        argv=(),
+        login={},
+        stdin=None,
+        cwd=str(home.clone(task_id)),
+        policy=Policy(),
+        base=base,
+    )
+    return msgspec.json.encode(kept)
+
+
+def clone_of(run: Run) -> CloneRecord | None:
+    """How the task's clone was made on the host of a run; None: it had none."""
+    try:
+        return msgspec.json.decode((run.path / CLONE).read_bytes(), type=CloneRecord)
+    except (OSError, msgspec.DecodeError):
+        return None
+
+
+def _take_task_files(shared: SharedQueue, home: Home, task_id: str, wanted: set[str]) -> None:
+    """Bring the task's own files as the queue has them; artifacts that it lacks are removed."""
+    task_dir = home.task(task_id)
+    if not wanted:
+        return
+    for path in sorted(wanted):
+        place = _place(task_dir, path)
+        data = shared.files.read(task_id, OF_TASK, path)
+        if data is None or _is_there(place, data):
+            continue
+        if path == landing_json.FILE:
+            continue  # `take_landing` knows which host it is for
+        place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if path == outcome_history.FORGIVEN:
+            seals.seal(task_dir, seals.OF_TASK, {path: data})
+        write_atomically(place, data, durable=False)
+    for folder in _FOLDERS:
+        for parent, _, names in os.walk(task_dir / folder):
+            for name in names:
+                found = Path(parent, name)
+                if str(found.relative_to(task_dir)) not in wanted:
+                    found.unlink(missing_ok=True)
+
+
+def take_landing(shared: SharedQueue, task_id: str, repo: Repository) -> Landing | None:
+    """The landing of a task as the queue has it, for work in this repository of this host."""
+    data = shared.files.read(task_id, OF_TASK, landing_json.FILE)
+    if data is None:
+        return None
+    try:
+        landing = msgspec.json.decode(data, type=Landing)
+    except msgspec.DecodeError as error:
+        raise FleetError(f"the landing of {task_id} in the queue is damaged: {error}") from None
+    return structs.replace(landing, repository=repo.root)
+
+
+def _place(task_dir: Path, path: str) -> Path:
+    """Where a file of the task itself goes. Raises QueueError for a path that leads elsewhere."""
+    parts = PurePosixPath(path).parts
+    known = path in _OF_TASK or (len(parts) > 1 and parts[0] in _FOLDERS)
+    if not known or ".." in parts or path.startswith("/"):
+        raise QueueError(f"the queue holds {path!r} for {task_dir.name}: no file of a task")
+    place = task_dir
+    for part in parts[:-1]:
+        place = place / part
+        if place.is_symlink():
+            raise FleetError(f"{place} is a link; move it away to go on")
+    return task_dir.joinpath(*parts)
+
+
+def _is_there(place: Path, data: bytes) -> bool:
+    try:
+        return not place.is_symlink() and place.read_bytes() == data
+    except OSError:
+        return False
