@@ -11,6 +11,11 @@ PLACE = (
     Flag("fallback", help="Where to go when there is no room: account:A, model:M, coder:C, none."),
     Flag("host", help="The host to run on, by its name, where machines share the queue."),
     Flag("cwd", help="The directory to work in, instead of this one."),
+    Flag(
+        "with-changes",
+        "switch",
+        help="On a queue that hosts share: push what is not committed, for other hosts too.",
+    ),
     Flag("isolation", help="none, or clone: in a git clone of its own, on the branch fleet/<id>."),
     Flag("sandbox", help="The box around its agents: workspace or strict, if not set stricter."),
     Flag("load", help="What its CLI loads before the task (context): full, project or lean."),

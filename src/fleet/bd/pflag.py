@@ -221,12 +221,15 @@ def take(
     `known` are the flags that may stand beside them: their values are never mistaken for flags.
     """
     only = {flag.name: flag.only for flag in own}
+    switches = {flag.name for flag in own if flag.kind == "switch"}
     given: dict[str, list[str]] = {}
     rest: list[str] = []
     for part in parts((*own, *known), args):
         wanted = only.get(part.flag)
         if wanted is None or (wanted and part.value not in wanted):
             rest += part.typed
+        elif part.value is None and part.flag in switches:
+            given[part.flag] = ["true"]
         elif part.value is None:
             raise FlagError(f"flag needs an argument: --{part.flag}")
         else:

@@ -15,7 +15,7 @@ from fleet.config import Config
 from fleet.errors import ConfigError
 from fleet.files import seals
 from fleet.files.safe_read import stamp_of
-from fleet.home import Home, disk_reserve, messages, owner_file
+from fleet.home import Home, disk_reserve, owner_file
 from fleet.home.journal import Log
 from fleet.home.status_file import SupervisorStatus, paused, write_status
 from fleet.processes.not_dumpable import refuse_dumps
@@ -49,7 +49,7 @@ from fleet.supervisor.state import (
     SupervisorState,
     TaskSettled,
 )
-from fleet.supervisor.travel.host_travel import is_message
+from fleet.supervisor.travel.host_travel import hand_on, is_message
 from fleet.supervisor.worker_pool import WorkerPool
 from fleet.watchdog.stall_rules import Patience
 
@@ -276,9 +276,8 @@ class Supervisor:
         by = request.asked_by or "a person"
         stop = partial(self.dispatcher.stop, request.task_id)
         if is_message(request):
-            task_dir = self.state.home.task(request.task_id)
-            messages.add(task_dir, request.text, by=by, at=request.asked_at)
-            self.log.say("telling", f"{request.task_id}: a message of {by} came", task_dir=task_dir)
+            hand_on(self.state.home, request)
+            self.log.say("telling", f"{request.task_id}: a message of {by} came")
         elif request.wish == "tell" and stop(Stopped(by=TOLD)):
             text = f"{request.task_id}: stopping for a message of {by}"
             self.log.say("telling", text)

@@ -16,6 +16,7 @@ from fleet.files.safe_read import open_regular, read_bounded
 from fleet.git.run_baseline import DIFF
 from fleet.home import clone_record, landing_json, messages
 from fleet.runs import agent_claim, event_log, outcome_history, receipt_json, stop_reason
+from fleet.runs.questions import asked_json
 from fleet.runs.run_directory import RUN_JSON, Run
 
 LOG = "log.jsonl"
@@ -28,6 +29,8 @@ SEALED = (
 )  # fmt: skip
 #: How the task's clone was made, by its name among the files of a run.
 CLONE = clone_record.FILE
+#: Files of the task itself that are taken over as they are, beside messages and artifacts.
+OF_TASK = (outcome_history.FORGIVEN, outcome_history.FAILURES, asked_json.FILE)
 _OF_RUN = (*SEALED, "started", "exit.json", DIFF)
 _OUTPUT = ("prompt.md", "stderr", "stdout")
 #: Artifacts of an agent that travel: so many files, and so many bytes of each and of all.
@@ -66,7 +69,7 @@ def files_of_run(run: Run) -> Iterator[File]:
 
 def files_of_task(task_dir: Path) -> Iterator[File]:
     """The files that belong to the task itself: what its next run goes on with."""
-    for name in (landing_json.FILE, outcome_history.FORGIVEN, outcome_history.FAILURES):
+    for name in (landing_json.FILE, *OF_TASK):
         if os.path.lexists(task_dir / name):
             yield name, _read(task_dir / name)
     for folder in (messages.FOLDER, ARTIFACTS):

@@ -25,8 +25,10 @@ from fleet.home.clone_record import CloneRecord
 from fleet.home.landing_json import Landing
 from fleet.queue.sql.travel.run_files import LIST, OF_TASK, SentRun
 from fleet.runs import outcome_history
+from fleet.runs.questions import asked_json
 from fleet.runs.run_directory import HOST, RUN_JSON, Run, RunSpec, latest_run
 from fleet.schemas import Base, Policy
+from fleet.travel import pack_run
 from fleet.travel.pack_run import ADDED, ARTIFACTS, CLONE, SEALED, note_sent
 from fleet.travel.shared_queue import SharedQueue
 
@@ -34,7 +36,7 @@ _LARGEST_ADDED = 256 << 20
 #: In the task's directory: held while files of other hosts come.
 _LOCK = "travel.lock"
 #: In the task's own directory: files that may be written there.
-_OF_TASK = (landing_json.FILE, outcome_history.FORGIVEN, outcome_history.FAILURES)
+_OF_TASK = (landing_json.FILE, *pack_run.OF_TASK)
 _FOLDERS = ("tells", ARTIFACTS)
 
 
@@ -170,7 +172,7 @@ def _take_task_files(shared: SharedQueue, home: Home, task_id: str, wanted: set[
         if path == landing_json.FILE:
             continue  # `take_landing` knows which host it is for
         place.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        if path == outcome_history.FORGIVEN:
+        if path in (outcome_history.FORGIVEN, asked_json.FILE):
             seals.seal(task_dir, seals.OF_TASK, {path: data})
         write_atomically(place, data, durable=False)
     for folder in _FOLDERS:

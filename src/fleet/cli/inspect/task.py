@@ -124,7 +124,7 @@ def command(
     if not follow:
         show(whole(found))
         return
-    if found.run is None:
+    if found.run is None and found.elsewhere is None:
         click.echo("(no run is alive: this is all there is)", err=True)
     try:
         show(followed(fleet, found))

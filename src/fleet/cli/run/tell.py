@@ -38,6 +38,8 @@ def command(task_id: str, text: str, now: bool) -> None:
                 f"Told {task.id}: its agent cannot be reached; the message waits for its next run."
             )
             print_line(f"To stop the agent for it: fleet tell --now {task.id} …")
+        case "other_host":
+            print_line(f"Told {task.id}: the host that runs it hands the message to its agent.")
         case "next_run":
             print_line(f"Told {task.id}: the message waits for the task's next run.")
             if task.status in ("blocked", "closed", "deferred"):

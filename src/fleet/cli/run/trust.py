@@ -19,8 +19,9 @@ from fleet.errors import BadInput
 @click.option("--all-from", "file", metavar="FILE", help="Every task of this file of bd export.")
 @click.option(
     "--remote",
-    metavar="DIR",
-    help="Let fleet push the project of this directory to where its branch leads now.",
+    metavar="DIR|ADDRESS",
+    help="Let fleet push the project of this directory to where its branch leads now; or fetch from"
+    " and push to this address, for tasks of other hosts.",
 )
 @click.option("--json", "as_json", is_flag=True, help="The tasks as a JSON array.")
 def command(ids: tuple[str, ...], file: str | None, remote: str | None, as_json: bool) -> None:
@@ -58,10 +59,9 @@ def _trust_remote(directory: str, other: bool) -> None:
     if other:
         raise BadInput("--remote was given with tasks", hint="Give one of them.")
     fleet = control.opened()
-    found = trust_upstream(fleet, control.checked_directory(directory, "--remote"))
-    click.echo(
-        f"trusted: {found.remote} is {one_line(found.shown)}, branch {one_line(found.branch)}"
-    )
+    found = trust_upstream(fleet, directory)
+    branch = f", branch {one_line(found.branch)}" if found.branch else ""
+    click.echo(f"trusted: {found.remote} is {one_line(found.shown)}{branch}")
 
 
 def _show(task: Foreign, word: str) -> None:

@@ -67,7 +67,12 @@ def show(raw: bool, as_json: bool) -> None:
     required=True,
     shell_complete=task_ids.assignments,
 )
-@click.option("--project", metavar="DIR", help="Only for tasks in this directory and below it.")
+@click.option(
+    "--project",
+    metavar="DIR",
+    help="Only for tasks in this directory and below it; or, for tasks of other hosts, the address"
+    " of their repository.",
+)
 def set_(assignments: tuple[str, ...], project: str | None) -> None:
     """Change settings. Comments and order of the file are kept; a running supervisor follows.
 
@@ -80,7 +85,8 @@ def set_(assignments: tuple[str, ...], project: str | None) -> None:
         for name, value in set_settings(fleet, assignments).items():
             click.echo(f"{name} = {value}")
         return
-    directory = control.checked_directory(project, "--project")
+    named = projects.is_address(project)
+    directory = project if named else control.checked_directory(project, "--project")
     for name, value in set_project_settings(fleet, directory, assignments).items():
         lines = "; ".join(map(one_line, value)) or "nothing" if isinstance(value, list) else value
         shown = f"= {lines}" if value is not None else "is as for all projects"

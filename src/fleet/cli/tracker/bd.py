@@ -28,13 +28,14 @@ from fleet.bd.fleet_flags import EVIDENCE, LIMITS, PLACE, TAKEN
 from fleet.bd.pflag import FlagError, asks_for_help, take
 from fleet.cli.live_view import waiting
 from fleet.cli.print_lines import print_line
-from fleet.cli.terminal_text import one_line, terminal_width
+from fleet.cli.terminal_text import folded, one_line, terminal_width
 from fleet.control import Control
 from fleet.control.acts.task_flags import settings_from, shown_settings
+from fleet.control.queue.code_origin import PlacedCode, place_code
 from fleet.errors import BadInput, FleetError, InvalidTask
 from fleet.home import task_json
 from fleet.home.trusted_commands import trust
-from fleet.schemas import Settings
+from fleet.schemas import Settings, Task
 from fleet.schemas.shown_text import harmless, harmless_json
 
 if TYPE_CHECKING:
@@ -141,7 +142,8 @@ def _create(fleet: Control, name: str, args: Sequence[str]) -> int:
         # As the tracker says it of its own flags.
         print(harmless(f"Error: {error}"), file=sys.stderr)
         return 1
-    settings = settings_from(fleet, own)
+    code = place_code(fleet, settings_from(fleet, own), with_changes="with-changes" in own)
+    settings = code.settings
     if settings.verify:
         # Before the task is made: a supervisor may claim the task before its task.json is there.
         trust(fleet.home, [settings], datetime.now(UTC))
@@ -154,10 +156,13 @@ def _create(fleet: Control, name: str, args: Sequence[str]) -> int:
         return 1
     reply = carry_out(call)
     _write_settings(fleet, [task.id for task in reply.created], settings)
+    if "with-changes" in own:
+        code = _push_changes(fleet, reply.created, code)
     plain = name != "q" and not any(map(call.line.switch, ("silent", "quiet")))
     if call.json or not plain or not reply.created:
         return show(call, reply)
     _tell(((task.id, task.title) for task in reply.created), settings)
+    _tell_code(code)
     _tell_unchecked(fleet, settings)
     return 0
 
@@ -206,6 +211,28 @@ def _tell(created: Iterable[tuple[str, str]], settings: Settings) -> None:
     where = ", ".join(f"{key}: {one_line(value)}" for key, value in shown_settings(settings))
     for task_id, title in created:
         print_line(f"Created {task_id}: {one_line(title)}  [{where}]")
+
+
+def _push_changes(fleet: Control, tasks: Iterable[Task], code: PlacedCode) -> PlacedCode:
+    """Let tasks begin from the directory's files as they are; without that they stay here."""
+    if code.stays and not code.waits_for_push:
+        return code
+    from fleet.control.queue.code_origin import push_changes
+
+    whys = [why for task in tasks if (why := push_changes(fleet, task, code.settings))]
+    return PlacedCode(settings=code.settings, stays="; ".join(dict.fromkeys(whys)))
+
+
+def _tell_code(code: PlacedCode) -> None:
+    """Say on a shared queue what keeps a task on this host, or what other hosts do not get."""
+    if code.stays:
+        text = f"it runs on this host only: {one_line(code.stays)}"
+    elif code.left:
+        files = "1 file is" if code.left == 1 else f"{code.left} files are"
+        text = f"{files} not committed, and other hosts do not get that: commit, or --with-changes"
+    else:
+        return
+    print(folded(text), file=sys.stderr)
 
 
 def _tell_unchecked(fleet: Control, settings: Settings) -> None:

@@ -16,6 +16,7 @@ from fleet.bd.pflag import FlagError, parse, take
 from fleet.cli.terminal_text import one_line
 from fleet.control import Control
 from fleet.control.acts.task_flags import Given, settings_from, shown_settings
+from fleet.control.queue.other_hosts import store_settings
 from fleet.errors import BadInput
 from fleet.home import task_json
 from fleet.home.task_json import settings_of
@@ -52,8 +53,7 @@ def update(fleet: Control, args: Sequence[str], forward: Callable[[Sequence[str]
         return code
     for task, settings in changed:
         task_json.write(fleet.home, task.id, settings)
-        if fleet.config.shares_queue:  # other hosts have no task.json of it
-            fleet.queue.add_metadata(task.id, {"fleet": msgspec.to_builtins(settings)})
+        store_settings(fleet, task, settings)
         if not line.switch("json"):
             print(_told(task, settings, given))
     if line.switch("json") and not for_tracker:

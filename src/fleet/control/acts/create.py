@@ -12,6 +12,7 @@ from fleet.bd.fleet_flags import OWN
 from fleet.control import Control
 from fleet.control.acts.task_flags import settings_from
 from fleet.control.acts.wishes import CreateWish
+from fleet.control.queue.code_origin import place_code, push_changes
 from fleet.errors import BadInput, NotFound
 from fleet.home import task_json
 from fleet.home.trusted_commands import trust
@@ -36,7 +37,9 @@ def create(fleet: Control, wish: CreateWish, *, env: Mapping[str, str] = os.envi
     task_id = _keyed(wish.key) if wish.key else None
     if task_id is not None and (known := _known(fleet, task_id)) is not None:
         return known
-    settings = settings_from(fleet, {"cwd": (wish.cwd,), **flags})
+    wanted = settings_from(fleet, {"cwd": (wish.cwd,), **flags})
+    code = place_code(fleet, wanted, with_changes="with-changes" in flags)
+    settings = code.settings
     if settings.verify:
         # Before the task is made: a supervisor may claim the task before its task.json is there.
         trust(fleet.home, [settings], datetime.now(UTC))
@@ -61,6 +64,8 @@ def create(fleet: Control, wish: CreateWish, *, env: Mapping[str, str] = os.envi
         )
     )
     task_json.write(fleet.home, made.id, settings)
+    if code.waits_for_push:
+        push_changes(fleet, made, settings)  # where that fails the task stays on this host
     return made
 
 

@@ -5,13 +5,14 @@ import time
 from collections.abc import Mapping
 from datetime import UTC, datetime
 
-from fleet.control import Control
+from fleet.config.projects import is_address
+from fleet.control import Control, checked_directory
 from fleet.control.landing.only_people import refuse_agents
 from fleet.errors import BadInput
 from fleet.git import repository
 from fleet.git.git_command import Git
 from fleet.git.remote.trusted_remotes import trust_remote
-from fleet.git.remote.upstream import Upstream, upstream_of
+from fleet.git.remote.upstream import Upstream, plain_address, upstream_of
 from fleet.home.task_policy import policy_of
 from fleet.schemas import Settings
 
@@ -21,6 +22,9 @@ _LIMIT = 30.0
 def trust_upstream(fleet: Control, directory: str, env: Mapping[str, str] = os.environ) -> Upstream:
     """Trust the address that the branch which work lands on is pushed to. Raises FleetError."""
     refuse_agents(env, "say where fleet pushes to")
+    if is_address(directory) or _is_bare(directory):
+        return _trust_address(fleet, directory)
+    directory = checked_directory(directory, "--remote")
     repo = repository.find(directory)
     if repo is None:
         raise BadInput(f"{directory} is in no git repository")
@@ -32,6 +36,25 @@ def trust_upstream(fleet: Control, directory: str, env: Mapping[str, str] = os.e
         )
     found = upstream_of(Git(repo, time.monotonic() + _LIMIT), branch)
     trust_remote(fleet.home.path, os.path.realpath(repo.common_dir), found, datetime.now(UTC))
+    return found
+
+
+def _is_bare(directory: str) -> bool:
+    """A path that is a repository itself, which others clone from."""
+    inside = ("HEAD", "objects", "refs")
+    return all(os.path.exists(f"{directory}/{name}") for name in inside)  # noqa: PTH110
+
+
+def _trust_address(fleet: Control, text: str) -> Upstream:
+    """Trust a repository whose project is on other hosts: fleet fetches from there and pushes what
+    runs leave. Raises BadInput.
+    """
+    url = plain_address(text, os.getcwd())  # noqa: PTH109
+    if not url:
+        raise BadInput(f"{text!r} is no address that git itself can fetch from")
+    found = Upstream(remote="origin", url=url, branch="")
+    common = os.path.realpath(fleet.home.mirror(url) / ".git")
+    trust_remote(fleet.home.path, common, found, datetime.now(UTC))
     return found
 
 

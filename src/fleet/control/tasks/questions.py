@@ -9,6 +9,7 @@ from msgspec import Struct
 from fleet.bd.actor import actor
 from fleet.control import Control
 from fleet.control.landing.open_landings import open_landings
+from fleet.control.queue.other_hosts import bring_files, bring_if_possible, store_task_file
 from fleet.control.tasks.retry import check_reopenable
 from fleet.errors import BadInput, InvalidTask, Refused
 from fleet.home.task_json import settings_of
@@ -69,6 +70,7 @@ def questions(fleet: Control) -> tuple[list[Question], int]:
 
 def question_of(fleet: Control, task: Task) -> Question | None:
     """The question of a task; None if the task asks nothing."""
+    bring_if_possible(fleet, task.id)
     task_dir = fleet.home.task(task.id)
     asked = asked_json.open_question(task_dir)
     waiting = task.status == "in_progress"
@@ -170,6 +172,7 @@ def answer(
     """
     if not text.strip():
         raise BadInput("the answer is empty", hint='Say something: fleet answer ID "Use SQLite"')
+    bring_files(fleet, task)
     asked = asked_json.open_question(fleet.home.task(task.id))
     if task.status == "in_progress" and asked is not None:
         return _answer_running(fleet, task, asked, text, at=at, by=actor(env))
@@ -188,10 +191,18 @@ def answer(
         )
     if asked is not None:
         given = _record(fleet, task, asked, text, at=at, by=actor(env))
+        _store_answer(fleet, task, asked=True)
         return _reopened(fleet, task, given, by=actor(env))
     _write_down(fleet, task, text.strip(), at)
+    _store_answer(fleet, task, asked=False)
     # The question stays in the notes; what stands below it says that it is no longer open.
     return fleet.queue.reopen_task(task, by=actor(env), note=f"ANSWERED: {_first(text)}")
+
+
+def _store_answer(fleet: Control, task: Task, *, asked: bool) -> None:
+    """Let the next run have the answer on whatever host it is."""
+    for file in (questions_file.FILE, *((asked_json.FILE,) if asked else ())):
+        store_task_file(fleet, task, str(file))
 
 
 def _record(

@@ -8,13 +8,14 @@ from msgspec import structs
 from fleet.bd.actor import actor
 from fleet.control import Control
 from fleet.control.landing.withdraw import withdraw
+from fleet.control.queue.other_hosts import bring_files, store_settings, store_task_file
 from fleet.errors import InvalidTask, Refused
 from fleet.home import compare_json, task_json
 from fleet.home.task_json import settings_of
 from fleet.home.trusted_commands import check_trusted
 from fleet.processes import keeper_client
 from fleet.processes.keeper_client import Running
-from fleet.runs.outcome_history import forgive, spent_before
+from fleet.runs.outcome_history import FORGIVEN, forgive, spent_before
 from fleet.runs.run_directory import latest_run
 from fleet.schemas import Budget, Task
 from fleet.spending import budgets
@@ -34,6 +35,7 @@ def retry(
     a new clone and a new session.
     """
     check_reopenable(fleet, task)
+    bring_files(fleet, task)
     _check_budget(fleet, task, budget)
     withdraw(fleet, task.id, afresh=fresh)
     if fresh:
@@ -42,7 +44,10 @@ def retry(
         check_trusted(fleet.home, task)
         own = structs.replace(settings_of(fleet.home, task), budget=budget)
         task_json.write(fleet.home, task.id, own)
+        store_settings(fleet, task, own)
     forgive(fleet.home.task(task.id))
+    if (fleet.home.task(task.id) / FORGIVEN).exists():
+        store_task_file(fleet, task, FORGIVEN)
     return fleet.queue.reopen_task(task, by=actor(env), anew=True)
 
 

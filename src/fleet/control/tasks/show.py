@@ -8,6 +8,7 @@ from msgspec import Struct
 
 from fleet.accounts.candidates import Place
 from fleet.control import FIRST_COMMIT, Control, branch_at, without_commit
+from fleet.control.queue.other_hosts import bring_if_possible
 from fleet.errors import InvalidTask
 from fleet.home import clone_record, messages
 from fleet.home.messages import Delivery
@@ -69,6 +70,7 @@ class TaskDetails(Struct, frozen=True, kw_only=True):
 
 def task_details(fleet: Control, task: Task, now: datetime) -> TaskDetails:
     """What is known of a task. An invalid task is described, not refused."""
+    bring_if_possible(fleet, task.id)
     task_dir = fleet.home.task(task.id)
     told = tuple(messages.read(task_dir))
     runs, waits_for = _last_runs(fleet, task), _waits_for(fleet, task, now)

@@ -5,12 +5,14 @@ they grow. Bytes are returned as they are; a surface escapes control characters 
 import os
 import time
 from collections.abc import Callable, Generator, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Literal, get_args
 
 from msgspec import Struct
 
 from fleet.control import Control
+from fleet.control.queue.other_hosts import bring_if_possible, is_elsewhere_now, watched
 from fleet.errors import BadInput, FleetError, NotFound
 from fleet.files.inotify import DirectoryWatch
 from fleet.files.safe_read import open_regular
@@ -22,7 +24,7 @@ from fleet.queue import PREFIX
 from fleet.runs.event_log import FILE
 from fleet.runs.outcome_history import FILE as OUTCOME
 from fleet.runs.run_directory import Run, all_runs
-from fleet.schemas import check_id
+from fleet.schemas import Task, check_id
 
 What = Literal["log", "plan", "knowledge", "events", "stderr"]
 WHATS: tuple[What, ...] = get_args(What)
@@ -60,6 +62,9 @@ class Document(Struct, frozen=True, kw_only=True):
     prefix: bytes = b""
     #: The living run whose end is the end of following; None: no run lives.
     run: Run | None = None
+    #: The task that another host has in hand, and what the file is called there; None: none has.
+    elsewhere: Task | None = None
+    name: str = ""
     #: The file is written anew as a whole instead of growing at its end.
     rewritten: bool = False
     #: The error and its hint while there is no such file.
@@ -83,6 +88,8 @@ def document(fleet: Control, word: str, what: What, number: int | None = None) -
         path = task_dir / _OF_TASK[what]
     lives = run is not None and isinstance(keeper_client.glance(run), Running)
     return Document(
+        elsewhere=_elsewhere(fleet, task_id) if what in ("log", "events", "stderr") else None,
+        name="stderr" if what == "stderr" else _OF_TASK[what],
         path=path,
         prefix=b'{"run":%d,' % number if what == "events" and number is not None else b"",
         run=run if lives else None,
@@ -90,6 +97,15 @@ def document(fleet: Control, word: str, what: What, number: int | None = None) -
         missing=f"{task_id} has no {what} yet: {path}",
         hint=_WRITTEN[what].format(id=task_id),
     )
+
+
+def _elsewhere(fleet: Control, task_id: str) -> Task | None:
+    if not fleet.is_shared:
+        return None
+    with suppress(FleetError):
+        task = fleet.queue.get(task_id)
+        return task if is_elsewhere_now(fleet, task) else None
+    return None
 
 
 class Missing(FleetError):
@@ -100,8 +116,11 @@ def task_id_of(fleet: Control, word: str) -> str:
     """The task's id by its directory, so that a failing queue hides no file; else by the queue."""
     for task_id in (check_id(word), check_id(f"{PREFIX}-{word}")):
         if fleet.home.task(task_id).is_dir():
+            bring_if_possible(fleet, task_id)
             return task_id
-    return fleet.get(word).id
+    task_id = fleet.get(word).id
+    bring_if_possible(fleet, task_id)
+    return task_id
 
 
 def run_of(task_dir: Path, task_id: str, number: int | None) -> Run | None:
@@ -165,6 +184,9 @@ def followed(fleet: Control, doc: Document) -> Iterator[bytes]:
     """The content of the file and all that is added, until its run is over."""
     tail, keep = _Tail(doc.path, rewritten=doc.rewritten), _Filter(doc.prefix)
     yield from keep.pick(tail.read())
+    if doc.elsewhere is not None:
+        yield from keep.pick(watched(fleet, doc.elsewhere, doc.name))
+        return
     if doc.run is not None:
         watch = DirectoryWatch()
         for folder in {doc.path.parent, doc.run.path}:

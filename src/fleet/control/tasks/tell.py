@@ -10,9 +10,10 @@ from msgspec import Struct
 
 from fleet.bd.actor import actor
 from fleet.control import Control
+from fleet.control.queue.other_hosts import is_elsewhere_now
 from fleet.control.tasks.retry import lives
 from fleet.home import AGENT_BIN, HOOK, messages
-from fleet.home.messages import Delivery
+from fleet.home.messages import Delivery, Message
 from fleet.processes.supervisor_lock import supervisor_of
 from fleet.runs.run_directory import Run, latest_run
 from fleet.schemas import Task
@@ -29,6 +30,8 @@ Reader = Literal[
     "next_run_deaf",
     #: The agent of the next run: none runs now.
     "next_run",
+    #: The running agent of another host, which hands the message on.
+    "other_host",
 ]
 
 
@@ -53,6 +56,8 @@ def tell(
     `review`: the session that did the work goes on with it, also after its run has ended.
     """
     by, task_dir = actor(env), fleet.home.task(task.id)
+    if fleet.is_shared and not lives(fleet, task):
+        return _tell_through_queue(fleet, task, text, by=by, now=now)
     left = messages.add(task_dir, text, by=by, at=datetime.now(UTC), review=review)
     run = latest_run(task_dir)
     if run is None or not lives(fleet, task):
@@ -64,6 +69,18 @@ def tell(
     return Told(
         tell=left, reader="agent" if _hears(fleet, task) else "next_run_deaf", run=run.number
     )
+
+
+def _tell_through_queue(fleet: Control, task: Task, text: str, *, by: str, now: bool) -> Told:
+    """Leave the message in the queue: the host that has the task in hand, or will, takes it."""
+    text = messages.checked(text)
+    fleet.queue.request(task.id, "tell", text=text, asked_by=by)
+    elsewhere = is_elsewhere_now(fleet, task)
+    if now and elsewhere:
+        fleet.queue.request(task.id, "tell", text="now", asked_by=by)
+    message = Message(text=text, by=by, at=datetime.now(UTC))
+    left = Delivery(number=0, message=message)
+    return Told(tell=left, reader="other_host" if elsewhere else "next_run")
 
 
 def _post(run: Run) -> None:

@@ -175,9 +175,7 @@ class HostTravel:
         """Messages of people on other hosts wait in the queue until a host has the task in hand."""
         for request in shared.queue.requests():
             if request.task_id == task.id and is_message(request):
-                task_dir = self._home.task(task.id)
-                by = request.asked_by or "a person"
-                messages.add(task_dir, request.text, by=by, at=request.asked_at)
+                hand_on(self._home, request)
                 shared.queue.answered(request)
 
     @contextmanager
@@ -192,6 +190,12 @@ class HostTravel:
 def is_message(request: Request) -> bool:
     """A request with the words of a person on another host, for the task's agent. Pure."""
     return request.wish == "tell" and request.text not in ("", "now")
+
+
+def hand_on(home: Home, request: Request) -> None:
+    """Give a message that came through the queue to the task's agents."""
+    by = request.asked_by or "a person"
+    messages.add(home.task(request.task_id), request.text, by=by, at=request.asked_at)
 
 
 def _landing_of(home: Home, task_id: str, run: Run) -> Landing | None:

@@ -1,0 +1,106 @@
+"""What other hosts know of a task, for the commands of this one. On a queue of one machine there is
+none, and nothing is asked.
+"""
+
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+
+import msgspec
+
+from fleet.control import Control
+from fleet.errors import FleetError, Refused
+from fleet.files.safe_read import read_bounded
+from fleet.home import owner_file
+from fleet.home.task_json import recorded_settings
+from fleet.schemas import Settings, Task
+
+#: Seconds between two looks for new lines of another host.
+_LOOK_EVERY = 0.5
+#: No file that a person's word changes is larger.
+_LARGEST = 4 << 20
+
+
+def is_elsewhere_now(fleet: Control, task: Task) -> bool:
+    """Another host has the task in hand."""
+    return (
+        fleet.is_shared
+        and task.lease_owner is not None
+        and task.lease_owner != owner_file.read(fleet.home)
+    )
+
+
+def bring_files(fleet: Control, task: Task) -> None:
+    """Bring what other hosts sent of a task's runs into this home, so that it can be shown.
+
+    Raises FleetError and OSError. A task that this host has in hand is left alone.
+    """
+    me = owner_file.read(fleet.home)
+    if not fleet.is_shared or (me and task.lease_owner == me):
+        return
+    from fleet.travel.shared_queue import SharedQueue  # only a shared queue needs any of it
+    from fleet.travel.unpack_run import take_over
+
+    fleet.home.task(task.id).mkdir(mode=0o700, parents=True, exist_ok=True)
+    take_over(SharedQueue(fleet.queue, fleet.config), fleet.home, task.id, me=me)
+
+
+def bring_if_possible(fleet: Control, task_id: str) -> None:
+    """The same for a command that shows what is here if the queue does not answer."""
+    if fleet.is_shared:
+        with suppress(FleetError, OSError):
+            bring_files(fleet, fleet.queue.get(task_id))
+
+
+def store_task_file(fleet: Control, task: Task, path: str) -> None:
+    """Let other hosts have a file of a task that no host has in hand. Raises Refused."""
+    if not fleet.is_shared:
+        return
+    from fleet.travel.shared_queue import SharedQueue
+
+    data = read_bounded(fleet.home.task(task.id) / path, _LARGEST) or b""
+    files = SharedQueue(fleet.queue, fleet.config).files
+    if not files.put_task_file(task.id, task.fence, path, data):
+        raise Refused(f"{task.id} was claimed meanwhile", hint=f"See: fleet show {task.id}")
+
+
+def store_settings(fleet: Control, task: Task, settings: Settings) -> None:
+    """Let other hosts go by these settings of a task too."""
+    if fleet.is_shared and recorded_settings(task) != settings:
+        fleet.queue.add_metadata(task.id, {"fleet": msgspec.to_builtins(settings)})
+
+
+def watched(fleet: Control, task: Task, path: str) -> Iterator[bytes]:
+    """What a living run on another host adds to a file of the task, until the run is settled.
+
+    The host sends lines only while a person watches, so this renews a wish as long as it is read.
+    """
+    from fleet.queue.sql.travel.live_lines import RENEW_EVERY
+    from fleet.travel.shared_queue import SharedQueue
+
+    shared = SharedQueue(fleet.queue, fleet.config)
+    seen: dict[int, int] = {}
+    run, renew_at = 0, 0.0
+    while True:
+        if time.monotonic() >= renew_at:
+            shared.live.wish(task.id, first=renew_at == 0.0)
+            renew_at = time.monotonic() + RENEW_EVERY.total_seconds()
+        for new in shared.live.read(task.id, path, run, seen.get(run, 0)):
+            run = new.run
+            if new.start == seen.get(run, 0):
+                seen[run] = new.start + len(new.data)
+                yield new.data
+        now = fleet.queue.get(task.id)
+        if now.fence != task.fence or now.lease_owner != task.lease_owner:
+            break
+        time.sleep(_LOOK_EVERY)
+    yield from _rest(fleet, task, path, run, seen.get(run, 0))
+
+
+def _rest(fleet: Control, task: Task, path: str, run: int, start: int) -> Iterator[bytes]:
+    """What the settled run added to the file and was not sent as it was written."""
+    from fleet.travel.shared_queue import SharedQueue
+
+    files = SharedQueue(fleet.queue, fleet.config).files
+    if run and (data := files.read(task.id, run, path)) is not None:
+        yield data[start:]

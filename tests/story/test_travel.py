@@ -1,0 +1,143 @@
+"""Two homes on one PostgreSQL queue: a task is made on one host, runs on the other, and both know
+all of it.
+"""
+
+import os
+
+import pytest
+
+from fleet.home import Home, landing_json, make_home, owner_file
+from fleet.queue.sql.postgres import open_postgres
+from tests.conftest import need
+from tests.repos import ENV, Repo
+from tests.story.scene import ACTOR, Scene
+
+COMMITTED = " && ".join(
+    [
+        *(f"export GIT_{who}_NAME=a GIT_{who}_EMAIL=a@b" for who in ("AUTHOR", "COMMITTER")),
+        "echo new > {name}",
+        "git add -A && git commit -qm work",
+    ]
+)
+
+
+class HostScene(Scene):
+    """One host: a home of its own on a queue that another host works on too."""
+
+    def __init__(self, root, dsn, project=None, **settings):
+        root.mkdir()
+        self.home = Home(root / "home")
+        #: None: the host has no directory of the project.
+        self.project = project or root
+        make_home(self.home)
+        chosen = {"coder": "actor", "retry_wait_s": 1, "grace_s": 1, "queue": dsn}
+        self.settings = {**chosen, "land": "auto", "max_concurrent": 2, **settings}
+        self.configure()
+        self.coder("actor", ACTOR)
+        self.queue = open_postgres(dsn)
+        self.supervisors = []
+        self._screen = None
+        self.env = {**os.environ, **ENV, "FLEET_HOME": str(self.home.path)}
+        self.env["PATH"] = os.environ["PATH"]
+        self.me = owner_file.read_or_make(self.home)
+
+    def script(self, task_id, text):
+        """What the agent of a task does, if it runs on this host."""
+        self.folder(task_id).mkdir(parents=True, exist_ok=True)
+        (self.folder(task_id) / "script").write_text(text + "\n")
+
+    def does(self, *words):
+        done = self.fleet(*words)
+        assert done.returncode == 0, done.stderr
+        return done.stdout + done.stderr
+
+
+@pytest.fixture
+def hosts(tmp_path, postgres_dsn):
+    """A host with the project, and one that only knows the address of its repository."""
+    need("git")
+    bare = Repo(tmp_path / "origin.git", "--bare")
+    project = Repo(tmp_path / "alpha-project")
+    project.commit("first", README="read me\n", src__a="1\n")
+    project.git("remote", "add", "origin", str(bare.root))
+    project.git("push", "-q", "-u", "origin", "main")
+    alpha = HostScene(tmp_path / "alpha", postgres_dsn, project.root)
+    beta = HostScene(tmp_path / "beta", postgres_dsn)
+    alpha.repo, alpha.bare = project, bare
+    alpha.does("trust", "--remote", str(project.root))
+    beta.does("trust", "--remote", str(bare.root))
+    yield alpha, beta
+    for host in (alpha, beta):
+        host.close()
+
+
+def create(host, *flags, steps="tool script done end", title="Add a file"):
+    """A task made with the command line, whose agent plays the script of the host it runs on."""
+    said = host.does(
+        "bd", "create", title, "--coder", "actor", "--model", steps, "--expect", "any", *flags
+    )
+    return next(word for word in said.split() if word.startswith("fleet-")).rstrip(":"), said
+
+
+def test_a_task_runs_on_a_host_without_its_directory_and_lands_where_it_was_made(hosts):
+    """Host beta has neither the directory nor the project's settings: it gets the code from the
+    repository, its work goes there, and the branch of the person who made the task moves.
+    """
+    alpha, beta = hosts
+    task_id, said = create(alpha)
+    assert "this host only" not in said
+    beta.script(task_id, COMMITTED.format(name="made-on-beta"))
+    beta.supervise("--until-idle")
+    task = beta.until(lambda: (t := beta.task(task_id)).waits_to_land and t)
+    assert task.fence == 1
+    assert landing_json.read(beta.home, task_id).host == alpha.me
+    pushed = alpha.bare.git("rev-parse", f"refs/fleet/{task_id}/1")
+    assert alpha.bare.git("show", f"{pushed}:made-on-beta") == "new"
+
+    alpha.supervise("--until-idle")
+    alpha.until_status(task_id, "closed")
+    assert alpha.repo.git("show", "main:made-on-beta") == "new"
+    assert "landed on main" in alpha.task(task_id).close_reason
+
+
+def test_what_a_run_left_is_shown_on_a_host_that_did_not_run_it(hosts):
+    """Receipt, diff, events and log of a run are in the queue when its task is settled: the host
+    that ran it may be switched off.
+    """
+    alpha, beta = hosts
+    task_id, _ = create(alpha, steps="tool script artifact:planned done end")
+    beta.script(task_id, COMMITTED.format(name="made-on-beta"))
+    beta.until_ended(beta.supervise("--until-idle"))
+    assert alpha.task(task_id).waits_to_land
+    beta.home.path.rename(beta.home.path.with_name("gone"))
+
+    assert not (alpha.folder(task_id) / "runs").exists()
+    receipt = alpha.does("task", task_id, "receipt", "--json")
+    assert '"made-on-beta"' in receipt
+    assert "+new" in alpha.does("task", task_id, "diff")
+    assert "fleet_ended" in alpha.does("task", task_id, "events")
+    assert "run_started" in alpha.does("task", task_id, "log")
+    assert alpha.does("task", task_id, "plan") == "planned\n"
+    assert "1 run" in alpha.does("show", task_id)
+    beta.home.path.with_name("gone").rename(beta.home.path)
+
+
+def test_a_question_asked_on_one_host_is_answered_on_another(hosts):
+    """Answer, messages and the work of the first run are there for the second, wherever it is."""
+    alpha, beta = hosts
+    steps = "tool script artifact:first ask:which? end | copy:prompt tool script done end"
+    task_id, _ = create(alpha, steps=steps)
+    beta.script(task_id, COMMITTED.format(name="one"))
+    beta.until_ended(beta.supervise("--until-idle"))
+    assert beta.status(task_id) == "blocked"
+
+    assert "which?" in alpha.does("questions")
+    alpha.does("answer", task_id, "Use the old one")
+    alpha.does("tell", task_id, "And be quick")
+    alpha.script(task_id, COMMITTED.format(name="two"))
+    alpha.supervise("--until-idle")
+    alpha.until_status(task_id, "closed")
+    prompt = (alpha.folder(task_id) / "runs" / "2" / "prompt").read_text()
+    assert "Use the old one" in prompt
+    assert "And be quick" in prompt
+    assert alpha.repo.git("show", "main:one") == alpha.repo.git("show", "main:two") == "new"
