@@ -13,7 +13,7 @@ from fleet.errors import BadInput, InvalidTask, NotFound
 from fleet.files.safe_read import stamp_of
 from fleet.home import Home, home_from, open_home, task_json
 from fleet.home.task_json import recorded_settings
-from fleet.queue import PREFIX, check_address, is_shared, open_queue
+from fleet.queue import PREFIX, check_address, open_queue
 from fleet.queue.protocol import Filter, Queue
 from fleet.schemas import Account, Settings, Status, Task, check_id
 from fleet.schemas.account import read_chain
@@ -40,7 +40,7 @@ class Control:
     @property
     def is_shared(self) -> bool:
         """Other homes may work on the queue too, on other machines."""
-        return is_shared(self.config)
+        return self.config.shares_queue
 
     @property
     def tracker(self) -> "SqlQueue":

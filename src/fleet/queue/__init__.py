@@ -25,11 +25,6 @@ def check_address(address: str) -> None:
         )
 
 
-def is_shared(config: Config) -> bool:
-    """Several homes may claim from the queue, on several machines."""
-    return config.queue not in ("embedded", "beads")
-
-
 def without_password(address: str) -> str:
     """A queue address that may be shown: user and host, but no password."""
     scheme, slashes, rest = address.partition("://")

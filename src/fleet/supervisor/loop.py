@@ -21,8 +21,8 @@ from fleet.home.status_file import SupervisorStatus, paused, write_status
 from fleet.processes.not_dumpable import refuse_dumps
 from fleet.processes.supervisor_lock import sole_supervisor
 from fleet.queue import open_queue
-from fleet.schemas import Request, Stopped, Task
-from fleet.schemas.decision import SHUTDOWN, TOLD
+from fleet.schemas import Stopped, Task
+from fleet.schemas.decision import SHUTDOWN
 from fleet.schemas.hosts.lease_terms import ALONE, shared_terms
 from fleet.supervisor.active.keep_notifier import NotifierKeeper
 from fleet.supervisor.adopt_runs import stop_orphans
@@ -36,6 +36,7 @@ from fleet.supervisor.hosts.host_facts import make_heartbeat, share_spending, te
 from fleet.supervisor.lander import Lander
 from fleet.supervisor.queue_io.fire_schedules import ScheduleClock
 from fleet.supervisor.queue_io.keep_leases import LeaseKeeper
+from fleet.supervisor.queue_io.obey_requests import is_for_us, obey
 from fleet.supervisor.queue_io.plan_epics import close_left_epics
 from fleet.supervisor.queue_io.queue_backups import QueueBackups
 from fleet.supervisor.queue_io.queue_requests import QueueRequests, awake
@@ -49,7 +50,6 @@ from fleet.supervisor.state import (
     SupervisorState,
     TaskSettled,
 )
-from fleet.supervisor.travel.host_travel import hand_on, is_message
 from fleet.supervisor.worker_pool import WorkerPool
 from fleet.watchdog.stall_rules import Patience
 
@@ -196,7 +196,9 @@ class Supervisor:
                 self.claimer.idle = False
                 due = self._timers.leases_compared + ASK_AGAIN
                 self._timers.compare_leases = min(self._timers.compare_leases, due)
-                self.queue.requests(self.is_ours, self.obey)
+                stop = self.dispatcher.stop
+                ours = partial(is_for_us, self.state)
+                self.queue.requests(ours, partial(obey, self.state, stop))
                 if self.state.host is not None:
                     self.state.host.look()
                 if self.state.travel is not None:
@@ -264,28 +266,6 @@ class Supervisor:
         self.queue.places(OTHER_TASKS, self.dispatcher.starter.learn_other_tasks)
 
     # What people and other processes want.
-
-    def is_ours(self, request: Request) -> bool:
-        """On a shared queue a request is for the supervisor that runs the task."""
-        in_hand = self.state.assignments.get(request.task_id)
-        if in_hand is not None and is_message(request):
-            return in_hand.run is not None  # a run that is to begin gets it in its prompt
-        return in_hand is not None or not self.leases.shared
-
-    def obey(self, request: Request) -> None:
-        by = request.asked_by or "a person"
-        stop = partial(self.dispatcher.stop, request.task_id)
-        if is_message(request):
-            hand_on(self.state.home, request)
-            self.log.say("telling", f"{request.task_id}: a message of {by} came")
-        elif request.wish == "tell" and stop(Stopped(by=TOLD)):
-            text = f"{request.task_id}: stopping for a message of {by}"
-            self.log.say("telling", text)
-        elif request.wish == "stop" and stop(Stopped(by=by), now=request.text == "now"):
-            self.log.say("stopping", f"{request.task_id}: stopping, as {by} asked")
-        else:
-            text = f"{request.task_id}: nothing to {request.wish}"
-            self.log.say("ignored", text, asked_by=request.asked_by)
 
     def obey_signals(self) -> None:
         for number in self.shutdown.drain():

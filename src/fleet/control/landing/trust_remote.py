@@ -13,6 +13,7 @@ from fleet.git import repository
 from fleet.git.git_command import Git
 from fleet.git.remote.trusted_remotes import trust_remote
 from fleet.git.remote.upstream import Upstream, plain_address, upstream_of
+from fleet.home import owner_file
 from fleet.home.task_policy import policy_of
 from fleet.schemas import Settings
 
@@ -55,6 +56,10 @@ def _trust_address(fleet: Control, text: str) -> Upstream:
     found = Upstream(remote="origin", url=url, branch="")
     common = os.path.realpath(fleet.home.mirror(url) / ".git")
     trust_remote(fleet.home.path, common, found, datetime.now(UTC))
+    if fleet.is_shared:
+        from fleet.queue.sql.host_table import ask_again
+
+        ask_again(fleet.tracker, owner_file.read(fleet.home))
     return found
 
 

@@ -17,7 +17,6 @@ from fleet.git.own.own_repository import own_repository
 from fleet.git.remote.trusted_remotes import is_trusted_address
 from fleet.home import owner_file, task_json
 from fleet.home.task_policy import policy_of
-from fleet.queue import is_shared
 from fleet.schemas import Settings, Task
 from fleet.schemas.hosts.host import CodeOrigin
 from fleet.schemas.policy import LandRules
@@ -47,7 +46,7 @@ def place_code(fleet: Control, settings: Settings, *, with_changes: bool = False
     cwd = settings.cwd or ""
     rules = policy_of(fleet.config, settings, cwd).policy
     source = code_source(cwd, _address(fleet, cwd))
-    if not is_shared(fleet.config):
+    if not fleet.is_shared:
         if source is None or not source.url or not source.commit:
             return PlacedCode(settings=settings)
         return PlacedCode(settings=_recorded(settings, source, source.commit, rules.land))

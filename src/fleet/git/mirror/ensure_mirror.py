@@ -46,6 +46,8 @@ class Unreached(Struct, frozen=True, kw_only=True):
     full: bool = False
     #: The repository, or the commit, is not there, so that no host can have it.
     gone: bool = False
+    #: The operator of this host has not confirmed the address.
+    unconfirmed: bool = False
 
 
 def ensure_mirror(
@@ -60,7 +62,8 @@ def ensure_mirror(
     if not is_trusted_address(home.path, os.path.realpath(repo.common_dir), url):
         return Unreached(
             why=f"{url} is not confirmed on this host: if fleet may fetch from there and push work"
-            f" to it with your logins, run: fleet trust --remote {url}"
+            f" to it with your logins, run: fleet trust --remote {url}",
+            unconfirmed=True,
         )
     place.mkdir(mode=0o700, parents=True, exist_ok=True)
     with locked(place / _LOCK) as lock:

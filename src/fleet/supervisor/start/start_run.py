@@ -190,7 +190,9 @@ class RunStarter:
         if found.full:
             self._state.backoff.begin(found.why)
         again = self._state.now() + (_SOON if found.soon else _UNREACHED)
-        settle(self._state, assignment, released(found.why, not_before=again))
+        declined = found.why if found.gone or found.unconfirmed else ""
+        until = None if declined else again
+        settle(self._state, assignment, released(found.why, until, declined=declined))
 
     def _launch(self, assignment: Assignment, ready: Ready, task_dir: Path) -> None:
         state = self._state

@@ -130,6 +130,11 @@ def remove(queue: SqlQueue, host: Host) -> None:
         queue.db.rows(queue.more(FILE)["forget_declines"], {"id": host.id})
 
 
+def ask_again(queue: SqlQueue, host_id: str) -> None:
+    """Let a host see the tasks again that it declined: it has what it lacked."""
+    queue.db.rows(queue.more(FILE)["forget_declines"], {"id": host_id})
+
+
 def work_of_hosts(queue: SqlQueue) -> list[HostWork]:
     """Every task that is under a lease, with the host that holds it."""
     return [
