@@ -21,7 +21,7 @@ from fleet.home.task_json import local_settings
 from fleet.home.task_policy import PROJECT, EffectivePolicy, policy_of
 from fleet.schemas import Settings, Task
 from fleet.schemas.account import Account, Step, read_chain
-from fleet.schemas.hosts.host import CodeOrigin
+from fleet.schemas.hosts.code_origin import CodeOrigin
 
 Stages = tuple[tuple[Seat, ...], ...]
 

@@ -19,7 +19,8 @@ from fleet.schemas.event import (
     ToolResult,
     Usage,
 )
-from fleet.schemas.hosts.host import CodeOrigin, Decline, Host, HostState, Offer
+from fleet.schemas.hosts.code_origin import CodeOrigin
+from fleet.schemas.hosts.host import Decline, Host, HostState, Offer
 from fleet.schemas.outcome import (
     ContextFull,
     Failed,

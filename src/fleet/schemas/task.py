@@ -8,7 +8,7 @@ from msgspec import Struct, field, structs
 
 from fleet.errors import BadInput
 from fleet.schemas.budget import Budget
-from fleet.schemas.hosts.host import CodeOrigin
+from fleet.schemas.hosts.code_origin import CodeOrigin
 from fleet.schemas.policy import ISOLATION_WORDS, Context, Isolation, LimitWishes, SandboxLevel
 
 Status = Literal["open", "in_progress", "blocked", "deferred", "closed", "pinned", "hooked"]

@@ -129,17 +129,20 @@ class SupervisorState:
             home, pool=self.inspections, log=log, env=own_env(), spent=self.meter.spent_by,
             running=self.assignments.by_account, at_work=self.assignments.at_work,
         )  # fmt: skip
-        #: On a queue that hosts share: what goes from host to host; None: there is one host.
-        self.travel: HostTravel | None = None
         #: Why all runs are to end; runs that come to light from then on are stopped too.
         self.stopping: Stopped | None = None
+
+    @property
+    def travel(self) -> "HostTravel | None":
+        """On a queue that hosts share: what goes from host to host; None: there is one host."""
+        return self.queue.travel
 
     def share(self, open_queue: "Callable[[], Queue]") -> None:
         """Other hosts work on the queue too: tasks and what is known of them travel."""
         from fleet.supervisor.travel.host_travel import HostTravel  # one machine needs none of it
 
         living, me = self.assignments.living, self.queue.owner
-        self.travel = HostTravel(self.home, self.config, open_queue, living, me=me)
+        self.queue.travel = HostTravel(self.home, self.config, open_queue, living, me=me)
 
     def apply(self, config: Config) -> None:
         """Go by these settings from now on."""

@@ -31,7 +31,7 @@ from fleet.cli.print_lines import print_line
 from fleet.cli.terminal_text import folded, one_line, terminal_width
 from fleet.control import Control
 from fleet.control.acts.task_flags import settings_from, shown_settings
-from fleet.control.queue.code_origin import PlacedCode, place_code
+from fleet.control.queue.place_code import PlacedCode, place_code
 from fleet.errors import BadInput, FleetError, InvalidTask
 from fleet.home import task_json
 from fleet.home.trusted_commands import trust
@@ -217,7 +217,7 @@ def _push_changes(fleet: Control, tasks: Iterable[Task], code: PlacedCode) -> Pl
     """Let tasks begin from the directory's files as they are; without that they stay here."""
     if code.stays and not code.waits_for_push:
         return code
-    from fleet.control.queue.code_origin import push_changes
+    from fleet.control.queue.place_code import push_changes
 
     whys = [why for task in tasks if (why := push_changes(fleet, task, code.settings))]
     return PlacedCode(settings=code.settings, stays="; ".join(dict.fromkeys(whys)))

@@ -12,7 +12,7 @@ from fleet.bd.fleet_flags import OWN
 from fleet.control import Control
 from fleet.control.acts.task_flags import settings_from
 from fleet.control.acts.wishes import CreateWish
-from fleet.control.queue.code_origin import place_code, push_changes
+from fleet.control.queue.place_code import place_code, push_changes
 from fleet.errors import BadInput, NotFound
 from fleet.home import task_json
 from fleet.home.trusted_commands import trust

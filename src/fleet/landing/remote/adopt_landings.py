@@ -32,7 +32,7 @@ from fleet.landing.land_target import LanderSetup
 from fleet.queue.protocol import Filter
 from fleet.runs.run_directory import RUN_JSON, Run, latest_run
 from fleet.schemas import Task
-from fleet.schemas.hosts.host import CodeOrigin
+from fleet.schemas.hosts.code_origin import CodeOrigin
 from fleet.travel.shared_queue import SharedQueue
 from fleet.travel.unpack_run import clone_of, take_landing, take_over
 

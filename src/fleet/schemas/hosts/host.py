@@ -6,31 +6,8 @@ from typing import Literal, get_args
 
 from msgspec import Struct
 
-from fleet.schemas.policy import LandMode, LandTo
-
 HostState = Literal["up", "draining", "gone"]
 HOST_STATES: tuple[HostState, ...] = get_args(HostState)
-
-
-class CodeOrigin(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Where hosts get a task's code from."""
-
-    #: What `git clone` takes.
-    url: str
-    #: The commit that the task begins from; empty: the tip of its branch.
-    commit: str = ""
-    #: The task's directory below the top of the repository.
-    subdirectory: str = ""
-    #: How the work lands by the settings of the host that made the task, and on which branch. With
-    #: `branch` that host lands it, in its own repository.
-    land: LandMode = "off"
-    land_to: LandTo = "branch"
-    into: str = ""
-
-    @property
-    def lands_at_maker(self) -> bool:
-        """The branch that the work lands on is in the repository of the host that made the task."""
-        return self.land != "off" and self.land_to == "branch"
 
 
 class Offer(Struct, frozen=True, kw_only=True):

@@ -7,13 +7,16 @@ loop's thread.
 import time
 from collections.abc import Callable
 from functools import partial
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from fleet.errors import BadInput, NotFound, Refused
 from fleet.queue.protocol import Filter, LeaseLost, Queue
 from fleet.schemas import Lease, Offer, Request, Settlement, Task
 from fleet.schemas.hosts.lease_terms import ALONE, LeaseTerms
 from fleet.supervisor.queue_io.queue_thread import DueSettlement, QueueThread
+
+if TYPE_CHECKING:
+    from fleet.supervisor.travel.host_travel import HostTravel
 
 T = TypeVar("T")
 
@@ -25,6 +28,8 @@ class QueueRequests:
         self.thread = thread
         self.owner = owner
         self.terms = terms
+        #: On a queue that hosts share: what goes from host to host beside these calls.
+        self.travel: HostTravel | None = None
         #: A claim is under way, or must wait until the leases of an earlier supervisor are known.
         self.claiming = False
         #: The requests of people are being read.

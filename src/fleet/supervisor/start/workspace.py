@@ -25,7 +25,7 @@ from fleet.home import Home, clone_record
 from fleet.home.clone_record import CloneRecord
 from fleet.runs.run_directory import next_number
 from fleet.schemas import Base, Policy
-from fleet.schemas.hosts.host import CodeOrigin
+from fleet.schemas.hosts.code_origin import CodeOrigin
 from fleet.schemas.units import shown_size
 from fleet.supervisor.start.line_clone import line_for_clone
 from fleet.supervisor.start.sent_back_clone import sent_back_clone

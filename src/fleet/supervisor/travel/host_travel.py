@@ -26,7 +26,7 @@ from fleet.queue.protocol import LeaseLost, Queue
 from fleet.runs.run_directory import Run
 from fleet.schemas import BLOCKING, Closed, Lease, Request, Settings, Task, bears_out
 from fleet.schemas.decision import Decision, blocked
-from fleet.schemas.hosts.host import CodeOrigin
+from fleet.schemas.hosts.code_origin import CodeOrigin
 from fleet.supervisor.travel.live_sender import LiveSender
 from fleet.travel.pack_run import files_of_run, files_of_task, note_sent
 from fleet.travel.send_work import send_work, words_of

@@ -18,7 +18,7 @@ from fleet.git.remote.trusted_remotes import is_trusted_address
 from fleet.home import owner_file, task_json
 from fleet.home.task_policy import policy_of
 from fleet.schemas import Settings, Task
-from fleet.schemas.hosts.host import CodeOrigin
+from fleet.schemas.hosts.code_origin import CodeOrigin
 from fleet.schemas.policy import LandRules
 
 #: What `repository` says where a project's own remote counts.
