@@ -57,7 +57,7 @@ def _trust_address(fleet: Control, text: str) -> Upstream:
     common = os.path.realpath(fleet.home.mirror(url) / ".git")
     trust_remote(fleet.home.path, common, found, datetime.now(UTC))
     if fleet.is_shared:
-        from fleet.queue.sql.host_table import ask_again
+        from fleet.queue.sql.hosts.host_table import ask_again
 
         ask_again(fleet.tracker, owner_file.read(fleet.home))
     return found
