@@ -289,6 +289,7 @@ export interface Landing {
   refused: string;
   refusals: number;
   refused_run: number;
+  host: string;
   red_line: string;
   landed: LandedAs | null;
 }
