@@ -32,16 +32,29 @@ function words(row) {
 /** Both numbers in one text of fixed width. @param {number | null | undefined} n */
 const number = (n) => String(n ?? '').padStart(5);
 
+/** Rows that the browser lays out only where they are seen. */
+const BLOCK = 60;
+
+/** @template T @param {readonly T[]} rows @returns {T[][]} */
+function blocks(rows) {
+  return Array.from({length: Math.ceil(rows.length / BLOCK)}, (_, i) => rows.slice(i * BLOCK, (i + 1) * BLOCK));
+}
+
+/** @param {{rows: number, children?: unknown}} props */
+function Block({rows, children}) {
+  return html`<div class="block-of-lines" style=${{'contain-intrinsic-size': `auto ${rows * 20}px`}}>${children}</div>`;
+}
+
 /** @param {{hunk: DiffHunk, after: After}} props */
 export function UnifiedHunk({hunk, after}) {
-  return html`<div class="hunk" style=${{'contain-intrinsic-size': `auto ${hunk.rows.length * 20 + 26}px`}}>
+  return html`<div class="hunk">
     <div class="where">${visible(hunk.heading || `line ${hunk.new}`)}</div>
-    ${hunk.rows.map((row) => {
+    ${blocks(hunk.rows).map((block) => html`<${Block} rows=${block.length}>${block.map((row) => {
       const line = h('div', {class: `l ${SIGN[row.sign]}`, 'data-n': `${number(row.old)} ${number(row.new)} `,
         'data-line': row.new ?? undefined, tabindex: -1}, words(row));
       const said = after?.(row.new);
       return said ? [line, said] : line;
-    })}
+    })}</${Block}>`)}
   </div>`;
 }
 
@@ -64,9 +77,9 @@ function pairs(rows) {
 /** @param {{hunk: DiffHunk, after: After}} props */
 export function SplitHunk({hunk, after}) {
   const found = pairs(hunk.rows);
-  return html`<div class="hunk" style=${{'contain-intrinsic-size': `auto ${found.length * 20 + 26}px`}}>
+  return html`<div class="hunk">
     <div class="where">${visible(hunk.heading || `line ${hunk.new}`)}</div>
-    ${found.map(([left, right]) => {
+    ${blocks(found).map((block) => html`<${Block} rows=${block.length}>${block.map(([left, right]) => {
       const said = after?.(right?.new);
       const both = h('div', {class: 'both'},
         left ? h('div', {class: `l ${SIGN[left.sign]}`, 'data-n': `${number(left.old)} `}, words(left))
@@ -74,7 +87,7 @@ export function SplitHunk({hunk, after}) {
         right ? h('div', {class: `l ${SIGN[right.sign]}`, 'data-n': `${number(right.new)} `, 'data-line': right.new
           ?? undefined, tabindex: -1}, words(right)) : h('div', {class: 'l none'}));
       return said ? [both, said] : both;
-    })}
+    })}</${Block}>`)}
   </div>`;
 }
 
