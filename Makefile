@@ -26,10 +26,10 @@ setup: .venv/ready  ## make .venv with everything that tests and checks need
 .venv/ready: pyproject.toml constraints.txt
 ifneq ($(UV),)
 	uv venv --quiet --allow-existing .venv
-	uv pip install --quiet --compile-bytecode --python $(PY) -c constraints.txt -e '.[notify,postgres]' --group dev
+	uv pip install --quiet --compile-bytecode --python $(PY) -c constraints.txt -e '.[notify,otel,postgres]' --group dev
 else
 	python3 -m venv .venv
-	$(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt -r requirements-dev.txt -e '.[notify,postgres]'
+	$(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt -r requirements-dev.txt -e '.[notify,otel,postgres]'
 endif
 	touch $@ .venv/runs
 

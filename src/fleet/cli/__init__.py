@@ -44,6 +44,7 @@ COMMANDS: Mapping[str, tuple[str, str]] = {
     "service": ("supervise.service", "Keep a supervisor running as a service of your login."),
     "metrics": ("supervise.metrics", "Print the figures of this home for Prometheus."),
     "notify": ("supervise.notify", "Tell people what needs them, and take their answers."),
+    "otel": ("supervise.otel", "Send traces of tasks and runs to OpenTelemetry."),
     "schedule": ("supervise.schedule", "Create tasks at set times, by lines of cron."),
     "compare": ("compare", "Have several coders try one task, and keep the best."),
     "usage": ("cost.usage", "Show where tokens and money went."),

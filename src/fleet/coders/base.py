@@ -53,6 +53,8 @@ class Options(Struct, frozen=True, kw_only=True):
     #: empty: the agent gets none.
     tool_server: tuple[str, ...] = ()
     tool_timeout: int = 0
+    #: The base of the OTLP/HTTP receiver that the CLI sends its own telemetry to; empty: none.
+    otlp: str = ""
     #: What the run may cost in dollars, for a CLI that enforces a limit itself.
     max_cost: float | None = None
 
@@ -139,6 +141,12 @@ class Coder(ABC):
             "FLEET_TASK_DIR": str(task_dir),
             "FLEET_ARTIFACT_DIR": str(task_dir / "artifacts"),
         }
+
+    def telemetry(self) -> dict[str, str]:
+        """Variables that make the CLI send its own spans to `Options.otlp`. One that the operator
+        set stays as it is.
+        """
+        return {}
 
     @abstractmethod
     def normalize_event(self, raw_line: str) -> Event | None:

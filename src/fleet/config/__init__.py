@@ -13,10 +13,12 @@ from msgspec import Struct, field
 
 from fleet.config import accounts as account_tables
 from fleet.config import notify as notify_table
+from fleet.config import otel as otel_table
 from fleet.config import price_tables
 from fleet.config import projects as project_tables
 from fleet.config.keys import KEYS, Key, Setting
 from fleet.config.notify import NotifySettings
+from fleet.config.otel import OtelSettings
 from fleet.config.projects import LISTS, TABLE, Project
 from fleet.errors import BadInput, ConfigError
 from fleet.schemas import Account, Context, Isolation, Price, SandboxLevel, Tripwire
@@ -101,6 +103,9 @@ class Config(Struct, frozen=True, kw_only=True):
     #: Who is told of what needs a person.
     notify: NotifySettings = field(default_factory=NotifySettings)
 
+    #: Where traces of tasks and runs go.
+    otel: OtelSettings = field(default_factory=OtelSettings)
+
     #: The logins and keys that there are, by name; none: the user's own.
     accounts: dict[str, Account] = field(default_factory=dict[str, Account])
 
@@ -129,6 +134,8 @@ def checked(text: str, path: Path) -> Config:
     _refuse(text, path, price_tables.TABLE, wrong, hint=hint, name=pattern)
     notify, wrong = notify_table.read(found.pop(notify_table.TABLE, {}))
     _refuse(text, path, notify_table.TABLE, wrong)
+    otel, wrong = otel_table.read(found.pop(otel_table.TABLE, {}))
+    _refuse(text, path, otel_table.TABLE, wrong)
     accounts_table = found.pop(account_tables.TABLE, {})
     for name, value in found.items():
         key = KEYS.get(name)
@@ -138,7 +145,9 @@ def checked(text: str, path: Path) -> Config:
         found[name] = key.plain(value) if key else value
     accounts, wrong = account_tables.read(accounts_table, found.get("stop_at", 100))
     _refuse(text, path, account_tables.TABLE, wrong)
-    settings = Config(**found, projects=projects, prices=prices, accounts=accounts, notify=notify)
+    settings = Config(
+        **found, projects=projects, prices=prices, accounts=accounts, notify=notify, otel=otel
+    )
     if settings.shares_queue:
         _refuse(text, path, "lease_s", lease_problem(settings.lease_s, settings.grace_s))
     return settings

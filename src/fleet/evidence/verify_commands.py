@@ -183,6 +183,7 @@ def _result(attempt: Run, command: str, *, timed_out: bool) -> Check | None:
     return Check(
         command=command,
         code=None if timed_out else ended.code,
+        started_at=ended.started_at,
         seconds=ended.seconds,
         timed_out=timed_out,
         tail=tail,

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from msgspec import Struct
 
 from fleet.config.notify import TelegramSettings
-from fleet.control.notify.notify_lock import sole_notifier
+from fleet.control.supervise.side_process import NOTIFIER, sole_process
 from fleet.errors import FleetError
 from fleet.home import Home
 from fleet.notify.channels.channel_protocol import ReadTrouble
@@ -35,7 +35,7 @@ def pair_telegram(
         raise FleetError(
             "Telegram does not know this bot", hint="Check notify.telegram.token in runtime.toml."
         )
-    with sole_notifier(home):  # a bot has one reader at a time
+    with sole_process(home, NOTIFIER):  # a bot has one reader at a time
         show(name, code)
         end, since = time.monotonic() + lasts, ""
         while time.monotonic() < end:

@@ -44,6 +44,14 @@ class ProcessId(Struct, frozen=True, kw_only=True):
     boot_id: str
 
 
+class RunTrace(Struct, frozen=True, kw_only=True):
+    """What the spans of a run begin with; its ids follow from it (`runs/traces`)."""
+
+    task_created: datetime
+    #: When fleet began to prepare the run.
+    begun: datetime
+
+
 class RunSpec(Struct, frozen=True, kw_only=True):
     """What the keeper shall start: the content of run.json.
 
@@ -87,6 +95,8 @@ class RunSpec(Struct, frozen=True, kw_only=True):
     base: Base | None = None
     #: What stands here for the task's directory, where that is on another host.
     project: str = ""
+    #: None: [otel] was off when the run began.
+    trace: RunTrace | None = None
 
 
 class Started(Struct, frozen=True, kw_only=True):

@@ -128,6 +128,8 @@ class Check(Struct, frozen=True, kw_only=True):
     command: str
     #: None: the command was stopped, or could not be run.
     code: int | None = None
+    #: None: it was never begun, or an earlier version ran it.
+    started_at: datetime | None = None
     seconds: float = 0.0
     timed_out: bool = False
     #: The end of the command's output; the whole is in the run's directory.

@@ -11,6 +11,7 @@ they are found again, or are known to be gone.
 import threading
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from datetime import datetime
 from pathlib import Path
 
 from msgspec import Struct, structs
@@ -48,6 +49,8 @@ class Ready(Struct, frozen=True, kw_only=True):
     before: Usage = Usage()
     #: Numbers of the messages in the prompt that no run has read.
     told: tuple[int, ...] = ()
+    #: When it was put together: the preparation of the run begins.
+    at: datetime
 
 
 class Claimed(Struct, frozen=True):

@@ -24,7 +24,7 @@ from fleet.queue import open_queue
 from fleet.schemas import Stopped, Task
 from fleet.schemas.decision import SHUTDOWN
 from fleet.schemas.hosts.lease_terms import ALONE, shared_terms
-from fleet.supervisor.active.keep_notifier import NotifierKeeper
+from fleet.supervisor.active.side_processes import side_processes
 from fleet.supervisor.adopt_runs import stop_orphans
 from fleet.supervisor.assignments import lease_of
 from fleet.supervisor.capacity import wake_all, wake_next
@@ -116,7 +116,7 @@ class Supervisor:
         self.cleanup = Cleanup(self.state)
         self.lander = Lander(self.state, opening)
         self.schedules = ScheduleClock(self.state)
-        self.notifier = NotifierKeeper(self.state)
+        self.beside = side_processes(self.state)
         self.shutdown = Shutdown()
         self._timers = Timers()
         self._config_stamp = stamp_of(home.config)
@@ -170,7 +170,8 @@ class Supervisor:
             self.reload()
             self.dispatcher.watch(time.monotonic(), awake())
             if not self.shutdown.requested:
-                self.notifier.when_due()
+                for process in self.beside:
+                    process.when_due()
             self.publish()
             if self.state.travel is not None:
                 self.state.travel.tell(self.log)
@@ -351,7 +352,8 @@ class Supervisor:
         if self.shutdown.restart:
             self.shutdown.hand_over()
         else:
-            self.notifier.end()
+            for process in self.beside:
+                process.end()
         patience = PATIENCE if self.shutdown.stops < 2 else 0
         if self.state.host is not None and not self.shutdown.restart:
             self.state.host.close(patience)

@@ -1,15 +1,14 @@
 """`fleet notify`: tell people what needs them, where they are."""
 
-import os
-import signal
 import sys
+from collections.abc import Callable
 from datetime import UTC, datetime
 
 import click
 
 from fleet import control
 from fleet.cli.json_output import pretty
-from fleet.cli.print_lines import AFTER_TIME, print_line
+from fleet.cli.print_lines import print_line
 from fleet.cli.terminal_text import duration, one_line
 from fleet.errors import BadInput, ConfigError
 
@@ -32,30 +31,22 @@ def command(ctx: click.Context) -> None:
 @click.option("--quiet", "-q", is_flag=True, help="Say nothing but errors.")
 def run(quiet: bool) -> int:
     """Tell and listen, until Ctrl-C. `fleet run` starts this by itself."""
-    from fleet.control.notify.notify_lock import sole_notifier
-    from fleet.control.notify.notify_status import settings_stamp
+    from fleet.cli.supervise.side_run import run_beside
+    from fleet.control.supervise.side_process import NOTIFIER
     from fleet.notify.connect_channels import connect_channels
     from fleet.notify.notifier import Notifier
 
     fleet = _with_channels()
-    stamp, stopped = settings_stamp(fleet), list[int]()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda number, _: stopped.append(number))
 
-    def say(text: str) -> None:
-        if not quiet:
-            print_line(f"{datetime.now().astimezone():%H:%M:%S}  {one_line(text)}", AFTER_TIME)
-
-    with sole_notifier(fleet.home):
+    def work(stop: Callable[[], bool], say: Callable[[str], None]) -> None:
         connected = connect_channels(fleet.config.notify)
         for problem in connected.problems:
             print_line(f"Not used: {one_line(problem)}", err=True)
         names = ", ".join(channel.name for channel in connected.channels)
         say(f"telling through {names or 'no channel'}")
-        Notifier(fleet, connected, say).run(lambda: bool(stopped) or settings_stamp(fleet) != stamp)
-    if not stopped:  # other settings: begin anew with them
-        os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])  # noqa: S606
-    return 0
+        Notifier(fleet, connected, say).run(stop)
+
+    return run_beside(fleet, NOTIFIER, work, quiet=quiet)
 
 
 @command.command("test")

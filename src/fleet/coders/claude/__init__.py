@@ -124,6 +124,17 @@ class ClaudeCoder(Coder):
             own["IS_SANDBOX"] = "1"  # it refuses to bypass as root without this word
         return {**super().env(task, task_dir), **own}
 
+    def telemetry(self) -> dict[str, str]:
+        return {
+            "CLAUDE_CODE_ENABLE_TELEMETRY": "1",
+            # Without this it sends no spans.
+            "CLAUDE_CODE_ENHANCED_TELEMETRY_BETA": "1",
+            "OTEL_TRACES_EXPORTER": "otlp",
+            "OTEL_METRICS_EXPORTER": "otlp",
+            "OTEL_LOGS_EXPORTER": "otlp",
+            "OTEL_EXPORTER_OTLP_PROTOCOL": "http/json",
+        }
+
     def transcript(self, session_id: str, env: Mapping[str, str]) -> tuple[Path, str] | None:
         return home.place(env) / "projects", f"*/{glob.escape(session_id)}.jsonl"
 

@@ -60,6 +60,7 @@ class CodexCoder(Coder):
         if self.options.hook:
             argv += ["-c", hooks.for_codex(self.options.hook, refuse=self.options.refuse)]
         argv += self.options.leave_out
+        argv += _telemetry(self.options.otlp)
         if self.options.tool_server:
             argv += tool_servers.for_codex(self.options)
         argv += ["--cd", task.cwd] if task.cwd else []
@@ -104,3 +105,20 @@ class CodexCoder(Coder):
     @property
     def _sandboxed(self) -> bool:
         return self.options.permissions != "bypass"
+
+
+def _telemetry(base: str) -> list[str]:
+    """Settings that make the CLI send its own telemetry; it takes no variables for that."""
+    if not base:
+        return []
+    exporters = (
+        ("exporter", "logs"),
+        ("trace_exporter", "traces"),
+        ("metrics_exporter", "metrics"),
+    )
+    value = '{{otlp-http={{endpoint="{}/v1/{}",protocol="json"}}}}'
+    return [
+        word
+        for name, signal in exporters
+        for word in ("-c", f"otel.{name}={value.format(base, signal)}")
+    ]

@@ -1,11 +1,10 @@
-"""How the notifier of a home does, and what makes it begin anew."""
+"""How the notifier of a home does."""
 
 from msgspec import Struct
 
 from fleet.control import Control
-from fleet.control.notify.notify_lock import is_notifying
 from fleet.control.notify.outbox import FILE, ChannelState, Outbox
-from fleet.files.safe_read import stamp_of
+from fleet.control.supervise.side_process import NOTIFIER, is_running
 
 
 class NotifyStatus(Struct, frozen=True, kw_only=True):
@@ -25,10 +24,5 @@ def notify_status(fleet: Control) -> NotifyStatus:
         channels = tuple(outbox.states())
         outbox.close()
     return NotifyStatus(
-        on=fleet.config.notify.is_on, running=is_notifying(fleet.home), channels=channels
+        on=fleet.config.notify.is_on, running=is_running(fleet.home, NOTIFIER), channels=channels
     )
-
-
-def settings_stamp(fleet: Control) -> tuple[int, int, int]:
-    """Changes when the settings do."""
-    return stamp_of(fleet.home.config)

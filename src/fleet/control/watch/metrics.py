@@ -35,7 +35,7 @@ class FleetMetrics(Collector):
     def __init__(self, fleet: Control) -> None:
         self._fleet = fleet
         self._view = NowReader(fleet)
-        self._figures = RunFigures()
+        self._figures = RunFigures(fleet.home)
         self._now = datetime.now().astimezone()
 
     def text(self, now: datetime) -> bytes:
@@ -50,7 +50,7 @@ class FleetMetrics(Collector):
         return []
 
     def collect(self) -> Families:
-        self._figures.update(self._fleet.home)
+        self._figures.update()
         now = self._view.read(self._now)
         yield from self._supervisor(now)
         yield from self._tasks(now)

@@ -1,18 +1,11 @@
-"""The runs of a home that are over, added up as they end.
+"""The runs of a home that are over, added up as they end."""
 
-A run that is over does not change, so each is read once: a reader that asks again and again pays
-for what is new.
-"""
-
-import os
 from collections import Counter
 
 from msgspec import Struct
 
+from fleet.control.watch.settled_runs import SettledRuns
 from fleet.home import Home
-from fleet.runs import receipt_json
-from fleet.runs.outcome_history import read_ending
-from fleet.runs.run_directory import all_runs
 from fleet.schemas import Receipt, bears_out
 
 #: The upper bounds of the classes that a run's seconds are counted in.
@@ -34,7 +27,7 @@ class Durations(Struct):
 class RunFigures:
     """Sums over all runs that are over, by what a figure is told apart by."""
 
-    def __init__(self) -> None:
+    def __init__(self, home: Home) -> None:
         #: By coder, model, outcome and verdict.
         self.runs: Counter[tuple[str, str, str, str]] = Counter()
         #: By coder, model and kind of token; and of runs that closed no task.
@@ -44,36 +37,12 @@ class RunFigures:
         self.dollars: dict[tuple[str, str, str], float] = {}
         self.unknown_costs: Counter[tuple[str, str]] = Counter()
         self.seconds: dict[str, Durations] = {}
-        self._read: set[tuple[str, int]] = set()
-        #: When each task's directory of runs was last changed, as far as it was read.
-        self._stamps: dict[str, int] = {}
+        self._settled = SettledRuns(home)
 
-    def update(self, home: Home) -> None:
+    def update(self) -> None:
         """Add the runs that ended since the last call."""
-        try:
-            names = os.listdir(home.tasks)  # noqa: PTH208 - names are enough, and there are many
-        except FileNotFoundError:
-            return
-        for name in names:
-            folder = home.tasks / name
-            try:
-                stamp = (folder / "runs").stat().st_mtime_ns
-            except OSError:
-                continue
-            if self._stamps.get(name) == stamp:
-                continue
-            over = True
-            for run in all_runs(folder):
-                if (name, run.number) in self._read:
-                    continue
-                receipt, ending = receipt_json.read(run), read_ending(run)
-                if receipt is None or ending is None:
-                    over = False  # it is not settled yet: look again
-                    continue
-                self._read.add((name, run.number))
-                self._add(receipt, closed=bears_out(ending.settlement))
-            if over:
-                self._stamps[name] = stamp
+        for _, receipt, ending in self._settled.new():
+            self._add(receipt, closed=bears_out(ending.settlement))
 
     def _add(self, receipt: Receipt, *, closed: bool) -> None:
         who = (receipt.coder, receipt.model)

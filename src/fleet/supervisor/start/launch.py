@@ -23,7 +23,14 @@ from fleet.processes.keeper_client import Busy, hold_until, start_keeper
 from fleet.runs.artifacts_digest import fingerprint
 from fleet.runs.outcome_history import Ending
 from fleet.runs.questions import questions_file
-from fleet.runs.run_directory import Run, RunSpec, latest_run, reserve_run, write_run
+from fleet.runs.run_directory import (
+    Run,
+    RunSpec,
+    RunTrace,
+    latest_run,
+    reserve_run,
+    write_run,
+)
 from fleet.runs.run_id import RunId
 from fleet.schemas import Finished, Lease, NeedsHuman, Task, Usage
 from fleet.settlement import resume_policy
@@ -34,6 +41,7 @@ from fleet.supervisor.active.active_run import ActiveRun
 from fleet.supervisor.assignments import Assignment, Ready
 from fleet.supervisor.start.agent_bin import KEEPER, TOOL_SERVER
 from fleet.supervisor.start.run_box import RunCommand, box_run, check_box
+from fleet.supervisor.start.trace_env import trace_env
 from fleet.supervisor.start.workspace import Workspace
 from fleet.supervisor.state import SupervisorState
 
@@ -130,6 +138,7 @@ def make_ready(
         project=place.cwd if place.origin is not None else "",
         before=resumed.session_usage if resumed else Usage(),
         told=tuple(each.number for each in deliveries if each.run is None),
+        at=state.now(),
     )
 
 
@@ -229,13 +238,17 @@ def launch(
             tool_server=(sys.executable, "-I", "-S", str(programs / TOOL_SERVER), str(run.spool)),
             tool_timeout=round(ready.policy.ask_wait + ASK_SLACK),
         )
+    otel = state.config.otel
+    if otel.passes_on(coder.name):
+        coder.options = structs.replace(coder.options, otlp=otel.base)
     argv, prompt = _words(coder, task, task_dir, ready.env)
     try:
         move(ready.session)  # before its length is taken: what is in it by now was told before
     except FileNotFoundError:
         return None
     run_id = str(RunId.of(lease))
-    env = {**ready.env, "FLEET_RUN_DIR": str(run.path), "FLEET_SPOOL": str(run.spool)}
+    env = {**ready.env, **trace_env(otel, ready, lease)}
+    env |= {"FLEET_RUN_DIR": str(run.path), "FLEET_SPOOL": str(run.spool)}
     command = RunCommand(argv=argv, cwd=str(task.cwd), env=env)
     boxed = ready.policy.sandbox.level != "off"
     if boxed:
@@ -263,6 +276,7 @@ def launch(
         policy=ready.policy,
         base=ready.base,
         project=ready.project,
+        trace=RunTrace(task_created=lease.task.created_at, begun=ready.at) if otel.is_on else None,
     )
     write_run(run, spec, prompt)
     messages.give(task_dir, ready.told, run.number)

@@ -1,0 +1,41 @@
+"""How a process beside the supervisor runs: alone of its kind, until a signal, anew after a change
+of the settings.
+"""
+
+import os
+import signal
+import sys
+from collections.abc import Callable
+from datetime import datetime
+
+from fleet.cli.print_lines import AFTER_TIME, print_line
+from fleet.cli.terminal_text import one_line
+from fleet.control import Control
+from fleet.control.supervise.side_process import SideKind, settings_stamp, sole_process
+
+
+def run_beside(
+    fleet: Control,
+    kind: SideKind,
+    work: Callable[[Callable[[], bool], Callable[[str], None]], int | None],
+    *,
+    quiet: bool,
+) -> int:
+    """Have `work(stop, say)` done, which ends by itself with an exit code, or once `stop` says so;
+    the exit code.
+    """
+    stamp, stopped = settings_stamp(fleet), list[int]()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, lambda number, _: stopped.append(number))
+    # The supervisor starts it with this one blocked.
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})
+
+    def say(text: str) -> None:
+        if not quiet:
+            print_line(f"{datetime.now().astimezone():%H:%M:%S}  {one_line(text)}", AFTER_TIME)
+
+    with sole_process(fleet.home, kind):
+        code = work(lambda: bool(stopped) or settings_stamp(fleet) != stamp, say)
+    if code is None and not stopped:  # other settings: begin anew with them
+        os.execv(sys.executable, [sys.executable, *sys.orig_argv[1:]])  # noqa: S606
+    return code or 0

@@ -1,0 +1,71 @@
+"""`[otel]` in runtime.toml: where traces of tasks and runs go."""
+
+import re
+from typing import Any, cast
+
+import msgspec
+from msgspec import Struct, field
+
+from fleet.config.keys import read_secret_place
+from fleet.errors import BadInput
+
+TABLE = "otel"
+#: The coders whose own telemetry `agents = true` passes on. codex sends much that is not about the
+#: task, in traces of its own, so it has to be named.
+_USUAL = ("claude",)
+_ADDRESS = re.compile(r"https?://[^\s@?#/]+(?:/[^\s@?#]*)?")
+_HEADER = re.compile(r"[A-Za-z0-9-]{1,100}")
+
+
+class OtelSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Where spans are sent, and which agents send their own there."""
+
+    #: The base of an OTLP/HTTP receiver: spans go to `<endpoint>/v1/traces`; empty: no traces.
+    endpoint: str = ""
+    #: Headers of fleet's own requests, each with the place of its value; agents do not get them.
+    headers: dict[str, str] = field(default_factory=dict[str, str])
+    #: Which coders are told to send their own telemetry to the endpoint.
+    agents: bool | tuple[str, ...] = True
+
+    @property
+    def is_on(self) -> bool:
+        """There is somewhere to send to."""
+        return bool(self.endpoint)
+
+    @property
+    def base(self) -> str:
+        return self.endpoint.rstrip("/")
+
+    def passes_on(self, coder: str) -> bool:
+        """A coder's own telemetry goes to the endpoint as well."""
+        named = (_USUAL if self.agents else ()) if isinstance(self.agents, bool) else self.agents
+        return self.is_on and coder in named
+
+
+def read(table: object) -> tuple[OtelSettings, str]:
+    """The settings of a file, and what is wrong with the table; empty if nothing is."""
+    nothing = OtelSettings()
+    if not isinstance(table, dict):
+        return nothing, "must be a table: [otel]"
+    given = cast("dict[str, Any]", table)
+    try:
+        found = msgspec.convert(given, OtelSettings)
+        _check(found, given=bool(given))
+    except (msgspec.ValidationError, BadInput) as error:
+        return nothing, f"cannot be used: {error}".replace(" - at `$", " at `otel")
+    return found, ""
+
+
+def _check(found: OtelSettings, *, given: bool) -> None:
+    """Raise BadInput for what a type cannot say."""
+    if given and not _ADDRESS.fullmatch(found.endpoint):
+        raise BadInput(f"endpoint is http://host:4318 or https://host, not {found.endpoint!r}")
+    if found.base.endswith("/v1/traces"):
+        raise BadInput("endpoint is the address before /v1/traces")
+    for name, place in found.headers.items():
+        if not _HEADER.fullmatch(name):
+            raise BadInput(f"{name!r} is no name of a header")
+        try:
+            read_secret_place(place)
+        except BadInput as error:
+            raise BadInput(f"headers.{name}: {error.message}: {error.hint}") from None

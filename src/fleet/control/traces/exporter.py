@@ -1,0 +1,86 @@
+"""The exporter: sends the spans of runs that are over, until the receiver has taken them.
+
+A run is marked once its spans were taken, and not before: a kill in between sends them again, with
+the same ids. What the receiver does not take waits in the run directories, for as long as it takes.
+"""
+
+import time
+from collections.abc import Callable, Sequence
+from datetime import datetime
+
+from fleet.control.traces.export_state import ExportState, write_state
+from fleet.control.traces.span_table import SpanRow, spans_of
+from fleet.control.traces.unsent_runs import UnsentRun, UnsentRuns
+from fleet.home import Home
+from fleet.runs.traces.exported_mark import mark_exported
+
+#: Seconds between two looks, and at least so many times as long as a look takes; seconds between
+#: two questions whether to end.
+_LOOK, _SHARE, _GLANCE = 2.0, 100, 0.1
+#: Seconds before what was refused is sent again, doubled up to the longest.
+_PAUSE, _LONGEST = 5.0, 300.0
+#: How many runs go into one request at most.
+_MOST = 50
+
+
+class TraceExporter:
+    """Sends for one home. `send` returns what went wrong, or nothing."""
+
+    def __init__(
+        self, home: Home, send: Callable[[Sequence[SpanRow]], str], say: Callable[[str], None]
+    ) -> None:
+        self._home, self._send, self._say = home, send, say
+        self._unsent = UnsentRuns(home)
+        self._waiting: list[UnsentRun] = []
+        self._batch, self._pause, self._look_again = _MOST, 0.0, _LOOK
+        self._state = ExportState()
+
+    def run(self, stop: Callable[[], bool], now: Callable[[], datetime]) -> None:
+        """Send until `stop` says so, and once more then: a run may just have ended."""
+        while not stop():
+            pause = 0.0 if self.send_all(now) else self._pause
+            end = time.monotonic() + max(pause, self._look_again)
+            while time.monotonic() < end and not stop():
+                time.sleep(_GLANCE)
+        self.send_all(now)
+
+    def send_all(self, now: Callable[[], datetime]) -> bool:
+        """Send what there is. False: the receiver did not take all of it."""
+        self.look()
+        while self._waiting:
+            if not self.send_batch(now()):
+                return False
+        return True
+
+    def look(self) -> None:
+        """Find the runs that ended since the last look."""
+        begun = time.monotonic()
+        self._waiting += self._unsent.new()
+        self._look_again = max(_LOOK, (time.monotonic() - begun) * _SHARE)
+
+    def send_batch(self, now: datetime) -> bool:
+        """Send some of what waits. False: the receiver did not take it."""
+        batch, rest = self._waiting[: self._batch], self._waiting[self._batch :]
+        problem = self._send([span for each in batch for span in spans_of(each.traced)])
+        if problem:
+            # The next attempt is one run, and another one: no run keeps the others from going.
+            self._waiting = [*rest, *batch] if len(batch) == 1 else self._waiting
+            self._batch = 1
+            self._pause = min(_LONGEST, self._pause * 2) or _PAUSE
+            if problem != self._state.problem:
+                self._say(f"not taken, again in {self._pause:.0f} s at first: {problem}")
+            since = self._state.problem_since or now
+            self._note(
+                ExportState(sent_at=self._state.sent_at, problem=problem, problem_since=since)
+            )
+            return False
+        for each in batch:
+            mark_exported(each.place, now)
+        self._waiting, self._batch, self._pause = rest, min(_MOST, self._batch * 2), 0.0
+        self._say(f"sent {len(batch)} run{'s' if len(batch) > 1 else ''}, {len(rest)} wait")
+        self._note(ExportState(sent_at=now))
+        return True
+
+    def _note(self, state: ExportState) -> None:
+        self._state = state
+        write_state(self._home, state)

@@ -1,0 +1,36 @@
+"""The runs whose spans no receiver has taken yet."""
+
+from collections.abc import Iterator
+
+from msgspec import Struct
+
+from fleet.control.traces.span_table import TracedRun
+from fleet.control.watch.settled_runs import SettledRuns
+from fleet.home import Home
+from fleet.runs.run_directory import Run
+from fleet.runs.run_id import RunId
+from fleet.runs.traces.exported_mark import is_exported
+
+
+class UnsentRun(Struct, frozen=True, kw_only=True):
+    """One of them: where it is marked once it was sent, and what is told of it."""
+
+    place: Run
+    traced: TracedRun
+
+
+class UnsentRuns:
+    """Those of one home, each found once. Runs that began while [otel] was off are none."""
+
+    def __init__(self, home: Home) -> None:
+        self._settled = SettledRuns(home, passes_over=is_exported)
+
+    def new(self) -> Iterator[UnsentRun]:
+        """Those that ended since the last call."""
+        for run, receipt, ending in self._settled.new():
+            spec = run.known_spec()
+            named = RunId.parse(spec.id) if spec is not None else None
+            # A record that an agent changed puts no span into the trace of another task.
+            if spec and spec.trace and named and named.task == run.task_dir.name:
+                traced = TracedRun(id=named, trace=spec.trace, receipt=receipt, ending=ending)
+                yield UnsentRun(place=run, traced=traced)

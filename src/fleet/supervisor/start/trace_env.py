@@ -1,0 +1,31 @@
+"""What an agent has in its environment so that its own spans join the trace of its task."""
+
+from urllib.parse import quote
+
+from fleet.config.otel import OtelSettings
+from fleet.runs.run_id import RunId
+from fleet.runs.traces.trace_ids import traceparent
+from fleet.schemas import Lease
+from fleet.supervisor.assignments import Ready
+
+OTLP_ENDPOINT = "OTEL_EXPORTER_OTLP_ENDPOINT"
+_ATTRIBUTES = "OTEL_RESOURCE_ATTRIBUTES"
+
+
+def trace_env(otel: OtelSettings, ready: Ready, lease: Lease) -> dict[str, str]:
+    """The variables, but for those that the operator set (`pass_env`, an account's); none where
+    [otel] is off.
+    """
+    if not otel.is_on:
+        return {}
+    run, theirs = RunId.of(lease), ready.env
+    facts = {"fleet.task": run.task, "fleet.run": str(run), "fleet.project": lease.task.cwd or ""}
+    told = ",".join(f"{name}={quote(text, safe='/')}" for name, text in facts.items() if text)
+    ours = {_ATTRIBUTES: told}
+    if ready.coder.options.otlp:
+        ours |= {OTLP_ENDPOINT: otel.base, **ready.coder.telemetry()}
+    kept = {name: text for name, text in ours.items() if name not in theirs}
+    if _ATTRIBUTES in theirs:  # both are wanted, and of two the last counts
+        kept[_ATTRIBUTES] = f"{told},{theirs[_ATTRIBUTES]}"
+    # Not one that the supervisor was started with: that is another trace.
+    return {**kept, "TRACEPARENT": traceparent(run, lease.task.created_at)}

@@ -1,0 +1,104 @@
+"""A receiver of OTLP/HTTP on loopback, which reads protobuf and JSON by the specification."""
+
+import base64
+import json
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+from google.protobuf.json_format import ParseDict
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
+    ExportTraceServiceRequest,
+    ExportTraceServiceResponse,
+)
+
+
+class OtlpReceiver:
+    """Keeps the spans that it takes. `status`: what it answers; anything but 200 takes nothing."""
+
+    def __init__(self, port=0):
+        self.spans, self.requests, self.headers, self.status = [], [], [], 200
+        self.changed = threading.Condition()
+        receiver = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_POST(self):
+                body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+                with receiver.changed:
+                    receiver.requests.append(self.path)
+                    receiver.headers.append(self.headers)
+                    if self.path == "/v1/traces" and receiver.status == 200:
+                        receiver.take(body, self.headers.get("Content-Type"))
+                    receiver.changed.notify_all()
+                answer = ExportTraceServiceResponse().SerializeToString()
+                self.send_response(receiver.status)
+                self.send_header("Content-Type", "application/x-protobuf")
+                self.send_header("Content-Length", str(len(answer)))
+                self.end_headers()
+                self.wfile.write(answer)
+
+            def log_message(self, *words):
+                pass
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
+        self._server.daemon_threads = True
+        self.port = self._server.server_port
+        self.url = f"http://127.0.0.1:{self.port}"
+        threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True).start()
+
+    def take(self, body, kind):
+        request = ExportTraceServiceRequest()
+        if kind == "application/json":
+            ParseDict(_with_base64_ids(json.loads(body)), request, ignore_unknown_fields=True)
+        else:
+            request.ParseFromString(body)
+        for resource in request.resource_spans:
+            for scope in resource.scope_spans:
+                self.spans += [Span(span, resource.resource.attributes) for span in scope.spans]
+
+    def until(self, fact, patience=30):
+        """Wait for a fact about what was taken; what the fact returned."""
+        with self.changed:
+            assert self.changed.wait_for(fact, patience), [span.name for span in self.spans]
+            return fact()
+
+    def named(self, name):
+        return [span for span in self.spans if span.name == name]
+
+    def close(self):
+        self._server.shutdown()
+        self._server.server_close()
+
+
+class Span:
+    def __init__(self, span, resource):
+        self.name, self.start, self.end = (
+            span.name,
+            span.start_time_unix_nano,
+            span.end_time_unix_nano,
+        )
+        self.trace, self.id = span.trace_id.hex(), span.span_id.hex()
+        self.parent = span.parent_span_id.hex()
+        self.error = span.status.code == span.status.STATUS_CODE_ERROR
+        self.attributes = _values(span.attributes)
+        self.resource = _values(resource)
+
+
+def _values(attributes):
+    return {
+        each.key: getattr(each.value, each.value.WhichOneof("value") or "string_value")
+        for each in attributes
+    }
+
+
+def _with_base64_ids(value):
+    """OTLP writes ids in hexadecimal digits where JSON of protobuf has base64."""
+    if isinstance(value, dict):
+        return {
+            key: base64.b64encode(bytes.fromhex(each)).decode()
+            if key in ("traceId", "spanId", "parentSpanId")
+            else _with_base64_ids(each)
+            for key, each in value.items()
+        }
+    return [_with_base64_ids(each) for each in value] if isinstance(value, list) else value
