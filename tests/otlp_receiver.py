@@ -23,8 +23,17 @@ class OtlpReceiver:
         class Handler(BaseHTTPRequestHandler):
             protocol_version = "HTTP/1.1"
 
+            def _body(self):
+                if self.headers.get("Transfer-Encoding") != "chunked":  # as claude does
+                    return self.rfile.read(int(self.headers.get("Content-Length") or 0))
+                body = b""
+                while size := int(self.rfile.readline(), 16):
+                    body += self.rfile.read(size + 2)[:-2]
+                self.rfile.readline()
+                return body
+
             def do_POST(self):
-                body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+                body = self._body()
                 with receiver.changed:
                     receiver.requests.append(self.path)
                     receiver.headers.append(self.headers)

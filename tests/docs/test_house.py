@@ -32,6 +32,7 @@ MIRRORS = {
         ("account", "receipt", "task"), "a value of schemas, and the command that shows it"
     ),
     **dict.fromkeys(("stream", "home"), "one a coder: the same question for each CLI"),
+    "otel": "the command, and its table of settings, as notify has both",
     "database": "one an engine: the protocol, and PostgreSQL's",
 }
 

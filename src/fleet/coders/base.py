@@ -22,6 +22,14 @@ from fleet.schemas import Context, Event, Outcome, Reason, Task
 from fleet.schemas.policy import Permissions
 
 
+class ToolServer(Struct, frozen=True, kw_only=True):
+    """fleet's MCP server for one run."""
+
+    argv: tuple[str, ...]
+    #: The seconds that a call of it may take.
+    timeout: int
+
+
 class Options(Struct, frozen=True, kw_only=True):
     """What the supervisor wants of one run."""
 
@@ -49,10 +57,8 @@ class Options(Struct, frozen=True, kw_only=True):
     verify: tuple[str, ...] = ()
     #: The drop box of the run, through which its agent asks fleet for things.
     spool: str = ""
-    #: The command of fleet's MCP server for this run, and the seconds that a call of it may take;
-    #: empty: the agent gets none.
-    tool_server: tuple[str, ...] = ()
-    tool_timeout: int = 0
+    #: None: the agent gets no MCP server of fleet's.
+    tool_server: ToolServer | None = None
     #: The base of the OTLP/HTTP receiver that the CLI sends its own telemetry to; empty: none.
     otlp: str = ""
     #: What the run may cost in dollars, for a CLI that enforces a limit itself.

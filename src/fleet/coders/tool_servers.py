@@ -5,7 +5,7 @@ Pure. The server is a comfort and no condition: a run goes on without it, and th
 
 import json
 
-from fleet.coders.base import Options
+from fleet.coders.base import ToolServer
 
 #: What the CLIs call the server; its tools are `mcp__fleet__ask_human` and so on.
 NAME = "fleet"
@@ -13,26 +13,26 @@ NAME = "fleet"
 _GRACE_MS = 8000
 
 
-def for_claude(options: Options) -> str:
+def for_claude(server: ToolServer) -> str:
     """A value for `--mcp-config`: loaded at once, and not only found when it is searched for."""
-    command, *args = options.tool_server
-    server = {
+    command, *args = server.argv
+    entry = {
         "command": command,
         "args": args,
         "alwaysLoad": True,
-        "timeout": options.tool_timeout * 1000,
+        "timeout": server.timeout * 1000,
     }
-    return json.dumps({"mcpServers": {NAME: server}})
+    return json.dumps({"mcpServers": {NAME: entry}})
 
 
-def for_codex(options: Options) -> list[str]:
+def for_codex(server: ToolServer) -> list[str]:
     """Words for the command line. Not `required`: then a server that dies would end the run."""
-    command, *args = options.tool_server
+    command, *args = server.argv
     table = f"mcp_servers.{NAME}"
     settings = {
         f"{table}.command": json.dumps(command),
         f"{table}.args": json.dumps(args),
-        f"{table}.tool_timeout_sec": str(options.tool_timeout),
+        f"{table}.tool_timeout_sec": str(server.timeout),
         # Its sandbox would have each call approved by a person, who is not there.
         f"{table}.default_tools_approval_mode": '"approve"',
         "mcp_optional_startup_grace_ms": str(_GRACE_MS),

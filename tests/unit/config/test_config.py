@@ -27,7 +27,8 @@ def test_the_fields_of_config_are_the_keys_of_the_file():
     """Config and KEYS cannot drift apart."""
     defaults = msgspec.to_builtins(config.Config())
     notify = msgspec.to_builtins(config.Config().notify)
-    tables = {"projects": {}, "prices": {}, "accounts": {}, "notify": notify}
+    otel = msgspec.to_builtins(config.Config().otel)
+    tables = {"projects": {}, "prices": {}, "accounts": {}, "notify": notify, "otel": otel}
     assert defaults == {name: key.default for name, key in config.KEYS.items()} | tables
 
 

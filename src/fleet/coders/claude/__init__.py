@@ -102,7 +102,7 @@ class ClaudeCoder(Coder):
             argv += ["--settings", settings]
         argv += context_flags(self.options)
         if self.options.tool_server:
-            argv += ["--mcp-config", tool_servers.for_claude(self.options)]
+            argv += ["--mcp-config", tool_servers.for_claude(self.options.tool_server)]
         argv += ["--permission-mode", _MODES[self.options.permissions]]
         # The artifacts lie outside the project, where edits are otherwise refused.
         argv += ["--add-dir", str(task_dir / "artifacts")]

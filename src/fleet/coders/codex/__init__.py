@@ -62,7 +62,7 @@ class CodexCoder(Coder):
         argv += self.options.leave_out
         argv += _telemetry(self.options.otlp)
         if self.options.tool_server:
-            argv += tool_servers.for_codex(self.options)
+            argv += tool_servers.for_codex(self.options.tool_server)
         argv += ["--cd", task.cwd] if task.cwd else []
         argv += ["--model", self.model] if self.model else []
         argv += _MODES[self.options.permissions]

@@ -12,7 +12,7 @@ from fleet.accounts.candidates import Place, place_of
 from fleet.accounts.candidates import find as find_account
 from fleet.accounts.choose_account import Seat
 from fleet.accounts.move_session import move, moving
-from fleet.coders.base import Coder, Options
+from fleet.coders.base import Coder, Options, ToolServer
 from fleet.errors import BadInput, FleetError, InvalidTask, NotHere
 from fleet.files.atomic_write import write_atomically
 from fleet.files.put_aside import put_aside
@@ -235,8 +235,10 @@ def launch(
     if coder.takes_tools and ready.policy.ask_wait is not None:
         coder.options = structs.replace(
             coder.options,
-            tool_server=(sys.executable, "-I", "-S", str(programs / TOOL_SERVER), str(run.spool)),
-            tool_timeout=round(ready.policy.ask_wait + ASK_SLACK),
+            tool_server=ToolServer(
+                argv=(sys.executable, "-I", "-S", str(programs / TOOL_SERVER), str(run.spool)),
+                timeout=round(ready.policy.ask_wait + ASK_SLACK),
+            ),
         )
     otel = state.config.otel
     if otel.passes_on(coder.name):

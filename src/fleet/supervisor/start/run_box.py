@@ -23,7 +23,6 @@ from fleet.sandbox.strict_argv import mask, proxied_env, strict_argv
 from fleet.sandbox.toolchains import boxed_env
 from fleet.sandbox.try_box import require_box
 from fleet.schemas import Policy
-from fleet.supervisor.start.trace_env import OTLP_ENDPOINT
 
 
 class RunCommand(Struct, frozen=True, kw_only=True):
@@ -90,8 +89,8 @@ def box_run(
 
 
 def _named_hosts(coder: Coder, env: Mapping[str, str]) -> Iterator[str]:
-    """Hosts that the operator names in the place of the vendor's, and for traces."""
-    for name in (*coder.url_variables, OTLP_ENDPOINT):
+    """Hosts that the operator's environment names in the place of the vendor's."""
+    for name in coder.url_variables:
         parts = urlsplit(env.get(name, ""))
         if parts.hostname:
             port = parts.port or (80 if parts.scheme == "http" else 443)

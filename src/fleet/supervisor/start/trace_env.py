@@ -8,7 +8,6 @@ from fleet.runs.traces.trace_ids import traceparent
 from fleet.schemas import Lease
 from fleet.supervisor.assignments import Ready
 
-OTLP_ENDPOINT = "OTEL_EXPORTER_OTLP_ENDPOINT"
 _ATTRIBUTES = "OTEL_RESOURCE_ATTRIBUTES"
 
 
@@ -23,7 +22,7 @@ def trace_env(otel: OtelSettings, ready: Ready, lease: Lease) -> dict[str, str]:
     told = ",".join(f"{name}={quote(text, safe='/')}" for name, text in facts.items() if text)
     ours = {_ATTRIBUTES: told}
     if ready.coder.options.otlp:
-        ours |= {OTLP_ENDPOINT: otel.base, **ready.coder.telemetry()}
+        ours |= {"OTEL_EXPORTER_OTLP_ENDPOINT": otel.base, **ready.coder.telemetry()}
     kept = {name: text for name, text in ours.items() if name not in theirs}
     if _ATTRIBUTES in theirs:  # both are wanted, and of two the last counts
         kept[_ATTRIBUTES] = f"{told},{theirs[_ATTRIBUTES]}"
