@@ -35,7 +35,7 @@ class SpanSender:
     """Sends to the receiver of the settings. Raises FleetError for a header that is not there."""
 
     def __init__(self, settings: OtelSettings, owner: str) -> None:
-        self._words = _LastWords()
+        self._words = _FirstWords()
         log = logging.getLogger(trace_exporter.__name__)
         log.handlers, log.propagate = [self._words], False
         self._secrets = [
@@ -84,14 +84,16 @@ class SpanSender:
         return " ".join(text.split())[:500]
 
 
-class _LastWords(logging.Handler):
-    """What the SDK says of a failure: it says so nowhere else."""
+class _FirstWords(logging.Handler):
+    """What the SDK says of a failure, and nowhere else: the first words name the cause, and the
+    last ones only that it gave up.
+    """
 
     text = ""
 
     def emit(self, record: logging.LogRecord) -> None:
-        if record.levelno >= logging.WARNING:
-            self.text = record.getMessage()
+        if record.levelno >= logging.WARNING and not self.text:
+            self.text = record.getMessage().partition(", retrying in")[0]
 
 
 def _context(trace: str, span: str) -> SpanContext:
