@@ -99,6 +99,7 @@ export interface Changes {
 export interface Check {
   command: string;
   code: number | null;
+  started_at: string | null;
   seconds: number;
   timed_out: boolean;
   tail: string;
