@@ -24,6 +24,7 @@ __all__ = ["new_postgres_dsn", "postgres_dsn", "postgres_server", "shared_databa
 
 # A shell that runs us in the background has us ignore this, and all that we start would too.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+signal.signal(signal.SIGHUP, lambda *_: None)  # nohup has us ignore this; what we start must not
 
 # Hundreds of processes import fleet, and each test process all tests: compiled once is enough.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)

@@ -154,7 +154,7 @@ def test_one_run_is_ended_at_once_without_queue_or_supervisor(scene):
     """The same for a single task: only its own run ends."""
     process, tasks = running(scene)
     process.send_signal(signal.SIGSTOP)
-    scene.configure(queue="postgresql://127.0.0.1:9/none")
+    scene.configure(queue="postgresql://127.0.0.1:9/none", lease_s=2 * ENDLESS)
     done = scene.fleet("stop", tasks[0], "--now")
     assert done.returncode == 0, done.stderr
     assert "The queue does not answer" in done.stderr

@@ -85,12 +85,17 @@ def record(
     try:
         with exclusive(home.path / _LOCK):
             _add(home.path, AuditLine(
-                at=datetime.now(UTC), surface=surface, user=actor(env), verb=verb, task=task,
-                line=line[:_LONGEST], end=end[:_LONGEST],
+                at=datetime.now(UTC), surface=surface, user=_text(actor(env)), verb=_text(verb),
+                task=task, line=_text(line), end=_text(end),
             ))  # fmt: skip
     except OSError as error:
         return f"it is not in the audit: {error.strerror or error}"
     return ""
+
+
+def _text(words: str) -> str:
+    """What can be written as UTF-8: a person's line may hold any byte."""
+    return words[:_LONGEST].encode(errors="backslashreplace").decode()
 
 
 def _add(folder: Path, line: AuditLine) -> None:
