@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from fleet.control.supervise.side_process import EXPORTER, is_running
 from fleet.runs.run_directory import Run
 from fleet.runs.run_id import RunId
 from fleet.runs.traces import exported_mark
@@ -95,7 +96,7 @@ def test_a_kill_between_sending_and_noting_sends_the_same_spans_again(scene, rec
     scene.until_status(task, "closed")
     receiver.until(lambda: receiver.named("task"))
     mark = scene.folder(task) / "runs/1" / exported_mark.FILE
-    scene.until(mark.exists)
+    scene.until(lambda: mark.exists() and not is_running(scene.home, EXPORTER))
     mark.unlink()
     exporter(scene)
     receiver.until(lambda: len(receiver.named("task")) == 2)
