@@ -141,3 +141,56 @@ def test_a_question_asked_on_one_host_is_answered_on_another(hosts):
     assert "Use the old one" in prompt
     assert "And be quick" in prompt
     assert alpha.repo.git("show", "main:one") == alpha.repo.git("show", "main:two") == "new"
+
+
+def test_an_address_that_the_operator_did_not_confirm_is_not_fetched(hosts):
+    """The address comes from the queue: a host declines the task with the way out, and takes it
+    once its operator has confirmed the address.
+    """
+    alpha, beta = hosts
+    (beta.home.path / "remotes.json").unlink()
+    task_id, _ = create(alpha)
+    beta.script(task_id, COMMITTED.format(name="made-on-beta"))
+    beta.until_ended(beta.supervise("--until-idle"))
+    assert beta.status(task_id) == "open"
+    assert not list(beta.home.path.glob("mirrors/*/.git/objects/pack/*"))
+    beta.does("trust", "--remote", str(alpha.bare.root))
+    beta.supervise("--until-idle")
+    beta.until(lambda: beta.task(task_id).waits_to_land)
+
+
+def test_what_is_not_committed_travels_only_if_that_is_wanted(hosts):
+    """The person is told, and `--with-changes` lets the task begin from the files as they are."""
+    alpha, beta = hosts
+    alpha.repo.put("draft", "not committed\n")
+    _, said = create(alpha, "--defer", "tomorrow")
+    assert "1 file is not committed" in said
+    task_id, said = create(alpha, "--with-changes")
+    assert "not committed" not in said
+    beta.script(task_id, "cat draft > copy && " + COMMITTED.format(name="more"))
+    beta.until_ended(beta.supervise("--until-idle"))
+    assert alpha.bare.git("show", f"refs/fleet/{task_id}/1:copy") == "not committed"
+
+
+def test_with_push_the_host_that_ran_it_lands_it(hosts):
+    """The branch is on the remote, so no other host is needed for it."""
+    alpha, beta = hosts
+    alpha.configure(land_to="push")
+    task_id, _ = create(alpha)
+    beta.script(task_id, COMMITTED.format(name="made-on-beta"))
+    beta.supervise("--until-idle")
+    beta.until_status(task_id, "closed")
+    assert alpha.bare.git("show", "main:made-on-beta") == "new"
+
+
+def test_a_person_watches_a_run_of_another_host(hosts):
+    """Lines come while the command runs, and its end is the end of the run."""
+    alpha, beta = hosts
+    task_id, _ = create(alpha, steps="tool slowly:600 script done end")
+    beta.script(task_id, COMMITTED.format(name="made-on-beta"))
+    beta.supervise("--until-idle")
+    beta.until(lambda: beta.task(task_id).lease_owner == beta.me and beta.run(task_id))
+    said = alpha.does("task", task_id, "events", "--follow")
+    assert '"599"' in said
+    assert said.count('"text":"300"') == 1
+    assert "fleet_ended" in said

@@ -1,0 +1,122 @@
+"""The files of runs in PostgreSQL: stored under the lease, bounded, and read on any host."""
+
+import random
+import time
+from contextlib import closing
+from datetime import timedelta
+
+import pytest
+
+from fleet.errors import QueueError
+from fleet.queue.protocol import Draft, LeaseLost
+from fleet.queue.sql.postgres import open_postgres
+from fleet.queue.sql.travel.landers import try_to_land
+from fleet.queue.sql.travel.live_lines import LiveBytes, LiveLines
+from fleet.queue.sql.travel.run_files import LIST, PART, RunFiles
+from fleet.schemas import Released
+
+TTL = timedelta(minutes=5)
+
+
+@pytest.fixture
+def queue(postgres_dsn):
+    with closing(open_postgres(postgres_dsn)) as opened:
+        yield opened
+
+
+@pytest.fixture
+def lease(queue):
+    queue.add(Draft(title="a task"))
+    (found,) = queue.claim("alpha", count=1, ttl=TTL)
+    return found
+
+
+def noise(size, seed=1):
+    """Bytes that cannot be compressed."""
+    return random.Random(seed).randbytes(size)
+
+
+def test_a_file_of_several_parts_is_read_as_it_was_sent(queue, lease):
+    """Output of any size is cut into parts, and the list tells what there is."""
+    files, data = RunFiles(queue), noise(2 * PART + 7)
+    sent = files.send(lease, 1, [("stdout", [data[:99], data[99:]]), ("empty", [])], host="alpha")
+    assert files.read(lease.task.id, 1, "stdout") == data
+    assert files.read(lease.task.id, 1, "empty") == b""
+    assert files.list_of(lease.task.id, 1) == sent
+    stored = {each.path: each.parts for each in files.stored(lease.task.id)}
+    assert stored == {"stdout": 3, "empty": 1, LIST: 1}
+
+
+def test_the_same_again_in_fewer_parts_leaves_nothing_of_the_first(queue, lease):
+    """A host that was killed while it sent sends again."""
+    files = RunFiles(queue)
+    files.send(lease, 1, [("stdout", [noise(2 * PART)])], host="alpha")
+    files.send(lease, 1, [("stdout", [b"short"])], host="alpha")
+    assert files.read(lease.task.id, 1, "stdout") == b"short"
+
+
+def test_under_a_lost_lease_nothing_is_stored(queue, lease):
+    """A host that was cut off cannot overwrite what its successor knows."""
+    files = RunFiles(queue)
+    assert queue.settle(lease, Released()) is None
+    assert isinstance(files.send(lease, 1, [("receipt.json", [b"{}"])], host="alpha"), LeaseLost)
+    assert files.stored(lease.task.id) == []
+
+
+def test_a_run_without_its_list_was_not_sent_to_its_end(queue, lease):
+    """The list comes last: another host does not take half a run for a whole one."""
+
+    def broken():
+        yield b"a"
+        raise ConnectionError
+
+    files = RunFiles(queue)
+    with pytest.raises(ConnectionError):
+        files.send(lease, 1, [("one", [b"1"]), ("two", broken())], host="alpha")
+    assert files.list_of(lease.task.id, 1) is None
+
+
+def test_beyond_the_limit_files_are_cut_or_go_to_the_shared_directory(queue, lease, tmp_path):
+    """A flood of output costs the queue no more than its limit, and the list says what was cut."""
+    data = noise(3 * PART)
+    cut = RunFiles(queue, most=PART + PART // 2).send(lease, 1, [("stdout", [data])], host="a")
+    assert (cut.files[0].size, cut.files[0].cut) == (PART, 2 * PART)
+    roomy = RunFiles(queue, tmp_path / "store", most=PART + PART // 2)
+    assert roomy.send(lease, 2, [("stdout", [data])], host="a").files[0].cut == 0
+    assert roomy.read(lease.task.id, 2, "stdout") == data
+    with pytest.raises(QueueError):
+        RunFiles(queue).read(lease.task.id, 2, "stdout")
+
+
+def test_a_persons_word_is_stored_only_while_no_host_has_the_task(queue, lease):
+    """An answer must not slip under an agent that is at work."""
+    files = RunFiles(queue)
+    assert not files.put_task_file(lease.task.id, lease.fence, "artifacts/Q&A.md", b"x")
+    queue.settle(lease, Released())
+    assert files.put_task_file(lease.task.id, lease.fence, "artifacts/Q&A.md", b"x")
+    assert files.read(lease.task.id, 0, "artifacts/Q&A.md") == b"x"
+
+
+def test_lines_are_wanted_only_while_a_person_watches(queue, lease):
+    """A wish ends by itself, and lines are read from where the last look ended."""
+    live, task_id = LiveLines(queue), lease.task.id
+    assert live.wanted() == set()
+    live.wish(task_id, first=True)
+    assert live.wanted() == {task_id}
+    live.send(task_id, "events.jsonl", LiveBytes(run=1, start=0, data=b"one\n"))
+    live.send(task_id, "events.jsonl", LiveBytes(run=1, start=4, data=b"two\n"))
+    assert [each.data for each in live.read(task_id, "events.jsonl", 1, 4)] == [b"two\n"]
+    live.forget(task_id)
+    assert live.read(task_id, "events.jsonl", 0, 0) == []
+
+
+def test_one_host_at_a_time_lands_on_a_branch(queue, postgres_dsn):
+    """The right to land ends with the connection of the host that had it."""
+    with closing(open_postgres(postgres_dsn)) as other:
+        assert try_to_land(other, "url\nmain")
+        assert not try_to_land(queue, "url\nmain")
+        assert try_to_land(queue, "url\nnext")
+    end = time.monotonic() + 10  # the server notices the closed connection in its own time
+    while not (taken := try_to_land(queue, "url\nmain")) and time.monotonic() < end:
+        time.sleep(0.01)
+    assert taken
