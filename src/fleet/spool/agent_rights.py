@@ -167,7 +167,7 @@ FLEET: Mapping[str, Right] = {
     "compare": Right(kind="refused", instead=f"Only people compare coders; {_COMMENT}"),
     **dict.fromkeys(
         ("account", "accounts", "audit", "completion", "config", "demo", "doctor", "host", "hosts",
-         "init", "metrics", "notify", "queue", "schedule", "service", "web"),
+         "init", "metrics", "notify", "otel", "queue", "schedule", "service", "web"),
         _PERSONS,
     ),
     "trust": Right(

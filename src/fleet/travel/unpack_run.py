@@ -47,7 +47,11 @@ def take_over(shared: SharedQueue, home: Home, task_id: str, *, me: str) -> tupl
 
     Raises QueueError, and OSError of a full disk: the same again goes on.
     """
-    with exclusive(home.task(task_id) / _LOCK):
+    if not shared.files.stored(task_id):
+        return ()
+    folder = home.task(task_id)
+    folder.mkdir(mode=0o700, exist_ok=True)  # a task that was made on another host
+    with exclusive(folder / _LOCK):
         return _take_over(shared, home, task_id, me)
 
 

@@ -34,6 +34,7 @@ class SettlingQueue:
     """Settles at once; `settled` holds the settlement of each task."""
 
     terms = ALONE
+    travel = None
 
     def __init__(self):
         self.settled = {}

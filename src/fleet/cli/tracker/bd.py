@@ -31,7 +31,6 @@ from fleet.cli.print_lines import print_line
 from fleet.cli.terminal_text import folded, one_line, terminal_width
 from fleet.control import Control
 from fleet.control.acts.task_flags import settings_from, shown_settings
-from fleet.control.queue.place_code import PlacedCode, place_code
 from fleet.errors import BadInput, FleetError, InvalidTask
 from fleet.home import task_json
 from fleet.home.trusted_commands import trust
@@ -40,6 +39,8 @@ from fleet.schemas.shown_text import harmless, harmless_json
 
 if TYPE_CHECKING:
     import click
+
+    from fleet.control.queue.place_code import PlacedCode
 
 CREATING = ("create", "new", "q")
 CLOSING = ("close", "done", "update")
@@ -142,6 +143,8 @@ def _create(fleet: Control, name: str, args: Sequence[str]) -> int:
         # As the tracker says it of its own flags.
         print(harmless(f"Error: {error}"), file=sys.stderr)
         return 1
+    from fleet.control.queue.place_code import place_code  # git is not for every command of bd
+
     code = place_code(fleet, settings_from(fleet, own), with_changes="with-changes" in own)
     settings = code.settings
     if settings.verify:
@@ -213,17 +216,17 @@ def _tell(created: Iterable[tuple[str, str]], settings: Settings) -> None:
         print_line(f"Created {task_id}: {one_line(title)}  [{where}]")
 
 
-def _push_changes(fleet: Control, tasks: Iterable[Task], code: PlacedCode) -> PlacedCode:
+def _push_changes(fleet: Control, tasks: Iterable[Task], code: "PlacedCode") -> "PlacedCode":
     """Let tasks begin from the directory's files as they are; without that they stay here."""
     if code.stays and not code.waits_for_push:
         return code
-    from fleet.control.queue.place_code import push_changes
+    from fleet.control.queue.place_code import PlacedCode, push_changes
 
     whys = [why for task in tasks if (why := push_changes(fleet, task, code.settings))]
     return PlacedCode(settings=code.settings, stays="; ".join(dict.fromkeys(whys)))
 
 
-def _tell_code(code: PlacedCode) -> None:
+def _tell_code(code: "PlacedCode") -> None:
     """Say on a shared queue what keeps a task on this host, or what other hosts do not get."""
     if code.stays:
         text = f"it runs on this host only: {one_line(code.stays)}"
