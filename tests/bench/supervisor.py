@@ -9,11 +9,13 @@ python -m tests.bench supervisor
 import os
 import select
 import statistics
+import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Generator
 from pathlib import Path
+from typing import Any
 
 import psutil
 
@@ -92,6 +94,18 @@ class Bench(Scene):
         for name, argv in (("noop", NOOP), ("sleep", SLEEP), ("print", PRINT)):
             words = ", ".join(map(toml, argv))
             self.coder(name, f"argv = [{words}]\n{RULES}")
+
+    def supervise(self, *flags: str) -> Any:
+        """Start a supervisor from nothing: one that is forked from a warm server has the memory
+        of all that the server imported.
+        """
+        with (self.home.path / "screen").open("ab") as out:
+            process = subprocess.Popen(
+                (sys.executable, "-m", "fleet", "run", *flags), env=self.env, stdout=out,
+                stderr=out, stdin=subprocess.DEVNULL,
+            )  # fmt: skip
+        self.supervisors.append(process)
+        return process
 
     @property
     def keeper(self) -> Path:
