@@ -47,7 +47,7 @@ check: setup  ## lint, types (of the page too), room contracts, docs
 bench: setup  ## print the figures that we defend, as ratios of one run
 	$(PY) -m tests.bench
 
-chaos: setup  ## 1,000 tasks, and 200 that land, while supervisors are killed: 30 minutes at most
+chaos: setup  ## tasks, landings and hosts while processes are killed and links are cut: 70 minutes at most
 	$(PY) -m tests.chaos
 
 slow: setup  ## ask the real bd everything, and try at random more often than every test run does
