@@ -55,6 +55,8 @@ class Notifier:
         #: Set when a channel may have something to send.
         self._news = {name: threading.Event() for name in self._channels}
         self._stopped = threading.Event()
+        #: Held from a person's answer until it is noted whose it was: no look ends it meanwhile.
+        self._answering = threading.Lock()
 
     def run(self, stop: Callable[[], bool]) -> None:
         """Tell and listen until `stop` says so."""
@@ -122,7 +124,10 @@ class Notifier:
     def _end_questions(self) -> None:
         """Say at questions that were answered elsewhere, or are asked no more, that they are."""
         for asked in self.outbox.open_asked():
-            if not is_open(self._fleet, asked) and self.outbox.end_asked(asked.nonce, "answered"):
+            with self._answering:
+                gone = not is_open(self._fleet, asked)
+                ended = gone and self.outbox.end_asked(asked.nonce, "answered")
+            if ended:
                 self._tell_end(asked, "answered elsewhere, or no longer asked")
 
     def _tell_end(self, asked: Asked, end: str) -> None:
@@ -190,7 +195,9 @@ class Notifier:
             text = asked.options[reply.option]
         if not text.strip():
             return
-        if answer_told(fleet, self.outbox, asked, text, by=reply.by):
+        with self._answering:
+            is_taken = answer_told(fleet, self.outbox, asked, text, by=reply.by)
+        if is_taken:
             self._say(f"{asked.task} was answered by {reply.by}")
             reader.acknowledge(reply, f"{asked.task} has your answer.")
             at = datetime.now().astimezone()

@@ -12,7 +12,8 @@ from fleet.errors import BadInput, Refused
 from fleet.queue.protocol import Draft
 from fleet.runs import agent_claim
 from fleet.runs.outcome_history import write_ending
-from fleet.runs.questions.questions_file import FILE, last_answer, open_question
+from fleet.runs.questions import asked_json
+from fleet.runs.questions.questions_file import FILE, add_block, last_answer, open_question
 from fleet.runs.run_id import RunId
 from fleet.schemas import Blocked, Failed, Finished
 from tests.builders import NOW, a_run, an_ending
@@ -167,3 +168,17 @@ def test_a_link_in_the_files_place_is_not_followed(fleet, tmp_path):
     with pytest.raises(Exception, match="cannot be read"):
         answer(fleet, task, "B", at=ANSWERED, env=ENV)
     assert outside.read_text() == "## Q: secret\n"
+
+
+def test_a_question_has_its_words_before_the_file_has_its_block(fleet):
+    """Else a person would be told the same question twice, in two wordings."""
+    fleet.queue.add(Draft(title="Choose"))
+    (lease,) = fleet.queue.claim("us", ttl=timedelta(minutes=5))
+    task_dir = fleet.home.task(lease.task.id)
+    a_run(task_dir, id=str(RunId.of(lease)))
+    asked, _ = asked_json.ask(task_dir, "Which?", run=1, at=NOW, options=("A", "B"), default="A")
+    before = question_of(fleet, lease.task)
+    add_block(task_dir, asked.block)
+    assert question_of(fleet, lease.task) == before
+    assert before.question == open_question((task_dir / FILE).read_text())
+    assert before.question == "Which?\n\n1. A\n2. B\n\nOtherwise: A"

@@ -77,11 +77,11 @@ def question_of(fleet: Control, task: Task) -> Question | None:
     if waiting and asked is None:
         return None
     if asked is not None and (waiting or asked.parked_at is not None):
-        block = questions_file.open_question(questions_file.read(task_dir))
+        # Q&A.md has the block a moment later: a question has the same words from the beginning.
         return Question(
             id=task.id, title=task.title, cwd=_cwd(fleet, task), note=asked.question,
-            question=block, options=asked.options, default=asked.default, asked_at=asked.at,
-            waiting=waiting, way_out=_way_out(task),
+            question=questions_file.open_question(asked.block), options=asked.options,
+            default=asked.default, asked_at=asked.at, waiting=waiting, way_out=_way_out(task),
         )  # fmt: skip
     if proposal := _proposal(task):
         words = task.description.strip()

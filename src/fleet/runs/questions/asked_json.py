@@ -48,6 +48,15 @@ class AskedQuestion(Struct, frozen=True, kw_only=True):
     def is_open(self) -> bool:
         return self.answer is None and not self.withdrawn
 
+    @property
+    def block(self) -> str:
+        """The question with its options, as agents write one into Q&A.md themselves."""
+        head, *rest = self.question.splitlines()
+        lines = [f"## Q: {head}", *rest]
+        lines += ["", *(f"{n}. {option}" for n, option in enumerate(self.options, 1))]
+        lines += ["", f"Otherwise: {self.default}"] if self.default else []
+        return "\n".join(lines).strip() + "\n"
+
     def is_same(self, words: str) -> bool:
         return self.question.split() == words.split()
 

@@ -13,7 +13,6 @@ from fleet.home import task_json
 from fleet.runs import agent_claim, follow_ups
 from fleet.runs.agent_claim import AgentClaim
 from fleet.runs.questions import asked_json, questions_file
-from fleet.runs.questions.asked_json import AskedQuestion
 from fleet.spool.agent_mcp.tool_arguments import (
     ReportArguments,
     check_proposals,
@@ -63,18 +62,9 @@ def _ask(data: bytes, asker: Asker) -> Served:
     answer = Answer(out=msgspec.json.encode(shape).decode())
     if not is_new:
         return Served(answer=answer)
-    questions_file.add_block(task_dir, _block(asked))
+    questions_file.add_block(task_dir, asked.block)
     facts = {"question": asked.question, "options": asked.options, "id": asked.id}
     return Served(answer=answer, event="fleet_asked", facts=facts)
-
-
-def _block(asked: AskedQuestion) -> str:
-    """The question as agents write it into Q&A.md themselves."""
-    head, *rest = asked.question.splitlines()
-    lines = [f"## Q: {head}", *rest]
-    lines += ["", *(f"{n}. {option}" for n, option in enumerate(asked.options, 1))]
-    lines += ["", f"Otherwise: {asked.default}"] if asked.default else []
-    return "\n".join(lines).strip() + "\n"
 
 
 def _park(data: bytes, asker: Asker) -> Served:
