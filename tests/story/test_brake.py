@@ -9,6 +9,7 @@ import apsw
 import pytest
 
 from fleet.processes import process_identity
+from fleet.processes.supervisor_lock import supervisor_of
 from fleet.runs.outcome_history import read_ending
 from tests.story.scene import FAKES, WORK
 
@@ -203,3 +204,21 @@ def test_the_brake_ends_agents_whose_home_was_removed(scene, tmp_path):
     assert {run["task_id"] for run in json.loads(done.stdout)["runs"]} == set(tasks)
     assert [mark for mark in found if process_identity.marked(mark)] == []
     assert scene.fleet("stop", "--all", "--now").returncode == 4
+
+
+def test_stop_pause_and_shutdown_need_no_sound_settings(scene):
+    """A lease rule that fails refuses every command but those that end agents."""
+    _, tasks = running(scene)
+    scene.configure(queue="postgresql://127.0.0.1:9/none", lease_s=30)
+    refused = scene.fleet("stop", tasks[0])
+    assert refused.returncode == 3
+    assert "lease_s" in refused.stderr
+    assert f"fleet stop {tasks[0]} --now" in refused.stderr
+    done = scene.fleet("stop", tasks[0], "--now")
+    assert done.returncode == 0, done.stderr
+    assert "The settings cannot be read" in done.stderr
+    assert scene.fleet("pause").returncode == 0
+    ended = scene.fleet("shutdown", "--now")
+    assert ended.returncode == 0, ended.stderr
+    assert supervisor_of(scene.home) is None
+    assert marks(scene) == {}

@@ -1,7 +1,6 @@
 """`fleet` itself: the overview, and the way to each command."""
 
 import os
-import sys
 from collections.abc import Sequence
 from importlib import import_module
 
@@ -71,7 +70,7 @@ def root(debug: bool) -> None:
 
 def fleet(args: Sequence[str]) -> int:
     """Run one command line and return its exit code."""
-    if not args and sys.stdout.isatty():
+    if not args:
         from fleet.cli.inspect.next_steps import print_next_steps
 
         print_next_steps()
@@ -82,6 +81,9 @@ def fleet(args: Sequence[str]) -> int:
         answer = root.main(
             args=_usual(args), prog_name="fleet", standalone_mode=False, color=colour
         )
+    except click.exceptions.NoArgsIsHelpError as missing:  # `fleet schedule` and nothing more
+        print_line(missing.format_message(), err=True)
+        return missing.exit_code
     except click.exceptions.Exit as done:
         return done.exit_code
     except click.ClickException as error:

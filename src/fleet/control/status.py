@@ -15,6 +15,7 @@ from fleet.control.landing.open_landings import LandingTask, landing_tasks
 from fleet.control.pause import paused_since
 from fleet.control.queue.needs_person import BlockedTask, TrustWait, blocked_tasks, trust_waits
 from fleet.errors import FleetError
+from fleet.home import Home
 from fleet.home.status_file import read_status
 from fleet.processes.supervisor_lock import supervisor_of
 from fleet.schemas.budget import BudgetStatus
@@ -95,9 +96,9 @@ def fleet_status(fleet: Control, now: datetime) -> FleetStatus:
     )
 
 
-def is_supervised(fleet: Control) -> bool:
+def is_supervised(home: Home) -> bool:
     """A supervisor of this home is running."""
-    return supervisor_of(fleet.home) is not None
+    return supervisor_of(home) is not None
 
 
 def hindrances(fleet: Control, now: datetime) -> list[str]:

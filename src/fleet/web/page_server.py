@@ -158,7 +158,8 @@ class PageServer:
         given = await _body(request)
 
         def done() -> ActEnd:
-            return carry_out(self.reads.fleet(), verb, given, surface="web", env=self._env)
+            fleet = self.reads.fleet()
+            return carry_out(fleet, verb, given, surface="web", env=self._env, session=session.name)
 
         end = await self._once.result((session.id, key), (verb, given), done)
         return json_answer(end)

@@ -61,10 +61,20 @@ def test_a_home_that_cannot_be_read_leads_to_the_doctor(env, fleet):
 
 
 @pytest.mark.parametrize("terminal", [True, False])
-def test_only_a_terminal_is_told_where_to_go(env, monkeypatch, capsys, terminal):
-    """A script that calls `fleet` gets the usage and its exit code, as ever."""
+def test_a_pipe_is_told_where_to_go_as_a_terminal_is(env, monkeypatch, capsys, terminal):
+    """`fleet | less` is no mistake, and no help stands behind the word Error."""
     monkeypatch.setenv("FLEET_HOME", env["FLEET_HOME"])
     monkeypatch.setattr(sys.stdout, "isatty", lambda: terminal, raising=False)
-    assert run_fleet([]) == (0 if terminal else 2)
-    told = "The queue is empty." in capsys.readouterr().out
-    assert told is terminal
+    assert run_fleet([]) == 0
+    printed = capsys.readouterr()
+    assert "The queue is empty." in printed.out
+    assert printed.err == ""
+
+
+def test_a_group_without_a_command_shows_its_commands(capsys):
+    """`fleet schedule` and nothing more: its help, and the exit code of a missing word."""
+    assert run_fleet(["schedule"]) == 2
+    printed = capsys.readouterr().err
+    assert printed.startswith("Usage: fleet schedule")
+    assert "remove" in printed
+    assert "Error" not in printed

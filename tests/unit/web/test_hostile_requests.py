@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from fleet.control.audit.audit_log import lines
 from fleet.control.notify.looking import is_looked_at
 from fleet.processes.process_identity import MARK
 from fleet.queue.protocol import Draft, Filter
@@ -260,3 +261,12 @@ def test_the_sessions_file_gives_no_access(page):
     path = page.home.path / "web" / "sessions.json"
     assert path.stat().st_mode & 0o777 == 0o600
     assert client.key not in path.read_text()
+
+
+def test_the_audit_names_the_session_of_an_act(page):
+    """Which browser it was, with its role: the page runs under one name for all of them."""
+    assert page.client().act("pause", {}).status == 200
+    (line,) = lines(page.home)
+    (session,) = page.store.sessions()
+    assert line.session == f"session {session.id} (operate, a test)"
+    assert (line.surface, line.user) == ("web", "ada")

@@ -134,7 +134,7 @@ def _check(
 
 def _run(fleet: Control, task_id: str, *, quiet: bool) -> None:
     """Supervise in this process until the queue is idle, unless a supervisor runs already."""
-    if is_supervised(fleet):
+    if is_supervised(fleet.home):
         return
     from fleet.supervisor.loop import supervise
 
@@ -177,7 +177,7 @@ def _follow(
             show(found)
             if _all_over(found):
                 return True
-            if is_supervised(fleet):
+            if is_supervised(fleet.home):
                 supervised_at = began
             elif began - supervised_at >= PATIENCE or not _any_attempt(found):
                 return False
@@ -274,7 +274,7 @@ def _print_next_step(fleet: Control, comparison: Comparison, found: Sequence[Ent
         )
     elif paused_since(fleet.home) is not None:
         print_line("fleet is paused, so nothing begins. To go on: fleet resume")
-    elif not is_supervised(fleet):
+    elif not is_supervised(fleet.home):
         print_line(f"No supervisor is running. {_start_hint(task_id)}")
 
 

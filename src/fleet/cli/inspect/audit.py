@@ -43,5 +43,5 @@ def command(count: int, check: bool, as_json: bool) -> int:
 def _shown(line: AuditLine) -> str:
     when = f"{line.at.astimezone():%Y-%m-%d %H:%M:%S}"
     end = "" if line.end == "done" else f"  → {one_line(line.end)}"
-    who = click.style(f"{line.surface} {one_line(line.user)}", fg="cyan")
+    who = click.style(one_line(f"{line.surface} {line.user} {line.session}".strip()), fg="cyan")
     return f"{when}  {who}  {one_line(line.line)}{end}"

@@ -1,4 +1,4 @@
-"""`fleet` without arguments on a terminal: how this home stands, and the commands to go on with."""
+"""`fleet` without arguments: how this home stands, and the commands to go on with."""
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -54,7 +54,7 @@ def next_steps(env: Mapping[str, str]) -> tuple[str, list[Step]]:
         ]
     from fleet.control.status import is_supervised
 
-    return _steps(tasks, asked, supervised=is_supervised(fleet))
+    return _steps(tasks, asked, supervised=is_supervised(fleet.home))
 
 
 def _asking(fleet: control.Control) -> list[str]:

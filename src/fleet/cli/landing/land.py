@@ -114,7 +114,7 @@ def _revert(fleet: Control, task_id: str) -> None:
 def _said(fleet: Control, end: LandEnd, *, wait: bool) -> int:
     for task_id, words in end.refused:
         print_line(one_line(f"{task_id}: not approved: {words}"), err=True)
-    if not wait and is_supervised(fleet):
+    if not wait and is_supervised(fleet.home):
         for task_id, words in end.left:
             print_line(one_line(f"{task_id}: approved; {words}."))
         return NEEDS_YOU if end.refused else 0

@@ -91,7 +91,7 @@ def _lines(work: WorkToReview, landing: Landing | None) -> list[str]:
 
 
 def _approved(fleet: Control, task: str, words: str) -> str:
-    if is_supervised(fleet):
+    if is_supervised(fleet.home):
         return f"Approved: {words}."
     return f"Approved: {words}. No supervisor is running: fleet run, or fleet land {task}."
 

@@ -1,10 +1,12 @@
 """`fleet pause`: start no new runs."""
 
+import os
+
 import click
 
-from fleet import control
 from fleet.cli.print_lines import print_line
 from fleet.control.pause import pause
+from fleet.home import home_from, open_home
 
 
 @click.command("pause")
@@ -13,6 +15,6 @@ def command() -> None:
 
     It outlasts a restart of the supervisor.
     """
-    fleet = control.opened()
-    what = "Paused" if pause(fleet.home) else "Paused already"
+    # Without the settings, as `fleet stop --all`.
+    what = "Paused" if pause(open_home(home_from(os.environ))) else "Paused already"
     print_line(f"{what}: no new runs. To go on: fleet resume")

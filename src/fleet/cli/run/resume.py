@@ -34,7 +34,7 @@ def command(retry_stopped: bool, coder: str | None) -> int:
         return 0
     print_line("Resumed." if unpause(fleet.home) else "Nothing was paused.")
     code = _stopped(fleet, retry=retry_stopped)
-    if not is_supervised(fleet):
+    if not is_supervised(fleet.home):
         print_line("No supervisor is running. Start one: fleet run", err=True)
     return code
 

@@ -1,6 +1,7 @@
 """`fleet stop`: end one task's run, or all of them."""
 
 import os
+from typing import TYPE_CHECKING
 
 import click
 
@@ -10,8 +11,11 @@ from fleet.cli.print_lines import print_line
 from fleet.cli.task_ids import completer
 from fleet.cli.terminal_text import one_line
 from fleet.control import Control
-from fleet.errors import BadInput, QueueError
+from fleet.errors import BadInput, ConfigError, QueueError
 from fleet.home import Home, home_from, open_home
+
+if TYPE_CHECKING:
+    from fleet.control.tasks.stop import StopEnd
 
 
 @click.command("stop")
@@ -39,13 +43,26 @@ def command(task_ids: tuple[str, ...], everything: bool, now: bool, as_json: boo
         if home.path.exists():
             open_home(home)
         return _all(home, now=now, as_json=as_json)
-    fleet = control.opened()
+    try:
+        fleet = control.opened()
+    except ConfigError as error:
+        if not now:
+            stays = f"To stop it all the same, with these settings: fleet stop {task_ids[0]} --now"
+            raise ConfigError(error.message, hint=f"{error.hint} {stays}".strip()) from None
+        print_line(f"The settings cannot be read: {error.message}", err=True)
+        home = open_home(home_from(os.environ))
+        return max(_blindly(home, task_id, as_json=as_json) for task_id in task_ids)
     return max(_one(fleet, task_id, now=now, as_json=as_json) for task_id in task_ids)
 
 
+def _blindly(home: Home, task_id: str, *, as_json: bool) -> int:
+    from fleet.control.tasks.stop import stop_blindly
+
+    return _told(home, stop_blindly(home, task_id), as_json=as_json)
+
+
 def _one(fleet: Control, task_id: str, *, now: bool, as_json: bool) -> int:
-    from fleet.control.status import is_supervised
-    from fleet.control.tasks.stop import stop, stop_blindly
+    from fleet.control.tasks.stop import stop
 
     try:
         with waiting(f"{task_id} ends", quiet=as_json):
@@ -54,7 +71,14 @@ def _one(fleet: Control, task_id: str, *, now: bool, as_json: bool) -> int:
         if not now:
             raise
         print_line(f"The queue does not answer: {error.message}", err=True)
-        end = stop_blindly(fleet, task_id)
+        return _blindly(fleet.home, task_id, as_json=as_json)
+    return _told(fleet.home, end, as_json=as_json)
+
+
+def _told(home: Home, end: "StopEnd", *, as_json: bool) -> int:
+    """Say how a stop went; the exit code."""
+    from fleet.control.status import is_supervised
+
     if as_json:
         from fleet.cli.json_output import pretty
 
@@ -65,7 +89,7 @@ def _one(fleet: Control, task_id: str, *, now: bool, as_json: bool) -> int:
         print_line(f"See it: fleet tasks. Kill it: fleet stop {end.task_id} --now", err=True)
         return 1
     print_line(f"Stopped {end.task_id}: {one_line(end.why) or end.status}")
-    if not end.settled and is_supervised(fleet):
+    if not end.settled and is_supervised(home):
         print_line("The supervisor has not taken note of it yet: fleet status")
     elif not end.settled:
         print_line("No supervisor is running: the task is settled when one starts (fleet run).")

@@ -1,11 +1,13 @@
 """`fleet shutdown`: end the supervisor and its agents."""
 
+import os
+
 import click
 
-from fleet import control
 from fleet.cli.live_view import waiting
 from fleet.cli.print_lines import print_line
 from fleet.control.supervise.shutdown import shut_down
+from fleet.home import home_from, open_home
 
 
 @click.command("shutdown")
@@ -17,5 +19,5 @@ def command(now: bool) -> None:
     one while agents run on: fleet restart. To let no new run begin: fleet pause.
     """
     with waiting("the supervisor ends its agents"):
-        holder = shut_down(control.opened(), now=now)
+        holder = shut_down(open_home(home_from(os.environ)), now=now)
     print_line(f"Ended: process {holder.who.pid} supervises no more. To go on: fleet run --detach")

@@ -5,6 +5,7 @@ it stands for, and which role may do it.
 import os
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
+from functools import partial
 from shlex import join
 from typing import Any, Literal, cast
 
@@ -70,20 +71,23 @@ def carry_out(
     given: Given,
     *,
     surface: str,
+    session: str = "",
     env: Mapping[str, str] = os.environ,
 ) -> ActEnd:
     """Do what a person asks for, and record it. Raises FleetError, and then the person is told why.
 
-    `surface` is where the person is: `web`, `top`, `mcp`, or the channel that the wish came by.
+    `surface` is where the person is: `web`, `top`, `mcp`, or the channel that the wish came by;
+    `session`: which browser, since a page can be opened on many devices.
     """
+    noted = partial(record, fleet.home, surface=surface, session=session, env=env)
     try:
         end = _carried_out(fleet, verb, given, env)
     except FleetError as error:
         line = f"fleet {verb[:80]} {given.get('id', '')}".strip()
         why = f"refused: {error.message}"
-        record(fleet.home, surface=surface, verb=verb[:80], line=line, end=why, env=env)
+        noted(verb=verb[:80], line=line, end=why)
         raise
-    lost = record(fleet.home, surface=surface, verb=verb, task=end.id, line=end.line, env=env)
+    lost = noted(verb=verb, task=end.id, line=end.line)
     return structs.replace(end, words=f"{end.words} But {lost}.") if lost else end
 
 

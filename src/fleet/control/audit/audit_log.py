@@ -39,6 +39,8 @@ class AuditLine(Struct, frozen=True, kw_only=True):
     #: `cli`, `web`, `top`, `mcp`, or the channel that the act came by: `telegram`, `ntfy`.
     surface: str
     user: str
+    #: Which browser, of an act on the page: its id, its role, what it calls itself.
+    session: str = ""
     verb: str
     #: The task; empty: all of fleet, or several.
     task: str = ""
@@ -76,6 +78,7 @@ def record(
     line: str,
     end: str = "done",
     task: str = "",
+    session: str = "",
     env: Mapping[str, str] = os.environ,
 ) -> str:
     """Add an act to the chain, durably. Returns why that cannot be done; empty: it is done.
@@ -86,7 +89,7 @@ def record(
         with exclusive(home.path / _LOCK):
             _add(home.path, AuditLine(
                 at=datetime.now(UTC), surface=surface, user=_text(actor(env)), verb=_text(verb),
-                task=task, line=_text(line), end=_text(end),
+                session=_text(session), task=task, line=_text(line), end=_text(end),
             ))  # fmt: skip
     except OSError as error:
         return f"it is not in the audit: {error.strerror or error}"

@@ -44,6 +44,11 @@ class PageSession(Struct, frozen=True, kw_only=True):
     created_at: datetime
     used_at: datetime
 
+    @property
+    def name(self) -> str:
+        """What the audit calls it: `fleet web sessions` lists the same id."""
+        return f"session {self.id} ({self.role}{f', {self.device}' if self.device else ''})"
+
 
 class OnceCode(Struct, frozen=True, kw_only=True):
     """A code that can be exchanged for a session, once."""

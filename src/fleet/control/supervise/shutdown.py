@@ -3,9 +3,10 @@
 import time
 from signal import SIGTERM
 
-from fleet.control import Control
+from fleet.config import Config, load
 from fleet.control.restart import NotRunning
-from fleet.errors import FleetError
+from fleet.errors import ConfigError, FleetError
+from fleet.home import Home
 from fleet.processes import process_identity
 from fleet.processes.supervisor_lock import Holder, supervisor_of
 
@@ -15,22 +16,23 @@ PATIENCE = 45.0
 _LOOK = 0.05
 
 
-def shut_down(fleet: Control, *, now: bool = False, patience: float = PATIENCE) -> Holder:
+def shut_down(home: Home, *, now: bool = False, patience: float = PATIENCE) -> Holder:
     """End the supervisor, and wait until it is gone; returns which one it was.
 
     The supervisor stops its agents and gives their tasks back, as Ctrl-C does. `now`: a second
-    signal, with which it kills them.
+    signal, with which it kills them. A home whose settings cannot be read will do: a typing error
+    must not keep agents running.
     """
-    holder = supervisor_of(fleet.home)
+    holder = supervisor_of(home)
     if holder is None:
         raise NotRunning(
-            f"no supervisor is running on {fleet.home.path}", hint="Nothing has to be ended."
+            f"no supervisor is running on {home.path}", hint="Nothing has to be ended."
         )
     for _ in range(2 if now else 1):
         if not process_identity.send(holder.who, SIGTERM):
             return holder  # it ended by itself meanwhile
         time.sleep(_LOOK)
-    end = time.monotonic() + fleet.config.grace_s + patience
+    end = time.monotonic() + _grace(home) + patience
     while process_identity.alive(holder.who):
         if time.monotonic() >= end:
             raise FleetError(
@@ -39,3 +41,10 @@ def shut_down(fleet: Control, *, now: bool = False, patience: float = PATIENCE) 
             )
         time.sleep(_LOOK)
     return holder
+
+
+def _grace(home: Home) -> float:
+    try:
+        return load(home.config).grace_s
+    except ConfigError:
+        return Config().grace_s

@@ -21,7 +21,7 @@ from fleet.control.tasks.retry import lives, way_on
 from fleet.errors import InvalidTask, Refused
 from fleet.evidence.inspect_run import Inspection, inspect_run
 from fleet.files.inotify import DirectoryWatch
-from fleet.home import owner_file
+from fleet.home import Home, owner_file
 from fleet.processes import keeper_client
 from fleet.processes.keeper_client import Ended, NeverStarted, Running, Vanished, stop_run
 from fleet.processes.supervisor_lock import supervisor_of
@@ -89,14 +89,16 @@ def stop(
     return _tell_keeper(fleet, task, by=by, now=now, patience=patience)
 
 
-def stop_blindly(fleet: Control, task_id: str, *, env: Mapping[str, str] = os.environ) -> StopEnd:
-    """End a task's run at once without asking the queue, which does not answer."""
+def stop_blindly(home: Home, task_id: str, *, env: Mapping[str, str] = os.environ) -> StopEnd:
+    """End a task's run at once without the queue, which does not answer, or whose settings cannot
+    be read.
+    """
     names = [task_id, f"{PREFIX}-{task_id}"]
-    task_id = next((name for name in names if fleet.home.task(name).is_dir()), task_id)
-    run, by = latest_run(fleet.home.task(task_id)), actor(env)
+    task_id = next((name for name in names if home.task(name).is_dir()), task_id)
+    run, by = latest_run(home.task(task_id)), actor(env)
     if run is None or not isinstance(keeper_client.glance(run), Running):
         raise Refused(f"nothing of {task_id} is running here", hint="See: fleet tasks")
-    ends = brake(fleet.home, owner_file.read(fleet.home), by=by, now=True, only=task_id)
+    ends = brake(home, owner_file.read(home), by=by, now=True, only=task_id)
     return StopEnd(task_id=task_id, ended=all(end.gone for end in ends), why=f"stopped by {by}")
 
 

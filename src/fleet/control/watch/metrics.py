@@ -1,6 +1,6 @@
 """The figures of a home as Prometheus reads them. No task is a label: there is no end of tasks."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 
 from prometheus_client import CollectorRegistry, generate_latest
@@ -112,42 +112,21 @@ class FleetMetrics(Collector):
         return self._fleet.queue.find(Filter(ready=True, limit=_MOST))
 
     def _runs(self) -> Families:
-        figures = self._figures
-        runs = CounterMetricFamily(
-            "fleet_runs", "Runs that are over.", labels=["coder", "model", "outcome", "verdict"]
-        )
-        for key, count in sorted(figures.runs.items()):
-            runs.add_metric(list(key), count)
-        yield runs
-        tokens = CounterMetricFamily(
-            "fleet_tokens", "Tokens of runs that are over.", labels=["coder", "model", "kind"]
-        )
-        for key, count in sorted(figures.tokens.items()):
-            tokens.add_metric(list(key), count)
-        yield tokens
-        lost = CounterMetricFamily(
-            "fleet_lost_tokens", "Tokens of runs that closed no task.", labels=["coder", "model"]
-        )
-        for key, count in sorted(figures.lost_tokens.items()):
-            lost.add_metric(list(key), count)
-        yield lost
-        dollars = CounterMetricFamily(
-            "fleet_cost_dollars", "Known cost: told by the CLI, or estimated.",
-            labels=["coder", "model", "basis"],
-        )  # fmt: skip
-        for key, cost in sorted(figures.dollars.items()):
-            dollars.add_metric(list(key), cost)
-        yield dollars
-        unknown = CounterMetricFamily(
-            "fleet_cost_unknown_runs", "Runs whose cost is not known.", labels=["coder", "model"]
-        )
-        for key, count in sorted(figures.unknown_costs.items()):
-            unknown.add_metric(list(key), count)
-        yield unknown
+        found, who = self._figures, ("coder", "model")
+        about = "Runs that are over."
+        yield _counter("fleet_runs", about, (*who, "outcome", "verdict"), found.runs)
+        about = "Tokens of runs that are over."
+        yield _counter("fleet_tokens", about, (*who, "kind"), found.tokens)
+        about = "Tokens of runs that closed no task."
+        yield _counter("fleet_lost_tokens", about, who, found.lost_tokens)
+        about = "Known cost: told by the CLI, or estimated."
+        yield _counter("fleet_cost_dollars", about, (*who, "basis"), found.dollars)
+        about = "Runs whose cost is not known."
+        yield _counter("fleet_cost_unknown_runs", about, who, found.unknown_costs)
         seconds = HistogramMetricFamily(
             "fleet_run_duration_seconds", "How long runs took.", labels=["coder"]
         )
-        for coder, spans in sorted(figures.seconds.items()):
+        for coder, spans in sorted(found.seconds.items()):
             seconds.add_metric([coder], _classes(spans.counts), spans.total)
         yield seconds
 
@@ -206,6 +185,16 @@ class FleetMetrics(Collector):
 
 def _gauge(name: str, about: str, value: float) -> Metric:
     return GaugeMetricFamily(name, about, value=float(value))
+
+
+def _counter(
+    name: str, about: str, labels: Sequence[str], sums: Mapping[tuple[str, ...], float]
+) -> Metric:
+    """Sums by their labels, in an order that stays."""
+    family = CounterMetricFamily(name, about, labels=labels)
+    for key, value in sorted(sums.items()):
+        family.add_metric(key, value)
+    return family
 
 
 def _classes(counts: list[int]) -> list[tuple[str, float]]:
