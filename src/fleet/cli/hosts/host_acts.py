@@ -1,10 +1,11 @@
-"""`fleet host`: drain a machine, let it go on, give it up, forget it."""
+"""`fleet host`: add a machine, drain it, let it go on, give it up, forget it."""
 
 from collections.abc import Callable
 
 import click
 
 from fleet import control
+from fleet.cli.hosts import host_add
 from fleet.control import Control
 from fleet.control.hosts import act_on_host
 from fleet.schemas import Host
@@ -13,6 +14,9 @@ from fleet.schemas import Host
 @click.group("host")
 def command() -> None:
     """Look after the machines that share the queue. What each does: fleet hosts."""
+
+
+command.add_command(host_add.command)
 
 
 @command.command()

@@ -29,8 +29,9 @@ _IN_PLACE = "To have agents work in the directory itself: fleet config set land=
 @click.option("--force", is_flag=True, help="Set the queue up again even if it is there.")
 @click.option(
     "--queue",
-    metavar="embedded|beads|postgresql://…",
-    help="Where tasks live. Default: beads if bd is on PATH, otherwise embedded.",
+    metavar="embedded|beads|postgresql://…|-",
+    help="Where tasks live; -: an address from standard input, for one with a password. Default:"
+    " beads if bd is on PATH, otherwise embedded.",
 )
 @click.option(
     "--permissions",
@@ -52,8 +53,9 @@ def command(
 ) -> None:
     """Make the fleet home ($FLEET_HOME, default ~/.fleet). Safe to run again."""
     home = home_from(os.environ)
+    given = sys.stdin.readline().strip() if queue == "-" else queue
     made = init(
-        home, queue=queue, permissions=permissions, force=force, ask=_ask,
+        home, queue=given, permissions=permissions, force=force, ask=_ask,
         sandbox=sandbox, land=land, ask_box=_ask_box, waiting=waiting,
     )  # fmt: skip
     if made.warning:

@@ -1,0 +1,1 @@
+"""`fleet host add`: one more machine for the queue, set up over ssh."""

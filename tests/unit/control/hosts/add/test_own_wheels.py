@@ -1,0 +1,45 @@
+"""The fleet that runs here as a wheel for another machine."""
+
+import zipfile
+from base64 import urlsafe_b64encode
+from hashlib import sha256
+from importlib.metadata import version
+
+from fleet.control.hosts.add import own_wheels
+
+
+def test_the_wheel_holds_every_file_and_lists_it_with_its_hash(tmp_path):
+    """An installer refuses a wheel whose list is wrong, and half a fleet fails much later."""
+    packed = own_wheels.pack(tmp_path, complete=False)
+    (path,) = packed.files
+    assert path.name == f"fleet-{version('fleet')}-py3-none-any.whl"
+    with zipfile.ZipFile(path) as wheel:
+        names = wheel.namelist()
+        record = wheel.read(names[-1]).decode().splitlines()
+        assert [line.split(",")[0] for line in record] == names
+        for line in record[:-1]:
+            name, hashed, size = line.split(",")
+            data = wheel.read(name)
+            digest = urlsafe_b64encode(sha256(data).digest()).rstrip(b"=").decode()
+            assert (f"sha256={digest}", str(len(data))) == (hashed, size)
+        assert b"fleet.__main__:main" in wheel.read(f"{names[-1].split('/')[0]}/entry_points.txt")
+    assert {"fleet/queue/sql/migrations/001_tasks.sql", "fleet/templates/PLAN.md"} <= set(names)
+    assert not any(name.endswith(".pyc") for name in names)
+
+
+def test_what_fleet_depends_on_is_followed_with_its_optional_parts(tmp_path):
+    """Psycopg alone does not connect: its binary part is asked for by an extra of an extra."""
+    pins = {
+        pin.partition("==")[0].lower() for pin in own_wheels.pack(tmp_path, complete=False).pins
+    }
+    assert {"click", "msgspec", "apsw", "psycopg", "psycopg-binary"} <= pins
+    assert "pytest" not in pins
+
+
+def test_the_same_code_gives_the_same_wheel(tmp_path):
+    """Its digest names the place there: a second `host add` finds it installed."""
+    found = []
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        found.append(own_wheels.pack(tmp_path / name, complete=False).digest)
+    assert found[0] == found[1]
