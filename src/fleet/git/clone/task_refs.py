@@ -56,25 +56,34 @@ class TaskRefs:
         self.base_ref = ref_of(f"{task_id}/base")
         self.tip_ref = ref_of(f"{task_id}/tip")
         self.left_ref = ref_of(f"{task_id}/left")
+        #: The commit of `base_ref`, once git was asked: only fleet moves that ref, and these refs
+        #: live for one step of a task.
+        self._base: str | None = None
 
     def hold_base(self, commit: str) -> None:
         """Keep the commit that the clone is made from, whatever becomes of the project's branches.
 
         Raises GitFailed.
         """
-        if commit_of(self.git, self.base_ref) != commit:
+        if self._known_base() != commit:
             self.git.ask("update-ref", "--no-deref", self.base_ref, commit)
+            self._base = commit
 
     def check_record(self, record: CloneRecord) -> None:
         """Raise FleetError for a record that does not fit this repository: it is not fleet's."""
-        held = commit_of(self.git, self.base_ref) or commit_of(self.git, self.branch_ref)
-        base = commit_of(self.git, self.base_ref)
+        base = self._known_base()
+        held = base or commit_of(self.git, self.branch_ref)
         if self.git.repo.root == record.repository and held and base in ("", record.commit):
             return
         raise FleetError(
             f"the record of {self.task_id}'s clone does not fit {record.repository}, which knows"
             " nothing of this task: nothing was done"
         )
+
+    def _known_base(self) -> str:
+        if self._base is None:
+            self._base = commit_of(self.git, self.base_ref)
+        return self._base
 
     def latest(self) -> str:
         """The latest commit of the task's work that the project has; empty if it has none."""

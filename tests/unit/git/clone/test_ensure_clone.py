@@ -10,6 +10,7 @@ from msgspec import structs
 
 from fleet.git.clone import clone_place
 from fleet.git.clone.ensure_clone import ensure_clone
+from fleet.git.git_command import Git
 from fleet.home import clone_record
 from fleet.supervisor.cleanup import collect
 from fleet.supervisor.start.workspace import Workspace
@@ -45,6 +46,23 @@ def test_the_git_directory_is_inside_and_the_project_is_only_read(home, repo):
     for folder, _, _ in os.walk(repo.root / ".git"):
         Path(folder).chmod(0o700)
     assert repo.git("for-each-ref") == refs
+
+
+def test_the_project_is_asked_for_the_base_once(home, repo, monkeypatch):
+    """Each question is a process of git, for every step of every task."""
+    asked = []
+    real = Git.line
+
+    def counted(git_, *args):
+        asked.append(args[-1])
+        return real(git_, *args)
+
+    monkeypatch.setattr(Git, "line", counted)
+    base = f"refs/fleet/{TASK}/base"
+    ensure_clone(home, TASK, str(repo.root))
+    assert asked.count(base) == 1
+    ensure_clone(home, TASK, str(repo.root))
+    assert asked.count(base) == 2
 
 
 def test_the_base_outlives_a_project_that_drops_it(home, repo):
