@@ -356,6 +356,7 @@ def test_settings_are_checked_before_the_file_is_touched(ann):
         (("pins=/etc",), "leads out"),
         (("coder=codex",), "known: verify, pins"),
         (("frob=1",), "known: verify, pins"),
+        (("turn_limit+=1",), "is no list"),
         ((b"verify=\xff",), "not valid UTF-8"),
     ],
 )
@@ -369,13 +370,18 @@ def test_no_setting_of_a_project_makes_a_file_that_cannot_be_read(ann, words, sa
 
 
 def test_a_project_can_do_without_what_it_set(ann):
-    """`KEY=` takes a value out; a list can be emptied and filled in one line."""
+    """`KEY=` takes a value out; the lines of one call make a list, and `KEY+=` adds one."""
     mine = ("config", "set", "--project", ".")
     ann.does(*mine, "turn_limit=5", "verify=one", "verify=two", "scope=/src/**")
-    ann.does(*mine, "turn_limit=", "verify=", "verify=only", "cost_limit=")
+    ann.does(*mine, "turn_limit=", "verify=only", "cost_limit=", "scope+=/doc/**", "pins+=a")
     (project,) = json.loads(ann.does("config", "show", "--json"))["projects"].values()
     assert (project["settings"], project["verify"]) == ({}, ["only"])
-    assert project["scope"] == ["/src/**"]
+    assert (project["scope"], project["pins"]) == (["/src/**", "/doc/**"], ["a"])
+    said = ann.does(*mine, "verify=make test", "scope=")
+    assert "verify = make test" in said
+    assert "(before: only)" in said, "what was replaced is told: it can be set again"
+    (project,) = json.loads(ann.does("config", "show", "--json"))["projects"].values()
+    assert (project["verify"], project["scope"]) == (["make test"], [])
 
 
 def test_a_project_that_is_not_there_is_told_by_its_flag(ann):

@@ -7,7 +7,7 @@ import re
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from msgspec import Struct, field
 
@@ -206,21 +206,34 @@ def read_assignment(word: str) -> tuple[str, Setting]:
     return name, key.plain(value)
 
 
-def read_project_assignment(word: str) -> tuple[str, Setting | list[str] | None]:
-    """`key=value` for a project, checked; a list takes its lines one by one. Without a value it is
-    an empty list, or None: the project is to have no value of its own.
+class ProjectAssignment(NamedTuple):
+    """One `key=value` or `key+=line` for a project."""
+
+    name: str
+    #: None: the project is to have no value of its own.
+    value: Setting | list[str] | None
+    #: The lines come to those that a list has; else they take their place.
+    adds: bool = False
+
+
+def read_project_assignment(word: str) -> ProjectAssignment:
+    """`key=value` for a project, checked; a list takes its lines one by one, and without a value it
+    is empty. `key+=line` adds a line to a list.
     """
     name, equals, raw = word.partition("=")
-    name = name.strip()
+    adds = name.endswith("+")
+    name = name.removesuffix("+").strip()
     if equals and not project_tables.has(name):
         raise BadInput(f"{name or repr(name)} {project_tables.unknown()}")
+    if adds and name not in LISTS:
+        raise BadInput(f"{name} is no list: += adds a line to one of {', '.join(LISTS)}")
     if equals and not raw.strip():
-        return name, [] if name in LISTS else None
+        return ProjectAssignment(name, [] if name in LISTS else None, adds)
     value = [raw] if name in LISTS and equals else read_assignment(word)[1]
     problem = project_tables.problem(name, value)
     if problem:
         raise BadInput(f"{name} {problem}")
-    return name, value
+    return ProjectAssignment(name, value, adds)
 
 
 def changed(

@@ -6,12 +6,12 @@ A project without a verify command is proposed one, once: `proposed.json` rememb
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from shlex import quote
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
 from fleet import config
-from fleet.config import Config, Setting
+from fleet.config import Config, Project, Setting
 from fleet.control import Control, without_commit
 from fleet.errors import BadInput, ConfigError
 from fleet.evidence.propose_verify import Proposal, propose
@@ -63,23 +63,44 @@ def set_settings(fleet: Control, assignments: Sequence[str]) -> dict[str, str]:
     }
 
 
+class ProjectChange(NamedTuple):
+    """One setting of a project: as it is now, and as it was; None: as for all projects."""
+
+    now: Setting | list[str] | None
+    before: Setting | list[str] | None
+
+
 def set_project_settings(
     fleet: Control, directory: str, assignments: Sequence[str]
-) -> dict[str, Setting | list[str] | None]:
-    """Carry out assignments for one project; returns the new values, None: as for all projects."""
+) -> dict[str, ProjectChange]:
+    """Carry out assignments for one project; returns what changed, by name.
+
+    The lines that one call has for a list take the place of those that it had, or come to them.
+    """
     known = fleet.config.projects.get(directory)
     changes: dict[str, Setting | list[str] | None] = {}
-    for name, value in map(config.read_project_assignment, assignments):
-        if isinstance(value, list) and value:
-            before = changes[name] if name in changes else list(getattr(known, name, ()))
+    for name, value, adds in map(config.read_project_assignment, assignments):
+        if isinstance(value, list):
+            before = changes.get(name, _lines(known, name) if adds else [])
             assert isinstance(before, list)
-            changes[name] = [*before, *value]
+            changes[name] = [*before, *value] if value or adds else []
         else:
             changes[name] = value
     fleet.check({name: value for name, value in changes.items() if isinstance(value, int | str)})
     path = fleet.home.config
     change_settings(fleet, lambda text: config.changed(text, changes, path, "projects", directory))
-    return changes
+    settings = known.settings if known is not None else {}
+    return {
+        name: ProjectChange(
+            value, _lines(known, name) if isinstance(value, list) else settings.get(name)
+        )
+        for name, value in changes.items()
+    }
+
+
+def _lines(project: Project | None, name: str) -> list[str]:
+    """What a list of a project holds."""
+    return list(getattr(project, name, ()))
 
 
 def is_unchecked(fleet: Control, settings: Settings) -> bool:

@@ -10,7 +10,7 @@ from fleet import config, control
 from fleet.cli import task_ids
 from fleet.cli.print_lines import print_line
 from fleet.cli.terminal_text import folded, one_line
-from fleet.config import projects
+from fleet.config import Setting, projects
 from fleet.control.edit_config import set_project_settings, set_settings, shown_settings
 from fleet.control.landing.trust_remote import trust_upstream
 from fleet.errors import FleetError
@@ -77,8 +77,9 @@ def set_(assignments: tuple[str, ...], project: str | None) -> None:
     """Change settings. Comments and order of the file are kept; a running supervisor follows.
 
     With --project also verify, pins, scope, setup, share, needs, sandbox_read, sandbox_write,
-    sandbox_hosts and setup_hosts: each KEY=LINE adds a line, and KEY= empties the list first.
-    KEY= of any other key leaves it to the settings of all projects.
+    sandbox_hosts and setup_hosts, which are lists: all KEY=LINE of one call together make the list,
+    KEY+=LINE adds a line to what is there, KEY= empties it. KEY= of any other key leaves it to the
+    settings of all projects.
     """
     fleet = control.opened()
     if project is None:
@@ -87,12 +88,20 @@ def set_(assignments: tuple[str, ...], project: str | None) -> None:
         return
     named = projects.is_address(project)
     directory = project if named else control.checked_directory(project, "--project")
-    for name, value in set_project_settings(fleet, directory, assignments).items():
-        lines = "; ".join(map(one_line, value)) or "nothing" if isinstance(value, list) else value
-        shown = f"= {lines}" if value is not None else "is as for all projects"
-        print_line(f"{name} {shown}  [{directory}]")
-        if name == "land_to" and value in ("push", "pr"):
+    for name, change in set_project_settings(fleet, directory, assignments).items():
+        replaced = isinstance(change.before, list) and change.before not in ([], change.now)
+        was = f"  (before: {_words(change.before)})" if replaced else ""
+        print_line(f"{name} {_words(change.now, '= ')}  [{directory}]{was}")
+        if name == "land_to" and change.now in ("push", "pr"):
             _trust_remote(directory)
+
+
+def _words(value: Setting | list[str] | None, head: str = "") -> str:
+    if value is None:
+        return "is as for all projects"
+    if isinstance(value, list):
+        return head + ("; ".join(map(one_line, value)) or "nothing")
+    return f"{head}{value}"
 
 
 def _trust_remote(directory: str) -> None:
