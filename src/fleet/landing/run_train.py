@@ -107,6 +107,8 @@ class TrainRun:
             and _holds(land, target.line, member)
         ]
         at.mark(land, structs.replace(train, members=tuple(held)), waiting)
+        if target.tip and target.line != target.tip:
+            at.note_ahead()
         if not held and target.line == train.old:
             self._meant = train
         else:

@@ -35,7 +35,7 @@ class LandingDesk:
     """Writes the ends of landings, and says in words what was done."""
 
     def __init__(self, home: Home, queue: Queue, *, by: str, now: Callable[[], datetime]) -> None:
-        self._home, self._queue, self._by, self._now = home, queue, by, now
+        self._home, self._queue, self.by, self._now = home, queue, by, now
         #: A sentence for each thing that was done, in order, with the task that it is about.
         self.said: list[tuple[str, str]] = []
         #: The tasks that were closed, sent back, and left to a person.
@@ -104,7 +104,7 @@ class LandingDesk:
         where = f"landed on {landing.into} as {landing.landed.commit[:12]}{unchecked}"
         if task.status != "closed":
             try:
-                self._queue.close_task(task, by=self._by, reason=f"{landing.reason} [{where}]")
+                self._queue.close_task(task, by=self.by, reason=f"{landing.reason} [{where}]")
             except (NotFound, Refused) as error:
                 words = f"{where}, and cannot be closed: {error.message}"
                 if self._still_open(task.id):  # the mark stays: closing it is tried again
@@ -151,7 +151,7 @@ class LandingDesk:
             return
         self._bind(task)
         try:
-            self._queue.reopen_task(task, by=self._by, note=note)
+            self._queue.reopen_task(task, by=self.by, note=note)
         except (NotFound, Refused) as error:
             self._say(task.id, f"{note}; not opened: {error.message}")
             return

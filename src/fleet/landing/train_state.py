@@ -108,9 +108,21 @@ class TrainState:
                 self.desk.landed(work, train_words.receipt(train, member, proof, self._now()))
 
     def note(self, moved: Moved) -> None:
-        """The line has moved."""
-        self._behind = moved.behind
+        """The line has moved. Raises OSError."""
         self.told += moved.told
+        self._note_behind(moved.behind)
+
+    def note_ahead(self) -> None:
+        """The line is ahead of its branch, and the lander that moved it was killed before it could
+        say why: the branch follows when it can. Raises OSError.
+        """
+        self._note_behind(self._behind or train_words.KILLED)
+
+    def _note_behind(self, why: str) -> None:
+        """Remembered at once: after a kill the branch would not follow before the next train."""
+        before, self._behind = self._behind, why
+        if why != before:
+            self.learn()
 
     def learn(self) -> None:
         """Remember what this train has learnt by now. Raises OSError."""

@@ -12,6 +12,8 @@ from fleet.landing.train_store import Member, Train
 _FEW = 5
 #: What a proof is called that only the train's own record stands for.
 BY_TRAIN = "train"
+#: Why a branch is behind its line, as long as no lander has looked.
+KILLED = "what landed it was killed"
 
 
 def conflicting(found: Conflict, branch: str, against: tuple[LandedWork, ...]) -> Unlandable:

@@ -104,6 +104,8 @@ def _revert(fleet: Control, task_id: str) -> None:
     with waiting(f"taking {task_id} back, and verifying what is left"):
         done = revert(fleet, fleet.get(task_id))
     follows = f"; {done.into} follows when your checkout is clean" if done.behind else ""
+    for text in done.told:
+        print_line(one_line(text))
     print_line(f"{task_id}: taken off {done.into}, as {done.commit[:7]}{follows}.")
     print_line(
         f"It is not opened again: to have it done anew, fleet retry --fresh {task_id}; to leave it,"

@@ -28,10 +28,12 @@ from fleet.git.repository import Repository
 from fleet.home import landing_json
 from fleet.home.landing_json import LandedAs, Landing
 from fleet.landing.fold.fold_checks import CheckPlan
+from fleet.landing.follow_line import finish_followed, follow
 from fleet.landing.land_target import lander_lock
 from fleet.landing.run_train import TrainRun
 from fleet.landing.settle_landing import LandingDesk, Unlandable
-from fleet.landing.waiting_work import WaitingWork, work_of_run
+from fleet.landing.train_state import TrainEnd
+from fleet.landing.waiting_work import WaitingWork, survey, target_key, tasks_of, work_of_run
 from fleet.schemas import Task
 
 _LIMIT = 300.0
@@ -47,12 +49,15 @@ class RevertedWork(Struct, frozen=True, kw_only=True):
     commit: str
     #: Why the branch does not stand there yet; empty if it does.
     behind: str = ""
+    #: What a person should know of the checkouts that followed.
+    told: tuple[str, ...] = ()
 
 
 class _RevertDesk(LandingDesk):
     """Hears what became of the commit that takes work back; the task's own record is left."""
 
-    reverted: LandedAs | None = None
+    #: The commit of the line that takes the work back; empty: there is none.
+    commit: str = ""
     problem: str = ""
 
     def test(self, work: WaitingWork) -> bool:
@@ -77,7 +82,7 @@ class _RevertDesk(LandingDesk):
 
     def landed(self, work: WaitingWork, landed: LandedAs) -> None:
         del work
-        self.reverted = landed
+        self.commit = landed.commit
 
 
 def revert(fleet: Control, task: Task, *, env: Mapping[str, str] = os.environ) -> RevertedWork:
@@ -97,33 +102,31 @@ def revert(fleet: Control, task: Task, *, env: Mapping[str, str] = os.environ) -
     if repo is None:
         raise Refused(f"{landing.repository} is no git repository any more")
     desk = _RevertDesk(fleet.home, fleet.queue, by=actor(env), now=_now)
-    behind = _moved(fleet, repo, task, landing, desk)
-    if desk.reverted is None:
+    end = _moved(fleet, repo, task, landing, desk)
+    if not desk.commit:
         raise Refused(
             f"{landing.into} stays as it is: without the work of {task.id} it does not pass:"
-            f" {desk.problem or 'its train was left'}",
+            f" {desk.problem or end.left or 'its train was left'}",
             hint=f"Take it back by hand: git revert -m 1 {landing.landed.commit[:12]}",
         )
-    commit = desk.reverted.commit
-    _noted(fleet, task, landing, commit, actor(env))
-    return RevertedWork(task_id=task.id, into=landing.into, commit=commit, behind=behind)
+    _noted(fleet, task, landing, desk.commit, actor(env))
+    return RevertedWork(
+        task_id=task.id, into=landing.into, commit=desk.commit, behind=end.behind, told=end.told
+    )
 
 
 def _moved(
     fleet: Control, repo: Repository, task: Task, landing: Landing, desk: _RevertDesk
-) -> str:
-    """Fold, verify and move; returns why the branch is behind its line, or nothing."""
+) -> TrainEnd:
+    """Fold, verify and move, after what a killed lander left was completed."""
     until = time.monotonic() + _PATIENCE
     while True:
         with lander_lock(repo, landing.into) as held:
             if held:
-                work = _candidate(fleet, repo, task, landing)
-                train = TrainRun(
-                    fleet.home, repo, landing.into, desk, abandon=threading.Event(), now=_now
-                )
-                end = train.run([work])
-                desk.problem = desk.problem or end.left
-                return end.behind
+                told = finish_followed(fleet.home, repo)
+                _complete_meant(fleet, repo, landing, desk.by)
+                end = _reverted(fleet, repo, task, landing, desk)
+                return structs.replace(end, told=(*told, *end.told))
         if time.monotonic() >= until:
             raise Refused(
                 f"another lander is at work on {repo.root}", hint="Try again in a moment."
@@ -131,8 +134,34 @@ def _moved(
         time.sleep(_PAUSE)
 
 
-def _candidate(fleet: Control, repo: Repository, task: Task, landing: Landing) -> WaitingWork:
-    """The commit on the line without the work, as a candidate like any other."""
+def _complete_meant(fleet: Control, repo: Repository, landing: Landing, by: str) -> None:
+    """See to the train of a lander that was killed: the next one takes its place in the records,
+    and what the line holds already would land once more.
+    """
+    key = target_key(landing.repository, landing.into)
+    tasks = tasks_of(fleet.queue, survey(fleet.home).work.get(key, ()))
+    desk = LandingDesk(fleet.home, fleet.queue, by=by, now=_now)
+    _train(fleet, repo, landing, desk).recover(tasks)
+
+
+def _reverted(
+    fleet: Control, repo: Repository, task: Task, landing: Landing, desk: _RevertDesk
+) -> TrainEnd:
+    work = _candidate(fleet, repo, task, landing)
+    if isinstance(work, str):
+        desk.commit = work
+        return follow(fleet.home, repo, landing.into)
+    return _train(fleet, repo, landing, desk).run([work])
+
+
+def _train(fleet: Control, repo: Repository, landing: Landing, desk: LandingDesk) -> TrainRun:
+    return TrainRun(fleet.home, repo, landing.into, desk, abandon=threading.Event(), now=_now)
+
+
+def _candidate(fleet: Control, repo: Repository, task: Task, landing: Landing) -> WaitingWork | str:
+    """The commit on the line without the work, as a candidate like any other; or the commit that
+    took the work back already, if its revert was killed before it could say so.
+    """
     assert landing.landed is not None
     land = LandRepository(fleet.home.path, repo, time.monotonic() + _LIMIT)
     git, commit = land.git, landing.landed.commit
@@ -149,9 +178,13 @@ def _candidate(fleet: Control, repo: Repository, task: Task, landing: Landing) -
             hint=f"Take it back by hand: git revert -m 1 {commit[:12]}",
         )
     if tree == now:
+        words = f"--grep={_takes_back(commit)}"
+        ask = ("log", "--first-parent", "--max-count=1", "--format=%H", "--fixed-strings", words)
+        if found := git.line(*ask, f"{commit}..{line}", "--"):
+            return found
         raise Refused(f"{landing.into} has nothing of {task.id} any more: there is nothing to do")
-    subject = f'Revert "{landing.title}"\n\nThis takes back {commit}.\n\n{TRAILER}: {task.id}\n'
-    made = commit_tree(git, tree, line, message=subject, author=author_in(repo))
+    words = f'Revert "{landing.title}"\n\n{_takes_back(commit)}\n\n{TRAILER}: {task.id}\n'
+    made = commit_tree(git, tree, line, message=words, author=author_in(repo))
     candidate = structs.replace(
         landing, state="waiting", commit=made, tree=tree, checks=(), checked=False, how="rebase"
     )
@@ -159,6 +192,10 @@ def _candidate(fleet: Control, repo: Repository, task: Task, landing: Landing) -
     if found is None:
         raise FleetError(f"the record of the run that {task.id} landed with is gone")
     return structs.replace(found, plan=_projects_checks(fleet, found.plan))
+
+
+def _takes_back(commit: str) -> str:
+    return f"This takes back {commit}."
 
 
 def _projects_checks(fleet: Control, plan: CheckPlan) -> CheckPlan:
