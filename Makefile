@@ -62,8 +62,8 @@ slow: setup  ## ask the real bd everything, and try at random more often than ev
 		tests/real/test_supervised_resume.py tests/real/test_supervised_trouble.py \
 		tests/real/test_told.py tests/real/test_verdicts.py tests/story/test_accounts.py \
 		tests/story/test_chaos.py tests/story/test_compare.py tests/story/test_damage.py \
-		tests/story/test_demo.py tests/story/test_host_add.py tests/story/test_hosts.py \
-		tests/story/test_landing_chaos.py \
+		tests/story/test_demo.py tests/story/test_host_add.py tests/story/test_host_faults.py \
+		tests/story/test_hosts.py tests/story/test_landing_chaos.py \
 		tests/story/test_notify.py tests/story/test_page.py tests/story/test_queue_chaos.py \
 		tests/story/test_supervisor_chaos.py tests/unit/coders/test_any_line.py \
 		tests/unit/git/land/follow tests/unit/landing/test_killed_lander.py

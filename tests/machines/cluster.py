@@ -72,6 +72,18 @@ class Cluster:
     def open_tasks(self):
         return self.queue.find(Filter())
 
+    def id_of(self, name):
+        rows = self.queue.db.rows("SELECT id FROM hosts WHERE name = :name", {"name": name})
+        return rows[0][0]
+
+    def until_begun(self, task_id, count=1):
+        """Wait until so many agents of a task have lived."""
+        return self.until(lambda: len(self.lives(task_id)) >= count and self.lives(task_id))
+
+    def lives(self, task_id):
+        """First and last sign of each agent of a task, in order."""
+        return sorted(life for (each, _), life in self.ledger().items() if each == task_id)
+
     def ledger(self):
         """When each agent lived: (task, pid) → first and last sign, on the machine's own clock."""
         lives = {}

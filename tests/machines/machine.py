@@ -33,11 +33,11 @@ class Machine:
         self.env = {**os.environ, "FLEET_HOME": str(self.home.path)}
         self.supervisors = []
 
-    def supervise(self, *flags):
-        """Start a supervisor on this host."""
+    def supervise(self, *flags, under=()):
+        """Start a supervisor on this host, `under` another program if wanted."""
         with (self.home.path / "screen").open("ab") as screen:
             process = subprocess.Popen(
-                inside(self.space, sys.executable, "-m", "fleet", "run", *flags),
+                inside(self.space, *under, sys.executable, "-m", "fleet", "run", *flags),
                 env=self.env, stdin=subprocess.DEVNULL, stdout=screen, stderr=screen,
             )  # fmt: skip
         self.supervisors.append(process)
@@ -64,11 +64,21 @@ class Machine:
         process.send_signal(signal.SIGKILL)
         process.wait(30)
 
+    def sleep(self):
+        """Every process of the host stands still, as on a laptop that is shut."""
+        self._signal_all(signal.SIGSTOP)
+
+    def wake(self):
+        self._signal_all(signal.SIGCONT)
+
+    def _signal_all(self, number):
+        for process in processes_of(self.home.path):
+            with suppress(psutil.NoSuchProcess):
+                process.send_signal(number)
+
     def vanish(self):
         """As if the plug were pulled: every process of the host is gone at once."""
-        for left in processes_of(self.home.path):
-            with suppress(psutil.NoSuchProcess):
-                left.kill()
+        self._signal_all(signal.SIGKILL)
         for process in self.supervisors:
             if process.poll() is None:
                 process.kill()

@@ -5,20 +5,7 @@ import time
 
 import pytest
 
-from tests.conftest import SLOW, missing
-from tests.contract.postgres_server import binaries
-from tests.machines.cluster import Cluster
-from tests.machines.network import missing_tool
-
-
-@pytest.fixture
-def cluster():
-    tool = missing_tool() or ("" if binaries() else "postgresql")
-    if tool:
-        missing(tool)
-    found = Cluster()
-    yield found
-    found.close()
+from tests.conftest import SLOW
 
 
 def test_a_task_goes_to_the_host_that_fits_and_on_to_another_when_its_host_is_cut_off(cluster):
@@ -29,7 +16,7 @@ def test_a_task_goes_to_the_host_that_fits_and_on_to_another_when_its_host_is_cu
     bound = cluster.add("work:0.2 tool done end", needs=["host:gpu"])
     nowhere = cluster.add("done end", needs=["host:tpu"])
     elsewhere = cluster.add("done end", cwd="/nowhere/at/all")
-    assert cluster.until_status(bound, "closed").last_host == _id(cluster, "host2")
+    assert cluster.until_status(bound, "closed").last_host == cluster.id_of("host2")
     moved = cluster.add("deaf work:30 | work:0.2 tool done end", needs=["host:gpu"])
     cluster.until(lambda: any(task == moved for task, _ in cluster.ledger()))
     gpu.cut()
@@ -37,7 +24,7 @@ def test_a_task_goes_to_the_host_that_fits_and_on_to_another_when_its_host_is_cu
     third = cluster.host(host_labels="gpu")
     third.supervise()
     task = cluster.until_status(moved, "closed")
-    assert task.last_host == _id(cluster, "host3")
+    assert task.last_host == cluster.id_of("host3")
     assert (task.runs, task.attempts) == (2, 0), "the loss is a run more, and costs no attempt"
     assert cluster.overlaps() == []
     begins = sorted(first for (each, _), (first, _) in cluster.ledger().items() if each == moved)
@@ -49,11 +36,6 @@ def test_a_task_goes_to_the_host_that_fits_and_on_to_another_when_its_host_is_cu
     assert "its directory /nowhere/at/all is not there" in plain.fleet("ready")
     hosts = json.loads(plain.fleet("hosts", "--json"))
     assert [each["host"]["name"] for each in hosts] == ["host1", "host2", "host3"]
-
-
-def _id(cluster, name):
-    rows = cluster.queue.db.rows("SELECT id FROM hosts WHERE name = :name", {"name": name})
-    return rows[0][0]
 
 
 @pytest.mark.skipif(not SLOW, reason="make slow: two minutes of waiting")
@@ -90,14 +72,14 @@ def test_a_drained_host_finishes_and_a_lost_hosts_tasks_begin_at_once(cluster):
     cluster.until(cluster.ledger)
     one.fleet("host", "drain", "host1")
     waits = cluster.add("work:60 | work:0.2 tool done end")
-    assert cluster.until_status(slow, "closed").last_host == _id(cluster, "host1")
+    assert cluster.until_status(slow, "closed").last_host == cluster.id_of("host1")
     assert cluster.queue.get(waits).status == "open"
     one.fleet("host", "resume", "host1")
     cluster.until(lambda: any(each == waits for each, _ in cluster.ledger()))
     one.vanish()
     two.supervise()
     assert "can begin elsewhere" in two.fleet("host", "lost", "host1", "--yes")
-    assert cluster.until_status(waits, "closed").last_host == _id(cluster, "host2")
+    assert cluster.until_status(waits, "closed").last_host == cluster.id_of("host2")
 
 
 @pytest.mark.skipif(not SLOW, reason="make slow: the table refuses it in every test run")

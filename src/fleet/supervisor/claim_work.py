@@ -112,12 +112,13 @@ class Claimer:
         return True
 
     def _claimed(self, held_until: float, leases: list[Lease]) -> None:
+        host = self._state.host
         for lease in leases:
             self._state.assignments.take(lease, held_until)
         if leases:
             self._worked_at = time.monotonic()
             self.want()
-        elif self._is_quiet():
+        elif self._is_quiet() and (host is None or host.may_claim):
             self._state.queue.waiting_tasks(self._note_idle)
 
     def _is_quiet(self) -> bool:

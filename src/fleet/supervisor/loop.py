@@ -32,7 +32,7 @@ from fleet.supervisor.claim_work import ASK_AGAIN, Claimer
 from fleet.supervisor.cleanup import Cleanup
 from fleet.supervisor.dispatcher import Dispatcher
 from fleet.supervisor.finish_run import go_on_if_answered
-from fleet.supervisor.hosts.host_facts import make_heartbeat, share_spending, tell_host
+from fleet.supervisor.hosts.host_facts import make_heartbeat, take_part, tell_host
 from fleet.supervisor.lander import Lander
 from fleet.supervisor.queue_io.fire_schedules import ScheduleClock
 from fleet.supervisor.queue_io.keep_leases import LeaseKeeper
@@ -104,9 +104,10 @@ class Supervisor:
         thread = QueueThread(opening, log.say, self.backups.rescue)
         terms = shared_terms(config.lease_s, config.grace_s) if config.shares_queue else ALONE
         queue = QueueRequests(thread, owner_file.read_or_make(home), terms)
+        host = make_heartbeat(home, config, log.say)
         self.state = SupervisorState(
-            home, config, queue=queue, log=log, now=utc, coder=coder, pool=pool,
-            host=make_heartbeat(home, config, log.say),
+            home, config, queue=queue, log=log, now=host.now if host else utc,
+            coder=coder, pool=pool, host=host,
         )  # fmt: skip
         if config.shares_queue:
             self.state.share(opening)
@@ -175,6 +176,9 @@ class Supervisor:
             self.publish()
             if self.state.travel is not None:
                 self.state.travel.tell(self.log)
+            if self.state.host is not None and self.state.host.server_went_back():
+                self.leases.compare()
+                self.queue.leased(self.take_up)  # what was settled since is settled again
         while self.state.events:
             self.handle(self.state.events.popleft())
         if not self.shutdown.requested:
@@ -245,8 +249,7 @@ class Supervisor:
     def recover(self) -> None:
         def each(tasks: list[Task]) -> None:
             stop_orphans(self.state, {task.id for task in tasks})
-            for task in tasks:
-                self.dispatcher.resume(lease_of(task))
+            self.take_up(tasks)
             self.queue.claiming = False
             close_left_epics(self.state)
             self.queue.blocked(OTHER_TASKS, self.resume_answered)
@@ -255,6 +258,12 @@ class Supervisor:
         self.queue.claiming = True  # nothing is claimed before it is known what this home holds
         self.read_other_tasks()
         self.queue.leased(each)
+
+    def take_up(self, tasks: list[Task]) -> None:
+        """See to tasks that the queue says this home holds, and that are not in its hands."""
+        for task in tasks:
+            if self.state.assignments.get(task.id) is None:
+                self.dispatcher.resume(lease_of(task))
 
     def resume_answered(self, tasks: list[Task]) -> None:
         """Go on with tasks whose answer came as an earlier supervisor was killed."""
@@ -343,9 +352,7 @@ class Supervisor:
             self.selector.register(source, selectors.EVENT_READ, source.deliver)
         thread.on_change = partial(self.state.events.append, QueueChanged())
         thread.start()
-        if self.state.host is not None:
-            share_spending(self.state)
-            self.state.host.start()
+        take_part(self.state)
 
     def _close(self) -> None:
         self.publish()

@@ -11,7 +11,7 @@ from fleet.schemas import Spend
 from fleet.spending.day_ledger import SpendEntry
 from fleet.supervisor.hosts.heartbeat import Heartbeat
 from fleet.supervisor.hosts.host_facts import machine_of, share_spending, tell_host
-from tests.contract.test_hosts import a_host
+from tests.contract.test_hosts import TTL, a_host
 
 DAY = "2026-01-01"
 
@@ -27,7 +27,7 @@ class Meter:
 
 @pytest.fixture
 def state(home):
-    beat = Heartbeat(lambda: None, a_host(), machine="m", say=lambda *_: None)
+    beat = Heartbeat(lambda: None, a_host(), machine="m", lease=TTL, say=lambda *_: None)
     settings = config.Config(max_concurrent=4, host_name="one", host_labels="gpu, linux")
     return SimpleNamespace(
         home=home, host=beat, meter=Meter(), config=settings, assignments=["a task"]

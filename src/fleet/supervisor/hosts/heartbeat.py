@@ -9,7 +9,7 @@ import threading
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import cast
 
 from msgspec import structs
@@ -20,11 +20,15 @@ from fleet.queue.sql.hosts import host_table
 from fleet.queue.sql.hosts.shared_spending import RunSpend, share_spends, spends_elsewhere
 from fleet.queue.sql.sql_queue import SqlQueue
 from fleet.schemas import Host, HostState, Offer
+from fleet.schemas.units import shown_span
 from fleet.spending.budgets import day_of
+from fleet.supervisor.hosts.server_memory import ServerMemory
 
 #: Seconds between two beats, and between two tries of one that failed. With the longest time that
 #: a call takes to fail they stay below the 35 seconds after which a host counts as silent.
 EVERY, AGAIN = 10.0, 2.0
+#: A clock that is off by less is taken for right.
+_OFF = timedelta(seconds=5)
 
 
 class Heartbeat:
@@ -36,10 +40,14 @@ class Heartbeat:
         host: Host,
         *,
         machine: str,
+        lease: timedelta,
         say: Callable[[str, str], None],
     ) -> None:
         self._open, self._say, self._machine = open_queue, say, machine
         self.host = host
+        self.server = ServerMemory(host.id, lease, say)
+        #: How far the queue's clock is ahead of this machine's; nothing if they agree.
+        self._ahead = timedelta(0)
         #: What people want of the host; None: it is not registered yet.
         self.state: HostState | None = None
         #: Why this supervisor must end: another one has its id.
@@ -60,11 +68,21 @@ class Heartbeat:
     @property
     def may_claim(self) -> bool:
         """The host is registered, and is not to finish what it has."""
-        return self.state == "up" and not self.outdated
+        return self.state == "up" and not self.outdated and not self.server.holds_off
 
     @property
     def is_draining(self) -> bool:
         return self.state == "draining" or self.outdated
+
+    def server_went_back(self) -> bool:
+        """The server was replaced by a copy of an earlier state since this was asked last."""
+        went_back = self.server.went_back.is_set()
+        self.server.went_back.clear()
+        return went_back
+
+    def now(self) -> datetime:
+        """The time by the queue's clock, which counts for all hosts."""
+        return datetime.now(UTC) + self._ahead
 
     def update(self, **facts: object) -> None:
         """Tell of new facts with the next beat; a change of what the host has to give at once."""
@@ -114,6 +132,7 @@ class Heartbeat:
                 queue.close()
 
     def _beat(self, queue: SqlQueue) -> None:
+        self.server.check(queue)
         if self.state is None:
             state = host_table.register(queue, self.host, machine=self._machine)
         else:
@@ -123,6 +142,8 @@ class Heartbeat:
         if state != self.state:
             self._tell(state)
         self.state = state
+        self.server.beaten(queue)
+        self._compare_clocks(queue)
         self._exchange_spends(queue)
 
     def _exchange_spends(self, queue: SqlQueue) -> None:
@@ -132,12 +153,22 @@ class Heartbeat:
             share_spends(queue, mine)
             for _ in mine:
                 self.spent.popleft()
-        today = day_of(datetime.now(UTC))
+        today = day_of(self.now())
         day, since = self._spends_since
         since = since if day == today else None
         found, since = spends_elsewhere(queue, self.host.id, today, since)
         self._spends_since = (today, since)
         self.spent_elsewhere.extend(found)
+
+    def _compare_clocks(self, queue: SqlQueue) -> None:
+        ahead = queue.db.now() - datetime.now(UTC)
+        ahead = ahead if abs(ahead) > _OFF else timedelta(0)
+        if abs(ahead - self._ahead) > _OFF:
+            way = "behind" if ahead > timedelta(0) else "ahead of"
+            text = f"{shown_span(abs(ahead).total_seconds())} {way} the queue's, which counts"
+            right = "agrees with the queue's again"
+            self._say("clock", f"the clock of this machine {f'is {text}' if ahead else right}")
+        self._ahead = ahead
 
     def _tell(self, state: HostState) -> None:
         name = self.host.name

@@ -2,11 +2,11 @@
 
 import platform
 from collections.abc import Callable
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 from fleet import __version__
 from fleet.coders.installed import installed_programs
@@ -16,6 +16,7 @@ from fleet.home import Home, owner_file
 from fleet.home.status_file import paused
 from fleet.queue import open_heartbeat
 from fleet.queue.sql.hosts.shared_spending import RunSpend
+from fleet.queue.sql.sql_queue import SqlQueue
 from fleet.schemas import Host
 from fleet.spending.day_ledger import SpendEntry
 from fleet.supervisor.hosts.heartbeat import Heartbeat, new_incarnation
@@ -48,7 +49,19 @@ def make_heartbeat(home: Home, config: Config, say: Callable[[str, str], None]) 
     if not config.shares_queue:
         return None
     opening = partial(open_heartbeat, home.path, config)
-    return Heartbeat(opening, host_of(home, config), machine=machine_of(home), say=say)
+    lease = timedelta(seconds=config.lease_s)
+    host, machine = host_of(home, config), machine_of(home)
+    return Heartbeat(opening, host, machine=machine, lease=lease, say=say)
+
+
+def take_part(state: "SupervisorState") -> None:
+    """Be one of the hosts of a shared queue; only a server that this host knows is claimed from."""
+    host = state.host
+    if host is None:
+        return
+    state.queue.may_claim = lambda queue: host.server.may_claim(cast("SqlQueue", queue))
+    share_spending(state)
+    host.start()
 
 
 def share_spending(state: "SupervisorState") -> None:

@@ -30,6 +30,8 @@ class QueueRequests:
         self.terms = terms
         #: On a queue that hosts share: what goes from host to host beside these calls.
         self.travel: HostTravel | None = None
+        #: There too: tells whether a connection leads to the server that this host knows.
+        self.may_claim: Callable[[Queue], bool] = lambda _: True
         #: A claim is under way, or must wait until the leases of an earlier supervisor are known.
         self.claiming = False
         #: The requests of people are being read.
@@ -47,6 +49,8 @@ class QueueRequests:
         def ask(queue: Queue) -> tuple[float, list[Lease]]:
             # When it is asked, and not when it was to be: a call that fails is made again later.
             until = awake() + ttl.total_seconds()
+            if not self.may_claim(queue):
+                return until, []
             return until, queue.claim(self.owner, count=count, ttl=ttl, offer=offer)
 
         def got(answer: tuple[float, list[Lease]]) -> None:

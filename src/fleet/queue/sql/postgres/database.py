@@ -63,6 +63,13 @@ class Postgres:
         self._listener: psycopg.Connection | None = None
         self._in_transaction = False
         self._is_set_up = False
+        self._connections = 0
+
+    @property
+    def connection_number(self) -> int:
+        """How many connections were made so far, with the one that is used next."""
+        self._connected()
+        return self._connections
 
     def now(self) -> datetime:
         if self._clock is not None:
@@ -196,6 +203,7 @@ class Postgres:
             limits = [_millis(self._lock_timeout), _millis(STATEMENT_TIMEOUT)]
             self._server_clock.set(_run(cursor, text, limits)[0][-1], before)
             self._refuse_another(cursor)
+        self._connections += 1
         return cursor
 
     def _refuse_another(self, cursor: psycopg.Cursor) -> None:

@@ -71,3 +71,13 @@ ON CONFLICT (task_id, run) DO UPDATE SET spend = excluded.spend, at = excluded.a
 -- name: spends_elsewhere
 SELECT task_id, run, host, project, account, spend, at FROM spending
 WHERE day = :day AND host <> :host AND at > :after ORDER BY at
+
+-- name: server_now
+-- A server that was promoted or recovered to a moment is on another timeline, one that was filled
+-- from a dump has other tables. A standby has no stamp: nothing is claimed there anyway.
+SELECT CASE WHEN NOT pg_is_in_recovery() THEN concat_ws('/',
+           (SELECT system_identifier FROM pg_control_system()),
+           left(pg_walfile_name(pg_current_wal_insert_lsn()), 8), 'tasks'::regclass::oid) END,
+       (SELECT value FROM meta WHERE key = 'server'),
+       (SELECT value FROM meta WHERE key = 'claims_from'),
+       (SELECT seen_at FROM hosts WHERE id = :id)

@@ -1,0 +1,78 @@
+"""What this host knows of the queue's server, so that it is told from a copy of an earlier state."""
+
+import threading
+from collections.abc import Callable
+from datetime import datetime, timedelta
+
+from fleet.queue.sql.hosts import server_copy
+from fleet.queue.sql.hosts.server_copy import ServerNow
+from fleet.queue.sql.sql_queue import SqlQueue
+from fleet.supervisor.queue_io.queue_requests import awake
+
+
+class ServerMemory:
+    """Asked by the threads that beat and claim, each on its own connection."""
+
+    def __init__(self, host_id: str, lease: timedelta, say: Callable[[str, str], None]) -> None:
+        self._id, self._lease, self._say = host_id, lease, say
+        self._lock = threading.Lock()
+        #: The last heartbeat of this host that a server acknowledged.
+        self._seen: datetime | None = None
+        #: Until when no host claims: by the server's clock, and by that of this machine.
+        self._until: datetime | None = None
+        self._free_at = 0.0
+        self._connection = 0
+        #: The server went back: the loop takes up again what the server says this host holds.
+        self.went_back = threading.Event()
+
+    @property
+    def holds_off(self) -> bool:
+        """No host claims for now."""
+        return awake() < self._free_at
+
+    def beaten(self, queue: SqlQueue) -> None:
+        """The server has acknowledged a heartbeat."""
+        with self._lock:
+            self._seen = server_copy.server_now(queue, self._id).seen
+
+    def may_claim(self, queue: SqlQueue) -> bool:
+        """Tasks can be claimed on this connection: it leads to the server that this host knows."""
+        number = server_copy.connection_number(queue)
+        if number != self._connection:
+            self.check(queue)
+            self._connection = number
+        return not self.holds_off
+
+    def check(self, queue: SqlQueue) -> None:
+        """Compare the server with what is known of it; a copy has every host wait."""
+        with self._lock:
+            found = server_copy.server_now(queue, self._id)
+            why, until = self._older(found), found.claims_from
+            if why:
+                if until is None or until <= queue.db.now():  # else another host found it first
+                    until = server_copy.hold_off(queue, found.stamp, self._lease)
+                self._seen = None
+                self.went_back.set()
+            elif not found.noted and found.stamp:
+                server_copy.note_server(queue, found.stamp)
+            self._wait(queue, until, why or "another host found it")
+
+    def _older(self, found: ServerNow) -> str:
+        """Why the server is taken for a copy of an earlier state; empty: it is not."""
+        if found.noted and found.stamp != found.noted:
+            return "another server, or a restored one, answers"
+        if self._seen is not None and (found.seen is None or found.seen < self._seen):
+            return f"it does not know this host's heartbeat of {self._seen:%H:%M:%S} UTC"
+        return ""
+
+    def _wait(self, queue: SqlQueue, until: datetime | None, why: str) -> None:
+        if until is None or until == self._until:
+            return
+        left, said = (until - queue.db.now()).total_seconds(), self.holds_off
+        self._until, self._free_at = until, awake() + left
+        if left > 0 and not said:
+            self._say(
+                "server_went_back",
+                f"the queue is a copy of an earlier state ({why}): no host claims before"
+                f" {until:%H:%M:%S} UTC, when every run that it does not know has ended",
+            )
