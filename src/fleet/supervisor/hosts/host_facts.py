@@ -16,12 +16,12 @@ from fleet.home import Home, owner_file
 from fleet.home.status_file import paused
 from fleet.queue import open_heartbeat
 from fleet.queue.sql.hosts.shared_spending import RunSpend
-from fleet.queue.sql.sql_queue import SqlQueue
 from fleet.schemas import Host
 from fleet.spending.day_ledger import SpendEntry
 from fleet.supervisor.hosts.heartbeat import Heartbeat, new_incarnation
 
 if TYPE_CHECKING:
+    from fleet.queue.sql.sql_queue import SqlQueue
     from fleet.supervisor.state import SupervisorState
 
 _MACHINE = Path("/etc/machine-id")

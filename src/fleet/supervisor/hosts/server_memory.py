@@ -1,4 +1,4 @@
-"""What this host knows of the queue's server, so that it is told from a copy of an earlier state."""
+"""What this host knows of the queue's server, to tell it from a copy of an earlier state."""
 
 import threading
 from collections.abc import Callable
