@@ -11,6 +11,9 @@ from fleet.cli import COMMANDS
 from fleet.cli.fast_path import QUICK, as_click
 from fleet.cli.print_lines import print_line
 
+#: What a shell sets that asks click how a line could go on.
+_COMPLETES = "_FLEET_COMPLETE"
+
 
 class LazyGroup(click.Group):
     """A group that imports a command only when it is called."""
@@ -70,7 +73,7 @@ def root(debug: bool) -> None:
 
 def fleet(args: Sequence[str]) -> int:
     """Run one command line and return its exit code."""
-    if not args:
+    if not args and _COMPLETES not in os.environ:
         from fleet.cli.inspect.next_steps import print_next_steps
 
         print_next_steps()
