@@ -12,7 +12,7 @@ from fleet.control.acts.known_places import KnownPlaces, KnownProject
 from fleet.control.tasks.questions import Question
 from fleet.control.usage import Spent
 from fleet.control.view import live_now, now, task_graph, timeline, usage_view
-from fleet.control.view.task import diff_view, transcript, whole_task
+from fleet.control.view.task import comparison_view, diff_view, transcript, whole_task
 from fleet.home.landing_json import LandedAs, Landing
 from fleet.home.messages import Delivery, Message
 from fleet.schemas import (
@@ -31,6 +31,7 @@ from fleet.schemas import (
     Window,
 )
 from fleet.schemas.budget import Budget, BudgetStatus
+from fleet.schemas.comparison import Result, Size
 
 FILE = Path(__file__).parents[2] / "docs" / "api.md"
 MARK = "<!-- From here on made from the program by `make docs`; a test compares the two. -->\n"
@@ -51,6 +52,7 @@ SHAPES = (
     usage_view.UsageView, Spent,
     AccountsView, AccountNow, Account, Window, HeldCoder, BudgetStatus, Budget,
     task_graph.TaskGraph, task_graph.GraphEdge,
+    comparison_view.ComparisonView, comparison_view.ComparedEntry, Result, Size,
     KnownPlaces, KnownProject, ActEnd, ActShown, ActField,
 )  # fmt: skip
 

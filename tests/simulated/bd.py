@@ -103,6 +103,16 @@ class Bd:
         open_ones = [i for i in self.issues.values() if i["status"] != "closed"]
         return [self.printed(issue) for issue in open_ones if self.waits(issue)]
 
+    def comments(self):
+        return self.issues[self.words[0]].get("comments", [])
+
+    def comment(self):
+        word, text = self.words
+        said = self.issues[word].setdefault("comments", [])
+        fresh = {"id": f"{word}/{len(said)}", "issue_id": word, "author": self.actor, "text": text}
+        said.append({**fresh, "created_at": now()})
+        return said[-1]
+
     def waits(self, issue):
         for edge in issue.get("dependencies", ()):
             target = self.issues[edge["depends_on_id"]]

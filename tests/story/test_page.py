@@ -1,70 +1,19 @@
-"""The page in a real browser, on a home with real runs: what a person sees, and what they do."""
+"""The page in a real browser, on a home with real runs: what a person sees, in trouble too.
+
+What a person does is in `test_page_acts.py`.
+"""
 
 import re
 
 import pytest
 
 from tests.conftest import SLOW
-from tests.story.page_stage import HOSTILE, PHONE, VIEWS, WIDE, PageStage, chromium, watched
+from tests.story.page_fixtures import browser, context, expect, page, problems, row, stage
+from tests.story.page_stage import HOSTILE, PHONE, VIEWS, WIDE, watched
+
+__all__ = ["browser", "context", "page", "problems", "stage"]
 
 pytestmark = pytest.mark.timeout(240)
-
-
-@pytest.fixture(scope="module")
-def stage(tmp_path_factory):
-    """One home and one server for all tests of this module: agents need seconds, a browser too."""
-    stage = PageStage(tmp_path_factory.mktemp("page"))
-    try:
-        stage.play()
-        yield stage
-    finally:
-        stage.close()
-
-
-@pytest.fixture(scope="module")
-def browser(stage):
-    with chromium() as browser:
-        yield browser
-
-
-@pytest.fixture(scope="module")
-def context(stage, browser):
-    """A browser with a session."""
-    context = browser.new_context(viewport=WIDE, locale="en-GB")
-    page = context.new_page()
-    page.goto(stage.serve())
-    page.locator(".row").first.wait_for()
-    assert "once" not in page.url
-    page.close()
-    return context
-
-
-@pytest.fixture
-def problems():
-    """What went wrong in the browser: nothing, at the end of each test."""
-    found: list[str] = []
-    yield found
-    assert found == []
-
-
-@pytest.fixture
-def page(stage, context, problems):
-    page = watched(context.new_page(), problems)
-    page.set_viewport_size(WIDE)
-    page.goto(stage.view("now"))
-    page.locator(".row").first.wait_for()
-    yield page
-    page.close()
-
-
-def expect(found):
-    from playwright.sync_api import expect
-
-    return expect(found)
-
-
-def row(page, task_id):
-    return page.locator(f'[data-row="{task_id}"]')
 
 
 def test_now_has_every_task_in_its_group_with_its_reason(stage, page):

@@ -13,6 +13,11 @@ def read(home: Home, task_id: str) -> Comparison | None:
     return _RECORD.read(home.task(task_id) / FILE)
 
 
+def shown(home: Home, task_id: str) -> Comparison | None:
+    """The same; None also if the record is damaged. To be shown, never to be acted on."""
+    return _RECORD.read_or_none(home.task(task_id) / FILE)
+
+
 def is_open(home: Home, task_id: str) -> bool:
     """The task is the subject of a comparison that is not over: no run works on the task itself."""
     found = read(home, task_id)

@@ -231,6 +231,11 @@ def unlanded(home: Home) -> list[str]:
     return []
 
 
+def is_unclosed(home: Home, task_id: str) -> bool:
+    """The mark is there: the landing is not at its end, or the queue is not told of the end."""
+    return _mark(home, task_id).exists()
+
+
 def forget_mark(home: Home, task_id: str) -> None:
     """Take away the mark of a task whose landing is at its end, or that has none."""
     _mark(home, task_id).unlink(missing_ok=True)

@@ -13,7 +13,7 @@ from msgspec import Struct, field
 
 from fleet.errors import FleetError
 from fleet.queue.schedules import ScheduleTable
-from fleet.schemas import Edge, Lease, Offer, Request, Settlement, Status, Task, Wish
+from fleet.schemas import Comment, Edge, Lease, Offer, Request, Settlement, Status, Task, Wish
 
 Clock = Callable[[], datetime]
 
@@ -161,6 +161,10 @@ class Queue(Protocol):
 
     def edges(self, ids: Sequence[str]) -> Sequence[Edge]:
         """What these tasks depend on, and what depends on them."""
+        ...
+
+    def comments(self, task_id: str) -> Sequence[Comment]:
+        """What was said about a task, oldest first."""
         ...
 
     def find(self, want: Filter) -> Sequence[Task]:

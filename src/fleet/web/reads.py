@@ -18,6 +18,7 @@ from fleet.control.tasks.receipt import receipt_of
 from fleet.control.tasks.task_files import WHATS, document, last_lines, newest_log, whole
 from fleet.control.usage import BYS
 from fleet.control.view.read_timeline import LONGEST, read_timeline
+from fleet.control.view.task.comparison_view import read_comparison
 from fleet.control.view.task.read_diff import read_diff, read_diff_file
 from fleet.control.view.task.read_transcript import read_transcript, search_transcript
 from fleet.control.view.task.read_whole_task import read_whole_task
@@ -73,6 +74,7 @@ class Reads:
                 row=_number(asked, "row") or 0,
                 words=asked.query_params.get("words") == "1",
             ),
+            f"{task}/comparison": lambda fleet, asked: read_comparison(fleet, _id(asked), _now()),
             f"{task}/graph": lambda fleet, asked: read_graph(fleet, _id(asked), _now()),
             f"{at}/questions": _questions,
             f"{at}/timeline": _timeline,

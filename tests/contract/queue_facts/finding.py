@@ -4,10 +4,20 @@ from datetime import timedelta
 
 import pytest
 
+from fleet.queue.beads.queue import BeadsQueue
 from fleet.queue.protocol import Draft, Filter
+from fleet.queue.sql.tracker.comments import comment
 from fleet.schemas import Blocked, Closed, Released
 
 TTL = timedelta(minutes=5)
+
+
+def say(queue, task_id, text):
+    """Comment on a task as `bd comment` does."""
+    if isinstance(queue, BeadsQueue):
+        queue.tracker.client.ask(["comment", "--", task_id, text])
+    else:
+        comment(queue, task_id, author="ada", text=text)
 
 
 def titles(queue, want):
@@ -26,6 +36,19 @@ class Finding:
         free = queue.add(Draft(title="free", priority=3))
         queue.add(Draft(title="behind", priority=4, depends_on=(("blocks", free.id),)))
         return queue
+
+    def test_what_was_said_of_a_task_is_told_in_order(self, queue):
+        """Of this task alone; and nothing was said of one that is new."""
+        task, other = queue.add(Draft(title="t")), queue.add(Draft(title="other"))
+        say(queue, task.id, "first\nline")
+        say(queue, task.id, "second")
+        found = queue.comments(task.id)
+        assert {(each.task_id, each.text) for each in found} == {
+            (task.id, "first\nline"), (task.id, "second"),
+        }  # fmt: skip
+        said = [each.created_at for each in found]
+        assert said == sorted(said)
+        assert list(queue.comments(other.id)) == []
 
     def test_filters_select_what_they_say(self, mixed):
         """Each filter finds its sort, in queue order."""

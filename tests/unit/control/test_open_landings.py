@@ -3,6 +3,7 @@
 from datetime import timedelta
 
 import pytest
+from msgspec import structs
 
 from fleet.bd.output.lines import row
 from fleet.cli.inspect.receipt import receipt_lines
@@ -12,6 +13,7 @@ from fleet.control.landing.landing_rows import with_landings
 from fleet.control.landing.open_landings import landing_of, landing_of_run, landing_words
 from fleet.control.status import fleet_status
 from fleet.control.tasks.questions import questions
+from fleet.control.view.read_now import read_now
 from fleet.home import landing_json
 from fleet.home.landing_json import LandedAs
 from fleet.queue.protocol import Draft
@@ -125,3 +127,15 @@ def test_a_task_that_a_person_closed_meanwhile_is_closed(place):
     assert landing_of(place.fleet, task) is not None
     done = place.fleet.queue.close_task(task, by="ada", reason="by hand")
     assert landing_of(place.fleet, done) is None
+
+
+def test_work_that_has_landed_is_not_blocked_until_the_queue_is_told(place):
+    """The branch moves before the task is closed: no person is to retry what has landed."""
+    task_id = verified(place, "testing")
+    landing = landing_json.read(place.home, task_id)
+    landing_json.write(place.home, task_id, structs.replace(landing, state="landed"))
+    (row,) = read_now(place.fleet, NOW).rows
+    assert (row.group, row.landing, row.way_on) == ("running", "landed", None)
+    landing_json.forget_mark(place.home, task_id)  # the queue was told; a person blocked it anew
+    (row,) = read_now(place.fleet, NOW).rows
+    assert (row.group, row.landing) == ("needs_you", None)

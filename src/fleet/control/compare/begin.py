@@ -29,7 +29,7 @@ from fleet.git.refs import read_refs
 from fleet.git.repository import Repository
 from fleet.home import compare_json, task_json
 from fleet.home.task_json import settings_of
-from fleet.home.trusted_commands import check_trusted
+from fleet.home.trusted_commands import check_trusted, trust
 from fleet.queue.protocol import Draft, Filter
 from fleet.schemas import NOT_WORK, Settings, Task
 from fleet.schemas.account import NO_CHAIN
@@ -191,6 +191,9 @@ def _add(
         created_by=comparison.by,
         metadata={"fleet": msgspec.to_builtins(own), MARK: _mark(comparison, entry)},
     )
+    # Before the entry is made: a supervisor may claim it before its task.json is there. The
+    # commands are those of the task, which `_check` found trusted.
+    trust(fleet.home, [own], comparison.at)
     made = fleet.queue.add(draft)
     task_json.write(fleet.home, made.id, own)
     return made.id

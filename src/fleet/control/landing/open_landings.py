@@ -75,9 +75,11 @@ def landing_tasks(fleet: Control) -> tuple[LandingTask, ...]:
 def landing_of(fleet: Control, task: Task) -> Landing | None:
     """How far a task's work is on its way; None: it is on none, or that says nothing any more."""
     landing = landing_json.read(fleet.home, task.id)
-    if landing is None or (task.status == "closed") != (landing.state == "landed"):
-        return None
-    return landing
+    if landing is None or (task.status == "closed") == (landing.state == "landed"):
+        return landing
+    # The branch moves before the task is closed: until then the task is neither blocked nor open.
+    closes = task.status == "blocked" and landing_json.is_unclosed(fleet.home, task.id)
+    return landing if closes else None
 
 
 def landing_of_run(fleet: Control, receipt: Receipt) -> Landing | None:

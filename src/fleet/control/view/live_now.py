@@ -207,14 +207,17 @@ class LiveNow:
         self._rows = {row.id: row for row in self.now.rows}
 
     def _watch_runs(self) -> None:
-        """Watch the home, and the runs in progress: no other directory tells anything new."""
+        """Watch the home, the runs in progress, and the directories of tasks in which a record can
+        change while the queue stays as it is: a landing, a comparison.
+        """
         home = self._fleet.home
         wanted = {home.path, home.path / LANDINGS} | {
             home.task(row.id) / "runs" / str(row.run.number)
             for row in self._rows.values()
             if row.run is not None
         }
-        wanted |= {home.task(row.id) for row in self._rows.values() if row.status == "in_progress"}
+        told = ("in_progress", "blocked")
+        wanted |= {home.task(row.id) for row in self._rows.values() if row.status in told}
         for gone in self._watched - wanted:
             self._watch.drop(gone)
         for fresh in wanted - self._watched:

@@ -26,6 +26,12 @@ class QueueRead(Struct, frozen=True, kw_only=True):
     statuses: Mapping[str, str] = {}
     problem: str = ""
     hint: str = ""
+    #: The unclosed tasks that belong to each task.
+    parts: Mapping[str, tuple[str, ...]] = {}
+
+    def unclosed_parts(self, task_id: str) -> tuple[tuple[str, str], ...]:
+        """The tasks that belong to one task and are not closed, each with how it stands."""
+        return tuple((part, self.statuses[part]) for part in self.parts.get(task_id, ()))
 
 
 def read_queue(fleet: Control, since: datetime, shown: int = SHOWN) -> QueueRead:
@@ -65,6 +71,15 @@ def with_edges(fleet: Control, tasks: Sequence[Task], counts: Mapping[str, int])
             parents[edge.task_id] = edge.depends_on_id
         elif edge.type in BLOCKING and statuses.get(edge.depends_on_id, "closed") != "closed":
             blockers[edge.task_id] = (*blockers.get(edge.task_id, ()), edge.depends_on_id)
+    parts: dict[str, tuple[str, ...]] = {}
+    for part, whole in parents.items():
+        if statuses.get(part, "closed") != "closed":
+            parts[whole] = (*parts.get(whole, ()), part)
     return QueueRead(
-        tasks=tuple(tasks), counts=counts, blockers=blockers, parents=parents, statuses=statuses
+        tasks=tuple(tasks),
+        counts=counts,
+        blockers=blockers,
+        parents=parents,
+        statuses=statuses,
+        parts=parts,
     )

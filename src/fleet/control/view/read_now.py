@@ -16,6 +16,7 @@ from fleet.control.landing.open_landings import landing_of, landing_words
 from fleet.control.queue.needs_person import block_reasons
 from fleet.control.tasks.in_progress import look_at
 from fleet.control.tasks.questions import question_of, writes_plan
+from fleet.control.view.blocked_rows import blocked_row, compared_row, landing_row
 from fleet.control.view.now import Group, GroupCounts, Now, SupervisorNow, TaskRow, WayOn
 from fleet.control.view.past_runs import PastOfTask, PastRunsCache
 from fleet.control.view.queue_read import SHOWN, QueueRead, read_queue
@@ -23,8 +24,8 @@ from fleet.control.view.run_rows import advanced_row, running_row
 from fleet.control.view.why_not_now import Conditions, Waiting, conditions, why_not_now
 from fleet.errors import InvalidTask
 from fleet.files.safe_read import stamp_of
-from fleet.home import owner_file
-from fleet.home.landing_json import LANDERS, Landing
+from fleet.home import compare_json, owner_file
+from fleet.home.landing_json import Landing
 from fleet.runs.questions import questions_file
 from fleet.runs.run_directory import Run, latest_run
 from fleet.schemas import Task
@@ -137,7 +138,7 @@ class NowReader:
                 seen = look_at(self._fleet, task, supervised=at.supervised, owner=owner)
                 return self._asking(running_row(row, seen, past.over), task)
             case "blocked" | "pinned" | "hooked":
-                return self._blocked(row, task, landing)
+                return self._blocked(row, task, landing, queue)
             case _:
                 return self._waiting(row, task, queue, at)
 
@@ -184,27 +185,18 @@ class NowReader:
         )
         return with_wait(row, found)
 
-    def _blocked(self, row: TaskRow, task: Task, landing: Landing | None) -> TaskRow:
-        """A task that waits for a person, or for the lander."""
+    def _blocked(
+        self, row: TaskRow, task: Task, landing: Landing | None, queue: QueueRead
+    ) -> TaskRow:
+        """A task that waits for a person, for the lander, or for the entries of a comparison."""
+        compared = compare_json.shown(self._fleet.home, task.id)
+        if compared is not None and compared.is_open:
+            return compared_row(row, compared, queue)
         if landing is not None:
-            if landing.state in LANDERS:
-                return structs.replace(row, group="running", since=landing.at)
-            verb, line = _landing_act(task.id, landing)
-            words = landing.why or row.landing_words
-            way_on = WayOn(verb=verb, line=line)
-            return structs.replace(
-                row, group="needs_you", since=landing.at, reason=words, way_on=way_on
-            )
+            return landing_row(row, landing)
         why = block_reasons(self._fleet, task)[0]
         asked = self._asking(structs.replace(row, reason=why), task)
-        if asked.question:
-            return asked
-        return structs.replace(
-            row,
-            group="needs_you",
-            reason=why,
-            way_on=row.way_on or WayOn(verb="retry", line=f"fleet retry {task.id}"),
-        )
+        return asked if asked.question else blocked_row(row, why)
 
     def _asking(self, row: TaskRow, task: Task) -> TaskRow:
         """The row of a task whose agent asks something, whether or not it runs; else the same."""
@@ -268,6 +260,7 @@ def _looks(task: Task, queue: QueueRead, at: Conditions) -> tuple[object, ...]:
         waits,
         tuple(queue.statuses.get(each) for each in waits),
         queue.parents.get(task.id),
+        queue.unclosed_parts(task.id) if task.status == "blocked" else (),
     )
 
 
@@ -277,15 +270,6 @@ def _times(place: str, asks: bool) -> tuple[object, ...]:
     """
     questions = stamp_of(f"{place}/{questions_file.FILE}") if asks else None
     return stamp_of(place), stamp_of(f"{place}/runs"), questions
-
-
-def _landing_act(task_id: str, landing: Landing) -> tuple[str, str]:
-    """What a person does with work that does not land by itself."""
-    if landing.state == "held":
-        return "release", f"fleet land --release {task_id}"
-    if landing.why_back is not None:
-        return "reject", f'fleet review {task_id} --reject "…"'
-    return "land", f"fleet land {task_id}"
 
 
 def _place_in_list(row: TaskRow) -> tuple[object, ...]:

@@ -97,7 +97,8 @@ def why_not_now(
 
 def _own_reason(fleet: Control, task: Task, at: Conditions, coder: str) -> Waiting | None:
     """What concerns this task alone, and only a person can change."""
-    if compare_json.is_open(fleet.home, task.id):
+    compared = compare_json.shown(fleet.home, task.id)
+    if compared is not None and compared.is_open:
         line = f"fleet compare {task.id}"
         return Waiting(reason="it is being compared", way_on=WayOn(verb="pick", line=line))
     if task.issue_type == "epic" or task.issue_type in NOT_WORK:

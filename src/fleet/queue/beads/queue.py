@@ -30,6 +30,7 @@ from fleet.schemas import (
     STATUSES,
     Blocked,
     Closed,
+    Comment,
     Edge,
     Lease,
     Offer,
@@ -204,6 +205,9 @@ class BeadsQueue:
             return []
         found = (Edge(task, target, kind) for task, kind, target in self.tracker.links())
         return sorted(edge for edge in found if wanted & {edge.task_id, edge.depends_on_id})
+
+    def comments(self, task_id: str) -> Sequence[Comment]:
+        return self.tracker.comments(task_id)
 
     def find(self, want: Filter) -> Sequence[Task]:
         issues = self._select(want)

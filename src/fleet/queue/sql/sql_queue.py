@@ -16,6 +16,7 @@ from fleet.schemas import (
     BLOCKING,
     Blocked,
     Closed,
+    Comment,
     Dependency,
     Edge,
     Lease,
@@ -245,6 +246,11 @@ class SqlQueue:
             for each in edges
         }
         return sorted(found)
+
+    def comments(self, task_id: str) -> Sequence[Comment]:
+        from fleet.queue.sql.tracker.related import comments_of
+
+        return comments_of(self, [task_id]).get(task_id, ())
 
     def find(self, want: Filter) -> Sequence[Task]:
         where: list[str] = []

@@ -15,6 +15,7 @@ import {Frame, PLACES} from './parts/frame.js';
 import {Help, help} from './parts/help.js';
 import {News, undoLast} from './parts/news.js';
 import {Palette, palette} from './parts/palette.js';
+import {Compare} from './views/compare/compare.js';
 import {Accounts} from './views/figures/accounts.js';
 import {Graph} from './views/figures/graph.js';
 import {Log} from './views/log.js';
@@ -27,8 +28,7 @@ import {Usage} from './views/figures/usage.js';
 
 const VIEWS = /** @type {Record<string, () => unknown>} */ ({
   now: Now, questions: Questions, timeline: TimelineView, usage: Usage, accounts: Accounts, new: NewTask, task: Task,
-    graph: Graph,
-  log: Log,
+    graph: Graph, compare: Compare, log: Log,
 });
 
 function Page() {
@@ -44,7 +44,7 @@ function Page() {
   ]);
   if (lockedOut.value) return html`<${Locked}/>`;
   const View = VIEWS[route.value.view] ?? Now;
-  return html`<${Frame}><${View} key=${route.value.view === 'task' ? route.value.id : route.value.view}/></${Frame}>
+  return html`<${Frame}><${View} key=${['task', 'compare'].includes(route.value.view) ? route.value.id : route.value.view}/></${Frame}>
     <${Palette}/><${Help}/><${ActDialog}/><${News}/>`;
 }
 

@@ -12,6 +12,7 @@ from fleet.control.tasks.task_files import Missing
 from fleet.control.view.now import TaskRow
 from fleet.control.view.queue_read import QueueRead, with_edges
 from fleet.control.view.read_now import NowReader
+from fleet.control.view.task.comparison_view import comparison_id
 from fleet.control.view.task.whole_task import (
     QuestionAsked,
     RunSummary,
@@ -57,7 +58,7 @@ def read_whole_task(fleet: Control, word: str, now: datetime) -> WholeTask:
         texts=_texts(fleet.home.task(task.id)),
         questions=tuple(_questions(fleet.home.task(task.id))),
         messages=details.messages,
-        comments=(),
+        comments=tuple(fleet.queue.comments(task.id)),
         waits_for=tuple(
             rows[0][each] for each in queue.blockers.get(task.id, ()) if each in rows[0]
         ),
@@ -69,6 +70,7 @@ def read_whole_task(fleet: Control, word: str, now: datetime) -> WholeTask:
         landing=landing_of(fleet, task),
         clone="" if details.clone_is_gone else details.clone,
         branch=details.branch if details.clone else "",
+        comparison=comparison_id(fleet, task),
     )
 
 

@@ -85,3 +85,5 @@ class WholeTask(Struct, frozen=True, kw_only=True):
     #: Where its agent works, and the branch that the work comes to; empty: in the project itself.
     clone: str = ""
     branch: str = ""
+    #: The task whose comparison this one is the subject or an entry of; empty: none.
+    comparison: str = ""

@@ -14,6 +14,7 @@ from fleet.queue.beads.bd_cli.bd_issue import (
     LONG,
     Link,
     comma_separated,
+    comments_in,
     create_args,
     links_in,
     long_texts,
@@ -21,7 +22,7 @@ from fleet.queue.beads.bd_cli.bd_issue import (
     tasks_in,
 )
 from fleet.queue.protocol import Draft
-from fleet.schemas import Task, check_id
+from fleet.schemas import Comment, Task, check_id
 
 #: Ids in one call; a command line is not endless.
 _MANY = 200
@@ -83,6 +84,10 @@ class Tracker:
     def links(self) -> set[Link]:
         """What every issue depends on."""
         return links_in(self._list())
+
+    def comments(self, task_id: str) -> list[Comment]:
+        """What was said about an issue, oldest first."""
+        return comments_in(self.client.ask(["comments", "--", task_id]))
 
     def blocked(self) -> set[str]:
         """The ids of what waits for another issue."""

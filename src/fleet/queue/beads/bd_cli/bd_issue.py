@@ -12,7 +12,7 @@ from msgspec import structs
 
 from fleet.errors import BadInput, QueueUnavailable
 from fleet.queue.protocol import Draft
-from fleet.schemas import Settings, Status, Task
+from fleet.schemas import Comment, Settings, Status, Task
 
 #: Characters of at most four bytes: the kernel takes no argument over 128 KiB.
 LONG = 30_000
@@ -42,6 +42,15 @@ def tasks_in(answer: Any) -> list[Task]:
     """The tasks that an answer tells of, without their leases: the ledger knows those."""
     try:
         return [_task_of(row) for row in rows_in(answer)]
+    except msgspec.ValidationError as error:
+        raise _unknown_shape(error) from error
+
+
+def comments_in(answer: Any) -> list[Comment]:
+    """The comments of an answer; bd answers null where there is none."""
+    try:
+        rows = [{**row, "task_id": row.get("issue_id")} for row in rows_in(answer or [])]
+        return msgspec.convert(rows, list[Comment])
     except msgspec.ValidationError as error:
         raise _unknown_shape(error) from error
 

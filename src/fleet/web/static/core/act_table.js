@@ -2,6 +2,7 @@
 // of it before fleet has confirmed it.
 
 import {shortId} from './format.js';
+import {link} from './router.js';
 
 /** @typedef {import('./shapes').TaskRow} TaskRow */
 /** What else an act takes. @typedef {Record<string, string | boolean>} More */
@@ -22,6 +23,7 @@ import {shortId} from './format.js';
  * @property {(row: TaskRow) => Partial<TaskRow>} [hopes] what is shown at once
  * @property {string} [undo] the act that takes it back
  * @property {boolean} [seldom] only in the palette
+ * @property {(id: string) => string} [at] where what it takes is chosen; the act begins there
  */
 
 /** The first line of a text, as one word of a shell. @param {string} text */
@@ -40,6 +42,9 @@ const always = () => true;
 const runs = (row) => row.group === 'running' && row.landing === null;
 /** @param {TaskRow} row */
 const stands = (row) => row.group === 'needs_you' || row.group === 'waiting';
+
+/** Several coders try it. @param {TaskRow} row */
+const isCompared = (row) => row.way_on?.verb === 'pick';
 
 /** Back in the queue. @param {TaskRow} row @returns {Partial<TaskRow>} */
 const reopened = (row) => ({
@@ -105,6 +110,22 @@ export const ACTS = {
     fits: (row) => row.landing === 'landed',
     line: (id) => `fleet land --revert ${shortId(id)}`,
   },
+  pick: {
+    label: 'Compare', done: 'Picked', role: 'operate', seldom: true,
+    at: (id) => link('compare', id),
+    fits: isCompared,
+    line: (id, _, more) => `fleet compare ${shortId(id)} --pick ${shortId(String(more.entry))}`,
+    hopes: () => ({reason: 'the picked one lands', way_on: null}),
+  },
+  pick_anyway: {
+    label: 'Pick all the same', done: 'Picked', role: 'operate', seldom: true, typed: 'pick',
+    why: 'Its evidence does not bear it out: it is neither checked nor plausible. It lands all the same, and the others'
+      + ' are put away.',
+    at: (id) => link('compare', id),
+    fits: isCompared,
+    line: (id, _, more) => `fleet compare ${shortId(id)} --pick ${shortId(String(more.entry))} --force`,
+    hopes: () => ({reason: 'the picked one lands', way_on: null}),
+  },
   retry_with: {
     label: 'Retry with …', done: 'Back in the queue', role: 'operate', seldom: true,
     options: [['budget', 'Budget from now on, like $10', 'text'], ['fresh', 'a new clone and a new session', 'yes']],
@@ -139,6 +160,7 @@ export const ACTS = {
 /** The request that an act is: a verb of fleet, and its fields. @param {string} name @param {More} more */
 export function request(name, more) {
   if (name === 'stop_all') return {verb: name, fields: {confirm: 'stop', now: true}};
+  if (name === 'pick_anyway') return {verb: 'pick', fields: {...more, force: true}};
   if (name === 'stop_now') return {verb: 'stop', fields: {now: true}};
   const fields = Object.fromEntries(Object.entries(more).filter(([, value]) => value !== '' && value !== false));
   return {verb: name === 'retry_with' ? 'retry' : name, fields};

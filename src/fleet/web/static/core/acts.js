@@ -4,6 +4,7 @@ import {signal} from '../vendor/preact.js';
 import {ACTS, request} from './act_table.js';
 import {Refusal, write} from './api.js';
 import {plural, shortId} from './format.js';
+import {go} from './router.js';
 import {role} from './session.js';
 import {home, hope, picked, rowOf} from './store.js';
 import {tell} from './tell.js';
@@ -11,7 +12,7 @@ import {tell} from './tell.js';
 /** @typedef {import('./act_table.js').More} More */
 
 /** The act that is being written: its dialog is open. */
-export const open = signal(/** @type {{verb: string, ids: string[]} | null} */ (null));
+export const open = signal(/** @type {{verb: string, ids: string[], more: More} | null} */ (null));
 
 const RANK = ['view', 'answer', 'operate'];
 /** @param {string} verb */
@@ -35,10 +36,15 @@ export const targets = (id) => (picked.value.size ? [...picked.value] : id ? [id
  * Begin an act: at once, or with a dialog if it takes something.
  * @param {string} verb
  * @param {string[]} ids
+ * @param {More} [more] what was chosen for it already
  */
-export function begin(verb, ids) {
+export function begin(verb, ids, more) {
   const act = ACTS[verb];
   if (!act || (!act.global && !ids.length)) return;
+  if (act.at && !more) {
+    go(act.at(ids[0]));
+    return;
+  }
   if (!allowed(verb)) {
     tell({
       kind: 'refused', text: `This session may only ${role.value}.`,
@@ -50,9 +56,9 @@ export function begin(verb, ids) {
   if (!act.global && !fit.length) {
     tell({kind: 'note', text: `${act.label}: not possible with ${ids.map(shortId).join(', ')} as it stands now.`});
   } else if (act.asks || act.typed || act.options) {
-    open.value = {verb, ids: fit};
+    open.value = {verb, ids: fit, more: more ?? {}};
   } else {
-    void perform(verb, fit, '');
+    void perform(verb, fit, '', more);
   }
 }
 

@@ -125,6 +125,34 @@ export interface Comment {
   created_at: string;
 }
 
+export interface ComparedEntry {
+  number: number;
+  id: string;
+  label: string;
+  turn: number;
+  result: Result;
+  over: boolean;
+  done: boolean;
+  claim: string;
+  checks: Check[];
+  findings: Finding[];
+}
+
+export interface ComparisonView {
+  as_of: string;
+  id: string;
+  title: string;
+  state: "discarded" | "landing" | "making" | "picked" | "running";
+  repository: string;
+  commit: string;
+  at: string;
+  by: string;
+  entries: ComparedEntry[];
+  picked: string;
+  landed: string;
+  branch: string;
+}
+
 export interface CopyRules {
   project: string;
   share: string[];
@@ -421,6 +449,21 @@ export interface Receipt {
   verdict: Verdict | null;
 }
 
+export interface Result {
+  standing: "again" | "asks" | "checked" | "closed" | "failed" | "gone" | "out_of_scope" | "plausible" | "running" | "stopped" | "unverified" | "verified" | "verifying" | "waiting";
+  why: string;
+  attempts: number;
+  seconds: number;
+  untimed: number;
+  usage: Usage;
+  uncounted: number;
+  tokens_so_far: number;
+  cost_usd: number;
+  estimated_usd: number;
+  unpriced: number;
+  size: Size | null;
+}
+
 export interface RunNow {
   number: number;
   doing: "elsewhere" | "held" | "invalid" | "landing" | "running" | "settling" | "starting" | "stopping" | "unsupervised" | "verifying" | "waiting";
@@ -480,6 +523,12 @@ export interface SettingOf {
   name: string;
   value: string;
   source: string;
+}
+
+export interface Size {
+  files: number;
+  added: number;
+  removed: number;
 }
 
 export interface Spend {
@@ -704,6 +753,7 @@ export interface WholeTask {
   landing: Landing | null;
   clone: string;
   branch: string;
+  comparison: string;
 }
 
 export interface Window {

@@ -12,7 +12,7 @@ export const home = signal(/** @type {Omit<Now, 'rows'> | null} */ (null));
 export const order = signal(/** @type {string[]} */ ([]));
 /** @type {Map<string, RowSignal>} */
 const rows = new Map();
-/** What was asked for and is not confirmed yet. @type {Map<string, Partial<TaskRow>>} */
+/** What was asked for and is not seen yet, and how the row stood. @type {Map<string, {change: Partial<TaskRow>, stood: string}>} */
 const hoped = new Map();
 
 /** How the page hears of changes, and when it last did. */
@@ -22,9 +22,16 @@ export const link = signal(/** @type {{state: 'waiting' | 'live' | 'lost', heard
 /** @param {string} id @returns {TaskRow | null} */
 export const rowOf = (id) => rows.get(id)?.value ?? null;
 
+/** How a task stands, without what ticks all the time. @param {TaskRow} row */
+export const standing = (row) => [row.group, row.status, row.run?.number, row.run?.doing, row.landing, row.question,
+  row.verdict].join();
+
 /** @param {TaskRow} row */
 function put(row) {
-  const shown = hoped.has(row.id) ? {...row, ...hoped.get(row.id)} : row;
+  const hope = hoped.get(row.id);
+  const still = hope !== undefined && hope.stood === standing(row);
+  if (hope && !still) hoped.delete(row.id); // fleet has done something: that is shown
+  const shown = still ? {...row, ...hope.change} : row;
   const known = rows.get(row.id);
   if (known) known.value = shown;
   else rows.set(row.id, signal(shown));
@@ -90,7 +97,7 @@ export function whole() {
 }
 
 /**
- * Show a change before it is confirmed. The server's next word about the row takes its place.
+ * Show a change before it is confirmed, until the server says that the task stands otherwise than it did.
  * @param {string} id
  * @param {Partial<TaskRow>} change
  * @returns {() => void} take it back
@@ -99,10 +106,10 @@ export function hope(id, change) {
   const row = rows.get(id);
   if (!row) return () => {};
   const before = row.peek();
-  hoped.set(id, change);
+  hoped.set(id, {change, stood: standing(before)});
   row.value = {...before, ...change};
   const settle = () => {
-    if (hoped.get(id) === change) hoped.delete(id);
+    if (hoped.get(id)?.change === change) hoped.delete(id);
   };
   setTimeout(settle, 5000);
   return () => {

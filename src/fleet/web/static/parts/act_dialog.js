@@ -16,11 +16,11 @@ export function ActDialog() {
   return what ? html`<${Form} key=${what.verb + what.ids.join()} ...${what}/>` : null;
 }
 
-/** @param {{verb: string, ids: string[]}} props */
-function Form({verb, ids}) {
+/** @param {{verb: string, ids: string[], more: More}} props */
+function Form({verb, ids, more: chosen}) {
   const act = ACTS[verb];
   const [text, setText] = useState('');
-  const [more, setMore] = useState(/** @type {More} */ ({}));
+  const [more, setMore] = useState(chosen);
   const close = () => { open.value = null; };
   const ready = act.typed ? text.trim() === act.typed : !act.asks || text.trim() !== '';
   const send = () => {

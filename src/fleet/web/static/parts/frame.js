@@ -35,7 +35,7 @@ export function Frame({children}) {
       <a class="button new" href="#/new" title="n"><span aria-hidden="true">+</span> New task</a>
       <ul class="places">
         ${PLACES.map(({view, word, key, icon}) =>
-          html`<li><a href="#/${view}" class=${at === view || (view === 'now' && (at === 'task' || at === 'board'))
+          html`<li><a href="#/${view}" class=${at === view || (view === 'now' && ['task', 'compare', 'graph'].includes(at))
           ? 'here' : ''}
             aria-current=${at === view ? 'page' : undefined} title=${`${word} (${key})`}>
           <svg viewBox="0 0 16 16" width="16" height="16" aria-hidden="true">${icon()}</svg><span>${word}</span>${

@@ -112,7 +112,7 @@ function Shown({receipt, id}) {
 }
 
 /** @param {{check: import('../../core/shapes').Check}} props */
-function Check({check}) {
+export function Check({check}) {
   const passed = check.code === 0 && !check.trouble;
   return html`<details open=${!passed}><summary><${Mark} name=${passed ? 'checked'
     : 'failed'} silent/><code class="cut" dir="auto">${visible(check.command)}</code>

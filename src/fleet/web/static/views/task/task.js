@@ -7,7 +7,7 @@ import {basename, plural, shortId} from '../../core/format.js';
 import {useKeys} from '../../core/keys.js';
 import {useLoaded} from '../../core/loaded.js';
 import {back, go, link, route} from '../../core/router.js';
-import {cursor, rowOf} from '../../core/store.js';
+import {cursor, rowOf, standing} from '../../core/store.js';
 import {plain, visible, withoutPointers} from '../../core/text.js';
 import {AnswerBox} from '../../parts/answer_box.js';
 import {Cost, Gauge} from '../../parts/figures.js';
@@ -30,9 +30,8 @@ const TABS = /** @type {const} */ ([['receipt', 'Receipt', 'e'], ['transcript', 
 export function Task() {
   const {id, tab: named} = route.value;
   const row = rowOf(id);
-  // What the stream says of the row, without what ticks all the time: then the rest is asked for anew.
-  const stands = row ? [row.group, row.status, row.run?.number, row.run?.doing, row.landing, row.question,
-    row.verdict].join() : '';
+  // When the stream says that it stands otherwise, the rest is asked for anew.
+  const stands = row ? standing(row) : '';
   const {value: whole, problem, again} = useLoaded(/** @type {string} */ (`tasks/${encodeURIComponent(id)}`), {},
     [stands]);
   const found = /** @type {WholeTask | null} */ (whole);
@@ -99,6 +98,8 @@ function Head({row, whole}) {
         </li>` : ''}
       ${row.labels.map((label) => html`<li class="label">${visible(label)}</li>`)}
       <li><a class="link" href=${link('graph', row.id)}>${around(whole)}</a></li>
+      ${whole?.comparison ? html`<li><a class="link" href=${link('compare', whole.comparison)}>
+        ${whole.comparison === row.id ? 'compare the tries' : 'one of several tries'}</a></li>` : ''}
     </ul>
     ${row.group !== 'running' && row.reason && !row.question
       ? html`<p class="reason" dir="auto">${visible(withoutPointers(row.reason))}${row.landing_words

@@ -1,0 +1,65 @@
+"""A home with its page in a browser, for the tests of a module; how tests name what is seen."""
+
+import pytest
+
+from tests.story.page_stage import WIDE, PageStage, chromium, watched
+from tests.story.scene import PATIENCE
+
+
+@pytest.fixture(scope="module")
+def stage(tmp_path_factory):
+    """One home and one server for all tests of this module: agents need seconds, a browser too."""
+    stage = PageStage(tmp_path_factory.mktemp("page"))
+    try:
+        stage.play()
+        yield stage
+    finally:
+        stage.close()
+
+
+@pytest.fixture(scope="module")
+def browser(stage):
+    with chromium() as browser:
+        yield browser
+
+
+@pytest.fixture(scope="module")
+def context(stage, browser):
+    """A browser with a session."""
+    context = browser.new_context(viewport=WIDE, locale="en-GB")
+    page = context.new_page()
+    page.goto(stage.serve())
+    page.locator(".row").first.wait_for()
+    assert "once" not in page.url
+    page.close()
+    return context
+
+
+@pytest.fixture
+def problems():
+    """What went wrong in the browser: nothing, at the end of each test."""
+    found: list[str] = []
+    yield found
+    assert found == []
+
+
+@pytest.fixture
+def page(stage, context, problems):
+    page = watched(context.new_page(), problems)
+    page.set_viewport_size(WIDE)
+    page.goto(stage.view("now"))
+    page.locator(".row").first.wait_for()
+    yield page
+    page.close()
+
+
+def expect(found):
+    """What is to be seen of something in the page, sooner or later."""
+    from playwright.sync_api import expect
+
+    expect.set_options(timeout=1000 * PATIENCE)  # a busy machine makes nothing wrong
+    return expect(found)
+
+
+def row(page, task_id):
+    return page.locator(f'[data-row="{task_id}"]')
