@@ -63,14 +63,14 @@ class AccountState(Struct, frozen=True, kw_only=True):
 EMPTY = AccountState()
 
 
-class LimitSeen(Struct, frozen=True):
+class LimitSeen(Struct, frozen=True, tag=True):
     """The stream of a run that goes on told of a limit; `running` agents were at work."""
 
     limit: RateLimit
     running: int
 
 
-class LimitRefused(Struct, frozen=True):
+class LimitRefused(Struct, frozen=True, tag=True):
     """A run ended at a limit of the vendor; it had asked for `model`."""
 
     limit: RateLimit
@@ -78,7 +78,7 @@ class LimitRefused(Struct, frozen=True):
     model: str = ""
 
 
-class LoginRefused(Struct, frozen=True):
+class LoginRefused(Struct, frozen=True, tag=True):
     """A run ended as the account's login, key or bill was refused, with these words."""
 
     why: str = ""
@@ -109,7 +109,7 @@ class RunEnded(Struct, frozen=True):
     task_id: str
 
 
-class AccountReset(Struct, frozen=True):
+class AccountReset(Struct, frozen=True, tag=True):
     """A person opened the account, removed it or added another of its name."""
 
 

@@ -77,6 +77,13 @@ class Breaker:
             if (fresh.fault, fresh.until) != (before.fault, before.until)
         ]
 
+    def hear(self, name: str, event: CircuitEvent, now: datetime) -> HeldCoder | None:
+        """Take in what another host tells of a circuit; the coder that is held anew by that."""
+        for before, fresh in self._circuits.apply({name: event}, now).values():
+            if fresh.fault is not None and before.fault is None:
+                return held_coder(name, fresh)
+        return None
+
     def reset(self, coder: str, now: datetime) -> bool:
         """Give a coder work again, with all its models. False: it was not held."""
         return self._reset(lambda held: coder in (held.coder, held.name), now)

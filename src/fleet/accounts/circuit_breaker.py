@@ -110,11 +110,20 @@ class ProbeEnded(Struct, frozen=True):
     task_id: str
 
 
-class CircuitReset(Struct, frozen=True):
-    """A person gives the coder work again."""
+class CircuitReset(Struct, frozen=True, tag=True):
+    """A person gives the coder work again, or a run on another host has shown that it works."""
 
 
-CircuitEvent = RunNoted | ProgramStarted | ProbeStarted | ProbeEnded | CircuitReset
+class HeldElsewhere(Struct, frozen=True, kw_only=True, tag=True):
+    """Another host holds the coder, for what is not that machine's own fault."""
+
+    fault: Fault
+    why: str = ""
+    #: Seconds from now on.
+    pause: Annotated[float, Meta(ge=0, le=86_400)] = 0.0
+
+
+CircuitEvent = RunNoted | ProgramStarted | ProbeStarted | ProbeEnded | CircuitReset | HeldElsewhere
 
 
 class Blamed(Struct, frozen=True, kw_only=True):
@@ -222,6 +231,11 @@ def after(circuit: Circuit, event: CircuitEvent, now: datetime) -> Circuit:
             return structs.replace(circuit, probe="") if circuit.probe == task_id else circuit
         case CircuitReset():
             return CLOSED
+        case HeldElsewhere(fault=fault, why=why, pause=pause):
+            until = now + timedelta(seconds=pause)
+            if circuit.until is not None and circuit.until >= until:
+                return circuit
+            return _opened(circuit, fault, why, timedelta(seconds=pause), now)
 
 
 def _after_run(circuit: Circuit, event: RunNoted, now: datetime) -> Circuit:

@@ -8,6 +8,7 @@ import stat
 import sys
 from collections.abc import Mapping
 from datetime import datetime, timedelta
+from hashlib import sha256
 from pathlib import Path
 
 from fleet.accounts.keyring import KeyringAnswer, read_keyring
@@ -157,6 +158,28 @@ def secret(account: Account, parent: Mapping[str, str], answer: KeyringAnswer | 
     if not found.strip().isprintable():
         raise AccountTrouble(f"its secret is no single line of text: {where}")
     return found.strip()
+
+
+def key_mark(
+    account: Account,
+    coder: type[Coder],
+    parent: Mapping[str, str],
+    answer: KeyringAnswer | None = None,
+) -> str:
+    """A text that is the same wherever the same key is used, and tells nothing of the key; empty
+    for a login, which belongs to one machine, and for a key that cannot be read now.
+    """
+    names = [name for name in coder.credentials if name != coder.state_variable]
+    own = [parent[name] for name in names if parent.get(name)] if account.is_own else []
+    key = own[0] if own else ""
+    if account.secret:
+        if in_keyring(account) and answer is None:
+            return ""
+        try:
+            key = secret(account, parent, answer)
+        except AccountTrouble:
+            return ""
+    return sha256(f"{account.coder} {key}".encode()).hexdigest()[:24] if key else ""
 
 
 def _from_file(path: Path) -> str:

@@ -22,6 +22,7 @@ from fleet.config.accounts import name_problem, problem
 from fleet.control import Control
 from fleet.control.accounts import trouble
 from fleet.control.edit_config import change_settings
+from fleet.control.hosts.tell_reset import tell_reset
 from fleet.control.resume import wake
 from fleet.errors import BadInput
 from fleet.processes.cli_versions import VersionAnswer, asked
@@ -160,6 +161,7 @@ def _logged_in(fleet: Control, account: Account) -> None:
 def _forget(fleet: Control, name: str) -> None:
     """Drop what is known of the limits of an account."""
     open_accounts(fleet.home.path).apply({name: AccountReset()}, datetime.now(UTC))
+    tell_reset(fleet, accounts=[name])
 
 
 def _is_own(fleet: Control, name: str) -> bool:

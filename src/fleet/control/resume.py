@@ -10,6 +10,7 @@ from fleet.accounts.breaker_store import Breaker
 from fleet.accounts.candidates import stages_of
 from fleet.bd.actor import actor
 from fleet.control import Control
+from fleet.control.hosts.tell_reset import tell_reset
 from fleet.errors import FleetError, Refused
 from fleet.queue.protocol import Filter
 from fleet.runs.outcome_history import was_put_off
@@ -21,12 +22,15 @@ def resume_coder(fleet: Control, coder: str, *, env: Mapping[str, str] = os.envi
     name = coder.partition("/")[0].partition("@")[0]
     fleet.check_coder(name)
     breaker, now = Breaker(fleet.home.path), datetime.now(UTC)
-    refused = [held.account for held in breaker.held() if coder in (held.coder, held.name)]
+    meant = [held for held in breaker.held() if coder in (held.coder, held.name)]
+    refused = [held.account for held in meant]
+    held = [held.name for held in meant]
     if not breaker.reset(coder, now):
         raise Refused(f"{coder} is not held: it gets work", hint="See who is: fleet status")
     # An account whose login was refused rests for the same refusal.
     resets = {account: AccountReset() for account in refused if account}
     open_accounts(fleet.home.path).apply(resets, now)
+    tell_reset(fleet, accounts=resets, circuits=held)
     return wake(fleet, name, env=env)
 
 

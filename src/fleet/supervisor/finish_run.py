@@ -47,6 +47,7 @@ from fleet.supervisor.active.follow_runs import report_trips
 from fleet.supervisor.active.message_receipts import note_messages, note_undelivered
 from fleet.supervisor.assignments import Assignment, Finishing, Inspecting, Sending
 from fleet.supervisor.capacity import has_other_seat
+from fleet.supervisor.hosts.share_limits import tell_circuit
 from fleet.supervisor.queue_io.plan_epics import close_epics, mark_end
 from fleet.supervisor.state import (
     SHORT,
@@ -336,6 +337,7 @@ def _blame(
     note = Note(task_id, run.run.number, fault)
     noted = RunNoted(note=note, version=run.totals.version, why=ending.why)
     for name, opened in breaker.note(blamed, noted, now):
+        tell_circuit(state, blamed, name, opened)
         if opened is None:
             state.log.say("breaker_closed", f"{name} works again and gets work")
             continue

@@ -38,10 +38,10 @@ def test_what_runs_spend_is_told_and_heard(state):
     """Day budgets are for all hosts together."""
     share_spending(state)
     state.meter.on_record(DAY, SpendEntry(task="t", run=3, project="/p", spend=Spend(tokens=5)))
-    (told,) = state.host.spent
+    (told,) = state.host.exchange.spent
     assert (told.task_id, told.run, told.day, told.host) == ("t", 3, DAY, "home1")
     other = RunSpend(task_id="u", run=1, day=DAY, host="home2", spend=Spend(tokens=7))
-    state.host.spent_elsewhere.append(other)
+    state.host.exchange.spent_elsewhere.append(other)
     tell_host(state, ending=False)
     assert state.meter.heard == [(DAY, SpendEntry(task="u", run=1, spend=Spend(tokens=7)))]
 

@@ -66,6 +66,8 @@ class AccountAssigner:
         self._turned_away: Counter[str] = Counter()
         #: Accounts that were at `max_concurrent` when a task was put off for them.
         self.full_accounts: set[str] = set()
+        #: Called with each event of an account that other hosts with the same key should know.
+        self.on_limit: Callable[[str, AccountEvent], None] = lambda _account, _event: None
         #: The trouble of each account that was last logged.
         self._logged: dict[str, str] = {}
 
@@ -155,6 +157,22 @@ class AccountAssigner:
         answer = self._keyring.latest(credentials.in_keyring(account))
         return credentials.variables(account, self._kind(account), self._env, answer=answer)
 
+    def key_marks(self, config: Config) -> dict[str, str]:
+        """The mark of each account's key, for accounts that have a key and not a login."""
+        names = (*coders.names(self._home.path), *config.accounts)
+        marks = {name: self.key_mark(config, name) for name in names}
+        return {name: mark for name, mark in marks.items() if mark}
+
+    def key_mark(self, config: Config, name: str) -> str:
+        """The mark of an account's key; empty for a login."""
+        account = config.accounts.get(name) or candidates.own_login(name, config)
+        try:
+            kind = self._kind(account)
+        except FleetError:
+            return ""
+        answer = self._keyring.latest(credentials.in_keyring(account))
+        return credentials.key_mark(account, kind, self._env, answer)
+
     def outline(self, account: Account) -> dict[str, str]:
         """The same environment with a mark in the place of the secret."""
         return credentials.variables(account, self._kind(account), self._env, hidden=True)
@@ -196,6 +214,7 @@ class AccountAssigner:
                 run.stream.limits_applied[kind] = limit
                 seen = LimitSeen(limit, self._running()[account])
                 self.accounts.apply({account: seen}, now, durable=False)
+                self.on_limit(account, seen)
         if not run.answered and _has_answer(run):
             run.answered = True
             known = config.accounts.get(account) or candidates.own_login(run.coder.name, config)
@@ -222,7 +241,9 @@ class AccountAssigner:
         account = run.account
         if seconds > 0:
             self._typical += (seconds - self._typical) / 8
-        self.accounts.apply({account: self._event(run, ending)}, now)
+        event = self._event(run, ending)
+        self.accounts.apply({account: event}, now)
+        self.on_limit(account, event)
         return account in self.full_accounts
 
     def _event(self, run: ActiveRun, ending: Ending) -> AccountEvent:

@@ -6,7 +6,6 @@ call that hangs may make the host look dead.
 
 import os
 import threading
-from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
@@ -17,11 +16,10 @@ from msgspec import structs
 from fleet.errors import FleetError, Refused, SchemaTooNew
 from fleet.queue.protocol import Queue
 from fleet.queue.sql.hosts import host_table
-from fleet.queue.sql.hosts.shared_spending import RunSpend, share_spends, spends_elsewhere
 from fleet.queue.sql.sql_queue import SqlQueue
 from fleet.schemas import Host, HostState, Offer
 from fleet.schemas.units import shown_span
-from fleet.spending.budgets import day_of
+from fleet.supervisor.hosts.exchange import Exchange
 from fleet.supervisor.hosts.server_memory import ServerMemory
 
 #: Seconds between two beats, and between two tries of one that failed. With the longest time that
@@ -54,10 +52,7 @@ class Heartbeat:
         self.refused: Refused | None = None
         #: A later fleet has migrated the queue: this one finishes what it has.
         self.outdated = False
-        #: What runs of this host spent and is not written yet; what runs of other hosts spent.
-        self.spent: deque[RunSpend] = deque()
-        self.spent_elsewhere: deque[RunSpend] = deque()
-        self._spends_since: tuple[str, datetime | None] = ("", None)
+        self.exchange = Exchange()
         self._wake, self._closing = threading.Event(), threading.Event()
         self._thread = threading.Thread(target=self._work, name="heartbeat", daemon=True)
 
@@ -144,21 +139,7 @@ class Heartbeat:
         self.state = state
         self.server.beaten(queue)
         self._compare_clocks(queue)
-        self._exchange_spends(queue)
-
-    def _exchange_spends(self, queue: SqlQueue) -> None:
-        """Day budgets are for all hosts together: each tells the others what its runs spent."""
-        mine = list(self.spent)
-        if mine:
-            share_spends(queue, mine)
-            for _ in mine:
-                self.spent.popleft()
-        today = day_of(self.now())
-        day, since = self._spends_since
-        since = since if day == today else None
-        found, since = spends_elsewhere(queue, self.host.id, today, since)
-        self._spends_since = (today, since)
-        self.spent_elsewhere.extend(found)
+        self.exchange.carry(queue, self.host.id, self.now())
 
     def _compare_clocks(self, queue: SqlQueue) -> None:
         ahead = queue.db.now() - datetime.now(UTC)

@@ -19,6 +19,7 @@ from fleet.queue.sql.hosts.shared_spending import RunSpend
 from fleet.schemas import Host
 from fleet.spending.day_ledger import SpendEntry
 from fleet.supervisor.hosts.heartbeat import Heartbeat, new_incarnation
+from fleet.supervisor.hosts.share_limits import hear_limits, share_limits
 
 if TYPE_CHECKING:
     from fleet.queue.sql.sql_queue import SqlQueue
@@ -61,6 +62,7 @@ def take_part(state: "SupervisorState") -> None:
         return
     state.queue.may_claim = lambda queue: host.server.may_claim(cast("SqlQueue", queue))
     share_spending(state)
+    share_limits(state)
     host.start()
 
 
@@ -71,7 +73,7 @@ def share_spending(state: "SupervisorState") -> None:
         return
 
     def tell(day: str, entry: SpendEntry) -> None:
-        host.spent.append(
+        host.exchange.spent.append(
             RunSpend(
                 task_id=entry.task, run=entry.run, day=day, host=host.host.id,
                 project=entry.project, account=entry.account, spend=entry.spend,
@@ -90,13 +92,14 @@ def tell_host(state: "SupervisorState", *, ending: bool) -> None:
         return
     if host.refused is not None:
         raise host.refused
-    while host.spent_elsewhere:
-        spent = host.spent_elsewhere.popleft()
+    while host.exchange.spent_elsewhere:
+        spent = host.exchange.spent_elsewhere.popleft()
         entry = SpendEntry(
             task=spent.task_id, run=spent.run, project=spent.project, account=spent.account,
             spend=spent.spend,
         )  # fmt: skip
         state.meter.add_elsewhere(spent.day, entry)
+    hear_limits(state)
     free = max(0, config.max_concurrent - len(state.assignments))
     host.update(
         name=host_name(config),

@@ -81,3 +81,16 @@ SELECT CASE WHEN NOT pg_is_in_recovery() THEN concat_ws('/',
        (SELECT value FROM meta WHERE key = 'server'),
        (SELECT value FROM meta WHERE key = 'claims_from'),
        (SELECT seen_at FROM hosts WHERE id = :id)
+
+-- name: share_news
+INSERT INTO shared_states (kind, name, value, updated_at) VALUES (:kind, :name, :value, :now)
+ON CONFLICT (kind, name) DO UPDATE SET value = excluded.value, updated_at = excluded.updated_at
+
+-- name: forget_news
+DELETE FROM shared_states WHERE updated_at < :long_ago
+
+-- name: news_elsewhere
+-- A name begins with the id of the host that told it.
+SELECT kind, name, value, updated_at FROM shared_states
+WHERE updated_at > :after AND substr(name, 1, length(:host) + 1) <> :host || ' '
+ORDER BY updated_at

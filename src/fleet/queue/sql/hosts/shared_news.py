@@ -1,0 +1,77 @@
+"""What hosts tell each other of keys and coders: limits that one of them met, and circuits that
+opened. Each host has one row for each thing that it tells, with the latest word.
+"""
+
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+from typing import Literal, cast
+
+from msgspec import Struct
+
+from fleet.queue.sql.row_mapping import moment, to_micros
+from fleet.queue.sql.sql_queue import SqlQueue
+
+FILE = "hosts.sql"
+#: No window of a vendor is longer.
+_KEPT = timedelta(days=8)
+#: A row that was written earlier may be seen later: its transaction took its time.
+_OVERLAP = timedelta(minutes=1)
+
+NewsKind = Literal["account", "circuit"]
+
+
+class HostNews(Struct, frozen=True, kw_only=True):
+    """One thing that a host tells the others."""
+
+    kind: NewsKind
+    host: str
+    #: What it is about: the mark of a key, or the name of a circuit.
+    subject: str
+    #: Which of several things about the subject: a kind of limit.
+    topic: str
+    #: The event as JSON.
+    value: str
+    #: How long ago it was told, by the server's clock.
+    age: timedelta = timedelta()
+
+    @property
+    def name(self) -> str:
+        return f"{self.host} {self.topic} {self.subject}"
+
+
+def share_news(queue: SqlQueue, news: Iterable[HostNews]) -> None:
+    """Tell the other hosts; a later word about the same thing takes the place of the earlier."""
+    now = queue.db.now()
+    with queue.db.writing():
+        for each in {one.name: one for one in news}.values():
+            values = {"kind": each.kind, "name": each.name, "value": each.value}
+            queue.db.rows(queue.more(FILE)["share_news"], values | {"now": to_micros(now)})
+        queue.db.rows(queue.more(FILE)["forget_news"], {"long_ago": to_micros(now - _KEPT)})
+
+
+class NewsReader:
+    """What other hosts told since this one last asked; each word once."""
+
+    def __init__(self) -> None:
+        self._since: datetime | None = None
+        self._seen: dict[str, tuple[int, str]] = {}
+
+    def read(self, queue: SqlQueue, host: str) -> list[HostNews]:
+        after = to_micros(self._since - _OVERLAP) if self._since is not None else 0
+        rows = queue.db.rows(queue.more(FILE)["news_elsewhere"], {"host": host, "after": after})
+        now = queue.db.now()
+        found: list[HostNews] = []
+        for kind, name, value, at in rows:
+            if self._seen.get(f"{kind} {name}") == (at, value) or name.count(" ") < 2:
+                continue
+            self._seen[f"{kind} {name}"] = (at, value)
+            other, topic, subject = name.split(" ", 2)
+            told = moment(at)
+            self._since = max(self._since or told, told)
+            found.append(
+                HostNews(
+                    kind=cast("NewsKind", kind), host=other, subject=subject, topic=topic,
+                    value=value, age=max(timedelta(), now - told),
+                )
+            )  # fmt: skip
+        return found

@@ -1,0 +1,45 @@
+"""What this host tells the others with each beat, and what it hears of them.
+
+The loop puts in and takes out; the heartbeat's thread carries it to the queue and back.
+"""
+
+from collections import deque
+from datetime import datetime
+
+from fleet.queue.sql.hosts.shared_news import HostNews, NewsReader, share_news
+from fleet.queue.sql.hosts.shared_spending import RunSpend, share_spends, spends_elsewhere
+from fleet.queue.sql.sql_queue import SqlQueue
+from fleet.spending.budgets import day_of
+
+
+class Exchange:
+    """Two boxes for what runs spent, two for news of keys and coders."""
+
+    def __init__(self) -> None:
+        self.spent: deque[RunSpend] = deque()
+        self.spent_elsewhere: deque[RunSpend] = deque()
+        self.news: deque[HostNews] = deque()
+        self.news_elsewhere: deque[HostNews] = deque()
+        self._spends_since: tuple[str, datetime | None] = ("", None)
+        self._reader = NewsReader()
+
+    def carry(self, queue: SqlQueue, host: str, now: datetime) -> None:
+        """Write what is in the boxes for others, and fetch what is there for this host."""
+        self._carry_spends(queue, host, day_of(now))
+        if mine := list(self.news):
+            share_news(queue, mine)
+            for _ in mine:
+                self.news.popleft()
+        self.news_elsewhere.extend(self._reader.read(queue, host))
+
+    def _carry_spends(self, queue: SqlQueue, host: str, today: str) -> None:
+        """Day budgets are for all hosts together: each tells the others what its runs spent."""
+        if mine := list(self.spent):
+            share_spends(queue, mine)
+            for _ in mine:
+                self.spent.popleft()
+        day, since = self._spends_since
+        since = since if day == today else None
+        found, since = spends_elsewhere(queue, host, today, since)
+        self._spends_since = (today, since)
+        self.spent_elsewhere.extend(found)
