@@ -1,5 +1,6 @@
 """Values for tests that need one and do not care which: a moment, a task, a lease, a run."""
 
+import os
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -11,6 +12,9 @@ from fleet.schemas import Lease, Outcome, Released, Settlement, Task
 #: When the tests take place.
 NOW = datetime(2026, 11, 15, 12, 0, tzinfo=UTC)
 HOUR = timedelta(hours=1)
+#: The owner of leases, another one in each process of the tests: what is left of a lost run is found
+#: by its mark on the whole machine and killed, and must not be a process of another test.
+ME = f"me{os.getpid()}"
 
 
 def a_task(**fields) -> Task:
@@ -19,8 +23,8 @@ def a_task(**fields) -> Task:
 
 
 def a_lease(task_id="fleet-1", *, fence=1, until=NOW + timedelta(minutes=10), **fields) -> Lease:
-    """A lease of the owner `me` on a task with these fields."""
-    return Lease(task=a_task(id=task_id, **fields), owner="me", fence=fence, until=until)
+    """A lease of the owner `ME` on a task with these fields."""
+    return Lease(task=a_task(id=task_id, **fields), owner=ME, fence=fence, until=until)
 
 
 def a_run(task_dir: Path, **spec) -> Run:

@@ -115,7 +115,7 @@ def test_an_agent_cannot_trust_a_coder(fleet):
     """Whatever bears the mark of a run is refused, and so is what such a process started."""
     (fleet.home.path / "coders/evil.toml").write_text('argv = ["evil", "{prompt}"]\n')
     (fleet.home.path / "runtime.toml").write_text("")
-    env = {**os.environ, "FLEET_HOME": str(fleet.home.path), "FLEET_RUN_ID": "me.fleet-1.1"}
+    env = {**os.environ, "FLEET_HOME": str(fleet.home.path), "FLEET_RUN_ID": "them.fleet-1.1"}
     argv = [sys.executable, "-m", "fleet", "coders", "trust", "evil"]
     child = (
         f"import os, subprocess, sys; e = dict(os.environ); del e['FLEET_RUN_ID'];"
