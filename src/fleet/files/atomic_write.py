@@ -7,12 +7,15 @@ from pathlib import Path
 from fleet.files.put_aside import put_aside
 
 
-def write_atomically(path: Path, data: bytes, mode: int = 0o600, *, durable: bool = True) -> None:
+def write_atomically(
+    path: Path, data: bytes, mode: int = 0o600, *, durable: bool = True, named: bool = True
+) -> None:
     """Put `data` at `path` in one step that a power cut cannot halve.
 
     No link is followed, and a directory that stands in the file's place is put aside. Without
     `durable` other processes never see half a file either, but a power cut may leave the file
-    empty, or as it was.
+    empty, or as it was. Without `named` the file's name is not durable yet: the caller writes
+    another file beside it, which sees to both names.
     """
     # Not the tempfile module: it would cost every command that writes a file ten milliseconds.
     temporary = path.with_name(f".{path.name}.{os.urandom(6).hex()}")
@@ -33,7 +36,7 @@ def write_atomically(path: Path, data: bytes, mode: int = 0o600, *, durable: boo
         with suppress(OSError):
             temporary.unlink(missing_ok=True)
         raise
-    if durable:
+    if durable and named:
         sync_directory(path.parent)
 
 

@@ -24,11 +24,15 @@ class Log:
     """The supervisor's log. A full disk costs lines and never ends the supervisor."""
 
     def __init__(
-        self, folder: Path, clock: Callable[[], datetime], echo: Callable[[str], None]
+        self,
+        folder: Path,
+        clock: Callable[[], datetime],
+        echo: Callable[[str], None] | None = None,
     ) -> None:
+        """`echo` shows a line to the person at the terminal; None: there is no such person."""
         self._folder = folder
         self._now = clock
-        self._echo: Callable[[str], None] | None = echo
+        self._echo = echo
         self._day = ""
         self.lost = 0
 
@@ -39,17 +43,18 @@ class Log:
             facts.setdefault("task", task_dir.name)
         text = text.encode(errors="replace").decode()
         line = msgspec.json.encode({"ts": now, "action": action, "text": text, **facts}) + b"\n"
-        if (day := f"{now:%F}") != self._day:
+        if (day := now.date().isoformat()) != self._day:
             self._day = day
             self._forget_old(now)
         self._append(partial(append, f"{self._folder}/fleet-{day}.jsonl", line))
         if task_dir is not None:
             self._append(partial(append_in, task_dir, "log.jsonl", line))
-        first, _, rest = text.strip().partition("\n")
-        if rest:  # what a verify command printed, most likely; the logs have all of it
-            way = f" (fleet task {task_dir.name} receipt)" if task_dir is not None else ""
-            first = f"{first.rstrip(': ')} …{way}"
-        self._show(f"{now.astimezone():%H:%M:%S}  {first}")
+        if self._echo is not None:
+            first, _, rest = text.strip().partition("\n")
+            if rest:  # what a verify command printed, most likely; the logs have all of it
+                way = f" (fleet task {task_dir.name} receipt)" if task_dir is not None else ""
+                first = f"{first.rstrip(': ')} …{way}"
+            self._show(self._echo, f"{now.astimezone():%H:%M:%S}  {first}")
 
     def _append(self, write: Callable[..., bool]) -> None:
         try:
@@ -57,11 +62,9 @@ class Log:
         except OSError:
             self.lost += 1  # `fleet status` shows the count
 
-    def _show(self, text: str) -> None:
-        if self._echo is None:
-            return
+    def _show(self, echo: Callable[[str], None], text: str) -> None:
         try:
-            self._echo(one_line(text))
+            echo(one_line(text))
         except OSError:
             self._echo = None  # the terminal or pipe was closed; the log has all lines
 

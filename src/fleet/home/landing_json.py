@@ -184,20 +184,26 @@ def read(home: Home, task_id: str) -> Landing | None:
 
 def believed(home: Home, task_id: str) -> Landing | None:
     """The record if fleet wrote it; else None. To be acted on."""
-    return None if doubt(home, task_id) else read(home, task_id)
+    return _weighed(home, task_id)[0]
 
 
 def doubt(home: Home, task_id: str) -> str:
     """Why the record is not acted on; empty if it is as fleet wrote it, or there is none."""
+    return _weighed(home, task_id)[1]
+
+
+def _weighed(home: Home, task_id: str) -> tuple[Landing | None, str]:
+    """The record that can be acted on, or why there is none; neither: there is no record."""
     path = home.task(task_id) / FILE
     try:
         data = read_bounded(path, _LIMIT)
         if data is None:
-            return ""
-        _RECORD.decode(path, data)
+            return None, ""
+        landing = _RECORD.decode(path, data)
     except InvalidTask as error:
-        return error.message
-    return seals.doubt(home.task(task_id), seals.OF_TASK, path, data)
+        return None, error.message
+    doubt = seals.doubt(home.task(task_id), seals.OF_TASK, path, data)
+    return (None, doubt) if doubt else (landing, "")
 
 
 def write(home: Home, task_id: str, landing: Landing) -> Landing:

@@ -9,7 +9,7 @@ import contextlib
 import os
 import signal
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cache
 from pathlib import Path
 
@@ -25,6 +25,8 @@ _PROC = Path("/proc")
 #: Two system calls that some builds of Python do not know. Their numbers are the same on all
 #: architectures since Linux 5.3.
 _PIDFD_SEND_SIGNAL, _PIDFD_OPEN = 424, 434
+#: The first of them, where this build does: each run is started with it.
+_pidfd_open: Callable[[int], int] | None = getattr(os, "pidfd_open", None)
 
 
 class Row(Struct, frozen=True):
@@ -153,8 +155,13 @@ def pidfd(who: ProcessId) -> int | None:
 
 def open_pidfd(pid: int) -> int | None:
     """The same by number. Only for a child that is not reaped: its number is not used again."""
-    fd = _syscall(_PIDFD_OPEN, pid, 0)
-    return fd if fd >= 0 else None
+    if _pidfd_open is None:
+        fd = _syscall(_PIDFD_OPEN, pid, 0)
+        return fd if fd >= 0 else None
+    try:
+        return _pidfd_open(pid)
+    except OSError:
+        return None
 
 
 def send(who: ProcessId, number: signal.Signals) -> bool:

@@ -108,8 +108,13 @@ def believed_ending(run: Run) -> Ending | None:
     return _RECORD.believed(run)
 
 
-def write_ending(run: Run, ending: Ending, *, sealed: bool = False) -> None:
-    _RECORD.write(run, ending, sealed=sealed)
+def write_ending(run: Run, ending: Ending) -> None:
+    _RECORD.write(run, ending)
+    note_failures(run, ending)
+
+
+def note_failures(run: Run, ending: Ending) -> None:
+    """Repeat the count of failed attempts for people."""
     failures = run.task_dir / FAILURES
     if ending.attempts or failures.exists():  # no file means 0
         write_atomically(failures, f"{ending.attempts}\n".encode(), durable=False)

@@ -10,8 +10,8 @@ FILE = "receipt.json"
 _RECORD = SealedRecord(FILE, Receipt, limit=16 << 20)
 
 
-def write(run: Run, receipt: Receipt, *, sealed: bool = False) -> None:
-    _RECORD.write(run, receipt, sealed=sealed)
+def write(run: Run, receipt: Receipt) -> None:
+    _RECORD.write(run, receipt)
 
 
 def read(run: Run) -> Receipt | None:

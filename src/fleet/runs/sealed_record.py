@@ -36,11 +36,10 @@ class SealedRecord(Generic[T]):
         except InvalidTask:
             return None
 
-    def write(self, run: Run, value: T, *, durable: bool = True, sealed: bool = False) -> None:
-        """Seal the record, unless it is `sealed`, and put it in its place. Raises OSError."""
+    def write(self, run: Run, value: T, *, durable: bool = True) -> None:
+        """Seal the record and put it in its place. Raises OSError."""
         data = encode(value)
-        if not sealed:
-            seals.seal(run.task_dir, run.number, {self.name: data})
+        seals.seal(run.task_dir, run.number, {self.name: data})
         write_atomically(run.path / self.name, data, durable=durable)
 
 

@@ -19,6 +19,7 @@ from fleet.errors import InvalidTask
 from fleet.evidence.claim_rules import findings, only_reports
 from fleet.evidence.inspect_run import InspectedRun, Inspection
 from fleet.files import seals
+from fleet.files.atomic_write import write_atomically
 from fleet.files.safe_read import tail
 from fleet.home import Home, landing_json
 from fleet.home.landing_json import Landing
@@ -31,8 +32,8 @@ from fleet.runs.outcome_history import (
     History,
     attempts_before,
     history,
+    note_failures,
     spent_before,
-    write_ending,
 )
 from fleet.runs.questions import asked_json
 from fleet.runs.run_directory import NOWHERE, Run, RunSpec
@@ -172,13 +173,14 @@ class RunEnd(Struct, frozen=True):
         """The receipt first: where there is an outcome, there is the evidence for it."""
         record.hide_kept_secrets()
         run = record.run
-        records = {receipt_json.FILE: self.receipt, outcome_history.FILE: self.ending}
-        data = {name: encode(value) for name, value in records.items()}
-        seals.seal(run.task_dir, run.number, data)  # both at once
-        receipt_json.write(run, self.receipt, sealed=True)
+        receipt, outcome = encode(self.receipt), encode(self.ending)
+        sealed = {receipt_json.FILE: receipt, outcome_history.FILE: outcome}
+        seals.seal(run.task_dir, run.number, sealed)  # both at once
+        write_atomically(run.path / receipt_json.FILE, receipt, named=False)
         if self.landing is not None:
             landing_json.write(Home(run.path.parents[3]), record.task_id, self.landing)
-        write_ending(run, self.ending, sealed=True)
+        write_atomically(run.path / outcome_history.FILE, outcome)
+        note_failures(run, self.ending)
 
 
 def end_of(

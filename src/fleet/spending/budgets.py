@@ -65,7 +65,7 @@ def spent_words(status: BudgetStatus) -> str:
 
 def day_of(moment: datetime) -> str:
     """The day of this machine's calendar that a moment falls on."""
-    return f"{moment.astimezone():%Y-%m-%d}"
+    return moment.astimezone().date().isoformat()
 
 
 def next_day(now: datetime) -> datetime:

@@ -34,9 +34,6 @@ class DropBox:
         if make:
             path.mkdir(mode=0o700, exist_ok=True)
         self.fd = os.open(path, _OPEN)
-        if make:
-            with suppress(FileExistsError):
-                os.mkdir(MESSAGES, 0o700, dir_fd=self.fd)
 
     def close(self) -> None:
         if self.fd >= 0:
@@ -95,8 +92,13 @@ class DropBox:
             remove_at(self.fd, f"{nonce}.{state}")
 
     @contextmanager
-    def messages(self) -> Generator[int | None]:
-        """The directory of messages, open; None if the agent took it away."""
+    def messages(self, *, make: bool = False) -> Generator[int | None]:
+        """The directory of messages, open; None if there is none, or the agent put something else
+        there.
+        """
+        if make:
+            with suppress(OSError):
+                os.mkdir(MESSAGES, 0o700, dir_fd=self.fd)
         try:
             folder = os.open(MESSAGES, _OPEN, dir_fd=self.fd)
         except OSError:

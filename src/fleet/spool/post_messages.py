@@ -27,11 +27,14 @@ def post_messages(run: Run, box: DropBox) -> None:
 
     What the disk or the agent hinders is for the next look, or for the next run.
     """
-    with suppress(OSError, FleetError), box.messages() as folder:
+    with suppress(OSError, FleetError):
         waiting = [each for each in messages.read(run.task_dir) if each.run is None]
-        if folder is not None:
-            for delivery in waiting:
-                _post(folder, delivery)
+        if not waiting:
+            return
+        with box.messages(make=True) as folder:
+            if folder is not None:
+                for delivery in waiting:
+                    _post(folder, delivery)
 
 
 def _post(folder: int, delivery: Delivery) -> None:

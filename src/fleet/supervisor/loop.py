@@ -93,7 +93,7 @@ class Supervisor:
         coder: str | None = None,
         until_idle: bool = False,
         max_idle: float = 0.0,
-        echo: Callable[[str], None] = print,
+        echo: Callable[[str], None] | None = print,
         patience: Patience | None = None,
     ) -> None:
         log = Log(home.logging, utc, echo)
@@ -376,10 +376,10 @@ def supervise(
     coder: str | None = None,
     until_idle: bool = False,
     max_idle: float = 0.0,
-    echo: Callable[[str], None] = print,
+    echo: Callable[[str], None] | None = print,
 ) -> SupervisorEnd:
     """Be the home's supervisor until the end; with `until_idle` that comes `max_idle` seconds after
-    the last work.
+    the last work. `echo` shows each line of the log; None: the log alone has them.
     """
     refuse_dumps()
     with sole_supervisor(home, coder or ""):

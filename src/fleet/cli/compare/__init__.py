@@ -4,6 +4,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 
 import click
 
@@ -138,10 +139,7 @@ def _run(fleet: Control, task_id: str, *, quiet: bool) -> None:
         return
     from fleet.supervisor.loop import supervise
 
-    def echo(text: str) -> None:
-        if not quiet:
-            print_line(text, AFTER_TIME)
-
+    echo = None if quiet else partial(print_line, indent=AFTER_TIME)
     if supervise(fleet.home, fleet.config, until_idle=True, echo=echo).restart:
         again = [sys.executable, "-m", "fleet", "compare", task_id, "--run"]
         os.execv(sys.executable, [*again, "--json"] if quiet else again)  # noqa: S606

@@ -2,6 +2,7 @@
 
 import os
 import sys
+from functools import partial
 
 import click
 
@@ -54,10 +55,7 @@ def command(
         return 0
     from fleet.supervisor.loop import supervise
 
-    def echo(text: str) -> None:
-        if not quiet:
-            print_line(text, AFTER_TIME)
-
+    echo = None if quiet else partial(print_line, indent=AFTER_TIME)
     end = supervise(
         fleet.home, fleet.config, coder=coder, until_idle=until_idle, max_idle=rest, echo=echo
     )

@@ -131,7 +131,7 @@ def restore(home: Home, config: Config, copy: Path, now: datetime) -> Restored:
         identity_json.remember(home.path, name, identity)
         open_queue(home.path, config).close()  # brought up to date, and known to work
     text = f"the queue was restored from {copy}"
-    Log(home.logging, lambda: now, lambda _: None).say("queue_restored", text)
+    Log(home.logging, lambda: now).say("queue_restored", text)
     Doorbell(home.path / "queue.bell").ring()
     return done
 

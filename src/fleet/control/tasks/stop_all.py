@@ -62,7 +62,7 @@ def stop_all(home: Home, *, now: bool, env: Mapping[str, str] = os.environ) -> S
     _remember(home, tuple(run.task_id for run in runs))
     how = "killed" if now else "stopped"
     text = f"{by} {how} every run ({len(runs)}) in {end.seconds:.2f} s and paused the rest"
-    Log(home.logging, lambda: datetime.now(UTC), _unheard).say("stop_all", text, gone=end.gone)
+    Log(home.logging, lambda: datetime.now(UTC)).say("stop_all", text, gone=end.gone)
     return end
 
 
@@ -113,7 +113,3 @@ def _write(home: Home, tasks: tuple[str, ...]) -> None:
         _RECORD.write(home.path / FILE, tasks)
     else:
         (home.path / FILE).unlink(missing_ok=True)
-
-
-def _unheard(text: str) -> None:
-    del text

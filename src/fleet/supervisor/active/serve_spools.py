@@ -4,6 +4,7 @@ The loop only lists names. Threads do the rest: some for what takes this process
 one with a connection of its own to the queue. A run that floods its box waits for itself.
 """
 
+import os
 import selectors
 import time
 from collections.abc import Callable, Collection, Mapping
@@ -63,6 +64,7 @@ class ServedBox(Struct, eq=False):
     allowance: float = _RATE
     reckoned: float = 0.0
     refusals: int = 0
+    watches_messages: bool = False
 
     def reckon(self, now: float) -> None:
         earned = (now - self.reckoned) * _RATE
@@ -118,8 +120,8 @@ class SpoolServer:
             home=self._home, config=self._config(), task=task, run=run, mark=mark, mask=mask
         )
         self._boxes[run] = ServedBox(box, asker, said, note)
-        for folder in (run.spool, run.spool / MESSAGES):
-            self._watch.add(folder)
+        self._watch.add(run.spool)
+        self._watch_messages(run)
         self._due.add(run)
         for nonce in box.requests("taken") if adopted else ():  # a supervisor died over them
             box.answer(nonce, Answer(code=1, err=_UNCERTAIN))
@@ -128,8 +130,12 @@ class SpoolServer:
         """Begin with what is new in the boxes."""
         for folder in self._watch.changed(0):
             run = Run(folder.parent.parent if folder.name == MESSAGES else folder.parent)
-            if folder.name == MESSAGES and run in self._boxes:
+            if run not in self._boxes:
+                continue
+            if folder.name == MESSAGES:
                 note_taken(run, self._boxes[run].box)
+            else:
+                self._watch_messages(run)
             self._due.add(run)
         due, self._due = self._due, set()
         for run in due & self._boxes.keys():
@@ -168,13 +174,25 @@ class SpoolServer:
                 continue
             del self._boxes[run]
             self._due.discard(run)
-            for folder in (run.spool, run.spool / MESSAGES):
-                self._watch.drop(folder)
+            self._watch.drop(run.spool)
+            if served.watches_messages:
+                self._watch.drop(run.spool / MESSAGES)
             served.box.close()
 
     def close(self) -> None:
         """Stop watching. What waits in the boxes is for the next supervisor."""
         self._watch.close()
+
+    def _watch_messages(self, run: Run) -> None:
+        """Watch the directory of messages from the moment that there is one."""
+        served = self._boxes[run]
+        if served.watches_messages or not os.path.lexists(f"{run.spool}/{MESSAGES}"):
+            return
+        with served.box.messages() as folder:
+            served.watches_messages = folder is not None
+        if served.watches_messages:
+            self._watch.add(run.spool / MESSAGES)
+            note_taken(run, served.box)  # the agent may have been quicker
 
     def _begin(self, run: Run, served: ServedBox) -> None:
         if served.left is not None:

@@ -36,7 +36,6 @@ from fleet.schemas import Finished, Lease, NeedsHuman, Task, Usage
 from fleet.settlement import resume_policy
 from fleet.settlement.run_record import own_env, run_env
 from fleet.spool.agent_mcp.tool_server import ASK_SLACK
-from fleet.spool.drop_box import DropBox
 from fleet.supervisor.active.active_run import ActiveRun
 from fleet.supervisor.assignments import Assignment, Ready
 from fleet.supervisor.start.agent_bin import KEEPER, TOOL_SERVER
@@ -230,7 +229,7 @@ def launch(
         task_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
         (task_dir / "artifacts").mkdir(mode=0o700)
     run = reserve_run(task_dir, at_least=lease.task.runs)
-    DropBox(run.spool, make=True).close()
+    run.spool.mkdir(mode=0o700)
     coder.options = structs.replace(coder.options, spool=str(run.spool))
     if coder.takes_tools and ready.policy.ask_wait is not None:
         coder.options = structs.replace(
