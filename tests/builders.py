@@ -12,8 +12,8 @@ from fleet.schemas import Lease, Outcome, Released, Settlement, Task
 #: When the tests take place.
 NOW = datetime(2026, 11, 15, 12, 0, tzinfo=UTC)
 HOUR = timedelta(hours=1)
-#: The owner of leases, another one in each process of the tests: what is left of a lost run is found
-#: by its mark on the whole machine and killed, and must not be a process of another test.
+#: The owner of leases, another one in each process of the tests: what is left of a lost run is
+#: found by its mark on the whole machine and killed, and must not be a process of another test.
 ME = f"me{os.getpid()}"
 
 
