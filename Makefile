@@ -65,8 +65,9 @@ slow: setup  ## ask the real bd everything, and try at random more often than ev
 		tests/story/test_demo.py tests/story/test_host_add.py tests/story/test_host_faults.py \
 		tests/story/test_hosts.py tests/story/test_landing_chaos.py \
 		tests/story/test_notify.py tests/story/test_page.py tests/story/test_queue_chaos.py \
-		tests/story/test_supervisor_chaos.py tests/unit/coders/test_any_line.py \
-		tests/unit/git/land/follow tests/unit/landing/test_killed_lander.py
+		tests/story/test_supervisor_chaos.py tests/story/test_travel_faults.py \
+		tests/unit/coders/test_any_line.py tests/unit/git/land/follow \
+		tests/unit/landing/test_killed_lander.py
 
 docs: setup  ## write docs/cli.md, docs/api.md and the page's types anew from the program
 	$(PY) -m tests.docs.reference

@@ -16,7 +16,16 @@ from fleet.files.atomic_write import write_atomically
 from fleet.files.safe_read import read_bounded
 from fleet.runs.run_directory import Run, latest_run, newest_first
 from fleet.runs.sealed_record import SealedRecord
-from fleet.schemas import ContextFull, Outcome, Released, Settlement, Spend, Usage, bears_out
+from fleet.schemas import (
+    ContextFull,
+    NeedsHuman,
+    Outcome,
+    Released,
+    Settlement,
+    Spend,
+    Usage,
+    bears_out,
+)
 from fleet.schemas.budget import spend_of
 from fleet.schemas.decision import Decision
 
@@ -161,16 +170,19 @@ def spent_before(task_dir: Path, before: int | None = None) -> Spend:
     return total
 
 
-def attempts_before(run: Run) -> Iterator[Run]:
+def attempts_before(run: Run, *, with_questions: bool = False) -> Iterator[Run]:
     """Earlier runs of the same series, latest first.
 
-    A series begins after a run that closed or blocked the task, or that was forgiven.
+    A series begins after a run that closed or blocked the task, or that was forgiven; with
+    `with_questions` a run that asked a person something belongs to it.
     """
     forgiven = _forgiven(run.task_dir)
     for before in newest_first(run.task_dir, before=run.number):
         ending = believed_ending(before)
         if ending is not None:
-            if before.number <= forgiven or not isinstance(ending.settlement, Released):
+            asked = with_questions and isinstance(ending.outcome, NeedsHuman)
+            of_series = asked or isinstance(ending.settlement, Released)
+            if before.number <= forgiven or not of_series:
                 return
             yield before
 

@@ -96,9 +96,12 @@ def _is_judged(ended: ExitedRun, outcome: Outcome) -> bool:
 
 
 def _first_base(run: Run) -> Base | None:
-    """The repository as the first run of the series found it; later runs find that run's work."""
+    """The repository as the first run of the series found it; later runs find that run's work.
+
+    The answer to a question says nothing about the files that the run had changed by then.
+    """
     first = None
-    for before in attempts_before(run):
+    for before in attempts_before(run, with_questions=True):
         spec = _believed_spec(before)
         if spec is None or spec.base is None or not spec.base.snapshot:
             break

@@ -25,6 +25,7 @@ from fleet.git.remote.trusted_remotes import is_trusted_address
 from fleet.git.remote.upstream import without_password
 from fleet.git.repository import Repository
 from fleet.home import Home
+from fleet.processes.bounded_call import Exited
 
 #: Seconds that one fetch may take: two gigabytes over a line of a megabyte a second.
 FETCH_LIMIT = 3600.0
@@ -57,27 +58,27 @@ def ensure_mirror(
 
     `commit` has to be in it. What was fetched before counts where the remote does not answer.
     """
-    place = home.mirror(url)
+    place, shown = home.mirror(url), without_password(url)
     repo = mirror_repository(place)
     if not is_trusted_address(home.path, os.path.realpath(repo.common_dir), url):
         return Unreached(
-            why=f"{url} is not confirmed on this host: if fleet may fetch from there and push work"
-            f" to it with your logins, run: fleet trust --remote {url}",
+            why=f"{shown} is not confirmed on this host: if fleet may fetch from there and push"
+            f" work to it with your logins, run: fleet trust --remote {shown}",
             unconfirmed=True,
         )
     place.mkdir(mode=0o700, parents=True, exist_ok=True)
     with locked(place / _LOCK) as lock:
         if lock is None:
-            return Unreached(why=f"{url} is just being fetched for another task", soon=True)
+            return Unreached(why=f"{shown} is just being fetched for another task", soon=True)
         _make(place, url)
         silent = _fetch(repo, url, task_id, patience)
     git = Git(repo, time.monotonic() + _LIMIT)
     if silent and not (commit and _has(git, commit)):
         full = _NO_SPACE in silent
-        return Unreached(why=f"{without_password(url)} cannot be fetched: {silent}", full=full)
+        return Unreached(why=f"{shown} cannot be fetched: {silent}", full=full)
     if commit and not _has(git, commit):
         return Unreached(
-            why=f"{without_password(url)} does not have the commit {commit[:12]} that it begins"
+            why=f"{shown} does not have the commit {commit[:12]} that it begins"
             " from: push it there",
             gone=True,
         )
@@ -96,9 +97,12 @@ def _fetch(repo: Repository, url: str, task_id: str, patience: float) -> str:
     ask = ("fetch", "--quiet", "--no-tags", "--no-write-fetch-head", "--no-auto-gc", "--force")
     specs = (*_REFSPECS, f"+{fetched_ref(task_id, '*', there=True)}:{fetched_ref(task_id, '*')}")
     done = remote.ask(*ask, url, *specs, at_most=patience)
-    if isinstance(done, RemoteSilent):
-        return done.why
-    return why_failed(done) if done.code else ""
+    if isinstance(done, Exited) and not done.code:
+        return ""
+    # A git that was killed leaves what it had fetched, which may fill the disk.
+    for left in Path(repo.common_dir, "objects", "pack").glob("tmp_*"):
+        left.unlink(missing_ok=True)
+    return done.why if isinstance(done, RemoteSilent) else why_failed(done)
 
 
 def _make(place: Path, url: str) -> None:
@@ -119,7 +123,11 @@ def _escaped(url: str) -> str:
 
 
 def _has(git: Git, commit: str) -> bool:
+    """The mirror has a commit with all of its files: a fetch that broke off leaves some objects."""
     try:
-        return bool(commit_of(git, f"{commit}^{{commit}}"))
+        if commit_of(git, f"{commit}^{{commit}}"):
+            git.ask("rev-list", "--objects", "--quiet", commit, "--not", "--all")
+            return True
     except GitFailed:
-        return False
+        pass
+    return False

@@ -3,13 +3,16 @@
 Asks git and runs the project's set-up commands, so it may take its time: beside the loop.
 """
 
+import errno
 import os
+import shutil
 import threading
 from pathlib import Path
 
 from msgspec import Struct, structs
 
 from fleet.config import KEYS, Config
+from fleet.config.projects import MIRRORS
 from fleet.errors import FleetError
 from fleet.evidence import other_task_dirs
 from fleet.evidence.command_box import CommandBox
@@ -31,6 +34,9 @@ from fleet.supervisor.start.line_clone import line_for_clone
 from fleet.supervisor.start.sent_back_clone import sent_back_clone
 from fleet.supervisor.start.setup_commands import set_up
 from fleet.travel.continue_work import continue_work
+
+#: Bytes below which a disk counts as full.
+_ROOM = 1 << 20
 
 
 class Order(Struct, frozen=True, kw_only=True):
@@ -128,8 +134,16 @@ def prepare(order: Order, abandon: threading.Event) -> Prepared:
         else:
             place = _isolated(order, task_dir, abandon)
     except (FleetError, OSError) as error:
-        return Unprepared(error)
+        return Unprepared(_full_disk(order.home) or error)
     return None if abandon.is_set() else place
+
+
+def _full_disk(home: Home) -> OSError | None:
+    """What lies behind an error of git, which does not always say so; None: there is room."""
+    for place in (home.path, home.path / MIRRORS, home.worktrees):
+        if place.exists() and shutil.disk_usage(place).free < _ROOM:
+            return OSError(errno.ENOSPC, os.strerror(errno.ENOSPC), str(place))
+    return None
 
 
 def _isolated(order: Order, task_dir: Path, abandon: threading.Event) -> Prepared:
