@@ -6,6 +6,7 @@ from pathlib import Path
 
 from fleet.coders import trusted_files
 from fleet.runs.outcome_history import Ending
+from fleet.runs.questions import looked_at
 from fleet.runs.run_directory import Run, RunSpec, new_run
 from fleet.schemas import Lease, Outcome, Released, Settlement, Task
 
@@ -49,3 +50,11 @@ def a_program(path: Path, script: str) -> str:
     path.write_text(f"#!/bin/sh\n{script}\n")
     path.chmod(0o755)
     return str(path)
+
+
+def look_on(home: Path) -> None:
+    """Let a person have a surface of fleet before them for as long as a test takes."""
+    seen = home / looked_at.FILE
+    seen.touch()
+    later = (datetime.now(UTC) + HOUR).timestamp()
+    os.utime(seen, (later, later))

@@ -19,6 +19,7 @@ from fleet.runs.questions import asked_json
 from fleet.supervisor.start.agent_bin import TOOL_SERVER, AgentPrograms
 from tests.bench import Figure
 from tests.bench.figures import spread
+from tests.builders import look_on
 from tests.story.scene import Scene
 from tests.story.test_ask_human import ask
 from tests.story.test_spool import scripted
@@ -90,6 +91,7 @@ def figures() -> Generator[Figure]:
 
 
 def _answers(scene: Scene) -> Generator[Figure]:
+    look_on(scene.home.path)
     scene.supervise("--quiet")
     fleet = Control(scene.home, load(scene.home.config))
     waited, parked = [], []

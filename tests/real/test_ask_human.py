@@ -1,14 +1,18 @@
 """Real CLIs with fleet's MCP server: a question is answered in time, or parked and carried on."""
 
 import json
+import subprocess
+import sys
 import time
 
 import pytest
 
 from fleet.sandbox.try_box import try_box
+from tests.builders import look_on
 from tests.conftest import SLOW, coders, missing
 from tests.real.house import CLOSE, TASK, WORK
-from tests.scripted_model import Call, Say, ScriptedModel
+from tests.scripted_model import Call, Say, ScriptedModel, Shell
+from tests.story.scene import FAKES
 
 both = pytest.mark.parametrize("coder", ["claude", "codex"])
 QUESTION = "Plums or pears?"
@@ -40,6 +44,7 @@ def test_a_question_is_answered_while_its_agent_waits(house, coder):
     with ScriptedModel(REPORT, ASK, WORK, CLOSE, Say()) as model:
         here = house(coder, model)
         here.create(coder)
+        look_on(here.home)
         supervisor = here.supervise("--until-idle")
         (question,) = until(lambda: asked(here))
         assert question["waiting"] is True
@@ -62,6 +67,7 @@ def test_a_parked_question_frees_the_slot_and_its_answer_resumes_the_same_sessio
     with ScriptedModel(ASK, Say(text="I end my turn."), PROPOSE, WORK, CLOSE, Say()) as model:
         here = house(coder, model)
         here.configure(ask_wait="1s")
+        look_on(here.home)
         here.create(coder)
         here.fleet("run", "--until-idle")
         first = here.ending(1)
@@ -89,13 +95,17 @@ def test_a_parked_question_frees_the_slot_and_its_answer_resumes_the_same_sessio
 
 @pytest.mark.skipif(not SLOW, reason="make slow")
 @both
-def test_a_lean_agent_in_a_box_has_the_tool(house, coder):
+@pytest.mark.parametrize("level", ["workspace", "strict"])
+def test_a_lean_agent_in_a_box_has_the_tool(house, coder, level):
     """The box has the server and the drop box; the context leaves out all servers but fleet's."""
     if not try_box({}).works:
         missing("bwrap")
     with ScriptedModel(ASK, WORK, CLOSE, Say()) as model:
         here = house(coder, model)
-        here.configure(sandbox="workspace", context="lean")
+        here.configure(sandbox=level, context="lean")
+        way_out = f"sandbox_hosts={model.url.partition('//')[2]}"
+        here.fleet("config", "set", "--project", str(here.project), way_out)
+        look_on(here.home)
         here.create(coder)
         supervisor = here.supervise("--until-idle")
         until(lambda: asked(here))
@@ -103,3 +113,29 @@ def test_a_lean_agent_in_a_box_has_the_tool(house, coder):
         assert supervisor.wait(90) == 0
         assert "pears" in str(model.requests[1])
         assert here.task()["status"] == "closed"
+
+
+@pytest.mark.skipif(not SLOW, reason="make slow")
+@both
+def test_an_agent_that_does_not_end_its_turn_is_ended_and_resumed_with_the_answer(house, coder):
+    """It was told that it is parked and begins to work: its session goes on all the same."""
+    stays = Shell(command="sleep 300")
+    with ScriptedModel(ASK, stays, WORK, CLOSE, Say()) as model:
+        here = house(coder, model)
+        here.create(coder)
+        argv = [sys.executable, str(FAKES / "hasty_supervisor.py"), "parked=3"]
+        supervisor = subprocess.Popen(argv, env=here.env, stdout=subprocess.DEVNULL)
+        try:
+            until(lambda: here.task()["status"] == "blocked", 90)
+        finally:
+            supervisor.terminate()
+            supervisor.wait()
+        first = here.ending(1)
+        assert first["outcome"] == {"type": "NeedsHuman", "question": f"QUESTION: {QUESTION}"}
+        assert (first["counts"], first["attempts"]) == (False, 0)
+        here.fleet("answer", TASK, "pears")
+        here.fleet("run", "--until-idle")
+        second = here.ending(2)
+        assert here.task()["status"] == "closed"
+        assert (second["session_id"], second["resumed"]) == (first["session_id"], True)
+        assert "pears" in str(model.requests[2])

@@ -2,7 +2,11 @@
 
 import json
 
+import pytest
+
 from fleet.config import Config
+from fleet.control import Control
+from fleet.control.tasks.questions import answer, questions
 from fleet.home import Home, task_json
 from fleet.queue.beads.queue import open_beads
 from fleet.queue.protocol import Draft
@@ -10,8 +14,8 @@ from fleet.runs import agent_claim
 from fleet.schemas import Settings
 from fleet.spool.answer_request import rule, serve
 from fleet.spool.asker import Asker
-from tests.builders import a_run
-from tests.conftest import coders
+from tests.builders import HOUR, NOW, a_run
+from tests.conftest import SLOW, coders
 from tests.real.house import CLOSE, TASK, WORK
 from tests.real.test_hooks import said
 from tests.scripted_model import Say, ScriptedModel, Shell
@@ -117,3 +121,31 @@ def test_on_beads_the_real_bd_answers_for_the_agent(bd, beads_home):
     assert ask("dolt", "push")[0] == 7
     assert ask("close", other.id)[0] == 7
     assert queue.get(other.id).status == "open"
+
+
+@pytest.mark.skipif(not SLOW, reason="make slow")
+def test_a_proposal_on_beads_waits_for_a_person(bd, beads_home):
+    """Blocked with its settings in the real bd, once a title; accepted, it can be claimed."""
+    del bd
+    home, queue = Home(beads_home), open_beads(beads_home)
+    config = Config(queue="beads")
+    own = queue.add(Draft(title="own"))
+    task_json.write(home, own.id, Settings(cwd="/", verify=("make test",)))
+    asker = Asker(home=home, config=config, task=own, run=a_run(home.task(own.id)), mark="m")
+
+    def propose(title):
+        files = {"-": json.dumps({"title": title, "description": "It is old."}).encode()}
+        return serve(rule(request("propose_task", program="mcp", files=files), asker), asker)
+
+    made = propose("Prune the tree")
+    assert made.answer.code == 0, made.answer.err
+    task_id = made.facts["task"]
+    assert task_id in propose("prune the  TREE").answer.out
+    assert (queue.get(task_id).status, queue.get(task_id).description) == ("blocked", "It is old.")
+    assert task_json.settings_of(home, queue.get(task_id)).verify == ("make test",)
+    assert [each.task.id for each in queue.claim("me", ttl=HOUR, count=9)] == [own.id]
+    fleet = Control(home, config)
+    (question,) = questions(fleet)[0]
+    assert (question.id, question.proposed) == (task_id, True)
+    answer(fleet, fleet.get(task_id), "accept", at=NOW)
+    assert [each.task.id for each in queue.claim("me", ttl=HOUR, count=9)] == [task_id]

@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import subprocess
 import sys
 import time
 from contextlib import suppress
@@ -103,6 +104,16 @@ class Scene:
             out = file if self._screen is None else self._screen
             streams = (empty, out, file)
             process = warm.start(("run", *flags), env=self.env, cwd=Path.cwd(), streams=streams)
+        self.supervisors.append(process)
+        return process
+
+    def supervise_hastily(self, *patience):
+        """Start a supervisor whose waiting times are shorter: `parked=1`."""
+        with (self.home.path / "screen").open("ab") as file:
+            argv = [sys.executable, str(FAKES / "hasty_supervisor.py"), *patience]
+            process = subprocess.Popen(
+                argv, env=self.env, stdin=subprocess.DEVNULL, stdout=file, stderr=file
+            )
         self.supervisors.append(process)
         return process
 

@@ -9,6 +9,7 @@ from fleet.runs.questions import asked_json
 from fleet.runs.run_directory import all_runs
 from fleet.schemas import NeedsHuman, Released
 from fleet.supervisor.start.agent_bin import TOOL_SERVER
+from tests.builders import look_on
 from tests.story.test_spool import heard, scripted
 
 CALL = {
@@ -32,6 +33,7 @@ def until_asked(scene, task):
 def test_an_answer_reaches_its_agent_although_the_supervisor_was_killed(scene):
     """While the question waits; the next supervisor adopts the run, which is one run."""
     task = scripted(scene, "script", ask(scene), "bd close $FLEET_TASK_ID --reason all-done")
+    look_on(scene.home.path)
     process = scene.supervise()
     until_asked(scene, task)
     scene.kill(process)
@@ -46,7 +48,6 @@ def test_an_answer_reaches_its_agent_although_the_supervisor_was_killed(scene):
 
 def test_an_answer_between_the_parking_and_the_end_of_the_run_is_not_lost(scene):
     """The task is not blocked for a question that has its answer."""
-    scene.fleet("config", "set", "ask_wait=1ms")
     task = scripted(scene, "script", ask(scene), after="tool script mark:parked await:go end")
     scene.supervise()
     scene.until_marked(task, "parked")
@@ -60,3 +61,25 @@ def test_an_answer_between_the_parking_and_the_end_of_the_run_is_not_lost(scene)
     assert isinstance(first.settlement, Released)
     assert first.counts is False
     scene.until(lambda: len(list(all_runs(scene.folder(task)))) > 1)
+
+
+def test_an_agent_that_goes_on_after_it_was_parked_is_ended(scene):
+    """Its slot is free as promised, no attempt is counted, and the answer starts its next run. A
+    killed supervisor does not give it time without end either.
+    """
+    task = scripted(scene, "script", ask(scene), after="tool script mark:parked sleep:600 end")
+    scene.kill(_until_parked(scene, task))
+    scene.supervise_hastily("parked=1")
+    scene.until_status(task, "blocked")
+    first = read_ending(next(iter(all_runs(scene.folder(task)))))
+    assert first.outcome == NeedsHuman(question="QUESTION: Which?")
+    assert (first.counts, first.attempts) == (False, 0)
+    assert scene.log("asking")
+    scene.fleet("answer", task, "a")
+    scene.until(lambda: len(list(all_runs(scene.folder(task)))) > 1)
+
+
+def _until_parked(scene, task):
+    process = scene.supervise()
+    scene.until_marked(task, "parked")
+    return process

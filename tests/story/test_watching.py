@@ -2,9 +2,9 @@
 
 import json
 import signal
-import subprocess
 import sys
 import time
+from functools import partial
 
 import psutil
 import pytest
@@ -67,19 +67,10 @@ def watched(scene):
     scene.coder("idler", IDLER)
     scene.configure(retry_limit=1, max_concurrent=20, grace_s=1)
 
-    def supervise():
-        with (scene.home.path / "screen").open("ab") as file:
-            argv = [sys.executable, str(FAKES / "hasty_supervisor.py"), *HASTE]
-            process = subprocess.Popen(
-                argv, env=scene.env, stdin=subprocess.DEVNULL, stdout=file, stderr=file
-            )
-        scene.supervisors.append(process)
-        return process
-
     def add(script, *, coder="idler", **limits):
         return scene.add(script, coder=coder, limits=LimitWishes(**limits))
 
-    scene.hasty, scene.put = supervise, add
+    scene.hasty, scene.put = partial(scene.supervise_hastily, *HASTE), add
     return scene
 
 

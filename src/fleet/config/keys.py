@@ -496,7 +496,7 @@ KEYS: Mapping[str, Key] = {
             "ask_wait",
             "100s",
             "How long ask_human waits for a person before the run is parked and its slot is free;"
-            " 1ms: it is parked at once.",
+            " 1ms, and where no person would hear of the question: it is parked at once.",
             kind="span",
             per_project=True,
         ),

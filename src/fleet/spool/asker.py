@@ -1,6 +1,7 @@
 """The agent that asks: which run it belongs to, and the name that its acts are recorded under."""
 
 from collections.abc import Callable, Mapping
+from datetime import datetime
 
 from msgspec import Struct, field
 
@@ -8,6 +9,7 @@ from fleet.config import Config
 from fleet.home import Home
 from fleet.runs import follow_ups
 from fleet.runs.agent_claim import AgentClaim
+from fleet.runs.questions.looked_at import is_looked_at
 from fleet.runs.run_directory import Run
 from fleet.schemas import Task
 from fleet.spool.request_files import AgentRequest, Answer
@@ -23,6 +25,8 @@ class Asker(Struct, frozen=True, kw_only=True):
     run: Run
     #: The run id, which a claim bears.
     mark: str
+    #: The supervisor speaks to a terminal, where a question is seen as it is asked.
+    on_terminal: bool = False
     #: Makes the secrets of the run unreadable in what the agent asks to have written down.
     mask: Callable[[str], str] = str
 
@@ -38,6 +42,11 @@ class Asker(Struct, frozen=True, kw_only=True):
     def env(self) -> Mapping[str, str]:
         """What the tracker takes the author of a change from."""
         return {"BEADS_ACTOR": self.name}
+
+    def is_heard(self, now: datetime) -> bool:
+        """A question would find a person soon: on a channel, a terminal, a page or a view."""
+        told = self.config.notify.is_on or self.on_terminal
+        return told or is_looked_at(self.home, now)
 
     def follow_ups(self) -> tuple[str, ...]:
         """The follow-ups that the task's runs made so far."""

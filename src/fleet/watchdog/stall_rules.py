@@ -9,7 +9,16 @@ from typing import Literal
 from msgspec import Struct
 
 from fleet.coders.stream.tool_calls import ASK_HUMAN, OpenCall
-from fleet.schemas import Failed, Limits, Outcome, RateLimit, RateLimited, Reason, Stalled
+from fleet.schemas import (
+    Failed,
+    Limits,
+    NeedsHuman,
+    Outcome,
+    RateLimit,
+    RateLimited,
+    Reason,
+    Stalled,
+)
 from fleet.schemas.units import shown_span
 
 Rung = Literal[
@@ -55,6 +64,8 @@ class Patience(Struct, frozen=True, kw_only=True):
     mcp: float = 360.0
     #: For the answer to a question of the agent's.
     question: float = 60.0
+    #: From the word that a question is parked to the end of the agent's turn.
+    parked: float = 120.0
     #: From the agent's last message to the end of its process.
     exit: float = 15.0
     #: For a vendor's limit that the agent waits for itself; a run with a longer wait is ended.
@@ -80,6 +91,20 @@ class Look(Struct, frozen=True, kw_only=True):
     youngest: float = 0.0
 
 
+class ParkedFor(Struct, frozen=True):
+    """A question that was parked, and for how many seconds its agent goes on since."""
+
+    question: str
+    seconds: float
+
+
+class AwaitedLimit(Struct, frozen=True):
+    """A vendor's limit that the agent waits for, and for how many seconds more."""
+
+    limit: RateLimit
+    left: float
+
+
 class RunFacts(Struct, frozen=True, kw_only=True):
     """What the stall rules look at."""
 
@@ -97,13 +122,14 @@ class RunFacts(Struct, frozen=True, kw_only=True):
     open: tuple[OpenCall, ...] = ()
     #: The tool that waits for a person.
     asks: str = ""
+    #: It was told to end its turn; None: it was not.
+    parked: ParkedFor | None = None
     repeats: int = 0
     repeated: str = ""
     #: The agent has reported the end of its work.
     ended: bool = False
-    #: The limit that the agent waits for, and for how many seconds more; None: it waits for none.
-    limit: RateLimit | None = None
-    limit_left: float = 0.0
+    #: The limit that the agent waits for; None: it waits for none.
+    limit: AwaitedLimit | None = None
     #: The second look; None until there is one.
     look: Look | None = None
     #: A process lives that began with what is open.
@@ -129,6 +155,8 @@ def stall_state(facts: RunFacts, limits: Limits, patience: Patience) -> StallSta
         return _stalled("degraded", facts, f"it has no {', '.join(facts.lacking)}")
     if facts.ended:
         return _ended(facts, patience)
+    if facts.parked is not None and facts.parked.seconds >= patience.parked:
+        return _overstayed(facts.parked)
     if not facts.begun:
         return _unbegun(facts, limits)
     if facts.asks and facts.silent >= patience.question:
@@ -137,8 +165,8 @@ def stall_state(facts: RunFacts, limits: Limits, patience: Patience) -> StallSta
         return StallState(rung="asking", reaction="report", why="asks a person")
     if facts.repeats >= LOOP_ENDED:
         return _stalled("looping", facts, facts.repeated)
-    if facts.limit is not None and facts.limit_left > 0:
-        return _waiting(facts, facts.limit, patience)
+    if facts.limit is not None and facts.limit.left > 0:
+        return _waiting(facts.limit, patience)
     if facts.silent >= silence_limit(facts.open, limits, patience):
         return _silent(facts, limits)
     if facts.repeats >= LOOP_REPORTED:
@@ -168,11 +196,12 @@ def quiet_for(facts: RunFacts, limits: Limits, patience: Patience) -> float:
     """Seconds until time alone may change a run's rung, if it prints nothing."""
     if facts.ended:
         return patience.exit - facts.silent
+    left = patience.parked - facts.parked.seconds if facts.parked is not None else float("inf")
     if not facts.begun:
-        return limits.start - facts.age
+        return min(left, limits.start - facts.age)
     if facts.asks:
-        return patience.question - facts.silent
-    return silence_limit(facts.open, limits, patience) - facts.silent
+        return min(left, patience.question - facts.silent)
+    return min(left, silence_limit(facts.open, limits, patience) - facts.silent)
 
 
 def _ended(facts: RunFacts, patience: Patience) -> StallState:
@@ -180,6 +209,13 @@ def _ended(facts: RunFacts, patience: Patience) -> StallState:
         return FINE
     why = f"it said that it is done {shown_span(facts.silent)} ago, and has not left"
     return StallState(rung="finished_not_gone", reaction="stop", why=why)
+
+
+def _overstayed(parked: ParkedFor) -> StallState:
+    """Its slot was promised to others; the answer resumes its session all the same."""
+    why = f"its question was parked {shown_span(parked.seconds)} ago, and it goes on"
+    outcome = NeedsHuman(question=parked.question)
+    return StallState(rung="asking", reaction="stop", why=why, outcome=outcome)
 
 
 def _unbegun(facts: RunFacts, limits: Limits) -> StallState:
@@ -194,12 +230,11 @@ def _unbegun(facts: RunFacts, limits: Limits) -> StallState:
     return StallState(rung="never_started", reaction="stop", why=why, outcome=outcome)
 
 
-def _waiting(facts: RunFacts, limit: RateLimit, patience: Patience) -> StallState:
-    why = f"waits for a limit ({limit.kind})"
-    if facts.limit_left > patience.limit:
-        return StallState(
-            rung="waiting_limit", reaction="stop", why=why, outcome=RateLimited(limit=limit)
-        )
+def _waiting(waits: AwaitedLimit, patience: Patience) -> StallState:
+    why = f"waits for a limit ({waits.limit.kind})"
+    if waits.left > patience.limit:
+        outcome = RateLimited(limit=waits.limit)
+        return StallState(rung="waiting_limit", reaction="stop", why=why, outcome=outcome)
     return StallState(rung="waiting_limit", reaction="report", why=why)
 
 

@@ -7,11 +7,14 @@ import pytest
 
 from fleet.home.journal import Log
 from fleet.processes import process_usage
+from fleet.runs import agent_claim
+from fleet.runs.agent_claim import AgentClaim
 from fleet.runs.run_directory import ProcessId, RunSpec, new_run
 from fleet.schemas import (
     Event,
     LimitExceeded,
     Limits,
+    NeedsHuman,
     Policy,
     RateLimit,
     RateLimited,
@@ -113,6 +116,26 @@ def test_a_run_that_moves_is_looked_at_again_and_again_and_lives(scene):
     assert "CPU" in scene.run.health.stall.why
     scene.moving = 0.0
     assert isinstance(scene.wait(30), Stalled)
+
+
+def test_a_parked_agent_that_goes_on_is_ended_with_its_question(scene):
+    """Two minutes after it was told to end its turn, however much it prints."""
+    said = AgentClaim(blocked="QUESTION: Which?", by=scene.run.spec.id)
+    agent_claim.record(scene.run.run.path, said)
+    scene.run.parked_at = scene.now
+    for _ in range(119):
+        scene.hear(Event(kind="assistant_text", text="hm"))
+        assert scene.wait(1) is None
+    assert scene.wait(2) == NeedsHuman(question="QUESTION: Which?")
+
+
+def test_a_parked_agent_that_claims_something_else_is_left_alone(scene):
+    """It decided by itself, and its claim is judged as any other."""
+    agent_claim.record(scene.run.run.path, AgentClaim(done="decided", by=scene.run.spec.id))
+    scene.run.parked_at = scene.now
+    for _ in range(130):
+        scene.hear(Event(kind="assistant_text", text="hm"))
+        assert scene.wait(1) is None
 
 
 def test_one_word_makes_all_well(scene):

@@ -5,11 +5,13 @@ from hypothesis import given
 from hypothesis import strategies as some
 
 from fleet.coders.stream.tool_calls import ASK_HUMAN, OpenCall
-from fleet.schemas import Failed, Limits, RateLimit, RateLimited, Stalled
+from fleet.schemas import Failed, Limits, NeedsHuman, RateLimit, RateLimited, Stalled
 from fleet.watchdog.stall_rules import (
     LOOP_ENDED,
     LOOP_REPORTED,
+    AwaitedLimit,
     Look,
+    ParkedFor,
     Patience,
     RunFacts,
     quiet_for,
@@ -64,6 +66,18 @@ def test_an_agent_that_asks_a_person_is_neither_silent_nor_in_need_of_input():
         assert (at(silent, open=asks, look=STILL).rung) == "asking"
     assert at(0, open=asks).reaction == "report"
     assert at(3721, open=asks, look=STILL).rung == "silent"
+
+
+def test_an_agent_that_goes_on_after_it_was_parked_is_ended():
+    """However busy it is, and also while it asks once more; until then it may end its turn."""
+    asks = (OpenCall(name=ASK_HUMAN, timeout=3600),)
+    for known in ({}, {"open": asks}, {"open": (BASH,), "look": BUSY}):
+        assert at(1, parked=ParkedFor("Which?", 119), **known).reaction in ("none", "report")
+        ended = at(1, parked=ParkedFor("Which?", 120), **known)
+        assert (ended.reaction, ended.outcome) == ("stop", NeedsHuman(question="Which?"))
+    assert (
+        at(1, parked=ParkedFor("Which?", 120), ended=True).reaction == "none"
+    )  # it is just leaving
 
 
 def test_silence_is_looked_at_and_not_ended():
@@ -128,11 +142,11 @@ def test_a_question_that_nobody_answers_ends_the_run_after_a_grace():
 def test_a_limit_is_waited_for_as_long_as_it_is_short():
     """No silence counts meanwhile; a run that waits for a long one gives its slot back."""
     limit = RateLimit(kind="throttle")
-    waits = at(10_000, limit=limit, limit_left=30.0, look=STILL)
+    waits = at(10_000, limit=AwaitedLimit(limit, 30.0), look=STILL)
     assert (waits.rung, waits.reaction) == ("waiting_limit", "report")
-    ended = at(1, limit=limit, limit_left=3600.0)
+    ended = at(1, limit=AwaitedLimit(limit, 3600.0))
     assert (ended.reaction, ended.outcome) == ("stop", RateLimited(limit=limit))
-    assert at(481, limit=limit, limit_left=-1.0, look=STILL).rung == "silent"
+    assert at(481, limit=AwaitedLimit(limit, -1.0), look=STILL).rung == "silent"
 
 
 def test_the_same_error_again_and_again_is_told_before_it_is_ended():
@@ -160,6 +174,9 @@ knowledge = some.fixed_dictionaries(
         "age": some.floats(0, 1e6),
         "begun": some.booleans(),
         "asks": some.sampled_from(["", "", "AskUserQuestion"]),
+        "parked": some.one_of(
+            some.none(), some.builds(ParkedFor, some.just("?"), some.floats(0, 1e4))
+        ),
         "repeats": some.integers(0, 3),
         "ended": some.booleans(),
         "open": some.lists(

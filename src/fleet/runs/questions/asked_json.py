@@ -101,6 +101,12 @@ def open_question(task_dir: Path) -> AskedQuestion | None:
     return asked if asked is not None and asked.is_open else None
 
 
+def is_parked(task_dir: Path, run: int) -> bool:
+    """The agent of this run was told to end its turn for its last question."""
+    asked = last(task_dir)
+    return asked is not None and asked.run == run and asked.parked_at is not None
+
+
 def ask(
     task_dir: Path,
     words: str,

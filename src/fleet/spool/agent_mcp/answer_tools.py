@@ -9,11 +9,13 @@ from datetime import UTC, datetime
 import msgspec
 from msgspec import structs
 
+from fleet.files.file_lock import exclusive
 from fleet.home import task_json
 from fleet.runs import agent_claim, follow_ups
 from fleet.runs.agent_claim import AgentClaim
 from fleet.runs.questions import asked_json, questions_file
 from fleet.spool.agent_mcp.tool_arguments import (
+    ProposeArguments,
     ReportArguments,
     check_proposals,
     read_ask,
@@ -29,6 +31,7 @@ from fleet.spool.request_files import Answer
 #: How the note of a task begins that an agent proposed and no person has accepted yet.
 PROPOSED = "PROPOSED:"
 _MARK = "QUESTION:"
+_LOCK = "proposals.lock"
 
 
 #: Carries out `bd create` for the agent; what it makes is held for a person, or is not.
@@ -57,7 +60,8 @@ def _ask(data: bytes, asker: Asker) -> Served:
         options=tuple(option.strip() for option in given.options), default=given.default.strip(),
         name=given.id,
     )  # fmt: skip
-    wait = asker.run.spec().policy.ask_wait
+    # Where no person would hear of it soon, its slot is worth more than the session's warm cache.
+    wait = asker.run.spec().policy.ask_wait if asker.is_heard(_now()) else 0.0
     shape = {"id": asked.id, "answer": asked.answer, "wait": wait}
     answer = Answer(out=msgspec.json.encode(shape).decode())
     if not is_new:
@@ -86,11 +90,17 @@ def _report(report: ReportArguments) -> Served:
 def _propose(data: bytes, asker: Asker, create: Create) -> Served:
     """Make a follow-up that waits for a person's word, unless `followups` is auto."""
     given = read_proposal(data)
-    settings = task_json.settings_of(asker.home, asker.task)
-    top = asker.home.task(settings.root or asker.task_id)
-    made = follow_ups.of_run(asker.run)
-    check_proposals(len(made), follow_ups.below(asker.home, top.name), settings.depth)
     title = " ".join(given.title.split())
+    with exclusive(asker.run.path / _LOCK):  # an agent may propose several at once
+        return _proposed(given, title, asker, create)
+
+
+def _proposed(given: ProposeArguments, title: str, asker: Asker, create: Create) -> Served:
+    settings = task_json.settings_of(asker.home, asker.task)
+    tree = follow_ups.below(asker.home, settings.root or asker.task_id)
+    if known := tree.titled(title):
+        return Served(answer=Answer(out=f"{known} was proposed already with this title."))
+    check_proposals(len(follow_ups.of_run(asker.run)), tree.size, settings.depth)
     words = ["create", f"--title={title}", f"--description={given.description}", "--silent"]
     words += [f"--deps={asker.task_id}"] if given.after_this else []
     line = allowed("bd", words, task=asker.task_id, follow_ups=asker.follow_ups())
@@ -102,6 +112,7 @@ def _propose(data: bytes, asker: Asker, create: Create) -> Served:
     if answer.code != 0:
         return Served(answer=answer)
     new = answer.out.strip()
+    follow_ups.note_title(asker.run, new, title)
     waits = "it waits until a person accepts it" if held else "it is in the queue"
     return Served(
         answer=Answer(out=f"Proposed {new}: {waits}."),

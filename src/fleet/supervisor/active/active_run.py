@@ -46,6 +46,9 @@ class ActiveRun(RunRecord):
         #: None where no process could be started.
         self.keeper: Keeper | None = None
         self.health = Health()
+        #: When the agent was told to end its turn, as no person had answered its question; on the
+        #: monotonic clock. None: it was not told.
+        self.parked_at: float | None = None
         #: The model has answered, so the account works.
         self.answered = False
         #: The stamp of the messages that were noted; 0: none were.

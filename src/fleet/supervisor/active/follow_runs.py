@@ -15,6 +15,7 @@ from fleet.home.journal import Log
 from fleet.processes import keeper_client
 from fleet.processes.keeper_client import Ended, NeverStarted, Orphaned, Running, Vanished, stop_run
 from fleet.runs import stop_reason
+from fleet.runs.questions import asked_json
 from fleet.runs.run_directory import Run
 from fleet.schemas import ContextFull
 from fleet.settlement.run_record import ExitedRun, ProcessEnd
@@ -92,6 +93,8 @@ class RunFollower:
         self._unread.add(assignment.task_id)
         if (run := assignment.run) is not None:
             task, mark = assignment.lease.task, run.spec.id
+            if run.adopted and asked_json.is_parked(run.run.task_dir, run.run.number):
+                run.parked_at = time.monotonic()
             self.spools.attend(
                 run.run, task, mark, adopted=run.adopted, mask=run.mask.text,
                 note=partial(self._note, run),
@@ -109,6 +112,8 @@ class RunFollower:
     def _note(self, run: ActiveRun, kind: str, facts: Mapping[str, object]) -> None:
         """Write down what an agent asked of people or said of its progress."""
         run.stream.note(kind, self._state.now(), **facts)
+        if kind == "fleet_parked" and run.parked_at is None:
+            run.parked_at = time.monotonic()
         if kind in _TOLD:
             text = f"{run.task_id}: {_TOLD[kind].format_map(facts)}"
             self._state.log.say(kind.removeprefix("fleet_"), text, task_dir=run.run.task_dir)

@@ -38,6 +38,8 @@ _THREADS = 16
 _AGAIN = frozenset({"claim", "ask"})
 #: Requests that mean nothing once the agent is gone.
 _IDLE = frozenset({"read", "ask", "progress"})
+#: The descriptor that the supervisor prints to.
+_SCREEN = 1
 #: Refusals of one run that are logged one by one; more say nothing new.
 _LOGGED = 50
 _UNCERTAIN = (
@@ -117,7 +119,13 @@ class SpoolServer:
             return
         said = agent_claim.read(run.path, by=mark) if adopted else AgentClaim()
         asker = Asker(
-            home=self._home, config=self._config(), task=task, run=run, mark=mark, mask=mask
+            home=self._home,
+            config=self._config(),
+            task=task,
+            run=run,
+            mark=mark,
+            mask=mask,
+            on_terminal=os.isatty(_SCREEN),
         )
         self._boxes[run] = ServedBox(box, asker, said, note)
         self._watch.add(run.spool)

@@ -12,14 +12,19 @@ from functools import partial
 from msgspec import Struct, field, structs
 
 from fleet.coders.stream import startup_failure
-from fleet.coders.stream.tool_calls import ASK_HUMAN, OpenCall
-from fleet.errors import InvalidTask
-from fleet.files.safe_read import tail
 from fleet.home.journal import Log
-from fleet.processes import process_identity, process_usage
-from fleet.schemas import LimitExceeded, RateLimit, Stalled
+from fleet.processes import process_usage
+from fleet.schemas import LimitExceeded, Stalled
 from fleet.settlement.end_run import by_stream
 from fleet.supervisor.active.active_run import ActiveRun
+from fleet.supervisor.active.watched_facts import (
+    awaited,
+    began_at,
+    first_words,
+    lacking,
+    parked_for,
+    with_wait,
+)
 from fleet.supervisor.assignments import Active, Assignment, Assignments, stop_assignment
 from fleet.supervisor.worker_pool import WorkerPool
 from fleet.watchdog import liveness_sample, run_limits, stall_rules
@@ -27,8 +32,6 @@ from fleet.watchdog.liveness_sample import Sample, Subject
 from fleet.watchdog.run_limits import AT_ONCE, Used
 from fleet.watchdog.stall_rules import FINE, Look, Patience, RunFacts, StallState
 
-#: Bytes of a CLI's first words that can tell why it does not begin.
-_WORDS = 2000
 #: A process may belong to a call that was printed up to so many seconds later.
 _BEFORE_THE_CALL = 5.0
 #: A census may take this share of a core, however many processes there are.
@@ -117,8 +120,8 @@ class Watchdog:
             return
         run = assignment.stage.run
         limits = run.policy.limits
-        if lacking := _lacking(run):
-            facts = RunFacts(silent=0.0, lacking=lacking)
+        if missed := lacking(run):
+            facts = RunFacts(silent=0.0, lacking=missed)
             self._stop(assignment, run, stall_rules.stall_state(facts, limits, self._patience))
         elif (printed := run.printed()) >= limits.output:
             self._exceed(assignment, run, run_limits.exceeded(Used(output=printed), limits))
@@ -170,8 +173,7 @@ class Watchdog:
         totals, tools = run.totals, run.tools
         begun = run.stream.heard > 0
         still = look is not None and not look.moved
-        words = "" if begun or not still else _first_words(run)
-        limit = _awaited(run, self._now())
+        words = "" if begun or not still else first_words(run)
         silent = now - watched.since
         return RunFacts(
             silent=silent,
@@ -179,14 +181,14 @@ class Watchdog:
             begun=begun,
             cause=startup_failure.cause(words),
             words=words[-500:].strip(),
-            lacking=_lacking(run),
-            open=tuple(_with_wait(call, run) for call in tools.open.values()),
+            lacking=lacking(run),
+            open=tuple(with_wait(call, run) for call in tools.open.values()),
             asks=tools.asks,
+            parked=parked_for(run, now, since=watched.begins),
             repeats=tools.repeated_errors,
             repeated=tools.repeated,
             ended=totals.terminal is not None,
-            limit=limit,
-            limit_left=_seconds_to(limit, self._now()),
+            limit=awaited(run, self._now()),
             look=look,
             command_lives=still and self._command_lives(watched, silent, awake),
         )
@@ -206,8 +208,8 @@ class Watchdog:
         run = watched.run
         before, run.health.stall = run.health.stall, stall
         waits = stall.rung == "waiting_limit"
-        limit = _awaited(run, self._now()) if waits else None
-        run.health.waits_until = limit.resets_at if limit else None
+        limit = awaited(run, self._now()) if waits else None
+        run.health.waits_until = limit.limit.resets_at if limit else None
         self._warn_of_missing(watched)
         if stall.reaction == "stop":
             self._stop(watched.assignment, run, stall)
@@ -224,7 +226,7 @@ class Watchdog:
         """Warn of a server that could not be reached and that the policy does not demand."""
         run = watched.run
         missing = ", ".join(run.totals.missing)
-        if missing and "missing" not in watched.warned and not _lacking(run):
+        if missing and "missing" not in watched.warned and not lacking(run):
             watched.warned.add("missing")
             run.stream.note("fleet_degraded", self._now(), missing=run.totals.missing)
             self._say(run, "degraded", f"goes on without {missing}")
@@ -299,7 +301,7 @@ class Watchdog:
             return
         run = watched.run
         if watched.began is None:
-            watched.began = _began(run)
+            watched.began = began_at(run)
         used = Used(
             time=now - (watched.began if watched.began is not None else watched.begins),
             turns=run.totals.tokens.turns,
@@ -349,53 +351,3 @@ class Watchdog:
 
     def _say(self, run: ActiveRun, action: str, text: str) -> None:
         self._log.say(action, f"{run.task_id}: {text}", task_dir=run.run.task_dir)
-
-
-def _lacking(run: ActiveRun) -> tuple[str, ...]:
-    offers = run.totals.offers
-    if offers is None:
-        return ()
-    return tuple(need for need in run.policy.needs if need not in offers)
-
-
-def _with_wait(call: OpenCall, run: ActiveRun) -> OpenCall:
-    """A question to a person has the time that the run's policy gives it."""
-    wait = run.policy.ask_wait
-    if call.name != ASK_HUMAN or wait is None:
-        return call
-    return structs.replace(call, timeout=wait)
-
-
-def _awaited(run: ActiveRun, now: datetime) -> RateLimit | None:
-    """The vendor's limit that the agent waits for by itself."""
-    refused = run.totals.reason in ("rate_limit", "overloaded")
-    waits = [
-        limit
-        for limit in run.totals.limits.values()
-        if limit.resets_at is not None
-        and limit.resets_at > now
-        and (limit.retry_after is not None or (refused and limit.status == "rejected"))
-    ]
-    return max(waits, key=lambda limit: _seconds_to(limit, now), default=None)
-
-
-def _seconds_to(limit: RateLimit | None, now: datetime) -> float:
-    if limit is None or limit.resets_at is None:
-        return 0.0
-    return (limit.resets_at - now).total_seconds()
-
-
-def _first_words(run: ActiveRun) -> str:
-    """All that a CLI has printed that did not begin."""
-    return f"{tail(run.run.stdout, _WORDS)}\n{tail(run.run.stderr, _WORDS)}"
-
-
-def _began(run: ActiveRun) -> float | None:
-    """When the agent began, on this boot's monotonic clock."""
-    try:
-        started = run.run.started()
-    except InvalidTask:  # the agent destroyed the record
-        return None
-    if started is None or started.keeper.boot_id != process_identity.boot_id():
-        return None
-    return started.monotonic

@@ -4,7 +4,9 @@ import json
 from datetime import timedelta
 
 import pytest
+from msgspec import structs
 
+from fleet.config.notify import NotifySettings
 from fleet.errors import Refused
 from fleet.home import task_json
 from fleet.queue.protocol import Filter
@@ -12,6 +14,7 @@ from fleet.runs import agent_claim
 from fleet.runs.questions import asked_json, questions_file
 from fleet.spool.agent_mcp.tool_arguments import PROPOSED_A_RUN, QUESTION, check_proposals
 from fleet.spool.answer_request import rule, serve
+from tests.builders import look_on
 from tests.unit.spool.conftest import request
 
 
@@ -28,6 +31,7 @@ def call(asker, queue):
 
 def test_a_question_is_on_the_disk_before_its_call_is_answered(call, asker):
     """With its options, where agents write theirs; asked again it is not written again."""
+    look_on(asker.home.path)
     done = call("ask_human", question="Which?", options=["a", "b"], default="a")
     told = json.loads(done.answer.out)
     assert (told["answer"], told["wait"]) == (None, 100.0)
@@ -36,6 +40,19 @@ def test_a_question_is_on_the_disk_before_its_call_is_answered(call, asker):
     assert text == "## Q: Which?\n\n1. a\n2. b\n\nOtherwise: a\n"
     assert call("ask_human", question="Which?").event == ""
     assert questions_file.read(asker.run.task_dir) == text
+
+
+@pytest.mark.parametrize("way", ["none", "channel", "terminal", "page"])
+def test_a_question_waits_only_where_it_finds_a_person(asker, queue, way):
+    """Elsewhere its slot is free at once; the answer resumes the session all the same."""
+    notify = NotifySettings(command=("true",) if way == "channel" else ())
+    config = structs.replace(asker.config, notify=notify)
+    here = structs.replace(asker, config=config, on_terminal=way == "terminal")
+    if way == "page":
+        look_on(asker.home.path)
+    files = {"-": json.dumps({"question": "Which?"}).encode()}
+    done = serve(rule(request("ask_human", program="mcp", files=files), here), here, lambda: queue)
+    assert json.loads(done.answer.out)["wait"] == (0 if way == "none" else 100)
 
 
 def test_a_parked_question_is_a_claim_of_the_run(call, asker):
@@ -77,6 +94,16 @@ def test_a_proposed_task_waits_for_a_person(call, asker, queue):
     settings = task_json.settings_of(asker.home, made)
     assert (settings.verify, settings.depth, settings.root) == (("make test",), 1, "fleet-own")
     assert queue.claim("me", ttl=timedelta(minutes=1))[0].task.id == "fleet-own"
+
+
+def test_a_title_is_proposed_once(call, queue):
+    """An agent that was cut off, and one that forgot, get the task that there is."""
+    first = call("propose_task", title="Prune it", description="It is old.")
+    again = call("propose_task", title=" prune  IT ", description="Another reason.")
+    assert (again.answer.code, again.event) == (0, "")
+    assert first.facts["task"] in again.answer.out
+    assert "proposed already" in again.answer.out
+    assert len(queue.find(Filter(include_closed=True))) == 2
 
 
 def test_a_run_proposes_five_tasks_and_no_more(call):

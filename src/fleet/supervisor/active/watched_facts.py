@@ -1,0 +1,74 @@
+"""What the watchdog wants to know of a run, out of the run's own record and files."""
+
+from datetime import datetime
+
+from msgspec import structs
+
+from fleet.coders.stream.tool_calls import ASK_HUMAN, OpenCall
+from fleet.errors import InvalidTask
+from fleet.files.safe_read import tail
+from fleet.processes import process_identity
+from fleet.runs import agent_claim
+from fleet.supervisor.active.active_run import ActiveRun
+from fleet.watchdog.stall_rules import AwaitedLimit, ParkedFor
+
+#: Bytes of a CLI's first words that can tell why it does not begin.
+_WORDS = 2000
+
+
+def lacking(run: ActiveRun) -> tuple[str, ...]:
+    """What the run needs and does not have."""
+    offers = run.totals.offers
+    if offers is None:
+        return ()
+    return tuple(need for need in run.policy.needs if need not in offers)
+
+
+def with_wait(call: OpenCall, run: ActiveRun) -> OpenCall:
+    """A question to a person has the time that the run's policy gives it."""
+    wait = run.policy.ask_wait
+    if call.name != ASK_HUMAN or wait is None:
+        return call
+    return structs.replace(call, timeout=wait)
+
+
+def parked_for(run: ActiveRun, now: float, *, since: float) -> ParkedFor | None:
+    """The question that the agent was told to end its turn for, and for how long it goes on, at
+    most `since` that moment. An agent that has claimed something else is not told any more.
+    """
+    if run.parked_at is None:
+        return None
+    question = agent_claim.read(run.run.path, by=run.spec.id).blocked
+    if question is None:
+        run.parked_at = None
+        return None
+    return ParkedFor(question, now - max(run.parked_at, since))
+
+
+def awaited(run: ActiveRun, now: datetime) -> AwaitedLimit | None:
+    """The vendor's limit that the agent waits for by itself; of several the longest."""
+    refused = run.totals.reason in ("rate_limit", "overloaded")
+    waits = [
+        AwaitedLimit(limit, (limit.resets_at - now).total_seconds())
+        for limit in run.totals.limits.values()
+        if limit.resets_at is not None
+        and limit.resets_at > now
+        and (limit.retry_after is not None or (refused and limit.status == "rejected"))
+    ]
+    return max(waits, key=lambda wait: wait.left, default=None)
+
+
+def first_words(run: ActiveRun) -> str:
+    """All that a CLI has printed that did not begin."""
+    return f"{tail(run.run.stdout, _WORDS)}\n{tail(run.run.stderr, _WORDS)}"
+
+
+def began_at(run: ActiveRun) -> float | None:
+    """When the agent began, on this boot's monotonic clock."""
+    try:
+        started = run.run.started()
+    except InvalidTask:  # the agent destroyed the record
+        return None
+    if started is None or started.keeper.boot_id != process_identity.boot_id():
+        return None
+    return started.monotonic
