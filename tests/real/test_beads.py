@@ -16,7 +16,7 @@ from fleet.queue.beads.bd_cli.bd_version import bd_version
 from fleet.queue.beads.queue import open_beads
 from fleet.queue.protocol import Draft, Filter
 from fleet.schemas import Closed, Settings
-from tests.conftest import need, often
+from tests.conftest import need, often, only_slow
 from tests.contract.beads_home import HOME, fingerprint
 from tests.settled import settled
 
@@ -68,6 +68,7 @@ def test_a_long_description_is_stored_whole(queue):
     assert queue.get(queue.add(Draft(title="t", description=long)).id).description == long
 
 
+@only_slow
 def test_a_plan_is_recorded_with_its_directory(beads_home, queue, tmp_path):
     """Every task of `--file` and `--graph` has its settings, beside metadata of its own."""
     here = Settings(cwd="/srv/project", coder="codex")

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests import baggage
-from tests.conftest import often
+from tests.conftest import often, only_slow
 from tests.real import agents
 from tests.real.house import CLOSE, TASK, WORK, Gate, a_house
 from tests.real.loaded import Request, asked
@@ -34,6 +34,7 @@ def test_full_is_what_claude_does_by_itself(requests):
     assert {"mcp__lookup__look_up_0", "mcp__projects__look_up_0"} <= full.tools
 
 
+@only_slow
 def test_project_keeps_what_is_the_projects_and_nothing_of_the_users(requests):
     """Its rules, skills and servers are there; not one of the user's is."""
     project = requests["claude", "project"]
@@ -52,6 +53,7 @@ def test_lean_has_the_projects_rules_four_tools_and_fleets_own(requests):
     assert lean.tools == LEAN["claude"]
 
 
+@only_slow
 def test_codex_has_the_same_contexts_but_for_its_users_rules(requests):
     """There is no setting against the AGENTS.md in its home."""
     full, project, lean = (requests["codex", context] for context in CONTEXTS)
@@ -86,6 +88,7 @@ def test_what_a_task_needs_is_loaded_in_a_lean_run(cli, tool, server):
     assert {tool, server} <= found
 
 
+@only_slow
 @pytest.mark.parametrize(
     ("cli", "context"), list(product(CLIS, ("project", "lean")))[often(3, 0) :]
 )

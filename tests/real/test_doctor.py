@@ -80,6 +80,7 @@ def test_claude_without_a_login_leaves_the_files_sizes(person):
     assert by_name[str(person.project / "CLAUDE.md")] > 50
 
 
+@only_slow
 def test_logins_are_told_without_a_request(person):
     """None, a subscription's, and a key beside it."""
     person.init()
@@ -96,6 +97,7 @@ def test_logins_are_told_without_a_request(person):
     assert "billed by the token" in said
 
 
+@only_slow
 def test_codex_itself_is_asked_where_it_has_no_provider_of_the_users(person):
     """It says it on stderr."""
     person.init()

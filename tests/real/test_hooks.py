@@ -14,6 +14,7 @@ from fleet.runs.run_directory import Run
 from fleet.spool.drop_box import DropBox
 from fleet.spool.post_messages import note_taken, post_messages
 from fleet.supervisor.start.agent_bin import AgentPrograms
+from tests.conftest import only_slow
 from tests.real import agents
 from tests.real.test_claude import LOGIN
 from tests.real.test_codex import SETTINGS
@@ -124,6 +125,7 @@ def test_a_message_that_waits_at_the_end_is_read_before_it(cli):
     assert cli.given() == [(1, 1)]
 
 
+@only_slow
 def test_without_a_message_nothing_is_said(cli):
     """The hook is silent, and output larger than a pipe holds does not trouble it."""
     with ScriptedModel(
@@ -164,6 +166,7 @@ def test_the_tripwire_refuses_under_bypass(cli):
     assert "rm-recursive" in said(model.requests[1])
 
 
+@only_slow
 def test_without_the_wish_nothing_is_refused(cli):
     """The default only reports. (codex has a rule of its own against `rm -rf`.)"""
     outside = cli.desk.root / "precious"

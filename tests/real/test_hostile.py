@@ -71,6 +71,7 @@ def test_a_model_that_falls_silent_is_a_stall(house, coder, begun):
         assert not processes_of(here.home)
 
 
+@only_slow
 @coders("codex")
 def test_a_server_left_in_the_background_is_gone_afterwards(house, coder):
     """The work is verified all the same, and what was swept is told."""
@@ -85,6 +86,7 @@ def test_a_server_left_in_the_background_is_gone_afterwards(house, coder):
         assert not processes_of(here.home)
 
 
+@only_slow
 @coders("codex")
 def test_a_command_past_the_runs_time_ends_with_it(house, coder):
     """All of it, soon after the grace; `make bench` tells how soon on a quiet machine."""

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from tests.conftest import coders
+from tests.conftest import coders, only_slow
 from tests.real.house import CLOSE, Gate, hear, kill_run
 from tests.scripted_model import Say, ScriptedModel, Shell, Stall, Tokens
 
@@ -89,6 +89,7 @@ def test_a_model_that_falls_silent_ends_the_run_and_the_session_goes_on(house, c
         assert len(here.events("fleet_stalled")) == 1
 
 
+@only_slow
 @coders("codex")
 def test_a_session_that_is_gone_is_begun_afresh_and_costs_nothing(house, gate, coder):
     """What the CLI kept of it was deleted: one more run, no attempt, and the task is done."""
@@ -114,6 +115,7 @@ def test_a_session_that_is_gone_is_begun_afresh_and_costs_nothing(house, gate, c
         assert here.task()["status"] == "closed"
 
 
+@only_slow
 def test_claude_minds_its_own_budget(house):
     """It tells what it cost only at the end, so it is told what it may cost."""
     with ScriptedModel(*[Shell(command="echo plum", tokens=Tokens(fresh=100_000))] * 9) as model:

@@ -155,6 +155,7 @@ def test_an_account_that_is_added_takes_what_waits_for_another(place):
         assert words in place.log("account_room")[-1]["text"]
 
 
+@only_slow
 def test_a_chain_that_is_set_without_a_supervisor_takes_what_waits(place):
     """The next supervisor looks anew at who has to wait."""
     with Vendor({"one": Login(1, HOUR), "two": Login(50, HOUR)}, turns=2) as vendor:
@@ -181,6 +182,7 @@ def test_an_account_that_is_resumed_takes_its_tasks_at_once(place):
         place.until_status(waits, "closed", patience=20)
 
 
+@only_slow
 def test_a_login_that_was_refused_gets_work_again_by_hand(place):
     """What is held against it by the breaker is forgotten with the rest, by either command."""
     with Vendor({"one": Login(1, HOUR, refuses=401)}) as vendor:
@@ -283,6 +285,7 @@ def test_a_login_opens_its_account_for_what_waits(place, tmp_path):
         place.until_status(waits, "closed", patience=20)
 
 
+@only_slow
 def test_an_account_that_is_removed_names_what_still_runs_on_it(place):
     """Its agents go on."""
     with Vendor({"one": Login(50, HOUR)}, pause=1.0) as vendor:
@@ -355,6 +358,7 @@ def test_a_secret_reaches_its_agent_and_no_file_of_fleets(place):
             assert secret not in done.stdout + done.stderr, words
 
 
+@only_slow
 def test_a_slow_keyring_gives_its_secret_and_an_empty_one_holds_no_task(place, tmp_path):
     """One account is served by it; the other has nothing there, and its tasks go elsewhere."""
     keyring = FakeKeyring(tmp_path / "keyring", place.env)

@@ -10,6 +10,7 @@ from fleet.cli.run.run import NEEDS_YOU
 from fleet.runs import receipt_json
 from fleet.runs.outcome_history import read_ending
 from fleet.schemas import Budget, LimitExceeded
+from tests.conftest import only_slow
 from tests.story.scene import ACTOR, Scene
 
 #: The actor, and lines that tell of tokens, or of what they cost.
@@ -202,6 +203,7 @@ def test_a_restart_forgets_nothing_that_was_spent(scene):
         assert scene.runs(waiting) == []
 
 
+@only_slow
 def test_a_run_that_lives_through_a_restart_is_counted_once(scene):
     """While it lives by its stream, and afterwards by its receipt."""
     scene.configure(day_budget="$50")

@@ -11,7 +11,7 @@ from fleet.git.clone.clone_place import clones_in
 from fleet.home import compare_json, task_json
 from fleet.runs import receipt_json
 from fleet.schemas import Settings
-from tests.conftest import SLOW, need
+from tests.conftest import SLOW, need, only_slow
 from tests.contract.beads_home import pristine_home
 from tests.repos import ENV, Repo
 from tests.story.scene import ACTOR, PATIENCE, Scene
@@ -140,6 +140,7 @@ def test_a_task_that_was_kept_from_others_comes_back_with_the_way_on(scene):
     assert "again" not in told
 
 
+@only_slow
 def test_a_discard_leaves_no_trace_but_receipts_and_the_task_goes_on(scene):
     """It can be compared again, or run by itself."""
     task_id = a_task(scene)
@@ -159,6 +160,7 @@ def test_a_discard_leaves_no_trace_but_receipts_and_the_task_goes_on(scene):
     assert (scene.folder(task_id) / "compare.1.json").exists()
 
 
+@only_slow
 def test_repeated_tries_are_told_one_by_one_and_added_up_without_a_rank(scene):
     """Each figure says of how many entries it is; no rate of so few."""
     task_id = a_task(scene)
@@ -267,6 +269,7 @@ def test_nothing_of_the_users_is_touched_by_a_pick_that_cannot_be(scene):
     assert_clean(scene)
 
 
+@only_slow
 def test_a_branch_that_went_on_gets_a_merge(scene):
     """Where both go together by themselves."""
     task_id = a_task(scene)
@@ -279,6 +282,7 @@ def test_a_branch_that_went_on_gets_a_merge(scene):
     assert_clean(scene)
 
 
+@only_slow
 def test_a_branch_that_an_agent_made_goes_with_its_try(scene):
     """It lands all the same, and no other branch of the user's is touched."""
     branch = "git switch -qc own-idea; sed -i s/two/TWO/ a; git commit -qam mine"
@@ -292,6 +296,7 @@ def test_a_branch_that_an_agent_made_goes_with_its_try(scene):
     assert_clean(scene, ("main", "users"))
 
 
+@only_slow
 def test_branches_that_are_put_away_are_not_held_against_runs_in_the_same_repository(scene):
     """A run that saw them at its start did not delete them."""
     task_id = a_task(scene)
@@ -364,6 +369,7 @@ def test_what_cannot_be_compared_is_refused_with_a_way_out(scene):
     assert "is closed" in refused(task_id, *two, code=7)
 
 
+@only_slow
 def test_the_diffs_follow_one_another(scene):
     """Of all entries, or of those that are named."""
     task_id = a_task(scene)

@@ -12,7 +12,7 @@ import psutil
 import pytest
 
 from fleet.demo.script import ANSWER, TASKS
-from tests.conftest import need, often
+from tests.conftest import need, often, only_slow
 
 DEMO = (sys.executable, "-m", "fleet", "demo")
 
@@ -100,6 +100,7 @@ def task_of(title, lines):
     return re.search(rf"create '?{re.escape(title)}'? .*→ (\S+)", lines)[1]
 
 
+@only_slow
 @pytest.mark.timeout(180)
 @pytest.mark.parametrize(
     ("moment", "number"),
