@@ -71,6 +71,7 @@ class Reads:
                 _id(asked),
                 asked.path_params["number"],
                 _number(asked, "run"),
+                of=asked.query_params.get("of", ""),
                 row=_number(asked, "row") or 0,
                 words=asked.query_params.get("words") == "1",
             ),

@@ -4,7 +4,9 @@ import pytest
 
 from fleet.control.tasks.task_files import Missing
 from fleet.control.view.task import read_diff as module
+from fleet.control.view.task.kept_patches import KeptPatches
 from fleet.control.view.task.read_diff import read_diff, read_diff_file
+from fleet.errors import Refused
 from fleet.git.run_baseline import DIFF
 from fleet.queue.protocol import Draft
 from tests.builders import a_run
@@ -153,3 +155,41 @@ def test_a_task_without_work_says_why(fleet):
     assert read_diff(fleet, task.id).no_diff
     with pytest.raises(Missing):
         read_diff_file(fleet, task.id, 0)
+
+
+def test_a_file_is_read_from_the_diff_that_was_listed(fleet, diff, monkeypatch):
+    """Its number means that file, and git is asked once for all files."""
+    task = diff(CHANGED + GONE)
+    listed = read_diff(fleet, task)
+    diff(GONE)  # the agent goes on
+    part = read_diff_file(fleet, task, 0, of=listed.digest)
+    assert part.file.path == "a.py"
+    monkeypatch.setattr(module, "_KEPT", KeptPatches())  # a page that was open over a restart
+    with pytest.raises(Refused, match="has changed"):
+        read_diff_file(fleet, task, 0, of=listed.digest)
+    diff(CHANGED + GONE)
+    assert read_diff_file(fleet, task, 0, of=listed.digest).file.path == "a.py"
+
+
+def test_only_so_much_is_kept_and_the_latest_whatever_its_size():
+    """A patch of any size can be looked at, and old ones make room."""
+    kept = KeptPatches(most=10)
+    first = kept.keep("t", b"12345")
+    second = kept.keep("t", b"123456789")
+    assert (kept.get("t", first), kept.get("t", second)) == (None, b"123456789")
+    assert kept.get("other", second) is None
+    large = kept.keep("t", b"x" * 100)
+    assert kept.get("t", large) == b"x" * 100
+
+
+def test_a_diff_of_100_000_lines_is_folded_and_read_by_stretches(fleet, diff):
+    """No answer holds all of it, and the last stretch is as near as the first."""
+    rows = "".join(f"+line {n}\n" for n in range(100_000))
+    head = (
+        "diff --git a/l b/l\nnew file mode 100644\n--- /dev/null\n+++ b/l\n@@ -0,0 +1,100000 @@\n"
+    )
+    listed = read_diff(fleet, task := diff(head + rows))
+    assert (listed.files[0].lines, listed.files[0].folded) == (100_000, True)
+    last = read_diff_file(fleet, task, 0, of=listed.digest, row=98_000)
+    assert (last.hunks[0].rows[-1].text, last.next_row) == ("line 99999", None)
+    assert len(last.hunks[0].rows) == module.MOST_ROWS

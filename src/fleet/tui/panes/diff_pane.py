@@ -36,7 +36,8 @@ class DiffPane:
 
     def ask_file(self, number: int, row: int = 0) -> Callable[[Control], DiffPart]:
         """The question for the rows of one file, from a row on."""
-        return lambda fleet: read_diff_file(fleet, self.task_id, number, row=row, words=True)
+        of = self._diff.digest if self._diff is not None else ""
+        return lambda fleet: read_diff_file(fleet, self.task_id, number, of=of, row=row, words=True)
 
     def take(self, found: tuple[Diff, list[DiffPart]] | Unread) -> None:
         if isinstance(found, Unread):
@@ -114,6 +115,6 @@ def _first_parts(fleet: Control, task_id: str) -> tuple[Diff, list[DiffPart]]:
     for file in diff.files:
         if lines + file.lines > _AT_ONCE or file.folded:
             continue
-        parts.append(read_diff_file(fleet, task_id, file.number, words=True))
+        parts.append(read_diff_file(fleet, task_id, file.number, of=diff.digest, words=True))
         lines += file.lines
     return diff, parts

@@ -4,7 +4,6 @@ import re
 from collections.abc import Iterator
 from difflib import SequenceMatcher
 from functools import lru_cache
-from hashlib import sha256
 
 from msgspec import Struct, structs
 
@@ -21,7 +20,8 @@ from fleet.control.view.task.diff_view import (
     FileKind,
     FileOfDiff,
 )
-from fleet.errors import FleetError, NotFound
+from fleet.control.view.task.kept_patches import KeptPatches, digest
+from fleet.errors import FleetError, NotFound, Refused
 
 #: Lines of a file's patch from which on it is folded, rows of one answer, characters of a row.
 FOLDED, MOST_ROWS, _LONGEST_ROW = 2000, 2000, 2000
@@ -30,6 +30,7 @@ _MOST_COMPARED = 200
 _HUNK = re.compile(rb"@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@ ?(.*)")
 _WORD = re.compile(r"\w+|\s+|.")
 _NOWHERE = "/dev/null"
+_KEPT = KeptPatches()
 
 
 class _Part(Struct, frozen=True):
@@ -54,18 +55,26 @@ def read_diff(fleet: Control, word: str, run: int | None = None) -> Diff:
         files=files,
         added=sum(file.added for file in files),
         removed=sum(file.removed for file in files),
-        digest=_digest(patch),
+        digest=_KEPT.keep(_name(fleet, task_id, run), patch),
         no_diff="" if files else "nothing was changed",
     )
 
 
 def read_diff_file(
-    fleet: Control, word: str, number: int, run: int | None = None, *, row: int = 0,
+    fleet: Control, word: str, number: int, run: int | None = None, *, of: str = "", row: int = 0,
     words: bool = False,
 ) -> DiffPart:  # fmt: skip
-    """The rows of one file of the diff, from a row on; `words`: with marks where words differ."""
+    """The rows of one file of the diff, from a row on; `words`: with marks where words differ.
+
+    `of`: the digest of the diff that the file's number was taken from. Without it, or where that
+    diff is not kept any more, the work is compared anew.
+    """
     task_id = task_id_of(fleet, word)
-    patch = _patch(fleet, task_id, run)
+    patch = _KEPT.get(_name(fleet, task_id, run), of)
+    if patch is None:
+        patch = _patch(fleet, task_id, run)
+        if of and _KEPT.keep(_name(fleet, task_id, run), patch) != of:
+            raise Refused("the work has changed since the diff was read", hint="Look again.")
     parts = _parts(patch)
     if not 0 <= number < len(parts):
         raise NotFound(f"the diff has no file {number}", hint=f"It has {len(parts)} files.")
@@ -81,6 +90,10 @@ def read_diff_file(
         first_row=row,
         next_row=row + MOST_ROWS if more else None,
     )
+
+
+def _name(fleet: Control, task_id: str, run: int | None) -> str:
+    return f"{fleet.home.path} {task_id} {run}"
 
 
 def _patch(fleet: Control, task_id: str, run: int | None) -> bytes:
@@ -129,7 +142,7 @@ def _file(number: int, data: bytes) -> FileOfDiff:
         removed=0 if kind == "binary" else removed,
         lines=rows,
         folded=rows > FOLDED,
-        digest=_digest(data),
+        digest=digest(data),
     )
 
 
@@ -264,7 +277,3 @@ def _places(words: list[str]) -> list[int]:
     for word in words:
         places.append(places[-1] + len(word))
     return places
-
-
-def _digest(data: bytes) -> str:
-    return sha256(data).hexdigest()[:16]

@@ -30,10 +30,11 @@ export function ComparedFiles({entries}) {
   return html`<section class="compared-files" aria-label="Changes side by side">
     <h2>Changes <span class="faint">${plural(paths.length, 'file')}</span></h2>
     ${paths.map((path, i) => html`<${ComparedFile} key=${path} path=${path} first=${i < 2} columns=${over.map((entry) =>
-      ({entry, file: diffs[entry.id]?.files.find((each) => each.path === path) ?? null}))}/>`)}</section>`;
+      ({entry, of: diffs[entry.id]?.digest ?? '',
+        file: diffs[entry.id]?.files.find((each) => each.path === path) ?? null}))}/>`)}</section>`;
 }
 
-/** @param {{path: string, first: boolean, columns: {entry: ComparedEntry, file: FileOfDiff | null}[]}} props */
+/** @param {{path: string, first: boolean, columns: {entry: ComparedEntry, of: string, file: FileOfDiff | null}[]}} props */
 function ComparedFile({path, first, columns}) {
   const folded = columns.some(({file}) => file?.folded || file?.kind === 'binary');
   const [open, setOpen] = useState(!folded);
@@ -43,16 +44,16 @@ function ComparedFile({path, first, columns}) {
       <span class="arrow" aria-hidden="true">${open ? '▾' : '▸'}</span>
       <span class="path mono cut" dir="auto">${visible(path)}</span></button></header>
     <div class="scroll-x"><div class="beside" style=${{'--entries': columns.length}}>
-      ${columns.map(({entry, file}) => html`<div key=${entry.number} class="beside-one">
+      ${columns.map(({entry, of, file}) => html`<div key=${entry.number} class="beside-one">
         <p class="beside-head small"><span class="soft cut" dir="auto">${visible(entry.label)}</span>
           ${file ? html`<${PlusMinus} ...${file}/>` : html`<span class="faint">not changed</span>`}</p>
-        ${open && file ? html`<${Lines} key=${file.digest} id=${entry.id} file=${file} near=${near}/>` : ''}</div>`)}
+        ${open && file ? html`<${Lines} key=${file.digest} id=${entry.id} of=${of} file=${file} near=${near}/>` : ''}</div>`)}
     </div></div></article>`;
 }
 
-/** @param {{id: string, file: FileOfDiff, near: boolean}} props */
-function Lines({id, file, near}) {
-  const {hunks, more, problem} = useHunks(id, null, file.number, near && file.kind !== 'binary');
+/** @param {{id: string, of: string, file: FileOfDiff, near: boolean}} props */
+function Lines({id, of, file, near}) {
+  const {hunks, more, problem} = useHunks(id, null, of, file.number, near && file.kind !== 'binary');
   return html`<div class="lines">
     ${problem ? html`<p class="bad">${problem}</p>` : ''}
     ${file.kind === 'binary' ? html`<p class="folded faint">A binary file.</p>` : ''}

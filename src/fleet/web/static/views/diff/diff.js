@@ -84,7 +84,7 @@ export function DiffTab({id, row, runs, stands}) {
           ?? 'M'}</span><span class="path cut"><bdi>${visible(file.path)}</bdi></span><${PlusMinus} ...${file}/>
           </button></li>`)}</ol></nav>` : ''}
       <div class="files">${diff.files.map((file) =>
-        html`<${DiffFile} key=${file.path + file.digest} id=${id} run=${run} file=${file} split=${split}
+        html`<${DiffFile} key=${file.path + file.digest} id=${id} run=${run} of=${diff.digest} file=${file} split=${split}
         mine=${mine.filter((each) => each.path === file.path)} first=${file.number === diff.files[0].number}/>`)}</div>
     </div>
   </section>`;

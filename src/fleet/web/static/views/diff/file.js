@@ -11,16 +11,16 @@ import {clickedLine, SplitHunk, UnifiedHunk} from './lines.js';
 /** @typedef {import('../../core/shapes').FileOfDiff} FileOfDiff */
 
 /**
- * @param {{id: string, run: string | null, file: FileOfDiff, split: boolean, first: boolean,
+ * @param {{id: string, run: string | null, of: string, file: FileOfDiff, split: boolean, first: boolean,
  *   mine: import('./review.js').LineComment[]}} props
  */
-export function DiffFile({id, run, file, split, mine, first}) {
+export function DiffFile({id, run, of, file, split, mine, first}) {
   const name = viewedName(id, file);
   const seen = viewed.value.has(name);
   const [wanted, setWanted] = useState(/** @type {boolean | null} */ (null));
   const open = wanted ?? !(seen || file.folded || file.kind === 'binary');
   const {box, near} = useNear(first);
-  const {hunks, more, problem} = useHunks(id, run, file.number, open && near);
+  const {hunks, more, problem} = useHunks(id, run, of, file.number, open && near);
   const at = writing.value?.id === id && writing.value.path === file.path ? writing.value.line : null;
   const Hunk = split ? SplitHunk : UnifiedHunk;
   const after = (/** @type {number | null | undefined} */ line) => {

@@ -8,16 +8,17 @@ import {read} from '../../core/api.js';
 /**
  * @param {string} id the task
  * @param {string | null} run
- * @param {number} number the file's place in the diff
+ * @param {string} of the digest of the diff
+ * @param {number} number the file's place in it
  * @param {boolean} wanted
  */
-export function useHunks(id, run, number, wanted) {
+export function useHunks(id, run, of, number, wanted) {
   const [hunks, setHunks] = useState(/** @type {DiffHunk[]} */ ([]));
   const [next, setNext] = useState(/** @type {number | null} */ (0));
   const [problem, setProblem] = useState('');
   const more = () => {
     if (next === null) return;
-    read(`tasks/${encodeURIComponent(id)}/diff/${number}`, {run, row: next, words: 1}).then((value) => {
+    read(`tasks/${encodeURIComponent(id)}/diff/${number}`, {run, of, row: next, words: 1}).then((value) => {
       const part = /** @type {import('../../core/shapes').DiffPart} */ (value);
       setHunks((before) => (next === 0 ? part.hunks : [...before, ...part.hunks]));
       setNext(part.next_row);
