@@ -16,6 +16,7 @@ from starlette.types import Scope
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from fleet.control import Control
+from fleet.control.page.page_address import write_address
 from fleet.control.page.peer_process import run_of_pid, run_of_port, socket_peer
 from fleet.control.page.session_store import FOLDER, SessionStore
 from fleet.errors import BadInput, FleetError
@@ -67,6 +68,21 @@ def check(where: Listening) -> None:
         )
 
 
+def _check_certificate(where: Listening) -> None:
+    """Refuse a certificate that no connection could be made with. Raises BadInput."""
+    if not where.cert:
+        return
+    import ssl
+
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(where.cert, where.key)
+    except (OSError, ValueError) as error:  # ssl's own error is an OSError
+        raise BadInput(
+            f"the certificate {where.cert} cannot be used with {where.key}: {error}",
+            hint="Both are PEM files; the key is that of the certificate, without a password.",
+        ) from None
+
+
 class PeerProtocol(H11Protocol):
     """Connections over the Unix socket name the process at their other end."""
 
@@ -87,11 +103,14 @@ def start(
 ) -> "ListeningServer":
     """Bind, and make the application. Raises FleetError if the address is taken."""
     check(where)
+    _check_certificate(where)
     home = reopen().home.path
     (home / FOLDER).mkdir(mode=0o700, exist_ok=True)
     ear = _unix(home / SOCKET) if where.socket else _tcp(home / FOLDER / _PORT, where)
     ear.listen(128)  # a browser that is sooner than the loop waits
-    return ListeningServer(reopen, store, where, ear, env)
+    server = ListeningServer(reopen, store, where, ear, env)
+    write_address(reopen().home, server.address)
+    return server
 
 
 class ListeningServer:
@@ -135,9 +154,13 @@ class ListeningServer:
         """Where a browser finds the page."""
         if self._where.socket:
             return "http://localhost:7373"
+        if self._where.proxy and self._where.allowed:
+            return f"https://{self._where.allowed[0]}"  # the proxy has TLS, and a port of its own
         scheme = "https" if self._where.cert else "http"
-        name = self._where.allowed[0] if self._where.allowed else self._where.host
-        return f"{scheme}://{name}" + ("" if ":" in name else f":{self.port}")
+        host = f"[{self._where.host}]" if ":" in self._where.host else self._where.host
+        name = self._where.allowed[0] if self._where.allowed else host
+        has_port = name.rpartition(":")[2].isdecimal()
+        return f"{scheme}://{name}" + ("" if has_port else f":{self.port}")
 
     def serve(self) -> None:
         """Answer until SIGINT or SIGTERM."""
@@ -237,12 +260,14 @@ def _unix(path: Path) -> socket.socket:
     """The socket in the home, for its owner alone. One that no server listens on is replaced."""
     if len(os.fsencode(path)) > 100:
         raise FleetError(f"{path} is too long for a socket", hint="Use a port: fleet web")
-    ear = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     with suppress(OSError):
         if stat.S_ISSOCK(path.lstat().st_mode):
             if _answers(path):
-                raise FleetError(f"another page is offered on {path}")
+                raise FleetError(
+                    f"another page is offered on {path}", hint="It can be used: fleet web pair"
+                )
             path.unlink()
+    ear = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
     before = os.umask(0o177)
     try:
         ear.bind(str(path))

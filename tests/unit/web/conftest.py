@@ -80,10 +80,11 @@ class Client:
 class Page:
     """A server that runs in a thread of the test, with its home."""
 
-    def __init__(self, home, env=None):
+    def __init__(self, home, env=None, where=None):
         self.home = home
         self.store = SessionStore(home, now)
-        self.server = start(self.reopen, self.store, Listening(), env or {"USER": "ada"})
+        listening = where or Listening()
+        self.server = start(self.reopen, self.store, listening, env or {"USER": "ada"})
         self.thread = threading.Thread(target=self.server.serve, daemon=True)
         self.thread.start()
         self.fleet = self.reopen()

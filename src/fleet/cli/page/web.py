@@ -6,17 +6,19 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 import click
 
 from fleet import control
 from fleet.cli.json_output import pretty
 from fleet.cli.print_lines import print_line
-from fleet.cli.terminal_text import moment, one_line, table
+from fleet.cli.terminal_text import moment, one_line, table, wants_colour
 from fleet.control import Control
 from fleet.control.acts.act_table import Role
 from fleet.control.landing.only_people import refuse_agents
 from fleet.control.page.open_file import write_open_file
+from fleet.control.page.page_address import last_address
 from fleet.control.page.session_store import AT_ONCE, ROLES, TO_PAIR, SessionStore
 
 if TYPE_CHECKING:
@@ -106,15 +108,33 @@ def _open(path: Path) -> bool:
 @command.command("pair")
 @click.option("--role", type=click.Choice(ROLES), default="answer", help="What it may do.")
 def pair(role: Role) -> None:
-    """Print a code for another device, which works once, within five minutes.
+    """Print the page's address for another device, with a code that works once, within five
+    minutes; on a terminal also as a QR code to be scanned.
 
     view: look. answer: also answer questions and tell agents something. operate: everything.
     """
     refuse_agents(os.environ, "pair a device")
     fleet = control.opened()
+    address = last_address(fleet.home)
     code = SessionStore(fleet.home, _now).new_code(role, TO_PAIR)
-    print_line(f"Open the page there with this behind its address, within five minutes ({role}):")
-    print_line(f"  /#once={code}")
+    if not address:
+        print_line(f"Open the page there with this behind its address, in five minutes ({role}):")
+        print_line(f"  /#once={code}")
+        print_line("The page was never offered yet: fleet web")
+        return
+    opens = f"{address}/#once={code}"
+    print_line(f"Open there, within five minutes and while fleet web runs ({role}):")
+    print_line(f"  {opens}")
+    if urlsplit(address).hostname in ("127.0.0.1", "localhost", "::1"):
+        print_line(
+            "That address is this machine's own. A phone needs one that it can reach:"
+            " fleet web --help"
+        )
+    elif sys.stdout.isatty() and wants_colour():
+        from fleet.cli.page.qr_code import qr_lines
+
+        for line in qr_lines(opens):
+            click.echo(f"  {line}")
 
 
 @command.command("sessions")
