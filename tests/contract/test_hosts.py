@@ -214,6 +214,29 @@ def test_a_host_is_forgotten_only_when_it_is_gone_and_holds_nothing(queue, time)
         host_table.find_host(queue, "one")
 
 
+def test_a_coder_without_room_is_left_to_hosts_that_have_some(queue):
+    """A task that waited here for a limit would run on the other host at once."""
+    codex, any_coder = add(queue, coder="codex"), add(queue)
+    claude = add(queue, coder="claude")
+    one = a_host(coders={"codex": "", "claude": ""})
+    resting = structs.replace(one.offer, resting=("claude",), rests=True)
+    claimed = queue.claim("home1", count=9, ttl=TTL, offer=resting)
+    assert [each.task.id for each in claimed] == [codex]
+    other = a_host("home2", "two", coders={"claude": ""})
+    assert sorted(given(queue, other)) == sorted([any_coder, claude])
+
+
+def test_hosts_that_are_up_are_known_to_the_others(queue, time):
+    """Silent and drained ones take nothing over, and a host is not its own other."""
+    for number, name in enumerate(("one", "two", "three", "four"), start=1):
+        host_table.register(queue, a_host(f"home{number}", name), machine=name)
+    host_table.set_state(queue, a_host("home3", "three"), "draining")
+    time.pass_(seconds=60)
+    for number in (1, 2, 3):
+        host_table.beat(queue, a_host(f"home{number}", f"h{number}"))
+    assert [host.id for host in host_table.others_up(queue, "home1")] == ["home2"]
+
+
 def test_an_offer_names_each_need_that_it_meets():
     """So that the queue compares texts and knows of no kinds."""
     offer = Offer(id="h", name="n", labels=("gpu",), coders=("codex",))

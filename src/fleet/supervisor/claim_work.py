@@ -99,7 +99,9 @@ class Claimer:
             return
         beads = state.config.queue == "beads"
         self._ask_at = time.monotonic() + (ASK_BEADS_AGAIN if beads else ASK_AGAIN)
-        state.queue.claim(free, self._claimed, host.offer if host is not None else None)
+        usual = state.coder or state.config.coder
+        offer = host.offer_now(usual) if host is not None else None
+        state.queue.claim(free, self._claimed, offer)
 
     def _gives_way(self, free: int) -> bool:
         """An almost full host asks a little later than the others, once for each time it asks."""
@@ -118,7 +120,7 @@ class Claimer:
         if leases:
             self._worked_at = time.monotonic()
             self.want()
-        elif self._is_quiet() and (host is None or host.may_claim):
+        elif self._is_quiet() and (host is None or (host.may_claim and not host.reach.unreachable)):
             self._state.queue.waiting_tasks(self._note_idle)
 
     def _is_quiet(self) -> bool:

@@ -6,11 +6,14 @@ import pytest
 
 from fleet import config
 from fleet.errors import Refused
+from fleet.git.remote.trusted_remotes import trust_remote
 from fleet.queue.sql.hosts.shared_spending import RunSpend
 from fleet.schemas import Spend
 from fleet.spending.day_ledger import SpendEntry
 from fleet.supervisor.hosts.heartbeat import Heartbeat
 from fleet.supervisor.hosts.host_facts import machine_of, share_spending, tell_host
+from fleet.supervisor.state import QueueChanged
+from tests.builders import NOW
 from tests.contract.test_hosts import TTL, a_host
 
 DAY = "2026-01-01"
@@ -25,13 +28,23 @@ class Meter:
         self.heard.append((day, entry))
 
 
+class Rooms:
+    """Accounts that all have room, or none."""
+
+    full = False
+
+    def with_room(self, config, coders, now):
+        return () if self.full else tuple(f"{coder}/work" for coder in coders)
+
+
 @pytest.fixture
 def state(home):
     beat = Heartbeat(lambda: None, a_host(), machine="m", lease=TTL, say=lambda *_: None)
     settings = config.Config(max_concurrent=4, host_name="one", host_labels="gpu, linux")
     return SimpleNamespace(
-        home=home, host=beat, meter=Meter(), config=settings, assignments=["a task"]
-    )
+        home=home, host=beat, meter=Meter(), config=settings, assignments=["a task"],
+        events=[], now=lambda: NOW, accounts=Rooms(),
+    )  # fmt: skip
 
 
 def test_what_runs_spend_is_told_and_heard(state):
@@ -68,3 +81,35 @@ def test_a_copy_of_a_home_is_another_machine(home, tmp_path):
     copy = SimpleNamespace(path=tmp_path / "copy")
     copy.path.mkdir()
     assert machine_of(copy) != machine_of(home)
+
+
+def test_a_host_tells_its_accounts_mirrors_and_what_it_does_not_reach(state, tmp_path):
+    """Placement goes by that: the warm mirror first, and nothing that cannot be fetched."""
+    common = tmp_path / "project" / ".git"
+    (common / "refs" / "heads").mkdir(parents=True)
+    (common / "refs" / "heads" / "main").touch()
+    upstream = SimpleNamespace(url="https://git.example.org/app.git/")
+    trust_remote(state.home.path, str(common), upstream, NOW)
+    trust_remote(state.home.path, str(tmp_path / "gone"), upstream, NOW)
+    state.host.update(coders={"claude": "1"})
+    state.host.reach.miss("https://git.example.org/far.git")
+    tell_host(state, ending=False)
+    host = state.host.host
+    assert host.accounts == ("claude/work",)
+    assert host.mirrors == ("https://git.example.org/app.git",)
+    assert host.unreachable == ("https://git.example.org/far.git",)
+
+
+def test_a_host_without_room_leaves_tasks_to_one_that_has_some(state, monkeypatch):
+    """And asks for tasks again once it has room."""
+    state.host.update(coders={"claude": "1"})
+    state.host.exchange.others = (a_host("home2", "two", accounts=("claude/theirs",)),)
+    monkeypatch.setattr(type(state.host.reach), "is_due", True)
+    state.accounts.full = True
+    tell_host(state, ending=False)
+    offer = state.host.offer_now("claude")
+    assert (offer.resting, offer.rests, "coder:claude" in offer.has) == (("claude",), True, False)
+    state.accounts.full = False
+    tell_host(state, ending=False)
+    assert state.host.offer_now("claude").rests is False
+    assert state.events == [QueueChanged()]

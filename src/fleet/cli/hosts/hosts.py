@@ -63,6 +63,10 @@ def _lines(found: list[HostNow]) -> Iterator[str]:
         has = [*(f"host:{label}" for label in host.labels), *host.coders]
         if has:
             yield f"    has {one_line(', '.join(has))}"
+        if host.accounts:
+            yield f"    room on {one_line(', '.join(host.accounts))}"
+        if host.mirrors:
+            yield f"    code of {one_line(', '.join(host.mirrors))}"
         if host.unreachable:
             yield f"    does not reach {one_line(', '.join(host.unreachable))}"
         for task in each.tasks:

@@ -97,6 +97,7 @@ class SqlQueue:
             "offer": None if offer is None else "\n".join(offer.has),
             "mirrors": None if offer is None else "\n".join(offer.mirrors),
             "unreachable": None if offer is None else "\n".join(offer.unreachable),
+            "names_coder": offer is not None and offer.rests,
         }
         rows = self.db.rows(self.sql["claim"], values)
         tasks = sorted((task_of(row) for row in rows), key=_queue_order)

@@ -20,6 +20,10 @@ class Offer(Struct, frozen=True, kw_only=True):
     #: The repositories that the host has mirrors of, and those that it could not reach.
     mirrors: tuple[str, ...] = ()
     unreachable: tuple[str, ...] = ()
+    #: Coders that have no account with room here, while another host has one.
+    resting: tuple[str, ...] = ()
+    #: The coder of tasks that name none is among those.
+    rests: bool = False
 
     @property
     def has(self) -> tuple[str, ...]:
@@ -28,7 +32,7 @@ class Offer(Struct, frozen=True, kw_only=True):
             f"host:{self.name}",
             f"home:{self.id}",
             *(f"label:{label}" for label in self.labels),
-            *(f"coder:{coder}" for coder in self.coders),
+            *(f"coder:{coder}" for coder in self.coders if coder not in self.resting),
         )
 
 
@@ -45,7 +49,7 @@ class Host(Struct, frozen=True, kw_only=True):
     labels: tuple[str, ...] = ()
     #: The version of each coder's program by the coder's name; empty where it is not known.
     coders: Mapping[str, str] = {}
-    #: The accounts that have room now.
+    #: The accounts that have room now, each behind its coder: `claude/work`.
     accounts: tuple[str, ...] = ()
     mirrors: tuple[str, ...] = ()
     unreachable: tuple[str, ...] = ()
@@ -54,6 +58,10 @@ class Host(Struct, frozen=True, kw_only=True):
     state: HostState = "up"
     started_at: datetime
     seen_at: datetime
+
+    def has_room(self, coder: str) -> bool:
+        """The host has a free slot, and an account with room for this coder."""
+        return self.free > 0 and any(each.partition("/")[0] == coder for each in self.accounts)
 
     @property
     def offer(self) -> Offer:

@@ -2,7 +2,7 @@
 
 import random
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from datetime import datetime
 
@@ -156,6 +156,18 @@ class AccountAssigner:
         """The environment that puts an agent on the account. Raises AccountTrouble."""
         answer = self._keyring.latest(credentials.in_keyring(account))
         return credentials.variables(account, self._kind(account), self._env, answer=answer)
+
+    def with_room(self, config: Config, names: Iterable[str], now: datetime) -> tuple[str, ...]:
+        """The accounts of these coders that would take a run now, each behind its coder."""
+        found: list[str] = []
+        for coder in names:
+            with suppress(FleetError):
+                for account in candidates.accounts_for(coder, config):
+                    stages = ((Seat(account=account, model=""),),)
+                    standings = self._standings(stages, "", now)
+                    if isinstance(choose(stages, self.accounts.states, standings, now), Go):
+                        found.append(f"{coder}/{account.name}")
+        return tuple(found)
 
     def key_marks(self, config: Config) -> dict[str, str]:
         """The mark of each account's key, for accounts that have a key and not a login."""

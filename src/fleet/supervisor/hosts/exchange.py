@@ -4,12 +4,18 @@ The loop puts in and takes out; the heartbeat's thread carries it to the queue a
 """
 
 from collections import deque
+from collections.abc import Sequence
 from datetime import datetime
+from typing import TYPE_CHECKING
 
+from fleet.queue.sql.hosts import host_table
 from fleet.queue.sql.hosts.shared_news import HostNews, NewsReader, share_news
 from fleet.queue.sql.hosts.shared_spending import RunSpend, share_spends, spends_elsewhere
 from fleet.queue.sql.sql_queue import SqlQueue
 from fleet.spending.budgets import day_of
+
+if TYPE_CHECKING:
+    from fleet.schemas import Host
 
 
 class Exchange:
@@ -20,6 +26,8 @@ class Exchange:
         self.spent_elsewhere: deque[RunSpend] = deque()
         self.news: deque[HostNews] = deque()
         self.news_elsewhere: deque[HostNews] = deque()
+        #: The other hosts that are up, as of the last beat.
+        self.others: Sequence[Host] = ()
         self._spends_since: tuple[str, datetime | None] = ("", None)
         self._reader = NewsReader()
 
@@ -31,6 +39,7 @@ class Exchange:
             for _ in mine:
                 self.news.popleft()
         self.news_elsewhere.extend(self._reader.read(queue, host))
+        self.others = host_table.others_up(queue, host)
 
     def _carry_spends(self, queue: SqlQueue, host: str, today: str) -> None:
         """Day budgets are for all hosts together: each tells the others what its runs spent."""

@@ -20,6 +20,7 @@ from fleet.queue.sql.sql_queue import SqlQueue
 from fleet.schemas import Host, HostState, Offer
 from fleet.schemas.units import shown_span
 from fleet.supervisor.hosts.exchange import Exchange
+from fleet.supervisor.hosts.reach import Reach
 from fleet.supervisor.hosts.server_memory import ServerMemory
 
 #: Seconds between two beats, and between two tries of one that failed. With the longest time that
@@ -52,13 +53,24 @@ class Heartbeat:
         self.refused: Refused | None = None
         #: A later fleet has migrated the queue: this one finishes what it has.
         self.outdated = False
-        self.exchange = Exchange()
+        self.exchange, self.reach = Exchange(), Reach()
         self._wake, self._closing = threading.Event(), threading.Event()
         self._thread = threading.Thread(target=self._work, name="heartbeat", daemon=True)
 
     @property
     def offer(self) -> Offer:
+        """What the host has to offer to a task, as far as the queue knows it."""
         return self.host.offer
+
+    def offer_now(self, usual_coder: str) -> Offer:
+        """The same for a claim: without what others have room for, and this host has not."""
+        resting = self.reach.resting
+        return structs.replace(
+            self.host.offer,
+            unreachable=self.reach.unreachable,
+            resting=tuple(sorted(resting)),
+            rests=usual_coder in resting,
+        )
 
     @property
     def may_claim(self) -> bool:

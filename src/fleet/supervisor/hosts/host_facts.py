@@ -12,14 +12,18 @@ from fleet import __version__
 from fleet.coders.installed import installed_programs
 from fleet.config import KEYS, Config
 from fleet.files.safe_read import read_bounded
+from fleet.git.mirror.warm_addresses import warm_addresses
 from fleet.home import Home, owner_file
 from fleet.home.status_file import paused
 from fleet.queue import open_heartbeat
 from fleet.queue.sql.hosts.shared_spending import RunSpend
 from fleet.schemas import Host
+from fleet.schemas.account import read_chain
 from fleet.spending.day_ledger import SpendEntry
 from fleet.supervisor.hosts.heartbeat import Heartbeat, new_incarnation
+from fleet.supervisor.hosts.reach import resting_coders
 from fleet.supervisor.hosts.share_limits import hear_limits, share_limits
+from fleet.supervisor.state import QueueChanged
 
 if TYPE_CHECKING:
     from fleet.queue.sql.sql_queue import SqlQueue
@@ -100,13 +104,34 @@ def tell_host(state: "SupervisorState", *, ending: bool) -> None:
         )  # fmt: skip
         state.meter.add_elsewhere(spent.day, entry)
     hear_limits(state)
+    if host.reach.is_due:
+        _look_around(state, host)
+    unreachable = host.reach.unreachable
+    if set(host.host.unreachable) - set(unreachable):
+        state.events.append(QueueChanged())  # this host may try what it left to others
     free = max(0, config.max_concurrent - len(state.assignments))
     host.update(
+        unreachable=unreachable,
         name=host_name(config),
         labels=labels_of(config),
         slots=config.max_concurrent,
         free=0 if ending or paused(state.home) else free,
     )
+
+
+def _look_around(state: "SupervisorState", host: Heartbeat) -> None:
+    """See which code is here already, and which accounts have room."""
+    names = host.host.coders
+    host.update(
+        mirrors=warm_addresses(state.home),
+        accounts=state.accounts.with_room(state.config, names, state.now()),
+    )
+    # With a chain to fall back on a task may find room elsewhere on this host.
+    chained = read_chain(state.config.fallback)
+    before, others = host.reach.resting, host.exchange.others
+    host.reach.resting = frozenset() if chained else resting_coders(host.host, others)
+    if before - host.reach.resting:
+        state.events.append(QueueChanged())
 
 
 def host_name(config: Config) -> str:

@@ -191,7 +191,12 @@ class RunStarter:
             self._state.backoff.begin(found.why)
         again = self._state.now() + (_SOON if found.soon else _UNREACHED)
         declined = found.why if found.gone or found.unconfirmed else ""
-        until = None if declined else again
+        origin = settings_of(self._state.home, assignment.lease.task).repository
+        host, until = self._state.host, None if declined else again
+        silent = until is not None and not found.soon and not found.full
+        if silent and host is not None and origin is not None and host.exchange.others:
+            host.reach.miss(origin.url)  # another host may reach it at once
+            until = None
         settle(self._state, assignment, released(found.why, until, declined=declined))
 
     def _launch(self, assignment: Assignment, ready: Ready, task_dir: Path) -> None:

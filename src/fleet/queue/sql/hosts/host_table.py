@@ -84,6 +84,13 @@ def hosts(queue: SqlQueue) -> list[Host]:
     return [_host(row) for row in queue.db.rows(queue.more(FILE)["hosts"])]
 
 
+def others_up(queue: SqlQueue, own: str) -> list[Host]:
+    """The other hosts that are up and were heard of."""
+    since = queue.db.now() - SILENT
+    known = (host for host in hosts(queue) if host.id != own)
+    return [host for host in known if host.state == "up" and host.seen_at > since]
+
+
 def find_host(queue: SqlQueue, word: str) -> Host:
     """A host by its name or id. Raises NotFound, or Refused: two hosts have the name."""
     found = [host for host in hosts(queue) if word in (host.name, host.id)]

@@ -7,6 +7,7 @@
  OR string_to_array(tasks.requires, E'\n') <@ string_to_array(:offer, E'\n'))
 AND (tasks.repository = '' OR :unreachable::text IS NULL
      OR tasks.repository <> ALL (string_to_array(:unreachable, E'\n')))
+AND (:names_coder::boolean IS NOT TRUE OR tasks.requires ~ '(^|\n)coder:')
 AND NOT EXISTS (SELECT 1 FROM declines d WHERE d.task_id = tasks.id AND d.host = :owner)
 AND NOT (:offer::text IS NOT NULL
          AND greatest(tasks.updated_at, tasks.not_before) > :now - 2000000
