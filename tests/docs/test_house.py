@@ -147,3 +147,12 @@ def test_the_pages_list_the_rooms_in_the_order_of_the_contract():
     page = (ROOT / "docs/how-it-works.md").read_text(encoding="utf-8")
     table = page.partition("## Rooms")[2].partition("\n## ")[0]
     assert re.findall(r"^\| `(\w+)(?:/|\.py)` \|", table, re.MULTILINE) == rooms
+
+
+def test_the_map_names_every_directory_of_a_room():
+    """A reader of the map knows each directory that he finds in a room."""
+    page = (ROOT / "docs/how-it-works.md").read_text(encoding="utf-8")
+    table = page.partition("## Rooms")[2].partition("\n## ")[0]
+    for room, owns in re.findall(r"^\| `(\w+)/` \| (.*) \|$", table, re.MULTILINE):
+        inside = {path.parent.name for path in (SOURCE / room).glob("*/__init__.py")}
+        assert inside - set(re.findall(r"`(\w+)/`", owns)) == set(), room

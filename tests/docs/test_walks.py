@@ -1,25 +1,36 @@
-"""The walks of the decision on rooms: the lists bear out the counts of the table."""
+"""The walks of the decisions on rooms: the lists bear out the counts, and the tree the lists."""
 
 import re
 from pathlib import Path
 
 import pytest
 
-PAGE = Path(__file__).parents[2] / "docs/decisions/017-rooms-that-can-be-guessed.md"
+ROOT = Path(__file__).parents[2]
+ROOMS = ROOT / "docs/decisions/017-rooms-that-can-be-guessed.md"
+SIZE = ROOT / "docs/decisions/032-the-size-of-the-house.md"
+COUNTS = r"(\d+ / \d+) \| "
 ROW = re.compile(r"^\| (\([a-d]\) .+?) \| (\d+ / \d+) \| \d+ \| (\d+ / \d+) \|$", re.MULTILINE)
+NOW_ROW = re.compile(rf"^\| (\([a-d]\) .+?) \| {COUNTS * 5}".rstrip(" ") + "$", re.MULTILINE)
 STEP = re.compile(r"(→|⇒) ([\w/]+)")
 
 
 def walks():
     """The counts of the table, each with its list."""
     found = []
-    page = PAGE.read_text(encoding="utf-8")
+    page = ROOMS.read_text(encoding="utf-8")
     for name, before, after in ROW.findall(page):
         part = page.partition(f"\n{name}, before:\n")[2]
         old, _, new, *_ = part.split("```\n")[1:5]
         found.append(pytest.param(before, old, id=f"{name}, before"))
         found.append(pytest.param(after, new, id=f"{name}, after"))
-    return found
+    return found + [pytest.param(count, text, id=f"{name}, now") for name, count, text in present()]
+
+
+def present():
+    """The walks through the tree as it is: the name, the counts and the list of each."""
+    page = SIZE.read_text(encoding="utf-8")
+    for name, *counts in NOW_ROW.findall(page):
+        yield name, counts[3], page.partition(f"\n{name}, now:\n")[2].split("```\n")[1]
 
 
 @pytest.mark.parametrize(("count", "text"), walks())
@@ -37,6 +48,15 @@ def test_a_walk_has_as_many_hops_as_the_table_says(count, text):
     assert f"{len(opened)} / {changes}" == count
 
 
-def test_every_row_of_the_table_has_its_lists():
+@pytest.mark.parametrize("text", [pytest.param(text, id=name) for name, _, text in present()])
+def test_a_walk_of_now_leads_through_modules_that_are_there(text):
+    """A module that was moved or merged is counted again."""
+    source = ROOT / "src/fleet"
+    opened = [module for _, module in STEP.findall(text)]
+    places = [(source / f"{module}.py", source / module / "__init__.py") for module in opened]
+    assert [pair[0].name for pair in places if not any(path.exists() for path in pair)] == []
+
+
+def test_every_row_of_the_tables_has_its_lists():
     """No row is passed over for its form."""
-    assert len(walks()) == 10
+    assert len(walks()) == 15

@@ -14,8 +14,8 @@ from fleet.home.status_file import paused
 from fleet.runs.outcome_history import Ending, believed_ending
 from fleet.runs.run_directory import Run, latest_run
 from fleet.runs.run_id import RunId
-from fleet.schemas import Lease, Stopped
-from fleet.schemas.decision import released
+from fleet.schemas import Lease, Request, Stopped
+from fleet.schemas.decision import TOLD, released
 from fleet.settlement.settle_table import stopped
 from fleet.supervisor.active.follow_runs import RunFollower
 from fleet.supervisor.active.message_receipts import note_messages
@@ -25,7 +25,7 @@ from fleet.supervisor.assignments import Arriving, Assignment, Claimed, stop_ass
 from fleet.supervisor.finish_run import finish, give_up, kill_all, send_and_settle, settle
 from fleet.supervisor.start.start_run import RunStarter
 from fleet.supervisor.state import SupervisorState
-from fleet.supervisor.travel.host_travel import Arrived, HostTravel
+from fleet.supervisor.travel.host_travel import Arrived, HostTravel, hand_on, is_message
 from fleet.watchdog.stall_rules import Patience
 
 #: How long starting runs may keep the loop from everything else, in seconds.
@@ -192,6 +192,29 @@ class Dispatcher:
             settle(self.state, assignment, stopped(reason, task_id))
             return True
         return stop_assignment(assignment, reason, now=now)
+
+    def is_for_us(self, request: Request) -> bool:
+        """On a shared queue a person's request is for the supervisor that runs the task."""
+        in_hand = self.state.assignments.get(request.task_id)
+        if in_hand is not None and is_message(request):
+            return in_hand.run is not None  # a run that is to begin gets it in its prompt
+        return in_hand is not None or self.state.travel is None
+
+    def obey(self, request: Request) -> None:
+        """Carry out what a person's command left in the queue for a task."""
+        by, task_id = request.asked_by or "a person", request.task_id
+        say = self.state.log.say
+        if is_message(request):
+            hand_on(self.state.home, request)
+            say("telling", f"{task_id}: a message of {by} came")
+        elif request.wish == "tell" and self.stop(task_id, Stopped(by=TOLD)):
+            say("telling", f"{task_id}: stopping for a message of {by}")
+        elif request.wish == "stop" and self.stop(
+            task_id, Stopped(by=by), now=request.text == "now"
+        ):
+            say("stopping", f"{task_id}: stopping, as {by} asked")
+        else:
+            say("ignored", f"{task_id}: nothing to {request.wish}", asked_by=request.asked_by)
 
     def stop_all(self, reason: Stopped, *, now: bool) -> None:
         """End every run, and those that come to light from now on."""

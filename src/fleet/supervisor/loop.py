@@ -36,7 +36,6 @@ from fleet.supervisor.hosts.host_facts import make_heartbeat, take_part, tell_ho
 from fleet.supervisor.lander import Lander
 from fleet.supervisor.queue_io.fire_schedules import ScheduleClock
 from fleet.supervisor.queue_io.keep_leases import LeaseKeeper
-from fleet.supervisor.queue_io.obey_requests import is_for_us, obey
 from fleet.supervisor.queue_io.plan_epics import close_left_epics
 from fleet.supervisor.queue_io.queue_backups import QueueBackups
 from fleet.supervisor.queue_io.queue_requests import QueueRequests, awake
@@ -201,9 +200,7 @@ class Supervisor:
                 self.claimer.idle = False
                 due = self._timers.leases_compared + ASK_AGAIN
                 self._timers.compare_leases = min(self._timers.compare_leases, due)
-                stop = self.dispatcher.stop
-                ours = partial(is_for_us, self.state)
-                self.queue.requests(ours, partial(obey, self.state, stop))
+                self.queue.requests(self.dispatcher.is_for_us, self.dispatcher.obey)
                 if self.state.host is not None:
                     self.state.host.look()
                 if self.state.travel is not None:
