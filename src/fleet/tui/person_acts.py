@@ -22,7 +22,7 @@ from fleet.tui.spans import Line, paragraph, said
 from fleet.tui.views.log_lines import DoneAct
 
 if TYPE_CHECKING:
-    from fleet.tui.app import TopApp
+    from fleet.tui.top_screen import TopScreen
 
 #: How many acts are remembered.
 _KEPT = 200
@@ -31,7 +31,7 @@ _KEPT = 200
 class PersonActs:
     """The acts of one person at one screen."""
 
-    def __init__(self, app: "TopApp", acts: HomeThread) -> None:
+    def __init__(self, app: "TopScreen", acts: HomeThread) -> None:
         self._app = app
         self._acts = acts
         self._number = 0

@@ -3,6 +3,7 @@
 All text of tasks and agents passes `said`, so that no terminal ever obeys it.
 """
 
+import re
 from collections.abc import Iterator, Sequence
 
 from fleet.schemas.shown_text import cells, cut, one_line, wrapped
@@ -42,6 +43,18 @@ def clipped(line: Line, width: int) -> Line:
         found.append((text, style))
         room -= size
     return tuple(found)
+
+
+def standing_out(line: Line, wanted: str) -> Line:
+    """The line with every place of a text reversed, whatever its case."""
+    found: list[Span] = []
+    for text, style in line:
+        at = 0
+        for hit in re.finditer(re.escape(wanted), text, re.IGNORECASE):
+            found += [(text[at : hit.start()], style), (hit[0], f"{style} reverse".strip())]
+            at = hit.end()
+        found.append((text[at:], style))
+    return tuple(span for span in found if span[0])
 
 
 def sides(left: Line, right: Line, width: int) -> Line:

@@ -1,10 +1,13 @@
 """The screen of `fleet top` and its keys, without a terminal."""
 
+import json
+
 import pytest
 
 from fleet import control
 from fleet.config import default_text
-from fleet.queue.protocol import Filter
+from fleet.control import Control
+from fleet.queue.protocol import Draft, Filter
 from tests.unit.tui.homes import a_now, a_question, a_row, a_running
 from tests.unit.tui.screens import played, screen_of, silent, top, until
 
@@ -215,3 +218,29 @@ async def test_a_screen_that_grows_shows_both_panes_and_one_that_shrinks_only_on
         await pilot.resize_terminal(40, 10)
         await until(pilot, lambda: "receipt  transcript  diff" not in screen_of(app))
         assert "NEEDS YOU" in screen_of(app)
+
+
+@played
+async def test_a_transcript_is_searched_by_keys(fleet):
+    """The slash searches where the transcript is looked at, and filters where the list is."""
+    fleet.home.config.write_text(default_text(queue="embedded"))
+    task = fleet.queue.add(Draft(title="Talk"))
+    folder = fleet.home.task(task.id)
+    folder.mkdir(parents=True, exist_ok=True)
+    said = [{"run": 1, "kind": "assistant_text", "text": f"step {n}"} for n in range(900)]
+    (folder / "events.jsonl").write_text("".join(json.dumps(each) + "\n" for each in said))
+    rows = [a_running(id=task.id)]
+    reopen = lambda: Control(fleet.home, fleet.config)  # noqa: E731
+    async with top(a_now(rows), opened=reopen, size=(100, 30)) as (app, pilot):
+        await pilot.press("l")
+        await until(pilot, lambda: "step 899" in app.lines("detail").text())
+        await until(pilot, lambda: app.lines("detail").has_focus)
+        await pilot.press("slash", *"step 42", "enter")
+        await until(pilot, lambda: "hit 11 of 11" in app.lines("said").text())
+        await pilot.press("n")
+        await until(pilot, lambda: "hit 1 of 11" in app.lines("said").text())
+        await until(pilot, lambda: "step 42\n" in app.lines("detail").text() + "\n")
+        assert app.lines("detail").cursor_key == f"{app.detail.transcript.hits[0]}.0/0"
+        assert "next hit" in screen_of(app)
+        await pilot.press("escape", "slash", *"nothing")
+        await until(pilot, lambda: app.wanted == "nothing")

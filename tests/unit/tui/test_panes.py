@@ -54,6 +54,31 @@ def test_a_transcript_opens_at_its_end_and_grows_both_ways(fleet, task):
     assert found[0] < first[0]
 
 
+def test_a_search_goes_through_the_whole_transcript_from_hit_to_hit(fleet, task):
+    """Of which only the end is in memory; round and round, and back."""
+    pane = TranscriptPane(task)
+    pane.take(pane.newer()(fleet))
+    pane.begin_search("STEP 7")
+    while pane.take_hits(pane.more_hits()(fleet)):
+        pass
+    wanted = [n for n in range(LINES) if str(n).startswith("7")]
+    assert len(pane.hits) == len(wanted)
+    seen = []
+    for step in (0, 1, -1, -1):  # nothing behind where the person was: the last one first
+        key, question = pane.next_hit(step)
+        if question is not None:
+            pane.take(question(fleet))
+        (entry,) = [each for each in pane.entries if f"{each.at}.0/0" == key]
+        seen.append(int(entry.line.removeprefix("step ")))
+    assert seen == [wanted[-1], wanted[0], wanted[-1], wanted[-2]]
+    assert pane.hit_words() == f"hit {len(wanted) - 1} of {len(wanted)}: n next, N previous"
+    spans = [span for line in pane.listing(80).lines for span in line]
+    assert {text for text, style in spans if "reverse" in style} == {"step 7"}
+    pane.begin_search("nowhere")
+    assert pane.take_hits(pane.more_hits()(fleet)) is False
+    assert pane.hit_words() == "not found in the whole transcript"
+
+
 def test_the_first_line_of_a_long_transcript_is_one_key_away(fleet, task):
     """And so is the last one."""
     pane = TranscriptPane(task)
@@ -138,7 +163,7 @@ def a_pane(*digests):
 
 
 def text_of(pane):
-    return "\n".join(plain(line) for line in pane.listing().lines)
+    return "\n".join(plain(line) for line in pane.listing(80).lines)
 
 
 def test_viewed_holds_until_the_file_changes_again():

@@ -1,6 +1,7 @@
 """What each view makes of the values that `control` gives: lines that read well at 80 columns."""
 
 from datetime import timedelta
+from itertools import combinations
 
 import pytest
 
@@ -14,7 +15,7 @@ from fleet.control.view.usage_view import UsageView
 from fleet.schemas import Account, Check, Finding, Receipt, Spend, Usage, Verdict, Window
 from fleet.schemas.shown_text import cells
 from fleet.tui.key_table import KEYS, help_lines, keys_line
-from fleet.tui.spans import plain
+from fleet.tui.spans import plain, standing_out
 from fleet.tui.status_lines import exit_lines, tab_at, top_line, trouble_of, view_at
 from fleet.tui.views.log_lines import DoneAct, log_page
 from fleet.tui.views.now_list import now_listing
@@ -218,10 +219,17 @@ def test_the_bottom_line_always_leads_out():
         assert cells(text) <= width + 2
 
 
-def test_no_key_has_two_meanings():
-    """And every key is in the help."""
-    names = [name for key in KEYS for name in key.names.split(",")]
-    assert len(names) == len(set(names))
+def test_no_key_has_two_meanings_in_one_place():
+    """Two things that one key does are never possible at once; and every key is in the help."""
+    named = {}
+    for key in KEYS:
+        for name in key.names.split(","):
+            named.setdefault(name, []).append(key)
+    exclude = ({"searchable", "list"}, {"hits", "no hits"})
+    for keys in named.values():
+        for one, other in combinations(keys, 2):
+            needs = set(one.needs) | set(other.needs)
+            assert any(pair <= needs for pair in exclude), (one, other)
     told = shown(help_lines(read_only=False))
     assert all(key.words in told for key in KEYS)
 
@@ -245,3 +253,33 @@ def test_a_cost_that_is_not_known_is_never_nought():
     """`$?` and not `$0`."""
     rows = [a_row(group="done", status="closed", spent=Spend(runs=1, unpriced=1))]
     assert "$?" in shown(now_listing(a_now(rows), NOW, 80).lines)
+
+
+def test_a_split_diff_has_both_sides_in_the_same_width():
+    """What replaces a line stands beside it; wide characters and long lines keep the middle."""
+    rows = (
+        DiffRow(sign=" ", old=1, new=1, text="same"),
+        DiffRow(sign="-", old=2, text="漢字" * 60),
+        DiffRow(sign="-", old=3, text="gone"),
+        DiffRow(sign="+", new=2, text="came"),
+        DiffRow(sign=" ", old=4, new=3, text="end"),
+    )
+    file = FileOfDiff(number=0, path="a", kind="changed", digest="d", lines=5)
+    part = DiffPart(task_id="t", file=file, hunks=(DiffHunk(old=1, new=1, rows=rows),))
+    listing = patch_listing(Diff(task_id="t", files=(file,)), {0: part}, split=121)
+    lines = [plain(line) for line in listing.lines[3:]]
+    assert [cells(line.partition("│")[0]) for line in lines] == [60] * 4
+    assert [cells(line) for line in lines] == [121] * 4
+    left, _, right = lines[1].partition("│")
+    assert "漢字" in left
+    assert right.split() == ["2", "+came"]
+    assert lines[2].split("│")[1].strip() == ""
+    assert list(listing.keys[3:]) == ["0/new:1", "0/new:2", "0/old:3", "0/new:3"]
+
+
+def test_what_is_searched_for_stands_out_whatever_its_case():
+    """Also where it stands twice, and where a pattern would mean something else."""
+    line = (("A.b a.B axb", "dim"),)
+    found = standing_out(line, "a.b")
+    assert plain(found) == plain(line)
+    assert [text for text, style in found if "reverse" in style] == ["A.b", "a.B"]

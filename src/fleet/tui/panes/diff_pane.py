@@ -8,7 +8,7 @@ from fleet.control.view.task.diff_view import Diff, DiffPart, FileOfDiff
 from fleet.control.view.task.read_diff import read_diff, read_diff_file
 from fleet.tui.home_threads import Unread
 from fleet.tui.listing import Listing
-from fleet.tui.views.patch_lines import patch_listing, place_of
+from fleet.tui.views.patch_lines import SPLIT_FROM, patch_listing, place_of
 
 if TYPE_CHECKING:
     from fleet.control.acts.wishes import CommentOnLine
@@ -23,6 +23,8 @@ class DiffPane:
     def __init__(self, task_id: str) -> None:
         self.task_id = task_id
         self.comments: list[CommentOnLine] = []
+        #: The person wants before and after side by side, where there is room.
+        self.is_split = False
         self._diff: Diff | None = None
         self._problem = ""
         self._parts: dict[int, DiffPart] = {}
@@ -96,12 +98,15 @@ class DiffPane:
         file = self._file(number)
         return (file.path, int(line)) if file is not None and side == "new" else None
 
-    def listing(self) -> Listing:
+    def listing(self, width: int) -> Listing:
         if self._problem:
             return Listing([((self._problem, "dim"),)])
         if self._diff is None:
             return Listing([(("… is read", "dim"),)])
-        return patch_listing(self._diff, self._parts, folded=self._folded, viewed=self._viewed)
+        split = width if self.is_split and width >= SPLIT_FROM else 0
+        return patch_listing(
+            self._diff, self._parts, folded=self._folded, viewed=self._viewed, split=split
+        )
 
     def _file(self, number: int) -> FileOfDiff | None:
         files = self._diff.files if self._diff else ()

@@ -77,6 +77,42 @@ class TaskDetail:
         if self.tab == "transcript" and (pane.has_earlier if top else pane.has_later):
             self._ask("transcript", pane.jump(top=top), self._heard)
 
+    def search(self, wanted: str, stand: Callable[[str, str], None]) -> None:
+        """Search the whole transcript, and go to the hit that is next."""
+        pane = self.transcript
+        pane.begin_search(wanted)
+        if pane.wanted:
+            self._ask("search", pane.more_hits(), lambda found: self._found(found, stand))
+        self._changed()
+
+    def _found(self, found: Any, stand: Callable[[str, str], None]) -> None:
+        pane = self.transcript
+        if not isinstance(found, Unread) and found.task_id != self.task_id:
+            return
+        if pane.take_hits(found):  # a stretch of the file is searched at a time
+            self._ask("search", pane.more_hits(), lambda more: self._found(more, stand))
+        elif pane.hits:
+            self.go_to_hit(0, stand)
+        else:
+            stand("", pane.hit_words())
+
+    def go_to_hit(self, step: int, stand: Callable[[str, str], None]) -> None:
+        """Go so many hits on; what stands there is read if it is not in memory."""
+        pane = self.transcript
+        if not pane.hits:
+            return
+        key, question = pane.next_hit(step)
+        if question is None:
+            stand(key, pane.hit_words())
+            return
+
+        def take(answer: Any) -> None:
+            self._heard(answer)
+            if self.transcript is pane:
+                stand(key, pane.hit_words())
+
+        self._ask("transcript", question, take)
+
     def open_line(self, key: str) -> None:
         """Fold or unfold what a line belongs to."""
         if self.tab == "transcript":
@@ -99,7 +135,7 @@ class TaskDetail:
         if self.tab == "transcript":
             return self.transcript.listing(width)
         if self.tab == "diff":
-            return self.diff.listing()
+            return self.diff.listing(width)
         whole = self._whole
         if whole is None:
             return Listing([(("… is read", "dim"),)])

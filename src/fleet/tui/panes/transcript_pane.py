@@ -1,14 +1,15 @@
 """A stretch of a task's transcript that grows both ways: only what was scrolled to is read."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from fleet.control import Control
 from fleet.control.view.task.event_entries import joined
 from fleet.control.view.task.read_transcript import read_transcript
-from fleet.control.view.task.transcript import Transcript, TranscriptEntry
+from fleet.control.view.task.transcript import Transcript, TranscriptEntry, TranscriptHits
 from fleet.schemas.units import shown_size
 from fleet.tui.home_threads import Unread
 from fleet.tui.listing import Listing
+from fleet.tui.panes.transcript_search import TranscriptSearch
 from fleet.tui.views.transcript_lines import entry_of, transcript_listing
 
 #: How many entries one read brings, and how many are kept in all.
@@ -29,6 +30,7 @@ class TranscriptPane:
         self._problem = ""
         self._turned: set[str] = set()
         self._all_open = False
+        self._search = TranscriptSearch(task_id)
 
     @property
     def has_earlier(self) -> bool:
@@ -84,6 +86,39 @@ class TranscriptPane:
         self._forget(before=before)
         return before
 
+    @property
+    def wanted(self) -> str:
+        """What is searched for; empty: nothing."""
+        return self._search.wanted
+
+    @property
+    def hits(self) -> Sequence[int]:
+        """Where it stands, in bytes."""
+        return self._search.hits
+
+    def begin_search(self, wanted: str) -> None:
+        """Search for something else; from the first entry in memory on."""
+        self._search = TranscriptSearch(self.task_id, wanted, self._start)
+
+    def more_hits(self) -> Callable[[Control], TranscriptHits]:
+        return self._search.ask()
+
+    def take_hits(self, found: TranscriptHits | Unread) -> bool:
+        """Take in what was found; returns whether there is more to search."""
+        return self._search.take(found)
+
+    def hit_words(self) -> str:
+        return self._search.words()
+
+    def next_hit(self, step: int) -> tuple[str, Callable[[Control], Transcript] | None]:
+        """The first line of the hit so many hits on, and what has to be read to show it."""
+        at = self._search.go(step)
+        key = f"{at}.0/0"
+        if any(entry.at == at for entry in self.entries):
+            return key, None
+        self.entries, self._read = [], False
+        return key, lambda fleet: read_transcript(fleet, self.task_id, at=at, limit=_STEP)
+
     def turn(self, line_key: str) -> None:
         """Open an entry that is folded, or fold it."""
         self._turned ^= {entry_of(line_key)}
@@ -108,6 +143,7 @@ class TranscriptPane:
         return transcript_listing(
             self.entries, width,
             turned=self._turned, all_open=self._all_open, above=above, below=below,
+            wanted=self.wanted,
         )  # fmt: skip
 
     def _forget(self, *, before: bool) -> None:

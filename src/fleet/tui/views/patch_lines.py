@@ -1,11 +1,15 @@
 """A diff as lines: each file with its figures, and below it its rows unless it is folded. Pure."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from itertools import zip_longest
 
 from fleet.control.view.task.diff_view import Diff, DiffHunk, DiffPart, DiffRow, FileOfDiff
+from fleet.schemas.shown_text import cells
 from fleet.tui.listing import Listing, ListingDraft
-from fleet.tui.spans import Line, Span, said
+from fleet.tui.spans import EMPTY, Line, Span, clipped, plain, said
 
+#: The width from which on both sides have room.
+SPLIT_FROM = 120
 _SIGNS = {"+": "green", "-": "red", "\\": "dim", " ": ""}
 _KINDS = {"changed": "M", "added": "A", "deleted": "D", "renamed": "R", "binary": "B", "mode": "m"}
 
@@ -16,8 +20,11 @@ def patch_listing(
     *,
     folded: Collection[int] = (),
     viewed: Collection[str] = (),
+    split: int = 0,
 ) -> Listing:
-    """The lines of a diff. `viewed`: digests of files that the person has looked at."""
+    """The lines of a diff. `viewed`: digests of files that the person has looked at; `split`: the
+    width to show before and after side by side in, 0: one below the other.
+    """
     draft = ListingDraft()
     if diff.no_diff:
         draft.add(((said(diff.no_diff), "dim"),))
@@ -33,7 +40,7 @@ def patch_listing(
         if part is None:
             draft.add((("  … is read", "dim"),), key(file, "wait"))
             continue
-        for name, line in _rows(part):
+        for name, line in _split_rows(part, split) if split else _rows(part):
             draft.add(line, key(file, name))
         if part.next_row is not None:
             draft.add((("  … more: Enter", "dim"),), key(file, f"more:{part.next_row}"))
@@ -66,6 +73,42 @@ def _rows(part: DiffPart) -> Iterator[tuple[str, Line]]:
         for row in hunk.rows:
             place = f"new:{row.new}" if row.new is not None else f"old:{row.old}"
             yield place, _row(row)
+
+
+def _split_rows(part: DiffPart, width: int) -> Iterator[tuple[str, Line]]:
+    """What was taken away beside what came instead."""
+    half = (width - 1) // 2
+    for hunk in part.hunks:
+        yield f"hunk:{hunk.old}", _hunk(hunk)
+        for left, right in pairs(hunk.rows):
+            after = right if right is not None and right.new is not None else None
+            place = f"new:{after.new}" if after else f"old:{left.old if left else 0}"
+            yield place, (*_half(left, half), ("│", "dim"), *_half(right, half))
+
+
+def pairs(rows: Sequence[DiffRow]) -> Iterator[tuple[DiffRow | None, DiffRow | None]]:
+    """The rows of a hunk, before and after: what is the same on both sides, and blocks that
+    replace each other line by line.
+    """
+    gone: list[DiffRow] = []
+    come: list[DiffRow] = []
+    for row in rows:
+        if row.sign == "-" and not come:
+            gone.append(row)
+        elif row.sign == "+":
+            come.append(row)
+        else:
+            yield from zip_longest(gone, come)
+            gone, come = ([row], []) if row.sign == "-" else ([], [])
+            if row.sign != "-":
+                yield row, row
+    yield from zip_longest(gone, come)
+
+
+def _half(row: DiffRow | None, width: int) -> Line:
+    """One side of a row, in exactly this width."""
+    line = clipped(_row(row), width) if row is not None else EMPTY
+    return (*line, (" " * (width - cells(plain(line))), ""))
 
 
 def _hunk(hunk: DiffHunk) -> Line:

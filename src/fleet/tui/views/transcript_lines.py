@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterator, Mapping
 
 from fleet.control.view.task.transcript import EntryKind, TranscriptEntry
 from fleet.tui.listing import Listing, ListingDraft
-from fleet.tui.spans import Line, clipped, paragraph, said
+from fleet.tui.spans import Line, clipped, paragraph, said, standing_out
 
 _STYLES: Mapping[EntryKind, str] = {
     "text": "",
@@ -38,9 +38,11 @@ def transcript_listing(
     all_open: bool = False,
     above: str = "",
     below: str = "",
+    wanted: str = "",
 ) -> Listing:
     """The lines of some entries. `turned`: entries that a person opened or closed against the rule
-    that texts and errors are open; `above`, `below`: what the first and last line say.
+    that texts and errors are open; `above`, `below`: what the first and last line say; `wanted`:
+    a text that stands out.
     """
     draft = ListingDraft()
     if above:
@@ -53,7 +55,7 @@ def transcript_listing(
         key = key_of(entry)
         is_open = (all_open or _is_open(entry)) != (key in turned)
         for number, line in enumerate(_lines(entry, width, is_open=is_open)):
-            draft.add(line, f"{key}/{number}")
+            draft.add(standing_out(line, wanted) if wanted else line, f"{key}/{number}")
     if below:
         draft.add(((below, "dim"),))
     return draft.done()
