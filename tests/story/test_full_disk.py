@@ -7,8 +7,11 @@ from contextlib import suppress
 
 import pytest
 
+from fleet.control.notify.outbox import Outbox
 from fleet.runs.outcome_history import history
+from tests.notify_fakes.telegram import TelegramFake
 from tests.story.scene import Scene
+from tests.story.test_notify import ADA, ask, notifier, with_telegram
 
 #: The first run works for ever, the next one ends well.
 ENDLESS = "mark:here tool await:never | tool done end"
@@ -61,3 +64,43 @@ def test_a_full_disk_neither_holds_the_supervisor_nor_costs_an_attempt(scene, tm
     assert scene.until_ended(scene.supervise("--until-idle")) == 0
     assert scene.status(task) == "closed"
     assert history(scene.folder(task)).attempts == 0
+
+
+class FillsTheDisk(TelegramFake):
+    """Takes the first message, and leaves no room to note that it did."""
+
+    def __init__(self, root):
+        super().__init__()
+        self._root = root
+
+    def answer(self, method, path, body):
+        answer = super().answer(method, path, body)
+        if path.endswith("/sendMessage") and self._root is not None:
+            fill(self._root)
+            self._root = None
+        return answer
+
+
+def test_a_full_disk_under_the_outbox_loses_nothing_and_sends_nothing_twice(scene, tmp_path):
+    """What a channel took is not sent again because it could not be noted; a person is told past
+    the outbox, the answer counts, and all goes on when there is room.
+    """
+    fake = FillsTheDisk(tmp_path)
+    with_telegram(scene, fake)
+    task = ask(scene)
+    process = notifier(scene)
+    fake.until(lambda: any("nothing can be told" in each["text"] for each in fake.sent))
+    first = fake.sent[0]
+    fake.say(ADA, "SQLite", reply_to=first["message_id"])  # it cannot be written down yet
+    (tmp_path / "ballast").unlink()
+    scene.until_status(task, "open")
+    outbox = Outbox(scene.home)
+    scene.until(lambda: all(each.waiting == 0 for each in outbox.states()))
+    outbox.close()
+    assert "SQLite" in (scene.folder(task) / "artifacts/Q&A.md").read_text()
+    assert [each["text"] for each in fake.sent].count(first["text"]) == 1
+    second = ask(scene, "And then?")
+    fake.until(lambda: any(second in each["text"] for each in fake.sent))
+    assert process.poll() is None
+    assert scene.screen().count("disk is full") <= 3
+    fake.close()

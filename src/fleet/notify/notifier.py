@@ -8,7 +8,8 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
+from functools import partial
 
 from fleet import control
 from fleet.control import Control
@@ -16,9 +17,10 @@ from fleet.control.notify.answer_told import answer_told, is_open
 from fleet.control.notify.asked_stamps import asked_stamps
 from fleet.control.notify.looking import is_looked_at
 from fleet.control.notify.notices import notices
-from fleet.control.notify.outbox import Asked, Outbox, OutboxDelivery, OutboxTrouble
+from fleet.control.notify.outbox import Asked, Outbox, OutboxTrouble
 from fleet.control.notify.telling_rules import (
     IN_AN_HOUR,
+    Notification,
     after_telling,
     compare,
     due_now,
@@ -27,18 +29,19 @@ from fleet.control.notify.telling_rules import (
 )
 from fleet.control.view.read_now import NowReader
 from fleet.errors import FleetError
-from fleet.notify.channels.channel_protocol import Channel, PersonReply, Reader, ReadTrouble, Sent
+from fleet.notify.channels.channel_protocol import PersonReply, Reader, ReadTrouble
 from fleet.notify.connect_channels import Connected
+from fleet.notify.send_messages import ChannelSender
 
 #: Seconds before a look after a change of the queue, between two looks without one, and between
 #: two glances at what agents ask.
 _SOON, _ANYWAY, _GLANCE = 0.1, 5.0, 0.5
-#: A message that a channel did not take is sent again after this long, doubled up to the longest.
-_PAUSE, _LONGEST_PAUSE = timedelta(seconds=5), timedelta(minutes=10)
-#: A message that no channel took for so long is given up.
-_GIVEN_UP = timedelta(days=1)
+#: What is old is forgotten so often.
+_TIDY = timedelta(days=1)
 #: How many tasks of each status are looked at: a person may have been away for long.
 _MOST = 10_000
+#: What a failing look hinders.
+_LOOKING = "what is new"
 #: Seconds that a reply may come before it is noted which message it replies to.
 _NOTED = 1.0
 #: Seconds between two questions for answers, where the other side does not wait itself.
@@ -51,26 +54,29 @@ class Notifier:
     def __init__(self, home: Control, connected: Connected, say: Callable[[str], None]) -> None:
         self._fleet, self._connected, self._say = home, connected, say
         self.outbox = Outbox(home.home)
-        self._channels = {channel.name: channel for channel in connected.channels}
-        #: Set when a channel may have something to send.
-        self._news = {name: threading.Event() for name in self._channels}
+        self._senders = {
+            channel.name: ChannelSender(channel, self.outbox, say) for channel in connected.channels
+        }
+        #: What is wrong just now, by what it hinders: said once, not with each attempt.
+        self._troubles: dict[str, str] = {}
         self._stopped = threading.Event()
         #: Held from a person's answer until it is noted whose it was: no look ends it meanwhile.
         self._answering = threading.Lock()
 
     def run(self, stop: Callable[[], bool]) -> None:
         """Tell and listen until `stop` says so."""
-        for channel in self._connected.channels:
-            self._thread(self._deliver, channel)
+        for name, sender in self._senders.items():
+            self._thread(name, sender.send_due)
         for reader in self._connected.readers:
-            self._thread(self._listen, reader)
+            self._thread(f"answers by {reader.name}", partial(self._listen, reader))
         view = NowReader(self._fleet)
         while not stop():
             try:
                 at_work = self.look(view, datetime.now().astimezone())
+                self._goes_on(_LOOKING)
                 self._wait(at_work, stop)
             except FleetError as error:
-                self._say(f"cannot look: {error.message}")
+                self._complain(_LOOKING, error)
                 self._stopped.wait(_ANYWAY)
         self._stopped.set()
 
@@ -113,12 +119,13 @@ class Notifier:
                         nonce=message.nonce, message=message.key, task=told[0].notice.task,
                         notice=told[0].key, options=message.options,
                     )  # fmt: skip
-                outbox.add(message, list(self._channels), asked)
+                outbox.add(message, list(self._senders), asked)
                 for each in told:
                     outbox.keep(after_telling(each, now, settings))
-        for news in self._news.values():
-            news.set()
+        for sender in self._senders.values():
+            sender.news.set()
         self._end_questions()
+        self._tidy(now)
         return [row.id for row in seen.rows if row.status == "in_progress"]
 
     def _end_questions(self) -> None:
@@ -132,37 +139,8 @@ class Notifier:
 
     def _tell_end(self, asked: Asked, end: str) -> None:
         for name, remote in self.outbox.remotes(asked.message):
-            if (channel := self._channels.get(name)) is not None:
-                channel.end_question(remote, f"{asked.task}: {end}")
-
-    # Sending.
-
-    def _deliver(self, channel: Channel) -> None:
-        news = self._news[channel.name]
-        while not self._stopped.is_set():
-            news.clear()
-            due = self.outbox.due(channel.name, datetime.now(UTC))
-            for delivery in due:
-                self._send(channel, delivery)
-            if not due:
-                news.wait(1.0)
-
-    def _send(self, channel: Channel, delivery: OutboxDelivery) -> None:
-        message = delivery.message
-        sent = channel.send(message)
-        if isinstance(sent, Sent):
-            self.outbox.sent(message.key, channel.name, sent.remote)
-            return
-        now = datetime.now(UTC)
-        pause = min(_PAUSE * 2 ** min(delivery.tries, 10), _LONGEST_PAUSE)
-        if sent.retry_after is not None:
-            pause = max(pause, timedelta(seconds=sent.retry_after))
-        given_up = now - delivery.made_at > _GIVEN_UP
-        self.outbox.put_off(
-            message.key, channel.name, None if given_up else now + pause, sent.problem
-        )
-        end = "given up after a day" if given_up else f"again in {pause.total_seconds():.0f} s"
-        self._say(f"{channel.name}: not sent, {end}: {sent.problem}")
+            if (sender := self._senders.get(name)) is not None:
+                sender.channel.end_question(remote, f"{asked.task}: {end}")
 
     # Answers.
 
@@ -175,11 +153,13 @@ class Notifier:
                 for reply in found:
                     self._take(fleet, reader, reply)
                 # Only now: a reply whose answer was written twice is refused the second time.
-                self.outbox.remember(place, since)
+                if since != self.outbox.recall(place):
+                    self.outbox.remember(place, since)
                 pause = _ASK_AGAIN
+                self._goes_on(f"answers by {reader.name}")
             except ReadTrouble as trouble:
                 pause = max(trouble.retry_after or 0.0, min(pause * 2, 600.0))
-                self._say(f"{reader.name}: no answers can be read: {trouble.problem}")
+                self._complain(f"answers by {reader.name}", trouble)
             self._stopped.wait(pause if pause > _ASK_AGAIN or reader.name == "ntfy" else 0)
 
     def _take(self, fleet: Control, reader: Reader, reply: PersonReply) -> None:
@@ -214,20 +194,59 @@ class Notifier:
         name = f"{reader.name}:{reply.remote.partition('/')[0]}"
         end = time.monotonic() + _NOTED
         while (found := self.outbox.asked_by_remote(name, reply.remote)) is None:
+            sender = self._senders.get(name)
+            if sender is not None and (key := sender.unnoted(reply.remote)):
+                return self.outbox.asked_by_message(key)
             if time.monotonic() >= end or self._stopped.wait(0.05):
                 return None
         return found
 
-    def _thread(self, work: Callable[..., None], way: Channel | Reader) -> None:
+    # Trouble.
+
+    def _thread(self, name: str, work: Callable[[], None]) -> None:
         def guarded() -> None:
             while not self._stopped.is_set():
                 try:
-                    work(way)
-                except (FleetError, OSError, OutboxTrouble) as error:
-                    self._say(f"{way.name}: {error}")
+                    work()
+                    self._goes_on(name)
+                except (FleetError, OSError) as error:
+                    self._complain(name, error)
                     self._stopped.wait(_ANYWAY)
 
-        threading.Thread(target=guarded, name=way.name, daemon=True).start()
+        threading.Thread(target=guarded, name=name, daemon=True).start()
+
+    def _complain(self, what: str, error: Exception) -> None:
+        """Say what is wrong, once while it is so. A full disk below the outbox is told past
+        the outbox: people would hear of nothing at all.
+        """
+        text = str(error)
+        if self._troubles.get(what) == text:
+            return
+        if isinstance(error, OutboxTrouble) and text not in self._troubles.values():
+            self._tell_aloud(error)
+        self._troubles[what] = text
+        self._say(f"{what}: {text}")
+
+    def _goes_on(self, what: str) -> None:
+        if self._troubles.pop(what, None) is not None:
+            self._say(f"{what}: goes on")
+
+    def _tell_aloud(self, error: OutboxTrouble) -> None:
+        now = datetime.now().astimezone()
+        message = Notification(
+            key=f"outbox-{now.timestamp():.0f}", at=now, topic="supervisor",
+            subject="fleet: nothing can be told", text=f"{error.message}\n\n{error.hint}",
+        )  # fmt: skip
+        for sender in self._senders.values():
+            sender.tell_aloud(message)
+
+    def _tidy(self, now: datetime) -> None:
+        """Forget what is old, once a day."""
+        last = self.outbox.recall("tidied")
+        if not last or now - datetime.fromisoformat(last) > _TIDY:
+            with self.outbox.writing():
+                self.outbox.forget_old(now)
+                self.outbox.remember("tidied", now.isoformat())
 
 
 def _nonces() -> Iterator[str]:

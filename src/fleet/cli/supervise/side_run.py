@@ -6,6 +6,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import datetime
 
 from fleet.cli.print_lines import AFTER_TIME, print_line
@@ -32,7 +33,8 @@ def run_beside(
 
     def say(text: str) -> None:
         if not quiet:
-            print_line(f"{datetime.now().astimezone():%H:%M:%S}  {one_line(text)}", AFTER_TIME)
+            with suppress(OSError):  # a full disk below the log keeps no message from its person
+                print_line(f"{datetime.now().astimezone():%H:%M:%S}  {one_line(text)}", AFTER_TIME)
 
     with sole_process(fleet.home, kind):
         code = work(lambda: bool(stopped) or settings_stamp(fleet) != stamp, say)

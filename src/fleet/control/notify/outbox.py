@@ -169,6 +169,7 @@ class Outbox:
         before = _seconds(now - KEPT)
         for statement in ("forget_messages", "forget_old", "forget_told"):
             self._rows(statement, before=before)
+        self._rows("forget_asked")
 
     # What is answered.
 
@@ -178,6 +179,10 @@ class Outbox:
     def asked_by_remote(self, channel: str, remote: str) -> Asked | None:
         """The question that a channel's own message told."""
         return _asked(self._rows("asked_by_remote", channel=channel, remote=remote))
+
+    def asked_by_message(self, key: str) -> Asked | None:
+        """The question that a message told."""
+        return _asked(self._rows("asked_by_message", key=key))
 
     def open_asked(self) -> list[Asked]:
         return [each for row in self._rows("open_asked") if (each := _asked([row])) is not None]

@@ -77,6 +77,9 @@ DELETE FROM deliveries WHERE key IN (SELECT key FROM messages WHERE made_at < :b
 -- name: forget_old
 DELETE FROM messages WHERE made_at < :before
 
+-- name: forget_asked
+DELETE FROM asked WHERE message NOT IN (SELECT key FROM messages)
+
 -- name: add_asked
 INSERT INTO asked (nonce, message, task, notice, options)
 VALUES (:nonce, :message, :task, :notice, :options) ON CONFLICT DO NOTHING
@@ -88,6 +91,9 @@ SELECT nonce, message, task, notice, options, end FROM asked WHERE nonce = :nonc
 SELECT a.nonce, a.message, a.task, a.notice, a.options, a.end FROM asked AS a
 JOIN deliveries AS d ON d.key = a.message
 WHERE d.channel = :channel AND (',' || d.remote || ',') LIKE ('%,' || :remote || ',%')
+
+-- name: asked_by_message
+SELECT nonce, message, task, notice, options, end FROM asked WHERE message = :key
 
 -- name: open_asked
 SELECT nonce, message, task, notice, options, end FROM asked WHERE end IS NULL
