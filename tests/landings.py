@@ -18,7 +18,7 @@ from fleet.landing.waiting_work import survey, target_key
 from fleet.queue.protocol import Draft
 from fleet.queue.sql.sqlite import open_embedded
 from fleet.runs.run_directory import RunSpec, new_run
-from fleet.schemas import Blocked, Policy, Sandbox
+from fleet.schemas import Blocked, Policy, Released, Sandbox
 from fleet.schemas.policy import LandRules
 from tests.clones import prepared
 from tests.repos import Repo
@@ -89,6 +89,14 @@ class LandHome:
         landing_json.write(self.home, task.id, landing)
         assert self.queue.settle(lease, Blocked(note="verified", verified=True)) is None
         return task.id
+
+    def verified_beside(self, open_task, title, **given):
+        """The same while another task is open, which no agent takes meanwhile."""
+        (lease,) = self.queue.claim("other", ttl=timedelta(hours=1))
+        assert lease.task.id == open_task
+        made = self.verified(title, **given)
+        assert self.queue.settle(lease, Released(note="given back")) is None
+        return made
 
     def setup(self):
         return LanderSetup(

@@ -61,8 +61,11 @@ class LandingReport(NamedTuple):
     #: Closed tasks whose candidate is no part of the branch.
     closed_unlanded: int
     landed_twice: int
-    #: Tasks whose work is not there exactly once, though they are not broken.
+    #: Tasks that are not broken and whose work is neither on its line, exactly once and closed, nor
+    #: on its way: still under way when the time was over, or left to a person after `land_tries`.
     lost: int
+    unfinished: int
+    left_to_a_person: int
     #: Broken tasks that are closed.
     broken_closed: int
     #: Bytes of the dirty checkout that are not as they were, and files of the clean one.
@@ -151,13 +154,22 @@ class LandingOrdeal:
         return supervisor
 
     def _is_under_way(self):
-        """There is something to lose: work that is not done, or not landed."""
-        if landing_json.unlanded(self.scene.home):
+        """There is something to lose: work that is not done, or that waits to land."""
+        waiting = (
+            landing_json.read(self.scene.home, task)
+            for task in landing_json.unlanded(self.scene.home)
+        )
+        if any(landing is not None and landing.state != "asks" for landing in waiting):
             return True
         return any(task.status in ("open", "in_progress") for task in self.scene.open_tasks())
 
     def _report(self, seconds):
         landings = {task: landing_json.believed(self.scene.home, task) for task in self.tasks}
+        on_its_way = {
+            task: landings[task].state if landings[task] else "no landing"
+            for task in self.tasks
+            if self.scene.status(task) != "closed"
+        }
         lines = {"main": "refs/heads/main", "side": "refs/fleet/land/side"}
         values = {branch: self._values(ref) for branch, ref in lines.items()}
         closed = [task for task in self.tasks if self.scene.status(task) == "closed"]
@@ -179,7 +191,13 @@ class LandingOrdeal:
             landed_twice=sum(
                 count > 1 for ref in lines.values() for count in self._landed(ref).values()
             ),
-            lost=sum(not self._is_there(task, lines[self.branches[task]]) for task in good),
+            lost=sum(
+                not self._is_there(task, lines[self.branches[task]])
+                for task in good
+                if task not in on_its_way
+            ),
+            unfinished=sum(on_its_way.get(task, "asks") != "asks" for task in good),
+            left_to_a_person=sum(on_its_way.get(task) == "asks" for task in good),
             broken_closed=sum(self.tasks[task] == "broken" for task in closed),
             dirty_touched=int(_digest(self.dirty) != self.before),
             clean_differs=len(self.repo.git("status", "--porcelain").splitlines())
@@ -210,13 +228,13 @@ class LandingOrdeal:
         return Counter(self.repo.git("log", "--first-parent", f"--format={trailer}", ref).split())
 
     def _is_there(self, task, ref):
-        """The work of a task is on its line once, and the task is closed."""
+        """The work of a task that is closed is on its line once."""
         if self.tasks[task] == "textual":
             text = self.repo.git("show", f"{ref}:shared", ok=False)
             found = re.findall(rf"^{re.escape(task)}$", text, re.MULTILINE)
         else:
             found = self.repo.git("ls-tree", "--name-only", ref, f"part-{task}").split()
-        return len(found) == 1 and self.scene.status(task) == "closed"
+        return len(found) == 1
 
 
 def _digest(folder):

@@ -20,7 +20,9 @@ from fleet.git import repository
 from fleet.git.mirror.code_source import code_source
 from fleet.git.repository import GitFailed, Repository
 from fleet.home import Home, landing_json
+from fleet.landing import train_words
 from fleet.landing.bring_home import bring_home
+from fleet.landing.fold.reserved_files import ReservedFiles
 from fleet.landing.follow_line import finish_followed, follow
 from fleet.landing.red_line import LOOK_AGAIN, try_again, waiting_for_line
 from fleet.landing.remote.watch_forge import watch_pull_requests
@@ -140,10 +142,13 @@ def _land(
         told = finish_followed(home, repo)
         if key.branch:
             try_again(home, repo, key.branch, tasks, desk)
-        waiting, all_brought = _brought(lander, waiting_work(home, tasks), desk)
+        reserved = ReservedFiles(home, repo, key.branch).read(tasks, lander.now())
+        waiting, all_brought = _brought(lander, waiting_work(home, tasks), desk, reserved)
         if not key.branch:
             return TrainEnd(told=told, more=not all_brought)
-        train = TrainRun(home, repo, key.branch, desk, abandon=lander.abandon, now=lander.now)
+        train = TrainRun(
+            home, repo, key.branch, desk, abandon=lander.abandon, now=lander.now, reserved=reserved
+        )
         train.recover(tasks)
         waiting = [each for each in waiting if _state(home, each.task_id) in _IN_TRAIN]
         by_train = [each for each in waiting if each.landing.to != "pr"]
@@ -153,7 +158,7 @@ def _land(
             home, repo, key.branch, by_forge, train.remote, desk, lander.now
         )
         looks = [each for each in (watched.again_in,) if each]
-        looks += [LOOK_AGAIN] if waiting_for_line(home, tasks) else []
+        looks += [LOOK_AGAIN] if reserved.delays or waiting_for_line(home, tasks) else []
         return structs.replace(
             end,
             more=end.more or not all_brought,
@@ -172,15 +177,16 @@ _IN_TRAIN = ("waiting", "testing")
 
 
 def _brought(
-    lander: LanderSetup, works: Iterable[WaitingWork], desk: LandingDesk
+    lander: LanderSetup, works: Iterable[WaitingWork], desk: LandingDesk, reserved: ReservedFiles
 ) -> tuple[list[WaitingWork], bool]:
     """Those that wait to land, after the verified ones were brought home, and whether these are
     all: what the next train has no room for stays where it is, so that the first of many land
-    before the last are brought home.
+    before the last are brought home. What was sent back before comes first: others that change the
+    same files waited for it.
     """
     brought: list[Task] = []
     for_train, at_once, all_brought = 0, 0, True
-    for work in works:
+    for work in sorted(works, key=lambda each: not each.landing.tries):
         if for_train >= work.rules.batch or at_once >= _AT_ONCE:
             all_brought = False
             break
@@ -197,6 +203,9 @@ def _brought(
                 continue
             if landing is not None and landing.state == "asks":
                 desk.told_to_ask(work.task_id, landing.why)
+        if landing is not None and (holder := reserved.holder_for(landing)):
+            desk.waits(work, train_words.takes_turns(holder))
+            continue
         brought.append(work.task)
         for_train += landing is not None and landing.state != "asks" and landing.to != "pr"
     found = waiting_work(lander.home, brought)

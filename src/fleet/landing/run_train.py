@@ -24,6 +24,7 @@ from fleet.git.repository import Repository
 from fleet.home import Home
 from fleet.landing import train_words
 from fleet.landing.fold.fold_group import fold_group, is_fold_of, landed_since
+from fleet.landing.fold.reserved_files import ReservedFiles
 from fleet.landing.red_line import RedLines
 from fleet.landing.remote.follow_remote import RemoteFollower
 from fleet.landing.remote.remote_line import RemoteLine
@@ -47,8 +48,10 @@ class TrainRun:
         *,
         abandon: threading.Event,
         now: Callable[[], datetime],
+        reserved: ReservedFiles | None = None,
     ) -> None:
         self._abandon = abandon
+        self._reserved = reserved or ReservedFiles(home, repo, branch)
         self._at = TrainState(home, repo, branch, desk, abandon=abandon, now=now)
         self._red_lines = RedLines(self._at)
         #: What a killed lander meant to do and did not.
@@ -224,9 +227,22 @@ class TrainRun:
             return train_words.beside_conflicts(made, at.branch, at.repo.root)
         for work in part:
             if (conflict := made.conflicts.get(work.task_id)) is not None:
-                since = landed_since(land.git, work.landing.base, target.line, but=work.task_id)
-                at.desk.send_back(work, train_words.conflicting(conflict, at.branch, since))
+                self._conflicting(land, target, work, conflict)
         return made.train
+
+    def _conflicting(
+        self, land: LandRepository, target: Target, work: WaitingWork, found: Conflict
+    ) -> None:
+        """Send work back that conflicts, unless another task was sent back for the same files: then
+        it waits, and is sent back with what that one landed.
+        """
+        holder = "" if work.landing.approved_by else self._reserved.holder(found.files)
+        if holder:
+            self._at.desk.wait(work.task_id, train_words.takes_turns(holder))
+            return
+        since = landed_since(land.git, work.landing.base, target.line, but=work.task_id)
+        if self._at.desk.send_back(work, train_words.conflicting(found, self._at.branch, since)):
+            self._reserved.reserve(work.task_id, found.files)
 
     def _red(
         self,

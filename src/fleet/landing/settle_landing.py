@@ -116,8 +116,9 @@ class LandingDesk:
                 self._say(task.id, f"{where}; closed")
         landing_json.forget_mark(self._home, task.id)
 
-    def send_back(self, work: WaitingWork, sent: Unlandable, *, counted: bool = True) -> None:
-        """Give the task back to its agent, or to a person once that was tried often enough.
+    def send_back(self, work: WaitingWork, sent: Unlandable, *, counted: bool = True) -> bool:
+        """Give the task back to its agent, or to a person once that was tried often enough. True:
+        its agent goes on with it.
 
         What is not `counted` has limits of its own: the rounds of a pull request.
         """
@@ -130,14 +131,15 @@ class LandingDesk:
                 against=sent.against[-_MOST_AGAINST:], **facts,
             ):  # fmt: skip
                 self.told_to_ask(work.task_id, why)
-            return
+            return False
         if not self._change(
             work.task_id, ("waiting", "testing"), state="back", why=sent.words, why_back=sent.why,
             tries=tries if counted else work.landing.tries, conflict=sent.conflict,
             output=sent.output, approved_by="", against=sent.against[-_MOST_AGAINST:],
         ):  # fmt: skip
-            return
+            return False
         self.reopen(work.task)
+        return True
 
     def reopen(self, task: Task) -> None:
         """Open a task that was sent back, so that its agent goes on with it; unless it was opened

@@ -57,6 +57,11 @@ def _line_fails(branch: str, command: str, line: str) -> str:
     return f"{branch} itself fails `{command}` (commit {line[:12]})"
 
 
+def takes_turns(holder: str) -> str:
+    """Why a candidate waits for a task that was sent back."""
+    return f"{holder} was sent back and changes the same files: it lands first"
+
+
 def no_branch(branch: str, repository: str) -> str:
     return (
         f"{repository} has no branch {branch} with a commit any more. Make it again (git branch"

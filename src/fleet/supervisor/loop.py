@@ -208,8 +208,9 @@ class Supervisor:
             case TaskSettled(task_id, closed, blocked, verified, not_before):
                 self.claimer.want()
                 (self._blocked.add if blocked else self._blocked.discard)(task_id)
-                if verified:  # the lander brings its work home
+                if verified or blocked:  # its work is brought home; or others wait for its files
                     self.lander.want()
+                if verified:
                     return
                 if not_before is not None:
                     self.claimer.want_at(not_before)

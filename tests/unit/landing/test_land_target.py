@@ -110,13 +110,13 @@ def test_what_fails_only_together_goes_back_with_what_was_printed(place, tmp_pat
 
 def test_after_land_tries_a_person_is_asked(place):
     """Both sides are named: the files, and what landed."""
-    place.verified("Say one", part_0="one\n")
+    first = place.verified("Say one", part_0="one\n")
     second = place.verified("Say two", part_0="two\n", tries=0)
-    (report,) = place.land()
+    *_, report = place.land()
     assert report.asks == (second,)
     assert (place.state(second), place.status(second)) == ("asks", "blocked")
     landing = place.landing(second)
-    assert "conflicts with main in part-0" in landing.why
+    assert f"conflicts with main in part-0 (since then {first} landed)" in landing.why
     assert landing.conflict == ("part-0",)
 
 

@@ -76,9 +76,10 @@ class _RevertDesk(LandingDesk):
         del work, line
         self.problem = why
 
-    def send_back(self, work: WaitingWork, sent: Unlandable, *, counted: bool = True) -> None:
+    def send_back(self, work: WaitingWork, sent: Unlandable, *, counted: bool = True) -> bool:
         del work, counted
         self.problem = f"{sent.words}\n{sent.output}".strip()
+        return False
 
     def landed(self, work: WaitingWork, landed: LandedAs) -> None:
         del work

@@ -10,6 +10,7 @@ from fleet.git.land.commit_object import read_commit
 from fleet.git.land.fold import Candidate, Conflict, fold
 from fleet.git.land.target import Target
 from fleet.git.refs import commit_of, is_ancestor
+from fleet.git.repository import shown
 from fleet.home.landing_json import LandedWork
 from fleet.landing.fold.fold_checks import all_names, distinct
 from fleet.landing.train_store import Member, Train
@@ -25,7 +26,7 @@ class FoldedGroup(Struct, frozen=True, kw_only=True):
 
     #: The value that the line may take, and those whose work is in it.
     train: Train
-    #: Those that conflict with it, by task.
+    #: Those that conflict with the line, by task.
     conflicts: dict[str, Conflict]
 
 
@@ -37,7 +38,8 @@ def fold_group(
     *,
     remote: str = "",
 ) -> FoldedGroup | Conflict:
-    """Fold a group onto the line. A candidate that conflicts is left out.
+    """Fold a group onto the line. A candidate that conflicts is left out; where another of the
+    group has to do with it, it is for a later train: that other one may fail, or land first.
 
     A branch that a person moved beside its line is merged first, and so is the commit of its
     remote branch; a Conflict if that cannot be. Raises GitFailed.
@@ -53,7 +55,7 @@ def fold_group(
             if isinstance(both, Conflict):
                 return both
             onto = both.commit
-    members: list[Member] = []
+    start, members = onto, list[Member]()
     conflicts: dict[str, Conflict] = {}
     for work in group:
         words = merge_message_of if work.landing.how == "merge" else message_of
@@ -66,7 +68,8 @@ def fold_group(
         )
         made = fold(git, onto, candidate)
         if isinstance(made, Conflict):
-            conflicts[work.task_id] = made
+            if not members or not changed_files(git, start, onto).intersection(made.files):
+                conflicts[work.task_id] = made
             continue
         onto = made.commit
         members.append(
@@ -78,7 +81,8 @@ def fold_group(
                 tree=made.tree,
             )
         )
-    plans = distinct([work.plan for work in group if work.task_id not in conflicts])
+    folded = {member.task_id for member in members}
+    plans = distinct([work.plan for work in group if work.task_id in folded])
     train = Train(
         branch=target.branch,
         old=target.line,
@@ -88,6 +92,14 @@ def fold_group(
         members=tuple(members),
     )
     return FoldedGroup(train=train, conflicts=conflicts)
+
+
+def changed_files(git: Git, before: str, after: str) -> set[str]:
+    """The files that differ between two commits, by names as a person reads them. Raises
+    GitFailed.
+    """
+    names = git.ask("diff-tree", "-r", "-z", "--name-only", "--no-renames", before, after)
+    return {shown(name) for name in names.split(b"\0") if name}
 
 
 def is_fold_of(git: Git, train: Train, target: Target, group: Sequence[WaitingWork]) -> bool:

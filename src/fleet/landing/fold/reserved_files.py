@@ -1,0 +1,68 @@
+"""Files that a task which was sent back has for itself until its agent is done.
+
+The agent merges the line as it stands. What others land in the same files meanwhile would send the
+task back once more, and of many tasks that change one file the last would be sent back as often as
+there are others. So candidates that change such a file wait their turn: each is sent back once, and
+the next one begins with what this one landed.
+"""
+
+import time
+from collections.abc import Iterable, Sequence
+from datetime import datetime, timedelta
+
+from fleet.git.land.land_repository import LandRepository
+from fleet.git.land.merge_trees import merge_base
+from fleet.git.land.target import read_target
+from fleet.git.repository import GitFailed, Repository
+from fleet.home import Home, landing_json
+from fleet.home.landing_json import Landing
+from fleet.landing.fold.fold_group import changed_files
+from fleet.schemas import Task
+
+_LIMIT = 60.0
+#: So long others wait for an agent at most: it may wait itself, for a limit or for a person.
+_LONGEST = timedelta(hours=1)
+
+
+class ReservedFiles:
+    """The files in conflict of the tasks of one branch that are with their agents."""
+
+    def __init__(self, home: Home, repo: Repository, branch: str) -> None:
+        self._home, self._repo, self._branch = home, repo, branch
+        self._by_task: dict[str, frozenset[str]] = {}
+        #: A candidate was found that has to wait.
+        self.delays = False
+
+    def read(self, tasks: Sequence[Task], now: datetime) -> "ReservedFiles":
+        """Take over what tasks that were sent back have reserved."""
+        for task in tasks:
+            landing = landing_json.believed(self._home, task.id)
+            if landing is None or landing.state != "back" or landing.why_back != "conflict":
+                continue
+            if task.status in ("open", "in_progress") and now - landing.at <= _LONGEST:
+                self.reserve(task.id, landing.conflict)
+        return self
+
+    def reserve(self, task_id: str, files: Iterable[str]) -> None:
+        self._by_task[task_id] = frozenset(files)
+
+    def holder(self, files: Iterable[str]) -> str:
+        """The task that has one of these files for itself; empty: none has."""
+        wanted = frozenset(files)
+        found = next((each for each, theirs in self._by_task.items() if theirs & wanted), "")
+        self.delays = self.delays or bool(found)
+        return found
+
+    def holder_for(self, landing: Landing) -> str:
+        """The task that a candidate has to wait for; empty: none. What a person approved waits for
+        no other, and a pull request conflicts at its forge. Raises FleetError.
+        """
+        if not self._by_task or landing.approved_by or not landing.commit or landing.to == "pr":
+            return ""
+        land = LandRepository(self._home.path, self._repo, time.monotonic() + _LIMIT)
+        line = read_target(land, self._branch).line
+        try:
+            base = merge_base(land.git, line, landing.commit)
+            return self.holder(changed_files(land.git, base, landing.commit))
+        except GitFailed:
+            return ""  # no branch, or no history in common: folding it says so
