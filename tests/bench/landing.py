@@ -20,7 +20,7 @@ from tests.landings import LandHome
 #: Candidates of one measurement, and the largest share of verify runs by the share that fails.
 CANDIDATES = 60
 SHARES = {0.02: 0.4, 0.10: 0.65, 0.25: 1.0}
-SINGLE, MANY, ROUNDS = 20, 20_000, 3
+SINGLE, MANY, ROUNDS = 20, 20_000, 12
 #: Seconds beside the verify command.
 GOAL = 1.0
 #: Tasks of which a tenth conflicts, and how often one of them may be sent back.
@@ -71,7 +71,9 @@ def _verify_runs(share: float, goal: float) -> Figure:
 
 
 def _latency(name: str, files: int, rounds: int) -> Iterator[Figure]:
-    """Each candidate waits alone, and something landed since its clone was made."""
+    """Each candidate waits alone, and something landed since its clone was made. The first one
+    finds no spare checkout, and is told apart.
+    """
     with _home(files) as place:
         times: list[float] = []
         for number in range(rounds):
@@ -80,10 +82,11 @@ def _latency(name: str, files: int, rounds: int) -> Iterator[Figure]:
             bare = seconds(partial(_run_verify, place))
             times.append(seconds(place.land) - bare)
             assert place.state(task) == "landed", place.landing(task)
-    times.sort()
-    p50, p99 = times[len(times) // 2], times[-1]
-    detail = f"p50 {p50:.2f} s, best {times[0]:.2f} s, of {rounds}; with a fresh checkout"
-    yield Figure(name, p99, GOAL, at_most=True, detail=detail)
+    first, *rest = times
+    rest.sort()
+    p50, p99 = rest[len(rest) // 2], rest[-1]
+    detail = f"p50 {p50:.2f} s, best {rest[0]:.2f} s, of {rounds - 1}; before them {first:.2f} s"
+    yield Figure(name, p99, GOAL, at_most=True, detail=f"{detail}, from nothing")
 
 
 def _run_verify(place: LandHome) -> None:

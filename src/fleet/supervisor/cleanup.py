@@ -7,6 +7,7 @@ settled, and once an hour for all that are closed.
 
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import datetime, timedelta
 from functools import partial
 
@@ -21,7 +22,9 @@ from fleet.git.clone.task_refs import TaskRefs
 from fleet.git.clone.task_work import remove_clone, task_refs
 from fleet.git.commit_words import message_of
 from fleet.home import Home, clone_record, landing_json
+from fleet.landing.fold.verify_fold import drop_spares
 from fleet.landing.tidy_landed import tidy_landed
+from fleet.landing.train_store import FOLDER as TRAINS
 from fleet.schemas import Task
 from fleet.supervisor.state import SupervisorState
 
@@ -75,6 +78,8 @@ class Cleanup:
         if time.monotonic() >= self._next_round:
             self._next_round = time.monotonic() + _ROUND
             clone_place.empty_trash(self._state.home)
+            with suppress(OSError):  # a disk that takes nothing: the next round may
+                drop_spares(self._state.home.path / TRAINS, time.time() - KEPT_FOR.total_seconds())
             ids = _candidates(self._state.home)
             if ids:
                 self._clean(ids[:_MOST])

@@ -13,6 +13,7 @@ from fleet.errors import FleetError
 from fleet.git import repository
 from fleet.home import landing_json
 from fleet.home.landing_json import LandedWork
+from fleet.landing.fold.verify_fold import drop_spares
 from fleet.landing.land_target import lander_lock
 from fleet.landing.train_store import Member, Train, TrainPlace
 from fleet.landing.waiting_work import survey, target_key
@@ -470,3 +471,23 @@ def test_the_lock_of_a_branch_goes_with_its_lander(place):
     finally:
         os.kill(forked, signal.SIGKILL)
         os.waitpid(forked, 0)
+
+
+def test_each_fold_is_verified_on_exactly_its_tree_though_the_checkout_is_kept(place):
+    """The command finds nothing of what it left the last time, and every file as git has it."""
+    mess = "echo x >> README; echo o > left.o; mkdir -p d/e; rm part-0; chmod 600 part-*"
+    verify = (f'test -z "$(git status --porcelain)" && ls > {place.ran}.seen && {{ {mess}; }}',)
+    for number in range(3):
+        task = place.verified(
+            f"Add {number}", verify=verify, files={f"part-x{number}": f"{number}"}
+        )
+        place.repo.commit("a person's", **{f"other{number}": "theirs\n"})
+        place.land()
+        assert place.state(task) == "landed", place.landing(task)
+        seen = Path(f"{place.ran}.seen").read_text().split()
+        assert seen == sorted(place.repo.git("ls-tree", "--name-only", "main").split())
+    (spare,) = place.home.path.glob("trains/*/spare")
+    drop_spares(spare.parent.parent, spare.stat().st_mtime)
+    assert spare.exists()
+    drop_spares(spare.parent.parent, spare.stat().st_mtime + 1)
+    assert not spare.exists()

@@ -9,10 +9,9 @@ import os
 import shutil
 import stat
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 from fleet.git.git_command import Git
 from fleet.git.repository import Repository
@@ -20,6 +19,8 @@ from fleet.schemas import Base
 
 #: Beside a checkout that is complete: an empty file with this suffix.
 _MADE = ".made"
+#: Beside one that may be kept: how git left its files, and git's index of them.
+FILES, INDEX = ".files", ".index"
 #: How much is copied of files that git does not store.
 _MOST_BYTES = 1 << 30
 _CONFIG = (
@@ -28,12 +29,24 @@ _CONFIG = (
 _SHA256 = "[extensions]\n\tobjectFormat = sha256\n"
 _BRANCH = "refs/heads/main"
 #: Where there are many files, one process of git for each core writes them.
-_ALL_CORES = {"checkout.workers": "0"}
+ALL_CORES = {"checkout.workers": "0"}
+#: One thread of this process removes files at a time.
+_EMPTYING = threading.Lock()
+
+
+def beside(place: Path, suffix: str) -> Path:
+    """A file that belongs to a checkout."""
+    return place.with_name(f"{place.name}{suffix}")
 
 
 def is_made(place: Path) -> bool:
     """The checkout is there, and complete."""
-    return place.with_name(f"{place.name}{_MADE}").exists() and place.is_dir()
+    return beside(place, _MADE).exists() and place.is_dir()
+
+
+def mark_made(place: Path) -> None:
+    """The checkout is complete. Raises OSError."""
+    beside(place, _MADE).touch(mode=0o600)
 
 
 def make_checkout(git: Git, tree: str, place: Path, now: Base) -> None:
@@ -42,6 +55,16 @@ def make_checkout(git: Git, tree: str, place: Path, now: Base) -> None:
     `git` is in that repository; `now` says which commit and branch are checked out in the project.
     """
     remove_checkout(place)
+    make_git_dir(git, tree, place, now)
+    there = Repository(root=str(place), git_dir=git.repo.git_dir, common_dir=git.repo.common_dir)
+    own = git.at(there, str(place / ".git" / "index")).with_settings(ALL_CORES)
+    own.ask("read-tree", tree)
+    own.ask("checkout-index", "--all", "--force", "--quiet", "--index")
+    mark_made(place)
+
+
+def make_git_dir(git: Git, tree: str, place: Path, now: Base) -> None:
+    """Make the `.git` of a checkout, without an index."""
     inside = place / ".git"
     for folder in ("objects/info", "objects/pack", "refs/heads", "refs/tags"):
         (inside / folder).mkdir(mode=0o700, parents=True)
@@ -53,11 +76,6 @@ def make_checkout(git: Git, tree: str, place: Path, now: Base) -> None:
     (inside / "HEAD").write_bytes(os.fsencode(f"{head}\n"))
     if now.head and now.branch:
         (inside / "packed-refs").write_bytes(os.fsencode(f"{now.head} {now.branch}\n"))
-    there = Repository(root=str(place), git_dir=git.repo.git_dir, common_dir=git.repo.common_dir)
-    own = git.at(there, str(inside / "index")).with_settings(_ALL_CORES)
-    own.ask("read-tree", tree)
-    own.ask("checkout-index", "--all", "--force", "--quiet", "--index")
-    place.with_name(f"{place.name}{_MADE}").touch(mode=0o600)
 
 
 def copy_missing(root: str, place: Path, names: Iterable[str]) -> None:
@@ -81,7 +99,8 @@ def copy_missing(root: str, place: Path, names: Iterable[str]) -> None:
 
 def remove_checkout(place: Path) -> None:
     """Remove a checkout with all that was written in it."""
-    place.with_name(f"{place.name}{_MADE}").unlink(missing_ok=True)
+    for suffix in (_MADE, FILES, INDEX):
+        beside(place, suffix).unlink(missing_ok=True)
     if os.path.lexists(place):
         shutil.rmtree(place, onerror=_make_writable)
 
@@ -98,12 +117,12 @@ def throw_away(place: Path, bin_: Path) -> None:
 
 
 def _empty(bin_: Path) -> None:
-    with suppress(OSError):  # another thread may be at it
+    with _EMPTYING, suppress(OSError):  # another process may be at it
         for each in os.listdir(bin_):  # noqa: PTH208
             shutil.rmtree(bin_ / each, onerror=_make_writable)
 
 
-def _make_writable(remove: Callable[..., Any], path: str, _: object) -> None:
+def _make_writable(_remove: object, path: str, _why: object) -> None:
     """A program may have left directories that cannot be written (Go's modules)."""
     with suppress(OSError):
         os.chmod(os.path.dirname(path), 0o700)  # noqa: PTH101, PTH120
@@ -111,4 +130,4 @@ def _make_writable(remove: Callable[..., Any], path: str, _: object) -> None:
             os.chmod(path, 0o700)  # noqa: PTH101
             shutil.rmtree(path, ignore_errors=True)
         else:
-            remove(path)
+            os.unlink(path)  # noqa: PTH108

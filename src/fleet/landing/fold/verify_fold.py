@@ -1,12 +1,14 @@
-"""Verifies a fold: in a fresh checkout of its tree, in the box, each command under a keeper.
+"""Verifies a fold: in a checkout of exactly its tree, in the box, each command under a keeper.
 
 The place follows from the tree. So a lander that comes after a `kill -9` finds a command at work,
-or how it ended, and what an earlier train has left is ended and removed.
+or how it ended, and what an earlier train has left is ended and removed. The last checkout is kept
+as a spare, out of which the next one is made.
 """
 
 import os
 import threading
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from msgspec import Struct, structs
@@ -15,6 +17,7 @@ from fleet.coders.agent_environment import plain_env
 from fleet.errors import FleetError
 from fleet.evidence.command_box import CommandBox
 from fleet.evidence.verify_commands import check_all
+from fleet.git.checkout import spare_checkout
 from fleet.git.checkout.fresh_checkout import (
     is_made,
     make_checkout,
@@ -35,6 +38,8 @@ from fleet.schemas import Base, Check
 _CHECKOUT = "checkout"
 #: Beside the directories of trees: those that are just being removed.
 _BIN = "removed"
+#: Beside them, too: the last checkout.
+_SPARE = "spare"
 #: In the directory of a tree: one folder of commands a plan, and one of its set-up.
 _VERIFY, _SETUP = "verify", "setup"
 
@@ -74,8 +79,7 @@ def verify_fold(
     run = _run_at(place)
     root = place / _CHECKOUT
     if not is_made(root):
-        remove_checkout(root)
-        make_checkout(land.git, fold.tree, root, _as_checked_out(fold))
+        _check_out(land, fold, root)
     passed: list[str] = []
     for number, plan in enumerate(plans, start=1):
         verdict = _verify(home, land, run, root, number, plan, known, abandon)
@@ -87,12 +91,37 @@ def verify_fold(
     return FoldVerdict(passed=tuple(passed))
 
 
+def _check_out(land: LandRepository, fold: Fold, root: Path) -> None:
+    """Make the checkout, out of the spare if there is one. Raises FleetError and OSError."""
+    remove_checkout(root)
+    now = Base(root="", head=fold.commit, branch=f"refs/heads/{fold.branch}")
+    folder = root.parent.parent
+    spare, bin_ = folder.with_name(_SPARE), folder.with_name(_BIN)
+    if not spare_checkout.take(land.git, spare, fold.tree, root, now, bin_):
+        make_checkout(land.git, fold.tree, root, now)
+        spare_checkout.note_files(root, fold.tree)
+
+
 def clear(folder: Path, keep: Path | None = None) -> None:
-    """End what earlier trains left at work, and remove their checkouts, all but one's."""
+    """End what earlier trains left at work, and remove their places, all but one. A checkout of
+    theirs becomes the spare.
+    """
+    bin_ = folder.with_name(_BIN)
     for place in sorted(folder.iterdir()) if folder.is_dir() else ():
         if place != keep:
             _end_commands(place)
-            throw_away(place, folder.with_name(_BIN))
+            spare_checkout.keep(place / _CHECKOUT, folder.with_name(_SPARE), bin_)
+            throw_away(place, bin_)
+
+
+def drop_spares(trains: Path, older_than: float) -> None:
+    """Remove the spares of branches that nothing has landed on since a moment, in seconds. A lander
+    that is just about to use one makes its checkout anew. Raises OSError.
+    """
+    for place in sorted(trains.iterdir()) if trains.is_dir() else ():
+        with suppress(FileNotFoundError):
+            if (place / _SPARE).lstat().st_mtime < older_than:
+                throw_away(place / _SPARE, place / _BIN)
 
 
 def _end_commands(place: Path) -> None:
@@ -111,10 +140,6 @@ def _run_at(place: Path) -> Run:
         return run
     place.mkdir(mode=0o700, parents=True, exist_ok=True)
     return new_run(place, RunSpec(id=f"train.{place.name}", argv=(), cwd=str(place)))
-
-
-def _as_checked_out(fold: Fold) -> Base:
-    return Base(root="", head=fold.commit, branch=f"refs/heads/{fold.branch}")
 
 
 def _verify(
