@@ -3,6 +3,8 @@
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from fleet.queue.protocol import Draft
+
 
 def figures(scene):
     """Each sample by its name and labels."""
@@ -31,6 +33,17 @@ def test_the_figures_are_those_of_the_home(scene):
     assert any(("verdict", "plausible") in labels for labels in ended)
     assert found["fleet_run_duration_seconds_count", ("coder", "actor")] == sum(ended.values())
     assert not any(waiting in str(key) for key in found), "a task is no label"
+
+
+def test_an_autoscaler_sees_what_one_more_host_could_begin(scene):
+    """By the labels that tasks need; a task of one host starts no pilot."""
+    for own in ({}, {"needs": ["host:gpu"]}, {"needs": ["host:gpu", "mcp:x"]}, {"host": "alpha"}):
+        scene.queue.add(Draft(title="t", metadata={"fleet": own}))
+    scene.queue.add(Draft(title="t", metadata={"fleet": {"made_on": "home1"}}))
+    found = figures(scene)
+    assert found["fleet_ready_tasks",] == 5
+    assert found["fleet_placeable_tasks", ("labels", "")] == 1
+    assert found["fleet_placeable_tasks", ("labels", "gpu")] == 2
 
 
 def test_the_text_file_is_written_in_one_step(scene, tmp_path):

@@ -15,6 +15,7 @@ from fleet.errors import FleetError, InvalidTask
 from fleet.evidence.inspect_run import InspectedRun, Inspection, inspect_run
 from fleet.home import closed_by_hand
 from fleet.processes import process_identity
+from fleet.processes.keeper_client import Ended
 from fleet.queue.protocol import LeaseLost
 from fleet.runs import stop_reason
 from fleet.runs.outcome_history import Ending, believed_ending
@@ -41,6 +42,7 @@ from fleet.settlement.end_run import (
     note_end,
     outcome_of,
 )
+from fleet.settlement.run_record import ExitedRun
 from fleet.settlement.tampering import seal_inspection, tampering
 from fleet.supervisor.active.active_run import ActiveRun
 from fleet.supervisor.active.follow_runs import report_trips
@@ -232,7 +234,7 @@ def finish(state: SupervisorState, assignment: Assignment, stage: Finishing) -> 
             return
         run.stream.finish(state.now())
     claim = ended.claim()
-    outcome = outcome_of(ended, claim)
+    outcome = _ended_with_us(state, ended) or outcome_of(ended, claim)
     if findings is None:
         findings = Inspection(trespasses=tampering(run))
         case = case_of(ended, claim, outcome)
@@ -263,6 +265,19 @@ def finish(state: SupervisorState, assignment: Assignment, stage: Finishing) -> 
     end = structs.replace(end, ending=ending)
     evidence = partial(_write, end, run)
     _settle_run(state, assignment, run, ending, end.receipt.seconds or 0.0, evidence)
+
+
+def _ended_with_us(state: SupervisorState, ended: ExitedRun) -> Stopped | None:
+    """Why a run ended that was killed while the supervisor was to end; None: it was not.
+
+    A scheduler that ends a job signals every process of it, agents as well as the supervisor.
+    """
+    end = ended.process_end
+    if not isinstance(end, Ended) or ended.stop_reason is not None:
+        return None
+    numbers = (signal.SIGTERM, signal.SIGKILL)
+    killed = end.exit.signal in numbers or (end.exit.code or 0) - 128 in numbers
+    return state.stopping if killed or end.exit.stop in ("graceful", "now") else None
 
 
 def _write(end: RunEnd, run: ActiveRun) -> Decision | None:

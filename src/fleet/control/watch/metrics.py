@@ -1,7 +1,9 @@
 """The figures of a home as Prometheus reads them. No task is a label: there is no end of tasks."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
+from typing import Any, cast
 
 from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import (
@@ -23,6 +25,7 @@ from fleet.control.watch.run_figures import SECONDS, RunFigures
 from fleet.home.status_file import FILE as STATUS_FILE
 from fleet.queue.protocol import Filter
 from fleet.schemas import STATUSES, Task
+from fleet.schemas.hosts.host_needs import needs_of
 
 Families = Iterator[Metric]
 #: How many ready tasks are counted.
@@ -86,6 +89,7 @@ class FleetMetrics(Collector):
         oldest = min((task.created_at for task in ready), default=None)
         about = "How long ago the oldest of them was created."
         yield _gauge("fleet_ready_oldest_seconds", about, self._since(oldest))
+        yield self._placeable(ready)
         about = "Tasks that wait for a person."
         yield _gauge("fleet_needs_person_tasks", about, now.counts.needs_you)
         asked = [row for row in now.rows if row.question]
@@ -104,6 +108,23 @@ class FleetMetrics(Collector):
         for (coder, account), count in sorted(counted.items()):
             active.add_metric([coder, account], count)
         yield active
+
+    def _placeable(self, ready: Sequence[Task]) -> Metric:
+        """What a machine that joins the hosts could begin: an autoscaler follows this."""
+        counted = Counter({"": 0})
+        for task in ready:
+            own: Any = task.metadata.get("fleet")
+            needs = needs_of(cast("dict[str, Any]", own if isinstance(own, dict) else {}))
+            bound = any(need.startswith(("host:", "home:")) for need in needs)
+            put_off = task.not_before is not None and task.not_before > self._now
+            if not bound and not put_off:
+                labels = (need.removeprefix("label:") for need in needs if "label:" in need)
+                counted[",".join(sorted(labels))] += 1
+        about = "Ready tasks that are bound to no host, by the labels that they need."
+        found = GaugeMetricFamily("fleet_placeable_tasks", about, labels=["labels"])
+        for labels, count in sorted(counted.items()):
+            found.add_metric([labels], count)
+        return found
 
     def _ready(self, now: Now) -> Sequence[Task]:
         """The tasks that a supervisor with free slots would begin."""
