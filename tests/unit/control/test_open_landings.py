@@ -133,9 +133,12 @@ def test_work_that_has_landed_is_not_blocked_until_the_queue_is_told(place):
     """The branch moves before the task is closed: no person is to retry what has landed."""
     task_id = verified(place, "testing")
     landing = landing_json.read(place.home, task_id)
-    landing_json.write(place.home, task_id, structs.replace(landing, state="landed"))
+    task = place.fleet.get(task_id)
+    landed = structs.replace(landing, state="landed", at=task.updated_at + timedelta(minutes=1))
+    landing_json.write(place.home, task_id, landed)
     (row,) = read_now(place.fleet, NOW).rows
     assert (row.group, row.landing, row.way_on) == ("running", "landed", None)
-    landing_json.forget_mark(place.home, task_id)  # the queue was told; a person blocked it anew
-    (row,) = read_now(place.fleet, NOW).rows
-    assert (row.group, row.landing) == ("needs_you", None)
+    landing_json.forget_mark(place.home, task_id)  # the queue was told since the task was read
+    assert landing_of(place.fleet, task).state == "landed"
+    anew = structs.replace(task, updated_at=task.updated_at + timedelta(hours=1))
+    assert landing_of(place.fleet, anew) is None  # a person blocked it after it had landed

@@ -283,3 +283,20 @@ def test_what_is_searched_for_stands_out_whatever_its_case():
     found = standing_out(line, "a.b")
     assert plain(found) == plain(line)
     assert [text for text, style in found if "reverse" in style] == ["A.b", "a.B"]
+
+
+@pytest.mark.parametrize(
+    ("outcome", "style"),
+    [("Failed (auth)", "red"), ("Stalled (silent)", "red"), ("RateLimited (five_hour)", "yellow")],
+)
+def test_a_run_that_failed_is_told_from_one_that_was_put_off(outcome, style):
+    """Whatever the outcome says of its reason."""
+    each = Segment(
+        kind="run", task_id="t", title="t", run=1, start=NOW - HOUR, end=NOW, outcome=outcome
+    )
+    seen = Timeline(
+        as_of=NOW, start=NOW - 2 * HOUR, end=NOW, lanes=(Lane(number=1, segments=(each,)),)
+    )
+    styles = {style for line in lane_page(seen, "lane:1", 80) for _, style in line}
+    assert style in styles
+    assert not {"red", "yellow"} - {style} & styles

@@ -77,9 +77,10 @@ def landing_of(fleet: Control, task: Task) -> Landing | None:
     landing = landing_json.read(fleet.home, task.id)
     if landing is None or (task.status == "closed") == (landing.state == "landed"):
         return landing
-    # The branch moves before the task is closed: until then the task is neither blocked nor open.
-    closes = task.status == "blocked" and landing_json.is_unclosed(fleet.home, task.id)
-    return landing if closes else None
+    # The branch moves before the task is closed, and the task may have been read before that: what
+    # was blocked before its work landed is closed, or will be.
+    unclosed = landing_json.is_unclosed(fleet.home, task.id) or task.updated_at <= landing.at
+    return landing if task.status == "blocked" and unclosed else None
 
 
 def landing_of_run(fleet: Control, receipt: Receipt) -> Landing | None:

@@ -22,7 +22,8 @@ class Segment(Struct, frozen=True, kw_only=True, omit_defaults=True):
     coder: str = ""
     model: str = ""
     account: str = ""
-    #: The class of the outcome, like `Finished`; empty: the run goes on, or this is a wait.
+    #: The outcome by name, like `Finished` or `Failed (auth)`; empty: the run goes on, or it is a
+    #: wait.
     outcome: str = ""
     why: str = ""
     verdict: str = ""

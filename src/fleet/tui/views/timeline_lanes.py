@@ -80,9 +80,10 @@ def _segment(each: Segment, at: datetime, width: int) -> list[Line]:
 def _ended(each: Segment) -> Span:
     if not each.outcome:
         return _GOES_ON
-    if each.outcome == "Finished":
+    name = each.outcome.partition(" ")[0]  # `Failed (auth)` says why, too
+    if name == "Finished":
         return _SHOWN if each.verdict in ("checked", "plausible") else _FAILED
-    return _FAILED if each.outcome in ("Failed", "Stalled", "LimitExceeded", "Lost") else _PUT_OFF
+    return _FAILED if name in ("Failed", "Stalled", "LimitExceeded", "Lost") else _PUT_OFF
 
 
 def _ruler(seen: Timeline, room: int) -> Line:

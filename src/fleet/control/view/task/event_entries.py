@@ -1,7 +1,7 @@
 """Lines of `events.jsonl` as entries of a transcript. Pure."""
 
 from datetime import datetime
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 from msgspec import Struct
@@ -30,6 +30,8 @@ _LINE = msgspec.json.Decoder(_EventLine)
 _ANY = msgspec.json.Decoder(dict[str, Any])
 #: Events that tell a person nothing by themselves.
 _QUIET = frozenset({"other", "usage", "rate_limit_info", "context_pressure", "unknown"})
+#: Facts of fleet's own notes that need no name.
+_PLAIN_FACTS = frozenset({"outcome", "why", "commands"})
 _ERRORS = frozenset({"error", "bad", "rate_limit"})
 
 
@@ -106,15 +108,20 @@ def _note(at: int, line: _EventLine, raw: bytes) -> TranscriptEntry:
         if name not in ("run", "kind", "ts", "at") and value not in ("", None, [])
     }
     what = line.kind.removeprefix("fleet_").replace("_", " ")
-    told = ", ".join(f"{name} {_plain(value)}" for name, value in facts.items())
+    told = ", ".join(
+        _plain(value) if name in _PLAIN_FACTS else f"{name} {_plain(value)}"
+        for name, value in facts.items()
+    )
     text = msgspec.json.format(msgspec.json.encode(facts), indent=2).decode()[:_LONGEST_TEXT]
-    words = f"fleet: {what}" + (f" ({told})" if told else "")
+    words = f"fleet: {what}" + (f": {told}" if told else "")
     return TranscriptEntry(
         at=at, kind="note", ts=line.ts, run=line.run, line=words[:_LONGEST_TEXT], text=text
     )
 
 
 def _plain(value: object) -> str:
+    if isinstance(value, list):
+        return ", ".join(_plain(each) for each in cast("list[object]", value))
     return value if isinstance(value, str) else msgspec.json.encode(value).decode()
 
 

@@ -29,7 +29,7 @@ class RunSummary(Struct, frozen=True, kw_only=True):
     account: str = ""
     begun: datetime | None = None
     ended: datetime | None = None
-    #: The class of its outcome, like `Finished`; empty: the run is not over.
+    #: Its outcome by name, like `Finished` or `Failed (auth)`; empty: the run is not over.
     outcome: str = ""
     why: str = ""
     #: It counted as an attempt.

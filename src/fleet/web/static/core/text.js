@@ -49,6 +49,12 @@ export function plain(text) {
 /** Why a task was closed, without the pointers to its receipt and its landing. @param {string} reason */
 export const withoutPointers = (reason) => reason.replace(/ \[(run \d+|landed on )[^\]]*\]/g, '');
 
+/** The directory of a task's clone: files are named from there on. */
+const CLONE = /\/\S*\/worktrees\/[^/\s]+\//g;
+
+/** A step of an agent, without the directory that it works in. @param {string} step */
+export const withoutClone = (step) => step.replace(CLONE, '');
+
 /** The first line that says something. @param {string} text */
 export function firstLine(text) {
   return text.split('\n').map((line) => line.trim()).find(Boolean) ?? '';

@@ -58,7 +58,7 @@ export function markOf(row) {
   if (row.group === 'needs_you') return row.question ? 'asks' : row.verdict === 'unverified'
     || row.verdict === 'out_of_scope' ? row.verdict : 'needs';
   if (row.group === 'running') {
-    const doing = row.run?.doing ?? 'running';
+    const doing = row.run?.doing ?? (row.landing ? 'landing' : 'running');
     return doing in MARKS ? doing : 'running';
   }
   if (row.group === 'waiting') {
@@ -91,10 +91,11 @@ export function Badge({name, words = ''}) {
 export function outcomeMark(outcome, verdict) {
   if (!outcome) return 'running';
   if (verdict && verdict in MARKS) return verdict;
-  if (outcome === 'Finished') return 'plausible';
-  if (outcome === 'NeedsHuman') return 'asks';
-  if (outcome === 'RateLimited' || outcome === 'ContextFull') return 'put_off';
-  return outcome === 'Stopped' || outcome === 'Interrupted' ? 'stopped' : 'failed';
+  const name = outcome.split(' ', 1)[0]; // `RateLimited (five_hour)` says why, too
+  if (name === 'Finished') return 'plausible';
+  if (name === 'NeedsHuman') return 'asks';
+  if (name === 'RateLimited' || name === 'ContextFull') return 'put_off';
+  return name === 'Stopped' || name === 'Interrupted' ? 'stopped' : 'failed';
 }
 
 /** `RateLimited` → `rate limited`. @param {string} outcome */

@@ -4,7 +4,7 @@ import {html} from '../../vendor/preact.js';
 import {basename, shortId} from '../../core/format.js';
 import {link} from '../../core/router.js';
 import {cursor, picked, rowOf} from '../../core/store.js';
-import {firstLine, plain, visible, withoutPointers} from '../../core/text.js';
+import {firstLine, plain, visible, withoutClone, withoutPointers} from '../../core/text.js';
 import {Cost, Gauge} from '../../parts/figures.js';
 import {togglePick} from './row.js';
 import {Mark, markOf} from '../../parts/status.js';
@@ -25,7 +25,7 @@ export function Board({shown}) {
 function Card({id}) {
   const row = rowOf(id);
   if (!row) return null;
-  const words = row.question ? firstLine(row.question) : withoutPointers(row.reason) || row.run?.last_step
+  const words = row.question ? firstLine(row.question) : withoutPointers(row.reason) || withoutClone(row.run?.last_step ?? '')
     || row.landing_words;
   return html`<li class="card ${picked.value.has(id) ? 'picked' : ''}" data-row=${id}
     onClick=${(/** @type {MouseEvent} */ event) => { if (event.shiftKey) togglePick(id); }}>

@@ -28,7 +28,7 @@ export function Questions() {
   if (!home.value) return html`<div class="view"><header class="head"><h1>Questions</h1></header></div>`;
   return html`<div class="view questions"><header class="head"><h1>Questions</h1><span class="count ${asked.length
     ? 'needs' : ''}">${asked.length}</span><span class="grow"></span>${leave.value === 'default'
-    ? html`<button type="button" onClick=${askLeave}>Tell me on this desktop</button>` : ''}</header>
+    ? html`<button class="button" onClick=${askLeave}>Notify me here</button>` : ''}</header>
     ${asked.length ? html`<ul class="question-list">
       ${asked.map((row) => html`<li key=${row.id} class="question" data-row=${row.id}>
       <header><${Mark} name=${markOf(row)}/><a data-open=${row.id} href=${link('task', row.id)} onFocus=${() =>

@@ -4,7 +4,7 @@ import {html} from '../../vendor/preact.js';
 import {basename, shortId} from '../../core/format.js';
 import {link} from '../../core/router.js';
 import {cursor, picked, rowOf} from '../../core/store.js';
-import {firstLine, plain, visible, withoutPointers} from '../../core/text.js';
+import {firstLine, plain, visible, withoutClone, withoutPointers} from '../../core/text.js';
 import {Cost, Gauge} from '../../parts/figures.js';
 import {Mark, markOf, wordOf} from '../../parts/status.js';
 import {Ago, Elapsed} from '../../parts/time.js';
@@ -16,7 +16,7 @@ import {WayOn} from '../../parts/way_on.js';
 function aside(row) {
   if (row.question) return firstLine(row.question);
   if (row.reason) return withoutPointers(row.reason);
-  if (row.group === 'running') return row.run?.last_step ?? '';
+  if (row.group === 'running') return withoutClone(row.run?.last_step ?? '') || row.landing_words;
   return row.landing_words;
 }
 

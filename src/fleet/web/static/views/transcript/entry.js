@@ -2,12 +2,9 @@
 
 import {html, signal} from '../../vendor/preact.js';
 import {clock, exact} from '../../core/format.js';
-import {visible} from '../../core/text.js';
+import {visible, withoutClone} from '../../core/text.js';
 
 /** @typedef {import('../../core/shapes').TranscriptEntry} TranscriptEntry */
-
-/** The directory of a task's clone: files are named from there on. */
-const CLONE = /\/\S*\/worktrees\/[^/\s]+\//g;
 
 /** Entries that stand otherwise than they would by themselves. */
 const turned = signal(/** @type {ReadonlySet<string>} */ (new Set()));
@@ -71,7 +68,7 @@ function Inside({entry}) {
 /** What a call is about: its tool stands before it. @param {TranscriptEntry} entry */
 function withoutTool({line, tool = ''}) {
   const about = tool && line.startsWith(`${tool}: `) ? line.slice(tool.length + 2) : line === tool ? '' : line;
-  return about.replace(CLONE, '');
+  return withoutClone(about);
 }
 
 /** The input of a call, one field a line. @param {string} text */
