@@ -181,9 +181,6 @@ class Coder(ABC):
         """Where the supervisor puts the prompt before it starts the agent."""
         return task_dir / "prompt.md"
 
-    def version_argv(self) -> list[str]:
-        return [self.program or self.name, *self.version_args]
-
     def left_out(self, env: Mapping[str, str], cwd: str) -> tuple[str, ...]:
         """Words for the command line that keep the CLI to its context (`Options.leave_out`).
 

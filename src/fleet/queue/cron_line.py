@@ -3,7 +3,7 @@
 Moments are read in a zone, as cron does: with daylight saving a line for 2:30 fires once a day.
 """
 
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
 from cronsim import CronSim, CronSimError
@@ -39,13 +39,6 @@ def check_cron(line: str, zone: str) -> str:
 def next_due(line: str, zone: str, after: datetime) -> datetime:
     """The first moment of a checked line after this one."""
     return next(CronSim(line, after.astimezone(_zone(zone)))).astimezone(UTC)
-
-
-def last_due(line: str, zone: str, now: datetime) -> datetime:
-    """The last moment of a checked line that has come by `now`."""
-    soon = now.astimezone(_zone(zone)) + timedelta(minutes=1)
-    moments = CronSim(line, soon, reverse=True)
-    return next(each.astimezone(UTC) for each in moments if each.astimezone(UTC) <= now)
 
 
 def _unreadable(line: str, why: str) -> BadInput:

@@ -117,13 +117,9 @@ def believed_ending(run: Run) -> Ending | None:
     return _RECORD.believed(run)
 
 
-def write_ending(run: Run, ending: Ending) -> None:
-    _RECORD.write(run, ending)
-    note_failures(run, ending)
-
-
-def note_failures(run: Run, ending: Ending) -> None:
-    """Repeat the count of failed attempts for people."""
+def write_ending(run: Run, ending: Ending, *, sealed: bytes = b"") -> None:
+    """`sealed` is the encoded ending if it was sealed already."""
+    _RECORD.write(run, ending, sealed=sealed)
     failures = run.task_dir / FAILURES
     if ending.attempts or failures.exists():  # no file means 0
         write_atomically(failures, f"{ending.attempts}\n".encode(), durable=False)

@@ -10,8 +10,11 @@ FILE = "receipt.json"
 _RECORD = SealedRecord(FILE, Receipt, limit=16 << 20)
 
 
-def write(run: Run, receipt: Receipt) -> None:
-    _RECORD.write(run, receipt)
+def write(run: Run, receipt: Receipt, *, sealed: bytes = b"") -> None:
+    """`sealed` is the encoded receipt if it was sealed with the outcome that is written next, which
+    makes the names of both durable.
+    """
+    _RECORD.write(run, receipt, named=not sealed, sealed=sealed)
 
 
 def read(run: Run) -> Receipt | None:

@@ -36,11 +36,17 @@ class SealedRecord(Generic[T]):
         except InvalidTask:
             return None
 
-    def write(self, run: Run, value: T, *, durable: bool = True) -> None:
-        """Seal the record and put it in its place. Raises OSError."""
-        data = encode(value)
-        seals.seal(run.task_dir, run.number, {self.name: data})
-        write_atomically(run.path / self.name, data, durable=durable)
+    def write(
+        self, run: Run, value: T, *, durable: bool = True, named: bool = True, sealed: bytes = b""
+    ) -> None:
+        """Seal the record and put it in its place. Raises OSError.
+
+        `sealed` is the encoded value if the caller has sealed it already.
+        """
+        data = sealed or encode(value)
+        if not sealed:
+            seals.seal(run.task_dir, run.number, {self.name: data})
+        write_atomically(run.path / self.name, data, durable=durable, named=named)
 
 
 def encode(value: object) -> bytes:

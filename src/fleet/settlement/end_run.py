@@ -19,7 +19,6 @@ from fleet.errors import InvalidTask
 from fleet.evidence.claim_rules import findings, only_reports
 from fleet.evidence.inspect_run import InspectedRun, Inspection
 from fleet.files import seals
-from fleet.files.atomic_write import write_atomically
 from fleet.files.safe_read import tail
 from fleet.home import Home, landing_json
 from fleet.home.landing_json import Landing
@@ -32,8 +31,8 @@ from fleet.runs.outcome_history import (
     History,
     attempts_before,
     history,
-    note_failures,
     spent_before,
+    write_ending,
 )
 from fleet.runs.questions import asked_json
 from fleet.runs.run_directory import NOWHERE, Run, RunSpec
@@ -179,11 +178,10 @@ class RunEnd(Struct, frozen=True):
         receipt, outcome = encode(self.receipt), encode(self.ending)
         sealed = {receipt_json.FILE: receipt, outcome_history.FILE: outcome}
         seals.seal(run.task_dir, run.number, sealed)  # both at once
-        write_atomically(run.path / receipt_json.FILE, receipt, named=False)
+        receipt_json.write(run, self.receipt, sealed=receipt)
         if self.landing is not None:
             landing_json.write(Home(run.path.parents[3]), record.task_id, self.landing)
-        write_atomically(run.path / outcome_history.FILE, outcome)
-        note_failures(run, self.ending)
+        write_ending(run, self.ending, sealed=outcome)
 
 
 def end_of(

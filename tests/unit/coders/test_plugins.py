@@ -180,4 +180,4 @@ def test_every_built_in_coder_is_whole(name):
     coder = coders.make(name)
     assert isinstance(coder, Coder)
     assert coder.name == name
-    assert coder.version_argv() == [name, "--version"]
+    assert (coder.program or name, *coder.version_args) == (name, "--version")

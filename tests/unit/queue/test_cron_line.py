@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 import pytest
 
 from fleet.errors import BadInput
-from fleet.queue.cron_line import check_cron, last_due, next_due
+from fleet.queue.cron_line import check_cron, next_due
 
 
 def at(text):
@@ -39,12 +39,6 @@ def test_an_unknown_zone_is_refused():
 def test_moments_are_those_of_the_zone(after, due):
     """Three at night stays three at night when the clocks change."""
     assert next_due("0 3 * * *", "Europe/Berlin", at(after)) == at(due)
-
-
-def test_the_last_moment_that_has_come_is_found():
-    """The moment itself counts."""
-    assert last_due("0 3 * * *", "UTC", at("2026-05-04T03:00")) == at("2026-05-04T03:00")
-    assert last_due("0 3 * * *", "UTC", at("2026-05-04T02:59")) == at("2026-05-03T03:00")
 
 
 def test_names_of_cron_are_lines():

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from msgspec import Struct
 
 from fleet.plan.neutral_plan import PlannedTask
-from fleet.plan.readers.markdown_boxes import CheckBox, Section
+from fleet.plan.readers.markdown_boxes import CheckBox
 
 #: A longer first line becomes the body, and its beginning the title.
 _LONGEST_TITLE = 160
@@ -124,11 +124,6 @@ def body_of(box: CheckBox, text: str, source: str, *, context: Sequence[str] = (
     around = " / ".join(section.title for section in box.sections[-2:])
     origin = f"From {source}" + (f", “{around}”." if around else ".")
     return "\n\n".join(part for part in (text, box.notes, *context, origin) if part.strip())
-
-
-def section_context(sections: Sequence[Section]) -> list[str]:
-    """The prose of a box's own section, if it is short enough to be about its tasks."""
-    return [each.prose for each in sections[-1:] if 0 < len(each.prose) <= 2000]
 
 
 def with_groups(tasks: Sequence[PlannedTask], boxes: Sequence[CheckBox]) -> dict[str, str]:
