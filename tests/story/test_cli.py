@@ -499,6 +499,8 @@ def test_the_frequent_commands_load_nothing_heavy(ann, command):
         "tomlkit",
         "subprocess",
         "tempfile",
+        "configparser",
+        "fleet.spool.agent_mcp.tool_server",
     ]
     code = (
         "import sys, runpy\n"

@@ -1,6 +1,5 @@
 """The name that a change is recorded under, found as bd finds it."""
 
-import configparser
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -37,6 +36,8 @@ def _git(env: Mapping[str, str], key: str) -> str:
 
 
 def _user_section(place: Path) -> Mapping[str, str]:
+    import configparser  # for commands that change something
+
     parser = configparser.ConfigParser(strict=False, allow_no_value=True, interpolation=None)
     try:
         text = place.read_text(encoding="utf-8", errors="replace")

@@ -7,7 +7,6 @@ starts. So it is loaded only with the content that a person trusted by `fleet co
 import os
 from collections.abc import Iterable
 from datetime import datetime
-from hashlib import sha256
 from pathlib import Path
 
 from msgspec import Struct
@@ -40,7 +39,7 @@ def read_trusted(path: Path) -> bytes:
     """The content of a coder's file. Raises Untrusted, and BadInput if it cannot be read."""
     data = _content(path)
     known = _table(path.parent.parent).get(path.name)
-    if known is None or known.sha256 != sha256(data).hexdigest():
+    if known is None or known.sha256 != _digest(data):
         what = "was changed since it was trusted" if known else "is not trusted"
         way = f"fleet coders trust {path.stem}"
         raise Untrusted(f"coder {path.stem}: {path} {what}; read it, and if it is yours: {way}")
@@ -63,7 +62,7 @@ def trust(home: Path, names: Iterable[str], now: datetime) -> list[Path]:
     table = dict(_table(home))
     paths = [_file(home, name) for name in names]
     for path in paths:
-        table[path.name] = TrustedFile(sha256=sha256(_content(path)).hexdigest(), at=now)
+        table[path.name] = TrustedFile(sha256=_digest(_content(path)), at=now)
     _RECORD.write(home / FILE, table)
     return paths
 
@@ -109,3 +108,9 @@ def _content(path: Path) -> bytes:
 
 def _table(home: Path) -> dict[str, TrustedFile]:
     return _RECORD.read_or_none(home / FILE) or {}
+
+
+def _digest(data: bytes) -> str:
+    from hashlib import sha256  # most homes have no such file
+
+    return sha256(data).hexdigest()

@@ -3,7 +3,6 @@
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from functools import cached_property
-from hashlib import sha256
 from typing import Any
 
 import msgspec
@@ -36,6 +35,10 @@ class Schedule(Struct, frozen=True, kw_only=True):
 
     def task_id(self, prefix: str) -> str:
         """The id of the task that is due now: whatever is killed, a second one is refused."""
+        from hashlib import (
+            sha256,  # every command reads this module, and few make a schedule's task
+        )
+
         words = f"{self.name}\0{self.made_at.isoformat()}\0{self.due.isoformat()}"
         return f"{prefix}-{sha256(words.encode()).hexdigest()[:8]}"
 

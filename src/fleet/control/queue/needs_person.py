@@ -9,7 +9,6 @@ from msgspec import Struct
 from fleet.coders.trusted_files import untrusted as untrusted_coders
 from fleet.control import Control
 from fleet.control.landing.open_landings import LandingTask
-from fleet.control.tasks.questions import question_of
 from fleet.errors import InvalidTask
 from fleet.home.trusted_commands import untrusted as untrusted_commands
 from fleet.queue.protocol import Filter
@@ -48,27 +47,27 @@ def blocked_tasks(fleet: Control, landing: Sequence[LandingTask] = ()) -> tuple[
     """The first blocked tasks but those that are on their way to a branch; those that ask
     something before the others.
     """
-    found: list[BlockedTask] = []
     away = {each.id for each in landing}
     limit = _LOOKED_AT + len(away)
-    for task in fleet.queue.find(Filter(statuses=("blocked",), limit=limit)):
-        if task.id in away:
-            continue
-        asked = question_of(fleet, task)
-        words = (asked.note or asked.question) if asked else ""
-        why, *before = block_reasons(fleet, task)
-        found.append(
-            BlockedTask(
-                id=task.id,
-                title=task.title,
-                question=words,
-                way_out=asked.way_out if asked else "",
-                why=why,
-                before=tuple(before),
-            )
-        )
+    tasks = fleet.queue.find(Filter(statuses=("blocked",), limit=limit))
+    found = [_blocked_task(fleet, task) for task in tasks if task.id not in away]
     found.sort(key=lambda each: not each.question)
     return tuple(found[:_NAMED])
+
+
+def _blocked_task(fleet: Control, task: Task) -> BlockedTask:
+    from fleet.control.tasks.questions import question_of  # where no task is blocked, go without
+
+    asked = question_of(fleet, task)
+    why, *before = block_reasons(fleet, task)
+    return BlockedTask(
+        id=task.id,
+        title=task.title,
+        question=(asked.note or asked.question) if asked else "",
+        way_out=asked.way_out if asked else "",
+        why=why,
+        before=tuple(before),
+    )
 
 
 def block_reasons(fleet: Control, task: Task) -> list[str]:

@@ -15,13 +15,12 @@ from fleet.errors import BadInput, InvalidTask, Refused
 from fleet.home.task_json import settings_of
 from fleet.queue.protocol import Filter
 from fleet.runs import agent_claim
+from fleet.runs.follow_ups import PROPOSED
 from fleet.runs.outcome_history import read_ending
 from fleet.runs.questions import asked_json, questions_file
 from fleet.runs.questions.asked_json import AskedQuestion
 from fleet.runs.run_directory import latest_run
 from fleet.schemas import Blocked, NeedsHuman, Task
-from fleet.spool.agent_mcp.answer_tools import PROPOSED
-from fleet.spool.drop_box import give_answer
 
 _MARK = "QUESTION:"
 #: How much of an answer goes into the notes; all of it is in Q&A.md.
@@ -222,6 +221,8 @@ def _answer_running(
     """Answer an agent that waits. One that was parked just now is blocked as its run ends: this
     process looks at the task after it wrote the answer, the supervisor the other way round.
     """
+    from fleet.spool.drop_box import give_answer  # commands that only read questions go without
+
     given = _record(fleet, task, asked, text, at=at, by=by)
     run = latest_run(fleet.home.task(task.id))
     if run is not None:

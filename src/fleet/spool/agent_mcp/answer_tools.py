@@ -13,6 +13,7 @@ from fleet.files.file_lock import exclusive
 from fleet.home import task_json
 from fleet.runs import agent_claim, follow_ups
 from fleet.runs.agent_claim import AgentClaim
+from fleet.runs.follow_ups import PROPOSED
 from fleet.runs.questions import asked_json, questions_file
 from fleet.spool.agent_mcp.tool_arguments import (
     ProposeArguments,
@@ -28,8 +29,6 @@ from fleet.spool.agent_rights import AllowedLine, allowed
 from fleet.spool.asker import Asker, SentFiles, Served
 from fleet.spool.request_files import Answer
 
-#: How the note of a task begins that an agent proposed and no person has accepted yet.
-PROPOSED = "PROPOSED:"
 _MARK = "QUESTION:"
 _LOCK = "proposals.lock"
 
