@@ -12,7 +12,9 @@ import psutil
 import pytest
 
 from fleet.demo.script import ANSWER, TASKS
-from tests.conftest import need, often, only_slow
+from tests.conftest import missing, need, often, only_slow
+from tests.contract.postgres_server import binaries
+from tests.machines.network import missing_tool
 
 DEMO = (sys.executable, "-m", "fleet", "demo")
 
@@ -139,3 +141,50 @@ def test_a_killed_demo_takes_its_supervisor_along(ground):
     while living(ground):
         assert time.monotonic() < end, living(ground)
         time.sleep(0.1)
+
+
+@pytest.fixture
+def namespaces():
+    tool = missing_tool() or ("" if binaries() else "postgresql")
+    if tool:
+        missing(tool)
+
+
+def spaces():
+    """The network namespaces of demos."""
+    done = subprocess.run(["ip", "netns", "list"], capture_output=True, text=True, check=True)
+    return set(done.stdout.splitlines())
+
+
+@only_slow
+@pytest.mark.timeout(480)
+def test_the_demo_of_hosts_moves_a_task_and_leaves_nothing(ground, namespaces):
+    """Three hosts, a real PostgreSQL, a link that is cut: and no network, process or file stays."""
+    before, env = spaces(), {**ground, "PATH": os.environ["PATH"]}
+    done = subprocess.run(
+        [*DEMO, "--hosts", "3"], env=env, cwd=env["HOME"], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "All went as staged" in done.stdout
+    assert "no host fits: needs tpu; hosts with it: none up" in done.stdout
+    assert traces(env) == []
+    assert spaces() <= before
+
+
+@only_slow
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("moment", ["3 hosts, each", "run 1 with", "link set to"])
+def test_an_interrupted_demo_of_hosts_leaves_nothing(ground, namespaces, moment):
+    """While servers start, with agents at work, and with a host that is cut off."""
+    before, env = spaces(), {**ground, "PATH": os.environ["PATH"]}
+    with subprocess.Popen(
+        [*DEMO, "--hosts", "3"], env=env, cwd=env["HOME"], stdout=subprocess.PIPE, text=True
+    ) as demo:
+        for line in demo.stdout:
+            if moment in line:
+                demo.send_signal(signal.SIGINT)
+                break
+        demo.stdout.read()
+    assert demo.returncode != 0
+    assert traces(env) == []
+    assert spaces() <= before

@@ -8,12 +8,19 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
 
 import click
 
 from fleet.cli.live_view import live_view
 from fleet.cli.terminal_text import cut, painted, table, terminal_width
 from fleet.demo.summary import DemoRow, RowState, StyledLine
+from fleet.errors import BadInput
+
+if TYPE_CHECKING:
+    from fleet.demo.hosts.hosts_summary import HostRow
+
+_Row = TypeVar("_Row")
 
 _HEADLINE = "fleet demo: the agents are simulated, all else is real. Ctrl-C ends it."
 _STYLES: Mapping[RowState, str] = {
@@ -30,8 +37,13 @@ _SHORTEST_LOG = 3
 
 @click.command("demo")
 @click.option("--keep", is_flag=True, help="Leave the demo's home and project for you to look at.")
+@click.option(
+    "--hosts",
+    type=click.IntRange(2, 6),
+    help="On so many hosts, in network namespaces, with a PostgreSQL. Needs root.",
+)
 @click.option("--web", "with_page", is_flag=True, help="Offer the page on it, until Ctrl-C.")
-def command(keep: bool, with_page: bool) -> int:
+def command(keep: bool, hosts: int | None, with_page: bool) -> int:
     """Watch fleet work through a small project with simulated agents.
 
     The queue, the supervisor and all processes are real; the agents are scripts. One crashes, one
@@ -40,8 +52,16 @@ def command(keep: bool, with_page: bool) -> int:
     needs git 2.38, no account and no network, and takes about half a minute in a temporary
     directory that is removed at the end.
 
+    With --hosts the tasks are worked on by several machines, as far as they can tell: each has a
+    network of its own, and reaches a real PostgreSQL and the project's repository over a link. One
+    link is cut while an agent is at work. It takes a minute or two.
+
     Exit code: 0 all went as staged, 1 something did not.
     """
+    if hosts is not None:
+        if with_page:
+            raise BadInput("--web goes with the demo on one host", hint="Leave --hosts out.")
+        return _on_hosts(hosts, keep=keep)
     from fleet.demo.demo_home import demo_home
     from fleet.demo.run_demo import Demo
     from fleet.demo.summary import deviations, next_steps, summary
@@ -67,6 +87,29 @@ def command(keep: bool, with_page: bool) -> int:
         _print([("Its processes are ended, and its home and project removed.", "")])
     _print(next_steps(_folder_of_fleet()))
     return 1 if deviations(report) else 0
+
+
+def _on_hosts(count: int, *, keep: bool) -> int:
+    """The demo on several hosts."""
+    from fleet.demo.hosts.demo_hosts import demo_hosts
+    from fleet.demo.hosts.host_tasks import HOST_TASKS
+    from fleet.demo.hosts.hosts_summary import deviations, hosts_summary
+    from fleet.demo.hosts.run_hosts import HostsDemo
+
+    with demo_hosts(keep=keep) as place:
+        try:
+            with live_view() if sys.stdout.isatty() else nullcontext() as draw:
+                screen = Screen(draw)
+                report = HostsDemo(place, count, screen.say, screen.show_lines(host_table)).run()
+        except KeyboardInterrupt:
+            click.echo("Interrupted. The agents are being ended, and the networks removed.")
+            raise
+        _print(hosts_summary(report, HOST_TASKS))
+    if keep:
+        _print([("", ""), (f"Kept: {place.root}", "bold")])
+    else:
+        _print([("Its processes are ended, its networks and files removed.", "")])
+    return 1 if deviations(report, HOST_TASKS) else 0
 
 
 class DemoPage:
@@ -114,7 +157,7 @@ class Screen:
     def __init__(self, draw: Callable[[Sequence[str]], None] | None) -> None:
         self._draw = draw
         self._log: deque[StyledLine] = deque(maxlen=50)
-        self._rows: Sequence[DemoRow] = ()
+        self._lines: Sequence[str] = ()
         if draw is None:
             click.echo(_HEADLINE)
 
@@ -126,14 +169,25 @@ class Screen:
         self._redraw()
 
     def show(self, rows: Sequence[DemoRow]) -> None:
-        self._rows = rows
-        self._redraw()
+        """Show the table of tasks anew."""
+        self.show_lines(demo_table)(rows)
+
+    def show_lines(
+        self, table_of: Callable[[Sequence[_Row]], Iterator[str]]
+    ) -> Callable[[Sequence[_Row]], None]:
+        """What shows rows of any kind as this table."""
+
+        def shown(rows: Sequence[_Row]) -> None:
+            self._lines = list(table_of(rows))
+            self._redraw()
+
+        return shown
 
     def _redraw(self) -> None:
         if self._draw is None:
             return
         width = terminal_width()
-        rows = (cut(line, width) for line in demo_table(self._rows))
+        rows = (cut(line, width) for line in self._lines)
         above = [painted(_HEADLINE, "bold"), "", *rows, ""]
         room = max(_SHORTEST_LOG, shutil.get_terminal_size().lines - len(above) - 1)
         log = [painted(cut(text, width), style) for text, style in list(self._log)[-room:]]
@@ -150,6 +204,18 @@ def demo_table(rows: Sequence[DemoRow]) -> Iterator[str]:
         run = str(number) if number else ""
         cells.append((row.task.id, str(row.task.priority), row.task.title, run, state, what))
     return table(("Task", "P", "Title", "Run", "State", ""), cells, right=("Run",))
+
+
+def host_table(rows: "Sequence[HostRow]") -> Iterator[str]:
+    """The tasks of the demo of hosts, one a line."""
+    cells = [
+        (
+            row.task.id, row.task.title, " → ".join(row.hosts),
+            painted(row.state, _STYLES.get(row.state, "")), row.what,
+        )
+        for row in rows
+    ]  # fmt: skip
+    return table(("Task", "Title", "Host", "State", ""), cells)
 
 
 def _print(lines: Iterable[StyledLine]) -> None:

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Generator, Mapping
+from collections.abc import Generator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import FrameType
@@ -91,11 +91,13 @@ class Interrupts:
 class DemoHome:
     """A temporary directory, the commands that a person runs there, and at most one supervisor."""
 
-    def __init__(self, root: Path, interrupts: Interrupts) -> None:
+    def __init__(self, root: Path, interrupts: Interrupts, *, inside: Sequence[str] = ()) -> None:
         self.home = Home(root / "home")
         self.project = root / "bookshelf"
         self.project.mkdir()
         self._root = root
+        #: What runs a program where this home is; empty: it is here.
+        self._inside = tuple(inside)
         self._temporary = root / "tmp"
         self._temporary.mkdir()
         self._interrupts = interrupts
@@ -111,6 +113,15 @@ class DemoHome:
 
     def set_up(self) -> None:
         """Make a git project, and a home with the embedded queue and the simulated coders."""
+        self.make_project()
+        self.fleet("init", "--queue", "embedded", "--sandbox", "off", "--land", "auto")
+        add_coders(self.home.path)
+        self.fleet("config", "set", *SETTINGS)
+        verify = f"{shlex.quote(sys.executable)} {CHECK}"
+        self.fleet("config", "set", "--project", ".", f"verify={verify}")
+
+    def make_project(self) -> None:
+        """Make a git project with one commit."""
         if not is_new_enough(said := self.git("version")):
             raise FleetError(f"the demo needs git 2.38 or later, and this is {said!r}")
         self.git("init", "-q", "--template=", "-b", "main")
@@ -121,11 +132,6 @@ class DemoHome:
             (self.project / path).write_text(text)
         self.git("add", ".")
         self.git("commit", "-q", "-m", "The first commit")
-        self.fleet("init", "--queue", "embedded", "--sandbox", "off", "--land", "auto")
-        add_coders(self.home.path)
-        self.fleet("config", "set", *SETTINGS)
-        verify = f"{shlex.quote(sys.executable)} {CHECK}"
-        self.fleet("config", "set", "--project", ".", f"verify={verify}")
 
     def fleet(self, *args: str) -> str:
         """What `fleet …` prints in the project."""
@@ -145,8 +151,9 @@ class DemoHome:
         try:
             with self._interrupts.allowed(allow=False):
                 done = subprocess.run(
-                    argv, cwd=self.project, env=self.env, stdin=subprocess.DEVNULL,
-                    capture_output=True, text=True, check=False, timeout=_COMMAND_S,
+                    [*self._inside, *argv], cwd=self.project, env=self.env,
+                    stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False,
+                    timeout=_COMMAND_S,
                 )  # fmt: skip
         except subprocess.TimeoutExpired as error:
             raise FleetError(f"{words} took more than {_COMMAND_S:.0f} s") from error
@@ -163,8 +170,8 @@ class DemoHome:
         tied = _TIED if shutil.which(_TIED[0]) else ()
         with self._interrupts.allowed(allow=False), self._printed.open("wb") as out:
             self._supervisor = subprocess.Popen(
-                [*tied, sys.executable, "-P", "-m", "fleet", "run"], cwd=self.project,
-                env=self.env, stdin=subprocess.DEVNULL, stdout=out, stderr=out,
+                [*tied, *self._inside, sys.executable, "-P", "-m", "fleet", "run"],
+                cwd=self.project, env=self.env, stdin=subprocess.DEVNULL, stdout=out, stderr=out,
                 start_new_session=True,
             )  # fmt: skip
         return self._supervisor.pid
@@ -194,17 +201,22 @@ class DemoHome:
             brake(self.home, owner, by="fleet demo", now=True)
 
     def remove(self) -> None:
-        """Remove all files; what was just killed may write for a moment longer."""
-        for _ in range(_REMOVALS):
-            with suppress(OSError):
-                shutil.rmtree(self._root)
-                return
-            time.sleep(_REMOVAL_PAUSE_S)
-        shutil.rmtree(self._root)
+        """Remove all files."""
+        remove_files(self._root)
 
     @property
     def _printed(self) -> Path:
         return self._root / "supervisor.out"
+
+
+def remove_files(root: Path) -> None:
+    """Remove a directory; what was just killed may write for a moment longer."""
+    for _ in range(_REMOVALS):
+        with suppress(OSError):
+            shutil.rmtree(root)
+            return
+        time.sleep(_REMOVAL_PAUSE_S)
+    shutil.rmtree(root)
 
 
 @contextmanager

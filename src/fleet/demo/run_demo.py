@@ -156,7 +156,7 @@ class Demo:
             task = self._tasks.get(text.partition(":")[0])
             if task and action == "adopted":
                 self._adopted.add(task.key)
-            self._say(_titled(text, task.title) if task else text)
+            self._say(titled(text, task.title) if task else text)
 
     def _say(self, text: str, style: str = "") -> None:
         self._print(f"{self._seconds:5.1f} s  {text}", style)
@@ -166,7 +166,7 @@ class Demo:
         return tuple(told.splitlines())
 
 
-def _titled(text: str, title: str) -> str:
+def titled(text: str, title: str) -> str:
     """A line about a task with its title, and that once."""
     task_id, _, rest = text.removesuffix(f": {title}").partition(":")
     return f"{task_id} {title}:{rest}"
@@ -194,6 +194,8 @@ def due_cues(rows: Sequence[DemoRow], adopted: Collection[str]) -> set[str]:
                 came = other.events > 0 or bool(other.endings)
             case "landed":
                 came = other.state == "closed"
+            case "moved":
+                came = False  # there is one host
         if came:
             due.add(row.demo_task.key)
     return due

@@ -54,11 +54,12 @@ class ExpectedEnd(Struct, frozen=True):
 
 class Cue(Struct, frozen=True):
     """What an agent waits for, however slow the machine is, before it goes on: a task of this key
-    whose run was adopted, whose agent is at work, or that has landed.
+    whose run was adopted, whose agent is at work, that has landed, or that has moved to another
+    host.
     """
 
     key: str
-    is_: Literal["adopted", "at work", "landed"]
+    is_: Literal["adopted", "at work", "landed", "moved"]
 
 
 class DemoTask(Struct, frozen=True, kw_only=True):
@@ -70,6 +71,8 @@ class DemoTask(Struct, frozen=True, kw_only=True):
     #: How its agent behaves: a key of `simulated_agent.BEHAVIOURS`, given as the model.
     behaviour: str = "steady"
     coder: str = CODER
+    #: More words for `fleet bd create`.
+    flags: tuple[str, ...] = ()
     #: Keys of the tasks that have to be closed first.
     needs: tuple[str, ...] = ()
     #: What the agent writes, by path in the project.
@@ -189,8 +192,3 @@ TASKS = (
         files={"CHANGELOG.md": "# Changes\n\n## 1.0\n\nThe first release.\n"},
     ),
 )
-
-
-def find_task(title: str) -> DemoTask:
-    """The demo task with this title."""
-    return next(task for task in TASKS if task.title == title)

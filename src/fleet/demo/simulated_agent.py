@@ -23,6 +23,7 @@ from uuid import uuid4
 from fleet.coders import trusted_files
 from fleet.coders.base import Coder
 from fleet.coders.claude import stream
+from fleet.demo.hosts.host_tasks import HOST_TASKS
 from fleet.demo.script import (
     CODER,
     CONTEXT,
@@ -30,7 +31,7 @@ from fleet.demo.script import (
     OTHER_CODER,
     QUESTION,
     TASKS,
-    find_task,
+    DemoTask,
 )
 from fleet.schemas import Event, Task
 
@@ -150,6 +151,11 @@ class Session:
     def _print(self, kind: str, **fields: Any) -> None:
         line = {"type": kind, **fields, "session_id": self.id}
         print(json.dumps(line), file=self._out, flush=True)
+
+
+def find_task(title: str) -> DemoTask:
+    """The demo task with this title."""
+    return next(task for task in (*TASKS, *HOST_TASKS) if task.title == title)
 
 
 def cue_file(temporary: Path, key: str) -> Path:

@@ -2,8 +2,8 @@
 
 from collections import Counter
 
-from fleet.demo.script import KILLED_DURING, TASKS, find_task
-from fleet.demo.simulated_agent import BEHAVIOURS
+from fleet.demo.script import KILLED_DURING, TASKS
+from fleet.demo.simulated_agent import BEHAVIOURS, find_task
 
 
 def test_a_task_comes_after_the_tasks_it_needs():

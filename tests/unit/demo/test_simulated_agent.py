@@ -10,7 +10,7 @@ from fleet import coders
 from fleet.coders.base import Options
 from fleet.coders.stream.run_totals import RunTotals
 from fleet.demo import simulated_agent
-from fleet.demo.script import CODER, CONTEXT, KILLED_DURING, OTHER_CODER, TASKS, find_task
+from fleet.demo.script import CODER, CONTEXT, KILLED_DURING, OTHER_CODER, TASKS
 from fleet.demo.simulated_agent import (
     Agent,
     Session,
@@ -18,6 +18,7 @@ from fleet.demo.simulated_agent import (
     add_coders,
     both_sides,
     cue_file,
+    find_task,
 )
 from fleet.schemas import Finished, RateLimited
 from tests.builders import NOW, a_task
