@@ -5,6 +5,7 @@ import re
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -144,47 +145,55 @@ def test_a_killed_demo_takes_its_supervisor_along(ground):
 
 
 @pytest.fixture
-def namespaces():
+def network_ground(ground):
+    """The same where PostgreSQL, which is another user, can pass through."""
     tool = missing_tool() or ("" if binaries() else "postgresql")
     if tool:
         missing(tool)
+    with tempfile.TemporaryDirectory(prefix="fleet-ground-") as place:
+        Path(place).chmod(0o755)
+        env = {**ground, "PATH": os.environ["PATH"], "TMPDIR": place}
+        yield env
+        for process in living(env):
+            process.kill()
 
 
-def spaces():
-    """The network namespaces of demos."""
+def spaces(demo):
+    """The network namespaces that a demo left."""
     done = subprocess.run(["ip", "netns", "list"], capture_output=True, text=True, check=True)
-    return set(done.stdout.splitlines())
+    return [line for line in done.stdout.splitlines() if line.startswith(f"fleet-{demo.pid}-")]
+
+
+def on_three_hosts(env):
+    argv = [*DEMO, "--hosts", "3"]
+    return subprocess.Popen(argv, env=env, cwd=env["HOME"], stdout=subprocess.PIPE, text=True)
 
 
 @only_slow
 @pytest.mark.timeout(480)
-def test_the_demo_of_hosts_moves_a_task_and_leaves_nothing(ground, namespaces):
+def test_the_demo_of_hosts_moves_a_task_and_leaves_nothing(network_ground):
     """Three hosts, a real PostgreSQL, a link that is cut: and no network, process or file stays."""
-    before, env = spaces(), {**ground, "PATH": os.environ["PATH"]}
-    done = subprocess.run(
-        [*DEMO, "--hosts", "3"], env=env, cwd=env["HOME"], capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "All went as staged" in done.stdout
-    assert "no host fits: needs tpu; hosts with it: none up" in done.stdout
-    assert traces(env) == []
-    assert spaces() <= before
+    with on_three_hosts(network_ground) as demo:
+        said = demo.stdout.read()
+    assert demo.returncode == 0, said
+    assert "All went as staged" in said
+    assert "no host fits: needs tpu; hosts with it: none up" in said
+    assert traces(network_ground) == []
+    assert spaces(demo) == []
 
 
 @only_slow
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("moment", ["3 hosts, each", "run 1 with", "link set to"])
-def test_an_interrupted_demo_of_hosts_leaves_nothing(ground, namespaces, moment):
+def test_an_interrupted_demo_of_hosts_leaves_nothing(network_ground, moment):
     """While servers start, with agents at work, and with a host that is cut off."""
-    before, env = spaces(), {**ground, "PATH": os.environ["PATH"]}
-    with subprocess.Popen(
-        [*DEMO, "--hosts", "3"], env=env, cwd=env["HOME"], stdout=subprocess.PIPE, text=True
-    ) as demo:
+    with on_three_hosts(network_ground) as demo:
         for line in demo.stdout:
             if moment in line:
                 demo.send_signal(signal.SIGINT)
                 break
-        demo.stdout.read()
+        rest = demo.stdout.read()
     assert demo.returncode != 0
-    assert traces(env) == []
-    assert spaces() <= before
+    assert "Interrupted" in rest
+    assert traces(network_ground) == []
+    assert spaces(demo) == []

@@ -2,6 +2,7 @@
 
 import shlex
 import shutil
+import stat
 import sys
 import tempfile
 from collections.abc import Generator, Sequence
@@ -80,6 +81,14 @@ class DemoHosts:
         place.fleet("config", "set", *_SETTINGS)
 
 
+def _open_directory() -> Path:
+    """A directory for temporary files that every user can pass through: PostgreSQL is another."""
+    usual = Path(tempfile.gettempdir()).resolve()
+    if all(each.stat().st_mode & stat.S_IXOTH for each in (usual, *usual.parents)):
+        return usual
+    return Path("/var/tmp")  # noqa: S108 - mkdtemp makes a directory of its own there
+
+
 @contextmanager
 def demo_hosts(*, keep: bool) -> Generator[DemoHosts]:
     """Room for hosts; at exit all processes and namespaces go, and unless `keep` the
@@ -94,7 +103,7 @@ def demo_hosts(*, keep: bool) -> Generator[DemoHosts]:
             hint="On one host, with none of that: fleet demo",
         )
     interrupts = Interrupts()
-    root = Path(tempfile.mkdtemp(prefix="fleet-demo-")).resolve()
+    root = Path(tempfile.mkdtemp(prefix="fleet-demo-", dir=_open_directory())).resolve()
     root.chmod(0o711)  # PostgreSQL is another user
     made = DemoHosts(root, interrupts)
     try:

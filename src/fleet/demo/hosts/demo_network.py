@@ -5,8 +5,10 @@ No namespace has a route to the machine's own network, so that nothing leaves th
 
 import os
 import shutil
+import signal
 import subprocess
 from collections.abc import Sequence
+from contextlib import suppress
 
 from fleet.errors import FleetError
 
@@ -33,7 +35,8 @@ class DemoNetwork:
     """A hub and hosts, each host with a link of its own to the hub."""
 
     def __init__(self) -> None:
-        self._mark = os.urandom(3).hex()
+        #: In the name of each namespace: a person finds the process that it belongs to.
+        self._mark = str(os.getpid())
         self.hub = f"fleet-{self._mark}-hub"
         self._spaces: list[str] = []
 
@@ -63,9 +66,15 @@ class DemoNetwork:
         self._in(self.hub, "link", "set", f"to{number}", "up")
 
     def remove(self) -> None:
-        """Remove all namespaces, and with them their links."""
+        """Remove all namespaces, and with them their links and what still runs there: a git that
+        waits for an answer over a link that was cut would outlive its supervisor.
+        """
         while self._spaces:
-            _ip("netns", "delete", self._spaces.pop())
+            space = self._spaces.pop()
+            for pid in _ip("netns", "pids", space).stdout.split():
+                with suppress(ProcessLookupError):
+                    os.kill(int(pid), signal.SIGKILL)
+            _ip("netns", "delete", space)
 
     def _add(self, space: str) -> None:
         self._spaces.append(space)

@@ -16,6 +16,8 @@ from fleet.errors import FleetError
 
 #: Nothing else is in the hub, so that the usual ports are free.
 _PORT, _GIT_PORT = 5432, 9418
+#: The user that every Linux has for programs without rights.
+_NO_RIGHTS = 65534
 _PATIENCE = 60.0
 _STOPS_WITHIN = 15.0
 #: A killed demo takes its servers along.
@@ -53,6 +55,14 @@ def _number(text: str) -> float:
         return 0.0
 
 
+def _server_user() -> "pwd.struct_passwd":
+    """The user that PostgreSQL runs as: its own, or the one without rights."""
+    try:
+        return pwd.getpwnam("postgres")
+    except KeyError:
+        return pwd.getpwuid(_NO_RIGHTS)
+
+
 class HubServers:
     """Both servers, in a directory of their own. PostgreSQL refuses to be root, and is another
     user.
@@ -63,8 +73,7 @@ class HubServers:
         self._bin = programs() or Path()
         self._data, self._log = place / "data", place / "log"
         self.repository = place / "git" / "bookshelf.git"
-        names = {entry.pw_name for entry in pwd.getpwall()}
-        self._user = "postgres" if "postgres" in names else "nobody"
+        self._user = _server_user()
         self._servers: list[subprocess.Popen[bytes]] = []
 
     @property
@@ -85,14 +94,15 @@ class HubServers:
     def start(self) -> None:
         """Make both servers, and wait until they answer. Raises FleetError."""
         self._place.mkdir(mode=0o711)
-        owner = pwd.getpwnam(self._user)
-        os.chown(self._place, owner.pw_uid, owner.pw_gid)
+        os.chown(self._place, self._user.pw_uid, self._user.pw_gid)
         made = ("initdb", "-D", str(self._data), "-U", "fleet", "-E", "UTF8", "--locale=C",
                 "-A", "trust", "--no-sync")  # fmt: skip
-        self._run(self._as_user(*made))
+        self._run("the database", self._as_user(*made))
         rules = f"local all all trust\nhost all all {SUBNET}.0/24 trust\n"
         (self._data / "pg_hba.conf").write_text(rules)
-        self._run(["git", "init", "-q", "--bare", "-b", "main", str(self.repository)])
+        self._run(
+            "the repository", ["git", "init", "-q", "--bare", "-b", "main", str(self.repository)]
+        )
         self._start(
             *self._as_user(
                 "postgres", "-D", str(self._data), "-p", str(_PORT), "-k", str(self._place),
@@ -136,8 +146,8 @@ class HubServers:
                 time.sleep(0.1)
 
     def _as_user(self, program: str, *words: str) -> list[str]:
-        group = str(pwd.getpwnam(self._user).pw_gid)
-        become = ("--reuid", self._user, "--regid", group, "--clear-groups", "--")
+        user, group = str(self._user.pw_uid), str(self._user.pw_gid)
+        become = ("--reuid", user, "--regid", group, "--clear-groups", "--")
         return [*_TIED, *become, str(self._bin / program), *words]
 
     def _start(self, *argv: str) -> None:
@@ -149,9 +159,9 @@ class HubServers:
                 )
             )  # fmt: skip
 
-    def _run(self, argv: Sequence[str]) -> None:
+    def _run(self, what: str, argv: Sequence[str]) -> None:
         done = subprocess.run(
             argv, cwd=self._place, capture_output=True, text=True, check=False, timeout=_PATIENCE
         )
         if done.returncode != 0:
-            raise FleetError(f"{argv[-1]} cannot be made: {done.stderr.strip()[-2000:]}")
+            raise FleetError(f"{what} cannot be made: {done.stderr.strip()[-2000:]}")
