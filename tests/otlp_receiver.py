@@ -2,9 +2,15 @@
 
 import base64
 import json
+import ssl
 import threading
+from datetime import UTC, datetime, timedelta
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from ipaddress import ip_address
 
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
 from google.protobuf.json_format import ParseDict
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
     ExportTraceServiceRequest,
@@ -15,7 +21,7 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
 class OtlpReceiver:
     """Keeps the spans that it takes. `status`: what it answers; anything but 200 takes nothing."""
 
-    def __init__(self, port=0):
+    def __init__(self, port=0, tls=None):
         self.spans, self.requests, self.headers, self.status = [], [], [], 200
         self.changed = threading.Condition()
         receiver = self
@@ -52,8 +58,12 @@ class OtlpReceiver:
 
         self._server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
         self._server.daemon_threads = True
+        if tls is not None:  # a file with a key and its certificate
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(tls)
+            self._server.socket = context.wrap_socket(self._server.socket, server_side=True)
         self.port = self._server.server_port
-        self.url = f"http://127.0.0.1:{self.port}"
+        self.url = f"http{'s' if tls else ''}://127.0.0.1:{self.port}"
         threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True).start()
 
     def take(self, body, kind):
@@ -111,3 +121,28 @@ def _with_base64_ids(value):
             for key, each in value.items()
         }
     return [_with_base64_ids(each) for each in value] if isinstance(value, list) else value
+
+
+def make_certificate(path):
+    """A key with a certificate for 127.0.0.1 that vouches for itself, in one file."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "a receiver")])
+    now = datetime.now(UTC)
+    made = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - timedelta(hours=1))
+        .not_valid_after(now + timedelta(hours=1))
+        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+        .add_extension(
+            x509.SubjectAlternativeName([x509.IPAddress(ip_address("127.0.0.1"))]), critical=False
+        )
+        .sign(key, hashes.SHA256())
+    )
+    plain = serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    pem = serialization.Encoding.PEM
+    path.write_bytes(key.private_bytes(pem, *plain) + made.public_bytes(pem))
+    return path

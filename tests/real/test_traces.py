@@ -2,14 +2,17 @@
 
 import pytest
 
-from tests.otlp_receiver import OtlpReceiver
+from tests.conftest import only_slow
+from tests.otlp_receiver import OtlpReceiver, make_certificate
 from tests.real.house import CLOSE
 from tests.scripted_model import Call, Say, ScriptedModel
 
 
-@pytest.fixture
-def receiver():
-    receiver = OtlpReceiver()
+@pytest.fixture(params=["http", pytest.param("https", marks=only_slow)])
+def receiver(request, tmp_path):
+    tls = make_certificate(tmp_path / "receiver.pem") if request.param == "https" else None
+    receiver = OtlpReceiver(tls=tls)
+    receiver.certificate = str(tls or "")
     yield receiver
     receiver.close()
 
@@ -25,7 +28,8 @@ def test_claudes_own_spans_stand_below_its_run(house, receiver):
         here.env["OTEL_RESOURCE_ATTRIBUTES"] = "team=night"
         here.configure(pass_env="OTEL_RESOURCE_ATTRIBUTES")
         runtime = here.home / "runtime.toml"
-        runtime.write_text(f'{runtime.read_text()}\n[otel]\nendpoint = "{receiver.url}"\n')
+        table = f'endpoint = "{receiver.url}"\ncertificate = "{receiver.certificate}"'
+        runtime.write_text(f"{runtime.read_text()}\n[otel]\n{table}\n")
         here.create("claude")
         here.fleet("run", "--until-idle")
         receiver.until(lambda: receiver.named("task"))

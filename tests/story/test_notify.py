@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from datetime import timedelta
 from pathlib import Path
@@ -195,6 +196,40 @@ def test_ntfy_and_apprise_are_told(scene):
     hook.close()
 
 
+class Hangs(HttpFake):
+    """Takes a message and never says so."""
+
+    def __init__(self):
+        self.asked, self.over = threading.Event(), threading.Event()
+        super().__init__()
+
+    def answer(self, method, path, body):
+        self.asked.set()
+        self.over.wait(60)
+        return 200, {}
+
+
+def test_a_channel_that_hangs_or_is_misspelt_holds_no_other(scene, tmp_path):
+    """Each has a thread of its own, and what cannot be used is named."""
+    deaf, told = Hangs(), tmp_path / "told"
+    scene.env["TOPIC"] = "a-topic"
+    settings(
+        scene,
+        f'[notify]\nto = ["jsn://127.0.0.1/x"]\ncommand = ["cp", "/dev/stdin", "{told}"]\n'
+        f'[notify.telegram]\ntoken = "env:BOT_TOKEN"\n'
+        f'[notify.ntfy]\ntopic = "env:TOPIC"\nurl = "{deaf.url}"\n',
+    )
+    notifier(scene)
+    for word in ("Which?", "And what else?"):
+        ask(scene, word)
+        wait(lambda word=word: told.exists() and word in told.read_text())
+    assert deaf.asked.wait(PATIENCE)
+    assert "(jsn://…) is none that apprise knows" in scene.screen()
+    assert "has no users" in scene.screen()
+    deaf.over.set()
+    deaf.close()
+
+
 def test_a_person_is_paired_by_a_code(scene, telegram):
     """Their id goes into the settings; a stranger without the code is not heard."""
     with_telegram(scene, telegram, users=())
@@ -220,8 +255,8 @@ def scene_pair(scene):
         ('[notify]\nquiet = "late"', "22:00-07:30"),
         ('[notify]\ndigest = "25:00"', "08:00"),
         ("[notify]\nnosuch = 1", "nosuch"),
-        ('[notify]\non = ["nonsense"]', "nonsense"),
-        ('[notify.telegram]\ntoken = "1234:SECRET"', "where the secret is"),
+        ('[notify]\non = ["nonsense"]', "'nonsense'; known: question, blocked"),
+        ('[notify.telegram]\ntoken = "1234:SECRET"', "telegram.token: it says where the secret is"),
         ('[notify.telegram]\ntoken = "env:T"\nbase_url = "ftp://x"', "address"),
         ("notify = 3", "[notify]"),
     ],

@@ -180,6 +180,9 @@ def unknown(name: str) -> str:
     """The complaint about a key that does not exist, with the nearest one that does."""
     from difflib import get_close_matches
 
+    table = name.partition(".")[0]
+    if table in (notify_table.TABLE, otel_table.TABLE, price_tables.TABLE, account_tables.TABLE):
+        return f"is in a table: edit runtime.toml below [{table}]"
     near = get_close_matches(name, KEYS, n=1)
     known = f"did you mean {near[0]}?" if near else f"known keys: {', '.join(KEYS)}"
     return f"is not a key of fleet; {known}"

@@ -2,7 +2,7 @@
 
 import re
 from datetime import time
-from typing import Any, Literal, cast
+from typing import Any, Literal, cast, get_args
 
 import msgspec
 from msgspec import Struct
@@ -20,7 +20,7 @@ Topic = Literal[
 AT_ONCE: tuple[Topic, ...] = (
     "question", "blocked", "landing", "trust", "held", "supervisor", "idle",
 )  # fmt: skip
-_CLOCK = re.compile(r"([01]\d|2[0-3]):([0-5]\d)")
+_CLOCK = r"(?:[01]\d|2[0-3]):[0-5]\d"
 
 
 class TelegramSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -82,8 +82,15 @@ def read(table: object) -> tuple[NotifySettings, str]:
     nothing = NotifySettings()
     if not isinstance(table, dict):
         return nothing, "must be a table: [notify]"
+    given = cast("dict[str, Any]", table)
+    topics = given.get("on")
+    if isinstance(topics, list):
+        for topic in cast("list[Any]", topics):
+            if topic not in get_args(Topic):
+                known = ", ".join(get_args(Topic))
+                return nothing, f"cannot be used: on: there is no {topic!r}; known: {known}"
     try:
-        found = msgspec.convert(cast("dict[str, Any]", table), NotifySettings)
+        found = msgspec.convert(given, NotifySettings)
         _check(found)
     except (msgspec.ValidationError, BadInput) as error:
         return nothing, f"cannot be used: {error}".replace(" - at `$", " at `notify")
@@ -92,20 +99,20 @@ def read(table: object) -> tuple[NotifySettings, str]:
 
 def _check(found: NotifySettings) -> None:
     """Raise BadInput for what a type cannot say."""
-    for name, text in (("quiet", found.quiet.replace("-", "", 1)), ("digest", found.digest)):
-        times = _CLOCK.findall(text)
-        if text and "".join(f"{hour}:{minute}" for hour, minute in times) != text:
-            raise BadInput(f"{name} is written 08:00, or for quiet 22:00-07:30")
-    if found.quiet and len(_CLOCK.findall(found.quiet)) != 2:
-        raise BadInput("quiet is written 22:00-07:30")
-    if len(_CLOCK.findall(found.digest)) != 1:
-        raise BadInput("digest is written 08:00")
+    if found.quiet and not re.fullmatch(f"{_CLOCK}-{_CLOCK}", found.quiet):
+        raise BadInput(f"quiet is written 22:00-07:30, not {found.quiet!r}")
+    if not re.fullmatch(_CLOCK, found.digest):
+        raise BadInput(f"digest is written 08:00, not {found.digest!r}")
     if units.seconds(found.again) < 60:
         raise BadInput("again is at least 1m")
-    places = [found.telegram.token] if found.telegram else []
-    places += [found.ntfy.topic, found.ntfy.token] if found.ntfy else []
-    for place in places:
-        read_secret_place(place)
+    places = {"telegram.token": found.telegram.token} if found.telegram else {}
+    if found.ntfy:
+        places |= {"ntfy.topic": found.ntfy.topic, "ntfy.token": found.ntfy.token}
+    for name, place in places.items():
+        try:
+            read_secret_place(place)
+        except BadInput as error:
+            raise BadInput(f"{name}: {error.message}: {error.hint}") from None
     for each in (found.telegram and found.telegram.base_url, found.ntfy and found.ntfy.url):
         if each and not re.fullmatch(r"https?://[^\s@?#]+", each):
             raise BadInput(f"{each!r} is no address: https://host")

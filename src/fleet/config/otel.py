@@ -24,6 +24,8 @@ class OtelSettings(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     endpoint: str = ""
     #: Headers of fleet's own requests, each with the place of its value; agents do not get them.
     headers: dict[str, str] = field(default_factory=dict[str, str])
+    #: A file with the certificate that vouches for an https endpoint; empty: the system's do.
+    certificate: str = ""
     #: Which coders are told to send their own telemetry to the endpoint.
     agents: bool | tuple[str, ...] = True
 
@@ -62,6 +64,8 @@ def _check(found: OtelSettings, *, given: bool) -> None:
         raise BadInput(f"endpoint is http://host:4318 or https://host, not {found.endpoint!r}")
     if found.base.endswith("/v1/traces"):
         raise BadInput("endpoint is the address before /v1/traces")
+    if found.certificate and not found.certificate.startswith("/"):
+        raise BadInput(f"certificate is the whole path of a file, not {found.certificate!r}")
     for name, place in found.headers.items():
         if not _HEADER.fullmatch(name):
             raise BadInput(f"{name!r} is no name of a header")

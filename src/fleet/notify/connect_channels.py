@@ -59,10 +59,14 @@ def _apprise(number: int, text: str) -> tuple[list[Channel], list[Reader]]:
 
 
 def _telegram(settings: TelegramSettings) -> tuple[list[Channel], list[Reader]]:
+    if not settings.users:
+        raise FleetError(
+            "[notify.telegram] has no users, so that no one is told or heard by it",
+            hint="To add one by a code: fleet notify pair telegram",
+        )
     bot = telegram_bot(settings)
     channels: list[Channel] = [TelegramChannel(bot, user) for user in settings.users]
-    reads = settings.answers and settings.users
-    return channels, [TelegramReader(bot, settings.users)] if reads else []
+    return channels, [TelegramReader(bot, settings.users)] if settings.answers else []
 
 
 def _ntfy(settings: NtfySettings) -> tuple[list[Channel], list[Reader]]:

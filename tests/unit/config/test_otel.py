@@ -31,6 +31,7 @@ def test_an_endpoint_turns_traces_on(tmp_path):
         ('endpoint = "http://h"\nheaders = { "a b" = "env:X" }', "no name of a header"),
         ('endpoint = "http://h"\nheaders = { Authorization = "Bearer 5d1f" }', "env:NAME"),
         ('endpoint = "http://h"\nagents = "all"', "otel.agents"),
+        ('endpoint = "https://h"\ncertificate = "ca.pem"', "whole path"),
     ],
 )
 def test_what_is_wrong_is_refused_with_its_line(tmp_path, lines, problem):

@@ -6,6 +6,7 @@ Its packages are an extra and slow to load: only the exporter's process loads th
 import logging
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from typing import Any
 
 from fleet import __version__
 from fleet.config.otel import OtelSettings
@@ -16,6 +17,7 @@ from fleet.errors import FleetError
 from fleet.home import owner_file
 
 try:
+    import requests
     from opentelemetry.exporter.otlp.proto.http import trace_exporter
     from opentelemetry.sdk.resources import Resource
     from opentelemetry.sdk.trace import ReadableSpan
@@ -45,6 +47,8 @@ class SpanSender:
             endpoint=f"{settings.base}/v1/traces",
             headers=dict(zip(settings.headers, self._secrets, strict=True)),
             timeout=_PATIENCE,
+            certificate_file=settings.certificate or None,
+            session=_CertifiedSession(settings.certificate) if settings.certificate else None,
         )
         facts: Mapping[str, str] = {
             "service.name": "fleet",
@@ -82,6 +86,20 @@ class SpanSender:
         for secret in self._secrets:
             text = text.replace(secret, "…") if secret else text
         return " ".join(text.split())[:500]
+
+
+class _CertifiedSession(requests.Session):
+    """Its certificate counts, whatever REQUESTS_CA_BUNDLE says."""
+
+    def __init__(self, certificate: str) -> None:
+        super().__init__()
+        self._certificate = certificate
+
+    def merge_environment_settings(
+        self, url: Any, proxies: Any, stream: Any, verify: Any, cert: Any
+    ) -> Any:
+        del verify
+        return super().merge_environment_settings(url, proxies, stream, self._certificate, cert)
 
 
 class _FirstWords(logging.Handler):

@@ -23,6 +23,9 @@ def trace_env(otel: OtelSettings, ready: Ready, lease: Lease) -> dict[str, str]:
     ours = {_ATTRIBUTES: told}
     if ready.coder.options.otlp:
         ours |= {"OTEL_EXPORTER_OTLP_ENDPOINT": otel.base, **ready.coder.telemetry()}
+        if otel.certificate:  # the first for codex, the second for claude
+            names = ("OTEL_EXPORTER_OTLP_CERTIFICATE", "NODE_EXTRA_CA_CERTS")
+            ours |= dict.fromkeys(names, otel.certificate)
     kept = {name: text for name, text in ours.items() if name not in theirs}
     if _ATTRIBUTES in theirs:  # both are wanted, and of two the last counts
         kept[_ATTRIBUTES] = f"{told},{theirs[_ATTRIBUTES]}"

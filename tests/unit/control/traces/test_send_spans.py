@@ -7,7 +7,7 @@ from fleet.control.traces import send_spans
 from fleet.control.traces.span_table import SpanRow
 from fleet.errors import FleetError
 from tests.builders import NOW
-from tests.otlp_receiver import OtlpReceiver
+from tests.otlp_receiver import OtlpReceiver, make_certificate
 
 ROW = SpanRow(
     trace="0af7651916cd43dd8448eb211c80319c", id="b7ad6b7169203331", parent="00f067aa0ba902b7",
@@ -60,3 +60,18 @@ def test_a_header_that_is_not_there_is_an_error(receiver, monkeypatch):
     settings = OtelSettings(endpoint=receiver.url, headers={"x-key": "env:OTLP_KEY"})
     with pytest.raises(FleetError, match="header x-key"):
         send_spans.SpanSender(settings, "me")
+
+
+def test_an_endpoint_with_a_certificate_of_its_own(tmp_path, monkeypatch):
+    """It is sent to where the settings name the certificate, and told as what it is elsewhere."""
+    monkeypatch.setattr(send_spans, "_PATIENCE", 2.0)
+    file = make_certificate(tmp_path / "receiver.pem")
+    receiver = OtlpReceiver(tls=file)
+    settings = OtelSettings(endpoint=receiver.url, certificate=str(file))
+    assert send_spans.SpanSender(settings, "me").send([ROW]) == ""
+    assert len(receiver.spans) == 1
+    for other in ("", str(tmp_path / "none.pem")):
+        settings = OtelSettings(endpoint=receiver.url, certificate=other)
+        assert "certificate" in send_spans.SpanSender(settings, "me").send([ROW]).lower()
+    assert len(receiver.spans) == 1
+    receiver.close()
