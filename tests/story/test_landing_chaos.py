@@ -16,6 +16,6 @@ def test_a_killed_lander_loses_nothing_and_lands_nothing_twice(tmp_path, seed):
     """Every value of the branch passes a fresh check, and a dirty checkout is as it was."""
     need("git")
     ordeal = LandingOrdeal(tmp_path, tasks=40, slots=4, seed=seed, most=60)
-    report = ordeal.run(120.0)
+    report = ordeal.run(600.0)
     assert report.clean, report
     assert report.supervisors_killed >= 3

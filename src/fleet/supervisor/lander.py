@@ -16,6 +16,8 @@ from fleet.supervisor.state import LandingEnded, SupervisorState
 #: Seconds until a job that could not be done is tried again, and until a branch that is behind its
 #: line is looked at again; doubled each time up to the longest.
 _SHORTEST, _LONGEST = 1.0, 60.0
+#: The same while another lander works on the branch: it may be done any moment.
+_LONGEST_FOR_OTHERS = 4.0
 #: After so many failures in a row a branch is taken to wait for a person.
 _PATIENCE = 6
 #: So often in a row another lander is found at work on a branch before that is told: a person's
@@ -47,6 +49,8 @@ class Lander:
         #: When a branch is tried again, on the monotonic clock, and how often it failed in a row.
         self._again: dict[TargetKey, float] = {}
         self._failures: dict[TargetKey, int] = {}
+        #: The branches that another lander works on, as of the last try.
+        self._elsewhere: set[TargetKey] = set()
         #: How often in a row a branch was found behind its line.
         self._looks: dict[TargetKey, int] = {}
         #: Tasks of which the loop knows that they wait for their pull request.
@@ -63,7 +67,11 @@ class Lander:
         """The lander has something to do, and no person is waited for."""
         if self._abandon.is_set():
             return bool(self._at_work)
-        hopeful = any(0 < self._failures.get(key, 0) < _PATIENCE for key in self._again)
+        # Another lander comes to its end, however long its train takes.
+        hopeful = any(
+            key in self._elsewhere or 0 < self._failures.get(key, 0) < _PATIENCE
+            for key in self._again
+        )
         return self._wanted or self._looking or bool(self._at_work) or hopeful
 
     @property
@@ -150,20 +158,36 @@ class Lander:
         self._told_of = (self._told_of | set(end.watched)) - {*report.closed, *report.back}
         if end.behind:
             self._say_once("landing", f"{key.branch} is behind what landed: {end.behind}")
-        self._failures[key] = self._failures.get(key, 0) + 1 if report.problem else 0
-        passes = report.problem == OTHER_LANDER and self._failures[key] <= _UNTOLD
-        if report.problem and not passes and not self._abandon.is_set():
-            self._say_once("landing_left", f"{key.branch}: nothing lands for now: {report.problem}")
+        self._failed(key, report.problem)
         self._looks[key] = self._looks.get(key, 0) + 1 if end.behind else 0
         if self._abandon.is_set():
             return
         if again or (end.more and not report.problem):
             self._begin(key)
         elif tries := max(self._failures[key], self._looks[key]):
-            pause = min(_SHORTEST * 2 ** min(tries - 1, 10), _LONGEST)
-            self._again[key] = time.monotonic() + pause
+            longest = _LONGEST_FOR_OTHERS if key in self._elsewhere else _LONGEST
+            pause = min(_SHORTEST * 2 ** min(tries - 1, 10), longest)
+            # What was tried before its time keeps that time.
+            self._again.setdefault(key, time.monotonic() + pause)
         elif end.again_in:
             self._again[key] = time.monotonic() + end.again_in
+
+    def _failed(self, key: TargetKey, problem: str) -> None:
+        """Count a job that could not be done, and tell why. Empty: it could be done. What was tried
+        before its time, since more work had come, says nothing new.
+        """
+        if not problem:
+            self._failures[key] = 0
+            self._elsewhere.discard(key)
+            self._again.pop(key, None)
+            return
+        is_elsewhere = problem == OTHER_LANDER
+        (self._elsewhere.add if is_elsewhere else self._elsewhere.discard)(key)
+        if key not in self._again or not self._failures.get(key):
+            self._failures[key] = self._failures.get(key, 0) + 1
+        passes = is_elsewhere and self._failures[key] <= _UNTOLD
+        if not passes and not self._abandon.is_set():
+            self._say_once("landing_left", f"{key.branch}: nothing lands for now: {problem}")
 
     def _say_once(self, kind: str, text: str) -> None:
         if text not in self._said:

@@ -147,11 +147,17 @@ def test_work_that_no_command_checks_lands_unchecked(place):
     assert place.landing(task).landed.checks == ()
 
 
-def test_a_branch_that_is_gone_asks_and_nothing_is_lost(place):
-    """The work is on the task's own branch; it lands once the branch is there again."""
+@pytest.mark.parametrize("renamed", [False, True])
+def test_a_branch_that_is_gone_asks_and_nothing_is_lost(place, renamed):
+    """Deleted or renamed. The work is on the task's own branch; it lands once the branch is there
+    again.
+    """
     task = place.verified("Add one", part_1="one\n")
-    place.repo.git("checkout", "-q", "-b", "other")
-    place.repo.git("branch", "-D", "main")
+    if renamed:
+        place.repo.git("branch", "-m", "main", "other")
+    else:
+        place.repo.git("checkout", "-q", "-b", "other")
+        place.repo.git("branch", "-D", "main")
     place.land()
     assert place.state(task) == "asks"
     assert "has no branch main with a commit any more" in place.landing(task).why
@@ -184,6 +190,63 @@ def test_only_the_verified_tree_lands(place):
     assert place.status(task) == "closed"
     assert place.shown("part-1") == "one"
     assert place.repo.git("ls-tree", "--name-only", "main", "part-2") == ""
+
+
+def test_a_branch_of_a_task_that_was_rewritten_since_has_no_say(place):
+    """The commit that was verified lands: what stands on `fleet/<id>` by now was not verified."""
+    task = place.verified("Add one", part_1="one\n", mode="ask")
+    place.land()
+    verified = place.landing(task).commit
+    place.repo.git("checkout", "-q", f"fleet/{task}")
+    place.repo.commit("another hand", **{"part-1": "bad\n", "part-2": "more\n"})
+    place.repo.git("commit", "-q", "--amend", "-m", "rewritten")
+    place.repo.git("checkout", "-q", "main")
+    place.approve(task)
+    place.land()
+    assert (place.status(task), place.shown("part-1")) == ("closed", "one")
+    assert place.repo.git("rev-parse", "main^2") == verified
+    assert place.repo.git("log", "-1", "--format=%s", f"fleet/{task}") == "rewritten"
+
+
+def test_a_candidate_whose_commit_is_gone_lands_nothing(place):
+    """A person threw it away with its branch: the branch stays where it is, and that is told."""
+    task = place.verified("Add one", part_1="one\n", mode="ask")
+    place.land()
+    commit = place.landing(task).commit
+    refs = place.repo.git("for-each-ref", "--format=%(refname)", f"--points-at={commit}").split()
+    for ref in refs:
+        place.repo.git("update-ref", "-d", ref)
+    for object_ in (commit, place.landing(task).tree):
+        for store in (place.repo.root / ".git", *place.home.path.glob("repositories/*.git")):
+            (store / "objects" / object_[:2] / object_[2:]).unlink(missing_ok=True)
+    for pack in place.repo.root.glob(".git/objects/pack/*"):
+        pack.unlink()
+    before = place.repo.git("rev-parse", "main")
+    place.approve(task)
+    (report,) = place.land(trains=1)
+    assert place.repo.git("rev-parse", "main") == before
+    assert place.status(task) == "blocked"
+    assert commit in (report.problem + place.landing(task).why)
+
+
+def test_three_checkouts_of_one_branch_follow_together_or_not_at_all(place, tmp_path):
+    """One of them has changes: all three are left, and follow once it is clean."""
+    for name in ("second", "third"):
+        place.repo.git("worktree", "add", "-q", "--force", str(tmp_path / name), "main")
+    trees = [place.repo.root, tmp_path / "second", tmp_path / "third"]
+    (trees[2] / "README").write_text("a person is at work\n")
+    task = place.verified("Say one", part_0="one\n", files={"README": "read it\n"})
+    place.land()
+    assert place.status(task) == "closed"
+    assert [(tree / "part-0").read_text() for tree in trees] == ["zero\n"] * 3
+    assert (trees[2] / "README").read_text() == "a person is at work\n"
+    subprocess.run(["git", "checkout", "-q", "README"], cwd=trees[2], check=True, env=ENV)
+    place.land()
+    assert [(tree / "part-0").read_text() for tree in trees] == ["one\n"] * 3
+    for tree in trees:
+        status = ["git", "status", "--porcelain"]
+        done = subprocess.run(status, cwd=tree, check=True, env=ENV, capture_output=True, text=True)
+        assert done.stdout == ""
 
 
 def test_a_record_that_fleet_did_not_write_lands_nothing(place):

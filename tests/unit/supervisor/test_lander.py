@@ -8,6 +8,7 @@ import pytest
 from fleet.landing.land_target import OTHER_LANDER, LandReport
 from fleet.landing.train_state import TrainEnd
 from fleet.landing.waiting_work import Surveyed, target_key
+from fleet.supervisor import lander as lander_module
 from fleet.supervisor.lander import Lander
 
 
@@ -53,13 +54,53 @@ def test_work_that_could_not_land_is_waited_for(lander, repo):
     assert lander.busy
 
 
-def test_another_lander_is_told_of_once_it_lasts(lander, repo):
+@pytest.fixture
+def clock(monkeypatch):
+    """The time of the lander: it passes when a test says so."""
+    clock = SimpleNamespace(now=1000.0)
+    monkeypatch.setattr(lander_module, "time", SimpleNamespace(monotonic=lambda: clock.now))
+    return clock
+
+
+def test_another_lander_is_told_of_once_it_lasts(lander, repo, clock):
     """A person's `fleet land` is soon done; the train of another home may take long."""
     repo.commit("first")
-    told = []
-    for _ in range(5):
-        lander.want()
-        after(lander, repo, problem=OTHER_LANDER)
+    key = target_key(str(repo.root), "main")
+    after(lander, repo, problem=OTHER_LANDER)
+    told = [len(lander.said)]
+    for _ in range(4):
+        clock.now = lander.next_moment
+        lander.when_due()
+        lander.jobs.pop()(LandReport(target=key, problem=OTHER_LANDER))
         told.append(len(lander.said))
     assert told == [0, 0, 0, 1, 1]
     assert OTHER_LANDER in lander.said[0]
+
+
+def test_a_run_until_idle_waits_for_another_lander_however_long(lander, repo, clock):
+    """Its train may take an hour, and then the work lands."""
+    repo.commit("first")
+    key = target_key(str(repo.root), "main")
+    after(lander, repo, problem=OTHER_LANDER)
+    for _ in range(50):
+        clock.now = lander.next_moment
+        lander.when_due()
+        assert lander.busy
+        lander.jobs.pop()(LandReport(target=key, problem=OTHER_LANDER))
+        assert lander.busy
+    clock.now = lander.next_moment
+    lander.when_due()
+    lander.jobs.pop()(LandReport(target=key, closed=()))
+    assert not lander.busy
+
+
+def test_work_that_comes_all_at_once_uses_up_no_patience(lander, repo, clock):
+    """Each task that is verified has the branch tried before its time; that is no more than one
+    failure, and the next try is due when it was.
+    """
+    repo.commit("first")
+    for _ in range(20):
+        lander.want()
+        after(lander, repo, problem="the remote gives no answer")
+    assert lander.busy
+    assert lander.next_moment == clock.now + 1.0
