@@ -2,8 +2,11 @@
 
 import threading
 import time
+from collections import defaultdict
 from collections.abc import Callable
 from functools import partial
+
+from msgspec import Struct
 
 from fleet.landing.land_target import OTHER_LANDER, LanderSetup, LandReport, land_target
 from fleet.landing.remote.adopt_landings import adopt_landings
@@ -28,6 +31,28 @@ _UNTOLD = 3
 _ADOPT_EVERY, _LOOK_AGAIN = 2.0, 15.0
 
 
+class _Tries(Struct):
+    """How often in a row something was tried for a branch."""
+
+    #: It failed; and the last time, since another lander works on the branch.
+    failures: int = 0
+    elsewhere: bool = False
+    #: The branch was found behind its line.
+    looks: int = 0
+
+    @property
+    def is_hopeful(self) -> bool:
+        """Nothing waits for a person: another lander comes to its end, however long that takes."""
+        return self.elsewhere or 0 < self.failures < _PATIENCE
+
+    @property
+    def pause(self) -> float:
+        """Seconds until the next try; 0: there is to be none."""
+        tries = max(self.failures, self.looks)
+        longest = _LONGEST_FOR_OTHERS if self.elsewhere else _LONGEST
+        return min(_SHORTEST * 2 ** min(tries - 1, 10), longest) if tries else 0.0
+
+
 class Lander:
     """Looks for work whenever there may be some, and starts the jobs."""
 
@@ -46,13 +71,9 @@ class Lander:
         self._wanted, self._looking = True, False
         #: The branches that are worked on; True: to be looked at once more.
         self._at_work: dict[TargetKey, bool] = {}
-        #: When a branch is tried again, on the monotonic clock, and how often it failed in a row.
+        #: When a branch is tried again, on the monotonic clock.
         self._again: dict[TargetKey, float] = {}
-        self._failures: dict[TargetKey, int] = {}
-        #: The branches that another lander works on, as of the last try.
-        self._elsewhere: set[TargetKey] = set()
-        #: How often in a row a branch was found behind its line.
-        self._looks: dict[TargetKey, int] = {}
+        self._tries: defaultdict[TargetKey, _Tries] = defaultdict(_Tries)
         #: Tasks of which the loop knows that they wait for their pull request.
         self._told_of: set[str] = set()
         #: Tasks that were sent back, as of the last look.
@@ -67,11 +88,7 @@ class Lander:
         """The lander has something to do, and no person is waited for."""
         if self._abandon.is_set():
             return bool(self._at_work)
-        # Another lander comes to its end, however long its train takes.
-        hopeful = any(
-            key in self._elsewhere or 0 < self._failures.get(key, 0) < _PATIENCE
-            for key in self._again
-        )
+        hopeful = any(self._tries[key].is_hopeful for key in self._again)
         return self._wanted or self._looking or bool(self._at_work) or hopeful
 
     @property
@@ -159,16 +176,14 @@ class Lander:
         if end.behind:
             self._say_once("landing", f"{key.branch} is behind what landed: {end.behind}")
         self._failed(key, report.problem)
-        self._looks[key] = self._looks.get(key, 0) + 1 if end.behind else 0
+        tries = self._tries[key]
+        tries.looks = tries.looks + 1 if end.behind else 0
         if self._abandon.is_set():
             return
         if again or (end.more and not report.problem):
             self._begin(key)
-        elif tries := max(self._failures[key], self._looks[key]):
-            longest = _LONGEST_FOR_OTHERS if key in self._elsewhere else _LONGEST
-            pause = min(_SHORTEST * 2 ** min(tries - 1, 10), longest)
-            # What was tried before its time keeps that time.
-            self._again.setdefault(key, time.monotonic() + pause)
+        elif tries.pause:  # what was tried before its time keeps that time
+            self._again.setdefault(key, time.monotonic() + tries.pause)
         elif end.again_in:
             self._again[key] = time.monotonic() + end.again_in
 
@@ -176,16 +191,15 @@ class Lander:
         """Count a job that could not be done, and tell why. Empty: it could be done. What was tried
         before its time, since more work had come, says nothing new.
         """
+        tries = self._tries[key]
+        tries.elsewhere = problem == OTHER_LANDER
         if not problem:
-            self._failures[key] = 0
-            self._elsewhere.discard(key)
+            tries.failures = 0
             self._again.pop(key, None)
             return
-        is_elsewhere = problem == OTHER_LANDER
-        (self._elsewhere.add if is_elsewhere else self._elsewhere.discard)(key)
-        if key not in self._again or not self._failures.get(key):
-            self._failures[key] = self._failures.get(key, 0) + 1
-        passes = is_elsewhere and self._failures[key] <= _UNTOLD
+        if key not in self._again or not tries.failures:
+            tries.failures += 1
+        passes = tries.elsewhere and tries.failures <= _UNTOLD
         if not passes and not self._abandon.is_set():
             self._say_once("landing_left", f"{key.branch}: nothing lands for now: {problem}")
 
