@@ -52,7 +52,7 @@ class MergeNow(Struct, frozen=True, kw_only=True):
 
 
 class MergedThere(Struct, frozen=True, kw_only=True):
-    """The forge merged it."""
+    """The forge merged the pull request."""
 
     commit: str
 

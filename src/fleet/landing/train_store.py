@@ -149,7 +149,7 @@ class TrainPlace:
         return _believed(self.path) or Learnt()
 
     def learn(self, learnt: Learnt) -> None:
-        """Remember it. Raises OSError."""
+        """Keep what is learnt for the next train. Raises OSError."""
         if learnt != self.learnt():
             _write(_LEARNTS, self.path / _LEARNT, learnt, durable=False)
 

@@ -98,8 +98,8 @@ def survey(home: Home) -> Surveyed:
 
 
 def _is_for_lander(landing: Landing) -> bool:
-    """The lander has something to do for it, or to watch: a person may merge a pull request that
-    fleet asks about, or mend a branch that fails by itself.
+    """The lander has something to do for this landing, or to watch: a person may merge a pull
+    request that fleet asks about, or mend a branch that fails by itself.
     """
     watched = landing.state == "asks" and (landing.to == "pr" or bool(landing.red_line))
     return landing.state in (*LANDERS, "landed", "back") or watched

@@ -49,7 +49,7 @@ _ASK_AGAIN = 1.0
 
 
 class Notifier:
-    """All of it, for one home. `env` names the home."""
+    """The notifier of one home: a thread that looks, and one a channel and a reader."""
 
     def __init__(self, home: Control, connected: Connected, say: Callable[[str], None]) -> None:
         self._fleet, self._connected, self._say = home, connected, say
@@ -216,7 +216,7 @@ class Notifier:
         threading.Thread(target=guarded, name=name, daemon=True).start()
 
     def _complain(self, what: str, error: Exception) -> None:
-        """Say what is wrong, once while it is so. A full disk below the outbox is told past
+        """Report a trouble, once for as long as it lasts. A full disk below the outbox is told past
         the outbox: people would hear of nothing at all.
         """
         text = str(error)

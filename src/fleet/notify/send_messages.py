@@ -24,9 +24,9 @@ _LOOK = 1.0
 
 
 class _PutOff(Struct, frozen=True):
-    """The channel did not take it."""
+    """A channel did not take a message."""
 
-    #: When it is sent again; None: it is given up.
+    #: When the message is sent again; None: it is given up.
     due: datetime | None
     problem: str
 

@@ -163,7 +163,7 @@ def _check_here(task_id: str, landing: Landing) -> None:
 
 
 def _let_go(landing: Landing) -> Landing:
-    """The same, on its way: to be brought home first, if that was not done."""
+    """The landing without its hold; work that was not brought home comes home first."""
     if landing.state == "testing":
         return landing
     state = "waiting" if landing.commit else "verified"

@@ -28,7 +28,7 @@ class LandingTask(Struct, frozen=True, kw_only=True):
 
     @property
     def is_blocked(self) -> bool:
-        """The queue has it as blocked; sent back, it is with its agent."""
+        """The task is blocked in the queue; one that was sent back is with its agent."""
         return self.state != "back"
 
 
@@ -90,7 +90,7 @@ def landing_of_run(fleet: Control, receipt: Receipt) -> Landing | None:
 
 
 def landing_words(fleet: Control, task_id: str, landing: Landing) -> str:
-    """How far it is, and what the branch waits for if it is behind."""
+    """How far a landing is, and what the branch waits for where it is behind its line."""
     words = landing.words(_tries(fleet, task_id, landing))
     if landing.state == "landed" and _stands_behind(landing):
         words += (

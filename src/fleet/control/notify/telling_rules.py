@@ -144,8 +144,8 @@ def put_off(told: ToldNotice, now: datetime) -> ToldNotice:
 def messages(
     ready: Sequence[ToldNotice], now: datetime, settings: NotifySettings, nonces: Iterator[str]
 ) -> Iterator[tuple[Notification, tuple[ToldNotice, ...]]]:
-    """The messages that tell all of this, each with what it tells: one a question, and one for
-    the rest.
+    """The messages for what is due, each with the notices that it tells of: one a question, and
+    one for the rest.
     """
     for each in ready:
         if each.notice.topic == "question":

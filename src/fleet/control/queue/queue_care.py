@@ -121,7 +121,7 @@ def restore(home: Home, config: Config, copy: Path, now: datetime) -> Restored:
         elif not condition(home, config).problem:
             raise Refused(
                 f"a supervisor works with this queue (process {holder.who.pid})",
-                hint=f"End it first, and with it its agents: kill {holder.who.pid}",
+                hint="End the supervisor first, and with it its agents: fleet shutdown",
             )
         owner = owner_file.read_or_make(home)
         identity = known or found or os.urandom(16).hex()

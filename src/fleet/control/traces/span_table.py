@@ -33,7 +33,7 @@ class TracedRun(Struct, frozen=True, kw_only=True):
 
 
 class SpanRow(Struct, frozen=True, kw_only=True):
-    """One span, before it is put into anyone's format."""
+    """One span, before it is encoded for a receiver."""
 
     trace: str
     id: str

@@ -13,7 +13,7 @@ from fleet.runs.traces.exported_mark import is_exported
 
 
 class UnsentRun(Struct, frozen=True, kw_only=True):
-    """One of them: where it is marked once it was sent, and what is told of it."""
+    """A run whose spans were not sent: its directory, which is marked then, and what is told."""
 
     place: Run
     traced: TracedRun

@@ -94,11 +94,11 @@ class FoldProver:
         return self._proofs.failing(tree, checks)
 
     def output(self, tree: str) -> str:
-        """The end of what it printed."""
+        """The end of what the check that failed on a tree printed."""
         return self._failed[tree].output if tree in self._failed else ""
 
     def forget_red(self) -> None:
-        """A person wants it tried again: what failed may have been mended outside of the tree."""
+        """Forget failures, as a person asked: the cause may be mended, outside of the tree."""
         self._proofs = Proofs(self._proofs.passed)
         self._red_lines, self._failed = {}, {}
 

@@ -84,7 +84,7 @@ class PullRequestRun:
         return self._look(work, pr)
 
     def _is_over(self, work: WaitingWork, pr: PullRequest) -> bool:
-        """A person closed it and then had fleet go on, or its branch leads elsewhere by now."""
+        """A person closed the pull request and had fleet go on, or it is at another address."""
         closed = pr.facts is not None and pr.facts.state == "closed"
         return (closed and work.landing.state == "waiting") or pr.url != self._line.upstream.url
 

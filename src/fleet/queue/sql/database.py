@@ -18,7 +18,7 @@ class Database(Protocol):
     address: str
 
     def now(self) -> datetime:
-        """The time that leases are measured by; one clock for everyone who shares the queue."""
+        """The time that leases are measured by; one clock for all hosts that share the queue."""
         ...
 
     def rows(self, sql: str, values: Mapping[str, Any] | None = None) -> list[Row]:

@@ -11,7 +11,7 @@ from fleet.supervisor.queue_io.queue_requests import awake
 
 
 class ServerMemory:
-    """Asked by the threads that beat and claim, each on its own connection."""
+    """What is known of the server. The threads that beat and claim ask, each by its connection."""
 
     def __init__(self, host_id: str, lease: timedelta, say: Callable[[str, str], None]) -> None:
         self._id, self._lease, self._say = host_id, lease, say

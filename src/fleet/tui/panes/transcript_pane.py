@@ -93,7 +93,7 @@ class TranscriptPane:
 
     @property
     def hits(self) -> Sequence[int]:
-        """Where it stands, in bytes."""
+        """Where the text that is searched for stands, in bytes."""
         return self._search.hits
 
     def begin_search(self, wanted: str) -> None:
