@@ -3,6 +3,7 @@ all of it.
 """
 
 import os
+import re
 
 import pytest
 
@@ -134,12 +135,14 @@ def test_a_question_asked_on_one_host_is_answered_on_another(hosts):
     assert "which?" in alpha.does("questions")
     alpha.does("answer", task_id, "Use the old one")
     alpha.does("tell", task_id, "And be quick")
+    alpha.does("tell", task_id, "now")
     alpha.script(task_id, COMMITTED.format(name="two"))
     alpha.supervise("--until-idle")
     alpha.until_status(task_id, "closed")
     prompt = (alpha.folder(task_id) / "runs" / "2" / "prompt").read_text()
     assert "Use the old one" in prompt
     assert "And be quick" in prompt
+    assert re.search(r": now$", prompt, re.MULTILINE)
     assert alpha.repo.git("show", "main:one") == alpha.repo.git("show", "main:two") == "new"
 
 

@@ -13,6 +13,7 @@ from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 
+import msgspec
 from msgspec import Struct
 
 from fleet.errors import BadInput
@@ -62,6 +63,16 @@ def add(task_dir: Path, text: str, *, by: str, at: datetime, review: bool = Fals
     number = _next_number(folder)
     _RECORD.write(folder / f"{number:06}.json", message)
     return Delivery(number=number, message=message)
+
+
+def packed(message: Message) -> str:
+    """A message on its way through the queue."""
+    return msgspec.json.encode(message).decode()
+
+
+def unpacked(text: str) -> Message:
+    """The message that `packed` was given. Raises msgspec.DecodeError."""
+    return msgspec.json.decode(text, type=Message)
 
 
 def checked(text: str) -> str:

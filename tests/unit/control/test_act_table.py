@@ -80,7 +80,7 @@ def test_a_message_waits_for_the_next_run(fleet):
     task = fleet.queue.add(Draft(title="t"))
     wish = {"id": task.id, "text": "use SQLite; it's there"}
     end = carry_out(fleet, "tell", wish, surface="test", env=ENV)
-    assert end.words == "The message waits for the task's next run."
+    assert end.words == f"{task.id}: the message waits for the task's next run."
     assert shlex.split(end.line) == ["fleet", "tell", task.id, "use SQLite; it's there"]
 
 

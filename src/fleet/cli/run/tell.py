@@ -26,21 +26,8 @@ def command(task_id: str, text: str, now: bool) -> None:
     if text == "-":
         text = sys.stdin.buffer.read().decode(errors="replace")
     told = tell(fleet, task, text, now=now)
-    match told.reader:
-        case "agent":
-            print_line(f"Told {task.id}: its agent (run {told.run}) reads it with its next step.")
-        case "interrupted":
-            print_line(
-                f"Told {task.id}: its agent (run {told.run}) is stopped and goes on with it."
-            )
-        case "next_run_deaf":
-            print_line(
-                f"Told {task.id}: its agent cannot be reached; the message waits for its next run."
-            )
-            print_line(f"To stop the agent for it: fleet tell --now {task.id} …")
-        case "other_host":
-            print_line(f"Told {task.id}: the host that runs it hands the message to its agent.")
-        case "next_run":
-            print_line(f"Told {task.id}: the message waits for the task's next run.")
-            if task.status in ("blocked", "closed", "deferred"):
-                print_line(f"The task is {task.status}. {way_on(task)}")
+    print_line(f"Told {task.id}: {told.words}.")
+    if told.reader == "next_run_deaf":
+        print_line(f"To stop the agent for it: fleet tell --now {task.id} …")
+    elif told.reader == "next_run" and task.status in ("blocked", "closed", "deferred"):
+        print_line(f"The task is {task.status}. {way_on(task)}")

@@ -174,14 +174,9 @@ def _answer(fleet: Control, wish: wishes.AnswerWish, env: Mapping[str, str]) -> 
 def _tell(fleet: Control, wish: wishes.TellWish, env: Mapping[str, str]) -> tuple[str, Any]:
     from fleet.control.tasks.tell import tell
 
-    told = tell(fleet, fleet.get(wish.id), wish.text, now=wish.now, env=env)
-    words = {
-        "agent": f"Its agent (run {told.run}) reads it with its next step.",
-        "interrupted": f"Its agent (run {told.run}) is stopped and goes on with it.",
-        "next_run_deaf": "Its agent cannot be reached; the message waits for its next run.",
-        "next_run": "The message waits for the task's next run.",
-    }
-    return words[told.reader], told
+    task = fleet.get(wish.id)
+    told = tell(fleet, task, wish.text, now=wish.now, env=env)
+    return f"{task.id}: {told.words}.", told
 
 
 def _stop(fleet: Control, wish: wishes.StopWish, env: Mapping[str, str]) -> tuple[str, Any]:

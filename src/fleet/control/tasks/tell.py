@@ -42,6 +42,21 @@ class Told(Struct, frozen=True, kw_only=True):
     reader: Reader
     run: int | None = None
 
+    @property
+    def words(self) -> str:
+        """When the message is read, and by which agent."""
+        match self.reader:
+            case "agent":
+                return f"its agent (run {self.run}) reads it with its next step"
+            case "interrupted":
+                return f"its agent (run {self.run}) is stopped and goes on with it"
+            case "next_run_deaf":
+                return "its agent cannot be reached; the message waits for its next run"
+            case "next_run":
+                return "the message waits for the task's next run"
+            case "other_host":
+                return "the host that runs it hands the message to its agent"
+
 
 def tell(
     fleet: Control,
@@ -57,28 +72,30 @@ def tell(
     """
     by, task_dir = actor(env), fleet.home.task(task.id)
     if fleet.is_shared and not lives(fleet, task):
-        return _tell_through_queue(fleet, task, text, by=by, now=now)
+        return _tell_through_queue(fleet, task, text, by=by, now=now, review=review)
     left = messages.add(task_dir, text, by=by, at=datetime.now(UTC), review=review)
     run = latest_run(task_dir)
     if run is None or not lives(fleet, task):
         return Told(tell=left, reader="next_run")
     _post(run)
     if now and supervisor_of(fleet.home) is not None:
-        fleet.queue.request(task.id, "tell", text="now", asked_by=by)
+        fleet.queue.request(task.id, "tell", asked_by=by)
         return Told(tell=left, reader="interrupted", run=run.number)
     return Told(
         tell=left, reader="agent" if _hears(fleet, task) else "next_run_deaf", run=run.number
     )
 
 
-def _tell_through_queue(fleet: Control, task: Task, text: str, *, by: str, now: bool) -> Told:
+def _tell_through_queue(
+    fleet: Control, task: Task, text: str, *, by: str, now: bool, review: bool
+) -> Told:
     """Leave the message in the queue: the host that has the task in hand, or will, takes it."""
     text = messages.checked(text)
-    fleet.queue.request(task.id, "tell", text=text, asked_by=by)
+    message = Message(text=text, by=by, at=datetime.now(UTC), review=review)
+    fleet.queue.request(task.id, "tell", text=messages.packed(message), asked_by=by)
     elsewhere = is_elsewhere_now(fleet, task)
     if now and elsewhere:
-        fleet.queue.request(task.id, "tell", text="now", asked_by=by)
-    message = Message(text=text, by=by, at=datetime.now(UTC))
+        fleet.queue.request(task.id, "tell", asked_by=by)
     left = Delivery(number=0, message=message)
     return Told(tell=left, reader="other_host" if elsewhere else "next_run")
 

@@ -21,6 +21,7 @@ from fleet.git.remote.remote_git import RemoteSilent
 from fleet.home import Home, landing_json, messages
 from fleet.home.journal import Log
 from fleet.home.landing_json import Landing
+from fleet.home.messages import Message
 from fleet.home.task_json import is_elsewhere, settings_of
 from fleet.queue.protocol import LeaseLost, Queue
 from fleet.runs.run_directory import Run
@@ -188,14 +189,19 @@ class HostTravel:
 
 
 def is_message(request: Request) -> bool:
-    """A request with the words of a person on another host, for the task's agent. Pure."""
-    return request.wish == "tell" and request.text not in ("", "now")
+    """A request with a message for the task's agent; without one its agent is interrupted. Pure."""
+    return request.wish == "tell" and bool(request.text)
 
 
 def hand_on(home: Home, request: Request) -> None:
     """Give a message that came through the queue to the task's agents."""
-    by = request.asked_by or "a person"
-    messages.add(home.task(request.task_id), request.text, by=by, at=request.asked_at)
+    try:
+        left = messages.unpacked(request.text)
+    except msgspec.DecodeError:  # a host of an earlier version left the words alone
+        by = request.asked_by or "a person"
+        left = Message(text=request.text, by=by, at=request.asked_at)
+    task_dir = home.task(request.task_id)
+    messages.add(task_dir, left.text, by=left.by, at=request.asked_at, review=left.review)
 
 
 def _landing_of(home: Home, task_id: str, run: Run) -> Landing | None:
