@@ -4,29 +4,36 @@ from collections.abc import Sequence
 
 #: Commands that always act.
 _ALWAYS = frozenset(
-    ("answer", "tell", "stop", "retry", "pause", "resume", "restart", "shutdown", "trust")
+    ("init", "answer", "tell", "stop", "retry", "pause", "resume", "restart", "shutdown")
 )
 #: Words after a command of which one makes it an act.
 _WITH = {
+    "run": ("--detach", "-d"),
+    "task": ("restore",),
     "review": ("--reject", "--comment", "--approve"),
-    "compare": ("--pick", "--discard", "--coders", "--coder", "--entries"),
-    "config": ("set", "unset"),
+    "compare": ("--with", "--pick", "--discard"),
+    "config": ("set",),
     "account": ("add", "remove", "login", "pause", "resume"),
     "coders": ("trust",),
-    "queue": ("restore", "adopt", "backup"),
+    "queue": ("restore", "accept", "backup"),
     "plan": ("apply", "approve", "revise", "cancel", "write"),
     "schedule": ("add", "remove", "run"),
     "service": ("install", "remove"),
+    "host": ("add", "drain", "resume", "lost", "remove"),
+    "web": ("pair", "revoke"),
     "mcp": ("--write",),
     "notify": ("pair",),
 }
-#: Words with which `fleet land` only looks.
-_LOOKS = frozenset(("--check", "--diff", "--json"))
-#: Commands of the tracker that write.
-_TRACKER = frozenset(
-    ("create", "new", "q", "update", "close", "done", "reopen", "delete", "label", "comment",
-     "note", "assign", "defer", "undefer", "unclaim", "priority", "import", "remember", "forget")
+#: Commands that act if they name something, and the words with which they only look all the same.
+_NAMING = {"land": frozenset(("--check", "--diff")), "trust": frozenset[str]()}
+#: Commands of the tracker that only look; any other one writes, those of a real bd too.
+_LOOKS = frozenset(
+    ("blocked", "children", "comments", "count", "dep cycles", "dep list", "dep tree",
+     "epic status", "export", "help", "human list", "info", "label list", "list", "memories",
+     "ping", "prime", "ready", "recall", "search", "show", "stats", "status", "version", "view",
+     "where")
 )  # fmt: skip
+_GROUPS = frozenset(name.partition(" ")[0] for name in _LOOKS if " " in name)
 
 
 def is_act(args: Sequence[str]) -> bool:
@@ -35,9 +42,17 @@ def is_act(args: Sequence[str]) -> bool:
         return False
     command, *rest = args
     if command == "bd":
-        return bool(rest) and (rest[0] in _TRACKER or rest[:2] in (["dep", "add"], ["dep", "rm"]))
-    if command == "land":
-        return bool(rest) and not _LOOKS & set(rest)
-    if command == "task":
-        return "restore" in rest
+        return _writes(rest)
+    if command in _NAMING:
+        return bool(set(rest) - {"--json"}) and not _NAMING[command] & set(rest)
     return command in _ALWAYS or any(word in rest for word in _WITH.get(command, ()))
+
+
+def _writes(args: Sequence[str]) -> bool:
+    """Whether a line of the tracker changes something."""
+    words = [word for word in args if not word.startswith("-")]
+    if not words:
+        return False
+    if words[:2] == ["comments", "add"] or (words[0] == "ready" and "--claim" in args):
+        return True
+    return " ".join(words[: 2 if words[0] in _GROUPS else 1]) not in _LOOKS

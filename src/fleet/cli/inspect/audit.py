@@ -43,5 +43,7 @@ def command(count: int, check: bool, as_json: bool) -> int:
 def _shown(line: AuditLine) -> str:
     when = f"{line.at.astimezone():%Y-%m-%d %H:%M:%S}"
     end = "" if line.end == "done" else f"  → {one_line(line.end)}"
-    who = click.style(one_line(f"{line.surface} {line.user} {line.session}".strip()), fg="cyan")
+    # A person on a channel is called by it: `telegram 1234`.
+    name = line.user if line.user.startswith(line.surface) else f"{line.surface} {line.user}"
+    who = click.style(one_line(f"{name} {line.session}".strip()), fg="cyan")
     return f"{when}  {who}  {one_line(line.line)}{end}"

@@ -79,4 +79,6 @@ def _of_home(now: Now) -> Iterator[Notice]:
     for text in state.hindrances:  # held coders and spent budgets, with the way out
         yield Notice(topic="held", text=text, name=text.partition(":")[0])
     if state.alive and not left and not state.queue_problem:
-        yield Notice(topic="idle", text="nothing runs and nothing waits", name="idle")
+        asking = now.counts.needs_you
+        waits = f", and {asking} need{'s' if asking == 1 else ''} you" if asking else ""
+        yield Notice(topic="idle", text=f"nothing runs and nothing waits{waits}", name="idle")

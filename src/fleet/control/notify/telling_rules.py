@@ -24,6 +24,8 @@ OFTEN = 3
 IN_AN_HOUR = 20
 #: Topics that are no news to a person who looks at fleet.
 SEEN_BY_LOOKING = frozenset(("idle", "closed"))
+#: How much of a sentence about the home is a message's subject, in characters.
+_HEADLINE = 200
 #: How many lines of a message name a task each.
 _LINES = 30
 #: How much of an agent's text a message holds, in characters.
@@ -196,7 +198,7 @@ def _headline(notice: Notice) -> str:
         case "closed":
             return f"{_name(notice)} is done"
         case _:
-            return f"fleet: {notice.text[:200]}"
+            return f"fleet: {notice.text[:_HEADLINE]}"
 
 
 def _name(notice: Notice) -> str:
@@ -205,7 +207,9 @@ def _name(notice: Notice) -> str:
 
 def _words(notice: Notice, settings: NotifySettings) -> str:
     """The text of a message about one thing, and the command that does something about it."""
-    text = notice.text if settings.detail == "full" or not notice.task else ""
+    text = notice.text if settings.detail == "full" and notice.task else ""
+    if not notice.task and len(notice.text) > _HEADLINE:  # else the subject has all of it
+        text = notice.text
     shown = text if len(text) <= _MOST else f"{text[:_MOST]} …"
     parts = (shown.strip(), f"→ {notice.way_on}" if notice.way_on else "")
     return "\n\n".join(part for part in parts if part)
