@@ -16,6 +16,7 @@ from fleet.queue.sql.hosts import host_table
 from fleet.queue.sql.postgres import open_postgres
 from fleet.queue.sql.postgres.role_rights import role_rights, roles_sql
 from fleet.schemas import Closed
+from fleet.supervisor.hosts.server_memory import ServerMemory
 from tests.conftest import missing
 from tests.contract.postgres_server import free_port, unprivileged
 from tests.contract.test_hosts import TTL, a_host
@@ -44,6 +45,7 @@ def test_a_host_works_with_the_rights_of_its_role_and_no_more(roles):
         assert not role_rights(queue).owns
         queue.add(Draft(title="t"))
         host_table.register(queue, a_host(), machine="m")
+        assert ServerMemory("home1", TTL, lambda *_: None).may_claim(queue)
         (lease,) = queue.claim("home1", ttl=TTL, offer=a_host().offer)
         assert queue.settle(lease, Closed(reason="done")) is None
         with pytest.raises(QueueUnavailable, match="must be owner"):

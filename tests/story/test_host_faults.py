@@ -3,10 +3,12 @@ is said in one clear line.
 """
 
 import shutil
+from pathlib import Path
 
 import psutil
 import pytest
 
+import fleet
 from tests.conftest import missing, only_slow
 from tests.story.scene import processes_of
 
@@ -121,3 +123,48 @@ def test_a_host_that_lies_about_its_labels(cluster):
     found = cluster.until_status(task, "blocked")
     assert len(cluster.lives(task)) == 2
     assert found.last_host == cluster.id_of("host1")
+
+
+@pytest.fixture
+def later(tmp_path):
+    """A later fleet: this one with one more step of the schema. Its directory, for PYTHONPATH."""
+    package = Path(fleet.__file__).parent
+    shutil.copytree(package, tmp_path / "fleet", ignore=shutil.ignore_patterns("__pycache__"))
+    steps = tmp_path / "fleet" / "queue" / "sql" / "migrations"
+    number = len(list(steps.glob("*.sql"))) + 1
+    (steps / f"{number:03}_later.sql").write_text("ALTER TABLE tasks ADD COLUMN later TEXT;\n")
+    return str(tmp_path)
+
+
+def test_a_rolling_upgrade(cluster, later):
+    """The first upgraded host migrates the queue; the others finish what they have and take nothing
+    more, say so in one line, and work on once they are upgraded.
+    """
+    old = cluster.host(host_labels="old")
+    running = old.supervise()
+    task = cluster.add("work:12 tool done end")
+    cluster.until_begun(task)
+    new = cluster.host()
+    new.env["PYTHONPATH"] = later
+    new.supervise()
+    cluster.until(lambda: "a later fleet has brought the queue to schema" in old.screen())
+    waits = cluster.add("work:0.2 tool done end", needs=["host:old"])
+    taken = cluster.add("work:0.2 tool done end")
+    assert cluster.until_status(taken, "closed").last_host == cluster.id_of("host2")
+    assert cluster.until_status(task, "closed").last_host == cluster.id_of("host1")
+    assert cluster.queue.get(waits).status == "open"
+    assert "Upgrade this one" in old.fleet("queue", "status", check=False)
+    assert old.screen().count("a later fleet has brought the queue") == 1
+
+    running.terminate()
+    assert running.wait(60) == 0
+    assert old.supervise().wait(60) != 0, "the earlier fleet does not start"
+    assert "It was opened by a later fleet. Upgrade this one; nothing was changed." in old.screen()
+    old.env["PYTHONPATH"] = later
+    old.supervise()
+    assert cluster.until_status(waits, "closed").last_host == cluster.id_of("host1")
+    assert cluster.overlaps() == []
+    kept = cluster.queue.db.rows(
+        "SELECT count(*) FROM pg_namespace WHERE nspname LIKE 'fleet_back%'"
+    )
+    assert kept[0][0] == 1, "the tables as they were"

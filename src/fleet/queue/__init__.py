@@ -34,11 +34,14 @@ def without_password(address: str) -> str:
     return f"{scheme}{slashes}{user.partition(':')[0]}:***@{place}"
 
 
-def open_queue(home: Path, config: Config, *, may_make: bool = False) -> "Queue":
+def open_queue(
+    home: Path, config: Config, *, may_make: bool = False, later: bool = False
+) -> "Queue":
     """The queue that runtime.toml names. Raises WrongQueue if the home knows another one.
 
     `may_make`: the operator asked for this queue just now, so that a new one may be made although
-    the home holds tasks.
+    the home holds tasks. `later`: a host finishes what it has, though a later fleet has migrated
+    the queue that it shares.
     """
     check_address(config.queue)
     if config.queue == "beads":
@@ -52,7 +55,7 @@ def open_queue(home: Path, config: Config, *, may_make: bool = False) -> "Queue"
 
         return open_postgres(
             config.queue, prefix=PREFIX, lock_timeout=busy, home=home, may_make=may_make,
-            dead_after=timedelta(seconds=config.lease_s / 6),
+            dead_after=timedelta(seconds=config.lease_s / 6), later=later,
         )  # fmt: skip
     from fleet.queue.sql.sqlite import open_embedded
 

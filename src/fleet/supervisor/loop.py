@@ -100,6 +100,7 @@ class Supervisor:
         pool = WorkerPool()
         self.backups = QueueBackups(home.path, config.queue, pool, log, utc)
         opening = partial(open_queue, home.path, config)
+        finishing = partial(opening, later=True)
         thread = QueueThread(opening, log.say, self.backups.rescue)
         terms = shared_terms(config.lease_s, config.grace_s) if config.shares_queue else ALONE
         queue = QueueRequests(thread, owner_file.read_or_make(home), terms)
@@ -109,12 +110,12 @@ class Supervisor:
             coder=coder, pool=pool, host=host,
         )  # fmt: skip
         if config.shares_queue:
-            self.state.share(opening)
+            self.state.share(finishing)
         self.dispatcher = Dispatcher(self.state, self.selector, patience)
         self.leases = LeaseKeeper(home, self.state.assignments, self.queue, log)
         self.claimer = Claimer(self.state, until_idle=until_idle, max_idle=max_idle)
         self.cleanup = Cleanup(self.state)
-        self.lander = Lander(self.state, opening)
+        self.lander = Lander(self.state, finishing)
         self.schedules = ScheduleClock(self.state)
         self.beside = side_processes(self.state)
         self.shutdown = Shutdown()

@@ -49,8 +49,8 @@ class Heartbeat:
         self._ahead = timedelta(0)
         #: What people want of the host; None: it is not registered yet.
         self.state: HostState | None = None
-        #: Why this supervisor must end: another one has its id.
-        self.refused: Refused | None = None
+        #: Why this supervisor must end: another one has its id, or the queue is a later fleet's.
+        self.refused: Refused | SchemaTooNew | None = None
         #: A later fleet has migrated the queue: this one finishes what it has.
         self.outdated = False
         self.exchange, self.reach = Exchange(), Reach()
@@ -122,7 +122,9 @@ class Heartbeat:
             except Refused as error:
                 self.refused = error
             except SchemaTooNew as error:
-                if not self.outdated:
+                if self.state is None:  # there is nothing to finish
+                    self.refused = error
+                elif not self.outdated:
                     self._say("outdated", f"{error.message}. {error.hint}")
                 self.outdated = True
             except (FleetError, OSError):  # the calling thread meets the same error and reports it

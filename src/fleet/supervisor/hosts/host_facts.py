@@ -89,7 +89,7 @@ def share_spending(state: "SupervisorState") -> None:
 
 def tell_host(state: "SupervisorState", *, ending: bool) -> None:
     """Tell the heartbeat what may have changed of this host. Raises Refused: another supervisor
-    has its id.
+    has its id. Raises SchemaTooNew: a later fleet has migrated the queue.
     """
     host, config = state.host, state.config
     if host is None:

@@ -24,11 +24,13 @@ def open_postgres(
     home: Path | None = None,
     may_make: bool = False,
     dead_after: timedelta = DEAD_AFTER,
+    later: bool = False,
 ) -> SqlQueue:
     """The queue in the database that `dsn` names, made on first use and brought up to date.
 
     A server that takes nothing for `dead_after` is given up, and connected to anew.
     `home` is the home that may know the queue. Raises WrongQueue if it knows another one.
+    `later`: the schema of a later fleet is taken as it is, to finish what was begun.
     """
     try:
         from fleet.queue.sql.postgres.database import Postgres
@@ -41,7 +43,7 @@ def open_postgres(
     if home is not None:
         db.identity = Identity(home=home, name=db.address, may_make=may_make)
     try:
-        db.set_up(prefix, steps)
+        db.set_up(prefix, steps, later=later)
     except BaseException:
         db.close()
         raise

@@ -123,7 +123,7 @@ class Postgres:
             if connection is not None:
                 connection.close()
 
-    def set_up(self, prefix: str, steps: list[migrate.Step] | None) -> None:
+    def set_up(self, prefix: str, steps: list[migrate.Step] | None, *, later: bool) -> None:
         self._refuse_pooler()
         todo = migrate.steps() if steps is None else steps
         if not self.rows(_SQL["is_made"]):
@@ -136,7 +136,8 @@ class Postgres:
                 self.rows(_SQL["create_meta"])
                 self.rows(_SQL["insert_prefix"], {"prefix": prefix})
                 self.rows(_SQL["create_waits_for_others"])
-        if migrate.version(self) != len(todo):
+        version = migrate.version(self)
+        if version < len(todo) or (version > len(todo) and not later):
             with self.writing():
                 self._lock_schema()
                 migrate.migrate(self, self._script, self._backup, todo)
