@@ -6,6 +6,7 @@ import pytest
 
 from fleet.errors import BadInput
 from fleet.plan.check_plan import check_plan
+from fleet.plan.find_spec import find_spec, read_plan
 from fleet.plan.plan_graph import graph_of, groups_of
 from fleet.plan.readers.box_tasks import checks_in, files_in, split_key, title_of
 from fleet.plan.readers.markdown_boxes import boxes_of
@@ -233,3 +234,23 @@ def test_a_long_first_line_becomes_a_short_title():
     """All of it is still in the body."""
     assert title_of("Do this and that first. " + "word " * 60) == "Do this and that first"
     assert len(title_of("word " * 60)) <= 160
+
+
+def test_words_that_were_wrapped_belong_to_their_task(tmp_path):
+    """The title is not cut where the line ends, and marks may name several things."""
+    text = (
+        "- [ ] T001 [P] [FR-5, FR-6] Create `src/sink.h` with\n"
+        "      the interface of `src/event.h`\n"
+        "      - all of it\n"
+        "- [ ] T002b Do\n"
+        "  **Verify**: `make`\n"
+        "- [ ] T003 Last\n\n"
+        "Prose that stands at the margin.\n"
+    )
+    (tmp_path / "tasks.md").write_text(text)
+    first, second, third = read_plan(find_spec(tmp_path / "tasks.md", base=tmp_path)).tasks
+    assert first.title == "Create `src/sink.h` with the interface of `src/event.h`"
+    assert (first.labels, first.files) == (("FR-5", "FR-6"), ("src/sink.h", "src/event.h"))
+    assert "\n- all of it\n" in first.body
+    assert (second.title, second.verify) == ("Do", ("make",))
+    assert third.title == "Last"

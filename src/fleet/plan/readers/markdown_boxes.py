@@ -6,7 +6,7 @@ Boxes in code, in comments and in quotations are examples, and no tasks.
 import re
 from collections.abc import Iterator
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 #: `- [ ] text`, `* [x] text`, `1. [ ] text`; the star is Kiro's mark for optional tasks.
 _BOX = re.compile(r"^(\s*)(?:[-*+]|\d+[.)])\s+\[([^\]\n]?)\](\*?)(?:\s+(.*))?$")
@@ -27,6 +27,11 @@ class Section(Struct, frozen=True, kw_only=True):
     title: str
     line: int
     prose: str = ""
+
+
+#: A line that goes on with the words before it: no item, heading, quotation, table, code, nor words
+#: set apart by their look.
+_WRAPPED = re.compile(r"(?![-*+#>|`~_<]|\d+[.)]\s)\S")
 
 
 class CheckBox(Struct, frozen=True, kw_only=True):
@@ -114,6 +119,14 @@ def boxes_of(text: str) -> list[CheckBox]:
         )
         for match, number, notes, around in reading.boxes
     ]
+
+
+def unwrapped(box: CheckBox) -> CheckBox:
+    """A box with the words of a line that was wrapped as its own, and not as notes below it."""
+    lines = box.notes.splitlines()
+    count = next((at for at, line in enumerate(lines) if not _WRAPPED.match(line)), len(lines))
+    words = (box.text, *(line.strip() for line in lines[:count]))
+    return structs.replace(box, text=" ".join(words), notes="\n".join(lines[count:]))
 
 
 def sections_of(text: str) -> Iterator[Section]:

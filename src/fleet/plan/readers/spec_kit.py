@@ -19,13 +19,13 @@ from fleet.plan.readers.box_tasks import (
     named_dependencies,
     title_of,
 )
-from fleet.plan.readers.markdown_boxes import CheckBox, boxes_of, first_heading
+from fleet.plan.readers.markdown_boxes import CheckBox, boxes_of, first_heading, unwrapped
 from fleet.plan.spec_files import SpecText
 
-TASK = re.compile(
-    r"(?:\*\*)?(T\d{3,}[a-z]?)(?:\*\*)?[:.]?\s+((?:\[[^\]\s]{1,24}\]\s*)*)(.*)", re.DOTALL
-)
-_MARK = re.compile(r"\[([^\]\s]+)\]")
+#: `[P]`, `[US1]`, `[FR-005, FR-006]`.
+_MARKS = r"(?:\[[^\]\s]{1,24}(?:,\s*[^\]\s]{1,24})*\]\s*)*"
+TASK = re.compile(rf"(?:\*\*)?(T\d{{3,}}[a-z]?)(?:\*\*)?[:.]?\s+({_MARKS})(.*)", re.DOTALL)
+_MARK = re.compile(r"[^\[\]\s,]+")
 
 
 def read_spec_kit(spec: SpecText) -> Plan:
@@ -35,7 +35,7 @@ def read_spec_kit(spec: SpecText) -> Plan:
     read = f"Read beside it: {', '.join(beside)}." if beside else ""
     tasks: list[PlannedTask] = []
     order: list[Ordered] = []
-    for box in boxes_of(file.text):
+    for box in map(unwrapped, boxes_of(file.text)):
         task, marks = _task(box, file.name, read)
         tasks.append(task)
         stage = tuple(section.line for section in box.sections)
