@@ -61,7 +61,7 @@ def test_a_clock_that_is_an_hour_off(cluster, off):
     cluster.queue.add_metadata(held, {"fleet": {"needs": []}})  # the other host would take it too
     assert cluster.until_status(again, "closed").runs == 2
     first, second = cluster.lives(again)
-    assert 5 < second[0] - first[1] < 30
+    assert 5 < second[0] - first[1] < 600, "by no clock that is an hour off"
     assert cluster.until_status(held, "closed").runs == 1
     assert cluster.overlaps() == []
     where = "ahead of" if off == "+1h" else "behind"
@@ -86,9 +86,8 @@ def test_a_host_that_sleeps_past_its_lease(cluster):
     found = cluster.until_status(task, "closed")
     assert found.last_host == cluster.id_of("host2")
     assert (found.runs, found.attempts) == (2, 0)
-    (first, second) = cluster.lives(task)
-    woke = second[0]
-    assert first[1] - woke < 5 + 1 + 5, "the look of the keeper, the grace, and a slow machine"
+    first, second = cluster.lives(task)
+    assert first[1] - second[0] < 30, "a look of the keeper, the grace, and a slow machine"
     assert "lease is lost" in asleep.screen()
 
 
