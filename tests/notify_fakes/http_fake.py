@@ -2,6 +2,7 @@
 
 import json
 import threading
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 
@@ -19,10 +20,11 @@ class HttpFake:
                 body = self.rfile.read(length).decode()
                 status, value = fake.answer(self.command, self.path, body)
                 data = value.encode() if isinstance(value, str) else json.dumps(value).encode()
-                self.send_response(status)
-                self.send_header("Content-Length", str(len(data)))
-                self.end_headers()
-                self.wfile.write(data)
+                with suppress(OSError):  # the client may have given up
+                    self.send_response(status)
+                    self.send_header("Content-Length", str(len(data)))
+                    self.end_headers()
+                    self.wfile.write(data)
 
             do_GET = do_POST = _serve  # noqa: N815 - the names are the library's
 

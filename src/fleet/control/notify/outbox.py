@@ -60,8 +60,11 @@ class ChannelState(Struct, frozen=True, kw_only=True):
     waiting: int
     oldest: datetime | None
     problem: str
-    #: Messages that were given up.
+    #: Messages that were given up, of those that are kept.
     dropped: int
+    #: Messages that the channel took, and that were given up, since there is an outbox.
+    sent_total: int = 0
+    dropped_total: int = 0
 
 
 class Outbox:
@@ -147,11 +150,16 @@ class Outbox:
         ]  # fmt: skip
 
     def sent(self, key: str, channel: str, remote: str) -> None:
-        self._rows("sent", key=key, channel=channel, remote=remote)
+        with self.writing():
+            self._rows("sent", key=key, channel=channel, remote=remote)
+            self._rows("count", name=f"sent.{channel}")
 
     def put_off(self, key: str, channel: str, due: datetime | None, problem: str) -> None:
         """Try again at `due`; None: give the message up."""
-        self._rows("put_off", key=key, channel=channel, due=_seconds(due), problem=problem)
+        with self.writing():
+            self._rows("put_off", key=key, channel=channel, due=_seconds(due), problem=problem)
+            if due is None:
+                self._rows("count", name=f"given up.{channel}")
 
     def made_since(self, since: datetime) -> int:
         return int(self._rows("made_since", since=_seconds(since))[0][0])
@@ -160,9 +168,9 @@ class Outbox:
         return [
             ChannelState(
                 channel=channel, waiting=waiting, oldest=_moment(oldest), problem=problem or "",
-                dropped=dropped or 0,
+                dropped=dropped or 0, sent_total=int(sent or 0), dropped_total=int(given_up or 0),
             )
-            for channel, waiting, oldest, problem, dropped in self._rows("waiting")
+            for channel, waiting, oldest, problem, dropped, sent, given_up in self._rows("waiting")
         ]  # fmt: skip
 
     def forget_old(self, now: datetime) -> None:

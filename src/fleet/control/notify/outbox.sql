@@ -65,8 +65,14 @@ WHERE key = :key AND channel = :channel
 -- name: waiting
 SELECT channel, count(due), min(CASE WHEN due IS NOT NULL THEN m.made_at END),
     max(CASE WHEN due IS NOT NULL THEN problem ELSE '' END),
-    sum(due IS NULL AND remote IS NULL)
+    sum(due IS NULL AND remote IS NULL),
+    (SELECT value FROM memory WHERE name = 'sent.' || channel),
+    (SELECT value FROM memory WHERE name = 'given up.' || channel)
 FROM deliveries JOIN messages AS m USING (key) GROUP BY channel ORDER BY channel
+
+-- name: count
+INSERT INTO memory (name, value) VALUES (:name, '1')
+ON CONFLICT (name) DO UPDATE SET value = CAST(CAST(value AS INTEGER) + 1 AS TEXT)
 
 -- name: made_since
 SELECT count(*) FROM messages WHERE made_at >= :since

@@ -191,14 +191,15 @@ class FleetMetrics(Collector):
         oldest = GaugeMetricFamily(
             "fleet_outbox_oldest_seconds", "How long the oldest of them waits.", labels=["channel"]
         )
-        dropped = CounterMetricFamily(
-            "fleet_notifications_dropped", "Messages that were given up.", labels=["channel"]
-        )
+        totals: dict[tuple[str, ...], float] = {}
         for each in notify_status(self._fleet).channels:
             waiting.add_metric([each.channel], each.waiting)
             oldest.add_metric([each.channel], self._since(each.oldest))
-            dropped.add_metric([each.channel], each.dropped)
-        yield from (waiting, oldest, dropped)
+            totals |= {(each.channel, "sent"): each.sent_total}
+            totals |= {(each.channel, "dropped"): each.dropped_total}
+        about = "Messages that a channel took, or that were given up."
+        yield _counter("fleet_notifications", about, ("channel", "result"), totals)
+        yield from (waiting, oldest)
 
     def _since(self, moment: datetime | None) -> float:
         return max(0.0, (self._now - moment).total_seconds()) if moment is not None else 0.0

@@ -1,0 +1,45 @@
+"""The outbox: what it counts, and what it forgets."""
+
+from datetime import timedelta
+
+import pytest
+
+from fleet.control.notify.outbox import KEPT, Asked, Outbox
+from fleet.control.notify.telling_rules import Notification
+from tests.builders import HOUR, NOW
+
+
+@pytest.fixture
+def outbox(home):
+    """One with a message that the phone took, and one that was given up."""
+    outbox = Outbox(home)
+    for key in ("a", "b"):
+        message = Notification(key=key, at=NOW, topic="question", subject="s", text="t", nonce=key)
+        asked = Asked(nonce=key, message=key, task="fleet-a", notice="n", options=())
+        outbox.add(message, ["phone"], asked)
+    outbox.sent("a", "phone", "7")
+    outbox.put_off("b", "phone", None, "it hangs")
+    yield outbox
+    outbox.close()
+
+
+def test_what_was_sent_and_given_up_is_counted_for_ever(outbox):
+    """A counter of Prometheus never goes back, although old messages are forgotten."""
+    (state,) = outbox.states()
+    assert (state.waiting, state.dropped) == (0, 1)
+    assert (state.sent_total, state.dropped_total) == (1, 1)
+    outbox.forget_old(NOW + KEPT + HOUR)
+    assert outbox.states() == []
+    late = Notification(key="c", at=NOW + KEPT, topic="idle", subject="s", text="t")
+    outbox.add(late, ["phone"], None)
+    (state,) = outbox.states()
+    assert (state.dropped, state.sent_total, state.dropped_total) == (0, 1, 1)
+
+
+def test_what_is_old_is_forgotten_with_its_question(outbox):
+    """And nothing that is younger."""
+    outbox.forget_old(NOW + KEPT - timedelta(minutes=1))
+    assert len(outbox.open_asked()) == 2
+    outbox.forget_old(NOW + KEPT + HOUR)
+    assert outbox.open_asked() == []
+    assert outbox.asked("a") is None
