@@ -500,7 +500,7 @@ def test_a_run_until_idle_tells_by_its_code_whether_a_person_is_needed(home):
     lost = home.add("exit 3", "Broken")
     other = home.add("exit 3", "Broken too")
     out = home.fleet("run", "--until-idle", code=NEEDS_YOU)
-    assert f"Blocked, and for you to look at: {', '.join(sorted((lost, other)))}" in out
+    assert f"For you to look at: {', '.join(sorted((lost, other)))}" in out
     status = home.fleet("status", code=1)
     assert f"blocked:    {lost} Broken: " in status
     assert "is open again" in home.fleet("retry", lost, other).splitlines()[1]

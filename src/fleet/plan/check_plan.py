@@ -10,12 +10,13 @@ from fleet.schemas.policy import check_expectation, check_place
 
 LONGEST_KEY = 80
 LONGEST_TITLE = 500
+_NO_TASKS = "A task is a box (- [ ] 1.1 Do this), and in fleet.plan/1 a table ([[task]])."
 
 
 def check_plan(plan: Plan, *, limit: int, name: str) -> Plan:
     """The plan itself, if it can be applied. Raises BadInput with every problem and its place."""
     if not plan.tasks:
-        raise BadInput(f"{name} holds no tasks", hint="A task is a box: - [ ] 1.1 Do this")
+        raise BadInput(f"{name} holds no tasks", hint=_NO_TASKS)
     problems = [*_of_tasks(plan.tasks), *_of_links(plan)]
     if not problems:
         problems = [*_of_circles(plan)]

@@ -10,6 +10,8 @@ from fleet.plan.find_spec import find_spec, read_plan
 from fleet.plan.plan_graph import graph_of, groups_of
 from fleet.plan.readers.box_tasks import checks_in, files_in, split_key, title_of
 from fleet.plan.readers.markdown_boxes import boxes_of
+from fleet.plan.readers.neutral import read_neutral
+from fleet.plan.spec_files import SpecFile, SpecText
 from tests.plans import DATA, by_key, sample
 
 SAMPLES = {
@@ -60,6 +62,23 @@ def test_a_neutral_plan_says_everything_itself():
     assert (model.priority, mail.after, page.labels) == (1, ("model",), ("ui",))
     assert [task.place for task in plan.tasks] == ["reset.toml:6", "reset.toml:18", "reset.toml:25"]
     assert [task.place for task in sample("reset.json").tasks] == ["reset.json:5", "reset.json:6"]
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ('title = "a"\n\n[plan]\nx = 1\n', 3),
+        ('title = "a"\nformat = "fleet.plan/2"\n', 2),
+        ('{"title": "a",\n "steps": []}', 2),
+        ('title = "a"\nbody = "b"\nverify = "make"\n', 3),
+        ('title = "a"\n[[task]]\nkey = 7\n', 2),
+    ],
+)
+def test_a_mistake_in_a_neutral_plan_is_told_with_its_line(text, line):
+    """Also one that is in no task."""
+    spec = SpecText(title="p", files=(SpecFile(name="p.toml", text=text),))
+    with pytest.raises(BadInput, match=rf"^p\.toml:{line}: "):
+        read_neutral(spec)
 
 
 def test_spec_kit_runs_neighbours_with_p_together_and_sections_in_order():

@@ -168,13 +168,14 @@ def written_page(written: WrittenPlan) -> Iterator[str]:
         f"{len(keys)} {word}"
         for keys, word in (
             (work, "made"),
-            (found.changed, "changed"),
+            (_work(found.changed), "changed"),
             (found.reopened, "opened again"),
             (written.pruned, "closed"),
         )
         if keys
     ]
-    yield f"{epic}: {', '.join(parts)}." if parts else f"{epic}: 0 changes."
+    rest = "the epic has its new words" if found.writes else "0 changes"
+    yield f"{epic}: {', '.join(parts) or rest}."
     for keys, words in (
         (found.left, "begun or closed, and left as they are"),
         (() if written.pruned else found.gone, "no longer in the spec; to close them: --prune"),

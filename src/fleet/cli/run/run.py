@@ -39,8 +39,9 @@ def command(
     Ctrl-C stops the agents and gives their tasks back; a second one does it at once. With
     --detach it is `fleet shutdown` that does so, and `fleet log -f` shows what happens.
 
-    With --until-idle the exit code tells what is left: 0 nothing that needs you, 10 tasks were
-    blocked or wait for a person (fleet status, fleet questions).
+    With --until-idle the exit code tells how it went: 0 nothing came up that needs you, 10 tasks
+    of this run ended with a question, an approval or a trouble that is yours, or wait to be allowed
+    to begin (fleet status, fleet questions, fleet land). What needed you before does not count.
     """
     fleet = control.opened()
     if coder is not None:
@@ -66,7 +67,7 @@ def command(
         return 0
     if end.blocked and not quiet:
         ids = ", ".join(sorted(end.blocked))
-        print_line(f"Blocked, and for you to look at: {ids} (fleet status)")
+        print_line(f"For you to look at: {ids} (fleet status)")
     return NEEDS_YOU
 
 

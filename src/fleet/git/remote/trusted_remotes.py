@@ -13,13 +13,13 @@ from msgspec import Struct
 
 from fleet.files.file_lock import exclusive
 from fleet.files.json_record import JsonRecord
-from fleet.git.remote.upstream import Upstream, plain_address
+from fleet.git.remote.upstream import Upstream, plain_address, without_password
 
 FILE = "remotes.json"
 
 
 class TrustedRemote(Struct, frozen=True, kw_only=True):
-    """An address, and since when it is trusted."""
+    """An address without its password, and since when it is trusted."""
 
     url: str
     at: datetime
@@ -33,7 +33,8 @@ _RECORD = JsonRecord(
 
 def is_trusted(home: Path, common_dir: str, upstream: Upstream) -> bool:
     """Whether fleet may push the repository with this git directory there. Raises InvalidTask."""
-    return upstream.url in {each.url for each in trusted(home).get(common_dir, ())}
+    known = trusted(home).get(common_dir, ())
+    return without_password(upstream.url) in {without_password(each.url) for each in known}
 
 
 def is_trusted_address(home: Path, common_dir: str, url: str) -> bool:
@@ -52,8 +53,9 @@ def trust_remote(home: Path, common_dir: str, upstream: Upstream, now: datetime)
     """Let fleet push there from now on, durably; what was trusted before stays so."""
     with exclusive(home / "remotes.lock"):
         known = _RECORD.read(home / FILE) or {}
-        mine = tuple(each for each in known.get(common_dir, ()) if each.url != upstream.url)
-        added = (*mine, TrustedRemote(url=upstream.url, at=now))
+        url = without_password(upstream.url)
+        mine = (each for each in known.get(common_dir, ()) if without_password(each.url) != url)
+        added = (*mine, TrustedRemote(url=url, at=now))
         _RECORD.write(home / FILE, {**known, common_dir: added})
 
 

@@ -16,6 +16,7 @@ from fleet.plan.spec_files import SpecFile, SpecText
 _TABLE = re.compile(r"^\s*\[\[\s*task\s*\]\]")
 _QUOTES = re.compile(r'"""|\'\'\'')
 _ENTRY = re.compile(r"\$\.task\[(\d+)\]")
+_FIELD = re.compile(r"unknown field `([^`]+)`|\$\.(\w+)")
 _HINT = "See the format: fleet plan --help, and docs/reference.md#plans"
 
 
@@ -26,13 +27,12 @@ def read_neutral(spec: SpecText) -> Plan:
     data = load_json(file) if is_json else _load_toml(file)
     lines = array_lines(file.text, "task") if is_json else _table_lines(file.text)
     if data.get("format", FORMAT) != FORMAT:
-        raise BadInput(
-            f"{file.name}: the format is {data['format']!r}, and not {FORMAT}", hint=_HINT
-        )
+        at = _key_place(file, "format")
+        raise BadInput(f"{at}: the format is {data['format']!r}, and not {FORMAT}", hint=_HINT)
     try:
         plan = msgspec.convert(data, Plan)
     except msgspec.ValidationError as error:
-        raise BadInput(_placed(file.name, str(error), lines), hint=_HINT) from None
+        raise BadInput(_placed(file, str(error), lines), hint=_HINT) from None
     tasks = tuple(
         replace(task, place=place_of(file.name, lines, number))
         for number, task in enumerate(plan.tasks)
@@ -45,11 +45,20 @@ def place_of(name: str, lines: list[int], number: int) -> str:
     return f"{name}:{lines[number]}" if number < len(lines) else name
 
 
-def _placed(name: str, message: str, lines: list[int]) -> str:
-    """An error of conversion with the line of its task instead of the path in the data."""
-    found = _ENTRY.search(message)
-    place = place_of(name, lines, int(found[1])) if found else name
-    return f"{place}: {message}"
+def _placed(file: SpecFile, message: str, lines: list[int]) -> str:
+    """An error of conversion with the line of its task, or of its key, behind the file's name."""
+    if entry := _ENTRY.search(message):
+        return f"{place_of(file.name, lines, int(entry[1]))}: {message}"
+    key = _FIELD.search(message)
+    return f"{_key_place(file, key[1] or key[2]) if key else file.name}: {message}"
+
+
+def _key_place(file: SpecFile, key: str) -> str:
+    """`plan.toml:3`: the first line that begins with a key of the plan, or with its table."""
+    begins = re.compile(rf'^[\s{{,\[]*"?{re.escape(key)}"?\s*[\].=:]')
+    lines = enumerate(file.text.splitlines(), start=1)
+    found = next((number for number, line in lines if begins.match(line)), None)
+    return f"{file.name}:{found}" if found else file.name
 
 
 def load_json(file: SpecFile) -> dict[str, Any]:

@@ -27,3 +27,15 @@ def test_a_second_address_leaves_the_first_trusted(tmp_path):
     trust_remote(tmp_path, "/srv/app/.git", other, NOW)
     assert is_trusted(tmp_path, "/srv/app/.git", ORIGIN)
     assert is_trusted(tmp_path, "/srv/app/.git", other)
+
+
+def test_a_password_in_an_address_is_not_kept_and_may_change(tmp_path):
+    """The address is what the operator confirmed; a login is the project's own affair."""
+    mine = structs.replace(ORIGIN, url="https://me:hunter2@example.org/app.git")
+    trust_remote(tmp_path, "/srv/app/.git", mine, NOW)
+    assert "hunter2" not in (tmp_path / "remotes.json").read_text()
+    assert is_trusted(tmp_path, "/srv/app/.git", mine)
+    later = structs.replace(ORIGIN, url="https://me:hunter3@example.org/app.git")
+    assert is_trusted(tmp_path, "/srv/app/.git", later)
+    evil = structs.replace(ORIGIN, url="https://me:hunter2@evil.example.org/app.git")
+    assert not is_trusted(tmp_path, "/srv/app/.git", evil)
