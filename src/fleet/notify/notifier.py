@@ -51,9 +51,9 @@ _ASK_AGAIN = 1.0
 class Notifier:
     """The notifier of one home: a thread that looks, and one a channel and a reader."""
 
-    def __init__(self, home: Control, connected: Connected, say: Callable[[str], None]) -> None:
-        self._fleet, self._connected, self._say = home, connected, say
-        self.outbox = Outbox(home.home)
+    def __init__(self, fleet: Control, connected: Connected, say: Callable[[str], None]) -> None:
+        self._fleet, self._connected, self._say = fleet, connected, say
+        self.outbox = Outbox(fleet.home)
         self._senders = {
             channel.name: ChannelSender(channel, self.outbox, say) for channel in connected.channels
         }

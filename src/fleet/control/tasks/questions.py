@@ -22,7 +22,6 @@ from fleet.runs.questions.asked_json import AskedQuestion
 from fleet.runs.run_directory import latest_run
 from fleet.schemas import Blocked, NeedsHuman, Task
 
-_MARK = "QUESTION:"
 #: How much of an answer goes into the notes; all of it is in Q&A.md.
 _NOTE_CAP = 500
 #: What a person can say to a task that an agent proposed.
@@ -131,7 +130,7 @@ def _note(fleet: Control, task: Task) -> str:
         return _unmarked(note) if asked and task.notes.strip().endswith(note) else ""
     # The task was blocked without a run: only the mark tells a question from a remark.
     last = task.notes.strip().rpartition("\n")[2]
-    return _unmarked(last) if last.startswith(_MARK) else ""
+    return _unmarked(last) if last.startswith(questions_file.MARK) else ""
 
 
 def _waits_with_plan(fleet: Control, task: Task) -> bool:
@@ -154,7 +153,7 @@ def writes_plan(fleet: Control, task: Task) -> bool:
 
 
 def _unmarked(note: str) -> str:
-    return note.removeprefix(_MARK).strip()
+    return note.removeprefix(questions_file.MARK).strip()
 
 
 def answer(

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 import msgspec
 from msgspec import structs
 
+from fleet.errors import NotFound
 from fleet.files.file_lock import exclusive
 from fleet.home import task_json
 from fleet.runs import agent_claim, follow_ups
@@ -29,7 +30,6 @@ from fleet.spool.agent_rights import AllowedLine, allowed
 from fleet.spool.asker import Asker, SentFiles, Served
 from fleet.spool.request_files import Answer
 
-_MARK = "QUESTION:"
 _LOCK = "proposals.lock"
 
 
@@ -47,8 +47,10 @@ def answer_tool(line: AllowedLine, files: SentFiles, asker: Asker, create: Creat
             return _park(data, asker)
         case "report_progress":
             return _report(read_report(data))
-        case _:
+        case "propose_task":
             return _propose(data, asker, create)
+        case name:
+            raise NotFound(f"there is no tool {name}")
 
 
 def _ask(data: bytes, asker: Asker) -> Served:
@@ -75,7 +77,9 @@ def _park(data: bytes, asker: Asker) -> Served:
     asked = asked_json.park(asker.run.task_dir, read_park(data).id, at=_now())
     if asked.answer is not None:
         return Served(answer=Answer(out=asked.answer))
-    said = AgentClaim(blocked=f"{_MARK} {asked.question.splitlines()[0]}", by=asker.mark)
+    said = AgentClaim(
+        blocked=f"{questions_file.MARK} {asked.question.splitlines()[0]}", by=asker.mark
+    )
     agent_claim.record(asker.run.path, said)
     return Served(
         answer=Answer(out=PARKED), said=said, event="fleet_parked", facts={"id": asked.id}

@@ -41,7 +41,10 @@ def read_transcript(
         if at is None:
             at, back = size, True
         at = min(max(at, 0), size)
-        lines = _before(fd, at, limit) if back else _behind(fd, at, size, limit)
+        if back:
+            lines = _page(_backwards(fd, at), limit)[::-1]
+        else:
+            lines = _page(_forwards(fd, at, size), limit)
     run = latest_run(fleet.home.task(task_id))
     live = run is not None and isinstance(keeper_client.glance(run), Running)
     entries = [entry for place, raw in lines for entry in entries_of(place, raw)]
@@ -98,14 +101,14 @@ def _opened(path: Path) -> Generator[tuple[int, int]]:
 
 def _whole(fd: int) -> int:
     """Where the last whole line ends: a line that is being written is not shown yet."""
-    size = at = os.fstat(fd).st_size
+    at = os.fstat(fd).st_size
     while at > 0:
         step = min(_CHUNK, at)
         at -= step
         found = os.pread(fd, step, at).rfind(b"\n")
         if found >= 0:
             return at + found + 1
-    return 0 if size else size
+    return 0
 
 
 def _forwards(fd: int, at: int, size: int) -> Iterator[tuple[int, bytes]]:
@@ -135,30 +138,17 @@ def _next_line(fd: int, at: int, size: int) -> int:
     return size
 
 
-def _behind(fd: int, at: int, size: int, limit: int) -> list[tuple[int, bytes]]:
-    """Lines with something to show from a byte on; all lines between them too."""
+def _page(lines: Iterator[tuple[int, bytes]], limit: int) -> list[tuple[int, bytes]]:
+    """The first lines, until enough of them have something to show, or all are too long."""
     found: list[tuple[int, bytes]] = []
     shown = taken = 0
-    for place, line in _forwards(fd, at, size):
+    for place, line in lines:
         found.append((place, line))
         shown += tells(line)
         taken += len(line)
         if shown >= limit or taken > _MOST_BYTES:
             break
     return found
-
-
-def _before(fd: int, at: int, limit: int) -> list[tuple[int, bytes]]:
-    """Lines with something to show that end at a byte or before it."""
-    found: list[tuple[int, bytes]] = []
-    shown = taken = 0
-    for place, line in _backwards(fd, at):
-        found.append((place, line))
-        shown += tells(line)
-        taken += len(line)
-        if shown >= limit or taken > _MOST_BYTES:
-            break
-    return found[::-1]
 
 
 def _backwards(fd: int, at: int) -> Iterator[tuple[int, bytes]]:
