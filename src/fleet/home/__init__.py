@@ -24,6 +24,11 @@ class Home(Struct, frozen=True, dict=True):
     path: Path
 
     @cached_property
+    def real_path(self) -> str:
+        """The home's path without links, as it is when this is first asked."""
+        return os.path.realpath(self.path)
+
+    @cached_property
     def config(self) -> Path:
         return self.path / config.FILE
 

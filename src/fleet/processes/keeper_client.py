@@ -77,11 +77,20 @@ class Busy(Struct, frozen=True, tag=True):
 class Keeper:
     """A live keeper to wait for, started by this supervisor or adopted."""
 
-    def __init__(self, who: ProcessId, fd: int | None) -> None:
-        self.who = who
-        self._fd = fd
+    def __init__(self, pid: int, fd: int | None, who: ProcessId | None = None) -> None:
+        """`who` may be left out for a child that is not reaped: its number is not used again."""
+        self._pid, self._fd, self._who = pid, fd, who
+        self._reaped = False
         #: A signal ended this child before its time, so that the exit record is none of its own.
         self.was_killed = False
+
+    @property
+    def who(self) -> ProcessId:
+        """The process. One that had ended before this was first asked is like no other."""
+        if self._who is None:
+            found = None if self._reaped else process_identity.identify(self._pid)
+            self._who = found or ProcessId(pid=self._pid, start_ticks=0, boot_id="")
+        return self._who
 
     def fileno(self) -> int | None:
         """Readable once the keeper has ended; None on systems without pidfd."""
@@ -90,13 +99,12 @@ class Keeper:
     def ended(self) -> bool:
         """True once the keeper has ended. This reaps a child, so ask until True."""
         try:
-            pid, status = os.waitpid(self.who.pid, os.WNOHANG)
-            if pid == self.who.pid:
-                self.was_killed = os.WIFSIGNALED(status)
-                return True
+            pid, status = os.waitpid(self._pid, os.WNOHANG)
         except ChildProcessError:  # adopted, or reaped before
-            pass
-        return not process_identity.alive(self.who)
+            return self._reaped or not process_identity.alive(self.who)
+        if pid == self._pid:
+            self._reaped, self.was_killed = True, os.WIFSIGNALED(status)
+        return self._reaped
 
     def wait(self, seconds: float) -> bool:
         """Sleep until the keeper has ended (True) or the time is over (False)."""
@@ -177,8 +185,7 @@ def _try_start(run: Run, env: Mapping[str, str], program: str) -> Keeper | None:
         pid = _spawn(run, env, lock.fd, program)
         lock.hand_down()
     # A child that is not reaped keeps its number, even if it has ended by now.
-    who = process_identity.identify(pid) or ProcessId(pid=pid, start_ticks=0, boot_id="")
-    return Keeper(who, process_identity.open_pidfd(pid))
+    return Keeper(pid, process_identity.open_pidfd(pid))
 
 
 def _spawn(run: Run, env: Mapping[str, str], lock: int, program: str) -> int:
@@ -222,7 +229,7 @@ def adopt(who: ProcessId) -> Keeper | None:
     fd = process_identity.pidfd(who)
     if fd is None and not process_identity.alive(who):
         return None
-    return Keeper(who, fd)
+    return Keeper(who.pid, fd, who)
 
 
 def keeper_of(run: Run) -> ProcessId | None:

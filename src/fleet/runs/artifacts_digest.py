@@ -14,6 +14,10 @@ _LARGEST, _MOST = 1 << 20, 100
 _ENOUGH = 1000
 
 
+#: The fingerprint of a directory without files.
+EMPTY = sha256().hexdigest()
+
+
 def fingerprint(folder: Path) -> str:
     """A hash over the content: a file that was only touched is no progress."""
     digest = sha256()

@@ -120,8 +120,11 @@ class DayLedger:
         day = self.day(name)
         data = msgspec.json.encode(entry) + b"\n"
         path = self._path(name)
-        path.parent.mkdir(mode=0o700, exist_ok=True)
-        append(path, data)
+        try:
+            append(path, data)
+        except FileNotFoundError:
+            path.parent.mkdir(mode=0o700, exist_ok=True)
+            append(path, data)
         day.add(entry)
 
     def _path(self, name: str) -> Path:

@@ -20,7 +20,7 @@ from fleet.files.safe_read import check_directory
 from fleet.home import HOOK, Home, clone_record, compare_json, landing_json, messages
 from fleet.home.task_policy import passed_variables
 from fleet.processes.keeper_client import Busy, hold_until, start_keeper
-from fleet.runs.artifacts_digest import fingerprint
+from fleet.runs.artifacts_digest import EMPTY, fingerprint
 from fleet.runs.outcome_history import Ending
 from fleet.runs.questions import questions_file
 from fleet.runs.run_directory import (
@@ -225,9 +225,11 @@ def launch(
     """
     task, coder, lease = ready.task, ready.coder, assignment.lease
     task_dir = state.home.task(task.id)
-    if not check_directory(task_dir / "artifacts"):
+    artifacts = task_dir / "artifacts"
+    is_first = not check_directory(artifacts)
+    if is_first:
         task_dir.mkdir(mode=0o700, parents=True, exist_ok=True)
-        (task_dir / "artifacts").mkdir(mode=0o700)
+        artifacts.mkdir(mode=0o700)
     run = reserve_run(task_dir, at_least=lease.task.runs)
     run.spool.mkdir(mode=0o700)
     coder.options = structs.replace(coder.options, spool=str(run.spool))
@@ -270,7 +272,7 @@ def launch(
         model=coder.model,
         account=ready.account.name,
         login=dict(ready.outline),
-        artifacts=fingerprint(task_dir / "artifacts"),
+        artifacts=EMPTY if is_first else fingerprint(artifacts),
         resumes=coder.options.resume or "",
         before=ready.before,
         second_from=_second_size(coder, ready.env),

@@ -262,5 +262,4 @@ def _in_git(cwd: str) -> bool:
 
 def _is_home(home: Home, place: str) -> bool:
     """A task without a directory runs in fleet's home, which changes all the time."""
-    own = os.path.realpath(home.path)
-    return place == own or place.startswith(f"{own}/")
+    return place == home.real_path or place.startswith(f"{home.real_path}/")
