@@ -1,5 +1,7 @@
 """A server that was replaced by a copy of an earlier state, as the hosts on it find out."""
 
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from datetime import timedelta
 
@@ -99,3 +101,25 @@ def test_a_restored_dump_has_other_tables(queue, memory, new_postgres_dsn):
         one, two = (server_copy.server_now(each, "home1").stamp for each in (queue, copy))
     assert one.split("/")[:2] == two.split("/")[:2]
     assert one != two
+
+
+def test_a_claim_that_hangs_keeps_no_heartbeat_waiting(queue, memory, postgres_dsn, monkeypatch):
+    """The two threads share what they know, and no lock."""
+    asked, answer = threading.Event(), threading.Event()
+
+    def hangs(*words):
+        asked.set()
+        assert answer.wait(60)
+        return server_now(*words)
+
+    server_now = server_copy.server_now
+    with reconnected(postgres_dsn) as other, ThreadPoolExecutor(1) as pool:
+        monkeypatch.setattr(server_copy, "server_now", hangs)
+        claim = pool.submit(memory.may_claim, other)
+        assert asked.wait(60)
+        monkeypatch.setattr(server_copy, "server_now", server_now)
+        memory.check(queue)
+        host_table.beat(queue, a_host())
+        memory.beaten(queue)
+        answer.set()
+        assert claim.result(60), "what was asked before the beat is not held against it"

@@ -11,11 +11,12 @@ from fleet.supervisor.queue_io.queue_requests import awake
 
 
 class ServerMemory:
-    """What is known of the server. The threads that beat and claim ask, each by its connection."""
+    """What is known of the server. The threads that beat and claim ask, each by its connection, and
+    neither waits for the other: a heartbeat is not late because a claim hangs.
+    """
 
     def __init__(self, host_id: str, lease: timedelta, say: Callable[[str, str], None]) -> None:
         self._id, self._lease, self._say = host_id, lease, say
-        self._lock = threading.Lock()
         #: The last heartbeat of this host that a server acknowledged.
         self._seen: datetime | None = None
         #: Until when no host claims: by the server's clock, and by that of this machine.
@@ -32,8 +33,7 @@ class ServerMemory:
 
     def beaten(self, queue: SqlQueue) -> None:
         """The server has acknowledged a heartbeat."""
-        with self._lock:
-            self._seen = server_copy.server_now(queue, self._id).seen
+        self._seen = server_copy.server_now(queue, self._id).seen
 
     def may_claim(self, queue: SqlQueue) -> bool:
         """Tasks can be claimed on this connection: it leads to the server that this host knows."""
@@ -45,25 +45,17 @@ class ServerMemory:
 
     def check(self, queue: SqlQueue) -> None:
         """Compare the server with what is known of it; a copy has every host wait."""
-        with self._lock:
-            found = server_copy.server_now(queue, self._id)
-            why, until = self._older(found), found.claims_from
-            if why:
-                if until is None or until <= queue.db.now():  # else another host found it first
-                    until = server_copy.hold_off(queue, found.stamp, self._lease)
-                self._seen = None
-                self.went_back.set()
-            elif not found.noted and found.stamp:
-                server_copy.note_server(queue, found.stamp)
-            self._wait(queue, until, why or "another host found it")
-
-    def _older(self, found: ServerNow) -> str:
-        """Why the server is taken for a copy of an earlier state; empty: it is not."""
-        if found.noted and found.stamp != found.noted:
-            return "another server, or a restored one, answers"
-        if self._seen is not None and (found.seen is None or found.seen < self._seen):
-            return f"it does not know this host's heartbeat of {self._seen:%H:%M:%S} UTC"
-        return ""
+        seen = self._seen  # before the question: the other thread may beat meanwhile
+        found = server_copy.server_now(queue, self._id)
+        why, until = _older(found, seen), found.claims_from
+        if why:
+            if until is None or until <= queue.db.now():  # else another host found it first
+                until = server_copy.hold_off(queue, found.stamp, self._lease)
+            self._seen = None
+            self.went_back.set()
+        elif not found.noted and found.stamp:
+            server_copy.note_server(queue, found.stamp)
+        self._wait(queue, until, why or "another host found it")
 
     def _wait(self, queue: SqlQueue, until: datetime | None, why: str) -> None:
         if until is None or until == self._until:
@@ -76,3 +68,15 @@ class ServerMemory:
                 f"the queue is a copy of an earlier state ({why}): no host claims before"
                 f" {until:%H:%M:%S} UTC, when every run that it does not know has ended",
             )
+
+
+def _older(found: ServerNow, seen: datetime | None) -> str:
+    """Why the server is taken for a copy of an earlier state; empty: it is not. Pure.
+
+    `seen` is the last heartbeat that this host knows to have been acknowledged.
+    """
+    if found.noted and found.stamp != found.noted:
+        return "another server, or a restored one, answers"
+    if seen is not None and (found.seen is None or found.seen < seen):
+        return f"it does not know this host's heartbeat of {seen:%H:%M:%S} UTC"
+    return ""
