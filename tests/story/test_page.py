@@ -3,6 +3,7 @@
 What a person does is in `test_page_acts.py`.
 """
 
+import json
 import re
 
 import pytest
@@ -211,11 +212,20 @@ def test_the_server_dies_and_comes_back(stage, page, problems):
                    and "ERR_INCOMPLETE_CHUNKED" not in each]  # fmt: skip
 
 
-def test_a_code_opens_one_browser_and_a_revoked_session_none(stage, browser, problems):
-    """A browser without a key sees nothing, and learns the command that opens the page."""
+def test_a_session_that_is_revoked_ends_in_the_midst_of_it(stage, browser, problems):
+    """The page is locked with nothing left on it, and says which command opens it again."""
     context = browser.new_context(viewport=WIDE)
     page = watched(context.new_page(), problems)
     page.goto(stage.address)
     expect(page.get_by_role("heading", name="This page is locked")).to_be_visible()
+    (once,) = re.findall(r"#once=\S+", stage.scene.fleet("web", "pair", "--role", "view").stdout)
+    page.goto(f"{stage.address}?again{once}")
+    expect(page.locator(".as-of")).to_have_text("live")
+    expect(page.locator("body")).to_contain_text("Make it loud")
+    (mine,) = [each for each in json.loads(stage.scene.fleet("web", "sessions", "--json").stdout)
+               if each["role"] == "view"]  # fmt: skip
+    assert stage.scene.fleet("web", "revoke", mine["id"]).returncode == 0
+    expect(page.get_by_role("heading", name="This page is locked")).to_be_visible()
     expect(page.locator("body")).not_to_contain_text("Make it loud")
+    problems[:] = [each for each in problems if "status of 401" not in each]
     context.close()

@@ -9,8 +9,8 @@ import asyncio
 import threading
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Callable
-from contextlib import suppress
+from collections.abc import AsyncIterator, Callable, Generator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +29,8 @@ _KEPT, _BEHIND = 256, 64
 _MOST_CLIENTS = 100
 #: Seconds that the reader goes on after the last client has left.
 _LINGERS = 5.0
+#: Seconds that a read may take before clients are told that it takes long.
+SLOW = 4.0
 
 
 class TooManyClients(FleetError):
@@ -49,6 +51,8 @@ class NowStream:
         self._now: Now | None = None
         self._fresh = asyncio.Event()
         self._trouble = ""
+        #: When the read began that goes on, on the monotonic clock; None: none does.
+        self._reads_since: float | None = None
         self.over = False
 
     async def current(self) -> Now:
@@ -115,7 +119,7 @@ class NowStream:
     async def _rest(
         self, mine: asyncio.Queue[bytes | None], in_force: Callable[[], bool]
     ) -> AsyncIterator[bytes]:
-        last = time.monotonic()
+        last, slow = time.monotonic(), False
         while not self.over:
             if not in_force():
                 yield _line({"type": "over", "why": "this session was ended"})
@@ -123,7 +127,8 @@ class NowStream:
             try:
                 data = await asyncio.wait_for(mine.get(), CHECKED)
             except TimeoutError:
-                if time.monotonic() - last >= BEAT:
+                was_slow, slow = slow, bool(self._slow_read())
+                if slow or was_slow or time.monotonic() - last >= BEAT:
                     last = time.monotonic()
                     yield self._beat()
                 continue
@@ -141,9 +146,15 @@ class NowStream:
                 "type": "beat",
                 "seq": now.seq if now else 0,
                 "as_of": now.as_of if now else None,
-                "trouble": self._trouble,
+                "trouble": self._trouble or self._slow_read(),
             }
         )
+
+    def _slow_read(self) -> str:
+        """That the home has been read for long; empty: it has not."""
+        since = self._reads_since
+        took = time.monotonic() - since if since is not None else 0.0
+        return f"the queue has not answered for {took:.0f} s" if took > SLOW else ""
 
     def _read(self) -> None:
         """The reader's thread: until no client has looked for a while."""
@@ -153,11 +164,14 @@ class NowStream:
             self._trouble = str(error)  # the next client, or the next beat, tries again
             return
         try:
-            self._tell(live.begin(), None)
+            with self._reading():
+                now = live.begin()
+            self._tell(now, None)
             sent = time.monotonic()
             while self._is_wanted():
                 changed = self._gather(live, sent)
-                change = live.update(changed)
+                with self._reading():
+                    change = live.update(changed)
                 sent = time.monotonic()
                 if live.now is not None:
                     self._tell(live.now, change)
@@ -166,6 +180,14 @@ class NowStream:
             self._forget()
         finally:
             live.close()
+
+    @contextmanager
+    def _reading(self) -> Generator[None]:
+        self._reads_since = time.monotonic()
+        try:
+            yield
+        finally:
+            self._reads_since = None
 
     def _forget(self) -> None:
         """Nothing is known any more: clients are told so, and begin anew."""

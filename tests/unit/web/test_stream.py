@@ -8,6 +8,7 @@ from contextlib import suppress
 
 import pytest
 
+from fleet.control.view import live_now
 from fleet.queue.protocol import Draft
 from fleet.web import now_stream
 from tests.unit.web.conftest import Client, Page
@@ -31,7 +32,7 @@ class Reader:
         finally:
             self.ended.set()
 
-    def wait(self, wanted, seconds=10.0):
+    def wait(self, wanted, seconds=60.0):
         """The first line that fits."""
         end = time.monotonic() + seconds
         while time.monotonic() < end:
@@ -158,3 +159,34 @@ def test_the_reader_rests_while_no_client_looks(page, monkeypatch):
     while stream._thread.is_alive() and time.monotonic() < end:
         time.sleep(0.1)
     assert not stream._thread.is_alive()
+
+
+def test_a_queue_that_does_not_answer_is_told_of_and_then_is_fine_again(page, monkeypatch):
+    """At first, and in the midst of it: a page must not pass off old rows as now."""
+    monkeypatch.setattr(now_stream, "SLOW", 0.0)
+    monkeypatch.setattr(now_stream, "CHECKED", 0.05)
+    answers = threading.Event()
+    plain = live_now.read_queue
+
+    def hangs(*given):
+        assert answers.wait(60)
+        return plain(*given)
+
+    monkeypatch.setattr(live_now, "read_queue", hangs)
+    reader = Reader(page.client())
+    try:
+        told = reader.wait(lambda line: "has not answered" in line.get("trouble", ""))
+        assert told["as_of"] is None
+        answers.set()
+        reader.wait(lambda line: line["type"] == "snapshot")
+        answers.clear()
+        page.fleet.queue.add(Draft(title="new"))
+        told = reader.wait(lambda line: line.get("as_of") and "not answered" in line["trouble"])
+        answers.set()
+        reader.wait(lambda line: line["type"] == "delta")
+        reader.lines.clear()
+        page.fleet.queue.add(Draft(title="newer"))
+        reader.wait(lambda line: line["type"] == "delta")
+    finally:
+        answers.set()
+        reader.close()

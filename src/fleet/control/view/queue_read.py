@@ -1,5 +1,6 @@
 """The tasks of the queue that a surface shows, and what stands between them."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
@@ -8,10 +9,16 @@ from msgspec import Struct
 from fleet.control import Control
 from fleet.errors import FleetError
 from fleet.queue.protocol import Filter
-from fleet.schemas import BLOCKING, Task
+from fleet.schemas import BLOCKING, STATUSES, Status, Task
 
 #: How many tasks of a status are shown; the counts have them all.
 SHOWN = 500
+#: The statuses that are shown, in their order, and whether only so many tasks of them are.
+_GROUPS: Sequence[tuple[tuple[Status, ...], bool]] = (
+    (("in_progress",), False),
+    (("blocked", "pinned", "hooked"), True),
+    (("open", "deferred"), True),
+)
 
 
 class QueueRead(Struct, frozen=True, kw_only=True):
@@ -37,21 +44,42 @@ class QueueRead(Struct, frozen=True, kw_only=True):
 def read_queue(fleet: Control, since: datetime, shown: int = SHOWN) -> QueueRead:
     """The tasks that are shown. A queue that fails shows none, and says why."""
     try:
-        queue = fleet.queue
-        tasks = [
-            *queue.find(Filter(statuses=("in_progress",))),
-            *queue.find(Filter(statuses=("blocked", "pinned", "hooked"), limit=shown)),
-            *queue.find(Filter(statuses=("open", "deferred"), limit=shown)),
-        ]
-        done = sorted(
-            queue.find(Filter(statuses=("closed",), closed_since=since)),
-            key=lambda task: task.closed_at or task.updated_at,
-            reverse=True,
-        )
-        counts = {**queue.counts(), "closed": len(done)}
+        if fleet.config.queue == "beads":
+            tasks, done, counts = _in_one_call(fleet, since, shown)
+        else:
+            tasks, done, counts = _by_status(fleet, since, shown)
+        done = sorted(done, key=lambda task: task.closed_at or task.updated_at, reverse=True)
+        counts = {**counts, "closed": len(done)}
         return with_edges(fleet, (*tasks, *done[:shown]), counts)
     except FleetError as error:
         return QueueRead(problem=error.message, hint=error.hint)
+
+
+_Selected = tuple[Sequence[Task], Sequence[Task], Mapping[str, int]]
+
+
+def _by_status(fleet: Control, since: datetime, shown: int) -> _Selected:
+    """The tasks that are not closed, those that were closed since, and how many there are."""
+    queue = fleet.queue
+    tasks = [
+        task
+        for statuses, limit in _GROUPS
+        for task in queue.find(Filter(statuses=statuses, limit=shown if limit else None))
+    ]
+    done = queue.find(Filter(statuses=("closed",), closed_since=since))
+    return tasks, done, queue.counts()
+
+
+def _in_one_call(fleet: Control, since: datetime, shown: int) -> _Selected:
+    """The same from one list: each call of bd is a process that takes as long as the next."""
+    everything = fleet.queue.find(Filter(statuses=STATUSES))
+    tasks: list[Task] = []
+    for statuses, limit in _GROUPS:
+        found = [task for task in everything if task.status in statuses]
+        tasks += found[:shown] if limit else found
+    done = [task for task in everything if task.closed_at is not None and task.closed_at >= since]
+    counts = Counter(task.status for task in everything)
+    return tasks, [task for task in done if task.status == "closed"], counts
 
 
 def with_edges(fleet: Control, tasks: Sequence[Task], counts: Mapping[str, int]) -> QueueRead:

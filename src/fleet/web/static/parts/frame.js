@@ -81,7 +81,8 @@ function Standing() {
 /** How old what one sees is. */
 function AsOf() {
   const words = useComputed(() => {
-    const {state, heardAt} = stream.value;
+    const {state, heardAt, why} = stream.value;
+    if (why && state === 'live') return 'the queue is slow';
     if (!heardAt) return state === 'lost' ? 'not connected' : 'connecting';
     return state === 'live' ? 'live' : `as of ${span((now.value - heardAt) / 1000)} ago`;
   });
@@ -94,9 +95,12 @@ function Warnings() {
   const {why} = stream.value;
   // A short break is none: nothing moves for it.
   const silent = useComputed(() => stream.value.state === 'lost' && now.value - stream.value.heardAt > 4000).value;
-  if (!at) return null;
+  if (!at) return html`<div class="warnings">${why ? html`<p class="warning grave">
+    <b>Nothing is known yet:</b> ${why}.</p>` : ''}</div>`;
   const {supervisor: boss} = at;
   return html`<div class="warnings">
+    ${why && stream.value.state === 'live' ? html`<p class="warning grave"><b>What you see is as it was:</b> ${why}.
+      It is asked again and again.</p>` : ''}
     ${silent ? html`<p class="warning"><b>The page hears nothing from fleet.</b> ${why || 'It tries again.'}
       What you see is as it was. ${boss.alive ? 'A supervisor ran then; agents run on without this page.'
         : ''} <code>fleet web</code></p>` : ''}
