@@ -2,6 +2,7 @@
 all of it.
 """
 
+import json
 import os
 import re
 
@@ -9,9 +10,11 @@ import pytest
 
 from fleet.home import Home, landing_json, make_home, owner_file
 from fleet.queue.sql.postgres import open_postgres
+from tests.builders import look_on
 from tests.conftest import need
 from tests.repos import ENV, Repo
 from tests.story.scene import ACTOR, Scene
+from tests.story.test_ask_human import ask
 
 COMMITTED = " && ".join(
     [
@@ -197,3 +200,46 @@ def test_a_person_watches_a_run_of_another_host(hosts):
     assert '"599"' in said
     assert said.count('"text":"300"') == 1
     assert "fleet_ended" in said
+
+
+def test_every_host_sees_what_another_does_and_used(hosts):
+    """By the host's name, with the figures of the living run, and afterwards with its cost."""
+    alpha, beta = hosts
+    beta.configure(host_name="beta")
+    task_id, _ = create(alpha, steps="tool count:3 await:go script done end")
+    beta.script(task_id, COMMITTED.format(name="made-on-beta"))
+    beta.supervise("--until-idle")
+
+    def told():
+        (row,) = json.loads(alpha.does("tasks", "--json")) or [{}]
+        return row if row.get("events", 0) >= 4 else None
+
+    row = alpha.until(told)
+    assert (row["doing"], row["host"], row["run"]) == ("elsewhere", "beta", 1)
+    assert "on host beta" in alpha.does("tasks")
+    commit = alpha.repo.git("rev-parse", "main")[:12]
+    assert f"{alpha.bare.root}@{commit}" in alpha.does("show", task_id)
+    (beta.folder(task_id) / "go").touch()
+    beta.until(lambda: beta.task(task_id).waits_to_land)
+    assert not (alpha.folder(task_id) / "runs").exists()
+    (spent,) = json.loads(alpha.does("usage", "--by", "task", "--json"))["rows"]
+    assert (spent["name"], spent["runs"]) == (task_id, 1)
+    bound = create(alpha, "--isolation", "none", "--defer", "tomorrow")[0]
+    assert "bound to this host" in alpha.does("show", bound)
+
+
+def test_an_agent_that_waits_on_another_host_has_its_answer_at_once(hosts):
+    """`fleet questions` and `fleet answer` do not ask where the agent is."""
+    alpha, beta = hosts
+    look_on(beta.home.path)
+    task_id, _ = create(alpha, steps="tool script done end")
+    beta.script(task_id, f"{ask(beta)} && {COMMITTED.format(name='made-on-beta')}")
+    beta.supervise("--until-idle")
+    alpha.until(lambda: "Which?" in alpha.does("questions"))
+    assert beta.status(task_id) == "in_progress"
+    alpha.does("answer", task_id, "2")
+    beta.until(lambda: beta.task(task_id).waits_to_land)
+    got = (beta.folder(task_id) / "artifacts/got").read_text()
+    assert json.loads(got)["result"]["content"][0]["text"] == "b"
+    assert beta.task(task_id).runs == 1
+    assert "b" in (beta.folder(task_id) / "artifacts/Q&A.md").read_text()

@@ -6,10 +6,12 @@ none; a cost that is not known stays unknown in every sum and is never 0.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
 from types import MappingProxyType
 from typing import Literal, get_args
 
+import msgspec
 from msgspec import Struct
 
 from fleet.config import Config
@@ -17,7 +19,7 @@ from fleet.control import Control
 from fleet.errors import FleetError
 from fleet.home import Home
 from fleet.queue.protocol import Filter
-from fleet.runs import receipt_json
+from fleet.runs import outcome_history, receipt_json
 from fleet.runs.outcome_history import Ending, read_ending
 from fleet.runs.run_directory import all_runs
 from fleet.schemas import Price, Receipt, Usage, bears_out
@@ -114,8 +116,36 @@ class Record(Struct, frozen=True, kw_only=True):
     cost_per_checked: float | None = None
 
 
-def ended_runs(home: Home, since: datetime | None = None) -> list[EndedRun]:
-    """Every run of this home that has a receipt; with `since` only those that began since then."""
+def ended_runs(fleet: Control, since: datetime | None = None) -> list[EndedRun]:
+    """Every run that has a receipt, over all hosts that share the queue; with `since` only those
+    that began since then.
+    """
+    found = {(run.receipt.task_id, run.receipt.run): run for run in _runs_here(fleet.home)}
+    if fleet.is_shared:
+        with suppress(FleetError):  # what is here is shown if the queue does not answer
+            found = {**_runs_of_hosts(fleet, since), **found}
+    return [run for _, run in sorted(found.items()) if since is None or _began(run.receipt, since)]
+
+
+def _began(receipt: Receipt, since: datetime) -> bool:
+    return receipt.started_at is not None and receipt.started_at >= since
+
+
+def _runs_of_hosts(fleet: Control, since: datetime | None) -> dict[tuple[str, int], EndedRun]:
+    """The runs that hosts sent to the queue, by task and number."""
+    from fleet.travel.shared_queue import SharedQueue  # only a shared queue needs any of it
+
+    found: dict[tuple[str, int], EndedRun] = {}
+    for key, records in SharedQueue(fleet.queue, fleet.config).files.records(since).items():
+        with suppress(msgspec.MsgspecError):  # of a later fleet
+            receipt = receipt_json.decode(records[receipt_json.FILE])
+            ended = records.get(outcome_history.FILE)
+            ending = msgspec.json.decode(ended, type=Ending) if ended is not None else None
+            found[key] = EndedRun(receipt=receipt, ending=ending)
+    return found
+
+
+def _runs_here(home: Home) -> list[EndedRun]:
     try:
         folders = sorted(path for path in home.tasks.iterdir() if path.is_dir())
     except FileNotFoundError:
@@ -125,7 +155,6 @@ def ended_runs(home: Home, since: datetime | None = None) -> list[EndedRun]:
         for folder in folders
         for run in all_runs(folder)
         if (receipt := receipt_json.read(run)) is not None
-        and (since is None or (receipt.started_at is not None and receipt.started_at >= since))
     ]
 
 

@@ -223,7 +223,7 @@ def bears_out(settlement: Settlement) -> bool:
     )
 
 
-Wish = Literal["stop", "tell"]
+Wish = Literal["stop", "tell", "answer"]
 
 
 class Request(Struct, frozen=True, kw_only=True):

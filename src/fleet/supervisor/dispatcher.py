@@ -12,11 +12,13 @@ from fleet.files.safe_read import check_directory
 from fleet.home import messages
 from fleet.home.status_file import paused
 from fleet.runs.outcome_history import Ending, believed_ending
+from fleet.runs.questions.record_answer import record_answer
 from fleet.runs.run_directory import Run, latest_run
 from fleet.runs.run_id import RunId
 from fleet.schemas import Lease, Request, Stopped
 from fleet.schemas.decision import TOLD, released
 from fleet.settlement.settle_table import stopped
+from fleet.spool.drop_box import give_answer
 from fleet.supervisor.active.follow_runs import RunFollower
 from fleet.supervisor.active.message_receipts import note_messages
 from fleet.supervisor.active.watch_runs import Watchdog
@@ -207,6 +209,8 @@ class Dispatcher:
         if is_message(request):
             hand_on(self.state.home, request)
             say("telling", f"{task_id}: a message of {by} came")
+        elif request.wish == "answer":
+            say("answered", f"{task_id}: {self._answer(request, by)}")
         elif request.wish == "tell" and self.stop(task_id, Stopped(by=TOLD)):
             say("telling", f"{task_id}: stopping for a message of {by}")
         elif request.wish == "stop" and self.stop(
@@ -215,6 +219,20 @@ class Dispatcher:
             say("stopping", f"{task_id}: stopping, as {by} asked")
         else:
             say("ignored", f"{task_id}: nothing to {request.wish}", asked_by=request.asked_by)
+
+    def _answer(self, request: Request, by: str) -> str:
+        """Give the agent that waits the answer of a person on another host; what came of it."""
+        in_hand = self.state.assignments.get(request.task_id)
+        question, _, text = request.text.partition(" ")
+        if in_hand is None or in_hand.run is None:
+            return "it has no run that an answer could be for"
+        run = in_hand.run.run
+        try:
+            given = record_answer(run.task_dir, question, text, by=by, at=request.asked_at)
+            give_answer(run, question, given)
+        except (FleetError, OSError) as error:
+            return f"the answer of {by} was not taken: {error}"
+        return f"{by} answered its question"
 
     def stop_all(self, reason: Stopped, *, now: bool) -> None:
         """End every run, and those that come to light from now on."""

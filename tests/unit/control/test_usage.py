@@ -2,6 +2,7 @@
 
 import json
 from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
 
 import pytest
 from click.testing import CliRunner
@@ -159,7 +160,8 @@ def test_only_what_began_since_is_counted(home):
     place, add = home
     add(receipt(started_at=NOW - timedelta(days=10)))
     add(receipt("b"))
-    assert len(ended_runs(place, NOW - timedelta(days=1))) == 1
+    fleet = SimpleNamespace(home=place, is_shared=False)
+    assert len(ended_runs(fleet, NOW - timedelta(days=1))) == 1
     assert "fleet-a" not in CliRunner().invoke(usage, ["--by", "task", "--since", "7d"]).output
     assert "fleet-a" in CliRunner().invoke(usage, ["--by", "task", "--since", "2020-01-01"]).output
     assert "neither a span" in str(CliRunner().invoke(usage, ["--since", "soon"]).exception)

@@ -28,6 +28,13 @@ class Meter:
         self.heard.append((day, entry))
 
 
+class OneTask(list):
+    """The tasks in hand, none of which has a run yet."""
+
+    def living(self):
+        return []
+
+
 class Rooms:
     """Accounts that all have room, or none."""
 
@@ -42,7 +49,7 @@ def state(home):
     beat = Heartbeat(lambda: None, a_host(), machine="m", lease=TTL, say=lambda *_: None)
     settings = config.Config(max_concurrent=4, host_name="one", host_labels="gpu, linux")
     return SimpleNamespace(
-        home=home, host=beat, meter=Meter(), config=settings, assignments=["a task"],
+        home=home, host=beat, meter=Meter(), config=settings, assignments=OneTask(["a task"]),
         events=[], now=lambda: NOW, accounts=Rooms(),
     )  # fmt: skip
 

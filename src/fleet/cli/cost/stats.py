@@ -21,7 +21,7 @@ def command(since: str | None, as_json: bool) -> None:
     the same task. To see several on one task: fleet compare.
     """
     fleet = control.opened()
-    found = records(ended_runs(fleet.home, moment(since)))
+    found = records(ended_runs(fleet, moment(since)))
     if as_json:
         click.echo(pretty(found))
         return

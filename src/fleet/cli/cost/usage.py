@@ -54,7 +54,7 @@ def command(by: By, since: str | None, prices: bool, as_json: bool) -> None:
     if prices:
         _show_prices(fleet, as_json=as_json)
         return
-    found = ended_runs(fleet.home, moment(since))
+    found = ended_runs(fleet, moment(since))
     days = day_budgets(fleet, datetime.now().astimezone())
     if as_json:
         click.echo(pretty(_shape(found, by, days)))

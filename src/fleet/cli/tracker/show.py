@@ -16,7 +16,7 @@ from fleet.cli.terminal_text import (
 )
 from fleet.control import Control
 from fleet.control.landing.open_landings import landing_of, landing_words
-from fleet.control.tasks.show import TaskDetails, task_details, where_it_lands
+from fleet.control.tasks.show import TaskDetails, task_details, where_code_is, where_it_lands
 from fleet.home.landing_json import Landing
 from fleet.schemas import Task, named
 
@@ -45,6 +45,7 @@ def show_task(fleet: Control, task: Task, now: datetime) -> None:
     rows += _lands(details) if landing is None else []
     has_landed = landing is not None and landing.state == "landed"
     rows += [*_times(task, now), *_place(details), *_budgets(details)]
+    rows += _code(fleet, details)
     rows += _clone(details, has_landed=has_landed)
     rows += [*_runs(details), *_tail(task), *_waits(details, now), *_messages(details)]
     for name, value in rows:
@@ -120,6 +121,12 @@ def _place(details: TaskDetails) -> list[Row]:
 def _part(name: str, value: str) -> str:
     """The part of the policy that a row shows; of the limits, which have one row each."""
     return {"pinned": "pins", "limits": value.partition(" ")[0]}.get(name, name)
+
+
+def _code(fleet: Control, details: TaskDetails) -> list[Row]:
+    """Where other hosts get the code from, or which host the task stays on."""
+    words = where_code_is(fleet, details.task) if details.place is not None else ""
+    return [("code", one_line(words))] if words else []
 
 
 def _clone(details: TaskDetails, *, has_landed: bool) -> list[Row]:

@@ -116,7 +116,7 @@ def _usage(fleet: Control, given: Mapping[str, Any]) -> Page:
     by = given.get("by", "day")
     if by not in _BYS:
         raise BadInput(f"there is no grouping {by!r}", hint=f"One of {', '.join(_BYS)}")
-    groups = spent(ended_runs(fleet.home), by)
+    groups = spent(ended_runs(fleet), by)
     return _paged([msgspec.to_builtins(each) for each in groups], given)
 
 

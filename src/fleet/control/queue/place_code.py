@@ -59,9 +59,19 @@ def place_code(fleet: Control, settings: Settings, *, with_changes: bool = False
         why = "what is not committed could not be pushed"
         return PlacedCode(settings=settings, stays=why, waits_for_push=True)
     if not _is_known_there(source):
-        why = f"{source.commit[:12]} is on no branch of {source.url} as known here: git push"
-        return PlacedCode(settings=settings, stays=why, left=left)
+        return PlacedCode(settings=settings, stays=_unpushed(source), left=left)
     return PlacedCode(settings=_recorded(settings, source, source.commit, rules.land), left=left)
+
+
+def why_it_stays(fleet: Control, settings: Settings) -> str:
+    """Why a task of this host's directory runs on no other host, as things are now."""
+    cwd = settings.cwd or ""
+    rules = policy_of(fleet.config, settings, cwd).policy
+    source = code_source(cwd, _address(fleet, cwd))
+    why = _why_bound(fleet, source, cwd, isolated=rules.isolation != "none")
+    if not why and source is not None and not _is_known_there(source):
+        why = _unpushed(source)
+    return why or "so it was when the task was made"
 
 
 def push_changes(fleet: Control, task: Task, settings: Settings) -> str:
@@ -121,6 +131,10 @@ def _why_bound(fleet: Control, source: CodeSource | None, cwd: str, *, isolated:
         root = source.repo.root
         return f"{source.url} is not confirmed: if that is right, run: fleet trust --remote {root}"
     return ""
+
+
+def _unpushed(source: CodeSource) -> str:
+    return f"{source.commit[:12]} is on no branch of {source.url} as known here: git push"
 
 
 def _is_known_there(source: CodeSource) -> bool:

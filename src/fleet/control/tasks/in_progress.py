@@ -12,6 +12,7 @@ from msgspec import Struct, structs
 
 from fleet.accounts.candidates import Place
 from fleet.control import Control
+from fleet.control.hosts.runs_elsewhere import RunsElsewhere, runs_elsewhere
 from fleet.errors import InvalidTask
 from fleet.home import owner_file
 from fleet.processes import keeper_client
@@ -83,6 +84,8 @@ class InProgress(Struct, frozen=True, kw_only=True):
     account: str = ""
     #: Which of cwd, coder and model the task itself asked for.
     overrides: tuple[str, ...] = ()
+    #: The name of the host that has the task, where hosts share the queue and that is another.
+    host: str = ""
     run: int | None = None
     started_at: datetime | None = None
     last_event_at: datetime | None = None
@@ -135,7 +138,8 @@ def in_progress(fleet: Control) -> list[InProgress]:
     supervised = supervisor_of(fleet.home) is not None
     owner = owner_file.read(fleet.home)
     tasks = fleet.queue.find(Filter(statuses=("in_progress",)))
-    seen = [look_at(fleet, task, supervised=supervised, owner=owner) for task in tasks]
+    away = runs_elsewhere(fleet)
+    seen = [look_at(fleet, task, supervised=supervised, owner=owner, away=away) for task in tasks]
     never = datetime.max.replace(tzinfo=UTC)
     return sorted(with_neighbours(seen), key=lambda each: (each.started_at or never, each.id))
 
@@ -163,8 +167,20 @@ def shared_directories(seen: Sequence[InProgress]) -> dict[str, tuple[str, ...]]
     return found
 
 
-def look_at(fleet: Control, task: Task, *, supervised: bool, owner: str) -> InProgress:
-    """One task in progress with its run. An invalid task is described, not refused."""
+def look_at(
+    fleet: Control,
+    task: Task,
+    *,
+    supervised: bool,
+    owner: str,
+    away: RunsElsewhere | None = None,
+) -> InProgress:
+    """One task in progress with its run. An invalid task is described, not refused.
+
+    `away` is what other hosts tell, if that was read already.
+    """
+    if task.lease_owner is not None and task.lease_owner != owner and fleet.is_shared:
+        return _shown_elsewhere(task, away or runs_elsewhere(fleet, task.id))
     seen = RunOnDisk(supervised=supervised, owner=owner)
     try:
         place = fleet.place(task)
@@ -253,6 +269,37 @@ def _shown(task: Task, place: Place, seen: RunOnDisk) -> InProgress:
         run=run.number if run else None,
         started_at=started.at if started else None,
         last_event_at=_last_sign(run, known, started) if run else None,
+        last_step=known.last_step,
+        events=known.events,
+        tool_calls=known.tool_calls,
+        context_tokens=known.context_tokens,
+        context_peak=known.context_peak,
+        context_window=known.context_window,
+        tokens=known.tokens,
+        cost_usd=known.cost_usd,
+        estimated_usd=known.estimated_usd,
+    )
+
+
+def _shown_elsewhere(task: Task, away: RunsElsewhere) -> InProgress:
+    """A task that another host has, as that host tells of its run."""
+    name, run = away.host_of(task), away.run_of(task)
+    known = run.progress if run is not None and run.progress else Progress(coder="", model="")
+    unusual = unusual_words(known)
+    return InProgress(
+        id=task.id,
+        title=task.title,
+        doing="elsewhere",
+        reason=f"on host {name}" + (f"; {unusual}" if unusual else ""),
+        rung=known.rung,
+        near=known.near,
+        coder=known.coder,
+        model=known.model,
+        account=run.account if run is not None else "",
+        host=name,
+        run=run.run if run is not None else None,
+        started_at=run.started_at if run is not None else task.started_at,
+        last_event_at=known.last_event_at,
         last_step=known.last_step,
         events=known.events,
         tool_calls=known.tool_calls,

@@ -1,6 +1,7 @@
 """Questions of agents and people's answers: `artifacts/Q&A.md`, `asked.json`, the task's notes."""
 
 import os
+import time
 from collections.abc import Mapping
 from datetime import datetime
 
@@ -8,8 +9,14 @@ from msgspec import Struct
 
 from fleet.bd.actor import actor
 from fleet.control import Control
+from fleet.control.hosts.runs_elsewhere import runs_elsewhere
 from fleet.control.landing.open_landings import open_landings
-from fleet.control.queue.other_hosts import bring_files, bring_if_possible, store_task_file
+from fleet.control.queue.other_hosts import (
+    bring_files,
+    bring_if_possible,
+    is_elsewhere_now,
+    store_task_file,
+)
 from fleet.control.tasks.retry import check_reopenable
 from fleet.errors import BadInput, InvalidTask, Refused
 from fleet.home.task_json import settings_of
@@ -19,11 +26,14 @@ from fleet.runs.follow_ups import PROPOSED
 from fleet.runs.outcome_history import read_ending
 from fleet.runs.questions import asked_json, questions_file
 from fleet.runs.questions.asked_json import AskedQuestion
+from fleet.runs.questions.record_answer import record_answer, write_down
 from fleet.runs.run_directory import latest_run
 from fleet.schemas import Blocked, NeedsHuman, Task
 
 #: How much of an answer goes into the notes; all of it is in Q&A.md.
 _NOTE_CAP = 500
+#: Seconds for another host to hand an answer on, and between two looks.
+_HANDED_ON, _LOOK = 20.0, 0.2
 #: What a person can say to a task that an agent proposed.
 DECISIONS = ("accept", "refuse")
 
@@ -70,7 +80,7 @@ def question_of(fleet: Control, task: Task) -> Question | None:
     """The question of a task; None if the task asks nothing."""
     bring_if_possible(fleet, task.id)
     task_dir = fleet.home.task(task.id)
-    asked = asked_json.open_question(task_dir)
+    asked = _asked_elsewhere(fleet, task) or asked_json.open_question(task_dir)
     waiting = task.status == "in_progress"
     if waiting and asked is None:
         return None
@@ -171,6 +181,11 @@ def answer(
     if not text.strip():
         raise BadInput("the answer is empty", hint='Say something: fleet answer ID "Use SQLite"')
     bring_files(fleet, task)
+    if (waits := _asked_elsewhere(fleet, task)) is not None:
+        if _answer_elsewhere(fleet, task, waits, text, by=actor(env)):
+            return fleet.queue.get(task.id)
+        task = fleet.queue.get(task.id)  # parked meanwhile: the answer is for the next run
+        bring_files(fleet, task)
     asked = asked_json.open_question(fleet.home.task(task.id))
     if task.status == "in_progress" and asked is not None:
         return _answer_running(fleet, task, asked, text, at=at, by=actor(env))
@@ -188,10 +203,11 @@ def answer(
             f"{task.id} waits with a plan", hint=f"Say it so: fleet plan {word} {task.id}"
         )
     if asked is not None:
-        given = _record(fleet, task, asked, text, at=at, by=actor(env))
+        task_dir = fleet.home.task(task.id)
+        given = record_answer(task_dir, asked.id, text, by=actor(env), at=at)
         _store_answer(fleet, task, asked=True)
         return _reopened(fleet, task, given, by=actor(env))
-    _write_down(fleet, task, text.strip(), at)
+    write_down(fleet.home.task(task.id), text.strip(), at)
     _store_answer(fleet, task, asked=False)
     # The question stays in the notes; what stands below it says that it is no longer open.
     return fleet.queue.reopen_task(task, by=actor(env), note=f"ANSWERED: {_first(text)}")
@@ -203,15 +219,35 @@ def _store_answer(fleet: Control, task: Task, *, asked: bool) -> None:
         store_task_file(fleet, task, str(file))
 
 
-def _record(
-    fleet: Control, task: Task, asked: AskedQuestion, text: str, *, at: datetime, by: str
-) -> str:
-    """Record the answer to a question of `ask_human`: the first one counts, and is returned."""
-    task_dir = fleet.home.task(task.id)
-    answered = asked_json.answer(task_dir, asked.id, text, by=by, at=at)
-    given = answered.answer or ""
-    _write_down(fleet, task, given, at)
-    return given
+def _asked_elsewhere(fleet: Control, task: Task) -> AskedQuestion | None:
+    """What the running agent of another host asks and waits for; None: nothing."""
+    if task.status != "in_progress" or not is_elsewhere_now(fleet, task):
+        return None
+    run = runs_elsewhere(fleet, task.id).run_of(task)
+    return run.asked if run is not None else None
+
+
+def _answer_elsewhere(
+    fleet: Control, task: Task, asked: AskedQuestion, text: str, *, by: str
+) -> bool:
+    """Have the host that runs the task hand the answer on. False: its run was over before."""
+    given = asked.chosen(text.strip())
+    fleet.queue.request(task.id, "answer", text=f"{asked.id} {given}", asked_by=by)
+    end = time.monotonic() + _HANDED_ON
+    while time.monotonic() < end:
+        now = fleet.queue.get(task.id)
+        wishes = (each for each in fleet.queue.requests() if each.task_id == task.id)
+        mine = next((each for each in wishes if each.wish == "answer"), None)
+        if mine is None:
+            return True
+        if now.fence != task.fence or now.lease_owner != task.lease_owner:
+            fleet.queue.answered(mine)
+            return False
+        time.sleep(_LOOK)
+    raise Refused(
+        f"the host that runs {task.id} has not taken the answer within {_HANDED_ON:.0f} s",
+        hint="It takes it as soon as it reaches the queue. See: fleet hosts",
+    )
 
 
 def _answer_running(
@@ -222,7 +258,7 @@ def _answer_running(
     """
     from fleet.spool.drop_box import give_answer  # commands that only read questions go without
 
-    given = _record(fleet, task, asked, text, at=at, by=by)
+    given = record_answer(fleet.home.task(task.id), asked.id, text, by=by, at=at)
     run = latest_run(fleet.home.task(task.id))
     if run is not None:
         give_answer(run, asked.id, given)
@@ -239,11 +275,6 @@ def _reopened(fleet: Control, task: Task, given: str, *, by: str) -> Task:
         if now.status not in ("open", "in_progress"):
             raise
         return now
-
-
-def _write_down(fleet: Control, task: Task, text: str, at: datetime) -> None:
-    block = f"## A: {at:%Y-%m-%d %H:%M}\n\n{text}\n"
-    questions_file.add_block(fleet.home.task(task.id), block)
 
 
 def _first(text: str) -> str:

@@ -10,8 +10,9 @@ from fleet.accounts.candidates import Place
 from fleet.control import FIRST_COMMIT, Control, branch_at, without_commit
 from fleet.control.queue.other_hosts import bring_if_possible
 from fleet.errors import InvalidTask
-from fleet.home import clone_record, messages
+from fleet.home import clone_record, messages, owner_file
 from fleet.home.messages import Delivery
+from fleet.home.task_json import settings_of
 from fleet.home.trusted_commands import untrusted, waits_text
 from fleet.runs.outcome_history import (
     Ending,
@@ -100,6 +101,29 @@ def task_details(fleet: Control, task: Task, now: datetime) -> TaskDetails:
         budget=budget, day_budget=day_budget, last_run=last_run, waits_for=waits_for, messages=told,
         blockers=blockers, past=past,
     )  # fmt: skip
+
+
+def where_code_is(fleet: Control, task: Task) -> str:
+    """Where other hosts get a task's code from, or which host it stays on and why; empty where the
+    queue has one host.
+    """
+    if not fleet.is_shared:
+        return ""
+    settings = settings_of(fleet.home, task)
+    origin = settings.repository
+    if origin is not None:
+        at = f"@{origin.commit[:12]}" if origin.commit else ""
+        below = f", in {origin.subdirectory}" if origin.subdirectory else ""
+        return f"{origin.url}{at}{below}"
+    if not settings.made_on:
+        return ""
+    from fleet.control.hosts.runs_elsewhere import runs_elsewhere
+    from fleet.control.queue.place_code import why_it_stays
+
+    name = runs_elsewhere(fleet, task.id).names.get(settings.made_on, settings.made_on)
+    if settings.made_on != owner_file.read(fleet.home):
+        return f"bound to host {name}: only there is its directory"
+    return f"bound to this host ({name}): {why_it_stays(fleet, settings)}"
 
 
 def where_it_lands(place: Place) -> str:

@@ -29,7 +29,7 @@ class UsageView(Struct, frozen=True, kw_only=True):
 
 def read_usage(fleet: Control, by: By, now: datetime, since: datetime | None = None) -> UsageView:
     """What the runs that began since a moment used; None: all runs."""
-    runs = ended_runs(fleet.home, since)
+    runs = ended_runs(fleet, since)
     return UsageView(
         as_of=now,
         since=since,

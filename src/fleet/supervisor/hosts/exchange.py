@@ -4,11 +4,12 @@ The loop puts in and takes out; the heartbeat's thread carries it to the queue a
 """
 
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 from fleet.queue.sql.hosts import host_table
+from fleet.queue.sql.hosts.living_runs import LivingRun, tell_runs
 from fleet.queue.sql.hosts.shared_news import HostNews, NewsReader, share_news
 from fleet.queue.sql.hosts.shared_spending import RunSpend, share_spends, spends_elsewhere
 from fleet.queue.sql.sql_queue import SqlQueue
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Exchange:
-    """Two boxes for what runs spent, two for news of keys and coders."""
+    """Boxes for what runs spent and how they stand, and for news of keys and coders."""
 
     def __init__(self) -> None:
         self.spent: deque[RunSpend] = deque()
@@ -28,6 +29,9 @@ class Exchange:
         self.news_elsewhere: deque[HostNews] = deque()
         #: The other hosts that are up, as of the last beat.
         self.others: Sequence[Host] = ()
+        #: How runs of this host stand that the others do not know yet, and what they know.
+        self.runs: deque[LivingRun] = deque()
+        self.told_runs: Mapping[str, LivingRun] = {}
         self._spends_since: tuple[str, datetime | None] = ("", None)
         self._reader = NewsReader()
 
@@ -38,6 +42,10 @@ class Exchange:
             share_news(queue, mine)
             for _ in mine:
                 self.news.popleft()
+        if living := list(self.runs):
+            tell_runs(queue, living)
+            for _ in living:
+                self.runs.popleft()
         self.news_elsewhere.extend(self._reader.read(queue, host))
         self.others = host_table.others_up(queue, host)
 

@@ -23,6 +23,7 @@ from fleet.spending.day_ledger import SpendEntry
 from fleet.supervisor.hosts.heartbeat import Heartbeat, new_incarnation
 from fleet.supervisor.hosts.reach import resting_coders
 from fleet.supervisor.hosts.share_limits import hear_limits, share_limits
+from fleet.supervisor.hosts.tell_living import tell_living
 from fleet.supervisor.state import QueueChanged
 
 if TYPE_CHECKING:
@@ -106,6 +107,7 @@ def tell_host(state: "SupervisorState", *, ending: bool) -> None:
     hear_limits(state)
     if host.reach.is_due:
         _look_around(state, host)
+        tell_living(state, host)
     unreachable = host.reach.unreachable
     if set(host.host.unreachable) - set(unreachable):
         state.events.append(QueueChanged())  # this host may try what it left to others

@@ -38,6 +38,12 @@ GROUP BY run, path ORDER BY run, path
 SELECT size, bytes FROM run_files
 WHERE task_id = :task_id AND run = :run AND path = :path AND part = :part
 
+-- name: receipts
+-- What runs of other hosts used and how they ended. Both records are smaller than a part.
+SELECT f.task_id, f.run, f.path, f.size, f.bytes FROM run_files f JOIN tasks t ON t.id = f.task_id
+WHERE f.path IN ('receipt.json', 'outcome.json') AND f.part = 0 AND f.run > 0
+  AND f.bytes IS NOT NULL AND t.updated_at >= :since
+
 -- name: tasks_with_files
 SELECT DISTINCT task_id FROM run_files
 
@@ -68,6 +74,18 @@ DELETE FROM live_lines WHERE task_id = :task_id
 
 -- name: forget_old_lines
 DELETE FROM live_lines WHERE sent_at <= :now
+
+-- name: tell_run
+INSERT INTO live_lines (task_id, run, path, start, bytes, sent_at)
+VALUES (:task_id, :run, 'living.json', 0, :bytes, :now)
+ON CONFLICT (task_id, run, path, start) DO UPDATE
+SET bytes = excluded.bytes, sent_at = excluded.sent_at
+
+-- name: living_runs
+SELECT t.lease_owner, l.bytes FROM live_lines l JOIN tasks t ON t.id = l.task_id
+WHERE l.path = 'living.json' AND t.lease_owner IS NOT NULL
+  AND (CAST(:task_id AS TEXT) IS NULL OR l.task_id = :task_id)
+ORDER BY l.run
 
 -- name: try_to_land
 -- For as long as the connection lasts: a host that is gone holds no branch. PostgreSQL only.

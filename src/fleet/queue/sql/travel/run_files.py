@@ -11,6 +11,7 @@ import os
 import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from msgspec import Struct
 from fleet.errors import QueueError
 from fleet.files.atomic_write import write_atomically
 from fleet.queue.protocol import LeaseLost
+from fleet.queue.sql.row_mapping import to_micros
 from fleet.queue.sql.sql_queue import SqlQueue
 from fleet.schemas import Lease
 
@@ -135,6 +137,20 @@ class RunFiles:
                 packed = self._outside(task_id, run, path, number)
             yield _unpacked(bytes(packed), int(size), f"{task_id}/{run}/{path}")
             number += 1
+
+    def records(self, since: datetime | None) -> dict[tuple[str, int], dict[str, bytes]]:
+        """Receipt and outcome of each run of a task that was changed since a moment, by task and
+        run; damaged ones are left out.
+        """
+        moment = to_micros(since) if since is not None else 0
+        found: dict[tuple[str, int], dict[str, bytes]] = {}
+        for task_id, run, path, size, packed in self._queue.db.rows(
+            self._sql["receipts"], {"since": moment}
+        ):
+            with suppress(QueueError):
+                data = _unpacked(bytes(packed), int(size), f"{task_id}/{run}/{path}")
+                found.setdefault((task_id, int(run)), {})[path] = data
+        return found
 
     def _put(
         self, key: "_Fenced | _Settled", run: int, path: str, chunks: Iterable[bytes], room: int
