@@ -79,6 +79,8 @@ def figures() -> Generator[Figure]:
         f"{spread([start[0] for start, _ in pairs])}, python -I -S -c pass {bare * 1000:.0f} ms"
     )
     yield Figure("MCP server: ready, median in s", ready, 0.15, at_most=True, detail=detail)
+    ratio = statistics.median(start[0] / alone for start, alone in pairs)
+    yield Figure("MCP server: ready : bare Python", ratio, 3, at_most=True)
     yield Figure("MCP server: memory in MB", pairs[0][0][1], 15, at_most=True)
     size = pairs[0][0][2]
     yield Figure("MCP tools: tokens (4 bytes)", size / 4, 350, at_most=True, detail=f"{size} bytes")

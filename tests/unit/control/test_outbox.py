@@ -4,8 +4,10 @@ from datetime import timedelta
 
 import pytest
 
+from fleet.control.notify.notices import Notice
+from fleet.control.notify.notify_status import notify_status
 from fleet.control.notify.outbox import KEPT, Asked, Outbox
-from fleet.control.notify.telling_rules import Notification
+from fleet.control.notify.telling_rules import Notification, ToldNotice
 from tests.builders import HOUR, NOW
 
 
@@ -43,3 +45,15 @@ def test_what_is_old_is_forgotten_with_its_question(outbox):
     outbox.forget_old(NOW + KEPT + HOUR)
     assert outbox.open_asked() == []
     assert outbox.asked("a") is None
+
+
+def test_what_is_told_later_is_no_secret(fleet):
+    """In quiet hours a person sees that something waits, and until when."""
+    outbox = Outbox(fleet.home)
+    notice = Notice(topic="blocked", task="fleet-a", text="it failed")
+    outbox.keep(ToldNotice(notice=notice, since=NOW, due=NOW + HOUR))
+    told = Notice(topic="question", task="fleet-b", text="Which?")
+    outbox.keep(ToldNotice(notice=told, since=NOW, due=NOW + 2 * HOUR, times=1))
+    outbox.close()
+    status = notify_status(fleet)
+    assert (status.later, status.later_at) == (1, NOW + HOUR)

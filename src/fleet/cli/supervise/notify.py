@@ -104,6 +104,9 @@ def status(as_json: bool) -> int:
         print_line(f"{each.channel}: {waits}{lost}")
         if each.problem:
             print_line(f"    {one_line(each.problem)}", 4)
+    if found.later_at is not None:
+        when = f"{found.later_at.astimezone():%a %H:%M}"
+        print_line(f"later, for quiet hours or the digest: {found.later}, the first on {when}")
     return 1 if stuck else 0
 
 

@@ -1,5 +1,7 @@
 """How the notifier of a home does."""
 
+from datetime import datetime
+
 from msgspec import Struct
 
 from fleet.control import Control
@@ -14,15 +16,24 @@ class NotifyStatus(Struct, frozen=True, kw_only=True):
     on: bool
     running: bool
     channels: tuple[ChannelState, ...] = ()
+    #: How many things are told later, for quiet hours or the digest, and when the first of them is.
+    later: int = 0
+    later_at: datetime | None = None
 
 
 def notify_status(fleet: Control) -> NotifyStatus:
     """Whether a notifier runs, and what waits in its outbox."""
     channels: tuple[ChannelState, ...] = ()
+    held: list[datetime] = []
     if (fleet.home.path / FILE).exists():
         outbox = Outbox(fleet.home)
         channels = tuple(outbox.states())
+        held = [told.due for told in outbox.told().values() if told.due and not told.times]
         outbox.close()
     return NotifyStatus(
-        on=fleet.config.notify.is_on, running=is_running(fleet.home, NOTIFIER), channels=channels
+        on=fleet.config.notify.is_on,
+        running=is_running(fleet.home, NOTIFIER),
+        channels=channels,
+        later=len(held),
+        later_at=min(held, default=None),
     )
