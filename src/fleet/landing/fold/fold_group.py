@@ -94,11 +94,11 @@ def fold_group(
     return FoldedGroup(train=train, conflicts=conflicts)
 
 
-def changed_files(git: Git, before: str, after: str) -> set[str]:
-    """The files that differ between two commits, by names as a person reads them. Raises
-    GitFailed.
+def changed_files(git: Git, *between: str) -> set[str]:
+    """The files that differ between two commits, by names as a person reads them; with
+    `--merge-base` before them, from what they have in common on. Raises GitFailed.
     """
-    names = git.ask("diff-tree", "-r", "-z", "--name-only", "--no-renames", before, after)
+    names = git.ask("diff-tree", "-r", "-z", "--name-only", "--no-renames", *between)
     return {shown(name) for name in names.split(b"\0") if name}
 
 

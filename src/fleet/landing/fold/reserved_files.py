@@ -9,9 +9,10 @@ the next one begins with what this one landed.
 import time
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
+from functools import cached_property
 
+from fleet.git.git_command import Git
 from fleet.git.land.land_repository import LandRepository
-from fleet.git.land.merge_trees import merge_base
 from fleet.git.land.target import read_target
 from fleet.git.repository import GitFailed, Repository
 from fleet.home import Home, landing_json
@@ -55,14 +56,20 @@ class ReservedFiles:
 
     def holder_for(self, landing: Landing) -> str:
         """The task that a candidate has to wait for; empty: none. What a person approved waits for
-        no other, and a pull request conflicts at its forge. Raises FleetError.
+        no other, what a killed lander was testing is folded already, and a pull request conflicts
+        at its forge. Raises FleetError.
         """
-        if not self._by_task or landing.approved_by or not landing.commit or landing.to == "pr":
+        is_asked = landing.state == "waiting" and landing.to != "pr" and not landing.approved_by
+        if not self._by_task or not is_asked:
             return ""
-        land = LandRepository(self._home.path, self._repo, time.monotonic() + _LIMIT)
-        line = read_target(land, self._branch).line
+        git, line = self._line
         try:
-            base = merge_base(land.git, line, landing.commit)
-            return self.holder(changed_files(land.git, base, landing.commit))
+            return self.holder(changed_files(git, "--merge-base", line, landing.commit))
         except GitFailed:
             return ""  # no branch, or no history in common: folding it says so
+
+    @cached_property
+    def _line(self) -> tuple[Git, str]:
+        """Where the branch stands: asked once, and only if something is reserved."""
+        land = LandRepository(self._home.path, self._repo, time.monotonic() + _LIMIT)
+        return land.git, read_target(land, self._branch).line
