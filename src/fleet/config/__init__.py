@@ -16,7 +16,8 @@ from fleet.config import notify as notify_table
 from fleet.config import otel as otel_table
 from fleet.config import price_tables
 from fleet.config import projects as project_tables
-from fleet.config.keys import KEYS, Key, Setting
+from fleet.config.key_kinds import Key, Setting
+from fleet.config.keys import KEYS
 from fleet.config.notify import NotifySettings
 from fleet.config.otel import OtelSettings
 from fleet.config.projects import LISTS, TABLE, Project

@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping
 from pathlib import PurePath
 from typing import Any, cast
 
-from fleet.config.keys import KEYS, Key
+from fleet.config.key_kinds import Key
+from fleet.config.keys import KEYS
 from fleet.schemas.account import Account
 
 TABLE = "accounts"

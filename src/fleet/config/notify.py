@@ -7,7 +7,7 @@ from typing import Any, Literal, cast, get_args
 import msgspec
 from msgspec import Struct
 
-from fleet.config.keys import read_secret_place
+from fleet.config.key_kinds import read_secret_place
 from fleet.errors import BadInput
 from fleet.schemas import units
 

@@ -6,7 +6,7 @@ from typing import Any, cast
 import msgspec
 from msgspec import Struct, field
 
-from fleet.config.keys import read_secret_place
+from fleet.config.key_kinds import read_secret_place
 from fleet.errors import BadInput
 
 TABLE = "otel"

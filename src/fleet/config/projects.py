@@ -11,7 +11,8 @@ from typing import Any, cast
 
 from msgspec import Struct, field
 
-from fleet.config.keys import KEYS, Setting
+from fleet.config.key_kinds import Setting
+from fleet.config.keys import KEYS
 from fleet.errors import BadInput
 from fleet.schemas.policy import check_host, check_need, check_opened, check_place
 
