@@ -2,9 +2,11 @@
 
 A project is a directory; the innermost one that holds a task's directory counts. On a queue that
 hosts share it may also be the address of a repository: for the tasks of other hosts, whose
-directories are not here.
+directories are not here. Directories are compared by what they are: links and `..` make no second
+project, and the tables keep the spelling that a person chose.
 """
 
+import os
 from collections.abc import Mapping
 from pathlib import PurePath
 from typing import Any, cast
@@ -124,13 +126,45 @@ def mirror_key(url: str) -> str:
 
 def of(projects: Mapping[str, Project], cwd: str) -> Project:
     """The project that a directory belongs to; one without any wishes, if to none."""
-    place = PurePath(cwd)
-    if MIRRORS in place.parts:
+    parts = PurePath(cwd).parts
+    if MIRRORS in parts:
         for address in filter(is_address, projects):
-            if mirror_key(address) in place.parts:
+            if mirror_key(address) in parts:
                 return projects[address]
-    holding = [path for path in projects if place.is_relative_to(path)]
-    return projects[max(holding, key=len)] if holding else Project(path=cwd)
+    named = name_of(projects, cwd)
+    return projects[named] if named else Project(path=cwd)
+
+
+def name_of(projects: Mapping[str, Project], cwd: str, *, inside: bool = True) -> str:
+    """The name of the innermost project that holds a directory; empty: none does. `inside` False:
+    only a project that is this directory itself.
+    """
+    directories = [path for path in projects if not is_address(path)]
+    for places in (_real, os.path.normpath):  # by its spelling only where no real one holds it
+        place = PurePath(places(cwd))
+        known = {path: PurePath(places(path)) for path in directories}
+        holding = [
+            path
+            for path, top in known.items()
+            if (place.is_relative_to(top) if inside else place == top)
+        ]
+        if holding:
+            return max(holding, key=lambda path: (len(known[path].parts), _spells(path, cwd)))
+    return ""
+
+
+def way_up(project: Project, cwd: str) -> str:
+    """The project's directory as seen from one in it."""
+    places = os.path.normpath if _spells(project.path, cwd) else _real
+    return os.path.relpath(places(project.path), places(cwd))
+
+
+def _real(path: str) -> str:
+    return os.path.realpath(path)
+
+
+def _spells(path: str, cwd: str) -> bool:
+    return PurePath(os.path.normpath(cwd)).is_relative_to(os.path.normpath(path))
 
 
 def _project(path: str, body: Mapping[str, Any]) -> Project:

@@ -152,7 +152,7 @@ def checked_directory(path: str, flag: str = "--cwd") -> str:
     """An absolute directory that exists, for a task to run in; `flag` is how it was given."""
     if "\0" in path:
         raise BadInput("the directory's name holds a NUL byte")
-    full = Path(path).expanduser().absolute()
+    full = plain_path(path)
     if not full.exists():
         raise BadInput(
             f"there is no directory {full}", hint=f"Make it first, or give another {flag}."
@@ -162,6 +162,19 @@ def checked_directory(path: str, flag: str = "--cwd") -> str:
             f"{full} is not a directory", hint=f"Give the directory to work in: {flag} DIR"
         )
     return str(full)
+
+
+def plain_path(path: str) -> Path:
+    """A path as a person gave it, absolute and without `..`; links in it stay, unless a `..` leads
+    through one.
+    """
+    full = Path(path).expanduser().absolute()
+    plain = Path(os.path.normpath(full))
+    try:
+        same = plain == full or plain.samefile(full)
+    except OSError:
+        return full  # it is not there: named as it was given
+    return plain if same else full.resolve()
 
 
 def without_commit(cwd: str) -> str:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from fleet import config
-from fleet.config import Config, Project, Setting
+from fleet.config import Config, Project, Setting, projects
 from fleet.control import Control, without_commit
 from fleet.errors import BadInput, ConfigError
 from fleet.evidence.propose_verify import Proposal, propose
@@ -75,8 +75,10 @@ def set_project_settings(
 ) -> dict[str, ProjectChange]:
     """Carry out assignments for one project; returns what changed, by name.
 
-    The lines that one call has for a list take the place of those that it had, or come to them.
+    The lines that one call has for a list take the place of those that it had, or come to them. A
+    directory that has a table under another spelling keeps that one.
     """
+    directory = projects.name_of(fleet.config.projects, directory, inside=False) or directory
     known = fleet.config.projects.get(directory)
     changes: dict[str, Setting | list[str] | None] = {}
     for name, value, adds in map(config.read_project_assignment, assignments):

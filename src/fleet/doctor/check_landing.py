@@ -46,14 +46,30 @@ def landing(installation: Installation) -> Iterator[CheckResult]:
         fix = "Install a newer git, or switch landing off: fleet config set land=off"
         yield CheckResult("landing", "error", what, fix)
         return
-    to = f"; {_TO[config.land_to]}" if config.land_to in _TO else ""
-    words = _WORDS[config.land].removesuffix("; nothing is pushed") if to else _WORDS[config.land]
-    yield CheckResult("landing", "ok", f"{words}{to}")
+    yield CheckResult("landing", "ok", _words(config.land, config.land_to))
+    yield from _here(config)
     for mode, place, branch in places:
         if mode != "off" and branch != BRANCH_OF_TASK and not _has(place, branch):
             fix = f"Make it, or name another: fleet config set --project {place} land_into=BRANCH"
             yield CheckResult("landing", "error", f"{place} has no branch {branch}", fix)
     yield from _without_branch(installation)
+
+
+def _words(mode: str, land_to: str) -> str:
+    to = f"; {_TO[land_to]}" if mode != "off" and land_to in _TO else ""
+    return f"{_WORDS[mode].removesuffix('; nothing is pushed') if to else _WORDS[mode]}{to}"
+
+
+def _here(config: Config) -> Iterator[CheckResult]:
+    """What differs in the project that doctor is called in."""
+    try:
+        project = config.project(str(Path.cwd()))
+    except FileNotFoundError:
+        return
+    mode = str(project.settings.get("land", config.land))
+    to = str(project.settings.get("land_to", config.land_to))
+    if (mode, to) != (config.land, config.land_to):
+        yield CheckResult("landing", "ok", f"here, {project.path}: {_words(mode, to)}")
 
 
 def _places(config: Config) -> list[tuple[str, str, str]]:

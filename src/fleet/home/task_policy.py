@@ -2,13 +2,13 @@
 configuration's.
 """
 
-import posixpath
 from collections.abc import Mapping
 from typing import Any
 
 from msgspec import Struct
 
 from fleet.config import KEYS, Config, Project
+from fleet.config.projects import way_up
 from fleet.schemas import Limits, LimitWishes, Policy, Sandbox, SandboxLevel, Settings
 from fleet.schemas.hosts.host_needs import host_label
 from fleet.schemas.policy import BRANCH_OF_TASK, CopyRules, LandRules, stricter
@@ -126,7 +126,7 @@ def forge_settings(config: Config, cwd: str) -> tuple[str, str]:
 
 def _from(cwd: str, project: Project) -> tuple[str, ...]:
     """A project's patterns, which are from its own directory on, as seen from a directory in it."""
-    up = posixpath.relpath(project.path, cwd)
+    up = way_up(project, cwd)
     if up == ".":
         return project.scope
     patterns: list[str] = []

@@ -34,6 +34,16 @@ def test_landing_says_what_it_does(installation):
     assert "nothing is pushed" not in found[1]
 
 
+def test_what_differs_in_the_project_here_is_said(installation, tmp_path, monkeypatch):
+    """However its directory is spelled in runtime.toml."""
+    need("git")
+    monkeypatch.chdir(tmp_path)
+    path = f"{tmp_path}/x/.."
+    here = {path: Project(path=path, settings={"land": "ask"})}
+    _, (severity, what) = told(installation, land="auto", projects=here)
+    assert (severity, what.startswith(f"here, {path}: ask")) == ("ok", True)
+
+
 def test_a_git_that_is_too_old_is_an_error(installation, tmp_path):
     """Before a run is wasted on work that cannot land."""
     a_program(tmp_path / "bin" / "git", "echo git version 2.34.1")

@@ -35,8 +35,8 @@ def load_spec(
     """The plan in a spec. Raises BadInput with file and line."""
     if not path.strip() or "\0" in path:
         raise BadInput("no spec is named", hint="Name a file, or the directory of a spec.")
-    full = Path(path).expanduser().absolute()
-    base = control.checked_directory(cwd) if cwd else project_of(full)
+    full = control.plain_path(path)
+    base = _directory(cwd) if cwd else project_of(full)
     spec = find_spec(full, base=Path(base), format_=format_, tag=tag)
     named = _named(spec.path, base)
     plan = read_plan(spec)
@@ -65,6 +65,15 @@ def project_of(path: Path) -> str:
     folder = path if path.is_dir() else path.parent
     found = repository.find(str(folder)) if folder.exists() else None
     return found.root if found is not None else control.checked_directory(_here())
+
+
+def _directory(cwd: str) -> str:
+    """The directory that a person names; the top of a repository by the same name as without one,
+    so that its plan is known again.
+    """
+    base = control.checked_directory(cwd)
+    found = repository.find(base)
+    return found.root if found is not None and Path(found.root).samefile(base) else base
 
 
 def _here() -> str:

@@ -48,7 +48,7 @@ def write_goal(
         raise BadInput("--coder and --model go together", hint="Give both, or neither.")
     if coder is not None:
         fleet.check_coder(coder)
-    full = Path(path).expanduser().absolute()
+    full = control.plain_path(path)
     base = control.checked_directory(cwd) if cwd else project_of(full)
     goal = read_spec_file(full, Path(base)).text.strip()
     if not goal:
