@@ -154,6 +154,8 @@ class Landing(Struct, frozen=True, kw_only=True):
                 return f"{shown}, held back from {into}"
             case "back" if self.why_back == "review":
                 return "sent back by a review"
+            case "back" if self.why_back is None:
+                return "done anew"
             case "back":
                 of = f" of {tries}" if tries else ""
                 return f"sent back ({self._why_back}), try {self.tries + self.refusals}{of}"

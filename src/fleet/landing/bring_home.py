@@ -1,10 +1,11 @@
 """From verified to waiting: the tree that a run verified becomes a commit in the project.
 
 The candidate has exactly that tree, whatever became of the clone since. A person is asked first
-where the settings say so, or where the work touches what is protected.
+where the settings say so by then, or where the work touches what is protected.
 """
 
 import os
+import time
 from contextlib import suppress
 from datetime import datetime
 
@@ -12,6 +13,8 @@ from msgspec import structs
 
 from fleet.errors import FleetError
 from fleet.files.file_lock import locked
+from fleet.forge import pull_request_json
+from fleet.git import repository
 from fleet.git.clone import clone_place
 from fleet.git.clone.collect_work import opened_work
 from fleet.git.clone.task_refs import TaskRefs
@@ -26,6 +29,8 @@ from fleet.home.landing_json import Landing
 from fleet.landing.waiting_work import WaitingWork
 
 _FEW = 5
+#: Seconds for the git commands of one question.
+_LIMIT = 30.0
 
 
 def bring_home(home: Home, work: WaitingWork, now: datetime) -> Landing | None:
@@ -51,6 +56,36 @@ def bring_home(home: Home, work: WaitingWork, now: datetime) -> Landing | None:
     return landing_json.change(home, work.task_id, brought)
 
 
+def by_settings(home: Home, work: WaitingWork) -> WaitingWork:
+    """The same, to land how and where to the settings in force say. What has a pull request stays
+    with it.
+    """
+    how, to = work.rules.how, work.rules.to
+    if work.landing.to == "pr" and pull_request_json.read(home, work.task_id) is not None:
+        to = "pr"
+    if (how, to) == (work.landing.how, work.landing.to):
+        return work
+
+    def told(found: Landing) -> Landing | None:
+        return structs.replace(found, how=how, to=to) if found.state == work.landing.state else None
+
+    now = landing_json.change(home, work.task_id, told)
+    return structs.replace(work, landing=now) if now is not None else work
+
+
+def why_waiting_asks(work: WaitingWork) -> str:
+    """Why a person has to be asked before work lands that was brought home before; empty if it may
+    land. Raises GitFailed.
+    """
+    if work.landing.approved_by:
+        return ""
+    repo = repository.find(work.landing.repository)
+    if repo is None or not work.rules.protect:
+        return why_asked(work, ())
+    git = Git(repo, time.monotonic() + _LIMIT)
+    return why_asked(work, _protected(git, git, work, work.landing.commit))
+
+
 def why_asked(work: WaitingWork, touched: tuple[str, ...]) -> str:
     """Why a person has to be asked before this lands; empty if it may land. Pure."""
     way = f"to land it: fleet land {work.task_id}"
@@ -63,6 +98,8 @@ def why_asked(work: WaitingWork, touched: tuple[str, ...]) -> str:
     if touched:
         more = f" and {len(touched) - _FEW} more" if len(touched) > _FEW else ""
         return f"it changes what is protected: {', '.join(touched[:_FEW])}{more}; {way}"
+    if work.rules.mode == "off":
+        return f"land = off by now; {way}"
     # A pull request is opened to be looked at; a person merges it, or approves it here.
     asked = work.rules.mode == "ask" and work.landing.to != "pr"
     return f"land = ask; {way}" if asked else ""
@@ -76,11 +113,12 @@ def _candidate(home: Home, work: WaitingWork) -> tuple[str, tuple[str, ...]]:
         raise FleetError(f"{work.landing.repository} is no repository any more")
     landing = work.landing
     if not clone_place.is_there(home, work.task_id):
-        return _kept(refs, work), ()
+        commit = _kept(refs, work)
+        return commit, _protected(refs.git, refs.git, work, commit)
     with opened_work(home, refs) as cloned:
         commit = candidate(cloned, refs, landing.tree, landing.title)
         cloned.bring(commit)
-        return commit, _protected(cloned.git, refs, work, commit)
+        return commit, _protected(cloned.git, refs.git, work, commit)
 
 
 def _kept(refs: TaskRefs, work: WaitingWork) -> str:
@@ -91,12 +129,14 @@ def _kept(refs: TaskRefs, work: WaitingWork) -> str:
     raise FleetError(f"its clone is gone, and {refs.branch} does not hold what was verified")
 
 
-def _protected(git: Git, refs: TaskRefs, work: WaitingWork, commit: str) -> tuple[str, ...]:
-    """The protected paths that differ from what the work has in common with the branch."""
+def _protected(git: Git, project: Git, work: WaitingWork, commit: str) -> tuple[str, ...]:
+    """The protected paths that differ from what the work has in common with the branch. `git` has
+    the commit, `project` the branch.
+    """
     landing, plan = work.landing, work.plan
     if not work.rules.protect:
         return ()
-    tip = commit_of(refs.git, f"refs/heads/{landing.into}")
+    tip = commit_of(project, f"refs/heads/{landing.into}")
     since = landing.base
     if tip:
         with suppress(GitFailed):  # no history in common

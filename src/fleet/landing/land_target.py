@@ -20,8 +20,9 @@ from fleet.git import repository
 from fleet.git.mirror.code_source import code_source
 from fleet.git.repository import GitFailed, Repository
 from fleet.home import Home, landing_json
+from fleet.home.landing_json import Landing
 from fleet.landing import train_words
-from fleet.landing.bring_home import bring_home
+from fleet.landing.bring_home import bring_home, by_settings, why_waiting_asks
 from fleet.landing.fold.reserved_files import ReservedFiles
 from fleet.landing.follow_line import finish_followed, follow
 from fleet.landing.red_line import LOOK_AGAIN, try_again, waiting_for_line
@@ -140,17 +141,16 @@ def _land(
         if not held:
             return TrainEnd(left=OTHER_LANDER)
         told = finish_followed(home, repo)
-        if key.branch:
-            try_again(home, repo, key.branch, tasks, desk)
         reserved = ReservedFiles(home, repo, key.branch).read(tasks, lander.now())
-        waiting, all_brought = _brought(lander, waiting_work(home, tasks), desk, reserved)
         if not key.branch:
+            _, all_brought = _brought(lander, waiting_work(home, tasks), desk, reserved)
             return TrainEnd(told=told, more=not all_brought)
         train = TrainRun(
             home, repo, key.branch, desk, abandon=lander.abandon, now=lander.now, reserved=reserved
         )
         train.recover(tasks)
-        waiting = [each for each in waiting if _state(home, each.task_id) in _IN_TRAIN]
+        try_again(home, repo, key.branch, tasks, desk)
+        waiting, all_brought = _brought(lander, waiting_work(home, tasks), desk, reserved)
         by_train = [each for each in waiting if each.landing.to != "pr"]
         end = train.run(by_train) if by_train else follow(home, repo, key.branch)
         by_forge = list(waiting_work(home, [task for task in tasks if _is_by_forge(home, task)]))
@@ -190,19 +190,15 @@ def _brought(
         if for_train >= work.rules.batch or at_once >= _AT_ONCE:
             all_brought = False
             break
-        landing = work.landing
-        if work.landing.state == "verified":
-            at_once += 1
-            try:
-                landing = bring_home(lander.home, work, lander.now())
-            except (GitFailed, OSError) as error:  # it may go well another time
-                desk.failed(work.task_id, f"its work cannot be brought home: {error}")
-                continue
-            except FleetError as error:
-                desk.ask(work, f"its work cannot be brought home: {error.message}")
-                continue
-            if landing is not None and landing.state == "asks":
-                desk.told_to_ask(work.task_id, landing.why)
+        at_once += work.landing.state == "verified"
+        try:
+            landing = _home(lander, by_settings(lander.home, work), desk)
+        except (GitFailed, OSError) as error:  # it may go well another time
+            desk.failed(work.task_id, f"its work cannot be brought home: {error}")
+            continue
+        except FleetError as error:
+            desk.ask(work, f"its work cannot be brought home: {error.message}")
+            continue
         if landing is not None and (holder := reserved.holder_for(landing)):
             desk.waits(work, train_words.takes_turns(holder))
             continue
@@ -210,6 +206,20 @@ def _brought(
         for_train += landing is not None and landing.state != "asks" and landing.to != "pr"
     found = waiting_work(lander.home, brought)
     return [work for work in found if work.landing.state in _IN_TRAIN], all_brought
+
+
+def _home(lander: LanderSetup, work: WaitingWork, desk: LandingDesk) -> Landing | None:
+    """How work stands that is brought home by now: it waits, or asks if the settings say so by now.
+    Raises FleetError and OSError.
+    """
+    if work.landing.state != "verified":
+        if why := why_waiting_asks(work):
+            desk.ask(work, why)
+        return landing_json.believed(lander.home, work.task_id)
+    landing = bring_home(lander.home, work, lander.now())
+    if landing is not None and landing.state == "asks":
+        desk.told_to_ask(work.task_id, landing.why)
+    return landing
 
 
 def _see_to_ends(home: Home, tasks: Sequence[Task], desk: LandingDesk) -> None:

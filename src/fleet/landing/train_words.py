@@ -42,7 +42,10 @@ def failing(output: str, branch: str, against: tuple[LandedWork, ...]) -> Unland
 
 def line_fails(branch: str, command: str, line: str, task_id: str) -> str:
     """A candidate is not to blame: the line fails without it."""
-    return f"{_line_fails(branch, command, line)}: mend {branch}, then fleet land {task_id}"
+    return (
+        f"{_line_fails(branch, command, line)}: mend {branch}, or the command in the settings, and"
+        f" then: fleet land {task_id}"
+    )
 
 
 def waits_for_line(branch: str, command: str, line: str, task_ids: Sequence[str]) -> str:

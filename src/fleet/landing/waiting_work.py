@@ -1,7 +1,8 @@
 """What waits to land: the landings of a home, held against the queue and against their runs.
 
 A landing counts only while its task is blocked without a lease, and while the run that it speaks of
-is the task's latest. A record that fleet did not write is told, and never acted on.
+is the task's latest. A record that fleet did not write is told, and never acted on. Work lands by
+the settings in force when it lands, not by those that its run was started with.
 """
 
 import os
@@ -9,14 +10,18 @@ from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
 
+from fleet import config
+from fleet.config import Config
 from fleet.errors import BadInput, InvalidTask
 from fleet.git import repository
 from fleet.home import Home, landing_json
 from fleet.home.landing_json import LANDERS, Landing
+from fleet.home.task_json import local_settings
+from fleet.home.task_policy import policy_of
 from fleet.landing.fold.fold_checks import CheckPlan, check_names, check_plan
 from fleet.queue.protocol import Filter, Queue
 from fleet.runs.run_directory import RunSpec, latest_run
-from fleet.schemas import Task
+from fleet.schemas import Policy, Task
 from fleet.schemas.policy import LandRules
 
 
@@ -119,31 +124,45 @@ def tasks_of(queue: Queue, task_ids: Iterable[str]) -> list[Task]:
 
 
 def waiting_work(home: Home, tasks: Iterable[Task]) -> Iterator[WaitingWork]:
-    """The tasks whose landing counts and is the lander's, in the same order."""
+    """The tasks whose landing counts and is the lander's, in the same order. Raises ConfigError:
+    nothing lands by settings that cannot be read.
+    """
+    settings = config.load(home.config)
     for task in tasks:
         landing = landing_json.believed(home, task.id)
         if landing is None or landing.state not in LANDERS:
             continue
         if task.status != "blocked" or task.lease_owner is not None:
             continue
-        if (work := work_of_run(home, task, landing)) is not None:
+        if (work := work_of_run(home, task, landing, settings)) is not None:
             yield work
 
 
-def work_of_run(home: Home, task: Task, landing: Landing) -> WaitingWork | None:
-    """A landing with the checks of its run; None: the run is not the task's latest, or its record
-    is not as fleet wrote it.
+def work_of_run(home: Home, task: Task, landing: Landing, settings: Config) -> WaitingWork | None:
+    """A landing with the checks that it needs; None: its run is not the task's latest, or the
+    record of that is not as fleet wrote it.
     """
     spec = _spec_of(home, task.id, landing.run)
     if spec is None:
         return None
     plan = check_plan(
-        spec.policy,
+        _policy(home, task, settings) or spec.policy,
         repository=landing.repository,
         clone=str(home.clone(task.id)),
         cwd=spec.cwd,
     )
     return WaitingWork(task=task, landing=landing, plan=plan)
+
+
+def _policy(home: Home, task: Task, settings: Config) -> Policy | None:
+    """What the task is held to by now: its own wishes, then the settings in force; None: its own
+    settings do not tell.
+    """
+    try:
+        own = local_settings(home, task)
+    except InvalidTask:
+        return None
+    return policy_of(settings, own, own.cwd).policy if own.cwd else None
 
 
 def _spec_of(home: Home, task_id: str, number: int) -> RunSpec | None:

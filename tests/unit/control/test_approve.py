@@ -6,11 +6,14 @@ import pytest
 
 from fleet.control.landing.approve import approve, hold, release
 from fleet.control.landing.check_folds import check_folds
+from fleet.control.landing.land import land
 from fleet.control.landing.open_landings import landing_tasks
 from fleet.control.landing.waiting_list import waiting_list
 from fleet.control.review.review import send_back
 from fleet.errors import FleetError, Refused
+from fleet.git import repository
 from fleet.home import landing_json, task_json
+from fleet.landing.land_target import lander_lock
 from fleet.schemas import Settings
 from tests.conftest import need
 from tests.unit.control.landed import WaitingHome
@@ -77,9 +80,30 @@ def test_what_is_held_waits_until_it_is_released(place):
         release(place.fleet, task, env=ADA)
 
 
-@pytest.mark.parametrize("state", ["testing", "landed", "back"])
+def test_what_is_released_asks_if_it_changes_what_is_protected(place):
+    """A hold is no approval."""
+    place.configure(f'[projects."{place.repo.root}"]\nland_protect = ["a"]\n')
+    task = place.waits("asks", why="it changes what is protected: a")
+    hold(place.fleet, task, env=ADA)
+    now = release(place.fleet, task, env=ADA)
+    assert (now.state, now.approved_by) == ("asks", "")
+    assert "it changes what is protected: a" in now.why
+
+
+def test_a_branch_from_before_is_not_taken_if_another_task_is_refused(place):
+    """Nothing lands of a command that failed."""
+    before, _ = place.task("From before", closed=True, a="x\n")
+    place.run(before)
+    landed = place.waits("landed")
+    with pytest.raises(Refused, match="already"):
+        land(place.fleet, [before, landed], wait=False, tell=print, env=ADA)
+    assert record(place, before) is None
+    assert place.fleet.get(before).status == "closed"
+
+
+@pytest.mark.parametrize("state", ["landed", "back"])
 def test_what_is_not_here_cannot_be_held(place, state):
-    """It is in the train, on its branch, or with its agent."""
+    """It is on its branch, or with its agent."""
     task = place.waits(state, why_back="verify")
     with pytest.raises(FleetError):
         hold(place.fleet, task, env=ADA)
@@ -137,7 +161,10 @@ def test_a_review_takes_work_from_the_lander(place):
     assert place.fleet.get(task).status == "open"
     testing = place.waits("testing")
     place.fleet.queue.reopen_task(place.fleet.get(testing), by="us", blocked=True)
-    with pytest.raises(Refused, match="landing on main right now"):
+    with (
+        lander_lock(repository.find(str(place.repo.root)), "main"),
+        pytest.raises(Refused, match="landing on main right now"),
+    ):
         send_back(place.fleet, place.fleet.get(testing), verdict="no", env=ADA)
 
 

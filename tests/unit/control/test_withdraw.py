@@ -2,11 +2,16 @@
 
 import pytest
 
+from fleet.control.landing.approve import hold
 from fleet.control.landing.withdraw import withdraw
 from fleet.errors import Refused
+from fleet.git import repository
 from fleet.home import landing_json
+from fleet.landing.land_target import lander_lock
 from tests.conftest import need
 from tests.unit.control.landed import WaitingHome
+
+ADA = {"BEADS_ACTOR": "ada"}
 
 
 @pytest.fixture
@@ -36,5 +41,29 @@ def test_work_that_a_person_sends_back_no_longer_says_how_to_land_it(place):
 
 def test_what_lands_now_is_left(place):
     """A train has it in hand."""
-    with pytest.raises(Refused, match="is landing on main right now"):
-        withdraw(place.fleet, place.waits("testing"))
+    task = place.waits("testing")
+    with lander_lock(repository.find(str(place.repo.root)), "main") as held:
+        assert held
+        with pytest.raises(Refused, match="is landing on main right now"):
+            withdraw(place.fleet, task)
+        with pytest.raises(Refused, match="is landing on main right now"):
+            hold(place.fleet, task, env=ADA)
+    assert landing_json.believed(place.home, task).state == "testing"
+
+
+@pytest.mark.parametrize("verb", [withdraw, lambda fleet, task: hold(fleet, task, env=ADA)])
+def test_work_is_taken_out_of_the_train_of_a_lander_that_was_killed(place, verb):
+    """No lander has the branch: there is no moment to wait for."""
+    task, other = place.waits("testing"), place.waits("testing", title="Be there, too")
+    for each in (task, other):
+        place.fleet.queue.reopen_task(place.fleet.get(each), by="us", blocked=True)
+    verb(place.fleet, task)
+    assert landing_json.believed(place.home, task).state in ("back", "held")
+    assert landing_json.believed(place.home, other).state == "waiting"
+
+
+def test_what_is_begun_afresh_was_sent_back_by_no_review(place):
+    """`fleet retry --fresh` is no remark on the work."""
+    task = place.waits("asks", why_back="conflict")
+    withdraw(place.fleet, task, afresh=True)
+    assert landing_json.believed(place.home, task).words() == "done anew"

@@ -34,7 +34,7 @@ def test_a_candidate_is_not_sent_back_for_a_branch_that_fails_by_itself(place):
         assert (landing.state, landing.tries, landing.red_line) == ("asks", 0, red)
         assert landing.why == (
             f"main itself fails `{place.verify}` (commit {red[:12]}):"
-            f" mend main, then fleet land {task}"
+            f" mend main, or the command in the settings, and then: fleet land {task}"
         )
         assert landing.words() == "verified, waits until main itself passes"
     assert place.runs() == 4, "both together, each alone, and the branch"

@@ -16,10 +16,13 @@ from fleet.control import Control
 from fleet.control.landing.only_people import refuse_agents
 from fleet.control.landing.project_git import ProjectGit
 from fleet.control.landing.waiting_list import land_rules_of
+from fleet.control.landing.withdraw import leave_train
 from fleet.errors import FleetError, Refused
 from fleet.home import landing_json
 from fleet.home.clone_record import branch_of
 from fleet.home.landing_json import Landing
+from fleet.landing.bring_home import why_waiting_asks
+from fleet.landing.waiting_work import work_of_run
 from fleet.queue.doorbell import Doorbell
 from fleet.queue.sql.sqlite import BELL
 from fleet.runs.run_directory import latest_run
@@ -33,12 +36,8 @@ def approve(
 ) -> list[Landing]:
     """Approve work to land, and wake the lander. All can be approved, or none is."""
     refuse_agents(env, "approve work")
-    by, branches = actor(env), dict[str, str]()
-    for task_id in task_ids:
-        landing = _record(fleet, task_id)
-        _check_here(task_id, landing)
-        _check_as_verified(fleet, task_id, landing)
-        branches[task_id] = _branch_for(fleet, task_id, landing)
+    by = actor(env)
+    branches = {each: branch_to_land_on(fleet, each) for each in task_ids}
 
     def approved(into: str, landing: Landing) -> Landing:
         if landing.state == "testing":
@@ -50,12 +49,23 @@ def approve(
     return done
 
 
+def branch_to_land_on(fleet: Control, task_id: str, landing: Landing | None = None) -> str:
+    """The branch that a task's work lands on once it is approved. Raises Refused if it cannot be;
+    `landing`: the record that it is to have.
+    """
+    landing = landing or _record(fleet, task_id)
+    _check_here(task_id, landing)
+    _check_as_verified(fleet, task_id, landing)
+    return _branch_for(fleet, task_id, landing)
+
+
 def hold(fleet: Control, task_id: str, *, env: Mapping[str, str] = os.environ) -> Landing:
     """Keep work from landing until it is released."""
     refuse_agents(env, "hold work back")
     by, landing = actor(env), _record(fleet, task_id)
     if landing.state == "held":
         raise Refused(f"{task_id} is held already", hint=f"To let it go: {_release(task_id)}")
+    landing = leave_train(fleet, task_id, landing)
     if landing.state == "testing":
         raise Refused(
             f"{task_id} is landing on {landing.into} right now",
@@ -82,14 +92,15 @@ def release(fleet: Control, task_id: str, *, env: Mapping[str, str] = os.environ
     landing = _record(fleet, task_id)
     if landing.state != "held":
         raise Refused(f"{task_id} is not held: {landing.words()}", hint="See: fleet land")
-    asks = land_rules_of(fleet, task_id).mode == "ask" and not landing.approved_by
-    why = f"to land it: fleet land {task_id}" if asks else ""
+    work = work_of_run(fleet.home, fleet.get(task_id), landing, fleet.config)
+    # What is not brought home yet is asked about when it is.
+    why = why_waiting_asks(work) if work is not None and landing.commit else ""
 
     def released(now: Landing) -> Landing | None:
         if now.state != "held":
             return None
         let_go = _let_go(now)
-        return structs.replace(let_go, state="asks" if asks else let_go.state, why=why)
+        return structs.replace(let_go, state="asks" if why else let_go.state, why=why)
 
     done = _changed(fleet, task_id, released)
     ring(fleet)

@@ -24,13 +24,11 @@ from fleet.schemas.task import WAITS_TO_LAND
 _LIMIT = 60.0
 
 
-def adopt_branch(
+def landing_from_before(
     fleet: Control, task_id: str, *, env: Mapping[str, str] = os.environ
 ) -> Landing | None:
-    """Write a landing for the branch of a closed task, and have the task wait for it.
-
-    None: the task is not such a one. Its commit is verified by the train, whatever was known of it.
-    Raises Refused if there is no branch to land on.
+    """The landing that the branch of a closed task would have; nothing is written. None: the task
+    is not such a one. Raises Refused if its branch holds nothing to land.
     """
     task, record = fleet.get(task_id), clone_record.read(fleet.home, task_id)
     known = landing_json.read(fleet.home, task_id)
@@ -47,12 +45,19 @@ def adopt_branch(
             f"{task_id} is closed, and {branch_of(task_id)} holds nothing that no branch has",
             hint="What is not landed: fleet land",
         )
-    landing = _landing(fleet, task, record, project, tip, run.number)
+    return _landing(fleet, task, record, project, tip, run.number)
+
+
+def adopt_branch(
+    fleet: Control, task_id: str, landing: Landing, *, env: Mapping[str, str] = os.environ
+) -> None:
+    """Have a closed task wait for its landing. Its commit is verified by the train, whatever was
+    known of it.
+    """
     # The record first: a task that waits without one would wait for ever.
     landing_json.write(fleet.home, task_id, landing)
     note = f"{WAITS_TO_LAND} on {landing.into}: fleet land"
-    fleet.queue.reopen_task(task, by=actor(env), note=note, blocked=True)
-    return landing
+    fleet.queue.reopen_task(fleet.get(task_id), by=actor(env), note=note, blocked=True)
 
 
 def _landing(

@@ -13,8 +13,8 @@ from msgspec import Struct, structs
 
 from fleet.bd.actor import actor
 from fleet.control import Control
-from fleet.control.landing.approve import approve
-from fleet.control.landing.from_before import adopt_branch
+from fleet.control.landing.approve import approve, branch_to_land_on
+from fleet.control.landing.from_before import adopt_branch, landing_from_before
 from fleet.control.landing.open_landings import landing_tasks
 from fleet.errors import Refused
 from fleet.files.inotify import DirectoryWatch
@@ -56,8 +56,12 @@ def land(
     env: Mapping[str, str] = os.environ,
 ) -> LandEnd:
     """Approve these tasks and land them. `wait` False: what a supervisor does is not waited for."""
-    for task_id in task_ids:
-        adopt_branch(fleet, task_id, env=env)
+    before = {each: landing_from_before(fleet, each, env=env) for each in task_ids}
+    for task_id, landing in before.items():  # all of them can be approved, or nothing is written
+        branch_to_land_on(fleet, task_id, landing)
+    for task_id, landing in before.items():
+        if landing is not None:
+            adopt_branch(fleet, task_id, landing, env=env)
     approve(fleet, task_ids, env=env)
     return _landed(fleet, task_ids, wait, tell, env)
 

@@ -15,6 +15,7 @@ from msgspec import Struct, structs
 from fleet.bd.actor import actor
 from fleet.control import Control
 from fleet.control.landing.only_people import refuse_agents
+from fleet.control.landing.withdraw import complete_train
 from fleet.errors import FleetError, Refused
 from fleet.git import repository
 from fleet.git.commit_words import TRAILER, author_in, commit_tree
@@ -33,7 +34,7 @@ from fleet.landing.land_target import lander_lock
 from fleet.landing.run_train import TrainRun
 from fleet.landing.settle_landing import LandingDesk, Unlandable
 from fleet.landing.train_state import TrainEnd
-from fleet.landing.waiting_work import WaitingWork, survey, target_key, tasks_of, work_of_run
+from fleet.landing.waiting_work import WaitingWork, work_of_run
 from fleet.schemas import Task
 
 _LIMIT = 300.0
@@ -125,7 +126,7 @@ def _moved(
         with lander_lock(repo, landing.into) as held:
             if held:
                 told = finish_followed(fleet.home, repo)
-                _complete_meant(fleet, repo, landing, desk.by)
+                complete_train(fleet, repo, landing, desk.by)
                 end = _reverted(fleet, repo, task, landing, desk)
                 return structs.replace(end, told=(*told, *end.told))
         if time.monotonic() >= until:
@@ -133,16 +134,6 @@ def _moved(
                 f"another lander is at work on {repo.root}", hint="Try again in a moment."
             )
         time.sleep(_PAUSE)
-
-
-def _complete_meant(fleet: Control, repo: Repository, landing: Landing, by: str) -> None:
-    """See to the train of a lander that was killed: the next one takes its place in the records,
-    and what the line holds already would land once more.
-    """
-    key = target_key(landing.repository, landing.into)
-    tasks = tasks_of(fleet.queue, survey(fleet.home).work.get(key, ()))
-    desk = LandingDesk(fleet.home, fleet.queue, by=by, now=_now)
-    _train(fleet, repo, landing, desk).recover(tasks)
 
 
 def _reverted(
@@ -189,7 +180,7 @@ def _candidate(fleet: Control, repo: Repository, task: Task, landing: Landing) -
     candidate = structs.replace(
         landing, state="waiting", commit=made, tree=tree, checks=(), checked=False, how="rebase"
     )
-    found = work_of_run(fleet.home, task, candidate)
+    found = work_of_run(fleet.home, task, candidate, fleet.config)
     if found is None:
         raise FleetError(f"the record of the run that {task.id} landed with is gone")
     return structs.replace(found, plan=_projects_checks(fleet, found.plan))

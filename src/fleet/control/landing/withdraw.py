@@ -1,13 +1,23 @@
 """Takes work from the lander that is to be changed: what an agent goes on with must not land."""
 
+import os
+import threading
+from contextlib import suppress
 from datetime import UTC, datetime
 
 from msgspec import structs
 
+from fleet.bd.actor import actor
 from fleet.control import Control
-from fleet.errors import Refused
+from fleet.errors import FleetError, Refused
+from fleet.git import repository
+from fleet.git.repository import Repository
 from fleet.home import landing_json
 from fleet.home.landing_json import Landing
+from fleet.landing.land_target import lander_lock
+from fleet.landing.run_train import TrainRun
+from fleet.landing.settle_landing import LandingDesk
+from fleet.landing.waiting_work import survey, target_key, tasks_of
 
 
 def withdraw(fleet: Control, task_id: str, *, afresh: bool = False) -> None:
@@ -20,6 +30,12 @@ def withdraw(fleet: Control, task_id: str, *, afresh: bool = False) -> None:
         return
     if landing_json.doubt(fleet.home, task_id):
         return  # what is not as fleet wrote it does not land
+    landing = leave_train(fleet, task_id, landing)
+    if landing.state == "landed":
+        raise Refused(
+            f"{task_id} has {landing.words()}: its lander was killed before it could say so",
+            hint=f"To take it back: fleet land --revert {task_id}",
+        )
 
     def back(now: Landing) -> Landing | None:
         if now.state in ("testing", "landed"):
@@ -29,12 +45,12 @@ def withdraw(fleet: Control, task_id: str, *, afresh: bool = False) -> None:
             now,
             state="back",
             why=now.why if kept else "",  # how to land what does not land now misleads
-            why_back=kept or "review",
+            why_back=kept or (None if afresh else "review"),
             merge=None,
             tries=0,
             refusals=0,
             approved_by="",
-            at=datetime.now(UTC),
+            at=_now(),
         )
 
     if landing_json.change(fleet.home, task_id, back) is None:
@@ -42,3 +58,33 @@ def withdraw(fleet: Control, task_id: str, *, afresh: bool = False) -> None:
             f"{task_id} is landing on {landing.into} right now",
             hint="Give the same command again in a moment: fleet land says how far it is.",
         )
+
+
+def leave_train(fleet: Control, task_id: str, landing: Landing) -> Landing:
+    """How work stands, after a train was seen to that no lander is with any more: it was killed.
+    What it had landed is landed, the rest waits again. Nothing is done while a lander is at work,
+    or if the remote that was pushed to cannot be asked.
+    """
+    repo = repository.find(landing.repository) if landing.state == "testing" else None
+    if repo is None:
+        return landing
+    by = actor(os.environ)
+    with suppress(FleetError, OSError), lander_lock(repo, landing.into) as held:
+        for each in complete_train(fleet, repo, landing, by) if held else ():
+            LandingDesk(fleet.home, fleet.queue, by=by, now=_now).wait(each)
+    return landing_json.believed(fleet.home, task_id) or landing
+
+
+def complete_train(fleet: Control, repo: Repository, landing: Landing, by: str) -> tuple[str, ...]:
+    """See to the train of a lander that was killed, under its lock: what the line holds already has
+    landed, and would land once more. The tasks that the branch has. Raises FleetError and OSError.
+    """
+    ids = survey(fleet.home).work.get(target_key(landing.repository, landing.into), ())
+    desk = LandingDesk(fleet.home, fleet.queue, by=by, now=_now)
+    train = TrainRun(fleet.home, repo, landing.into, desk, abandon=threading.Event(), now=_now)
+    train.recover(tasks_of(fleet.queue, ids))
+    return ids
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
