@@ -8,6 +8,9 @@ const HIDDEN = new RegExp(
   '|[\\u0000-\\u0008\\u000b-\\u001f\\u007f-\\u009f\\u061c\\u200b\\u200e\\u200f\\u2028-\\u202e\\u2060-\\u206f\\ufeff\\ufff9-\\ufffb]' +
   '|[\\u{e0000}-\\u{e007f}]', 'gu');
 
+/** What plain text and code are made of besides. */
+const UNUSUAL = /[^\n\t -~]/;
+
 /** @param {string} mark */
 function shown(mark) {
   if (mark.length > 1 && mark[0] === '\u001b') {
@@ -26,6 +29,7 @@ function shown(mark) {
  * @returns {unknown}
  */
 export function visible(text) {
+  if (!UNUSUAL.test(text)) return text; // nearly every line of code: thousands are shown at once
   HIDDEN.lastIndex = 0;
   if (!HIDDEN.test(text)) return text;
   /** @type {unknown[]} */
