@@ -49,6 +49,8 @@ class FleetStatus(Struct, frozen=True, kw_only=True):
     #: What the machine is short of, so that nothing new is started.
     shortage: str = ""
     lost_log_lines: int = 0
+    #: Channels that do not take what people are to be told, a sentence each.
+    untold: tuple[str, ...] = ()
     #: How many tasks there are by status; empty if the queue did not answer.
     tasks: Mapping[str, int] = field(default_factory=dict[str, int])
     #: Tasks whose work is on its way to a branch; those that wait for a person first.
@@ -89,6 +91,7 @@ def fleet_status(fleet: Control, now: datetime) -> FleetStatus:
         queue_hint=hint,
         shortage=published.shortage if holder else "",
         lost_log_lines=published.lost_log_lines if holder else 0,
+        untold=_untold(fleet),
         tasks=tasks,
         landing=landing,
         needs_you=blocked_tasks(fleet, landing) if tasks.get("blocked") else (),
@@ -109,6 +112,18 @@ def hindrances(fleet: Control, now: datetime) -> list[str]:
     ]
     spent = [each for each in day_budgets(fleet, now) if each.reached]
     return held + [f"Nothing starts: {spent_words(each)}" for each in spent]
+
+
+def _untold(fleet: Control) -> tuple[str, ...]:
+    """What the notifier cannot tell; an outbox that cannot be read is that, too."""
+    if not fleet.config.notify.is_on:
+        return ()
+    from fleet.control.notify.notify_status import untold
+
+    try:
+        return tuple(untold(fleet.home))
+    except FleetError as error:
+        return (error.message,)
 
 
 def _unsupervised(fleet: Control) -> int:

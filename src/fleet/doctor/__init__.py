@@ -47,6 +47,7 @@ CHECKS: tuple[tuple[str, Check], ...] = (
     ("coder", check_coders.coders),
     ("supervisor", check_home.supervisor),
     ("held", check_leftovers.held),
+    ("notify", check_leftovers.channels),
     ("runs", check_leftovers.stale_runs),
     ("orphans", check_leftovers.orphans),
     ("clones", check_clones.clones),

@@ -1,4 +1,4 @@
-"""What earlier runs left: runs without an end, processes, and held coders.
+"""What is left undone: runs without an end, processes, held coders, untold messages.
 
 Processes are found by the mark of their run, as the supervisor finds them, never by name.
 """
@@ -9,6 +9,7 @@ from datetime import datetime
 from pathlib import Path
 
 from fleet.accounts.breaker_store import Breaker
+from fleet.control.notify.notify_status import untold
 from fleet.doctor.check_result import CheckResult, Installation
 from fleet.errors import FleetError, InvalidTask
 from fleet.home import Home, owner_file
@@ -30,6 +31,13 @@ def held(installation: Installation) -> Iterator[CheckResult]:
         yield CheckResult(
             "held", "warning", text, f"Mend it, then: fleet resume --coder {each.coder}"
         )
+
+
+def channels(installation: Installation) -> Iterator[CheckResult]:
+    """Ways to people that do not take what is to be told."""
+    if installation.config is not None and installation.config.notify.is_on:
+        for text in untold(installation.home):
+            yield CheckResult("notify", "warning", text, "Try each way: fleet notify test")
 
 
 def stale_runs(installation: Installation) -> Iterator[CheckResult]:

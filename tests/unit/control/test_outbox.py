@@ -3,11 +3,17 @@
 from datetime import timedelta
 
 import pytest
+from msgspec import structs
 
+from fleet.config.notify import NotifySettings
+from fleet.control import Control
 from fleet.control.notify.notices import Notice
 from fleet.control.notify.notify_status import notify_status
 from fleet.control.notify.outbox import KEPT, Asked, Outbox
 from fleet.control.notify.telling_rules import Notification, ToldNotice
+from fleet.control.status import fleet_status
+from fleet.doctor.check_leftovers import channels
+from fleet.doctor.check_result import Installation
 from tests.builders import HOUR, NOW
 
 
@@ -57,3 +63,15 @@ def test_what_is_told_later_is_no_secret(fleet):
     outbox.close()
     status = notify_status(fleet)
     assert (status.later, status.later_at) == (1, NOW + HOUR)
+
+
+def test_a_channel_that_takes_nothing_is_named_by_status_and_doctor(fleet, outbox):
+    """A person who hears nothing learns why, where they look first."""
+    settings = NotifySettings(command=("true",))
+    here = Control(fleet.home, structs.replace(fleet.config, notify=settings))
+    (told,) = fleet_status(here, NOW).untold
+    assert told == "phone: 0 wait, 1 given up after a day"
+    installation = Installation(home=fleet.home, env={}, now=NOW, config=here.config)
+    (finding,) = channels(installation)
+    assert finding.what == told
+    assert fleet_status(fleet, NOW).untold == ()

@@ -48,6 +48,7 @@ def rows(found: FleetStatus, now: datetime) -> list[tuple[str, str]]:
         for account, until in sorted(found.cooling.items())
     ]
     rows += [("account", _shut(name, why)) for name, why in sorted(found.shut.items())]
+    rows += [("untold", f"{each}. See: fleet notify") for each in found.untold]
     for held in found.held:
         tried = f"tried again at {moment(held.until, now)}" if held.until > now else "tried next"
         way_on = f"To go on: fleet resume --coder {held.coder}"

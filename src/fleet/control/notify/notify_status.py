@@ -7,6 +7,7 @@ from msgspec import Struct
 from fleet.control import Control
 from fleet.control.notify.outbox import FILE, ChannelState, Outbox
 from fleet.control.supervise.side_process import NOTIFIER, is_running
+from fleet.home import Home
 
 
 class NotifyStatus(Struct, frozen=True, kw_only=True):
@@ -37,3 +38,18 @@ def notify_status(fleet: Control) -> NotifyStatus:
         later=len(held),
         later_at=min(held, default=None),
     )
+
+
+def untold(home: Home) -> list[str]:
+    """The channels that do not take what people are to be told, a sentence each."""
+    if not (home.path / FILE).exists():
+        return []
+    outbox = Outbox(home)
+    found = outbox.states()
+    outbox.close()
+    return [
+        f"{each.channel}: {each.waiting} wait, {each.dropped} given up after a day"
+        f"{f': {each.problem}' if each.problem else ''}"
+        for each in found
+        if each.dropped or (each.waiting and each.problem)
+    ]
