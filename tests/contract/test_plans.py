@@ -14,7 +14,7 @@ from fleet.queue.sql.sqlite import open_embedded
 from tests.contract.earlier_queue import add_as_before
 
 VALUES = {"owner": "a", "now": 10**15, "until": 10**15, "count": 1}
-VALUES |= {"offer": "host:a\nhome:a", "mirrors": "", "unreachable": ""}
+VALUES |= {"offer": "host:a\nhome:a", "mirrors": "", "unreachable": "", "names_coder": False}
 HISTORY = """
 INSERT INTO tasks (id, title, status, priority, issue_type, created_at, updated_at, closed_at)
 WITH RECURSIVE n (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM n WHERE n < 20000)

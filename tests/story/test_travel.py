@@ -9,6 +9,7 @@ import re
 import pytest
 
 from fleet.home import Home, landing_json, make_home, owner_file
+from fleet.queue.protocol import Filter
 from fleet.queue.sql.postgres import open_postgres
 from tests.builders import look_on
 from tests.conftest import need
@@ -243,3 +244,33 @@ def test_an_agent_that_waits_on_another_host_has_its_answer_at_once(hosts):
     assert json.loads(got)["result"]["content"][0]["text"] == "b"
     assert beta.task(task_id).runs == 1
     assert "b" in (beta.folder(task_id) / "artifacts/Q&A.md").read_text()
+
+
+def test_settings_that_were_changed_on_another_host_count_everywhere(hosts):
+    """The host that made the task has an older task.json; a later edit of that file counts."""
+    alpha, beta = hosts
+    task_id, _ = create(alpha, "--defer", "tomorrow")
+    beta.does("bd", "update", task_id, "--coder", "actor", "--model", "changed-on-beta")
+    assert "changed-on-beta" in alpha.does("show", task_id)
+    alpha.does("bd", "update", task_id, "--coder", "actor", "--model", "changed-on-alpha")
+    for host in (alpha, beta):
+        assert "changed-on-alpha" in host.does("show", task_id)
+    edited = alpha.folder(task_id) / "task.json"
+    edited.write_text(edited.read_text().replace("changed-on-alpha", "by-hand"))
+    assert "by-hand" in alpha.does("show", task_id)
+
+
+def test_tasks_of_a_plan_know_where_their_code_is(hosts):
+    """As those of `fleet bd create`; applying the same plan again changes nothing."""
+    alpha, _ = hosts
+    alpha.repo.put("TODO.md", "- [ ] One thing\n- [ ] Another thing\n")
+    alpha.does("plan", "apply", "TODO.md", "--yes")
+    made = [task for task in alpha.queue.find(Filter()) if "thing" in task.title]
+    for task in made:
+        own = task.metadata["fleet"]
+        assert (own["made_on"], own["repository"]["url"]) == (alpha.me, str(alpha.bare.root))
+    assert len(made) == 2
+    alpha.repo.commit("later", more="1\n")
+    alpha.does("plan", "apply", "TODO.md", "--yes")
+    again = [task for task in alpha.queue.find(Filter()) if "thing" in task.title]
+    assert [task.metadata for task in again] == [task.metadata for task in made]

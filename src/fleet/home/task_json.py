@@ -5,17 +5,22 @@ A file that cannot be trusted makes its task invalid and visibly so. It is never
 """
 
 import os
+from hashlib import sha256
 from pathlib import Path
 
 import msgspec
 from msgspec import structs
 
 from fleet.errors import InvalidTask
+from fleet.files.atomic_write import write_atomically
 from fleet.files.json_record import JsonRecord
+from fleet.files.safe_read import read_bounded
 from fleet.home import Home, owner_file
 from fleet.schemas import Settings, Task
 
 FILE = "task.json"
+#: Which settings this home last wrote, where the queue is shared: a digest.
+_KNOWN = ".settings"
 _RECORD = JsonRecord(Settings, may_be_empty=False)
 
 
@@ -36,11 +41,34 @@ def write(home: Home, task_id: str, settings: Settings) -> None:
     directory = home.task(task_id)
     directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     _RECORD.write(directory / FILE, settings)
+    if settings.made_on is not None:
+        write_atomically(directory / _KNOWN, _mark(settings), durable=False)
 
 
 def settings_of(home: Home, task: Task) -> Settings:
-    """task.json where there is one; otherwise what was recorded when the task was made."""
-    return read(home, task.id) or recorded_settings(task)
+    """task.json where there is one; otherwise what was recorded when the task was made.
+
+    On a queue that hosts share, settings that were changed on another host since fleet wrote
+    task.json win over it; what a person changed in the file meanwhile stays otherwise.
+    """
+    own = read(home, task.id)
+    if own is None:
+        return recorded_settings(task)
+    if own.made_on is not None:
+        recorded = recorded_settings(task)
+        if recorded != own and _changed_elsewhere(home, task.id, recorded):
+            return recorded
+    return own
+
+
+def _changed_elsewhere(home: Home, task_id: str, recorded: Settings) -> bool:
+    """The queue holds other settings than this home last wrote."""
+    known = read_bounded(home.task(task_id) / _KNOWN, 1 << 10)
+    return known is not None and known != _mark(recorded)
+
+
+def _mark(settings: Settings) -> bytes:
+    return sha256(msgspec.json.encode(settings)).hexdigest().encode()
 
 
 def local_settings(home: Home, task: Task) -> Settings:

@@ -5,17 +5,21 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
+import msgspec
 from msgspec import structs
 
 from fleet.bd.actor import actor, owner
 from fleet.control import Control
 from fleet.control.landing.only_people import refuse_agents
 from fleet.control.plan.load_plan import LoadedPlan
+from fleet.control.queue.other_hosts import store_settings
+from fleet.control.queue.place_code import place_code
 from fleet.files.file_lock import exclusive
 from fleet.home import task_json
 from fleet.home.task_json import recorded_settings
 from fleet.home.trusted_commands import trust
 from fleet.plan.plan_changes import PlanChanges, WrittenPlan, changes_of, known_keys
+from fleet.plan.plan_drafts import PlannedDraft
 from fleet.plan.write_to_beads import write_to_beads
 from fleet.plan.write_to_sql import write_to_sql
 from fleet.queue.beads.queue import BeadsQueue
@@ -48,11 +52,32 @@ def apply(
     """
     refuse_agents(env, "apply a plan")
     before = known_tasks(fleet, plan)
+    plan = _with_code(fleet, plan, before)
     trust(fleet.home, [each.settings for each in plan.drafts if each.settings.verify], now)
     with exclusive(fleet.home.path / "plan.lock"):  # on beads there is no transaction to do it
         written = _write(fleet, plan, prune=prune, env=env)
     _renew_settings(fleet, plan, before, written.changes)
     return written
+
+
+def _with_code(fleet: Control, plan: LoadedPlan, known: Mapping[str, Task]) -> LoadedPlan:
+    """The plan with where the code of its tasks comes from, as `fleet bd create` records it; a
+    task that is there already begins from where it did.
+    """
+    if not fleet.is_shared:
+        return plan
+    placed: dict[bytes, Settings] = {}
+
+    def with_code(each: PlannedDraft) -> PlannedDraft:
+        if (task := known.get(each.key)) is not None:
+            old = recorded_settings(task)
+            own = structs.replace(each.settings, made_on=old.made_on, repository=old.repository)
+        else:
+            key = msgspec.json.encode(each.settings)
+            own = placed[key] = placed.get(key) or place_code(fleet, each.settings).settings
+        return structs.replace(each, settings=own)
+
+    return structs.replace(plan, drafts=tuple(map(with_code, plan.drafts)))
 
 
 def _write(fleet: Control, plan: LoadedPlan, *, prune: bool, env: Mapping[str, str]) -> WrittenPlan:
@@ -79,6 +104,7 @@ def _renew_settings(
             new = merged(own, recorded_settings(task), by_key[key].settings)
             if new != own:
                 task_json.write(fleet.home, task.id, new)
+                store_settings(fleet, fleet.queue.get(task.id), new)
 
 
 def merged(own: Settings, old: Settings, new: Settings) -> Settings:
