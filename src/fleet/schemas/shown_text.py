@@ -43,6 +43,8 @@ def told_ending(outcome: str, why: str) -> str:
 
 def harmless(text: str) -> str:
     """Text with its own lines and tabs, and every other control character as an escape."""
+    if text.replace("\n", "").replace("\t", "").isprintable():  # as nearly all text is
+        return text
     return "".join(c if c.isprintable() or c in "\n\t" else repr(c)[1:-1] for c in text)
 
 
