@@ -133,7 +133,7 @@ def test_a_task_is_made_from_the_page_with_all_that_it_takes(stage, page, proble
     problems[:] = [each for each in problems if "status of 400" not in each]
 
 
-def test_tries_stand_side_by_side_and_one_is_picked(stage, page):
+def test_entries_stand_side_by_side_and_one_is_picked(stage, page):
     """Verdict, check, cost and change of each; the picked one lands, and the rest is away."""
     scene = stage.scene
     coder(scene, "lazy", "sed -i 2d a", claim="surely done")
@@ -152,7 +152,7 @@ def test_tries_stand_side_by_side_and_one_is_picked(stage, page):
     page.goto(stage.view("now"))
     row(page, task_id).get_by_role("button", name="Compare").click()
     expect(page.get_by_role("heading", level=1)).to_have_text("Compare me")
-    table = page.locator("table.tries")
+    table = page.locator("table.compared")
     expect(table.get_by_role("columnheader")).to_have_count(2)
     verdicts = table.get_by_role("row", name="Verdict")
     expect(verdicts).to_contain_text("checked")

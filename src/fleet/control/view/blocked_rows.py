@@ -28,7 +28,7 @@ def landing_row(row: TaskRow, landing: Landing) -> TaskRow:
 
 
 def compared_row(row: TaskRow, comparison: Comparison, queue: QueueRead) -> TaskRow:
-    """The row of a task that several coders try: it waits for them, and then for a person."""
+    """The row of a task that several coders try: the row waits for them, and then for a person."""
     entries = {entry.task_id for entry in comparison.entries}
     going = [
         part
@@ -38,9 +38,9 @@ def compared_row(row: TaskRow, comparison: Comparison, queue: QueueRead) -> Task
     way_on = WayOn(verb="pick", line=f"fleet compare {row.id}")
     if going:
         over = len(entries) - len(going)
-        reason = f"{over} of {len(entries)} tries are over"
+        reason = f"{over} of {len(entries)} entries are over"
         return structs.replace(row, group="waiting", reason=reason, way_on=way_on)
-    reason = f"{len(entries)} tries are over: one is to be picked"
+    reason = f"{len(entries)} entries are over: one is to be picked"
     return structs.replace(row, group="needs_you", reason=reason, way_on=way_on)
 
 

@@ -80,9 +80,9 @@ def test_an_entry_leads_to_its_comparison_and_the_task_too(fleet, compared):
 def test_a_compared_task_waits_for_its_tries_and_then_for_a_person(fleet, compared, leases):
     """It is blocked in the queue all the while, and a retry would be wrong."""
     found = row(fleet, compared)
-    assert (found.group, found.reason) == ("waiting", "0 of 2 tries are over")
+    assert (found.group, found.reason) == ("waiting", "0 of 2 entries are over")
     settle(fleet, leases, compared, "claude", Closed(reason="ok"), Verdict(checked=True))
-    assert row(fleet, compared).reason == "1 of 2 tries are over"
+    assert row(fleet, compared).reason == "1 of 2 entries are over"
     settle(fleet, leases, compared, "codex", Blocked(note="unverified"), Verdict())
     found = row(fleet, compared)
     assert (found.group, found.way_on.verb) == ("needs_you", "pick")

@@ -18,19 +18,19 @@ import {EntryTable} from './entry_table.js';
 /** @typedef {import('../../core/shapes').ComparedEntry} ComparedEntry */
 
 /** @type {Map<string, string[]>} The tasks of each comparison that was looked at. */
-const tries = new Map();
+const entriesOf = new Map();
 
 export function Compare() {
   const {id} = route.value;
   // How the subject and its entries stand: when that changes, the whole is asked for anew.
-  const stands = [id, ...tries.get(id) ?? []].map((each) => {
+  const stands = [id, ...entriesOf.get(id) ?? []].map((each) => {
     const row = rowOf(each);
     return row ? standing(row) : '';
   }).join(';');
   const {value, problem, again} = useLoaded(`tasks/${encodeURIComponent(id)}/comparison`, {}, [stands]);
   const found = /** @type {ComparisonView | null} */ (value);
   useMemo(() => { cursor.value = id; }, [id]);
-  if (found) tries.set(id, found.entries.map((each) => each.id));
+  if (found) entriesOf.set(id, found.entries.map((each) => each.id));
   useKeys('Compare', [{keys: 'Escape q', label: 'back', run: back}, {keys: 'r', label: 'look again', run: again}]);
   if (!found) {
     return html`<div class="view"><header class="head"><h1>Compare</h1></header>
@@ -42,7 +42,7 @@ export function Compare() {
     <header class="head"><h1 dir="auto">${visible(found.title)}</h1></header>
     <ul class="facts">
       <li><a class="link mono" href=${link('task', found.id)}>${shortId(found.id)}</a></li>
-      <li>${plural(found.entries.length, 'try', 'tries')} from
+      <li>${plural(found.entries.length, 'entry', 'entries')} from
         <span class="mono" title=${found.commit}>${found.commit.slice(0, 12)}</span> in
         <span title=${found.repository}>${basename(found.repository)}</span></li>
       <li>begun <${Ago} at=${found.at}/>${found.by ? ` by ${found.by}` : ''}</li>

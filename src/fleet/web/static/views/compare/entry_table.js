@@ -54,7 +54,7 @@ function costWords(result) {
 
 /** @param {{found: ComparisonView, pick: ((entry: ComparedEntry) => void) | null}} props */
 export function EntryTable({found, pick}) {
-  return html`<div class="scroll-x"><table class="tries">
+  return html`<div class="scroll-x"><table class="compared">
     <thead><tr><td></td>${found.entries.map((entry) => html`<th scope="col" key=${entry.number}
       class=${entry.id === found.picked ? 'chosen' : ''} data-entry=${entry.id}><div class="entry-head">
       <span class="entry-name" dir="auto">${visible(entry.label)}</span>

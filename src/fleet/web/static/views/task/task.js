@@ -99,7 +99,7 @@ function Head({row, whole}) {
       ${row.labels.map((label) => html`<li class="label">${visible(label)}</li>`)}
       <li><a class="link" href=${link('graph', row.id)}>${around(whole)}</a></li>
       ${whole?.comparison ? html`<li><a class="link" href=${link('compare', whole.comparison)}>
-        ${whole.comparison === row.id ? 'compare the tries' : 'one of several tries'}</a></li>` : ''}
+        ${whole.comparison === row.id ? 'compare its entries' : 'an entry of a comparison'}</a></li>` : ''}
     </ul>
     ${row.group !== 'running' && row.reason && !row.question
       ? html`<p class="reason" dir="auto">${visible(withoutPointers(row.reason))}${row.landing_words
