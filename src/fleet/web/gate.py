@@ -13,7 +13,8 @@ from fleet.control.acts.act_table import Role
 from fleet.control.page.session_store import ROLES, PageSession, SessionStore
 from fleet.web.door import API, HEADERS, LARGEST_BODY, AllowedHosts, Denial, bearer_key, refused
 
-#: So many wrong keys or codes in so many seconds, and then no more are looked at for a while.
+#: So many wrong keys or codes in so many seconds, and then no other wrong one is answered for a
+#: while, nor any code.
 _WRONG, _WITHIN = 10, 60.0
 #: Exchanges a code for a key, and so has none yet.
 SESSION = f"{API}v1/session"
@@ -67,7 +68,8 @@ class Gate:
         self, scope: Scope, method: str, path: str, headers: Mapping[str, str]
     ) -> Denial | None:
         """The session of a request, put into its scope; or why there is none."""
-        if self._is_tried_out():
+        session = self._store.of_key(bearer_key(headers))
+        if session is None and self._is_tried_out():  # a guess of another takes no session its key
             return Denial(status=429, error="too many wrong keys", hint="Try again in a minute.")
         if method in ("POST", "DELETE"):
             run = await asyncio.to_thread(self._peer_run, scope)
@@ -79,7 +81,6 @@ class Gate:
                 )
         if path == SESSION and method == "POST":
             return None
-        session = self._store.of_key(bearer_key(headers))
         if session is None:
             if bearer_key(headers):
                 self.note_wrong()
