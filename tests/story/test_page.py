@@ -91,6 +91,21 @@ def test_the_palette_does_every_act_and_shows_its_command(stage, page):
     stage.scene.until(lambda: stage.scene.log("resumed") or True)
 
 
+def test_undo_takes_back_the_last_act_or_none(stage, page):
+    """A pause before it stays as it is, also while its news with the way back is to be seen."""
+    task_id = stage.ids["claims"]
+    page.keyboard.press("P")
+    expect(page.locator(".standing")).to_contain_text("Paused")
+    row(page, task_id).get_by_role("button", name="Retry").click()
+    expect(page.locator("#told")).to_contain_text("Back in the queue")
+    page.keyboard.press("Control+z")
+    expect(page.locator("#told")).to_have_text("Retry cannot be undone.")
+    expect(page.locator(".standing")).to_contain_text("Paused")
+    page.locator(".standing").get_by_role("button", name="Resume").click()
+    expect(page.locator(".standing")).to_contain_text("Supervisor runs")
+    stage.scene.until_status(task_id, "blocked")
+
+
 def test_the_receipt_comes_first_and_each_tab_is_an_address(stage, page):
     """The verdict, the check with its output, the claim, the change and its cost."""
     page.goto(stage.view("receipt"))

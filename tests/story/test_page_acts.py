@@ -63,6 +63,8 @@ def test_work_is_held_released_landed_and_taken_back(stage, page):
     act(page, "Release").click()
     until("asks")
     act(page, "Land").click()
+    taken_back = f"fleet land --revert {task_id.removeprefix('fleet-')}"
+    expect(page.locator("#told")).to_contain_text(taken_back)
     scene.until_status(task_id, "closed")
     assert "TWO" in stage.repo.git("show", "HEAD:a")
     expect(page.locator(".task-head .badge").first).to_contain_text("checked")
@@ -169,6 +171,9 @@ def test_entries_stand_side_by_side_and_one_is_picked(stage, page):
     expect(page.get_by_role("dialog")).to_contain_text("neither checked nor plausible")
     page.keyboard.press("Escape")
     table.locator(f'[data-entry="{neat}"]').get_by_role("button", name="Pick").click()
+    expect(page.get_by_role("dialog")).to_contain_text("the others are put away")
+    assert compare_json.read(scene.home, task_id).picked == ""
+    type_word(page, "pick")
     scene.until_status(task_id, "closed")
     expect(page.get_by_role("status").filter(has_text="was picked")).to_contain_text("neat")
     assert "TWO" in stage.repo.git("show", "HEAD:a")

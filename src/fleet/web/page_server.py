@@ -122,8 +122,12 @@ class PageServer:
         return StreamingResponse(lines, media_type="application/x-ndjson")
 
     async def _looking(self, request: Request) -> Response:
-        """A person has the page before them: what is on it is not told on a phone."""
-        del request
+        """A person has the page before them: what is on it is not told on a phone.
+
+        A session that can answer nothing keeps no question from a phone.
+        """
+        if not allows(_session(request), "answer"):
+            return json_answer({"error": "this session may only view"}, 403)
         await in_thread(lambda: note_look(self.reads.fleet()))
         return json_answer({"noted": True})
 

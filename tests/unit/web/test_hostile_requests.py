@@ -9,6 +9,7 @@ import pytest
 
 from fleet.control.audit.audit_log import lines
 from fleet.control.notify.looking import is_looked_at
+from fleet.control.page.session_store import AT_ONCE
 from fleet.processes.process_identity import MARK
 from fleet.queue.protocol import Draft, Filter
 from tests.unit.web.conftest import Client
@@ -105,8 +106,11 @@ def test_figures_are_told_to_a_reader_with_a_key(client, keyless):
 
 
 def test_a_look_at_the_page_is_noted(module_page, client):
-    """What is on the screen before a person is not told on a phone."""
+    """What is on the screen before a person who can answer is not told on a phone."""
     sent = {"Content_Type": "application/json"}
+    viewer = module_page.client("view")
+    assert viewer.ask("POST", "/api/v1/looking", body={}, **sent).status == 403
+    assert not is_looked_at(module_page.fleet, datetime.now(UTC))
     assert client.ask("POST", "/api/v1/looking", body={}, **sent).status == 200
     assert is_looked_at(module_page.fleet, datetime.now(UTC))
 
@@ -163,12 +167,17 @@ def test_a_code_does_not_last(page):
     assert found.status == 401
 
 
-def test_after_ten_wrong_keys_none_is_looked_at(page):
-    """Not even a good one, for a minute."""
+def test_after_ten_wrong_keys_only_sessions_are_answered(page):
+    """For a minute neither a wrong key nor a code is looked at; guessing locks no person out."""
     good = page.client()
     for number in range(10):
         assert good.get("now", key=f"wrong-{number}").status == 401
-    assert good.get("now").status == 429
+    assert good.get("now", key="wrong-10").status == 429
+    sent = {"once": page.store.new_code("view", AT_ONCE)}
+    bare = Client(page.server.port)
+    asked = bare.ask("POST", "/api/v1/session", body=sent, Content_Type="application/json")
+    assert asked.status == 429
+    assert good.get("now").status == 200
 
 
 @pytest.mark.parametrize(

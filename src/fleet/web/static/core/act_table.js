@@ -9,6 +9,7 @@ import {link} from './router.js';
 /**
  * @typedef {object} Act
  * @property {string} label on its button
+ * @property {string} [title] of its dialog, where that is not the label
  * @property {string} done what is said of it afterwards
  * @property {'answer' | 'operate'} role
  * @property {(row: TaskRow) => boolean} fits it is possible with a task that stands so
@@ -22,6 +23,7 @@ import {link} from './router.js';
  * @property {[name: string, label: string, kind: 'yes' | 'text'][]} [options]
  * @property {(row: TaskRow) => Partial<TaskRow>} [hopes] what is shown at once
  * @property {string} [undo] the act that takes it back
+ * @property {(id: string) => string} [back] how it is taken back where no act undoes it at once
  * @property {boolean} [seldom] only in the palette
  * @property {(id: string) => string} [at] where what it takes is chosen; the act begins there
  */
@@ -82,6 +84,7 @@ export const ACTS = {
   },
   land: {
     label: 'Land', key: 'L', done: 'Approved, it lands', role: 'operate',
+    back: (id) => `Once it has landed, this takes it back: fleet land --revert ${shortId(id)}`,
     fits: (row) => row.landing === 'asks',
     line: (id) => `fleet land ${shortId(id)}`,
     hopes: () => ({group: 'running', reason: '', landing: 'waiting', way_on: null}),
@@ -111,7 +114,8 @@ export const ACTS = {
     line: (id) => `fleet land --revert ${shortId(id)}`,
   },
   pick: {
-    label: 'Compare', done: 'Picked', role: 'operate', seldom: true,
+    label: 'Compare', title: 'Pick', done: 'Picked', role: 'operate', seldom: true, typed: 'pick',
+    why: 'It lands, and the others are put away.',
     at: (id) => link('compare', id),
     fits: isCompared,
     line: (id, _, more) => `fleet compare ${shortId(id)} --pick ${shortId(String(more.entry))}`,

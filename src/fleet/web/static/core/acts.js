@@ -99,10 +99,10 @@ export async function perform(verb, ids, text, more = {}) {
 
 /** @param {string} verb @param {string[]} ids @param {string} text @param {More} more */
 function tellDone(verb, ids, text, more) {
-  const {undo, done, global, line} = ACTS[verb];
+  const {label, undo, done, back, global, line} = ACTS[verb];
   const whom = ids.length === 1 ? shortId(ids[0]) : plural(ids.length, 'task');
   tell({
-    kind: 'done', text: global ? done : `${done}: ${whom}`,
+    kind: 'done', act: label, text: global ? done : `${done}: ${whom}`, hint: back?.(ids[0]),
     line: ids.map((id) => line(id, text, more)).join('; '),
     undo: undo ? () => void perform(undo, global ? [] : ids, '') : undefined,
   });

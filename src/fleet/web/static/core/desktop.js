@@ -3,6 +3,7 @@
 
 import {effect, signal} from '../vendor/preact.js';
 import {write} from './api.js';
+import {role} from './session.js';
 import {groups, home, rowOf} from './store.js';
 import {plain} from './text.js';
 
@@ -23,7 +24,7 @@ export async function askLeave() {
 
 function noteLook() {
   // The stream says already when the server is gone.
-  if (document.hasFocus()) write('looking', {}).catch(() => {});
+  if (document.hasFocus() && role.value !== 'view') write('looking', {}).catch(() => {});
 }
 
 /** @param {string} id */

@@ -19,6 +19,7 @@ export function ActDialog() {
 /** @param {{verb: string, ids: string[], more: More}} props */
 function Form({verb, ids, more: chosen}) {
   const act = ACTS[verb];
+  const title = act.title ?? act.label;
   const [text, setText] = useState('');
   const [more, setMore] = useState(chosen);
   const close = () => { open.value = null; };
@@ -32,9 +33,9 @@ function Form({verb, ids, more: chosen}) {
   const whom = act.global ? '' : row ? row.title : plural(ids.length, 'task');
   const line = act.line(ids[0] ?? '', text || '…', more);
   const set = (/** @type {Event} */ event) => setText(valueOf(event));
-  return html`<${Dialog} name="act" title=${whom ? `${act.label}: ${whom}` : act.label} onClose=${close}
+  return html`<${Dialog} name="act" title=${whom ? `${title}: ${whom}` : title} onClose=${close}
       bindings=${[{keys: 'Ctrl-Enter Ctrl-S', label: 'do it', run: send}]}>
-    <header class="dialog-head"><h2 dir="auto">${act.label}
+    <header class="dialog-head"><h2 dir="auto">${title}
       ${whom ? html`<span class="soft"> · ${visible(whom)}</span>` : ''}</h2></header>
     ${row?.question && verb === 'answer'
       ? html`<blockquote class="asked" dir="auto">${visible(row.question)}</blockquote>` : ''}
@@ -50,7 +51,7 @@ function Form({verb, ids, more: chosen}) {
       <span class="grow"></span>
       <button class="button plain" onClick=${close}>Cancel</button>
       <button class="button main ${act.typed ? 'grave-main' : ''}" disabled=${!ready} onClick=${send}>
-        ${act.label} <span class="key">Ctrl ↵</span></button>
+        ${title} <span class="key">Ctrl ↵</span></button>
     </footer>
   </${Dialog}>`;
 }

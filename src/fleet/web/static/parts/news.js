@@ -1,7 +1,7 @@
 // News at the edge: what was done, as which command, and how to take it back.
 
 import {html} from '../vendor/preact.js';
-import {dismiss, news} from '../core/tell.js';
+import {dismiss, news, takeBack} from '../core/tell.js';
 import {visible} from '../core/text.js';
 import {copy} from './copy.js';
 
@@ -11,17 +11,8 @@ export function News() {
     <p><span dir="auto">${visible(item.text)}</span>${item.hint ? html` <span class="soft">${item.hint}</span>` : ''}
       ${item.line ? html`<button class="mono line cut" title="copy" onClick=${() => copy(item.line ?? '')}>${item.line}
         </button>` : ''}</p>
-    ${item.undo ? html`<button class="button" onClick=${() => { dismiss(item.id); item.undo?.(); }}>Undo <span
+    ${item.undo ? html`<button class="button" onClick=${() => takeBack(item)}>Undo <span
       class="key">Ctrl Z</span></button>` : ''}
     <button class="button plain close" aria-label="Dismiss" onClick=${() => dismiss(item.id)}>×</button>
   </li>`)}</ul>`;
-}
-
-/** Take back the last act that can be. */
-export function undoLast() {
-  const item = news.peek().findLast((each) => each.undo);
-  if (!item) return false;
-  dismiss(item.id);
-  item.undo?.();
-  return true;
 }

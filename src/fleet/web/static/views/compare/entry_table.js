@@ -63,7 +63,7 @@ export function EntryTable({found, pick}) {
       ${entry.id === found.picked ? html`<span class="badge good">picked</span>` : pick && entry.over && entry.id
         ? html`<button class="button ${entry.done ? 'main' : 'plain'}"
           title=${`fleet compare ${found.id} --pick ${entry.id}${entry.done ? '' : ' --force'}`}
-          onClick=${() => pick(entry)}>${entry.done ? 'Pick' : 'Pick …'}</button>` : ''}</div></th>`)}</tr></thead>
+          onClick=${() => pick(entry)}>Pick …</button>` : ''}</div></th>`)}</tr></thead>
     <tbody>${LINES.map(([name, shown]) => html`<tr key=${name}><th scope="row">${name}</th>
       ${found.entries.map((entry) => html`<td key=${entry.number} class=${entry.id === found.picked ? 'chosen' : ''}>
         ${shown(entry)}</td>`)}</tr>`)}</tbody></table></div>`;
