@@ -55,8 +55,8 @@ class Place:
         for path in paths:
             self.repo.put(path, f"{path} {time.monotonic_ns()}\n")
         self.repo.git("add", "-A")
-        if module:
-            self.repo.git("update-index", "--add", "--cacheinfo", f"160000,{'1' * 40},{module}")
+        for path in filter(None, (module, "kept")):
+            self.repo.git("update-index", "--add", "--cacheinfo", f"160000,{'1' * 40},{path}")
         return self.repo.git("write-tree")
 
     def keep(self):
