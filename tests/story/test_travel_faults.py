@@ -171,7 +171,7 @@ def test_a_slow_mirror_keeps_no_heartbeat_waiting(hosts, tmp_path):
         rows = beta.queue.db.rows("SELECT seen_at FROM hosts WHERE id = :id", {"id": beta.me})
         gaps.append(beta.queue.db.now().timestamp() - rows[0][0] / 1e6)
         time.sleep(0.5)
-    assert time.monotonic() - began > 45, "longer than the lease"
+    assert time.monotonic() - began > 30, "longer than the lease"
     assert max(gaps) < 35
     task = beta.until_status(task_id, "closed")
     assert (task.runs, task.fence) == (1, 1)

@@ -273,7 +273,7 @@ def _ended_with_us(state: SupervisorState, ended: ExitedRun) -> Stopped | None:
     A scheduler that ends a job signals every process of it, agents as well as the supervisor.
     """
     end = ended.process_end
-    if not isinstance(end, Ended) or ended.stop_reason is not None:
+    if not isinstance(end, Ended) or ended.stop_reason not in (None, state.stopping):
         return None
     numbers = (signal.SIGTERM, signal.SIGKILL)
     killed = end.exit.signal in numbers or (end.exit.code or 0) - 128 in numbers
