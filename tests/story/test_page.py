@@ -5,9 +5,12 @@ What a person does is in `test_page_acts.py`.
 
 import json
 import re
+import threading
+from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 
+from fleet.control.pause import paused_since
 from tests.conftest import SLOW
 from tests.story.page_fixtures import browser, context, expect, page, problems, row, stage
 from tests.story.page_stage import HOSTILE, PHONE, VIEWS, WIDE, watched
@@ -244,3 +247,51 @@ def test_a_session_that_is_revoked_ends_in_the_midst_of_it(stage, browser, probl
     expect(page.locator("body")).not_to_contain_text("Make it loud")
     problems[:] = [each for each in problems if "status of 401" not in each]
     context.close()
+
+
+#: What a page on another port of this machine tries, in a browser that has a session.
+FOREIGN = """async (at) => {
+  const tried = async (path, how) => {
+    try { const got = await fetch(at + path, how); return [got.status, await got.text()]; }
+    catch (error) { return error.name; }
+  };
+  const json = {'content-type': 'application/json', 'idempotency-key': 'a-key-of-mine'};
+  return {
+    read: await tried('api/v1/now', {credentials: 'include'}),
+    blind: await tried('api/v1/acts/pause', {method: 'POST', mode: 'no-cors', body: '{}'}),
+    write: await tried('api/v1/acts/pause', {method: 'POST', headers: json, body: '{}'}),
+    kept: localStorage.length, cookie: document.cookie,
+  };
+}"""
+
+
+class ForeignPage(BaseHTTPRequestHandler):
+    """A page of an agent's server."""
+
+    def do_GET(self):
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html")
+        self.end_headers()
+        self.wfile.write(b"<!doctype html><body>mine</body>")
+
+    def log_message(self, *_):
+        pass
+
+
+def test_a_page_on_another_port_gets_nothing_and_changes_nothing(stage, context):
+    """Agents start servers on this machine all day, and this browser has a session."""
+    with HTTPServer(("127.0.0.1", 0), ForeignPage) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        page = context.new_page()
+        page.goto(f"http://127.0.0.1:{server.server_port}/")
+        found = page.evaluate(FOREIGN, stage.address)
+        page.evaluate("at => { const f = document.createElement('iframe'); f.src = at;"
+                      " document.body.append(f); }", stage.address)  # fmt: skip
+        frame = page.wait_for_selector("iframe").content_frame()
+        frame.wait_for_load_state()
+        assert frame.locator(".row").count() == 0
+        page.close()
+        server.shutdown()
+    assert {found[name] for name in ("read", "blind", "write")} == {"TypeError"}
+    assert (found["kept"], found["cookie"]) == (0, "")
+    assert paused_since(stage.scene.home) is None
