@@ -11,7 +11,7 @@ from fleet.accounts.candidates import all_resting
 from fleet.accounts.circuit_breaker import HeldCoder
 from fleet.control import Control
 from fleet.control.budget_status import day_budgets
-from fleet.control.landing.open_landings import LandingTask, landing_tasks
+from fleet.control.landing.open_landings import LandingTask, behind_words, landing_tasks
 from fleet.control.pause import paused_since
 from fleet.control.queue.needs_person import BlockedTask, TrustWait, blocked_tasks, trust_waits
 from fleet.errors import FleetError
@@ -55,6 +55,8 @@ class FleetStatus(Struct, frozen=True, kw_only=True):
     tasks: Mapping[str, int] = field(default_factory=dict[str, int])
     #: Tasks whose work is on its way to a branch; those that wait for a person first.
     landing: tuple[LandingTask, ...] = ()
+    #: Branches that are behind what has landed, each with what is in the way.
+    behind: tuple[str, ...] = ()
     #: Blocked tasks with what each asks, or why it is blocked; the first few.
     needs_you: tuple[BlockedTask, ...] = ()
     #: Open tasks that wait for the operator's trust.
@@ -94,6 +96,7 @@ def fleet_status(fleet: Control, now: datetime) -> FleetStatus:
         untold=_untold(fleet),
         tasks=tasks,
         landing=landing,
+        behind=behind_words(fleet),
         needs_you=blocked_tasks(fleet, landing) if tasks.get("blocked") else (),
         trust_waits=trust_waits(fleet) if tasks.get("open") else (),
     )

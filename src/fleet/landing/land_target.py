@@ -118,10 +118,11 @@ def _follow(lander: LanderSetup, key: TargetKey) -> LandReport:
         repo = repository.find(key.repository)
         if repo is not None:
             with lander_lock(repo, key.branch) as held:
-                if held:
-                    told = finish_followed(lander.home, repo)
-                    end = follow(lander.home, repo, key.branch)
-                    end = structs.replace(end, told=(*told, *end.told))
+                if not held:
+                    return LandReport(target=key, problem=OTHER_LANDER)
+                told = finish_followed(lander.home, repo)
+                end = follow(lander.home, repo, key.branch, lander.abandon)
+                end = structs.replace(end, told=(*told, *end.told))
     except (FleetError, OSError) as error:
         problem = str(error)
     return LandReport(target=key, end=end, problem=problem)
@@ -152,7 +153,7 @@ def _land(
         try_again(home, repo, key.branch, tasks, desk)
         waiting, all_brought = _brought(lander, waiting_work(home, tasks), desk, reserved)
         by_train = [each for each in waiting if each.landing.to != "pr"]
-        end = train.run(by_train) if by_train else follow(home, repo, key.branch)
+        end = train.run(by_train) if by_train else follow(home, repo, key.branch, lander.abandon)
         by_forge = list(waiting_work(home, [task for task in tasks if _is_by_forge(home, task)]))
         watched = watch_pull_requests(
             home, repo, key.branch, by_forge, train.remote, desk, lander.now

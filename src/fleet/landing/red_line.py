@@ -63,7 +63,7 @@ class RedLines:
         green = at.proved(at.prover.line_passes(land, line, work.plan, check), [work])
         if green is not False:
             return None if green is None else False
-        command = command_of(check)
+        command = at.prover.command(line.tree, train.tree) or command_of(check)
         self._found.setdefault((line.commit, command), []).append(work.task_id)
         why = train_words.line_fails(at.branch, command, line.commit, work.task_id)
         at.desk.ask_about_line(work, why, line.commit)

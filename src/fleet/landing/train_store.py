@@ -67,6 +67,8 @@ class FailedCheck(Struct, frozen=True, kw_only=True):
 
     check: str
     output: str = ""
+    #: The command; not that of the check, if the set-up before it failed.
+    command: str = ""
 
 
 class Learnt(Struct, frozen=True, kw_only=True):

@@ -5,6 +5,7 @@ from datetime import datetime
 
 from fleet.git.land.fold import Conflict
 from fleet.git.land.landed_proof import LandedProof
+from fleet.git.land.target import Target
 from fleet.home.landing_json import LandedAs, LandedWork
 from fleet.landing.settle_landing import Unlandable
 from fleet.landing.train_store import Member, Train
@@ -79,6 +80,22 @@ def beside_conflicts(found: Conflict, branch: str, repository: str) -> str:
         f"{branch} was moved beside what had landed ahead of it, and both conflict in"
         f" {_some(found.files) or 'their history'}. Merge by hand: git -C {repository} merge"
         f" refs/fleet/land/{branch}, and then: fleet land ID"
+    )
+
+
+def beside_fails(target: Target, command: str = "", repository: str = "") -> str:
+    """A person moved the branch beside what had landed, and both fail together. Without a command:
+    the beginning, by which the two commits are known again.
+    """
+    begun = (
+        f"{target.branch} was moved to {target.tip[:12]}, beside what had landed"
+        f" ({target.line[:12]}), and together they fail"
+    )
+    if not command:
+        return begun
+    return (
+        f"{begun} `{command}`. Merge by hand, and mend it: git -C {repository} merge"
+        f" refs/fleet/land/{target.branch}"
     )
 
 

@@ -201,7 +201,10 @@ class Lander:
             tries.failures += 1
         passes = tries.elsewhere and tries.failures <= _UNTOLD
         if not passes and not self._abandon.is_set():
-            self._say_once("landing_left", f"{key.branch}: nothing lands for now: {problem}")
+            self._say_once(
+                "landing_left",
+                f"{key.branch} of {key.repository}: nothing lands for now: {problem}",
+            )
 
     def _say_once(self, kind: str, text: str) -> None:
         if text not in self._said:

@@ -105,7 +105,7 @@ def test_a_landed_task_says_as_what_and_whether_its_branch_follows(place):
     assert landing_words(place.fleet, task_id, landing) == "landed on main as abc1234"
     place.repo.git("update-ref", "refs/fleet/land/main", place.base)
     words = landing_words(place.fleet, task_id, landing)
-    assert "main follows when your checkout is clean: git -C" in words
+    assert "main is behind it, and follows later: look at git -C" in words
     place.repo.git("pack-refs", "--all")
     assert landing_words(place.fleet, task_id, landing) == words
     receipt = Receipt(task_id=task_id, run=1, coder="claude")

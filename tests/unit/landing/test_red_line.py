@@ -120,3 +120,11 @@ def test_what_only_the_task_asks_for_the_branch_need_not_pass(place):
     place.repo.commit("another", **{"part-9": "nine\n"})
     place.land()
     assert (place.state(task), place.landing(task).tries) == ("back", 1)
+
+
+def test_a_set_up_that_fails_is_named_and_not_the_check_after_it(place):
+    """A person would look for the fault in a command that was never run."""
+    task = place.verified("Add one", part_1="one\n", setup=("no-such-setup",))
+    place.repo.commit("moved", README="moved\n")
+    place.land()
+    assert "main itself fails `set-up: no-such-setup`" in place.landing(task).why

@@ -103,7 +103,7 @@ def _land(fleet: Control, ids: Sequence[str], *, wait: bool) -> int:
 def _revert(fleet: Control, task_id: str) -> None:
     with waiting(f"taking {task_id} back, and verifying what is left"):
         done = revert(fleet, fleet.get(task_id))
-    follows = f"; {done.into} follows when your checkout is clean" if done.behind else ""
+    follows = f"; {done.into} follows later: {one_line(done.behind)}" if done.behind else ""
     for text in done.told:
         print_line(one_line(text))
     print_line(f"{task_id}: taken off {done.into}, as {done.commit[:7]}{follows}.")

@@ -110,6 +110,6 @@ def _title(each: UnlandedWork | UnlandedBranch, room: int) -> Iterator[str]:
 def _follows(each: BranchBehind) -> str:
     count = "1 commit" if each.commits == 1 else f"{each.commits} commits"
     return one_line(
-        f"{each.branch} is {count} behind what has landed, and follows with the next fleet run or"
-        f" fleet land --all, once your checkout is clean: git -C {each.repository} status"
+        f"{each.branch} is {count} behind what has landed: {each.why}. Once that is out of the way,"
+        " it follows with the next fleet run or fleet land --all"
     )

@@ -59,6 +59,7 @@ def rows(found: FleetStatus, now: datetime) -> list[tuple[str, str]]:
     rows += [("waits", _for_trust(each)) for each in found.trust_waits]
     rows += [("to land", _to_land(each)) for each in found.landing if each.state == "asks"]
     rows += [("landing", text) for text in _on_the_way(found)]
+    rows += [("behind", one_line(text)) for text in found.behind]
     rows += [_for_you(each) for each in found.needs_you]
     left = _blocked(found) - len(found.needs_you)
     if found.needs_you and left > 0:

@@ -108,7 +108,10 @@ def _follow_lines(setup: LanderSetup, tell: Tell) -> None:
         report = land_target(setup, target_key(learnt.repository, learnt.branch))
         for text in report.end.told:
             tell(text)
-        if not report.end.behind and not report.problem:
+        if report.problem or report.end.behind:
+            why = report.problem or report.end.behind
+            tell(f"{learnt.branch} is behind what landed ({learnt.repository}): {why}")
+        else:
             tell(f"{learnt.branch} stands at what has landed again: {learnt.repository}")
 
 
@@ -129,7 +132,7 @@ def _in_foreground(
             tell(text)
         if report.end.behind and report.end.behind not in told:
             told.add(report.end.behind)
-            tell(f"{keys[0].branch} follows when your checkout is clean: {report.end.behind}")
+            tell(f"{keys[0].branch} is behind what landed, for now: {report.end.behind}")
         if report.problem:
             return _end(fleet, task_ids, problem=report.problem)
         if set(_on_the_way(fleet, task_ids)) == wanted and not report.end.more:

@@ -10,7 +10,7 @@ from msgspec import Struct
 
 from fleet.control import Control
 from fleet.errors import FleetError
-from fleet.home import landing_json
+from fleet.home import Home, landing_json
 from fleet.home.landing_json import Landing, LandingState
 from fleet.queue.protocol import Filter
 from fleet.schemas import Receipt, Task
@@ -93,11 +93,29 @@ def landing_words(fleet: Control, task_id: str, landing: Landing) -> str:
     """How far a landing is, and what the branch waits for where it is behind its line."""
     words = landing.words(_tries(fleet, task_id, landing))
     if landing.state == "landed" and _stands_behind(landing):
-        words += (
-            f"; {landing.into} follows when your checkout is clean:"
-            f" git -C {landing.repository} status"
-        )
+        why = why_behind(fleet.home, landing.repository, landing.into)
+        words += f"; {landing.into} is behind it, and follows later: {why}"
     return words
+
+
+def why_behind(home: Home, root: str, branch: str) -> str:
+    """What kept a branch from following its line when a lander last looked, with the directory."""
+    from fleet.git.repository import find
+    from fleet.landing.train_store import TrainPlace
+
+    repo = find(root)
+    learnt = TrainPlace(home, repo.common_dir, branch).learnt() if repo is not None else None
+    return (learnt.behind if learnt is not None else "") or f"look at git -C {root} status"
+
+
+def behind_words(fleet: Control) -> tuple[str, ...]:
+    """The branches that stand behind what has landed, each with what was in the way."""
+    from fleet.landing.train_store import branches_behind
+
+    return tuple(
+        f"{each.branch} of {each.repository} is behind what has landed: {each.behind}"
+        for each in branches_behind(fleet.home)
+    )
 
 
 def _tries(fleet: Control, task_id: str, landing: Landing) -> int:

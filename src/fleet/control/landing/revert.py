@@ -142,7 +142,7 @@ def _reverted(
     work = _candidate(fleet, repo, task, landing)
     if isinstance(work, str):
         desk.commit = work
-        return follow(fleet.home, repo, landing.into)
+        return follow(fleet.home, repo, landing.into, threading.Event())
     return _train(fleet, repo, landing, desk).run([work])
 
 

@@ -11,7 +11,7 @@ from datetime import datetime
 from msgspec import Struct
 
 from fleet.control import Control
-from fleet.control.landing.open_landings import open_landings, without_closed
+from fleet.control.landing.open_landings import open_landings, why_behind, without_closed
 from fleet.control.landing.project_git import ProjectGit
 from fleet.errors import FleetError, InvalidTask
 from fleet.git.clone.task_refs import BRANCHES
@@ -61,6 +61,8 @@ class BranchBehind(Struct, frozen=True, kw_only=True):
     repository: str
     branch: str
     commits: int
+    #: What was in the way when a lander last looked, with the directory.
+    why: str
 
 
 class UnlandedBranch(Struct, frozen=True, kw_only=True):
@@ -107,7 +109,7 @@ def waiting_list(fleet: Control) -> WaitingList:
     older = {each: root for each, root in clones.items() if each not in open_ones}
     return WaitingList(
         work=tuple(work),
-        behind=tuple(one for root in projects for one in _behind(projects[root])),
+        behind=tuple(one for root in projects for one in _behind(fleet, projects[root])),
         before=tuple(_from_before(fleet, older, projects)),
         trouble=tuple(trouble),
     )
@@ -175,9 +177,14 @@ def _clones(fleet: Control) -> dict[str, str]:
     return found
 
 
-def _behind(project: ProjectGit) -> list[BranchBehind]:
+def _behind(fleet: Control, project: ProjectGit) -> list[BranchBehind]:
     return [
-        BranchBehind(repository=project.root, branch=branch, commits=count)
+        BranchBehind(
+            repository=project.root,
+            branch=branch,
+            commits=count,
+            why=why_behind(fleet.home, project.root, branch),
+        )
         for branch, count in project.lines_ahead()
     ]
 

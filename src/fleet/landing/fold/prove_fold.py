@@ -7,7 +7,7 @@ from msgspec import Struct
 
 from fleet.git.land.land_repository import LandRepository
 from fleet.home import Home
-from fleet.landing.fold.fold_checks import CheckPlan, all_names
+from fleet.landing.fold.fold_checks import CheckPlan, all_names, command_of
 from fleet.landing.fold.verify_fold import Fold, clear, verify_fold
 from fleet.landing.train_rules import Proofs
 from fleet.landing.train_store import FailedCheck, Learnt, TrainPlace
@@ -75,7 +75,8 @@ class FoldProver:
             return True
         failed = verdict.failed if verdict.failed in checks else missing[0]
         self._proofs = self._proofs.red(fold.tree, failed)
-        self._failed[fold.tree] = FailedCheck(check=failed, output=verdict.output)
+        command = command_of(failed) if verdict.failed in checks else verdict.failed
+        self._failed[fold.tree] = FailedCheck(check=failed, output=verdict.output, command=command)
         return False
 
     def line_passes(
@@ -92,6 +93,10 @@ class FoldProver:
     def failing(self, tree: str, checks: Sequence[str]) -> str:
         """The check that failed on a tree."""
         return self._proofs.failing(tree, checks)
+
+    def command(self, *trees: str) -> str:
+        """The command that failed on the first of these trees that failed in this train."""
+        return next((self._failed[each].command for each in trees if each in self._failed), "")
 
     def output(self, tree: str) -> str:
         """The end of what the check that failed on a tree printed."""

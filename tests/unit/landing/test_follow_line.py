@@ -1,0 +1,97 @@
+"""A branch that is behind what has landed: when it follows, and what is said if it cannot."""
+
+import pytest
+
+from fleet import config
+from fleet.control import Control
+from fleet.control.landing.land import land_all
+from fleet.control.landing.waiting_list import waiting_list
+from fleet.control.status import fleet_status
+from fleet.git import repository
+from fleet.landing.land_target import OTHER_LANDER, lander_lock
+from tests.landings import NOW, LandHome
+
+LINE = "refs/fleet/land/main"
+
+
+@pytest.fixture
+def place(tmp_path):
+    place = LandHome(tmp_path)
+    place.repo.commit(README="read me\n", **{"part-0": "zero\n"})
+    place.repo.put("part-0", "mine\n")
+    place.verified("Add one", part_1="one\n")
+    place.land()
+    assert place.repo.git("rev-list", "--count", f"main..{LINE}") != "0"
+    yield place
+    place.queue.close()
+
+
+def fleet_of(place, verify=""):
+    lines = f'\n[projects."{place.repo.root}"]\nverify = ["{verify}"]\n' if verify else ""
+    place.home.config.write_text(config.default_text(queue="embedded") + lines)
+    return Control(place.home, config.load(place.home.config))
+
+
+def told(fleet):
+    lines = []
+    land_all(fleet, wait=True, tell=lines.append, env={})
+    fleet.close()
+    return lines
+
+
+def test_a_person_who_commits_has_made_the_checkout_clean(place):
+    """Their commit and what had landed are merged, verified, and the branch is there."""
+    place.repo.git("commit", "-q", "-am", "mine")
+    (said,) = told(fleet_of(place, "grep -q mine part-0 && test -e part-1"))
+    assert said == f"main stands at what has landed again: {place.repo.root}"
+    assert [place.shown("part-0"), place.shown("part-1")] == ["mine", "one"]
+    assert place.repo.git("rev-parse", "-q", "--verify", LINE, ok=False) == ""
+
+
+def test_a_commit_that_fails_together_with_what_landed_is_told_with_the_way_out(place):
+    """The branch stays at the person's value, and the two are not tried again and again."""
+    place.repo.git("commit", "-q", "-am", "mine")
+    mine = place.repo.git("rev-parse", "main")
+    check = f"echo x >> {place.ran}; test ! -e part-1"
+    for _ in range(2):
+        (said,) = told(fleet_of(place, check))
+        assert f"together they fail `{check}`" in said
+        assert f"git -C {place.repo.root} merge {LINE}" in said
+    assert place.runs() == 1
+    assert place.repo.git("rev-parse", "main") == mine
+
+
+def test_a_commit_that_conflicts_with_what_landed_is_told_with_the_way_out(place):
+    """Also if no other task waits; and once it is merged by hand, the branch stands right."""
+    place.repo.git("checkout", "-q", "part-0")
+    place.repo.commit("mine", **{"part-1": "eins\n"})
+    (said,) = told(fleet_of(place))
+    assert "both conflict in part-1. Merge by hand: git -C" in said
+    assert "fleet land ID" not in said
+    place.repo.git("merge", "-q", "-X", "ours", LINE)
+    (said,) = told(fleet_of(place))
+    assert said.startswith("main stands at what has landed again")
+
+
+def test_what_is_in_the_way_is_named_with_its_directory(place, tmp_path):
+    """A linked working tree is another directory than the project's; git status there is clean."""
+    place.repo.git("checkout", "-q", "--detach")
+    place.repo.git("checkout", "-q", "part-0", ok=False)
+    other = tmp_path / "other"
+    place.repo.git("worktree", "add", "-q", str(other), "main")
+    (other / "part-0").write_text("changed\n")
+    place.land()
+    fleet = fleet_of(place)
+    (behind,) = waiting_list(fleet).behind
+    assert behind.why == f"{other}: changes that are not committed: part-0"
+    assert behind.why in fleet_status(fleet, NOW).behind[0]
+    fleet.close()
+
+
+def test_another_lander_at_work_is_no_success(place):
+    """The branch stands where it stood."""
+    place.repo.git("checkout", "-q", "part-0")
+    with lander_lock(repository.find(str(place.repo.root)), "main") as held:
+        assert held
+        (said,) = told(fleet_of(place))
+    assert said.endswith(OTHER_LANDER)
