@@ -44,7 +44,12 @@ def test_work_lands_once_a_person_says_so(scene):
     listed = scene.fleet("land")
     assert "Waits for you" in listed.stdout
     assert one in listed.stdout
-    assert scene.fleet("land", "--check").stdout == "All 2 fit together.\n"
+    assert scene.fleet("land", "--check").stdout == (
+        "All 2 merge without conflict; nothing was verified.\n"
+    )
+    assert f"To let it land: fleet review {one} --approve" in one_line(
+        scene.fleet("review", one).stdout
+    )
     done = scene.fleet("land", one)
     assert done.returncode == 0, done.stderr
     assert f"{one}: landed on main as" in done.stdout

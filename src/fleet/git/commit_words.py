@@ -4,6 +4,7 @@ The author is the person for whom the project's git is set up. An agent's clone 
 agent may have written any name into its configuration.
 """
 
+import re
 from functools import lru_cache
 from typing import Self
 
@@ -20,6 +21,7 @@ _LONGEST = 200
 #: What git itself takes off both ends of a name, and refuses inside of one.
 _ENDS = " .,:;\"'\\\t"
 _NOT_INSIDE = "<>\n\0"
+_TRAILER_LINE = re.compile(rb"[A-Za-z0-9-]+: ")
 
 
 class Author(Struct, frozen=True, kw_only=True):
@@ -73,6 +75,16 @@ def merge_message_of(title: str, task_id: str) -> str:
     named = f" ({task_id})"
     subject = _line(title, _LONGEST - len(named))
     return _message(f"{subject}{named}" if subject else task_id, task_id)
+
+
+def marked(message: bytes, task_id: str) -> bytes:
+    """The message of an agent's own commit with the trailer of its task. Pure."""
+    line, text = f"{TRAILER}: {task_id}".encode(), message.rstrip(b"\n")
+    if line in text.split(b"\n"):
+        return message
+    above, _, last = text.rpartition(b"\n\n")
+    trailers = bool(above) and all(_TRAILER_LINE.match(each) for each in last.split(b"\n"))
+    return text + (b"\n" if trailers else b"\n\n") + line + b"\n"
 
 
 def title_in(subject: str, task_id: str) -> str:

@@ -124,7 +124,8 @@ class LandingDesk:
         """
         tries = work.landing.tries + 1
         if counted and tries > work.rules.tries:
-            why = f"{sent.words}; it was sent back {work.landing.tries} times (land_tries)"
+            often = "once" if work.landing.tries == 1 else f"{work.landing.tries} times"
+            why = f"{sent.words}; it was sent back {often} (land_tries)"
             facts = {"conflict": sent.conflict, "output": sent.output}
             if self._change(
                 work.task_id, ("waiting", "testing"), state="asks", why=why, why_back=sent.why,

@@ -44,7 +44,7 @@ def tidy_landed(
                 work.take_snapshot(kept_index(home, task_id))
                 stays = work.beyond
                 if not stays and work.tree != landing.tree:
-                    reports.append(_keep_rest(work, landing, task_id))
+                    reports += _keep_rest(work, landing, task_id)
                 if not stays and now - closed < keep and work.ignored():
                     stays = f"files that git ignores, and is kept for {keep.days} days"
             reports += _drop_branch(refs, landing)
@@ -57,13 +57,21 @@ def tidy_landed(
         return _drop_branch(refs, landing)
 
 
-def _keep_rest(work: ClonedWork, landing: Landing, task_id: str) -> str:
-    """Bring what the clone holds beside the verified tree to the task's branch, which stays."""
+def _keep_rest(work: ClonedWork, landing: Landing, task_id: str) -> list[str]:
+    """Bring what the clone holds beside the verified tree to the task's branch, which stays. Where
+    the candidate was made of it, as with pinned files that its agent changed, nothing is to do.
+    """
     ask = ("diff-tree", "-r", "-z", "--name-only", "--no-renames", landing.tree, work.tree)
     count = work.git.ask(*ask).count(b"\0")
     title = f"Not as it was verified: {landing.title}"
-    brought = work.bring(work.committed(message_of(title, task_id)))
-    return f"{task_id}: {count} files that are not as they were verified are on {brought.ref}"
+    commit = work.committed(message_of(title, task_id))
+    if is_ancestor(work.git, commit, landing.commit):
+        return []
+    ref = work.bring(commit).ref
+    files = (
+        "1 file that is not as it was" if count == 1 else f"{count} files that are not as they were"
+    )
+    return [f"{task_id}: {files} verified: on {ref}"]
 
 
 def _is_on_line(home: Home, refs: TaskRefs, landing: Landing) -> bool:

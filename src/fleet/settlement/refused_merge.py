@@ -40,9 +40,10 @@ def refuse_merge(broken: str, tries: LandTries, task_id: str) -> Decision:
     """What becomes of the task: back to its agent, or to a person after so many tries."""
     if tries.made < tries.limit:
         return released(f"sent back, the merge is not as it has to be: {broken}")
+    often = "once" if tries.made == 1 else f"{tries.made} times"
     others = f", landed by {tries.against}" if tries.against else ""
     return blocked(
-        f"its work cannot land: {broken}\nIt was sent back {tries.made} times (land_tries). The two"
+        f"its work cannot land: {broken}\nIt was sent back {often} (land_tries). The two"
         f" sides: the work of {task_id} (fleet review {task_id}), and {tries.into}{others}. To have"
         f" its agent try again: fleet retry {task_id}"
     )

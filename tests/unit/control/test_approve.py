@@ -90,6 +90,14 @@ def test_what_is_released_asks_if_it_changes_what_is_protected(place):
     assert "it changes what is protected: a" in now.why
 
 
+def test_landing_what_is_held_says_so(place):
+    """The person may have forgotten why."""
+    task, lines = place.waits("waiting"), []
+    hold(place.fleet, task, env=ADA)
+    land(place.fleet, [task], wait=False, tell=lines.append, env={"BEADS_ACTOR": "bob"})
+    assert lines[0] == f"{task}: it was held back, and is let go: held by ada"
+
+
 def test_a_branch_from_before_is_not_taken_if_another_task_is_refused(place):
     """Nothing lands of a command that failed."""
     before, _ = place.task("From before", closed=True, a="x\n")

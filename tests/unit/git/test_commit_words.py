@@ -10,6 +10,7 @@ from fleet.git.commit_words import (
     Author,
     author_in,
     commit_tree,
+    marked,
     merge_message_of,
     message_of,
     title_in,
@@ -99,3 +100,21 @@ def test_a_merge_names_its_task_beside_the_title():
     assert title_in("Add sub (fleet-1)", "fleet-1") == title_in("Add sub", "fleet-1") == "Add sub"
     assert len(merge_message_of("x" * 5000, "fleet-1").splitlines()[0]) == 200
     assert merge_message_of(" \x1b\n", "fleet-1").splitlines()[0] == "fleet-1"
+
+
+@pytest.mark.parametrize(
+    ("message", "said"),
+    [
+        (b"Add it\n", b"Add it\n\nFleet-Task: x\n"),
+        (b"fix: it\n", b"fix: it\n\nFleet-Task: x\n"),
+        (b"Add it\n\nSigned-off-by: me\n", b"Add it\n\nSigned-off-by: me\nFleet-Task: x\n"),
+        (
+            b"Add it\n\nSome words\nand: more\n",
+            b"Add it\n\nSome words\nand: more\n\nFleet-Task: x\n",
+        ),
+        (b"Add it\n\nFleet-Task: x\n", b"Add it\n\nFleet-Task: x\n"),
+    ],
+)
+def test_a_message_is_marked_once_and_with_the_other_trailers(message, said):
+    """What is no trailer stays a paragraph of its own."""
+    assert marked(message, "x") == said

@@ -4,12 +4,16 @@ import os
 import signal
 
 import pytest
+from msgspec import structs
 
 from fleet import config
 from fleet.control import Control
 from fleet.control.landing import revert as reverting
 from fleet.control.landing.revert import revert
 from fleet.errors import Refused
+from fleet.git.remote.remote_git import RemoteSilent
+from fleet.home import landing_json
+from fleet.landing.remote.follow_remote import RemoteFollower
 from fleet.landing.train_state import TrainState
 from tests.landings import LandHome
 
@@ -99,3 +103,30 @@ def test_a_branch_follows_after_its_lander_was_killed_beside_a_dirty_checkout(sc
     scene.land()
     assert scene.shown("part-0") == "null"
     assert (scene.repo.root / "part-0").read_text() == "null\n"
+
+
+def test_a_remote_that_gives_no_answer_says_nothing_of_the_work(scene, monkeypatch):
+    """The way out is to try again, not to take it back by hand."""
+    task = scene.verified("Say one", part_1="one\n")
+    scene.land()
+    silent = RemoteSilent(why="origin/main gives no answer")
+    monkeypatch.setattr(RemoteFollower, "line_to_push", lambda *_: silent)
+    with pytest.raises(Refused) as refused:
+        take_back(scene, task)
+    assert refused.value.message == "main stays as it is: origin/main gives no answer"
+    assert refused.value.hint.endswith(f"fleet land --revert {task}")
+
+
+def test_what_a_forge_merged_is_taken_back_there(scene):
+    """The branch of the remote would stay as it is."""
+    task = scene.verified("Say one", part_1="one\n")
+    scene.land()
+    address = "https://forge.example.org/ann/app/pulls/7"
+    landing_json.change(
+        scene.home, task,
+        lambda now: structs.replace(now, landed=structs.replace(now.landed, pr=address)),
+    )  # fmt: skip
+    before = scene.repo.git("rev-parse", "main")
+    with pytest.raises(Refused, match="landed by its pull request"):
+        take_back(scene, task)
+    assert scene.repo.git("rev-parse", "main") == before

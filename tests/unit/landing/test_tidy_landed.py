@@ -1,13 +1,17 @@
 """What a landed task leaves: nothing that is elsewhere, and everything that is not."""
 
+import subprocess
 from datetime import timedelta
 
 import pytest
+from msgspec import structs
 
 from fleet.git.clone.clone_place import clones_in
+from fleet.home import landing_json
 from fleet.landing.tidy_landed import tidy_landed
 from tests.clones import clone_of
 from tests.landings import NOW, LandHome
+from tests.repos import ENV
 
 
 @pytest.fixture
@@ -38,6 +42,29 @@ def test_clone_and_branch_go_once_the_line_is_proved_to_hold_the_work(place, how
     clone = clone_of(place.home, place.repo, first, land=rules)
     assert (clone / "part-1").read_text() == "one\n"
     assert (clone / "part-2").read_text() == "two\n"
+
+
+def test_a_pinned_file_that_the_agent_committed_is_no_rest_to_keep(place):
+    """The candidate was made of that commit: the branch goes, and no line says that it stays."""
+    task = place.verified("Add one", part_1="one\n", part_2="two\n")
+    clone, env = place.home.clone(task), {**ENV, "GIT_DIR": str(place.home.clone(task) / ".git")}
+
+    def git(*words):
+        done = subprocess.run(
+            ["git", *words], cwd=clone, env=env, check=True, capture_output=True, text=True
+        )
+        return done.stdout.strip()
+
+    git("add", "-A")
+    git("commit", "-q", "-m", "with the pinned file")
+    git("rm", "-q", "--cached", "part-2")
+    tree = git("write-tree")
+    git("reset", "-q")
+    landing_json.change(place.home, task, lambda now: structs.replace(now, tree=tree))
+    place.land()
+    assert place.state(task) == "landed"
+    (said,) = tidy(place, task)
+    assert "is deleted, its work is on main" in said
 
 
 def test_nothing_goes_if_the_branch_was_set_back_since(place):

@@ -20,11 +20,13 @@ from fleet.control import Control
 from fleet.control.landing.approve import hold, release
 from fleet.control.landing.check_folds import CheckedFolds, FoldConflict, check_folds
 from fleet.control.landing.land import LandEnd, land, land_all
+from fleet.control.landing.open_landings import landing_tasks
 from fleet.control.landing.revert import revert
 from fleet.control.landing.waiting_list import UnlandedWork, waiting_list
 from fleet.control.review.review import work_of
 from fleet.control.status import is_supervised
 from fleet.errors import BadInput, Refused
+from fleet.home.landing_json import LANDERS
 
 
 @click.command("land")
@@ -54,8 +56,8 @@ def command(
     With ids, or --all, approve it and land it: the supervisor's lander does so, and you see how far
     it is; without a supervisor the same is done here.
 
-    Exit code: 0 all of it has landed (--check: fits together), 10 something has not (would
-    conflict).
+    Exit code: 0 all of it has landed (--check: merges without conflict), 10 something has not
+    (would conflict, or could not be tried).
     """
     if sum((check, diff, holds, releases, reverts)) > 1:
         raise BadInput("only one of --check, --diff, --hold, --release and --revert can be meant")
@@ -94,10 +96,21 @@ def _land(fleet: Control, ids: Sequence[str], *, wait: bool) -> int:
             return _said(fleet, land(fleet, ids, wait=wait, tell=tell), wait=wait)
         end = land_all(fleet, wait=wait, tell=tell)
         if not any((end.landed, end.left, end.refused, end.problem)):
-            tell("Nothing waits for you to land it. What waits for the lander: fleet land")
+            tell(f"Nothing waits for you to land it.{_for_lander(fleet)}")
         return _said(fleet, end, wait=wait)
     print_line("Left: what is approved lands with the next supervisor, or: fleet land")
     return NEEDS_YOU
+
+
+def _for_lander(fleet: Control) -> str:
+    """What there is beside, and how it goes on."""
+    waits = [each for each in landing_tasks(fleet) if each.state in (*LANDERS, "back")]
+    if not waits or is_supervised(fleet.home):
+        return " What waits for the lander: fleet land"
+    named = waits[0].id
+    if waits[0].state == "back":
+        return f" {named} was sent back: its agent goes on with the next fleet run"
+    return f" {named} waits for the lander: fleet run, or here: fleet land {named}"
 
 
 def _revert(fleet: Control, task_id: str) -> None:
@@ -145,7 +158,7 @@ def _check(fleet: Control, ids: Sequence[str], *, as_json: bool) -> int:
     else:
         for text in _told(found):
             print_line(one_line(text))
-    return NEEDS_YOU if found.conflicts else 0
+    return NEEDS_YOU if found.conflicts or found.untried else 0
 
 
 def _named(fleet: Control, ids: Sequence[str]) -> list[UnlandedWork]:
@@ -167,7 +180,8 @@ def _told(found: CheckedFolds) -> list[str]:
     lines += [f"{task_id} could not be tried: {why}" for task_id, why in found.untried]
     if found.tried and not found.conflicts:
         count = len(found.tried)
-        lines.append(f"All {count} fit together." if count > 1 else f"{found.tried[0]} fits.")
+        what = f"All {count} merge" if count > 1 else f"{found.tried[0]} merges"
+        lines.append(f"{what} without conflict; nothing was verified.")
     return lines
 
 

@@ -86,7 +86,10 @@ def _lines(work: WorkToReview, landing: Landing | None) -> list[str]:
     if not work.patch:
         return [*lines, "", "Nothing was changed."]
     lines += ["", *coloured_diff(work.patch), ""]
-    way = f'To send it back: fleet review {work.task_id} --reject "…", or --comment FILE:LINE "…"'
+    review = f"fleet review {work.task_id}"
+    way = f'To send it back: {review} --reject "…", or --comment FILE:LINE "…"'
+    if landing is not None and landing.state == "asks" and landing.why_back is None:
+        way = f"To let it land: {review} --approve. {way}"
     return [*lines, painted(folded(way), "dim")]
 
 

@@ -59,6 +59,10 @@ def land(
     before = {each: landing_from_before(fleet, each, env=env) for each in task_ids}
     for task_id, landing in before.items():  # all of them can be approved, or nothing is written
         branch_to_land_on(fleet, task_id, landing)
+    for task_id in task_ids:
+        known = landing_json.read(fleet.home, task_id)
+        if known is not None and known.state == "held":
+            tell(f"{task_id}: it was held back, and is let go: {known.why.partition(';')[0]}")
     for task_id, landing in before.items():
         if landing is not None:
             adopt_branch(fleet, task_id, landing, env=env)

@@ -100,16 +100,27 @@ def revert(fleet: Control, task: Task, *, env: Mapping[str, str] = os.environ) -
             f"{task.id} is {task.status}: it was opened again since it landed",
             hint=f"See: fleet show {task.id}",
         )
+    if landing.landed.pr:
+        raise Refused(
+            f"{task.id} landed by its pull request, {landing.landed.pr}: the branch of the remote"
+            " would stay as it is",
+            hint="Revert it there: the forge opens a pull request that takes it back.",
+        )
     repo = repository.find(landing.repository)
     if repo is None:
         raise Refused(f"{landing.repository} is no git repository any more")
     desk = _RevertDesk(fleet.home, fleet.queue, by=actor(env), now=_now)
     end = _moved(fleet, repo, task, landing, desk)
+    if not desk.commit and not desk.problem:  # nothing was found out about the work
+        raise Refused(
+            f"{landing.into} stays as it is: {end.left or 'its train was left'}",
+            hint=f"Give the same command again: fleet land --revert {task.id}",
+        )
     if not desk.commit:
         raise Refused(
             f"{landing.into} stays as it is: without the work of {task.id} it does not pass:"
-            f" {desk.problem or end.left or 'its train was left'}",
-            hint=f"Take it back by hand: git revert -m 1 {landing.landed.commit[:12]}",
+            f" {desk.problem}",
+            hint=f"Take it back by hand: {_by_hand(fleet, repo, landing)}",
         )
     _noted(fleet, task, landing, desk.commit, actor(env))
     return RevertedWork(
@@ -167,7 +178,7 @@ def _candidate(fleet: Control, repo: Repository, task: Task, landing: Landing) -
         files = ", ".join(tree.files)
         raise Refused(
             f"what landed since builds on the work of {task.id}, in {files}",
-            hint=f"Take it back by hand: git revert -m 1 {commit[:12]}",
+            hint=f"Take it back by hand: {_by_hand(fleet, repo, landing)}",
         )
     if tree == now:
         words = f"--grep={_takes_back(commit)}"
@@ -196,6 +207,16 @@ def _projects_checks(fleet: Control, plan: CheckPlan) -> CheckPlan:
     commands = project.land_verify or project.verify
     land = structs.replace(plan.policy.land, verify=commands)
     return structs.replace(plan, policy=structs.replace(plan.policy, verify=commands, land=land))
+
+
+def _by_hand(fleet: Control, repo: Repository, landing: Landing) -> str:
+    """How git itself takes the work back: a merge, a squash, or the commits of a rebase."""
+    assert landing.landed is not None
+    commit, many = landing.landed.commit[:12], len(landing.landed.parents) > 1
+    if many or landing.how != "rebase":
+        return f"git -C {repo.root} revert {'-m 1 ' if many else ''}{commit}"
+    before = _line_before(fleet, Git(repo, time.monotonic() + _LIMIT), landing)
+    return f"git -C {repo.root} revert {before[:12]}..{commit}"
 
 
 def _line_before(fleet: Control, git: Git, landing: Landing) -> str:

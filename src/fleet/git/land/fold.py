@@ -8,7 +8,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from fleet.git.commit_words import FLEET, Author
+from fleet.git.commit_words import FLEET, Author, marked
 from fleet.git.git_command import Git
 from fleet.git.land.commit_object import CommitFacts, read_commit, read_commits, write_commit
 from fleet.git.land.merge_trees import TreeConflict, merge_base, merge_commits, merge_over
@@ -91,9 +91,9 @@ class _Maker:
 
 
 def _rebased(by: _Maker, onto: str, candidate: Candidate) -> Folded | Conflict:
-    """The commits of the candidate one by one on the line. None is left out, even if it changes
-    nothing any more. A merge, and all below it, becomes one commit: its parts may conflict with
-    what the merge resolved.
+    """The commits of the candidate one by one on the line, each marked with its task. None is left
+    out, even if it changes nothing any more. A merge, and all below it, becomes one commit: its
+    parts may conflict with what the merge resolved.
     """
     git = by.git
     merge, chain = _chain(git, onto, candidate.commit)
@@ -103,17 +103,18 @@ def _rebased(by: _Maker, onto: str, candidate: Candidate) -> Folded | Conflict:
         merged = merge_commits(git, onto, merge)
         if isinstance(merged, TreeConflict):
             return _conflict(merged, merge)
-        head = by.commit(merged, (onto,), _with_parts(git, onto, merge, candidate.message))
+        head = by.commit(merged, (onto,), _with_parts(git, onto, merge, candidate))
     for commit in chain:
         facts = read_commit(git, commit)
-        if facts.parents[0] == head.commit:
+        message = marked(facts.message, candidate.task_id)
+        if facts.parents[0] == head.commit and message == facts.message:
             head = Folded(commit=commit, tree=facts.tree, parents=facts.parents)
             continue
         base = read_commit(git, facts.parents[0]).tree
         tree = merge_over(git, base, head.tree, facts.tree)
         if isinstance(tree, TreeConflict):
             return _conflict(tree, commit)
-        head = by.commit(tree, (head.commit,), facts.message, facts)
+        head = by.commit(tree, (head.commit,), message, facts)
     return head
 
 
@@ -130,13 +131,16 @@ def _chain(git: Git, onto: str, tip: str) -> tuple[str, list[str]]:
     return (at if at in parents else ""), chain[::-1]
 
 
-def _with_parts(git: Git, onto: str, merge: str, message: str) -> str:
+def _with_parts(git: Git, onto: str, merge: str, candidate: Candidate) -> str | bytes:
     """The message of a commit that stands for several: their subjects are kept."""
     listed = git.ask("rev-list", "--reverse", "--topo-order", "--no-merges", merge, f"^{onto}")
     parts = [
         f"- {read_commit(git, each).subject} ({each[:12]})" for each in listed.decode().split()
     ]
-    return "\n".join([message.rstrip("\n"), "", "Holds:", *parts]) if parts else message
+    if not parts:
+        return candidate.message
+    subject = candidate.message.partition("\n")[0]  # the trailer is the last paragraph again
+    return marked("\n".join([subject, "", "Holds:", *parts]).encode(), candidate.task_id)
 
 
 def _conflict(found: TreeConflict, at: str = "") -> Conflict:

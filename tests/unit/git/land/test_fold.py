@@ -39,6 +39,17 @@ def test_a_merge_is_always_a_commit_of_its_own(repo, land):
     assert shown == "Ann <ann@example.org>|Ann|Add it|Task: fleet-1"
 
 
+def test_a_commit_that_is_rebased_bears_its_task(repo, land):
+    """Also where the branch could just follow; the agent's message and name stay."""
+    work = side(repo, b="new\n")
+    for line in (repo.first, repo.commit("line", c="new\n")):
+        done = fold(land.git, line, candidate(work, "rebase"))
+        ask = ("show", "-s", "--format=%s|%(trailers:key=Fleet-Task,valueonly,separator=%x2C)|%an")
+        subject, task, author = in_own(land, *ask, done.commit).split("|")
+        assert task == candidate(work).task_id
+        assert [subject, author] == repo.git("show", "-s", "--format=%s|%an", work).split("|")
+
+
 @pytest.mark.parametrize("how", ["merge", "squash", "rebase"])
 def test_the_same_fold_is_the_same_commit(repo, land, how):
     """A lander that was killed finds its own fold again."""
