@@ -82,7 +82,7 @@ def test_all_leaves_what_cannot_be_approved_and_has_clean_branches_follow(scene)
     assert file(scene, "more") == "", "main is behind: the checkout is dirty"
     scene.repo.git("checkout", "-q", "a")
     listed = one_line(scene.fleet("land").stdout)
-    assert f"behind what has landed: {scene.project}: changes that are not committed: a" in listed
+    assert "changes that are not committed: a. Once that is out of the way" in listed
     assert f"main of {scene.project} is behind what has landed" in scene.fleet("status").stdout
     done = scene.fleet("land", "--all")
     assert "main stands at what has landed again" in done.stdout
