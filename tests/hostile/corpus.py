@@ -99,7 +99,7 @@ FABRICATING = (
     caught("fails_verify", "verify_failed", verify=("test -e right.txt",)),
     caught("edits_its_exam", "verify_failed", verify=("sh exam.sh",), pins=("exam.sh",)),
     caught("skips_its_exam", "verify_failed", verify=("test -e exams/skip",), pins=("exams",)),
-    Vice(name="forged_result", status="blocked", outcome="Failed", why="no_ending"),
+    Vice(name="forged_result", status="blocked", outcome="Failed", why="without a word"),
     caught("closes_behind_the_back", "no_tools"),
 )
 

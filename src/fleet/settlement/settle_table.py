@@ -322,8 +322,9 @@ def _listed(findings: Sequence[Finding]) -> str:
 
 
 def _failure(outcome: Failed) -> str:
-    """`no_ending: its CLI ended without a word about the result`: the reason, and what it means."""
-    return f"{outcome.reason}: {outcome.detail or _MEANING.get(outcome.reason, '')}".rstrip(": ")
+    """`its CLI ended without a word about the result: Boom`: what the reason means, and details."""
+    meaning = _MEANING.get(outcome.reason, outcome.reason.replace("_", " "))
+    return f"{meaning}: {outcome.detail}".rstrip(": ")
 
 
 def _stall(outcome: Stalled) -> str:

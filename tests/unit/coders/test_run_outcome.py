@@ -132,6 +132,14 @@ def test_a_cause_on_stderr_is_shown_in_whole_lines_without_a_stack_trace():
     assert ended(exit=1, stderr=stderr).detail == "TypeError: cannot read"
 
 
+def test_a_crash_in_python_is_told_by_its_last_line():
+    """Neither by the code of a frame nor by the marks below it, also where the trace is cut."""
+    frame = '  File "/opt/cli/main.py", line 7, in main\n    work(values[0])\n    ~~~~^^^^^^^^^^\n'
+    trace = "Traceback (most recent call last):\n{}ValueError: boom\n"
+    for frames in (frame, frame * 20):
+        assert ended(STARTED, exit=1, stderr=trace.format(frames)).detail == "ValueError: boom"
+
+
 def test_a_last_line_without_words_keeps_the_error_that_was_told():
     """Some CLIs tell the error first, and end with an empty line of failure."""
     told = Event(kind="error", reason="bad_request", text="the model is unknown")

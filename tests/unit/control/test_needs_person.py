@@ -58,7 +58,7 @@ def test_the_reasons_of_earlier_attempts_are_told_too(fleet):
 def test_a_remark_of_a_person_below_the_reason_counts(fleet):
     """It is what was said last."""
     task = fleet.queue.add(Draft(title="t"))
-    ended(fleet, task, "no_ending: its CLI ended")
+    ended(fleet, task, "its CLI ended without a word")
     fleet.queue.reopen_task(fleet.get(task.id), by="me", note="waits for the vendor", blocked=True)
     assert blocked_tasks(fleet)[0].why.endswith("waits for the vendor")
 

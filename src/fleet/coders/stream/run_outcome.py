@@ -27,7 +27,11 @@ _NO_CODES: Mapping[int, Reason] = {}
 #: Enough of the last words on stderr to tell a person what to do.
 _DETAIL_CAP = 500
 #: A line of a stack trace that only names a place.
-_FRAME = re.compile(r"\s+at |\s*File \".*\", line \d+|Node\.js v\d")
+_FRAME = re.compile(
+    r"\s+at |\s*File \".*\", line \d+|Node\.js v\d|[\s~^]+$|Traceback \(most recent"
+)
+#: Below its frames Python shows lines of code, indented, and marks places in them.
+_PYTHON_FRAME = re.compile(r"^\s*File \".*\", line \d+", re.MULTILINE)
 
 
 def outcome(
@@ -105,4 +109,6 @@ def _tail(stderr: str) -> str:
     if len(text) > _DETAIL_CAP and len(lines) > 1:
         lines = lines[1:]  # the first one is cut in the middle
     telling = [line for line in lines if not _FRAME.match(line)]
+    if _PYTHON_FRAME.search(text):
+        telling = [line for line in telling if not line.startswith(" ")] or telling
     return "\n".join(telling or lines)
