@@ -3,6 +3,7 @@
 Moments are read in a zone, as cron does: with daylight saving a line for 2:30 fires once a day.
 """
 
+import re
 from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
@@ -21,12 +22,20 @@ _NAMED = {
     "@annually": "0 0 1 1 *",
 }
 
+#: How many values each field has: a step beyond them would fire once an hour, a day and so on.
+_FIELDS = (("minute", 60), ("hour", 24), ("day", 31), ("month", 12), ("weekday", 7))
+_STEP = re.compile(r"/(\d+)")
+
 
 def check_cron(line: str, zone: str) -> str:
     """The line as five fields. Raises BadInput for one that cannot be read or never comes."""
     fields = _NAMED.get(line.strip(), line).split()
     if len(fields) != 5:
         raise _unreadable(line, f"it has {len(fields)} fields")
+    for (name, most), field in zip(_FIELDS, fields, strict=True):
+        for step in _STEP.findall(field):
+            if int(step) > most:
+                raise _unreadable(line, f"the {name} has a step of {step}, and only {most} values")
     try:
         next(CronSim(" ".join(fields), datetime(2024, 1, 1, tzinfo=_zone(zone))))
     except CronSimError as error:

@@ -22,6 +22,14 @@ def test_a_line_that_cannot_be_read_is_refused(line):
     assert "0 3 * * *" in refused.value.hint
 
 
+@pytest.mark.parametrize("line", ["*/90 * * * *", "0 */25 * * *", "5,10-50/61 * * * *"])
+def test_a_step_beyond_its_field_is_refused(line):
+    """*/90 would fire once an hour; */60 says the same as 0."""
+    with pytest.raises(BadInput, match="has a step of"):
+        check_cron(line, "UTC")
+    assert check_cron("*/60 */24 * * *", "UTC")
+
+
 def test_an_unknown_zone_is_refused():
     """A misspelt zone would fire at another hour."""
     with pytest.raises(BadInput, match="Mars"):
