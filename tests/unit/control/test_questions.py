@@ -94,6 +94,19 @@ def test_tasks_that_ask_nothing_are_counted_in_words(fleet, number, says):
     assert f"{says}nothing" in shown.output
 
 
+def test_a_parked_question_has_no_agent_that_waits(fleet):
+    """Its run ends: a person who answers now answers the next one."""
+    fleet.queue.add(Draft(title="Choose"))
+    (lease,) = fleet.queue.claim("us", ttl=timedelta(minutes=5))
+    task_dir = fleet.home.task(lease.task.id)
+    a_run(task_dir, id=str(RunId.of(lease)))
+    asked, _ = asked_json.ask(task_dir, "Which?", run=1, at=NOW)
+    assert [each.waiting for each in questions(fleet)[0]] == [True]
+    asked_json.park(task_dir, asked.id, at=NOW)
+    found, others = questions(fleet)
+    assert ([each.waiting for each in found], others) == ([False], 0)
+
+
 def test_an_old_question_is_not_asked_again_by_a_later_failure(fleet):
     """The note of the first block stands before the later one."""
     task = blocked(fleet, "QUESTION: Which db?", in_file="## Q: Which db?\n")

@@ -71,9 +71,9 @@ def questions(fleet: Control) -> tuple[list[Question], int]:
     landing = open_landings(fleet)
     found = fleet.queue.find(Filter(statuses=("blocked", "in_progress")))
     tasks = [task for task in found if task.id not in landing]
-    asked = [question for task in tasks if (question := question_of(fleet, task)) is not None]
-    blocked = sum(task.status == "blocked" for task in tasks)
-    return asked, blocked - sum(not each.waiting for each in asked)
+    asked = {task.id: question for task in tasks if (question := question_of(fleet, task))}
+    others = sum(task.status == "blocked" and task.id not in asked for task in tasks)
+    return list(asked.values()), others
 
 
 def question_of(fleet: Control, task: Task) -> Question | None:
@@ -81,15 +81,16 @@ def question_of(fleet: Control, task: Task) -> Question | None:
     bring_if_possible(fleet, task.id)
     task_dir = fleet.home.task(task.id)
     asked = _asked_elsewhere(fleet, task) or asked_json.open_question(task_dir)
-    waiting = task.status == "in_progress"
-    if waiting and asked is None:
+    runs = task.status == "in_progress"
+    if runs and asked is None:
         return None
-    if asked is not None and (waiting or asked.parked_at is not None):
+    if asked is not None and (runs or asked.parked_at is not None):
         # Q&A.md has the block a moment later: a question has the same words from the beginning.
         return Question(
             id=task.id, title=task.title, cwd=_cwd(fleet, task), note=asked.question,
             question=questions_file.open_question(asked.block), options=asked.options,
-            default=asked.default, asked_at=asked.at, waiting=waiting, way_out=_way_out(task),
+            default=asked.default, asked_at=asked.at,
+            waiting=runs and asked.parked_at is None, way_out=_way_out(task),
         )  # fmt: skip
     if proposal := _proposal(task):
         words = task.description.strip()
