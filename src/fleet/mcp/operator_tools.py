@@ -35,6 +35,7 @@ class OperatorTools(Tools):
 
     version = __version__
     instructions = _INSTRUCTIONS
+    last_seconds = 5.0
 
     def __init__(
         self,

@@ -1,6 +1,7 @@
 """What an operator's agent can do: read, and with leave act, as a person would."""
 
 import json
+import os
 import time
 
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from fleet.config import Config
 from fleet.control import Control
 from fleet.mcp.operator_tools import WRITE, OperatorTools
+from fleet.spool.agent_mcp.line_server import LineServer
 
 
 @pytest.fixture
@@ -43,6 +45,24 @@ def test_what_is_refused_is_an_answer_with_the_way_out(call):
     assert "fleet bd list" in text
     assert call("create", title="x")[1]
     assert call("retry", id="x", colour="red")[1]
+
+
+def test_what_was_asked_before_the_client_closed_its_end_is_answered(home):
+    """`echo … | fleet mcp --operator` still reads; also a call that has to be waited for."""
+    asked = {"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {"name": "list"}}
+    source, ours = os.pipe()
+    theirs, target = os.pipe()
+    os.write(ours, json.dumps(asked).encode() + b"\n")
+    os.close(ours)
+    tools = OperatorTools(lambda: Control(home, Config()), write=False)
+    tools.last_seconds = 60.0  # a busy machine makes nothing wrong
+    try:
+        LineServer(tools, source, target).serve()
+        answer = json.loads(os.read(theirs, 1 << 16))
+    finally:
+        for each in (source, theirs, target):
+            os.close(each)
+    assert (answer["id"], answer["result"].get("isError", False)) == (7, False)
 
 
 def test_inside_a_run_no_act_is_done(call):

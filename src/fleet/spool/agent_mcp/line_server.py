@@ -57,6 +57,8 @@ class Tools:
     name = "fleet"
     version = "1"
     instructions = ""
+    #: Seconds in which calls are still answered after the client has closed its end.
+    last_seconds = 0.0
     offered: "tuple[Json, ...]" = ()
 
     def call(self, name: str, arguments: Json) -> "Json | PendingCall":
@@ -92,12 +94,15 @@ class LineServer:
         self._pause = _SHORTEST_PAUSE
 
     def serve(self) -> None:
-        """Answer until the client is gone; what waits then is let go."""
+        """Answer until the client is gone; what waits too long then is let go."""
         while True:
             ready, _, _ = select.select([self._source], [], [], self._pause if self._open else None)
             if ready:
                 data = os.read(self._source, 1 << 16)
-                if not data or not self._take(data):
+                if not data:
+                    self._answer_last()
+                    break
+                if not self._take(data):
                     break
                 self._pause = _SHORTEST_PAUSE
             if not self._look():
@@ -105,6 +110,12 @@ class LineServer:
             self._pause = min(self._pause * 1.25, _LONGEST_PAUSE)
         for call in self._open:
             call.waiting.cancel()
+
+    def _answer_last(self) -> None:
+        """A client like a pipe of the shell asks, closes its end, and still reads the answers."""
+        until = time.monotonic() + self._tools.last_seconds
+        while self._open and time.monotonic() < until and self._look():
+            time.sleep(_SHORTEST_PAUSE)
 
     # Lines.
 
