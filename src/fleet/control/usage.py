@@ -42,7 +42,7 @@ class EndedRun(Struct, frozen=True, kw_only=True):
 
     @property
     def closed(self) -> bool:
-        """The run closed its task."""
+        """The run's claim holds: its task is closed, or is once its work has landed."""
         return self.ending is not None and bears_out(self.ending.settlement)
 
     @property
@@ -71,10 +71,11 @@ class Spent(Struct, frozen=True, kw_only=True):
     estimated_usd: float = 0.0
     estimated: int = 0
     unpriced: int = 0
-    #: Runs that closed their task as checked, and as plausible: never added.
+    #: Runs whose work was verified, as checked and as plausible: never added. Their tasks are
+    #: closed, or wait to land.
     checked: int = 0
     plausible: int = 0
-    #: The part that went into runs that closed no task.
+    #: The part that went into runs without verified work.
     wasted_runs: int = 0
     wasted_tokens: int = 0
     wasted_usd: float = 0.0

@@ -39,6 +39,7 @@ def test_a_task_that_waits_for_another_names_it(fleet):
     second = fleet.queue.add(Draft(title="second", depends_on=(("blocks", first.id),)))
     found = row(fleet, second)
     assert found.reason == f"waits for {first.id} (open)"
+    assert found.way_on.task == first.id
     assert found.way_on.line == f"fleet show {first.id}"
     settled(fleet, Closed(reason="done"))
     assert row(fleet, second).reason == "no supervisor runs"

@@ -188,7 +188,7 @@ def test_an_estimate_is_marked_and_never_taken_for_the_clis_word(home):
     shown = CliRunner().invoke(usage, []).output
     assert "~$2.12+?" in shown
     assert "50% of the input was cached" in shown
-    assert "300 tokens went into 1 run that closed nothing" in shown
+    assert "300 tokens went into 1 run without verified work" in shown
     assert "the cost of 1 run is not known" in shown
 
 

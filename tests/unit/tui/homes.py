@@ -61,7 +61,7 @@ ROWS = (
         id="fleet-9kc.2", title="Port the parser from the old tree to the new one, with its tests",
         coder="codex", reason="waits for a limit until 14:20",
     ),
-    a_row(id="fleet-t3v", title="Release 1.0", reason="waits for fleet-x4f (in_progress)"),
+    a_row(id="fleet-t3v", title="Release 1.0", reason="waits for fleet-x4f (in progress)"),
     a_row(
         id="fleet-ai7", title="Export to CSV", reason="account work: five_hour at 92 %",
         until=NOW + 140 * MINUTE, way_on=WayOn(verb="retry", line="fleet retry fleet-ai7"),

@@ -47,7 +47,7 @@ def command(by: By, since: str | None, prices: bool, as_json: bool) -> None:
 
     "fresh" input was read by the model, "cached" was served from its cache. A cost with ~ is worked
     out from tokens and prices, as the CLI told none. A cost that is not known is shown as unknown,
-    never as 0. "lost" went into runs that closed nothing: retries, stalls, claims that were not
+    never as 0. "lost" went into runs without verified work: retries, stalls, claims that were not
     believed.
     """
     fleet = control.opened()
@@ -154,14 +154,14 @@ def _summary(total: Spent) -> str:
     parts = [f"{tokens} in {shown_runs(total.runs)}, {cost}"]
     if read:
         parts.append(f"{_share(used.cache_read, read)} of the input was cached")
-    closed = {"checked": total.checked, "plausible": total.plausible}
-    if any(closed.values()):
-        told = ", ".join(f"{number} {word}" for word, number in closed.items() if number)
-        parts.append(f"tasks closed: {told}")
+    verified = {"checked": total.checked, "plausible": total.plausible}
+    if any(verified.values()):
+        told = ", ".join(f"{number} {word}" for word, number in verified.items() if number)
+        parts.append(f"tasks verified: {told}")
     if total.wasted_runs:
         money = f", {_mark(total)}{shown_usd(total.wasted_usd, exact=True)}"
         told = money if total.wasted_usd else ""
-        lost = f"{shown_runs(total.wasted_runs)} that closed nothing"
+        lost = f"{shown_runs(total.wasted_runs)} without verified work"
         tokens = f"{_tokens(total.wasted_tokens)} tokens"
         parts.append(f"{tokens}{told} went into {lost}")
     if total.uncounted and total.uncounted < total.runs:

@@ -21,6 +21,8 @@ class WayOn(Struct, frozen=True, kw_only=True):
     #: A verb of `control/acts/act_table.py`; empty: only the command line does it.
     verb: str
     line: str
+    #: Another task that is to be looked at for it; empty: none.
+    task: str = ""
 
 
 class RunNow(Struct, frozen=True, kw_only=True):

@@ -14,7 +14,7 @@ class UsageView(Struct, frozen=True, kw_only=True):
     """What the runs since a moment used, in groups.
 
     Of a `Spent`: `cost_usd` is what CLIs told, `estimated_usd` what fleet worked out, `unpriced`
-    the number of runs of unknown cost, `wasted_*` what went into runs that closed no task.
+    the number of runs of unknown cost, `wasted_*` what went into runs without verified work.
     """
 
     as_of: datetime

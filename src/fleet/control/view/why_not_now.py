@@ -86,7 +86,7 @@ def why_not_now(
     if blockers:
         return Waiting(
             reason=f"waits for {_named(blockers, statuses)}",
-            way_on=_line(f"fleet show {blockers[0]}"),
+            way_on=WayOn(verb="", line=f"fleet show {blockers[0]}", task=blockers[0]),
         )
     if (put_off := _put_off(fleet, task, at)) is not None:
         return put_off
@@ -158,7 +158,10 @@ def _shared_reason(at: Conditions) -> Waiting:
 
 
 def _named(ids: Sequence[str], statuses: Mapping[str, str]) -> str:
-    words = [f"{each} ({statuses[each]})" if each in statuses else each for each in ids[:_NAMED]]
+    words = [
+        f"{each} ({statuses[each].replace('_', ' ')})" if each in statuses else each
+        for each in ids[:_NAMED]
+    ]
     more = f" and {len(ids) - _NAMED} more" if len(ids) > _NAMED else ""
     return ", ".join(words) + more
 

@@ -79,7 +79,7 @@ def _total(usage: UsageView, width: int) -> Iterator[Line]:
     yield from fact("cost", _cost(usage.total) or "nothing", width)
     if usage.total.wasted_runs:
         lost = f"{count(usage.total.wasted_tokens)} tokens, {shown_usd(usage.total.wasted_usd)}"
-        words = f"{lost} in {usage.total.wasted_runs} runs that closed no task"
+        words = f"{lost} in {usage.total.wasted_runs} runs without verified work"
         yield from fact("lost", words, width, "yellow")
 
 

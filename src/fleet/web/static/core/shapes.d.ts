@@ -731,6 +731,7 @@ export interface Verdict {
 export interface WayOn {
   verb: string;
   line: string;
+  task: string;
 }
 
 export interface WholeTask {

@@ -55,10 +55,10 @@ function Shown({usage, by}) {
         : 'none'}</dd><dd class="faint">${total.unpriced ? 'no figure and no price' : 'every run has a cost'}</dd></div>
       <div><dt>Tokens</dt><dd>${count(all)}</dd><dd class="faint">${count(total.usage.output)} out, ${all
         ? Math.round((100 * total.usage.cache_read) / all) : 0} % from cache</dd></div>
-      <div><dt>Lost</dt><dd class=${total.wasted_runs ? 'bad' : ''}>${total.wasted_usd ? dollars(total.wasted_usd)
-        : total.wasted_tokens ? `${count(total.wasted_tokens)} tokens`
-        : 'nothing'}</dd><dd class="faint">${plural(total.wasted_runs, 'run')} closed no task</dd></div>
-      <div><dt>Closed</dt><dd>${total.checked + total.plausible}</dd>
+      <div><dt>Lost</dt><dd class=${total.wasted_runs ? 'bad' : ''}>${total.wasted_tokens ? `${count(total.wasted_tokens)} tokens`
+        : total.wasted_runs ? 'not known' : 'nothing'}</dd><dd class="faint">${total.wasted_usd
+        ? `${dollars(total.wasted_usd)}, ` : ''}${plural(total.wasted_runs, 'run')} without verified work</dd></div>
+      <div><dt>Verified</dt><dd>${total.checked + total.plausible}</dd>
         <dd class="faint">${total.checked} checked, ${total.plausible} plausible</dd></div>
     </dl>
     <${Budgets} budgets=${usage.budgets}/>
@@ -68,7 +68,7 @@ function Shown({usage, by}) {
       html`<button aria-pressed=${by === name} onClick=${() => setQuery({by: name})}>${name}</button>`)}</div></div>
       <div class="scroll-x"><table><thead><tr><th>${by}</th><th class="figure">Runs</th><th class="figure">Tokens</th>
         <th class="bar-head"></th><th class="figure">Known</th><th class="figure">Estimated</th>
-        <th class="figure">Unknown</th><th class="figure">Lost</th><th class="figure">Closed</th></tr></thead>
+        <th class="figure">Unknown</th><th class="figure">Lost</th><th class="figure">Verified</th></tr></thead>
       <tbody>${usage.rows.map((row) => html`<tr key=${row.name}>
         <td class="name" title=${row.name} dir="auto">${by === 'task'
         ? html`<a class="link mono" href=${link('task', row.name)}>${row.name}</a>` : by === 'project'
@@ -82,8 +82,8 @@ function Shown({usage, by}) {
         <td class="figure">${row.estimated ? `~${dollars(row.estimated_usd)}` : html`<span class="faint">–</span>`}</td>
         <td class="figure">${row.unpriced ? html`<span class="warn">${plural(row.unpriced, 'run')}</span>`
           : html`<span class="faint">–</span>`}</td>
-        <td class="figure">${row.wasted_runs ? html`<span class="bad">${row.wasted_usd ? dollars(row.wasted_usd)
-          : count(row.wasted_tokens)}</span>` : html`<span class="faint">–</span>`}</td>
+        <td class="figure">${row.wasted_runs ? html`<span class="bad">${count(row.wasted_tokens)}${row.wasted_usd
+          ? ` ${dollars(row.wasted_usd)}` : ''}</span>` : html`<span class="faint">–</span>`}</td>
         <td class="figure">${row.checked ? html`<span class="good">${row.checked} checked</span>` : ''} ${row.plausible
           ? `${row.plausible} plausible` : ''}${row.checked || row.plausible ? '' : html`<span class="faint">–</span>`}
           </td></tr>`)}</tbody></table></div></section>`;
