@@ -35,6 +35,8 @@ def test_a_created_task_has_its_settings_and_its_command_line(fleet, tmp_path):
     [
         ("create", {"title": "t"}),
         ("create", {"title": "t", "cwd": "/nowhere"}),
+        ("create", {"title": "two\nlines", "cwd": "/"}),
+        ("create", {"title": "a bell\x07", "cwd": "/"}),
         ("create", {"title": "t", "cwd": "/", "flags": {"args": "--x"}}),
         ("create", {"title": "t", "cwd": "/", "flags": {"cwd": "/etc"}}),
         ("create", {"title": "t", "cwd": "/", "priority": 9}),

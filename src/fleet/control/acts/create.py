@@ -4,6 +4,7 @@ import os
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from hashlib import sha256
+from unicodedata import category
 
 import msgspec
 
@@ -23,9 +24,14 @@ from fleet.schemas import Task
 #: fleet's own flags that a wish may name; the directory is a field of its own.
 FLAGS = tuple(flag.name for flag in OWN if flag.name != "cwd")
 
+#: Kinds of characters that end or move a line; not those that join emoji or turn the direction.
+_BREAKS = ("Cc", "Zl", "Zp")
+
 
 def create(fleet: Control, wish: CreateWish, *, env: Mapping[str, str] = os.environ) -> Task:
     """Put a new task into the queue. Raises BadInput, and then there is none."""
+    if any(category(letter) in _BREAKS for letter in wish.title):
+        raise BadInput("a title is one line without control characters", hint="Write it anew.")
     strange = sorted(set(wish.flags) - set(FLAGS))
     if strange:
         raise BadInput(f"there is no flag {strange[0]!r}", hint=f"Known: {', '.join(FLAGS)}")

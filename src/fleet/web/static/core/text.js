@@ -45,6 +45,12 @@ export function visible(text) {
   return parts;
 }
 
+/** What stands on one line, a title or the name of a file: a break or a tab in it is a mark too. @param {string} text */
+export function visibleLine(text) {
+  return /[\n\t]/.test(text) ? text.split(/([\n\t])/).map((part) => (part === '\n' || part === '\t' ? shown(part)
+    : visible(part))) : visible(text);
+}
+
 /** The same for attributes and titles, which can hold no marks. @param {string} text */
 export function plain(text) {
   return text.replace(HIDDEN, (mark) => (mark.length > 1 && mark[0] === '\u001b' ? '␛' : '\u{fffd}'));

@@ -6,7 +6,7 @@ import {begin, possible, targets} from '../core/acts.js';
 import {shortId} from '../core/format.js';
 import {go, link, route} from '../core/router.js';
 import {cursor, order, rowOf} from '../core/store.js';
-import {visible} from '../core/text.js';
+import {visibleLine} from '../core/text.js';
 import {valueOf} from './act_dialog.js';
 import {copy} from './copy.js';
 import {Dialog} from './dialog.js';
@@ -103,7 +103,7 @@ function Open() {
           class=${choice === chosen ? 'here' : ''} onMouseMove=${() => i !== at && setAt(i)}
             onClick=${() => run(choice)}>
         ${choice.mark ? html`<${Mark} name=${choice.mark}/>` : html`<span class="no-mark"></span>`}
-        <span class="cut" dir="auto">${visible(choice.title)}</span><span class="grow"></span>
+        <span class="cut" dir="auto">${visibleLine(choice.title)}</span><span class="grow"></span>
         <code class="faint cut" onClick=${(/** @type {Event} */ event) =>
           { event.stopPropagation(); void copy(choice.line); }} title="copy">${choice.line}</code>
         <span class="key-cell">${choice.key ? html`<kbd>${choice.key}</kbd>` : ''}</span></li>`)}

@@ -45,6 +45,8 @@ const MARKS = {
     draw: () => html`<path d="M5.4 1.8h5.2l3.6 3.6v5.2l-3.6 3.6H5.4l-3.6-3.6V5.4Z"/><path d="M5.2 8h5.6"/>`},
   closed: {tone: 'calm', word: 'closed', draw: () => html`<circle cx="8" cy="8" r="5.6"/>
     <path d="m5.6 8.2 1.7 1.7 3.2-3.5"/>`},
+  finished: {tone: 'calm', word: 'finished', draw: () => html`<circle cx="8" cy="8" r="5.6"/>
+    <circle cx="8" cy="8" r="1.6" fill="currentColor" stroke="none"/>`},
   failed: {tone: 'bad', word: 'failed', draw: () => html`<circle cx="8" cy="8" r="5.6"/>
     <path d="m6 6 4 4M10 6l-4 4"/>`},
   invalid: {tone: 'bad', word: 'invalid', draw: () => html`<circle cx="8" cy="8" r="5.6"/>
@@ -92,7 +94,7 @@ export function outcomeMark(outcome, verdict) {
   if (!outcome) return 'running';
   if (verdict && verdict in MARKS) return verdict;
   const name = outcome.split(' ', 1)[0]; // `RateLimited (five_hour)` says why, too
-  if (name === 'Finished') return 'plausible';
+  if (name === 'Finished') return 'finished'; // no claim that holds: no tick
   if (name === 'NeedsHuman') return 'asks';
   if (name === 'RateLimited' || name === 'ContextFull') return 'put_off';
   return name === 'Stopped' || name === 'Interrupted' ? 'stopped' : 'failed';

@@ -1,7 +1,7 @@
 // A new task, with everything that `fleet bd create` takes.
 
 import {html, useState} from '../vendor/preact.js';
-import {allowed, tellRefusal} from '../core/acts.js';
+import {allowed} from '../core/acts.js';
 import {write} from '../core/api.js';
 import {useKeys} from '../core/keys.js';
 import {useLoaded} from '../core/loaded.js';
@@ -63,8 +63,8 @@ export function NewTask() {
       go(link('task', end.id));
     } catch (error) {
       setBusy(false);
-      setWrong(error instanceof Error ? `${error.message}. ${'hint' in error ? error.hint : ''}` : String(error));
-      tellRefusal(error);
+      const hint = error instanceof Error && 'hint' in error ? error.hint : '';
+      setWrong(error instanceof Error ? inLabels(`${error.message}. ${hint}`) : String(error));
     }
   };
   useKeys('New task', [{keys: 'Ctrl-Enter Ctrl-S', label: 'create', run: () => void create()},
@@ -133,6 +133,15 @@ const LISTS = /** @type {Record<string, 'coders' | 'accounts'>} */ ({coder: 'cod
 const OWN = ['coder', 'model', 'account', 'expect', 'isolation', 'sandbox', 'load', 'fallback', 'needs',
   ...PROOF.map(([name]) => name), ...LIMITS.map(([name]) => name)];
 const PLAIN = ['title', 'cwd', 'description', 'acceptance', 'design', 'notes', 'type', 'parent', 'assignee'];
+
+/** What the form calls a field, by the name of its flag. @type {Record<string, string>} */
+const LABELS = Object.fromEntries([...PROOF, ...LIMITS, ['coder', 'Coder'], ['model', 'Model'], ['account', 'Account'],
+  ['cwd', 'Project'], ['expect', 'What a claim has to show'], ['isolation', 'Isolation'], ['sandbox', 'Box'],
+  ['load', 'Context'], ['fallback', 'Where to go without room'], ['needs', 'What the agent must have']]
+  .map(([name, label]) => [name, label.split(',', 1)[0]]));
+
+/** A refusal in the words of the form: a field for its flag. @param {string} text */
+const inLabels = (text) => text.replace(/--([a-z-]+)/g, (flag, name) => (LABELS[name] ? `“${LABELS[name]}”` : flag));
 
 /** @param {string[]} all */
 const unique = (all) => [...new Set(all.filter(Boolean))];

@@ -7,7 +7,7 @@ import {useKeys} from '../../core/keys.js';
 import {useLoaded} from '../../core/loaded.js';
 import {back, link, route} from '../../core/router.js';
 import {cursor, rowOf, standing} from '../../core/store.js';
-import {visible} from '../../core/text.js';
+import {visibleLine} from '../../core/text.js';
 import {CommandLine} from '../../parts/copy.js';
 import {Problem} from '../../parts/problem.js';
 import {Ago} from '../../parts/time.js';
@@ -39,7 +39,7 @@ export function Compare() {
   const open = found.state !== 'picked' && found.state !== 'discarded';
   const over = found.entries.filter((each) => each.over).length;
   return html`<div class="view compare">
-    <header class="head"><h1 dir="auto">${visible(found.title)}</h1></header>
+    <header class="head"><h1 dir="auto">${visibleLine(found.title)}</h1></header>
     <ul class="facts">
       <li><a class="link mono" href=${link('task', found.id)}>${shortId(found.id)}</a></li>
       <li>${plural(found.entries.length, 'entry', 'entries')} from

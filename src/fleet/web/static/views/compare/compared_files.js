@@ -3,7 +3,7 @@
 import {html, useEffect, useState} from '../../vendor/preact.js';
 import {read} from '../../core/api.js';
 import {plural} from '../../core/format.js';
-import {plain, visible} from '../../core/text.js';
+import {plain, visible, visibleLine} from '../../core/text.js';
 import {PlusMinus} from '../../parts/figures.js';
 import {useHunks, useNear} from '../diff/hunks.js';
 import {UnifiedHunk} from '../diff/lines.js';
@@ -42,7 +42,7 @@ function ComparedFile({path, first, columns}) {
   return html`<article class="file" ref=${box} aria-label=${plain(path)}>
     <header><button class="fold" aria-expanded=${open} onClick=${() => setOpen(!open)}>
       <span class="arrow" aria-hidden="true">${open ? '▾' : '▸'}</span>
-      <span class="path mono cut" dir="auto">${visible(path)}</span></button></header>
+      <span class="path mono cut" dir="auto">${visibleLine(path)}</span></button></header>
     <div class="scroll-x"><div class="beside" style=${{'--entries': columns.length}}>
       ${columns.map(({entry, of, file}) => html`<div key=${entry.number} class="beside-one">
         <p class="beside-head small"><span class="soft cut" dir="auto">${visible(entry.label)}</span>

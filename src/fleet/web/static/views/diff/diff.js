@@ -10,7 +10,7 @@ import {useLoaded} from '../../core/loaded.js';
 import {comments, setComments, toggleViewed, viewed, viewedName, writing} from './review.js';
 import {route, setQuery} from '../../core/router.js';
 import {tell} from '../../core/tell.js';
-import {plain, visible} from '../../core/text.js';
+import {plain, visible, visibleLine} from '../../core/text.js';
 import {lineKeys} from './lines.js';
 import {DiffFile} from './file.js';
 import {PlusMinus} from '../../parts/figures.js';
@@ -81,7 +81,7 @@ export function DiffTab({id, row, runs, stands}) {
         ? 'viewed' : ''}><button title=${plain(file.path)} onClick=${() =>
         document.querySelector(`[data-file="${CSS.escape(file.path)}"]`)?.scrollIntoView({block: 'start'})}>
         <span class="kind ${file.kind}" title=${file.kind}>${KIND[file.kind]
-          ?? 'M'}</span><span class="path cut"><bdi>${visible(file.path)}</bdi></span><${PlusMinus} ...${file}/>
+          ?? 'M'}</span><span class="path cut"><bdi>${visibleLine(file.path)}</bdi></span><${PlusMinus} ...${file}/>
           </button></li>`)}</ol></nav>` : ''}
       <div class="files">${diff.files.map((file) =>
         html`<${DiffFile} key=${file.path + file.digest} id=${id} run=${run} of=${diff.digest} file=${file} split=${split}

@@ -2,7 +2,7 @@
 
 import {html, useState} from '../../vendor/preact.js';
 import {toggleViewed, viewed, viewedName, writing} from './review.js';
-import {plain, visible} from '../../core/text.js';
+import {plain, visible, visibleLine} from '../../core/text.js';
 import {useHunks, useNear} from './hunks.js';
 import {CommentForm, CommentShown} from './line_comment.js';
 import {PlusMinus} from '../../parts/figures.js';
@@ -36,7 +36,7 @@ export function DiffFile({id, run, of, file, split, mine, first}) {
       <button class="fold" aria-expanded=${open} onClick=${() =>
         setWanted(!open)}><span class="arrow" aria-hidden="true">${open ? '▾' : '▸'}</span>
         <span class="path mono cut" dir="auto">${file.was ? html`<span class="faint">${visible(file.was)} → </span>`
-          : ''}${visible(file.path)}</span></button>
+          : ''}${visibleLine(file.path)}</span></button>
       ${file.kind !== 'changed' ? html`<span class="word ${file.kind}">${file.kind}</span>` : ''}
       <${PlusMinus} ...${file}/>
       <label class="viewed-box"><input type="checkbox" checked=${seen} onChange=${() =>

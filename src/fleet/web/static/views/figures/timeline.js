@@ -6,7 +6,7 @@ import {useKeys} from '../../core/keys.js';
 import {useLoaded} from '../../core/loaded.js';
 import {go, link, route, setQuery} from '../../core/router.js';
 import {home} from '../../core/store.js';
-import {plain, visible} from '../../core/text.js';
+import {plain, visible, visibleLine} from '../../core/text.js';
 import {CommandLine} from '../../parts/copy.js';
 import {Problem} from '../../parts/problem.js';
 import {Mark, outcomeMark, outcomeWords, toneOf, wordOf} from '../../parts/status.js';
@@ -135,7 +135,7 @@ function Caption({each, now}) {
   return html`${each.kind === 'wait' ? html`<b>waited</b>`
     : html`<span class="badge ${toneOf(mark)}"><${Mark} name=${mark} silent/>${each.verdict ? wordOf(each.verdict)
     : each.outcome ? outcomeWords(each.outcome) : 'running'}</span>`}
-    <b dir="auto">${visible(each.title ?? '')}</b><span class="faint mono">${each.task_id}</span>
+    <b dir="auto">${visibleLine(each.title ?? '')}</b><span class="faint mono">${each.task_id}</span>
       ${each.run ? html`<span>run ${each.run}</span>` : ''}
     <span class="faint">${clock(each.start, now)}–${each.end ? clock(each.end, now)
       : 'now'}, ${span((to - Date.parse(each.start)) / 1000)}</span>

@@ -4,7 +4,7 @@ import {html} from '../../vendor/preact.js';
 import {basename, shortId} from '../../core/format.js';
 import {link} from '../../core/router.js';
 import {cursor, picked, rowOf} from '../../core/store.js';
-import {firstLine, plain, visible, withoutClone, withoutPointers} from '../../core/text.js';
+import {firstLine, plain, visible, visibleLine, withoutClone, withoutPointers} from '../../core/text.js';
 import {Cost, Gauge} from '../../parts/figures.js';
 import {togglePick} from './row.js';
 import {Mark, markOf} from '../../parts/status.js';
@@ -34,7 +34,7 @@ function Card({id}) {
         <span class="faint cut" title=${row.project}>${basename(row.project)}</span>
         <span class="grow"></span><span class="faint age">${row.group === 'done' ? html`<${Ago} at=${row.since}/>`
           : html`<${Elapsed} since=${row.since}/>`}</span></span>
-      <span class="title" dir="auto">${visible(row.title)}</span>
+      <span class="title" dir="auto">${visibleLine(row.title)}</span>
       ${words ? html`<span class="aside" dir="auto" title=${plain(words)}>${visible(words)}</span>` : ''}
     </a>
     <span class="card-foot"><span class="faint cut">${row.coder} ${row.model}</span><span class="grow"></span>

@@ -6,7 +6,7 @@ import {basename, shortId} from '../../core/format.js';
 import {useKeys} from '../../core/keys.js';
 import {link} from '../../core/router.js';
 import {cursor, groups, home, rowOf} from '../../core/store.js';
-import {visible} from '../../core/text.js';
+import {visible, visibleLine} from '../../core/text.js';
 import {AnswerBox} from '../../parts/answer_box.js';
 import {CommandLine} from '../../parts/copy.js';
 import {Mark, markOf} from '../../parts/status.js';
@@ -32,7 +32,7 @@ export function Questions() {
     ${asked.length ? html`<ul class="question-list">
       ${asked.map((row) => html`<li key=${row.id} class="question" data-row=${row.id}>
       <header><${Mark} name=${markOf(row)}/><a data-open=${row.id} href=${link('task', row.id)} onFocus=${() =>
-        { cursor.value = row.id; }}><b dir="auto">${visible(row.title)}</b></a>
+        { cursor.value = row.id; }}><b dir="auto">${visibleLine(row.title)}</b></a>
         <span class="faint mono">${shortId(row.id)}</span><span class="faint">${basename(row.project)} · ${row.coder}
           </span><span class="grow"></span><span class="faint">asks for <${Elapsed} since=${row.since}/></span></header>
       ${row.way_on && row.way_on.verb !== 'answer'

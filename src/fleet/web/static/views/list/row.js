@@ -4,7 +4,7 @@ import {html} from '../../vendor/preact.js';
 import {basename, shortId} from '../../core/format.js';
 import {link} from '../../core/router.js';
 import {cursor, picked, rowOf} from '../../core/store.js';
-import {firstLine, plain, visible, withoutClone, withoutPointers} from '../../core/text.js';
+import {firstLine, plain, visible, visibleLine, withoutClone, withoutPointers} from '../../core/text.js';
 import {Cost, Gauge} from '../../parts/figures.js';
 import {Mark, markOf, wordOf} from '../../parts/status.js';
 import {Ago, Elapsed} from '../../parts/time.js';
@@ -33,7 +33,7 @@ export function Row({id}) {
     <${Mark} name=${mark}/>
     <span class="id mono" title=${id}>${shortId(id)}</span>
     <a class="what" href=${link('task', id)} data-open=${id} onFocus=${() => { cursor.value = id; }}>
-      <span class="title cut" dir="auto" title=${plain(row.title)}>${visible(row.title)}</span>
+      <span class="title cut" dir="auto" title=${plain(row.title)}>${visibleLine(row.title)}</span>
       ${words && html`<span class="aside cut" dir="auto" title=${plain(words)}>${visible(words)}</span>`}
     </a>
     <span class="tail"><span class="state">${stateWords(row, mark)}</span><span class="way"><${WayOn} row=${row}/>

@@ -3,7 +3,7 @@
 import {html} from '../../vendor/preact.js';
 import {link} from '../../core/router.js';
 import {shortId} from '../../core/format.js';
-import {visible} from '../../core/text.js';
+import {visible, visibleLine} from '../../core/text.js';
 import {Markdown} from '../../parts/markdown.js';
 import {Mark, markOf} from '../../parts/status.js';
 import {Ago} from '../../parts/time.js';
@@ -54,7 +54,7 @@ function Neighbours({title, rows}) {
   return html`<section><h3>${title}</h3><ul class="neighbours">
     ${rows.map((row) => html`<li key=${row.id}>
     <a href=${link('task', row.id)}><${Mark} name=${markOf(row)}/><span class="mono faint">${shortId(row.id)}</span>
-    <span class="cut" dir="auto">${visible(row.title)}</span></a></li>`)}</ul></section>`;
+    <span class="cut" dir="auto">${visibleLine(row.title)}</span></a></li>`)}</ul></section>`;
 }
 
 /** @param {{settings: import('../../core/shapes').SettingOf[]}} props */

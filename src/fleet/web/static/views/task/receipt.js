@@ -4,7 +4,7 @@ import {html} from '../../vendor/preact.js';
 import {bytes, count, dollars, plural, seconds, span} from '../../core/format.js';
 import {useLoaded} from '../../core/loaded.js';
 import {link, route, setQuery} from '../../core/router.js';
-import {visible} from '../../core/text.js';
+import {visible, visibleLine} from '../../core/text.js';
 import {CommandLine} from '../../parts/copy.js';
 import {PlusMinus} from '../../parts/figures.js';
 import {Mark, outcomeWords, toneOf, wordOf} from '../../parts/status.js';
@@ -90,7 +90,7 @@ function Shown({receipt, id}) {
         ${files.slice(0, 40).map((file) => html`<li>
         <a href="${link('task', id, 'diff')}?file=${encodeURIComponent(file.path)}">
         <span class="kind ${file.kind}" title=${file.kind}>${{added: 'A', changed: 'M', deleted: 'D'}[file.kind]}</span>
-          <span class="path mono cut" dir="auto">${visible(file.path)}</span><${PlusMinus} ...${file}/></a></li>`)}</ul>
+          <span class="path mono cut" dir="auto">${visibleLine(file.path)}</span><${PlusMinus} ...${file}/></a></li>`)}</ul>
           ${files.length > 40 || changes?.more
             ? html`<p class="faint">and ${files.length - 40 + (changes?.more ?? 0)} more in the <a class="link"
             href=${link('task', id, 'diff')}>diff</a></p>` : ''}`

@@ -8,7 +8,7 @@ import {useKeys} from '../../core/keys.js';
 import {useLoaded} from '../../core/loaded.js';
 import {back, go, link, route} from '../../core/router.js';
 import {cursor, rowOf, standing} from '../../core/store.js';
-import {plain, visible, withoutPointers} from '../../core/text.js';
+import {plain, visible, visibleLine, withoutPointers} from '../../core/text.js';
 import {AnswerBox} from '../../parts/answer_box.js';
 import {Cost, Gauge} from '../../parts/figures.js';
 import {Problem} from '../../parts/problem.js';
@@ -74,7 +74,7 @@ function Head({row, whole}) {
       href="#/now?q=project:${encodeURIComponent(basename(row.project))}" title=${row.project}>${basename(row.project)}
       </a>
       <span class="faint">›</span> <span class="mono">${row.id}</span></p>
-    <div class="title-line"><h1 dir="auto" title=${plain(row.title)}>${visible(row.title)}</h1>
+    <div class="title-line"><h1 dir="auto" title=${plain(row.title)}>${visibleLine(row.title)}</h1>
       <span class="grow"></span>
       <span class="acts">${acts.map(([verb, act]) =>
         html`<button key=${verb} class="button ${verb === 'land' ? 'main' : ''}" title=${act.line(row.id, '…', {})}
