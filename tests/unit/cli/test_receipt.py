@@ -93,5 +93,5 @@ def test_a_claim_is_never_said_not_to_be(capsys):
     )
     show_receipt(receipt, as_json=False)
     shown = capsys.readouterr().out
-    assert "run 1: Stopped, its claim was not judged" in shown
+    assert "run 1: stopped, its claim was not judged" in shown
     assert "nothing was claimed" not in shown

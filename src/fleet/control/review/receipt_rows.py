@@ -3,6 +3,7 @@
 Text of agents is in them as it is: a surface makes it harmless where it draws it.
 """
 
+import re
 from collections.abc import Iterator
 
 from msgspec import Struct
@@ -30,11 +31,16 @@ def verdict_words(receipt: Receipt) -> str:
     """What a run had shown, in a word or a few."""
     verdict = receipt.verdict
     if receipt.claim is None and (verdict is None or not verdict.trespasses):
-        return f"{receipt.outcome}, nothing was claimed"
+        return f"{_outcome_words(receipt.outcome)}, nothing was claimed"
     if verdict is None:
-        return f"{receipt.outcome}, its claim was not judged"
+        return f"{_outcome_words(receipt.outcome)}, its claim was not judged"
     word = verdict.state.replace("_", " ")
     return f"{word}, no verify command" if verdict.state == "plausible" else word
+
+
+def _outcome_words(outcome: str) -> str:
+    """`RateLimited (five_hour)` as `rate limited (five_hour)`."""
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", " ", outcome).lower()
 
 
 def landing_rows(landing: Landing | None) -> Iterator[ReceiptRow]:
