@@ -15,6 +15,7 @@ from fleet.git.git_command import GitFailed
 from fleet.git.land import land_repository
 from fleet.git.land.fold import Conflict, Folded, fold
 from fleet.git.land.land_repository import LandRepository, is_new_enough
+from fleet.git.land.landed_proof import prove_landed
 from fleet.git.land.move_line import Moved, move
 from fleet.git.land.target import read_target
 from tests.repos import ENV, Repo
@@ -86,10 +87,22 @@ def test_commits_keep_their_author_and_words_when_they_are_rebased(repo, land):
     assert "with a body" in land.git.line("log", "--format=%b", f"{line}..{done.commit}")
 
 
-def test_commits_that_stand_on_the_line_already_are_rebased_as_they_are(repo, land):
+def test_commits_on_the_line_that_bear_their_task_are_rebased_as_they_are(repo, land):
     """Nothing is to be rewritten, so the verified commit itself lands."""
-    work = side(repo, at=side(repo, b="1\n"), c="2\n")
+    words = "side\n\nFleet-Task: fleet-1"
+    work = side(repo, words, at=side(repo, words, b="1\n"), c="2\n")
     assert on_main(repo, land, work, "rebase").commit == work
+
+
+def test_commits_on_the_line_that_name_no_task_are_made_anew_with_it(repo, land):
+    """The tree that was verified stays, and the line is proved to hold the work."""
+    work = side(repo, at=side(repo, b="1\n"), c="2\n")
+    done = on_main(repo, land, work, "rebase")
+    assert done.tree == repo.git("rev-parse", f"{work}^{{tree}}")
+    ask = ("log", "--format=%s|%(trailers:key=Fleet-Task,valueonly,separator=%x2C)")
+    said = land.git.line(*ask, f"{repo.first}..{done.commit}").splitlines()
+    assert said == ["side|fleet-1", "side|fleet-1"]
+    assert prove_landed(land.git, done.commit, work, done.commit).kind == "patch"
 
 
 def test_a_merge_is_rebased_as_one_commit_that_names_its_parts(repo, land):
