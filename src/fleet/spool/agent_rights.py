@@ -302,14 +302,14 @@ def _check_tasks(
     """Refuse a line that names tasks which are not the agent's to change."""
     if right.kind in ("claim", "note"):
         named = line.words[:1] if name in ("done", "note") else line.words
+        if not all(word.strip() for word in named) or not named:
+            raise BadInput("no task is named", hint=f"The task of this run is {task}.")
         others = [word for word in named if not is_task(word, task)]
         if others:
             raise Refused(
                 f"{others[0]} is not the task of this run, which is {task}",
                 hint=f'Leave it to its own agent, or write to it: bd comment {others[0]} "…"',
             )
-        if not named:
-            raise BadInput("no task is named", hint=f"The task of this run is {task}.")
     if right.kind in ("create", "link"):
         known = (task, *follow_ups)
         for word in _connected(name, line):

@@ -140,6 +140,12 @@ def test_fleet_answers_an_agent_once(line):
         ask(line, "fleet")
 
 
+def test_an_empty_id_names_no_task():
+    """A script's empty variable."""
+    with pytest.raises(BadInput, match="no task is named"):
+        allowed("bd", ["close", ""], task="fleet-own", follow_ups=())
+
+
 def test_reading_never_writes():
     """No verb that always changes the queue is among those that read."""
     assert [name for name in READS if (verb := find_verb(name)) and verb.writes] == []
