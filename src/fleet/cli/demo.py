@@ -19,6 +19,7 @@ from fleet.errors import BadInput
 
 if TYPE_CHECKING:
     from fleet.demo.hosts.hosts_summary import HostRow
+    from fleet.web.serve import ListeningServer
 
 _Row = TypeVar("_Row")
 
@@ -118,6 +119,7 @@ class DemoPage:
     def __init__(self, env: Mapping[str, str], say: Callable[[str, str], None]) -> None:
         self._env, self._say = env, say
         self._thread: threading.Thread | None = None
+        self._server: ListeningServer | None = None
 
     def follow(
         self, show: Callable[[Sequence[DemoRow]], None]
@@ -137,18 +139,27 @@ class DemoPage:
         from fleet.web.serve import Listening
 
         server, address = offer(lambda: control.opened(self._env), Listening(), self._env)
+        self._server = server
         self._thread = threading.Thread(target=server.serve, name="page", daemon=True)
         self._thread.start()
         self._say(f"The page, within a minute: {address}", "bold")
 
     def stay(self) -> None:
-        """Leave the page open until Ctrl-C."""
-        if self._thread is None:
+        """Leave the page open until Ctrl-C; the last line is its address, with a code that works."""
+        if self._thread is None or self._server is None:
             return
-        click.echo("The page stays open on the demo. Ctrl-C ends it.")
+        from fleet import control
+        from fleet.cli.page.web import with_code
+        from fleet.control.page.session_store import TO_PAIR
+
+        click.echo("The page stays open on the demo until Ctrl-C. Open it within five minutes:")
+        fleet = control.opened(self._env)
+        click.echo(f"  {with_code(fleet, self._server.address, 'operate', TO_PAIR)}")
+        fleet.close()
         with suppress(KeyboardInterrupt):
             while self._thread.is_alive():
                 self._thread.join(0.5)
+        self._server.stop()
 
 
 class Screen:

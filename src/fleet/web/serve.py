@@ -5,7 +5,7 @@ import os
 import socket
 import stat
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from types import FrameType
 from typing import cast
@@ -16,14 +16,14 @@ from starlette.types import Scope
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from fleet.control import Control
-from fleet.control.page.page_address import write_address
+from fleet.control.page.page_address import last_port, only_page, write_address
 from fleet.control.page.peer_process import run_of_pid, run_of_port, socket_peer
 from fleet.control.page.session_store import FOLDER, SessionStore
 from fleet.errors import BadInput, FleetError
 from fleet.web.door import AllowedHosts
 from fleet.web.page_server import PageServer
 
-_PORT, SOCKET = "port", "web.sock"
+SOCKET = "web.sock"
 _LOOPBACK = ("127.0.0.1", "localhost", "[::1]")
 #: How a connection over the socket names its process in the place of an address.
 _PID = "pid:"
@@ -104,12 +104,16 @@ def start(
     """Bind, and make the application. Raises FleetError if the address is taken."""
     check(where)
     _check_certificate(where)
-    home = reopen().home.path
-    (home / FOLDER).mkdir(mode=0o700, exist_ok=True)
-    ear = _unix(home / SOCKET) if where.socket else _tcp(home / FOLDER / _PORT, where)
-    ear.listen(128)  # a browser that is sooner than the loop waits
-    server = ListeningServer(reopen, store, where, ear, env)
-    write_address(reopen().home, server.address)
+    home = reopen().home
+    (home.path / FOLDER).mkdir(mode=0o700, exist_ok=True)
+    with ExitStack() as held:
+        is_only = held.enter_context(only_page(home))
+        ear = _unix(home.path / SOCKET) if where.socket else _tcp(last_port(home), where)
+        ear.listen(128)  # a browser that is sooner than the loop waits
+        server = ListeningServer(reopen, store, where, ear, env)
+        if is_only:
+            write_address(home, server.address, server.port)
+        server.held = held.pop_all()
     return server
 
 
@@ -125,6 +129,8 @@ class ListeningServer:
         env: Mapping[str, str],
     ) -> None:
         self._ear = ear
+        #: What is held for as long as the page answers.
+        self.held = ExitStack()
         self._where = where
         self.port = 0 if where.socket else int(ear.getsockname()[1])
         self._page = PageServer(reopen, store, env=env)
@@ -168,6 +174,7 @@ class ListeningServer:
             self._server.run(sockets=[self._ear])
         finally:
             self._ear.close()
+            self.held.close()
 
     def stop(self) -> None:
         """End soon; from any thread."""
@@ -224,9 +231,9 @@ def _hosts(where: Listening, port: int) -> AllowedHosts:
     )
 
 
-def _tcp(kept: Path, where: Listening) -> socket.socket:
+def _tcp(last: int, where: Listening) -> socket.socket:
     """A bound socket: on the port that was asked for, the one of last time, or a free one."""
-    ports: Sequence[int] = (where.port,) if where.port else (*_last(kept), 0)
+    ports: Sequence[int] = (where.port,) if where.port else (last, 0)
     family = socket.AF_INET6 if ":" in where.host else socket.AF_INET
     problem = ""
     for port in ports:
@@ -238,22 +245,11 @@ def _tcp(kept: Path, where: Listening) -> socket.socket:
             ear.close()
             problem = error.strerror or str(error)
             continue
-        with suppress(OSError):
-            kept.write_text(f"{ear.getsockname()[1]}\n", encoding="ascii")
         return ear
     raise FleetError(
         f"{where.host}:{where.port} cannot be used: {problem}",
         hint="Give another port, or none for a free one: fleet web",
     )
-
-
-def _last(kept: Path) -> tuple[int, ...]:
-    """The port of last time: a browser keeps its session by address and port."""
-    try:
-        text = kept.read_text(encoding="ascii").strip()
-    except (OSError, UnicodeDecodeError):
-        return ()
-    return (int(text),) if text.isdecimal() and 1024 <= int(text) < 65536 else ()
 
 
 def _unix(path: Path) -> socket.socket:

@@ -6,6 +6,7 @@ import socket
 import ssl
 import stat
 import subprocess
+import threading
 from contextlib import contextmanager
 
 import pytest
@@ -13,15 +14,16 @@ import segno
 from click.testing import CliRunner
 
 from fleet import config
+from fleet.cli.demo import DemoPage
 from fleet.cli.page.qr_code import qr_lines
 from fleet.cli.page.web import command
-from fleet.control.page.page_address import last_address
-from fleet.control.page.session_store import AT_ONCE
+from fleet.control.page.page_address import last_address, live_address
+from fleet.control.page.session_store import AT_ONCE, SessionStore
 from fleet.errors import BadInput, FleetError
 from fleet.home import Home, make_home
 from fleet.web.serve import SOCKET, Listening, check, start
 from tests.conftest import need
-from tests.unit.web.conftest import Page
+from tests.unit.web.conftest import Page, now
 
 
 @pytest.fixture
@@ -181,6 +183,30 @@ def test_pairing_prints_the_address_and_says_where_no_phone_reaches_it(offered):
         assert session.role == "view"
 
 
+def test_a_second_page_leaves_the_first_ones_address_and_port(offered):
+    """The browser of the first and `fleet web pair` go on with it; its files are its owner's."""
+    with offered() as page:
+        web = page.home.path / "web"
+        before = [(web / name).read_text() for name in ("address", "port")]
+        assert {stat.S_IMODE((web / name).stat().st_mode) for name in ("address", "port")} == {
+            0o600
+        }
+        with offered() as second:
+            assert second.server.port != page.server.port
+            assert [(web / name).read_text() for name in ("address", "port")] == before
+        assert live_address(page.home) == page.server.address
+    assert live_address(page.home) == ""
+
+
+def test_no_device_is_paired_with_a_page_that_has_ended(offered):
+    """The address of a dead server helps no person; the way on is named."""
+    with offered() as page:
+        env = {"FLEET_HOME": str(page.home.path)}
+    said = CliRunner().invoke(command, ["pair"], env=env)
+    assert isinstance(said.exception, FleetError)
+    assert "fleet web" in said.exception.hint
+
+
 def test_a_qr_code_has_the_modules_of_its_text_dark_on_light():
     """Two rows of modules a line, with the margin that a camera needs."""
     text = "https://fleet.example/#once=" + "x" * 43
@@ -191,3 +217,24 @@ def test_a_qr_code_has_the_modules_of_its_text_dark_on_light():
     wanted = [list(map(int, row)) for row in made.matrix_iter(border=2)]
     assert rows[: len(wanted)] == wanted
     assert len({len(line) for line in lines}) == 1
+
+
+def test_the_last_line_of_the_demo_opens_its_page(tmp_path, monkeypatch, capsys):
+    """Its first address scrolled away and its code was over; Ctrl-C ends the page."""
+    home = Home(tmp_path / "home")
+    make_home(home)
+    home.config.write_text(config.default_text(queue="embedded"))
+    page = DemoPage({"FLEET_HOME": str(home.path)}, lambda text, style: None)
+    page.follow(lambda rows: None)(())
+    real_join = threading.Thread.join
+
+    def seen_enough(thread, timeout=None):
+        monkeypatch.setattr(threading.Thread, "join", real_join)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(threading.Thread, "join", seen_enough)
+    page.stay()
+    last = capsys.readouterr().out.splitlines()[-1].strip()
+    address, _, code = last.partition("/#once=")
+    assert address == last_address(home)
+    assert SessionStore(home, now).exchange(code, "a browser") is not None

@@ -3,7 +3,7 @@
 import os
 import sys
 from collections.abc import Callable, Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
@@ -18,8 +18,9 @@ from fleet.control import Control
 from fleet.control.acts.act_table import Role
 from fleet.control.landing.only_people import refuse_agents
 from fleet.control.page.open_file import write_open_file
-from fleet.control.page.page_address import last_address
+from fleet.control.page.page_address import live_address
 from fleet.control.page.session_store import AT_ONCE, ROLES, TO_PAIR, SessionStore
+from fleet.errors import FleetError
 
 if TYPE_CHECKING:
     from fleet.web.serve import Listening, ListeningServer
@@ -91,9 +92,14 @@ def offer(
     """A server that listens, and its address with a code for the first browser."""
     from fleet.web.serve import start
 
-    store = SessionStore(reopen().home, _now)
-    server = start(reopen, store, where, dict(env))
-    return server, f"{server.address}/#once={store.new_code('operate', AT_ONCE)}"
+    fleet = reopen()
+    server = start(reopen, SessionStore(fleet.home, _now), where, dict(env))
+    return server, with_code(fleet, server.address, "operate", AT_ONCE)
+
+
+def with_code(fleet: Control, address: str, role: Role, lasts: timedelta) -> str:
+    """The address of the page with a code for one more browser."""
+    return f"{address}/#once={SessionStore(fleet.home, _now).new_code(role, lasts)}"
 
 
 def _open(path: Path) -> bool:
@@ -115,14 +121,10 @@ def pair(role: Role) -> None:
     """
     refuse_agents(os.environ, "pair a device")
     fleet = control.opened()
-    address = last_address(fleet.home)
-    code = SessionStore(fleet.home, _now).new_code(role, TO_PAIR)
+    address = live_address(fleet.home)
     if not address:
-        print_line(f"Open the page there with this behind its address, in five minutes ({role}):")
-        print_line(f"  /#once={code}")
-        print_line("The page was never offered yet: fleet web")
-        return
-    opens = f"{address}/#once={code}"
+        raise FleetError("no page is offered now", hint="Offer it, and pair then: fleet web")
+    opens = with_code(fleet, address, role, TO_PAIR)
     print_line(f"Open there, within five minutes and while fleet web runs ({role}):")
     print_line(f"  {opens}")
     if urlsplit(address).hostname in ("127.0.0.1", "localhost", "::1"):

@@ -1,19 +1,59 @@
-"""`web/address`: where the page was last offered, for `fleet web pair`."""
+"""`web/address`: where the page is offered, for `fleet web pair`; `web/port`: its port, since a
+browser keeps its session by address and port.
+
+The page that wrote them holds `web/page.lock` for as long as it answers; a second page
+beside it leaves address and port as they are.
+"""
+
+import time
+from collections.abc import Generator
+from contextlib import contextmanager
 
 from fleet.control.page.session_store import FOLDER
 from fleet.files.atomic_write import write_atomically
+from fleet.files.file_lock import locked
 from fleet.files.safe_read import tail
 from fleet.home import Home
 
-_FILE = "address"
+_FILE, _PORT, _LOCK = "address", "port", "page.lock"
 _LONGEST = 1000
+#: A look at the lock holds it for a moment: so often, with so many seconds between, it is tried.
+_TRIES, _PAUSE = 5, 0.02
 
 
-def write_address(home: Home, address: str) -> None:
-    """Note where a browser finds the page."""
+@contextmanager
+def only_page(home: Home) -> Generator[bool]:
+    """Hold the lock of the page while inside; False: another page of this home lives."""
+    for left in reversed(range(_TRIES)):
+        with locked(home.path / FOLDER / _LOCK) as lock:
+            if lock is not None or not left:
+                yield lock is not None
+                return
+        time.sleep(_PAUSE)
+
+
+def write_address(home: Home, address: str, port: int) -> None:
+    """Note where a browser finds the page, and the port that it listens on; 0: on none."""
     write_atomically(home.path / FOLDER / _FILE, f"{address}\n".encode(), durable=False)
+    if port:
+        write_atomically(home.path / FOLDER / _PORT, f"{port}\n".encode(), durable=False)
+
+
+def last_port(home: Home) -> int:
+    """The port of last time; 0: none is known."""
+    text = tail(home.path / FOLDER / _PORT, _LONGEST).strip()
+    is_port = text.isascii() and text.isdecimal() and 1024 <= int(text) < 65536
+    return int(text) if is_port else 0
 
 
 def last_address(home: Home) -> str:
     """Where a browser found the page when it was last offered; empty: it never was."""
     return tail(home.path / FOLDER / _FILE, _LONGEST).strip()
+
+
+def live_address(home: Home) -> str:
+    """Where a browser finds the page now; empty: no page is offered."""
+    if not last_address(home):
+        return ""
+    with locked(home.path / FOLDER / _LOCK) as lock:
+        return "" if lock is not None else last_address(home)
