@@ -21,14 +21,14 @@ TABS: Sequence[str] = ("receipt", "transcript", "diff", "plan", "runs")
 _NAMED, _OLD = 4, 8.0
 
 
-def top_line(now: Now | None, view: str, width: int) -> Line:
-    """The views, and whether tasks are started."""
+def top_line(now: Now | None, view: str, width: int, at: datetime | None = None) -> Line:
+    """The views, and whether tasks are started; `at`: the moment, if it is later than *now*."""
     left: list[Span] = []
     for number, (name, words) in enumerate(VIEWS.items(), 1):
         asked = sum(bool(row.question) for row in now.rows) if now and name == "questions" else 0
         text = f" {number} {words}{f' {asked}' if asked else ''} "
         left.append((text, "reverse bold" if name == view else "bold magenta" if asked else ""))
-    return sides(tuple(left), _supervisor(now) if now else (("…", "dim"),), width)
+    return sides(tuple(left), _supervisor(now, at) if now else (("…", "dim"),), width)
 
 
 def view_at(now: Now | None, x: int) -> str:
@@ -41,7 +41,7 @@ def view_at(now: Now | None, x: int) -> str:
     return ""
 
 
-def _supervisor(now: Now) -> Line:
+def _supervisor(now: Now, at: datetime | None) -> Line:
     seen = now.supervisor
     slots: Span = (f"{seen.runs}/{seen.slots} ", "bold" if seen.runs else "dim")
     if not seen.alive:
@@ -50,7 +50,8 @@ def _supervisor(now: Now) -> Line:
         return ((f"{agents}no supervisor: fleet run ", "bold red"),)
     if seen.paused_since is not None:
         return (slots, ("paused: P resumes ", "bold yellow"))
-    since = duration((now.as_of - seen.since).total_seconds()) if seen.since else ""
+    moment = max(now.as_of, at or now.as_of)
+    since = duration((moment - seen.since).total_seconds()) if seen.since else ""
     return (slots, (f"up {since} ", "green"))
 
 

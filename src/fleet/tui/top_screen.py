@@ -30,6 +30,8 @@ from fleet.tui.views.question_list import question_listing, question_page
 #: height on below each other. The share of the list, in percent.
 _BESIDE, _BELOW, _LIST_SHARE = 140, 34, 48
 _PARTS = ("top", "place", "list", "tabs", "detail", "said", "keys")
+#: The tabs that tell how long ago something was.
+_WITH_AGES = ("receipt", "runs")
 #: Seconds between two notes that a person looks at the screen.
 _LOOKS = 20.0
 
@@ -152,13 +154,16 @@ class TopScreen(App[None]):
 
     def draw(self) -> None:
         """Everything that depends on the time or on *now*."""
-        width = self.size.width
         view = self.lines("list")
         listing = self._listing(view.room)
         view.show(listing.lines, listing.keys)
-        self.lines("top").show([top_line(self.now, self.view, width)])
+        self._draw_top()
         self._draw_place()
         self.draw_detail()
+
+    def _draw_top(self) -> None:
+        line = top_line(self.now, self.view, self.size.width, self.clock())
+        self.lines("top").show([line])
 
     def draw_detail(self) -> None:
         """The right side."""
@@ -170,7 +175,7 @@ class TopScreen(App[None]):
         if self._has_tabs():
             follows = self.detail.tab == "transcript" and not self.detail.before
             view.following = view.following and follows
-            listing = self.detail.listing(view.room)
+            listing = self.detail.listing(view.room, self.clock())
         else:
             listing = self._page(view.room)
         if self.detail.before and self._has_tabs():
@@ -291,4 +296,7 @@ class TopScreen(App[None]):
         if self.view in ("now", "questions"):
             listing = self._listing(self.lines("list").room)
             self.lines("list").show(listing.lines, listing.keys)
+        if self._has_tabs() and self.detail.tab in _WITH_AGES:
+            self.draw_detail()
+        self._draw_top()
         self._draw_place()

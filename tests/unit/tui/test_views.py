@@ -15,6 +15,7 @@ from fleet.control.view.usage_view import UsageView
 from fleet.schemas import Account, Check, Finding, Receipt, Spend, Usage, Verdict, Window
 from fleet.schemas.shown_text import cells
 from fleet.tui.key_table import KEYS, help_lines, keys_line
+from fleet.tui.panes.task_detail import TaskDetail
 from fleet.tui.spans import plain, standing_out
 from fleet.tui.status_lines import exit_lines, tab_at, top_line, trouble_of, view_at
 from fleet.tui.views.log_lines import DoneAct, log_page
@@ -200,6 +201,20 @@ def test_of_a_long_list_only_lines_in_sight_are_made():
     listing = now_listing(a_now(rows), NOW, 80)
     assert "fleet-7" in plain(listing.lines[12])
     assert len(listing.lines._made) == 1
+
+
+def test_ages_grow_while_nothing_is_read():
+    """Neither the supervisor's age nor that of a step stands still between two reads."""
+    later = NOW + timedelta(hours=3)
+    assert "up 2h" in plain(top_line(a_now(), "now", 100))
+    assert "up 5h" in plain(top_line(a_now(), "now", 100, later))
+    row = a_running()
+    detail = TaskDetail(lambda slot, question, tell: tell(a_whole(row)), lambda: None)
+    detail.choose(row)
+    before, after = (shown(detail.listing(78, at).lines) for at in (NOW, later))
+    assert "last step" in before
+    assert before != after
+    assert "3h" in after
 
 
 def test_the_top_line_is_a_row_of_buttons():

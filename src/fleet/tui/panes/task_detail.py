@@ -4,6 +4,8 @@ from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import Any
 
+from msgspec import structs
+
 from fleet.control import Control
 from fleet.control.view.now import TaskRow
 from fleet.control.view.task.read_whole_task import read_whole_task
@@ -128,8 +130,8 @@ class TaskDetail:
             self.diff.fold_all()
         self._changed()
 
-    def listing(self, width: int) -> Listing:
-        """What the tab shows, as far as it was read."""
+    def listing(self, width: int, at: datetime) -> Listing:
+        """What the tab shows, as far as it was read; ages are those at this moment."""
         if not self.task_id:
             return Listing([(("No task is chosen.", "dim"),)])
         if self.tab == "transcript":
@@ -142,7 +144,7 @@ class TaskDetail:
         if isinstance(whole, Unread):
             return Listing(list(paragraph(f"{whole.message}\n{whole.hint}", width, "red")))
         page = {"plan": plan_page, "runs": runs_page}.get(self.tab, receipt_page)
-        return Listing(page(whole, width))
+        return Listing(page(structs.replace(whole, as_of=max(whole.as_of, at)), width))
 
     def _keep(self, whole: WholeTask | Unread) -> None:
         self._whole = whole
