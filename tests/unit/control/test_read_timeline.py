@@ -38,12 +38,12 @@ def test_a_wait_is_what_lies_before_a_run():
     ]
 
 
-def log(fleet, *lines):
+def log(fleet, *lines, day=NOW):
     text = b"\n".join(
         msgspec.json.encode({"ts": NOW + at * HOUR, "action": action, "text": action})
         for at, action in lines
     )
-    (fleet.home.logging / f"fleet-{NOW:%F}.jsonl").write_bytes(text + b"\n")
+    (fleet.home.logging / f"fleet-{day:%F}.jsonl").write_bytes(text + b"\n")
 
 
 def bands(fleet, kind):
@@ -57,8 +57,16 @@ def bands(fleet, kind):
 
 def test_the_time_without_a_supervisor_is_a_band(fleet):
     """Before the first, between two, and since the last ended; a killed one by its last line."""
+    log(fleet, (-24, "started"), (-23, "ended"), day=NOW - 24 * HOUR)
     log(fleet, (1, "started"), (2, "ended"), (3, "started"), (4, "run_started"), (6, "started"))
     assert bands(fleet, "supervisor") == [(0, 1), (2, 3), (4, 6), (6, 10)]
+
+
+def test_the_time_before_a_home_was_there_lacked_no_supervisor(fleet):
+    """The first line of its log is the first that is known of it."""
+    assert bands(fleet, "supervisor") == []
+    log(fleet, (2, "started"), (3, "ended"))
+    assert bands(fleet, "supervisor") == [(3, 10)]
 
 
 def test_a_pause_lasts_until_the_next_run(fleet):

@@ -2,6 +2,7 @@
 
 import heapq
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -49,7 +50,7 @@ def read_timeline(fleet: Control, start: datetime, end: datetime, now: datetime)
         waits=tuple(waits_of(shown, tasks, start)),
         bands=(
             *_limits(runs, start, end),
-            *_from_log(fleet, start, end, now),
+            *_from_log(fleet, start, end, now, [each.created_at for each in tasks.values()]),
         ),
         more=len(titled) - len(shown),
     )
@@ -168,10 +169,16 @@ class _JournalLine(Struct):
     text: str = ""
 
 
-def _from_log(fleet: Control, start: datetime, end: datetime, now: datetime) -> Iterator[Band]:
-    """Supervisor gaps, pauses and spent budgets, as the supervisor's log tells them."""
+def _from_log(
+    fleet: Control, start: datetime, end: datetime, now: datetime, made: Iterable[datetime]
+) -> Iterator[Band]:
+    """Supervisor gaps, pauses and spent budgets, as the supervisor's log tells them. `made`: when
+    tasks were made; a time before all that is known of a home lacked no supervisor.
+    """
     lines = [line for line in _log(fleet, start, end) if line.ts < end]
-    yield from _gaps(lines, start, end, alive=supervisor_of(fleet.home) is not None and end >= now)
+    first = min((*_first_log_line(fleet), *made), default=end)
+    alive = supervisor_of(fleet.home) is not None and end >= now
+    yield from _gaps(lines, max(start, first), end, alive=alive)
     for at, line in enumerate(lines):
         if line.action == "paused":
             again = (later.ts for later in lines[at:] if later.action == "run_started")
@@ -201,8 +208,18 @@ def _gaps(
         elif line.action == "ended":
             running, gone = False, line.ts
         last = line.ts
-    if not alive and (lines or not running):
+    if not alive and (last if running else gone) < end:
         yield _band("supervisor", "no supervisor", last if running else gone, end, "")
+
+
+def _first_log_line(fleet: Control) -> Iterator[datetime]:
+    """When the oldest log begins, if there is one."""
+    oldest = min(fleet.home.logging.glob("fleet-*.jsonl"), default=None)
+    if oldest is None:
+        return
+    line = next(read_whole(oldest), b"").partition(b"\n")[0]
+    with suppress(msgspec.DecodeError, UnicodeDecodeError):  # half a line, after a full disk
+        yield msgspec.json.decode(line, type=_JournalLine).ts
 
 
 def _log(fleet: Control, start: datetime, end: datetime) -> Iterator[_JournalLine]:
