@@ -145,7 +145,7 @@ class DemoPage:
         self._say(f"The page, within a minute: {address}", "bold")
 
     def stay(self) -> None:
-        """Leave the page open until Ctrl-C; the last line is its address, with a code that works."""
+        """Leave the page open until Ctrl-C; the last line is its address, with a fresh code."""
         if self._thread is None or self._server is None:
             return
         from fleet import control
