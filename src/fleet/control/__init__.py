@@ -3,7 +3,7 @@ home and return values. Surfaces import this room and none below it.
 """
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -135,6 +135,25 @@ class Control:
         if self._queue is not None:
             self._queue.close()
             self._queue = None
+
+
+class KeptHome:
+    """The home of a surface that stays open, for one of its threads."""
+
+    def __init__(self, reopen: Callable[[], Control]) -> None:
+        self._reopen = reopen
+        self._known: tuple[object, Control] | None = None
+
+    def fleet(self) -> Control:
+        """The home, opened anew when its settings changed. Raises FleetError."""
+        if self._known is not None and self._known[0] == self._known[1].settings_stamp():
+            return self._known[1]
+        if self._known is not None:
+            self._known[1].close()
+            self._known = None
+        fresh = self._reopen()
+        self._known = (fresh.settings_stamp(), fresh)
+        return fresh
 
 
 def home_exists(env: Mapping[str, str] = os.environ) -> bool:

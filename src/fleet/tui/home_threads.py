@@ -13,7 +13,7 @@ from typing import Any, Generic, TypeVar
 
 from msgspec import Struct
 
-from fleet.control import Control
+from fleet.control import Control, KeptHome
 from fleet.control.view.live_now import LiveNow
 from fleet.control.view.now import Now
 from fleet.errors import FleetError
@@ -87,7 +87,7 @@ class HomeThread:
             self._told.notify()
 
     def _work(self) -> None:
-        fleet: Control | None = None
+        kept = KeptHome(self._opened)
         while True:
             with self._told:
                 while not self._waiting:
@@ -96,8 +96,7 @@ class HomeThread:
                 job = self._waiting.pop(slot)
             self.busy_since = time.monotonic()
             try:
-                fleet = fleet or self._opened()
-                answer = job.ask(fleet)
+                answer = job.ask(kept.fleet())
             except Exception as error:  # noqa: BLE001 - told on the screen; the thread lives on
                 answer = unread(error)
             self.busy_since = None

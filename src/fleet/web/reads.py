@@ -10,7 +10,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from fleet.control import Control
+from fleet.control import Control, KeptHome
 from fleet.control.accounts import accounts_view
 from fleet.control.acts.known_places import known_places
 from fleet.control.tasks.questions import questions
@@ -42,15 +42,11 @@ class Reads:
         self._own = threading.local()
 
     def fleet(self) -> Control:
-        """The home, opened by this thread; opened anew when its settings changed."""
-        known: tuple[object, Control] | None = getattr(self._own, "fleet", None)
-        if known is not None and known[0] == known[1].settings_stamp():
-            return known[1]
-        if known is not None:
-            known[1].close()
-        fresh = self._reopen()
-        self._own.fleet = (fresh.settings_stamp(), fresh)
-        return fresh
+        """The home, opened by this thread."""
+        kept: KeptHome | None = getattr(self._own, "kept", None)
+        if kept is None:
+            kept = self._own.kept = KeptHome(self._reopen)
+        return kept.fleet()
 
     def routes(self, at: str) -> list[Route]:
         task = f"{at}/tasks/{{id}}"
