@@ -121,6 +121,10 @@ def test_a_task_is_made_from_the_page_with_all_that_it_takes(stage, page, proble
     field("Verify commands, one a line").fill("make a\nmake b")
     page.get_by_text("Order: what it waits for").click()
     field("Waits for").fill(stage.ids["runs"])
+    field("Model").fill("some-model")
+    page.get_by_role("button", name="Create").click()
+    expect(page.locator(".wrong")).to_contain_text("“Model” was given without “Coder”")
+    field("Model").fill("")
     page.get_by_role("button", name="Create").click()
     expect(page.locator(".wrong")).to_contain_text("/nowhere/at/all")
     project.fill(str(scene.project))
@@ -133,6 +137,29 @@ def test_a_task_is_made_from_the_page_with_all_that_it_takes(stage, page, proble
     assert [task.id for task in scene.queue.blockers(made.id)] == [stage.ids["runs"]]
     expect(page.locator(".task-head .reason")).to_contain_text(f"waits for {stage.ids['runs']}")
     problems[:] = [each for each in problems if "status of 400" not in each]
+
+
+def test_a_run_that_claimed_nothing_has_no_tick_and_a_break_in_a_title_is_a_mark(stage, page):
+    """Green is for a claim that holds; a title of two lines could pass for two tasks."""
+    task_id = stage.scene.add("tool end", title="Leave\nit open", isolation="none")
+    stage.scene.until_status(task_id, "blocked")
+    expect(row(page, task_id).locator(".title .control-mark")).to_have_text("U+000A")
+    page.goto(f"{stage.address}#/task/{task_id}/runs")
+    ended = page.locator("table.runs tbody tr").first.locator(".badge")
+    expect(ended).to_have_text("finished")
+    expect(ended.locator("svg.mark.calm")).to_have_count(1)
+
+
+def test_a_row_that_waits_for_a_task_leads_to_it(stage, page):
+    """The way on of what waits is at the task that it waits for."""
+    first = stage.ids["runs"]
+    waits = row(page, stage.ids["waits"])
+    waits.hover()
+    waits.get_by_role("button", name="Open").click()
+    expect(page.locator(".task-head .crumbs")).to_contain_text(first)
+    open_task(stage, page, stage.ids["waits"])
+    page.locator(".task-head .reason").get_by_role("link", name="Open").click()
+    expect(page.locator(".task-head .crumbs")).to_contain_text(first)
 
 
 def test_entries_stand_side_by_side_and_one_is_picked(stage, page):

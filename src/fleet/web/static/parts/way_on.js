@@ -7,19 +7,25 @@ import {shortId} from '../core/format.js';
 import {go, link} from '../core/router.js';
 import {copy} from './copy.js';
 
-/** @param {{row: import('../core/shapes').TaskRow}} props */
+/** @typedef {import('../core/shapes').TaskRow} TaskRow */
+
+/** Do it, open the task that is to be looked at, or copy the command. @param {TaskRow | null} row */
+export function takeWayOn(row) {
+  const way = row?.way_on;
+  if (!row || !way) return false;
+  if (way.verb in ACTS) begin(way.verb, [row.id]);
+  else if (way.task) go(link('task', way.task));
+  else void copy(way.line);
+  return true;
+}
+
+/** @param {{row: TaskRow}} props */
 export function WayOn({row}) {
   const way = row.way_on;
   if (!way) return null;
-  if (way.verb in ACTS) {
-    const act = ACTS[way.verb];
-    return html`<button class="button" title=${way.line} onClick=${() => begin(way.verb, [row.id])}>${act.label}
+  const label = way.verb in ACTS ? ACTS[way.verb].label : way.task ? `Open ${shortId(way.task)}` : '';
+  return label
+    ? html`<button class="button" title=${way.line} onClick=${() => takeWayOn(row)}>${label}</button>`
+    : html`<button class="button line mono" title=${`copy: ${way.line}`} onClick=${() => takeWayOn(row)}>${way.line}
       </button>`;
-  }
-  if (way.task) {
-    return html`<button class="button" title=${way.line} onClick=${() => go(link('task', way.task))}>Open
-      ${' '}${shortId(way.task)}</button>`;
-  }
-  return html`<button class="button line mono" title=${`copy: ${way.line}`} onClick=${() => copy(way.line)}>${way.line}
-    </button>`;
 }

@@ -6,6 +6,7 @@ import {begin, targets} from '../../core/acts.js';
 import {go, link} from '../../core/router.js';
 import {cursor, order, rowOf} from '../../core/store.js';
 import {copy} from '../../parts/copy.js';
+import {takeWayOn} from '../../parts/way_on.js';
 import {togglePick} from './row.js';
 
 /** @returns {HTMLElement[]} */
@@ -49,19 +50,10 @@ export function actKeys(of = () => cursor.peek()) {
     {keys: 'l', label: 'transcript', run: () => open(of(), 'transcript')},
     {keys: 'd', label: 'diff', run: () => open(of(), 'diff')},
     {keys: 'p', label: 'plan', run: () => open(of(), 'plan')},
-    {keys: 'u', label: 'the way on that its row shows', run: () => takeWayOn(of())},
+    {keys: 'u', label: 'the way on that its row shows', run: () => takeWayOn(rowOf(of()))},
     {keys: 'y', label: 'copy the id', run: () => (of() ? void copy(of()) : false)},
     {keys: 'o', label: 'copy its directory', run: () => (of() ? void copy(rowOf(of())?.directory ?? '') : false)},
   ];
-}
-
-/** Do what would change how a task stands, or copy the command that would. @param {string} id */
-function takeWayOn(id) {
-  const way = rowOf(id)?.way_on;
-  if (!way) return false;
-  if (way.verb in ACTS) begin(way.verb, [id]);
-  else void copy(way.line);
-  return true;
 }
 
 /** @param {string} id @param {string} tab */

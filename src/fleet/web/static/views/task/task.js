@@ -103,7 +103,9 @@ function Head({row, whole}) {
     </ul>
     ${row.group !== 'running' && row.reason && !row.question
       ? html`<p class="reason" dir="auto">${visible(withoutPointers(row.reason))}${row.landing_words
-        && row.landing_words !== row.reason ? html` · ${row.landing_words}` : ''}</p>` : ''}
+        && row.landing_words !== row.reason ? html` · ${row.landing_words}` : ''}${row.way_on?.task
+        ? html` <a class="link" href=${link('task', row.way_on.task)}>Open ${shortId(row.way_on.task)}</a>`
+        : ''}</p>` : ''}
     ${row.question ? html`<${AnswerBox} row=${row}/>` : ''}
   </header>`;
 }
