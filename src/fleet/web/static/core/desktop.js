@@ -24,7 +24,7 @@ export async function askLeave() {
 
 function noteLook() {
   // The stream says already when the server is gone.
-  if (document.hasFocus() && role.value !== 'view') write('looking', {}).catch(() => {});
+  if (document.hasFocus() && role.value && role.value !== 'view') write('looking', {}).catch(() => {});
 }
 
 /** @param {string} id */
@@ -51,5 +51,5 @@ export function watchDesktop() {
   });
   setInterval(noteLook, EVERY);
   addEventListener('focus', noteLook);
-  noteLook();
+  effect(noteLook); // and once it is known what this session may do
 }
