@@ -57,18 +57,21 @@ def test_a_task_is_worked_on_and_closed(agency):
     assert agency.task(task).close_reason.startswith("done [run 1")
 
 
-@pytest.mark.parametrize(("ending", "reason"), [("timeout", "timeout"), ("empty", "empty")])
-def test_a_success_without_work_is_none(agency, ending, reason):
+@pytest.mark.parametrize(
+    ("ending", "words"),
+    [("timeout", "a request took too long"), ("empty", "the model gave an empty answer")],
+)
+def test_a_success_without_work_is_none(agency, ending, words):
     """Exit 0 and the word SUCCESS: it counts as a failed attempt, and the next run is told."""
     task = agency.plays(ending, "success")
     agency.work()
     first, second = agency.endings(task)
     assert isinstance(first.outcome, Failed)
-    assert first.outcome.reason == reason
+    assert first.outcome.reason == ending
     assert (first.counts, first.attempts) == (True, 1)
     assert isinstance(second.outcome, Finished)
     assert agency.status(task) == "closed"
-    assert first.why.startswith(reason)
+    assert first.why.startswith(words)
     assert first.why in (agency.folder(task) / "prompt.md").read_text()
 
 

@@ -72,7 +72,7 @@ class HomeThread:
     """One thread with an open home. Of the jobs in one slot only the latest is done."""
 
     def __init__(self, opened: Callable[[], Control], post: ScreenPost) -> None:
-        self._opened = opened
+        self._kept = KeptHome(opened)
         self._post = post
         self._waiting: dict[str, Job[object]] = {}
         self._told = Condition()
@@ -87,7 +87,6 @@ class HomeThread:
             self._told.notify()
 
     def _work(self) -> None:
-        kept = KeptHome(self._opened)
         while True:
             with self._told:
                 while not self._waiting:
@@ -96,7 +95,7 @@ class HomeThread:
                 job = self._waiting.pop(slot)
             self.busy_since = time.monotonic()
             try:
-                answer = job.ask(kept.fleet())
+                answer = job.ask(self._kept.fleet())
             except Exception as error:  # noqa: BLE001 - told on the screen; the thread lives on
                 answer = unread(error)
             self.busy_since = None

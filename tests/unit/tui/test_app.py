@@ -165,7 +165,7 @@ async def test_text_of_agents_is_shown_and_never_obeyed():
 async def test_an_act_on_a_hostile_id_is_refused_and_told():
     """An id from elsewhere names no file outside the home."""
     async with top(a_now([a_running(id="../../etc/passwd")])) as (app, pilot):
-        app._acts._opened = control.opened
+        app._acts._kept = control.KeptHome(control.opened)
         await pilot.press("s")
         await until(pilot, lambda: app.acts.done)
         assert app.acts.done[0].refused
