@@ -1,19 +1,29 @@
 """The files of runs in PostgreSQL: stored under the lease, bounded, and read on any host."""
 
 import random
+import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from datetime import timedelta
 
 import pytest
+from msgspec import structs
 
 from fleet.errors import QueueError
 from fleet.queue.protocol import Draft, LeaseLost
+from fleet.queue.sql.hosts import host_table
 from fleet.queue.sql.postgres import open_postgres
-from fleet.queue.sql.travel.landers import try_to_land
+from fleet.queue.sql.travel.landers import (
+    TakenLanding,
+    left_landings,
+    take_over_landing,
+    taken_landings,
+    try_to_land,
+)
 from fleet.queue.sql.travel.live_lines import LiveBytes, LiveLines
 from fleet.queue.sql.travel.run_files import LIST, PART, RunFiles
-from fleet.schemas import Released
+from fleet.schemas import Blocked, Host, Released
 
 TTL = timedelta(minutes=5)
 
@@ -120,3 +130,84 @@ def test_one_host_at_a_time_lands_on_a_branch(queue, postgres_dsn):
     while not (taken := try_to_land(queue, "url\nmain")) and time.monotonic() < end:
         time.sleep(0.01)
     assert taken
+
+
+def host(queue, name):
+    """A host of the queue that is up, by an id that is its name."""
+    at = queue.db.now()
+    made = Host(id=name, incarnation="1", name=name, slots=2, started_at=at, seen_at=at)
+    host_table.register(queue, made, machine=name)
+    return made
+
+
+@pytest.fixture
+def alpha(queue):
+    return host(queue, "alpha")
+
+
+@pytest.fixture
+def blocked(queue, alpha, lease):
+    """A task that alpha ran and settled as blocked."""
+    lease = structs.replace(lease, task=structs.replace(lease.task, last_host="alpha"))
+    assert queue.settle(lease, Blocked(note="waits")) is None
+    return queue.get(lease.task.id)
+
+
+def test_the_landing_of_a_host_is_its_own_until_it_is_given_up(queue, alpha, blocked):
+    """A host that only ended comes back: no other one takes what it has."""
+    host_table.leave(queue, alpha)
+    assert left_landings(queue, "beta") == {}
+    assert not take_over_landing(queue, blocked, lander="alpha", me="beta")
+    host_table.lose(queue, alpha)
+    assert left_landings(queue, "beta") == {blocked.id: "alpha"}
+    host_table.beat(queue, alpha)
+    assert not take_over_landing(queue, blocked, lander="alpha", me="beta")
+    assert taken_landings(queue, "beta") == {blocked.id: TakenLanding(host="alpha", before=1)}
+
+
+@pytest.mark.parametrize("is_removed", [False, True])
+def test_one_of_two_hosts_takes_a_landing_over(queue, alpha, blocked, is_removed):
+    """Also after the loser has looked; and the next one only once the first is given up too."""
+    host_table.lose(queue, alpha)
+    if is_removed:
+        host_table.remove(queue, host_table.find_host(queue, "alpha"))
+    beta = host(queue, "beta")
+    assert take_over_landing(queue, blocked, lander="alpha", me="beta")
+    for lander in ("alpha", "beta"):
+        assert not take_over_landing(queue, blocked, lander=lander, me="gamma")
+    assert left_landings(queue, "gamma") == {}
+    assert left_landings(queue, "beta") == {blocked.id: "beta"}
+    assert taken_landings(queue, "alpha") == {blocked.id: TakenLanding(host="beta")}
+    host_table.lose(queue, beta)
+    assert take_over_landing(queue, blocked, lander="beta", me="gamma")
+    assert taken_landings(queue, "beta") == {blocked.id: TakenLanding(host="gamma")}
+
+
+def test_a_takeover_is_of_one_run(queue, alpha, blocked):
+    """The next run is landed by its own host; and what a host has in hand is not taken over."""
+    host_table.lose(queue, alpha)
+    assert take_over_landing(queue, blocked, lander="alpha", me="beta")
+    queue.reopen_task(blocked, by="a person", note="again")
+    (lease,) = queue.claim("gamma", count=1, ttl=TTL)
+    assert not take_over_landing(queue, queue.get(blocked.id), lander="alpha", me="delta")
+    lease = structs.replace(lease, task=structs.replace(lease.task, last_host="gamma"))
+    assert queue.settle(lease, Blocked(note="waits")) is None
+    assert taken_landings(queue, "beta") == {blocked.id: TakenLanding(host="gamma", before=2)}
+
+
+def test_of_hosts_that_race_one_takes_over(queue, postgres_dsn, alpha, blocked):
+    """All of them have found that the landing is left before the first one takes it."""
+    host_table.lose(queue, alpha)
+    names = ("beta", "gamma", "delta", "epsilon")
+    ready = threading.Barrier(len(names), timeout=30)
+
+    def take(name):
+        with closing(open_postgres(postgres_dsn)) as own:
+            (lander,) = left_landings(own, name).values()
+            ready.wait()
+            return take_over_landing(own, blocked, lander=lander, me=name)
+
+    with ThreadPoolExecutor(len(names)) as threads:
+        took = dict(zip(names, threads.map(take, names), strict=True))
+    (winner,) = (name for name in names if took[name])
+    assert taken_landings(queue, "alpha") == {blocked.id: TakenLanding(host=winner)}

@@ -137,6 +137,8 @@ class Landing(Struct, frozen=True, kw_only=True):
         """How far it is, for people; `tries`: how often it may go back, if that is known."""
         into = self.into or "a branch"
         shown = "verified" if self.checked else "unchecked"
+        if self.host and self.state not in ("landed", "back"):
+            return f"{shown}, another host lands it on {into}"
         match self.state:
             case "verified" | "waiting":
                 return f"{shown}, waits to land on {into}"

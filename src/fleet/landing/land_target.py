@@ -26,6 +26,7 @@ from fleet.landing.bring_home import bring_home, by_settings, why_waiting_asks
 from fleet.landing.fold.reserved_files import ReservedFiles
 from fleet.landing.follow_line import finish_followed, follow
 from fleet.landing.red_line import LOOK_AGAIN, try_again, waiting_for_line
+from fleet.landing.remote.let_go import let_go
 from fleet.landing.remote.watch_forge import watch_pull_requests
 from fleet.landing.run_train import TrainRun
 from fleet.landing.settle_landing import LandingDesk
@@ -90,6 +91,9 @@ def land_target(lander: LanderSetup, key: TargetKey) -> LandReport:
             if lander.shared and not _may_land(queue, key):
                 return LandReport(target=key, problem=OTHER_LANDER)
             desk = LandingDesk(lander.home, queue, by=lander.by, now=lander.now)
+            if lander.shared:
+                desk.said += let_go(lander.home, queue, lander.now())
+                ids = survey(lander.home).work.get(key, ())
             end = _land(lander, key, tasks_of(queue, ids), desk)
         finally:
             queue.close()

@@ -80,6 +80,8 @@ class Lander:
         self._known_back: frozenset[str] = frozenset()
         self._said: set[str] = set()
         self._started = False
+        #: What was said of other hosts' work at the last look: what stays so is told once.
+        self._adopted: frozenset[tuple[str, str]] = frozenset()
         #: When other hosts' work is looked for next, and looked for again after trouble.
         self._adopt_at, self._look_at = 0.0, float("inf")
 
@@ -134,7 +136,8 @@ class Lander:
         adopted = adopt_landings(self._setup, self._state.config)
         if adopted.again:
             self._look_at = time.monotonic() + _LOOK_AGAIN
-        self._state.travel.told.extend(adopted.said)
+        self._state.travel.told.extend(each for each in adopted.said if each not in self._adopted)
+        self._adopted = frozenset(adopted.said)
         return survey(self._state.home)
 
     def _surveyed(self, found: Surveyed) -> None:

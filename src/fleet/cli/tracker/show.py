@@ -43,6 +43,7 @@ def show_task(fleet: Control, task: Task, now: datetime) -> None:
     details, landing = task_details(fleet, task, now), landing_of(fleet, task)
     rows = [*_head(task, landing), *_landing(fleet, task, landing)]
     rows += _lands(details) if landing is None else []
+    rows += _left(fleet, task)
     has_landed = landing is not None and landing.state == "landed"
     rows += [*_times(task, now), *_place(details), *_budgets(details)]
     rows += _code(fleet, details)
@@ -79,6 +80,15 @@ def _landing(fleet: Control, task: Task, landing: Landing | None) -> list[Row]:
     if landing.approved_by:
         rows.append(("approved", f"by {landing.approved_by}"))
     return rows
+
+
+def _left(fleet: Control, task: Task) -> list[Row]:
+    """Of work that waits for a host to take its landing over: how that comes about."""
+    if not task.waits_to_land or not fleet.is_shared:
+        return []
+    from fleet.control.hosts.left_work import left_work
+
+    return [("left", words) for words in left_work(fleet, [task]).values()]
 
 
 def _lands(details: TaskDetails) -> list[Row]:

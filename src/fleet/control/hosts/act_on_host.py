@@ -5,6 +5,7 @@ from fleet.control.hosts.hosts_now import shared_queue
 from fleet.errors import Refused
 from fleet.home import owner_file
 from fleet.queue.sql.hosts import host_table
+from fleet.queue.sql.travel.landers import tell_landers
 from fleet.schemas import Host
 
 
@@ -34,7 +35,9 @@ def lost(fleet: Control, word: str) -> tuple[Host, list[str]]:
     host = host_table.find_host(queue, word)
     if host.id == owner_file.read(fleet.home):
         raise Refused(f"{host.name} is this machine", hint="To stop its agents: fleet stop --all")
-    return host, host_table.lose(queue, host)
+    freed = host_table.lose(queue, host)
+    tell_landers(queue)
+    return host, freed
 
 
 def remove(fleet: Control, word: str) -> Host:
@@ -42,4 +45,5 @@ def remove(fleet: Control, word: str) -> Host:
     queue = shared_queue(fleet)
     host = host_table.find_host(queue, word)
     host_table.remove(queue, host)
+    tell_landers(queue)
     return host

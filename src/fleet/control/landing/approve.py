@@ -6,6 +6,7 @@ A word is written into the landing's record before the lander is woken, and name
 import os
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
 
@@ -17,6 +18,7 @@ from fleet.control.landing.only_people import refuse_agents
 from fleet.control.landing.project_git import ProjectGit
 from fleet.control.landing.waiting_list import land_rules_of
 from fleet.control.landing.withdraw import leave_train
+from fleet.control.queue.other_hosts import store_task_file
 from fleet.errors import FleetError, Refused
 from fleet.home import landing_json
 from fleet.home.clone_record import branch_of
@@ -54,7 +56,7 @@ def branch_to_land_on(fleet: Control, task_id: str, landing: Landing | None = No
     `landing`: the record that it is to have.
     """
     landing = landing or _record(fleet, task_id)
-    _check_here(task_id, landing)
+    _check_here(fleet, task_id, landing)
     _check_as_verified(fleet, task_id, landing)
     return _branch_for(fleet, task_id, landing)
 
@@ -72,7 +74,7 @@ def hold(fleet: Control, task_id: str, *, env: Mapping[str, str] = os.environ) -
             hint="Look again in a moment: fleet land. To take it back then: fleet land --revert"
             f" {task_id}",
         )
-    _check_here(task_id, landing)
+    _check_here(fleet, task_id, landing)
     return _changed(
         fleet,
         task_id,
@@ -163,14 +165,26 @@ def _check_as_verified(fleet: Control, task_id: str, landing: Landing) -> None:
         )
 
 
-def _check_here(task_id: str, landing: Landing) -> None:
+def _check_here(fleet: Control, task_id: str, landing: Landing) -> None:
     if landing.state == "landed":
         raise Refused(f"{task_id} has {landing.words()} already")
+    if landing.host:
+        raise Refused(
+            f"another host lands the work of {task_id}: {_host_name(fleet, landing.host)}",
+            hint="Say there what is to become of it.",
+        )
     if landing.state == "back":
         raise Refused(
             f"{task_id} was {landing.words()}: its agent goes on with it",
             hint=f"How it stands: fleet show {task_id}",
         )
+
+
+def _host_name(fleet: Control, host_id: str) -> str:
+    from fleet.queue.sql.hosts.host_table import hosts
+
+    known = hosts(fleet.tracker) if fleet.is_shared else []
+    return next((host.name for host in known if host.id == host_id), host_id)
 
 
 def _let_go(landing: Landing) -> Landing:
@@ -187,6 +201,9 @@ def _changed(fleet: Control, task_id: str, change: Callable[[Landing], Landing |
         raise FleetError(
             f"{task_id} changed meanwhile", hint="See how it stands, and try again: fleet land"
         )
+    if fleet.is_shared:  # for the host that may have to take the landing over
+        with suppress(FleetError):
+            store_task_file(fleet, fleet.get(task_id), landing_json.FILE)
     return done
 
 

@@ -100,6 +100,7 @@ def _landed(
         by=actor(env),
         now=lambda: datetime.now(UTC),
         abandon=threading.Event(),
+        shared=fleet.is_shared,
     )
     end = _in_foreground(fleet, task_ids, setup, tell)
     _follow_lines(setup, tell)
@@ -172,7 +173,7 @@ def _on_the_way(fleet: Control, task_ids: Sequence[str]) -> list[str]:
 
 def _is_over(fleet: Control, task_id: str) -> bool:
     landing = landing_json.read(fleet.home, task_id)
-    if landing is None:
+    if landing is None or landing.host:
         return True
     if landing.state == "landed":
         return task_id not in landing_json.unlanded(fleet.home)

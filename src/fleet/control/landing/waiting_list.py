@@ -85,10 +85,12 @@ class WaitingList(Struct, frozen=True, kw_only=True):
     before: tuple[UnlandedBranch, ...] = ()
     #: Repositories that could not be looked at, and why.
     trouble: tuple[str, ...] = ()
+    #: Of work whose host was given up, and that no host has taken over: how that comes about.
+    left: tuple[str, ...] = ()
 
     @property
     def is_empty(self) -> bool:
-        return not (self.work or self.behind or self.before or self.trouble)
+        return not (self.work or self.behind or self.before or self.trouble or self.left)
 
 
 def waiting_list(fleet: Control) -> WaitingList:
@@ -112,7 +114,17 @@ def waiting_list(fleet: Control) -> WaitingList:
         behind=tuple(one for root in projects for one in _behind(fleet, projects[root])),
         before=tuple(_from_before(fleet, older, projects)),
         trouble=tuple(trouble),
+        left=_left(fleet),
     )
+
+
+def _left(fleet: Control) -> tuple[str, ...]:
+    if not fleet.is_shared:
+        return ()
+    from fleet.control.hosts.left_work import left_work
+
+    blocked = fleet.queue.find(Filter(statuses=("blocked",)))
+    return tuple(f"{task_id}: {words}" for task_id, words in left_work(fleet, blocked).items())
 
 
 #: The order of the list: what needs a person comes first.

@@ -1,5 +1,8 @@
-"""Work that another host verified comes to this one, which lands it: where the branch is in a
-repository of the host that made the task, that host is the only one that can.
+"""Work that another host verified comes to this one, which lands it.
+
+Where the branch is in a repository of the host that made the task, that host is the only one that
+can. Where it is on a remote, the host that ran the task lands it; once that host is lost or
+removed, the first one that has the code and what was verified of it takes the landing over.
 
 What the other host says of the run is believed. What is executed here, the checks of the fold, is
 by the settings of this host.
@@ -19,6 +22,7 @@ from fleet.git.clone import clone_place
 from fleet.git.clone.task_refs import TaskRefs
 from fleet.git.clone.task_work import forget_clone
 from fleet.git.git_command import Git
+from fleet.git.mirror.ensure_mirror import Unreached, ensure_mirror
 from fleet.git.mirror.result_refs import bring_result
 from fleet.git.refs import commit_of
 from fleet.git.remote.remote_git import RemoteSilent
@@ -29,14 +33,19 @@ from fleet.home.landing_json import Landing
 from fleet.home.task_json import is_elsewhere, local_settings, settings_of
 from fleet.home.task_policy import policy_of
 from fleet.landing.land_target import LanderSetup
+from fleet.landing.remote.let_go import let_go
 from fleet.queue.protocol import Filter
+from fleet.queue.sql.hosts.host_table import decline
+from fleet.queue.sql.travel.landers import left_landings, take_over_landing
 from fleet.runs.run_directory import RUN_JSON, Run, latest_run
-from fleet.schemas import Task
+from fleet.schemas import Settings, Task
 from fleet.schemas.hosts.code_origin import CodeOrigin
 from fleet.travel.shared_queue import SharedQueue
 from fleet.travel.unpack_run import clone_of, take_landing, take_over
 
 _LIMIT = 120.0
+#: Seconds for the fetch of a repository: this host's own landings wait meanwhile.
+_FETCH_LIMIT = 300.0
 
 
 class Adopted(Struct, frozen=True, kw_only=True):
@@ -48,6 +57,10 @@ class Adopted(Struct, frozen=True, kw_only=True):
     again: bool = False
 
 
+class _CannotHave(FleetError):
+    """The work is not to be had here as things are; another host, or a person, may help."""
+
+
 def adopt_landings(lander: LanderSetup, config: Config) -> Adopted:
     """Take over the verified work of other hosts that this one has to land. Blocks."""
     said: list[tuple[str, str]] = []
@@ -55,13 +68,20 @@ def adopt_landings(lander: LanderSetup, config: Config) -> Adopted:
     try:
         queue = lander.open_queue()
         try:
-            for task in queue.find(Filter(statuses=("blocked",))):
-                if not task.waits_to_land or not _is_ours(lander.home, task):
+            shared = SharedQueue(queue, config)
+            said += let_go(lander.home, queue, lander.now())
+            waiting = [t for t in queue.find(Filter(statuses=("blocked",))) if t.waits_to_land]
+            left = left_landings(shared.queue, lander.by) if waiting else {}
+            for task in waiting:
+                gone = left.get(task.id, "")
+                if not _is_ours(lander.home, task, left_by=gone):
                     continue
                 try:
-                    text = _adopt(lander, config, SharedQueue(queue, config), task)
+                    text = _adopt(lander, config, shared, task, left_by=gone)
                 except (FleetError, OSError) as error:
                     text, again = f"its work is not taken over yet: {error}", True
+                    if isinstance(error, _CannotHave):
+                        decline(shared.queue, task.id, lander.by, error.message)
                 if text:
                     said.append((task.id, text))
         finally:
@@ -71,14 +91,18 @@ def adopt_landings(lander: LanderSetup, config: Config) -> Adopted:
     return Adopted(said=tuple(said), again=again)
 
 
-def _is_ours(home: Home, task: Task) -> bool:
-    """The branch is here, and the landing of the last run is not known here."""
+def _is_ours(home: Home, task: Task, *, left_by: str) -> bool:
+    """The branch is here, or on a remote and its lander is given up (`left_by`); and the landing of
+    the last run is not known here.
+    """
     try:
         settings = settings_of(home, task)
     except InvalidTask:
         return False
     origin = settings.repository
-    if origin is None or not origin.lands_at_maker or is_elsewhere(home, settings):
+    if origin is None or origin.land == "off":
+        return False
+    if is_elsewhere(home, settings) if origin.lands_at_maker else not left_by:
         return False
     run, landing = latest_run(home.task(task.id)), landing_json.believed(home, task.id)
     if run is None or landing is None or landing.host:
@@ -86,30 +110,68 @@ def _is_ours(home: Home, task: Task) -> bool:
     return landing.run != max(run.number, task.runs)
 
 
-def _adopt(lander: LanderSetup, config: Config, shared: SharedQueue, task: Task) -> str:
+def _adopt(
+    lander: LanderSetup, config: Config, shared: SharedQueue, task: Task, *, left_by: str
+) -> str:
     """Take over one task's work; the sentence for the log, empty: there was nothing to take."""
     home = lander.home
     settings = settings_of(home, task)
-    origin, repo = settings.repository, repository.find(settings.cwd or "")
-    if origin is None or repo is None:
-        raise FleetError(f"{settings.cwd} is no repository any more")
+    origin = settings.repository
+    assert origin is not None
+    repo = _repository(home, task, settings, origin)
     take_over(shared, home, task.id, me=lander.by)
     landing = take_landing(shared, task.id, repo)
     run = Run(home.task(task.id) / "runs" / str(landing.run)) if landing is not None else None
-    if landing is None or run is None or not run.host or landing.state != "verified":
+    if landing is None or run is None or landing.state in ("landed", "back"):
         return ""
+    if run.host:
+        commit = _verified(home, task, repo, origin, landing)
+    elif origin.lands_at_maker:
+        return ""
+    else:
+        commit = ""  # this host's own run, which was taken over once
+    is_taken = origin.lands_at_maker or left_by == lander.by
+    if not is_taken and not take_over_landing(shared.queue, task, lander=left_by, me=lander.by):
+        return ""  # another host was first, or its own host is back
+    if not commit:
+        landing_json.change(home, task.id, lambda own: structs.replace(own, host=""))
+        return f"its work of run {landing.run} lands here again, as the host {left_by} is given up"
+    _know_clone(home, task, repo, landing, run, commit)
+    _own_policy(home, config, task, run, origin)
+    # What people said of it counts; how far it was there does not.
+    is_held = landing.state == "held"
+    own = structs.replace(landing, state="held" if is_held else "verified", commit="", red_line="")
+    why = landing.why if is_held else ""
+    landing_json.write(home, task.id, structs.replace(own, why=why, host="", at=lander.now()))
+    return f"its work of run {landing.run} came from the host {run.host}, and lands here"
+
+
+def _repository(home: Home, task: Task, settings: Settings, origin: CodeOrigin) -> Repository:
+    """The project, or the mirror that stands for it here. Raises FleetError."""
+    if is_elsewhere(home, settings):
+        found = ensure_mirror(home, origin.url, task.id, patience=_FETCH_LIMIT)
+        if isinstance(found, Unreached):
+            raise (_CannotHave if found.unconfirmed or found.gone else FleetError)(found.why)
+        return found
+    repo = repository.find(settings.cwd or "")
+    if repo is None:
+        raise FleetError(f"{settings.cwd} is no repository any more")
+    return repo
+
+
+def _verified(
+    home: Home, task: Task, repo: Repository, origin: CodeOrigin, landing: Landing
+) -> str:
+    """The commit that holds what was verified, now in this repository. Raises FleetError."""
     commit = bring_result(home, repo, origin.url, task.id, str(landing.run))
     if isinstance(commit, RemoteSilent):
         raise FleetError(f"{origin.url}: {commit.why}")
     if not commit:
-        raise FleetError(f"{origin.url} does not have the work of run {landing.run}")
+        raise _CannotHave(f"{origin.url} does not have the work of run {landing.run}")
     git = Git(repo, time.monotonic() + _LIMIT)
     if git.line("rev-parse", f"{commit}^{{tree}}") != landing.tree:
-        raise FleetError(f"what {origin.url} has of run {landing.run} is not what was verified")
-    _know_clone(home, task, repo, landing, run, commit)
-    _own_policy(home, config, task, run, origin)
-    landing_json.write(home, task.id, structs.replace(landing, host="", at=lander.now()))
-    return f"its work of run {landing.run} came from the host {run.host}, and lands here"
+        raise _CannotHave(f"what {origin.url} has of run {landing.run} is not what was verified")
+    return commit
 
 
 def _know_clone(

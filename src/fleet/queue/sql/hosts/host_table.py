@@ -111,7 +111,7 @@ def set_state(queue: SqlQueue, host: Host, state: HostState) -> None:
 def lose(queue: SqlQueue, host: Host) -> list[str]:
     """Give a host up: its leases end now; the tasks that are free by that."""
     with queue.db.writing():
-        set_state(queue, host, "gone")
+        queue.db.rows(queue.more(FILE)["give_up_host"], {"id": host.id})
         values = {"id": host.id, "now": to_micros(queue.db.now())}
         freed = queue.db.rows(queue.more(FILE)["free_leases"], values)
     return [str(row[0]) for row in freed]
@@ -154,6 +154,16 @@ def declines_of(queue: SqlQueue, task_id: str) -> Sequence[Decline]:
     """The hosts that could not run a task, and why."""
     rows = queue.db.rows(queue.more(FILE)["declines_of"], {"id": task_id})
     return [Decline(task_id=task_id, host=host, why=why, at=moment(at)) for host, why, at in rows]
+
+
+def decline(queue: SqlQueue, task_id: str, host_id: str, why: str) -> None:
+    """Note what a host lacks for a task that no host has in hand. Every write wakes all hosts, so
+    what is known is not written again.
+    """
+    if any((each.host, each.why) == (host_id, why) for each in declines_of(queue, task_id)):
+        return
+    values = {"id": task_id, "owner": host_id, "why": why, "now": to_micros(queue.db.now())}
+    queue.db.rows(queue.sql["insert_decline"], values)
 
 
 def _values(host: Host) -> dict[str, Any]:

@@ -46,6 +46,11 @@ SELECT {host_columns} FROM hosts ORDER BY name, id
 -- name: set_host_state
 UPDATE hosts SET state = :state WHERE id = :id RETURNING id
 
+-- name: give_up_host
+-- Without slots: other than one that ended in order, it is not waited for. Its next word gives it
+-- its slots again.
+UPDATE hosts SET state = 'gone', slots = 0, free = 0 WHERE id = :id RETURNING id
+
 -- name: free_leases
 -- The leases of a host that a person gives up: as if their time were over.
 UPDATE tasks SET lease_until = :now WHERE lease_owner = :id AND lease_until > :now RETURNING id

@@ -90,3 +90,44 @@ ORDER BY l.run
 -- name: try_to_land
 -- For as long as the connection lasts: a host that is gone holds no branch. PostgreSQL only.
 SELECT pg_try_advisory_lock(1718379878, hashtext(:target))
+
+-- name: is_given_up
+-- A person said that the lander will not come back, or removed it.
+NOT EXISTS (SELECT 1 FROM hosts h
+            WHERE h.id = {lander} AND NOT (h.state = 'gone' AND h.slots = 0))
+
+-- name: lander
+-- The host that took the landing of the last run over; else the one that ran it.
+COALESCE(convert_from(l.bytes, 'UTF8'), t.last_host)
+
+-- name: landing_hosts
+tasks t LEFT JOIN run_files l
+ON l.task_id = t.id AND l.run = t.runs AND l.path = '.lander' AND l.part = 0
+
+-- name: left_landings
+-- PostgreSQL only, as the rest of this: work that waits, blocked, for a lander that is given up, or
+-- that this host has taken over.
+SELECT t.id, {lander} FROM {landing_hosts}
+WHERE t.status = 'blocked' AND t.lease_owner IS NULL AND t.last_host <> ''
+  AND ({is_given_up} OR convert_from(l.bytes, 'UTF8') = :me)
+
+-- name: taken_landings
+-- Whatever another host lands by now: all of the landings that were taken over, and of a task that
+-- it ran since, those of earlier runs.
+SELECT t.id, {lander}, CASE WHEN l.bytes IS NULL THEN t.runs END FROM {landing_hosts}
+WHERE t.status = 'blocked' AND {lander} NOT IN ('', :me)
+
+-- name: take_over_landing
+-- Of two hosts that try, one finds the row as it was.
+INSERT INTO run_files (task_id, run, path, part, size, bytes)
+SELECT t.id, t.runs, '.lander', 0, octet_length(CAST(:me AS TEXT)),
+       convert_to(CAST(:me AS TEXT), 'UTF8')
+FROM {landing_hosts}
+WHERE t.id = :task_id AND t.status = 'blocked' AND t.lease_owner IS NULL
+  AND t.fence = CAST(:fence AS BIGINT) AND {lander} = CAST(:lander AS TEXT) AND {is_given_up}
+ON CONFLICT (task_id, run, path, part) DO UPDATE SET size = excluded.size, bytes = excluded.bytes
+WHERE run_files.bytes = convert_to(CAST(:lander AS TEXT), 'UTF8')
+RETURNING part
+
+-- name: tell_landers
+SELECT pg_notify('fleet_queue', '')

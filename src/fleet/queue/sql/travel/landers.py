@@ -1,15 +1,61 @@
-"""Which host lands on a branch of a repository that several hosts reach.
+"""Which host lands on a branch of a repository that several hosts reach, and which one lands the
+work of a host that is given up.
 
-The right is bound to the connection: it ends with the process, or with the host. It saves work;
-what keeps two landers apart that race all the same is the compare-and-swap on the branch.
+The right to a branch is bound to the connection: it ends with the process, or with the host. It
+saves work; what keeps two landers apart that race all the same is the compare-and-swap on the
+branch. The landing of a host that is given up is taken over once, by a row that one host writes.
 """
 
+from msgspec import Struct
+
 from fleet.queue.sql.sql_queue import SqlQueue
+from fleet.schemas import Task
 
 _FILE = "run_files.sql"
+
+
+class TakenLanding(Struct, frozen=True, kw_only=True):
+    """The landing of a task is another host's."""
+
+    host: str
+    #: Only that of runs before this one: the host ran the task since. None: it took over what is
+    #: there.
+    before: int | None = None
 
 
 def try_to_land(queue: SqlQueue, target: str) -> bool:
     """Take the right to land on a target until the queue is closed; False: another has it."""
     rows = queue.db.rows(queue.more(_FILE)["try_to_land"], {"target": target})
     return bool(rows[0][0])
+
+
+def left_landings(queue: SqlQueue, me: str) -> dict[str, str]:
+    """Blocked tasks whose lander is lost or removed, each with that lander; and those that this
+    host has taken over, with itself.
+    """
+    return {
+        str(task_id): str(lander)
+        for task_id, lander in queue.db.rows(queue.more(_FILE)["left_landings"], {"me": me})
+    }
+
+
+def taken_landings(queue: SqlQueue, me: str) -> dict[str, TakenLanding]:
+    """Blocked tasks whose work another host lands by now."""
+    rows = queue.db.rows(queue.more(_FILE)["taken_landings"], {"me": me})
+    return {
+        str(task_id): TakenLanding(host=str(host), before=None if run is None else int(run))
+        for task_id, host, run in rows
+    }
+
+
+def take_over_landing(queue: SqlQueue, task: Task, *, lander: str, me: str) -> bool:
+    """Take the landing of a task over from a lander that is given up; False: another host was
+    first, the lander is back, or the task changed.
+    """
+    values = {"task_id": task.id, "fence": task.fence, "lander": lander, "me": me}
+    return bool(queue.db.rows(queue.more(_FILE)["take_over_landing"], values))
+
+
+def tell_landers(queue: SqlQueue) -> None:
+    """Have the hosts look for work that a host has left."""
+    queue.db.rows(queue.more(_FILE)["tell_landers"])

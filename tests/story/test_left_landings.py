@@ -1,0 +1,115 @@
+"""Two homes on one PostgreSQL queue: what a host verified and did not land before it was lost is
+landed by the other one, once.
+"""
+
+import pytest
+
+from fleet.errors import Refused
+from fleet.home import landing_json
+from tests.story.test_travel import COMMITTED, create
+from tests.story.test_travel import hosts as _hosts
+
+hosts = _hosts
+
+
+def verified_and_killed(alpha, host):
+    """A task that a host verified and asks about, when its supervisor is killed."""
+    alpha.configure(land_to="push", land="ask")
+    task_id, _ = create(alpha)
+    host.script(task_id, COMMITTED.format(name="made"))
+    supervisor = host.supervise()
+    asked(host, task_id)
+    host.until(lambda: host.task(task_id).waits_to_land)
+    host.kill(supervisor)
+    return task_id
+
+
+def asked(host, task_id):
+    """Wait until a host asks about the work."""
+
+    def asks():
+        landing = landing_json.read(host.home, task_id)
+        return landing is not None and landing.state == "asks" and not landing.host
+
+    host.until(asks)
+
+
+@pytest.mark.parametrize("lost_is_maker", [False, True])
+def test_the_work_of_a_lost_host_is_landed_by_another_one_once(hosts, lost_is_maker):
+    """The person approves it on the host that took it over. The lost one comes back and lets go."""
+    alpha, beta = hosts
+    lost, other = (alpha, beta) if lost_is_maker else (beta, alpha)
+    task_id = verified_and_killed(alpha, lost)
+    other.supervise()
+    other.does("host", "lost", lost.me, "--yes")
+    asked(other, task_id)
+
+    lost.supervise()
+    lost.until(lambda: landing_json.read(lost.home, task_id).host == other.me)
+    assert "another host lands it" in lost.does("show", task_id)
+    refused = lost.fleet("land", task_id)
+    assert refused.returncode == Refused.exit_code
+    assert f"another host lands the work of {task_id}" in refused.stderr
+    other.does("land", task_id)
+    other.until_status(task_id, "closed")
+    assert "landed on main" in other.task(task_id).close_reason
+    assert other.task(task_id).runs == 1
+    assert alpha.bare.git("log", "--format=%s", "main", "--", "made") == "work"
+
+
+def test_what_had_landed_when_its_host_was_lost_is_closed_and_lands_no_second_time(hosts):
+    """The host was killed between its push and the word to the queue."""
+    alpha, beta = hosts
+    task_id = verified_and_killed(alpha, alpha)
+    landed = alpha.bare.git("rev-parse", f"refs/fleet/{task_id}/1")
+    alpha.bare.git("update-ref", "refs/heads/main", landed)
+    beta.does("host", "lost", alpha.me, "--yes")
+    beta.supervise()
+    asked(beta, task_id)
+    beta.does("land", task_id)
+    beta.until_status(task_id, "closed")
+    assert alpha.bare.git("rev-parse", "main") == landed
+
+
+def test_what_no_host_can_take_over_is_told_with_the_way_out(hosts):
+    """The other host may not fetch the repository; once it may, it has the work, and goes by what a
+    person said of it.
+    """
+    alpha, beta = hosts
+    task_id = verified_and_killed(alpha, alpha)
+    alpha.does("land", "--hold", task_id)
+    (beta.home.path / "remotes.json").unlink()
+    supervisor = beta.supervise()
+    beta.does("host", "lost", alpha.me, "--yes")
+    beta.until(lambda: "is not confirmed" in beta.does("show", task_id))
+    for said in (beta.does("show", task_id), beta.does("land")):
+        words = " ".join(said.split())
+        assert "was given up before it landed this" in words
+        assert "fleet trust --remote" in words
+        assert f"fleet retry {task_id}" in words
+    beta.kill(supervisor)
+    beta.does("trust", "--remote", str(alpha.bare.root))
+    beta.supervise()
+    beta.until(lambda: (found := landing_json.read(beta.home, task_id)) and found.state == "held")
+    assert "was given up" not in beta.does("show", task_id)
+    beta.does("land", "--release", task_id)
+    asked(beta, task_id)
+
+
+def test_work_that_the_repository_does_not_have_is_not_taken_over(hosts):
+    """A person deleted the ref that its host had pushed. The way out is the one that is told."""
+    alpha, beta = hosts
+    task_id = verified_and_killed(alpha, alpha)
+    alpha.bare.git("update-ref", "-d", f"refs/fleet/{task_id}/1")
+    beta.supervise()
+    beta.does("host", "lost", alpha.me, "--yes")
+    beta.until(lambda: "does not have the work of run 1" in beta.does("show", task_id))
+    assert landing_json.read(beta.home, task_id) is None
+
+    beta.script(task_id, COMMITTED.format(name="made"))
+    beta.does("retry", task_id)
+    asked(beta, task_id)
+    alpha.supervise()
+    alpha.until(lambda: landing_json.read(alpha.home, task_id).host == beta.me)
+    beta.does("land", task_id)
+    assert alpha.bare.git("log", "--format=%s", "main", "--", "made") == "work"
