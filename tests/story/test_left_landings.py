@@ -6,6 +6,7 @@ import pytest
 
 from fleet.errors import Refused
 from fleet.home import landing_json
+from tests.conftest import only_slow
 from tests.story.test_travel import COMMITTED, create
 from tests.story.test_travel import hosts as _hosts
 
@@ -54,6 +55,24 @@ def test_the_work_of_a_lost_host_is_landed_by_another_one_once(hosts, lost_is_ma
     other.until_status(task_id, "closed")
     assert "landed on main" in other.task(task_id).close_reason
     assert other.task(task_id).runs == 1
+    assert alpha.bare.git("log", "--format=%s", "main", "--", "made") == "work"
+
+
+@only_slow
+def test_a_landing_comes_back_to_its_own_host_once_the_other_one_is_lost_too(hosts):
+    """The host that had let go of it takes it over as any other one would."""
+    alpha, beta = hosts
+    task_id = verified_and_killed(alpha, alpha)
+    beta.does("host", "lost", alpha.me, "--yes")
+    second = beta.supervise()
+    asked(beta, task_id)
+    alpha.supervise()
+    alpha.until(lambda: landing_json.read(alpha.home, task_id).host == beta.me)
+    beta.kill(second)
+    alpha.does("host", "lost", beta.me, "--yes")
+    asked(alpha, task_id)
+    alpha.does("land", task_id)
+    alpha.until_status(task_id, "closed")
     assert alpha.bare.git("log", "--format=%s", "main", "--", "made") == "work"
 
 

@@ -27,6 +27,7 @@ from fleet.landing.bring_home import why_waiting_asks
 from fleet.landing.waiting_work import work_of_run
 from fleet.queue.doorbell import Doorbell
 from fleet.queue.sql.sqlite import BELL
+from fleet.queue.sql.travel.landers import tell_landers
 from fleet.runs.run_directory import latest_run
 
 #: Seconds to read the branches of a project.
@@ -112,6 +113,9 @@ def release(fleet: Control, task_id: str, *, env: Mapping[str, str] = os.environ
 def ring(fleet: Control) -> None:
     """Wake a supervisor, whose lander looks at what waits."""
     Doorbell(fleet.home.path / BELL).ring()
+    if fleet.is_shared:  # where the supervisor hears the queue, and no bell of the home
+        with suppress(FleetError):  # it looks again by itself once the queue answers
+            tell_landers(fleet.tracker)
 
 
 def _record(fleet: Control, task_id: str) -> Landing:
