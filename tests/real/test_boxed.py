@@ -6,7 +6,7 @@ import subprocess
 import pytest
 
 from fleet.sandbox.try_box import try_box
-from tests.conftest import coders, missing
+from tests.conftest import coders, missing, only_slow
 from tests.real.house import CLOSE, TASK, Gate, hear
 from tests.real.test_hooks import said
 from tests.scripted_model import Say, ScriptedModel, Shell
@@ -84,6 +84,7 @@ def test_a_day_in_a_box(project, tmp_path, coder):
         assert "made in a box by Ann" in subprocess.check_output(log, text=True)
 
 
+@only_slow
 @coders("claude")
 def test_a_task_in_a_strict_box(project, coder):
     """The model is reached through the one way out; claude's key never enters the box."""

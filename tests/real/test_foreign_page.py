@@ -11,7 +11,7 @@ from fleet.control.page.session_store import AT_ONCE
 from fleet.control.pause import paused_since
 from fleet.home import Home, make_home
 from fleet.queue.protocol import Draft
-from tests.conftest import missing, need
+from tests.conftest import missing, need, only_slow
 from tests.unit.web.conftest import Page
 
 #: Everything that a foreign page could try, each by its name; what it could read is reported.
@@ -68,6 +68,7 @@ def browser(page):
         found.close()
 
 
+@only_slow
 def test_a_foreign_page_reads_nothing_and_changes_nothing(page, evil, browser):
     """Although the person is logged in to the page in the same browser."""
     page.fleet.queue.add(Draft(title="A secret of ours"))

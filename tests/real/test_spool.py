@@ -15,7 +15,7 @@ from fleet.schemas import Settings
 from fleet.spool.answer_request import rule, serve
 from fleet.spool.asker import Asker
 from tests.builders import HOUR, NOW, a_run
-from tests.conftest import SLOW, coders
+from tests.conftest import SLOW, coders, only_slow
 from tests.real.house import CLOSE, TASK, WORK
 from tests.real.test_hooks import said
 from tests.scripted_model import Say, ScriptedModel, Shell
@@ -84,6 +84,7 @@ def test_an_agent_has_its_own_task_and_nothing_else(house, coder):
         assert f"agent of {TASK}, run 1" in refused
 
 
+@only_slow
 def test_on_beads_the_real_bd_answers_for_the_agent(bd, beads_home):
     """Words never become flags, the author is the agent, and what it makes is linked."""
     del bd

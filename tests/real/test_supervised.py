@@ -2,6 +2,7 @@
 
 import time
 
+from tests.conftest import only_slow
 from tests.real.house import CLOSE, TASK, WORK, hear
 from tests.real.test_claude import error, windows
 from tests.scripted_model import Call, Refuse, Say, ScriptedModel, Shell, Tokens
@@ -74,6 +75,7 @@ def test_a_denied_tool_is_named_with_the_setting(house):
         assert "permissions" in task["notes"]
 
 
+@only_slow
 def test_a_full_context_goes_on_in_a_fresh_session(house):
     """No attempt is counted; the second session closes the task."""
     note = Shell(command=f"bd show {TASK}", tokens=Tokens(fresh=1000, cached=190_000))

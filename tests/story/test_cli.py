@@ -12,7 +12,7 @@ import pytest
 from fleet.bd.fleet_flags import OWN
 from fleet.sandbox.try_box import try_box
 from tests import warm
-from tests.conftest import need
+from tests.conftest import need, only_slow
 from tests.contract.beads_home import pristine_home
 
 __all__ = ["pristine_home"]
@@ -155,6 +155,7 @@ def hand_over(user, pristine_home, folder):
     user.env["PATH"] = f"{folder}:{user.env['PATH']}"
 
 
+@only_slow
 def test_init_takes_beads_where_bd_is_on_the_path(user, pristine_home, tmp_path):
     """The real bd, in the home, and nowhere near the user's repository."""
     need("git")

@@ -5,7 +5,7 @@ Many damaged tasks share one supervisor: had one of them harmed it, the others w
 
 import pytest
 
-from tests.conftest import SLOW
+from tests.conftest import SLOW, only_slow
 from tests.story.damage import OF_RUN, OF_TASK, PARTS, cases, spoil
 from tests.story.scene import WORK
 
@@ -98,6 +98,7 @@ def test_damage_under_a_running_agent_costs_that_task_alone(ordeal, part):
     ordeal.check(supervisor)
 
 
+@only_slow
 @parts(1)
 def test_damage_before_a_task_begins_costs_that_task_alone(ordeal, part):
     """A pipe or a link that lies where a run's files will be."""
@@ -108,6 +109,7 @@ def test_damage_before_a_task_begins_costs_that_task_alone(ordeal, part):
     ordeal.check(supervisor)
 
 
+@only_slow
 @parts(2)
 def test_damage_between_two_runs_costs_that_task_alone(ordeal, part):
     """The records of earlier runs are read before the next one begins."""
@@ -120,6 +122,7 @@ def test_damage_between_two_runs_costs_that_task_alone(ordeal, part):
     ordeal.check(supervisor)
 
 
+@only_slow
 @parts(3)
 def test_damage_while_no_supervisor_is_there_costs_that_task_alone(ordeal, part):
     """The next supervisor adopts what it can, and gives up the rest in a sentence."""

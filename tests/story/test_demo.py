@@ -126,6 +126,7 @@ def test_an_interrupted_demo_leaves_nothing(ground, moment, number):
     assert traces(ground) == []
 
 
+@only_slow
 @pytest.mark.timeout(180)
 def test_a_killed_demo_takes_its_supervisor_along(ground):
     """After `kill -9` files stay behind, but no process goes on working there."""

@@ -90,6 +90,7 @@ def test_what_had_landed_when_its_host_was_lost_is_closed_and_lands_no_second_ti
     assert alpha.bare.git("rev-parse", "main") == landed
 
 
+@only_slow
 def test_what_no_host_can_take_over_is_told_with_the_way_out(hosts):
     """The other host may not fetch the repository; once it may, it has the work, and goes by what a
     person said of it.
@@ -115,6 +116,7 @@ def test_what_no_host_can_take_over_is_told_with_the_way_out(hosts):
     asked(beta, task_id)
 
 
+@only_slow
 def test_work_that_the_repository_does_not_have_is_not_taken_over(hosts):
     """A person deleted the ref that its host had pushed. The way out is the one that is told."""
     alpha, beta = hosts

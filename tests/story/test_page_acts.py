@@ -11,6 +11,7 @@ from fleet.queue.protocol import Draft
 from fleet.runs.outcome_history import read_ending
 from fleet.runs.run_directory import latest_run
 from fleet.schemas import Settings, Stopped
+from tests.conftest import only_slow
 from tests.story.page_fixtures import browser, context, expect, page, problems, row, stage
 from tests.story.page_stage import PHONE
 from tests.story.test_compare import coder
@@ -139,6 +140,7 @@ def test_a_task_is_made_from_the_page_with_all_that_it_takes(stage, page, proble
     problems[:] = [each for each in problems if "status of 400" not in each]
 
 
+@only_slow
 def test_a_run_that_claimed_nothing_has_no_tick_and_a_break_in_a_title_is_a_mark(stage, page):
     """Green is for a claim that holds; a title of two lines could pass for two tasks."""
     task_id = stage.scene.add("tool end", title="Leave\nit open", isolation="none")
@@ -150,6 +152,7 @@ def test_a_run_that_claimed_nothing_has_no_tick_and_a_break_in_a_title_is_a_mark
     expect(ended.locator("svg.mark.calm")).to_have_count(1)
 
 
+@only_slow
 def test_a_row_that_waits_for_a_task_leads_to_it(stage, page):
     """The way on of what waits is at the task that it waits for."""
     first = stage.ids["runs"]

@@ -5,7 +5,7 @@ import pytest
 from fleet.cli.run.run import NEEDS_YOU
 from fleet.home import landing_json
 from fleet.runs import receipt_json
-from tests.conftest import need
+from tests.conftest import need, only_slow
 from tests.repos import ENV, Repo
 from tests.story.scene import Scene
 
@@ -99,6 +99,7 @@ def test_a_conflict_in_meaning_goes_back_with_what_the_checks_printed(scene):
     assert "Files that others changed since: `part-1`" in prompt
 
 
+@only_slow
 def test_a_claim_that_loses_what_others_landed_is_refused_and_a_person_is_asked_in_the_end(scene):
     """`git checkout --ours` is no merge: not counted as an attempt, but as a try to land."""
     scene.configure(land_tries=2)

@@ -12,7 +12,7 @@ from fleet.home import Home, landing_json, make_home, owner_file
 from fleet.queue.protocol import Filter
 from fleet.queue.sql.postgres import open_postgres
 from tests.builders import look_on
-from tests.conftest import need
+from tests.conftest import need, only_slow
 from tests.repos import ENV, Repo
 from tests.story.scene import ACTOR, Scene
 from tests.story.test_ask_human import ask
@@ -190,6 +190,7 @@ def test_with_push_the_host_that_ran_it_lands_it(hosts):
     assert alpha.bare.git("show", "main:made-on-beta") == "new"
 
 
+@only_slow
 def test_a_person_watches_a_run_of_another_host(hosts):
     """Lines come while the command runs, and its end is the end of the run."""
     alpha, beta = hosts
@@ -203,6 +204,7 @@ def test_a_person_watches_a_run_of_another_host(hosts):
     assert "fleet_ended" in said
 
 
+@only_slow
 def test_every_host_sees_what_another_does_and_used(hosts):
     """By the host's name, with the figures of the living run, and afterwards with its cost."""
     alpha, beta = hosts
@@ -260,6 +262,7 @@ def test_settings_that_were_changed_on_another_host_count_everywhere(hosts):
     assert "by-hand" in alpha.does("show", task_id)
 
 
+@only_slow
 def test_tasks_of_a_plan_know_where_their_code_is(hosts):
     """As those of `fleet bd create`; applying the same plan again changes nothing."""
     alpha, _ = hosts

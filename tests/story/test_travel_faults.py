@@ -60,6 +60,7 @@ def test_a_commit_that_vanished_is_declined_and_runs_where_it_was_made(hosts):
     assert alpha.repo.git("show", "main:made-on-alpha") == "new"
 
 
+@only_slow
 def test_a_disk_that_is_full_while_fetching_stops_the_host_for_a_while(hosts):
     """The task goes back, the host says why it starts nothing, and what was fetched in vain takes
     no room: with more of it the same fetch goes well.
