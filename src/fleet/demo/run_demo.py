@@ -10,22 +10,21 @@ import msgspec
 from fleet import control
 from fleet.control import Control
 from fleet.control.tasks.in_progress import in_progress
-from fleet.control.tasks.questions import answer
+from fleet.demo.answer_after_reading import DemoPerson
 from fleet.demo.demo_home import SETTINGS, DemoHome
-from fleet.demo.script import ANSWER, KILLED_DURING, TASKS, DemoTask
+from fleet.demo.script import KILLED_DURING, TASKS, DemoTask
 from fleet.demo.summary import DemoReport, DemoRow, RowState, is_verified
 from fleet.files.tail import Follower
 from fleet.home import Home, landing_json
 from fleet.home.landing_json import Landing
 from fleet.queue.protocol import Filter
 from fleet.runs.outcome_history import Ending, read_ending
+from fleet.runs.questions.questions_file import MARK
 from fleet.runs.run_directory import all_runs
 from fleet.schemas import RateLimited, Task
 
 #: Seconds between two looks at the queue.
 _PAUSE = 0.2
-#: Seconds for which a question stays on the screen before it is answered.
-_READING_S = 1.5
 #: Seconds after which a demo is broken; it takes less than half a minute, and on a machine that has
 #: much else to do some minutes.
 _LONGEST = 300.0
@@ -52,7 +51,7 @@ class Demo:
         self._journal = JournalTail(place.home)
         #: The supervisor's log: action and sentence.
         self._log: list[tuple[str, str]] = []
-        self._asked_at: float | None = None
+        self._person = DemoPerson()
         self._killed = False
         #: Keys of the tasks whose runs were adopted, and of those that were given their cue.
         self._adopted: set[str] = set()
@@ -123,15 +122,9 @@ class Demo:
             for task in TASKS:
                 if task not in self._tasks.values():
                     self._create(task)
-        asking = [row for row in rows if row.state == "asking"]
-        if not asking:
-            self._asked_at = None
-        elif self._asked_at is None:
-            self._asked_at = time.monotonic()
-        elif time.monotonic() > self._asked_at + _READING_S:
-            task_id = asking[0].task.id
-            answer(fleet, fleet.get(task_id), ANSWER, at=datetime.now().astimezone())
-            self._say(f"$ fleet answer {task_id} {shlex.quote(ANSWER)}", "bold magenta")
+        asking = [row.task.id for row in rows if row.state == "asking"]
+        if typed := self._person.answer(fleet, asking):
+            self._say(f"$ {typed}", "bold magenta")
 
     def _create(self, task: DemoTask) -> None:
         """Create a task as a person does: on the command line, in the project's directory."""
@@ -243,8 +236,8 @@ def state_of(
             return "running", landing.words() if landing is not None else ""
         case "blocked" if landing is not None and last is not None and _may_land(last, landing):
             return "landing", landing.words()
-        case "blocked" if last is not None and last.why.startswith("QUESTION:"):
-            return "asking", last.why.removeprefix("QUESTION:").strip()
+        case "blocked" if last is not None and last.why.startswith(MARK):
+            return "asking", last.why.removeprefix(MARK).strip()
         case "blocked":
             return "blocked", last.why if last else task.notes
         case _ if task.not_before and task.not_before > now:

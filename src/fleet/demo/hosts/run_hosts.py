@@ -8,22 +8,21 @@ from datetime import UTC, datetime
 from fleet import control
 from fleet.control import Control
 from fleet.control.hosts.no_host_fits import no_host_fits
-from fleet.control.tasks.questions import answer
+from fleet.demo.answer_after_reading import DemoPerson
 from fleet.demo.hosts.demo_hosts import DemoHost, DemoHosts
 from fleet.demo.hosts.host_tasks import CUT_OFF, HOST_TASKS, NOWHERE
 from fleet.demo.hosts.hosts_summary import HostRow, HostsReport
 from fleet.demo.run_demo import JournalTail, titled
-from fleet.demo.script import ANSWER, DemoTask
+from fleet.demo.script import DemoTask
 from fleet.demo.summary import RowState
 from fleet.home import owner_file
 from fleet.queue.protocol import Filter
 from fleet.queue.sql.hosts import host_table
+from fleet.runs.questions.questions_file import MARK
 from fleet.runs.run_directory import Run, all_runs
 from fleet.schemas import Task
 
 _PAUSE = 0.3
-#: Seconds for which a question stays on the screen before it is answered.
-_READING_S = 1.5
 #: Seconds after which a demo is broken; it takes about a minute, and on a busy machine some.
 _LONGEST = 420.0
 #: What is told of each host's log.
@@ -46,7 +45,7 @@ class HostsDemo:
         self._began = time.monotonic()
         self._tasks: dict[str, DemoTask] = {}
         self._journals: dict[str, JournalTail] = {}
-        self._asked_at: float | None = None
+        self._person = DemoPerson()
         #: The host that was cut off, when, and whether its link is there again.
         self._cut: DemoHost | None = None
         self._cut_at = datetime.min.replace(tzinfo=UTC)
@@ -121,15 +120,9 @@ class HostsDemo:
             self._say(f"$ ip link set to{self._cut.number} up", "bold")
             for each in self._place.hosts:
                 each.place.give_cue(CUT_OFF)
-        asking = [row for row in rows if row.state == "asking"]
-        if not asking:
-            self._asked_at = None
-        elif self._asked_at is None:
-            self._asked_at = time.monotonic()
-        elif time.monotonic() > self._asked_at + _READING_S:
-            task_id = asking[0].task.id
-            answer(fleet, fleet.get(task_id), ANSWER, at=datetime.now().astimezone())
-            self._say(f"person$ fleet answer {task_id} {shlex.quote(ANSWER)}", "bold magenta")
+        asking = [row.task.id for row in rows if row.state == "asking"]
+        if typed := self._person.answer(fleet, asking):
+            self._say(f"person$ {typed}", "bold magenta")
 
     def _at_work(self, task: Task) -> DemoHost | None:
         """The host that holds the task, once its agent has begun."""
@@ -221,8 +214,8 @@ def _state_of(task: Task) -> tuple[RowState, str]:
             return "running", ""
         case "blocked" if task.waits_to_land:
             return "landing", ""
-        case "blocked" if "QUESTION:" in task.notes:
-            return "asking", task.notes.rpartition("QUESTION:")[2].strip().partition("\n")[0]
+        case "blocked" if MARK in task.notes:
+            return "asking", task.notes.rpartition(MARK)[2].strip().partition("\n")[0]
         case "blocked":
             return "blocked", task.notes
         case _:
