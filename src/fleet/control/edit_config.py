@@ -119,6 +119,12 @@ def waits_for_commit(fleet: Control, settings: Settings) -> str:
     return without_commit(cwd) if is_cloned else ""
 
 
+def waits_for_branch(fleet: Control, settings: Settings) -> bool:
+    """The work of a task with these settings would land, and no branch was checked out."""
+    land = policy_of(fleet.config, settings, settings.cwd or "").policy.land
+    return land.mode != "off" and land.asks_branch
+
+
 def verify_proposal(cwd: str) -> Proposal | None:
     """A verify command for the tasks of a directory; None if its files name none."""
     return propose(Path(cwd))

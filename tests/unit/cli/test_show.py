@@ -8,7 +8,7 @@ from fleet import control
 from fleet.bd.pflag import Parsed
 from fleet.cli.tracker.ready import ready
 from fleet.cli.tracker.show import show
-from fleet.cli.tracker.verify_hint import tell_without_commit
+from fleet.cli.tracker.verify_hint import tell_without_branch, tell_without_commit
 from fleet.config import default_text
 from fleet.home import clone_record, task_json
 from fleet.home.clone_record import CloneRecord
@@ -87,6 +87,25 @@ def test_a_repository_without_a_commit_is_told_before_a_run_is_refused(fleet, tm
         told = capsys.readouterr()
         assert ("lands:       on main" in told.out, told.err) == (True, "")
         project.git("pack-refs", "--all")
+
+
+@pytest.mark.parametrize(
+    ("branch", "given", "told"),
+    [
+        ("", {"land": "auto"}, True),
+        ("", {"land": "auto", "land_into": "main"}, False),
+        ("", {"land": "off"}, False),
+        ("main", {"land": "auto"}, False),
+        (None, {"land": "auto"}, False),
+    ],
+)
+def test_work_that_would_wait_for_a_branch_is_told_when_its_task_is_made(
+    fleet, tmp_path, capsys, branch, given, told
+):
+    """A detached HEAD names no branch; nor does a directory without git, which lands nowhere."""
+    fleet.home.config.write_text(default_text(queue="embedded", **given))
+    tell_without_branch(control.opened(), Settings(cwd=str(tmp_path), branch=branch))
+    assert ("land_into=BRANCH" in capsys.readouterr().err) == told
 
 
 def test_the_coder_and_the_model_are_those_of_the_next_run(fleet, capsys):

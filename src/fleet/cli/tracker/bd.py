@@ -240,10 +240,15 @@ def _tell_code(code: "PlacedCode") -> None:
 
 def _tell_unchecked(fleet: Control, settings: Settings) -> None:
     # Only lines for people load it.
-    from fleet.cli.tracker.verify_hint import tell_unchecked, tell_without_commit
+    from fleet.cli.tracker.verify_hint import (
+        tell_unchecked,
+        tell_without_branch,
+        tell_without_commit,
+    )
 
     tell_unchecked(fleet, settings)
     tell_without_commit(fleet, settings)
+    tell_without_branch(fleet, settings)
 
 
 def bd_command() -> "click.Command":

@@ -1,5 +1,5 @@
-"""What `fleet bd create` says of a task that no command checks, and the question for one; and of a
-repository that no clone can be made of.
+"""What `fleet bd create` says of a task that no command checks, and the question for one; of a
+repository that no clone can be made of; and of work that has no branch to land on.
 """
 
 import os
@@ -12,6 +12,7 @@ from fleet.control.edit_config import (
     is_first_proposal,
     is_unchecked,
     verify_proposal,
+    waits_for_branch,
     waits_for_commit,
     way_to_verify,
 )
@@ -43,6 +44,18 @@ def tell_without_commit(fleet: Control, settings: Settings) -> None:
     if _RUN in os.environ or not (root := waits_for_commit(fleet, settings)):
         return
     words = f"{one_line(root)} has no commit yet, and agents begin from one: {FIRST_COMMIT}"
+    print(folded(words), file=sys.stderr)
+
+
+def tell_without_branch(fleet: Control, settings: Settings) -> None:
+    """One line on stderr, while the branch is easily named: finished work would wait for it."""
+    if _RUN in os.environ or not waits_for_branch(fleet, settings):
+        return
+    cwd = one_line(settings.cwd or "")
+    words = (
+        f"{cwd} has no branch checked out: finished work would wait until you name one"
+        " (fleet config set --project DIR land_into=BRANCH)"
+    )
     print(folded(words), file=sys.stderr)
 
 
