@@ -49,13 +49,13 @@ def host(tmp_path):
         state = SupervisorState(
             home, Config(coder="claude", model="sonnet", accounts={account: work}),
             queue=NoQueue(), log=Log(home.logging, lambda: NOW, said.append), now=lambda: NOW,
-            host=Heartbeat(
+            heartbeat=Heartbeat(
                 lambda: None, a_host(f"id-{name}", name), machine="m", lease=timedelta(minutes=3),
                 say=said.append,
             ),
         )  # fmt: skip
         state.said = said
-        share_limits(state)
+        share_limits(state, state.heartbeat)
         return state
 
     return make
@@ -64,8 +64,8 @@ def host(tmp_path):
 def beat(queue, *states):
     """Each host beats, and looks at what it heard."""
     for state in states:
-        state.host.exchange.carry(queue, state.host.host.id, NOW)
-        hear_limits(state)
+        state.heartbeat.exchange.carry(queue, state.heartbeat.host.id, NOW)
+        hear_limits(state, state.heartbeat)
 
 
 def seat(state):
@@ -111,7 +111,7 @@ def test_a_login_is_of_one_machine(queue, host):
     """Its limits may be those of another person: nothing is told."""
     one = host("one", account="work", key="sk-1")
     one.accounts.on_limit("claude", LimitRefused(FIVE_HOURS, running=1))
-    assert not one.host.exchange.news
+    assert not one.heartbeat.exchange.news
 
 
 @pytest.mark.parametrize(

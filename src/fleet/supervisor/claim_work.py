@@ -91,17 +91,16 @@ class Claimer:
         if not room(state.home):
             state.backoff.begin(f"the disk of {state.home.path} is almost full")
             return
-        host = state.host
-        if host is not None and not host.may_claim:
-            self.idle = self._is_quiet() and host.is_draining
+        heartbeat = state.heartbeat
+        if not heartbeat.may_claim:
+            self.idle = self._is_quiet() and heartbeat.is_draining
             return
-        if host is not None and self._gives_way(free):
+        if heartbeat.is_shared and self._gives_way(free):
             return
         beads = state.config.queue == "beads"
         self._ask_at = time.monotonic() + (ASK_BEADS_AGAIN if beads else ASK_AGAIN)
         usual = state.coder or state.config.coder
-        offer = host.offer_now(usual) if host is not None else None
-        state.queue.claim(free, self._claimed, offer)
+        state.queue.claim(free, self._claimed, heartbeat.offer_now(usual))
 
     def _gives_way(self, free: int) -> bool:
         """An almost full host asks a little later than the others, once for each time it asks."""
@@ -114,13 +113,13 @@ class Claimer:
         return True
 
     def _claimed(self, held_until: float, leases: list[Lease]) -> None:
-        host = self._state.host
+        heartbeat = self._state.heartbeat
         for lease in leases:
             self._state.assignments.take(lease, held_until)
         if leases:
             self._worked_at = time.monotonic()
             self.want()
-        elif self._is_quiet() and (host is None or (host.may_claim and not host.reach.unreachable)):
+        elif self._is_quiet() and heartbeat.may_claim and not heartbeat.misses_code:
             self._state.queue.waiting_tasks(self._note_idle)
 
     def _is_quiet(self) -> bool:

@@ -258,7 +258,7 @@ def finish(state: SupervisorState, assignment: Assignment, stage: Finishing) -> 
     end = end_of(
         ended, claim, outcome, findings, state.config, now,
         fence=assignment.lease.fence, jitter=jitter, elsewhere=elsewhere,
-        attempts=assignment.lease.task.attempts if state.host is not None else None,
+        attempts=assignment.lease.task.attempts if state.heartbeat.is_shared else None,
     )  # fmt: skip
     state.meter.record(run, end.receipt)
     ending = _blame(state, run, end.ending, now, missing=ended.program_missing)

@@ -32,7 +32,7 @@ from fleet.supervisor.claim_work import ASK_AGAIN, Claimer
 from fleet.supervisor.cleanup import Cleanup
 from fleet.supervisor.dispatcher import Dispatcher
 from fleet.supervisor.finish_run import go_on_if_answered
-from fleet.supervisor.hosts.host_facts import make_heartbeat, take_part, tell_host
+from fleet.supervisor.hosts.take_part import keep_part, make_heartbeat, take_part
 from fleet.supervisor.lander import Lander
 from fleet.supervisor.queue_io.fire_schedules import ScheduleClock
 from fleet.supervisor.queue_io.keep_leases import LeaseKeeper
@@ -104,10 +104,10 @@ class Supervisor:
         thread = QueueThread(opening, log.say, self.backups.rescue)
         terms = shared_terms(config.lease_s, config.grace_s) if config.shares_queue else ALONE
         queue = QueueRequests(thread, owner_file.read_or_make(home), terms)
-        host = make_heartbeat(home, config, log.say)
+        heartbeat = make_heartbeat(home, config, log.say)
         self.state = SupervisorState(
-            home, config, queue=queue, log=log, now=host.now if host else utc,
-            coder=coder, pool=pool, host=host,
+            home, config, queue=queue, log=log, now=heartbeat.now,
+            coder=coder, pool=pool, heartbeat=heartbeat,
         )  # fmt: skip
         if config.shares_queue:
             self.state.share(finishing)
@@ -176,7 +176,7 @@ class Supervisor:
             self.publish()
             if self.state.travel is not None:
                 self.state.travel.tell(self.log)
-            if self.state.host is not None and self.state.host.server_went_back():
+            if self.state.heartbeat.server_went_back():
                 self.leases.compare()
                 self.queue.leased(self.take_up)  # what was settled since is settled again
         while self.state.events:
@@ -202,8 +202,7 @@ class Supervisor:
                 due = self._timers.leases_compared + ASK_AGAIN
                 self._timers.compare_leases = min(self._timers.compare_leases, due)
                 self.queue.requests(self.dispatcher.is_for_us, self.dispatcher.obey)
-                if self.state.host is not None:
-                    self.state.host.look()
+                self.state.heartbeat.look()
                 if self.state.travel is not None:
                     self.state.travel.live.look()
             case TaskSettled(task_id, closed, blocked, verified, not_before):
@@ -317,7 +316,7 @@ class Supervisor:
     def publish(self) -> None:
         """Write what `fleet status` and `fleet tasks` show."""
         self.dispatcher.publish()
-        tell_host(self.state, ending=self.shutdown.requested)
+        keep_part(self.state, ending=self.shutdown.requested)
         status = SupervisorStatus(
             runs=len(self.state.assignments),
             slots=self.state.config.max_concurrent,
@@ -361,8 +360,8 @@ class Supervisor:
             for process in self.beside:
                 process.end()
         patience = PATIENCE if self.shutdown.stops < 2 else 0
-        if self.state.host is not None and not self.shutdown.restart:
-            self.state.host.close(patience)
+        if not self.shutdown.restart:
+            self.state.heartbeat.close(patience)
         self.queue.thread.close(patience)
         self.dispatcher.follower.close()
         self.selector.close()

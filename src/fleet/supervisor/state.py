@@ -16,6 +16,7 @@ from fleet.settlement.run_record import own_env
 from fleet.supervisor.active.assign_account import AccountAssigner
 from fleet.supervisor.active.budget_meter import BudgetMeter
 from fleet.supervisor.assignments import Assignments
+from fleet.supervisor.hosts.no_hosts import NoHosts
 from fleet.supervisor.queue_io.queue_requests import QueueRequests
 from fleet.supervisor.worker_pool import WorkerPool
 
@@ -111,11 +112,11 @@ class SupervisorState:
         now: Callable[[], datetime],
         coder: str | None = None,
         pool: WorkerPool | None = None,
-        host: "Heartbeat | None" = None,
+        heartbeat: "Heartbeat | NoHosts | None" = None,
     ) -> None:
         self.home, self.config, self.coder = home, config, coder
-        #: This supervisor among those that share its queue; None: it has the queue for itself.
-        self.host = host
+        #: This supervisor among those that share its queue.
+        self.heartbeat = heartbeat or NoHosts()
         self.queue, self.log, self.now = queue, log, now
         self.assignments = Assignments()
         #: What happened since the last turn of the loop, oldest first.

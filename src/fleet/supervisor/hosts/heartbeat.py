@@ -33,6 +33,8 @@ _OFF = timedelta(seconds=5)
 class Heartbeat:
     """The host's row in the queue. `host` is replaced by the loop as things change."""
 
+    is_shared = True
+
     def __init__(
         self,
         open_queue: Callable[[], Queue],
@@ -80,6 +82,22 @@ class Heartbeat:
     @property
     def is_draining(self) -> bool:
         return self.state == "draining" or self.outdated
+
+    @property
+    def misses_code(self) -> bool:
+        """A repository did not answer a short while ago, so that a task may wait unseen."""
+        return bool(self.reach.unreachable)
+
+    def lacks(self, coder: str) -> bool:
+        """The program of a coder is not on this machine."""
+        return coder not in self.host.offer.coders
+
+    def leave_to_others(self, url: str) -> bool:
+        """A repository did not answer: another host, if there is one, may reach it at once."""
+        if not self.exchange.others:
+            return False
+        self.reach.miss(url)
+        return True
 
     def server_went_back(self) -> bool:
         """The server was replaced by a copy of an earlier state since this was asked last."""

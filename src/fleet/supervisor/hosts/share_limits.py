@@ -27,12 +27,14 @@ from fleet.accounts.news_rules import (
 )
 from fleet.queue.sql.hosts.shared_news import HostNews, NewsKind
 from fleet.schemas.units import shown_span
+from fleet.supervisor.hosts.no_hosts import NoHosts
 
 if TYPE_CHECKING:
+    from fleet.supervisor.hosts.heartbeat import Heartbeat
     from fleet.supervisor.state import SupervisorState
 
 
-def share_limits(state: "SupervisorState") -> None:
+def share_limits(state: "SupervisorState", heartbeat: "Heartbeat") -> None:
     """Have what is met on a key told to the other hosts that use the same key."""
 
     def tell(account: str, event: AccountEvent) -> None:
@@ -40,7 +42,7 @@ def share_limits(state: "SupervisorState") -> None:
         if news is None:
             return
         if mark := state.accounts.key_mark(state.config, account):
-            _tell(state, "account", mark, *news, at_once=not isinstance(event, LimitSeen))
+            _tell(heartbeat, "account", mark, *news, at_once=not isinstance(event, LimitSeen))
 
     state.accounts.on_limit = tell
 
@@ -51,7 +53,8 @@ def tell_circuit(
     """Tell the other hosts that a coder is held, or works again, unless that is the machine's own
     affair.
     """
-    if state.host is None or (held is not None and held.fault not in SHARED_FAULTS):
+    heartbeat = state.heartbeat
+    if isinstance(heartbeat, NoHosts) or (held is not None and held.fault not in SHARED_FAULTS):
         return
     subject = circuit_of_name(name)
     if name == blamed.login and (held is None or held.fault == "account"):
@@ -60,17 +63,16 @@ def tell_circuit(
             return
         subject = circuit_of_key(mark)
     if held is None:
-        _tell(state, "circuit", subject, "state", CircuitReset(), at_once=True)
+        _tell(heartbeat, "circuit", subject, "state", CircuitReset(), at_once=True)
         return
     pause = (held.until - state.now()).total_seconds()
     news = HeldElsewhere(fault=held.fault, why=held.why, pause=max(0.0, pause))
-    _tell(state, "circuit", subject, "state", news, at_once=True)
+    _tell(heartbeat, "circuit", subject, "state", news, at_once=True)
 
 
-def hear_limits(state: "SupervisorState") -> None:
+def hear_limits(state: "SupervisorState", heartbeat: "Heartbeat") -> None:
     """Take in what other hosts told of keys that this host has too, and of coders."""
-    assert state.host is not None
-    heard = state.host.exchange.news_elsewhere
+    heard = heartbeat.exchange.news_elsewhere
     if not heard:
         return
     marks = state.accounts.key_marks(state.config)
@@ -139,7 +141,7 @@ def _login_circuit(state: "SupervisorState", account: str) -> str:
 
 
 def _tell(
-    state: "SupervisorState",
+    heartbeat: "Heartbeat",
     kind: NewsKind,
     subject: str,
     topic: str,
@@ -147,12 +149,10 @@ def _tell(
     *,
     at_once: bool,
 ) -> None:
-    host = state.host
-    if host is None:
-        return
-    value = msgspec.json.encode({"by": host.host.name, "event": event}).decode()
-    host.exchange.news.append(
-        HostNews(kind=kind, host=host.host.id, subject=subject, topic=topic, value=value)
+    host = heartbeat.host
+    value = msgspec.json.encode({"by": host.name, "event": event}).decode()
+    heartbeat.exchange.news.append(
+        HostNews(kind=kind, host=host.id, subject=subject, topic=topic, value=value)
     )
     if at_once:
-        host.look()
+        heartbeat.look()

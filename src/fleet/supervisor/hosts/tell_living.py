@@ -8,35 +8,36 @@ from fleet.runs.questions import asked_json
 from fleet.runs.run_directory import Run
 
 if TYPE_CHECKING:
+    from fleet.schemas import Host
     from fleet.supervisor.hosts.heartbeat import Heartbeat
     from fleet.supervisor.state import SupervisorState
 
 
-def tell_living(state: "SupervisorState", host: "Heartbeat") -> None:
+def tell_living(state: "SupervisorState", heartbeat: "Heartbeat") -> None:
     """Have the next beat tell of each run that changed; one whose agent asks, at once."""
-    known, asks = host.exchange.told_runs, False
+    known, asks = heartbeat.exchange.told_runs, False
     fresh: dict[str, LivingRun] = {}
     for run in state.assignments.living():
-        living = _living(run, host)
+        living = _living(run, heartbeat.host)
         fresh[living.task_id] = living
         before = known.get(living.task_id)
         if living != before:
-            host.exchange.runs.append(living)
+            heartbeat.exchange.runs.append(living)
             asks |= living.asked is not None and (before is None or before.asked != living.asked)
-    host.exchange.told_runs = fresh
+    heartbeat.exchange.told_runs = fresh
     if asks:
-        host.look()
+        heartbeat.look()
 
 
-def _living(run: Run, host: "Heartbeat") -> LivingRun:
+def _living(run: Run, host: "Host") -> LivingRun:
     started, spec = run.started(), run.known_spec()
     asked = asked_json.open_question(run.task_dir)
     waits = asked is not None and asked.run == run.number and asked.parked_at is None
     return LivingRun(
         task_id=run.task_dir.name,
         run=run.number,
-        host=host.host.id,
-        host_name=host.host.name,
+        host=host.id,
+        host_name=host.name,
         account=spec.account if spec else "",
         started_at=started.at if started else None,
         progress=progress_json.read(run),

@@ -66,10 +66,10 @@ def _check_coder(state: SupervisorState, name: str) -> None:
     try:
         coders.find(name, state.home.path)
     except BadInput as error:
-        if state.host is None:
+        if not state.heartbeat.is_shared:
             raise
         raise NotHere(error.message, hint=error.hint) from None
-    if state.host is not None and name not in state.host.offer.coders:
+    if state.heartbeat.lacks(name):
         raise NotHere(f"the program of coder {name} is not on PATH")
 
 

@@ -85,7 +85,7 @@ class RunStarter:
     def _not_here(self, assignment: Assignment, error: NotHere) -> Decision:
         """What this machine lacks another host may have; without other hosts a person looks."""
         why = f"{error.message}. {error.hint}".rstrip(" .")
-        if self._state.host is not None:
+        if self._state.heartbeat.is_shared:
             return released(f"not on this host: {why}", declined=error.message)
         return blocked(f"invalid: {why}. Once that is mended: fleet retry {assignment.task_id}")
 
@@ -115,8 +115,8 @@ class RunStarter:
         """A task whose commands or coder are not trusted here goes back: on a shared queue soon,
         for a machine that trusts them.
         """
-        shared = self._state.host is not None
-        again = self._state.now() + (_SHARED_TRUST if shared else _TRUST)
+        pause = _SHARED_TRUST if self._state.heartbeat.is_shared else _TRUST
+        again = self._state.now() + pause
         return released(why, not_before=again)
 
     def _ready(self, lease: Lease, place: Place, task_dir: Path) -> Ready | Wait:
@@ -192,10 +192,9 @@ class RunStarter:
         again = self._state.now() + (_SOON if found.soon else _UNREACHED)
         declined = found.why if found.gone or found.unconfirmed else ""
         origin = settings_of(self._state.home, assignment.lease.task).repository
-        host, until = self._state.host, None if declined else again
-        silent = until is not None and not found.soon and not found.full
-        if silent and host is not None and origin is not None and host.exchange.others:
-            host.reach.miss(origin.url)  # another host may reach it at once
+        until = None if declined else again
+        silent = not (declined or found.soon or found.full)
+        if origin and silent and self._state.heartbeat.leave_to_others(origin.url):
             until = None
         settle(self._state, assignment, released(found.why, until, declined=declined))
 

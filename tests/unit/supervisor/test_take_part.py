@@ -11,7 +11,8 @@ from fleet.queue.sql.hosts.shared_spending import RunSpend
 from fleet.schemas import Spend
 from fleet.spending.day_ledger import SpendEntry
 from fleet.supervisor.hosts.heartbeat import Heartbeat
-from fleet.supervisor.hosts.host_facts import machine_of, share_spending, tell_host
+from fleet.supervisor.hosts.host_offer import machine_of
+from fleet.supervisor.hosts.take_part import keep_part, share_spending
 from fleet.supervisor.state import QueueChanged
 from tests.builders import NOW
 from tests.contract.test_hosts import TTL, a_host
@@ -49,37 +50,37 @@ def state(home):
     beat = Heartbeat(lambda: None, a_host(), machine="m", lease=TTL, say=lambda *_: None)
     settings = config.Config(max_concurrent=4, host_name="one", host_labels="gpu, linux")
     return SimpleNamespace(
-        home=home, host=beat, meter=Meter(), config=settings, assignments=OneTask(["a task"]),
+        home=home, heartbeat=beat, meter=Meter(), config=settings, assignments=OneTask(["a task"]),
         events=[], now=lambda: NOW, accounts=Rooms(),
     )  # fmt: skip
 
 
 def test_what_runs_spend_is_told_and_heard(state):
     """Day budgets are for all hosts together."""
-    share_spending(state)
+    share_spending(state, state.heartbeat)
     state.meter.on_record(DAY, SpendEntry(task="t", run=3, project="/p", spend=Spend(tokens=5)))
-    (told,) = state.host.exchange.spent
+    (told,) = state.heartbeat.exchange.spent
     assert (told.task_id, told.run, told.day, told.host) == ("t", 3, DAY, "home1")
     other = RunSpend(task_id="u", run=1, day=DAY, host="home2", spend=Spend(tokens=7))
-    state.host.exchange.spent_elsewhere.append(other)
-    tell_host(state, ending=False)
+    state.heartbeat.exchange.spent_elsewhere.append(other)
+    keep_part(state, ending=False)
     assert state.meter.heard == [(DAY, SpendEntry(task="u", run=1, spend=Spend(tokens=7)))]
 
 
 def test_a_host_tells_its_free_slots_and_labels(state):
     """None are free while it ends, so that no other host waits for it."""
-    tell_host(state, ending=False)
-    assert (state.host.host.slots, state.host.host.free) == (4, 3)
-    assert state.host.offer.labels == ("gpu", "linux")
-    tell_host(state, ending=True)
-    assert state.host.host.free == 0
+    keep_part(state, ending=False)
+    assert (state.heartbeat.host.slots, state.heartbeat.host.free) == (4, 3)
+    assert state.heartbeat.offer.labels == ("gpu", "linux")
+    keep_part(state, ending=True)
+    assert state.heartbeat.host.free == 0
 
 
 def test_a_supervisor_whose_id_another_has_ends(state):
     """The loop raises what the heartbeat was told."""
-    state.host.refused = Refused("another supervisor works on this queue")
+    state.heartbeat.refused = Refused("another supervisor works on this queue")
     with pytest.raises(Refused):
-        tell_host(state, ending=False)
+        keep_part(state, ending=False)
 
 
 def test_a_copy_of_a_home_is_another_machine(home, tmp_path):
@@ -98,10 +99,10 @@ def test_a_host_tells_its_accounts_mirrors_and_what_it_does_not_reach(state, tmp
     upstream = SimpleNamespace(url="https://git.example.org/app.git/")
     trust_remote(state.home.path, str(common), upstream, NOW)
     trust_remote(state.home.path, str(tmp_path / "gone"), upstream, NOW)
-    state.host.update(coders={"claude": "1"})
-    state.host.reach.miss("https://git.example.org/far.git")
-    tell_host(state, ending=False)
-    host = state.host.host
+    state.heartbeat.update(coders={"claude": "1"})
+    state.heartbeat.reach.miss("https://git.example.org/far.git")
+    keep_part(state, ending=False)
+    host = state.heartbeat.host
     assert host.accounts == ("claude/work",)
     assert host.mirrors == ("https://git.example.org/app.git",)
     assert host.unreachable == ("https://git.example.org/far.git",)
@@ -109,14 +110,14 @@ def test_a_host_tells_its_accounts_mirrors_and_what_it_does_not_reach(state, tmp
 
 def test_a_host_without_room_leaves_tasks_to_one_that_has_some(state, monkeypatch):
     """And asks for tasks again once it has room."""
-    state.host.update(coders={"claude": "1"})
-    state.host.exchange.others = (a_host("home2", "two", accounts=("claude/theirs",)),)
-    monkeypatch.setattr(type(state.host.reach), "is_due", True)
+    state.heartbeat.update(coders={"claude": "1"})
+    state.heartbeat.exchange.others = (a_host("home2", "two", accounts=("claude/theirs",)),)
+    monkeypatch.setattr(type(state.heartbeat.reach), "is_due", True)
     state.accounts.full = True
-    tell_host(state, ending=False)
-    offer = state.host.offer_now("claude")
+    keep_part(state, ending=False)
+    offer = state.heartbeat.offer_now("claude")
     assert (offer.resting, offer.rests, "coder:claude" in offer.has) == (("claude",), True, False)
     state.accounts.full = False
-    tell_host(state, ending=False)
-    assert state.host.offer_now("claude").rests is False
+    keep_part(state, ending=False)
+    assert state.heartbeat.offer_now("claude").rests is False
     assert state.events == [QueueChanged()]

@@ -1,0 +1,33 @@
+"""Stands for the heartbeat of a supervisor that has its queue for itself."""
+
+from datetime import UTC, datetime
+
+
+class NoHosts:
+    """There is no other host: nothing to offer, to tell or to wait for."""
+
+    is_shared = False
+    may_claim = True
+    is_draining = False
+    misses_code = False
+
+    def now(self) -> datetime:
+        return datetime.now(UTC)
+
+    def offer_now(self, usual_coder: str) -> None:
+        """No offer: this machine runs every task, or says what it lacks."""
+
+    def lacks(self, coder: str) -> bool:  # noqa: ARG002
+        return False
+
+    def leave_to_others(self, url: str) -> bool:  # noqa: ARG002
+        return False
+
+    def server_went_back(self) -> bool:
+        return False
+
+    def look(self) -> None:
+        pass
+
+    def close(self, patience: float) -> None:
+        pass

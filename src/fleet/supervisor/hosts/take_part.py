@@ -1,0 +1,120 @@
+"""A supervisor as one of the hosts of a shared queue: what it tells the others, and hears."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from functools import partial
+from typing import TYPE_CHECKING, cast
+
+from fleet.config import Config
+from fleet.git.mirror.warm_addresses import warm_addresses
+from fleet.home import Home
+from fleet.home.status_file import paused
+from fleet.queue import open_heartbeat
+from fleet.queue.sql.hosts.shared_spending import RunSpend
+from fleet.schemas.account import read_chain
+from fleet.spending.day_ledger import SpendEntry
+from fleet.supervisor.hosts.heartbeat import Heartbeat
+from fleet.supervisor.hosts.host_offer import host_name, host_of, labels_of, machine_of
+from fleet.supervisor.hosts.no_hosts import NoHosts
+from fleet.supervisor.hosts.reach import resting_coders
+from fleet.supervisor.hosts.share_limits import hear_limits, share_limits
+from fleet.supervisor.hosts.tell_living import tell_living
+from fleet.supervisor.state import QueueChanged
+
+if TYPE_CHECKING:
+    from fleet.queue.sql.sql_queue import SqlQueue
+    from fleet.supervisor.state import SupervisorState
+
+
+def make_heartbeat(
+    home: Home, config: Config, say: Callable[[str, str], None]
+) -> Heartbeat | NoHosts:
+    """The heartbeat of this home's supervisor."""
+    if not config.shares_queue:
+        return NoHosts()
+    opening = partial(open_heartbeat, home.path, config)
+    lease = timedelta(seconds=config.lease_s)
+    host, machine = host_of(home, config), machine_of(home)
+    return Heartbeat(opening, host, machine=machine, lease=lease, say=say)
+
+
+def take_part(state: "SupervisorState") -> None:
+    """Be one of the hosts of a shared queue; only a server that this host knows is claimed from."""
+    heartbeat = state.heartbeat
+    if isinstance(heartbeat, NoHosts):
+        return
+    state.queue.may_claim = lambda queue: heartbeat.server.may_claim(cast("SqlQueue", queue))
+    share_spending(state, heartbeat)
+    share_limits(state, heartbeat)
+    heartbeat.start()
+
+
+def share_spending(state: "SupervisorState", heartbeat: Heartbeat) -> None:
+    """Have what each run spends told to the other hosts."""
+
+    def tell(day: str, entry: SpendEntry) -> None:
+        heartbeat.exchange.spent.append(
+            RunSpend(
+                task_id=entry.task, run=entry.run, day=day, host=heartbeat.host.id,
+                project=entry.project, account=entry.account, spend=entry.spend,
+            )
+        )  # fmt: skip
+
+    state.meter.on_record = tell
+
+
+def keep_part(state: "SupervisorState", *, ending: bool) -> None:
+    """Take in what other hosts told, and have the next beat tell what changed here. Raises Refused:
+    another supervisor has this host's id. Raises SchemaTooNew: a later fleet migrated the queue.
+    """
+    heartbeat = state.heartbeat
+    if isinstance(heartbeat, NoHosts):
+        return
+    if heartbeat.refused is not None:
+        raise heartbeat.refused
+    _hear_spending(state, heartbeat)
+    hear_limits(state, heartbeat)
+    if heartbeat.reach.is_due:
+        _look_around(state, heartbeat)
+        tell_living(state, heartbeat)
+    _update_offer(state, heartbeat, ending=ending)
+
+
+def _hear_spending(state: "SupervisorState", heartbeat: Heartbeat) -> None:
+    while heartbeat.exchange.spent_elsewhere:
+        spent = heartbeat.exchange.spent_elsewhere.popleft()
+        entry = SpendEntry(
+            task=spent.task_id, run=spent.run, project=spent.project, account=spent.account,
+            spend=spent.spend,
+        )  # fmt: skip
+        state.meter.add_elsewhere(spent.day, entry)
+
+
+def _update_offer(state: "SupervisorState", heartbeat: Heartbeat, *, ending: bool) -> None:
+    config, unreachable = state.config, heartbeat.reach.unreachable
+    if set(heartbeat.host.unreachable) - set(unreachable):
+        state.events.append(QueueChanged())  # this host may try what it left to others
+    free = max(0, config.max_concurrent - len(state.assignments))
+    heartbeat.update(
+        unreachable=unreachable,
+        name=host_name(config),
+        labels=labels_of(config),
+        slots=config.max_concurrent,
+        free=0 if ending or paused(state.home) else free,
+    )
+
+
+def _look_around(state: "SupervisorState", heartbeat: Heartbeat) -> None:
+    """See which code is here already, and which accounts have room."""
+    names = heartbeat.host.coders
+    heartbeat.update(
+        mirrors=warm_addresses(state.home),
+        accounts=state.accounts.with_room(state.config, names, state.now()),
+    )
+    # With a chain to fall back on a task may find room elsewhere on this host.
+    chained = read_chain(state.config.fallback)
+    before, others = heartbeat.reach.resting, heartbeat.exchange.others
+    resting = frozenset[str]() if chained else resting_coders(heartbeat.host, others)
+    heartbeat.reach.resting = resting
+    if before - resting:
+        state.events.append(QueueChanged())
