@@ -13,7 +13,7 @@ from typing import cast
 
 from msgspec import structs
 
-from fleet.errors import FleetError, Refused, SchemaTooNew
+from fleet.errors import FleetError, QueueUnavailable, Refused, SchemaTooNew
 from fleet.queue.protocol import Queue
 from fleet.queue.sql.hosts import host_table
 from fleet.queue.sql.sql_queue import SqlQueue
@@ -57,6 +57,8 @@ class Heartbeat:
         self.outdated = False
         self.exchange, self.reach = Exchange(), Reach()
         self._wake, self._closing = threading.Event(), threading.Event()
+        #: Why the last beat failed, where no other thread tells of it.
+        self._failed = ""
         self._thread = threading.Thread(target=self._work, name="heartbeat", daemon=True)
 
     @property
@@ -137,6 +139,7 @@ class Heartbeat:
             try:
                 queue = queue or cast("SqlQueue", self._open())
                 self._beat(queue)
+                self._failed = ""
             except Refused as error:
                 self.refused = error
             except SchemaTooNew as error:
@@ -145,8 +148,9 @@ class Heartbeat:
                 elif not self.outdated:
                     self._say("outdated", f"{error.message}. {error.hint}")
                 self.outdated = True
-            except (FleetError, OSError):  # the calling thread meets the same error and reports it
+            except Exception as error:  # noqa: BLE001 - a thread that ends makes the host look dead
                 pause = AGAIN
+                self._complain(error)
                 if queue is not None:
                     with suppress(FleetError, OSError):
                         queue.close()
@@ -172,6 +176,15 @@ class Heartbeat:
         self.server.beaten(queue)
         self._compare_clocks(queue)
         self.exchange.carry(queue, self.host.id, self.now())
+
+    def _complain(self, error: Exception) -> None:
+        """Tell of a beat that failed, once; a queue that does not answer the loop tells of."""
+        if isinstance(error, QueueUnavailable | OSError):
+            return
+        text = str(error) if isinstance(error, FleetError) else f"{type(error).__name__}: {error}"
+        if text != self._failed:
+            self._failed = text
+            self._say("heartbeat_failed", f"a heartbeat fails, and is tried again: {text}")
 
     def _compare_clocks(self, queue: SqlQueue) -> None:
         ahead = queue.db.now() - datetime.now(UTC)

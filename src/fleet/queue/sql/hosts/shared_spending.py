@@ -46,11 +46,16 @@ def spends_elsewhere(
     after = to_micros(since - _OVERLAP) if since is not None else 0
     values = {"host": host, "day": day, "after": after}
     rows = queue.db.rows(queue.more(FILE)["spends_elsewhere"], values)
-    found = [
-        RunSpend(
-            task_id=task_id, run=run, day=day, host=other, project=project, account=account,
-            spend=msgspec.json.decode(spend, type=Spend),
-        )
-        for task_id, run, other, project, account, spend, _ in rows
-    ]  # fmt: skip
+    found: list[RunSpend] = []
+    for task_id, run, other, project, account, told, _ in rows:
+        try:
+            spend = msgspec.json.decode(told, type=Spend)
+        except msgspec.MsgspecError:
+            continue  # of a later fleet
+        found.append(
+            RunSpend(
+                task_id=task_id, run=run, day=day, host=other, project=project, account=account,
+                spend=spend,
+            )
+        )  # fmt: skip
     return found, max((moment(row[-1]) for row in rows), default=since)
