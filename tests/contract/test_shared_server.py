@@ -63,6 +63,31 @@ def test_a_viewer_looks_and_writes_nothing(roles):
             queue.add(Draft(title="t"))
 
 
+def test_tables_that_the_owner_adds_later_are_the_roles_too(new_postgres_dsn):
+    """Also where a superuser made the roles, and a second time, and for another database."""
+    owned, names = new_postgres_dsn.replace("//fleet:", "//olga:"), ("fleet_host", "fleet_viewer")
+    with psycopg.connect(new_postgres_dsn, autocommit=True) as superuser:
+        superuser.execute("CREATE ROLE olga LOGIN")
+        superuser.execute(f"GRANT CREATE ON DATABASE {superuser.info.dbname} TO olga")
+        try:
+            open_postgres(owned).close()
+            for _ in range(2):
+                superuser.execute(roles_sql())
+            with psycopg.connect(owned, autocommit=True) as owner:
+                owner.execute("CREATE TABLE fleet.of_a_later_fleet (x INT)")
+            for name, right, may in (
+                ("fleet_host", "INSERT", True),
+                ("fleet_viewer", "SELECT", True),
+                ("fleet_viewer", "INSERT", False),
+            ):
+                asked = "SELECT has_table_privilege(%s, 'fleet.of_a_later_fleet', %s)"
+                (found,) = superuser.execute(asked, (name, right)).fetchone()
+                assert found is may, (name, right)
+        finally:
+            for name in (*names, "olga"):
+                superuser.execute(f"DROP OWNED BY {name} CASCADE; DROP ROLE {name}")
+
+
 def test_a_login_without_a_role_is_told_what_to_do(roles):
     """Not an error of PostgreSQL's alone."""
     with pytest.raises(QueueUnavailable) as refused:

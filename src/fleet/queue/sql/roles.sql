@@ -1,17 +1,30 @@
--- Roles of a shared queue with the least rights, for psql and the owner of the queue's database.
--- Before this, the owner opens the queue once (fleet init --queue postgresql://owner@…), which makes
--- the schema; later the owner's fleet migrates it. Hosts and viewers get logins of their own:
+-- Roles of a shared queue with the least rights. Before this, the owner opens the queue once (fleet
+-- init --queue postgresql://owner@…), which makes the schema; later the owner's fleet migrates it.
+-- For psql and a role that may make roles: a superuser, or the owner with CREATEROLE. Again changes
+-- nothing. Hosts and viewers get logins of their own:
 --     CREATE ROLE alpha LOGIN PASSWORD '…' IN ROLE fleet_host;
 --     CREATE ROLE carol LOGIN PASSWORD '…' IN ROLE fleet_viewer;
 
--- Works on tasks: everything but the schema itself.
-CREATE ROLE fleet_host NOLOGIN;
-GRANT USAGE ON SCHEMA fleet TO fleet_host;
-GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA fleet TO fleet_host;
-ALTER DEFAULT PRIVILEGES IN SCHEMA fleet GRANT SELECT, INSERT, UPDATE, DELETE ON TABLES TO fleet_host;
-
--- Looks only.
-CREATE ROLE fleet_viewer NOLOGIN;
-GRANT USAGE ON SCHEMA fleet TO fleet_viewer;
-GRANT SELECT ON ALL TABLES IN SCHEMA fleet TO fleet_viewer;
-ALTER DEFAULT PRIVILEGES IN SCHEMA fleet GRANT SELECT ON TABLES TO fleet_viewer;
+DO $roles$
+DECLARE
+    -- Tables that a later fleet adds belong to the owner, whatever role this is done by.
+    owner text := (SELECT nspowner::regrole::text FROM pg_namespace WHERE nspname = 'fleet');
+    named text;
+    rights text;
+BEGIN
+    IF owner IS NULL THEN
+        RAISE 'this database has no queue yet: open it once as its owner (fleet queue status)';
+    END IF;
+    FOR named, rights IN VALUES
+        ('fleet_host', 'SELECT, INSERT, UPDATE, DELETE'),  -- works on tasks
+        ('fleet_viewer', 'SELECT')  -- looks only
+    LOOP
+        IF to_regrole(named) IS NULL THEN  -- roles are shared by all databases of a server
+            EXECUTE format('CREATE ROLE %I NOLOGIN', named);
+        END IF;
+        EXECUTE format('GRANT USAGE ON SCHEMA fleet TO %I', named);
+        EXECUTE format('GRANT %s ON ALL TABLES IN SCHEMA fleet TO %I', rights, named);
+        EXECUTE format('ALTER DEFAULT PRIVILEGES FOR ROLE %s IN SCHEMA fleet GRANT %s ON TABLES TO %I',
+                       owner, rights, named);
+    END LOOP;
+END $roles$;
