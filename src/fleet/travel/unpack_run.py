@@ -16,23 +16,22 @@ from msgspec import structs
 
 from fleet.errors import FleetError, QueueError
 from fleet.files import seals
-from fleet.files.append_file import append
 from fleet.files.atomic_write import write_atomically
 from fleet.files.file_lock import exclusive
 from fleet.git.repository import Repository
 from fleet.home import Home, landing_json
 from fleet.home.clone_record import CloneRecord
 from fleet.home.landing_json import Landing
-from fleet.queue.sql.travel.run_files import LIST, OF_TASK, SentRun
+from fleet.queue.sql.travel.run_files import LIST, OF_TASK, SentFile, SentRun
 from fleet.runs import outcome_history
 from fleet.runs.questions import asked_json
 from fleet.runs.run_directory import HOST, RUN_JSON, Run, RunSpec, latest_run
 from fleet.schemas import Base, Policy
 from fleet.travel import pack_run
+from fleet.travel.add_lines import add_lines
 from fleet.travel.pack_run import ADDED, ARTIFACTS, CLONE, SEALED, note_sent
 from fleet.travel.shared_queue import SharedQueue
 
-_LARGEST_ADDED = 256 << 20
 #: In the task's directory: held while files of other hosts come.
 _LOCK = "travel.lock"
 #: In the task's own directory: files that may be written there.
@@ -62,6 +61,7 @@ def _take_over(shared: SharedQueue, home: Home, task_id: str, me: str) -> tuple[
     for number in numbers:
         run = Run(home.task(task_id) / "runs" / str(number))
         if run.host:
+            _add_lines(run)  # an earlier process may not have come to that
             continue
         listed = shared.files.list_of(task_id, number)
         if listed is None or listed.host == me:
@@ -84,21 +84,20 @@ def _take_run(shared: SharedQueue, home: Home, task_id: str, number: int, listed
     """Make the directory of a run that another host made; it appears in one step."""
     task_dir = home.task(task_id)
     place = task_dir / "runs" / str(number)
+    for left in place.parent.glob(f".{number}.*"):  # of a process that was killed over it
+        shutil.rmtree(left)
     making = place.with_name(f".{number}.{os.urandom(6).hex()}")
     making.mkdir(mode=0o700, parents=True)
     try:
-        added: dict[str, bytes] = {}
         sealed: dict[str, bytes] = {}
         for file in listed.files:
-            data = _whole(shared, task_id, number, file.path, file.sha256)
-            if file.path in ADDED:
-                added[file.path] = data
+            name = _plain_name(file.path, task_id)
+            if name not in SEALED:
+                _bring(shared, task_id, number, file, making / name)
                 continue
-            if file.path == RUN_JSON:
-                data = _own_spec(data, home, task_id)
-            if file.path in SEALED:
-                sealed[file.path] = data
-            (making / _plain_name(file.path, task_id)).write_bytes(data)
+            data = _whole(shared, task_id, number, file)
+            sealed[name] = _own_spec(data, home, task_id) if name == RUN_JSON else data
+            (making / name).write_bytes(sealed[name])
         (making / HOST).write_text(f"{listed.host}\n", encoding="utf-8")
         seals.seal(task_dir, number, sealed)
         _put_aside(place)
@@ -106,9 +105,14 @@ def _take_run(shared: SharedQueue, home: Home, task_id: str, number: int, listed
     except BaseException:
         shutil.rmtree(making, ignore_errors=True)
         raise
-    for name, data in added.items():
-        append(task_dir / name, data, limit=_LARGEST_ADDED)
-    note_sent(task_dir)
+    _add_lines(Run(place))
+
+
+def _add_lines(run: Run) -> None:
+    """Add what other hosts wrote of the run to the files that grow over all runs of the task."""
+    added = [add_lines(run.path, run.task_dir / name) for name in ADDED]
+    if any(added):
+        note_sent(run.task_dir)
 
 
 def _plain_name(name: str, task_id: str) -> str:
@@ -124,11 +128,27 @@ def _put_aside(place: Path) -> None:
         place.rename(place.with_name(f"{place.name}.lost.{os.urandom(3).hex()}"))
 
 
-def _whole(shared: SharedQueue, task_id: str, number: int, path: str, digest: str) -> bytes:
-    data = shared.files.read(task_id, number, path)
-    if data is None or hashlib.sha256(data).hexdigest() != digest:
-        raise QueueError(f"{path} of run {number} of {task_id} is damaged in the queue")
+def _whole(shared: SharedQueue, task_id: str, number: int, file: SentFile) -> bytes:
+    """A record, which is small."""
+    data = shared.files.read(task_id, number, file.path)
+    if data is None or hashlib.sha256(data).hexdigest() != file.sha256:
+        raise _damaged(task_id, number, file)
     return data
+
+
+def _bring(shared: SharedQueue, task_id: str, number: int, file: SentFile, place: Path) -> None:
+    """Write a file here, part by part: a stream may be larger than the memory."""
+    digest = hashlib.sha256()
+    with place.open("xb") as here:
+        for part in shared.files.parts(task_id, number, file.path):
+            digest.update(part)
+            here.write(part)
+    if digest.hexdigest() != file.sha256:
+        raise _damaged(task_id, number, file)
+
+
+def _damaged(task_id: str, number: int, file: SentFile) -> QueueError:
+    return QueueError(f"{file.path} of run {number} of {task_id} is damaged in the queue")
 
 
 def _own_spec(data: bytes, home: Home, task_id: str) -> bytes:

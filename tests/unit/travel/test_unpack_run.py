@@ -1,12 +1,16 @@
 """What other hosts sent is taken over: as what happened, and never as what to execute."""
 
+import errno
 import hashlib
+import tracemalloc
+from pathlib import Path
 from types import SimpleNamespace
 
 import msgspec
 import pytest
 
 from fleet.errors import FleetError, QueueError
+from fleet.files.append_file import append
 from fleet.queue.sql.travel.run_files import LIST, OF_TASK, SentFile, SentRun, StoredFile
 from fleet.runs import event_log, outcome_history
 from fleet.runs.outcome_history import believed_ending
@@ -51,6 +55,9 @@ class Sent:
     def read(self, task_id, number, path):
         return self.of_task.get(path) if number == OF_TASK else self.runs[number][1].get(path)
 
+    def parts(self, task_id, number, path):
+        yield self.read(task_id, number, path)
+
 
 @pytest.fixture
 def sent():
@@ -72,6 +79,84 @@ def test_a_run_of_another_host_is_there_as_if_it_had_run_here(home, sent, take):
     assert believed_ending(run).why == "because"
     assert (home.task(TASK) / event_log.FILE).read_bytes() == b'{"run":1}\n'
     assert take() == (), "once"
+
+
+EVENTS = b"".join(b'{"run":1,"at":%d}\n' % number for number in range(200_000))
+
+
+def test_a_disk_that_is_full_in_between_costs_no_event(home, sent, take, monkeypatch):
+    """The same again goes on where it was, and adds nothing twice."""
+    sent.add(1, **{event_log.FILE: EVENTS})
+    (events := home.task(TASK) / event_log.FILE).parent.mkdir(parents=True)
+    events.write_bytes(b"of before\n")
+    room = [2]
+
+    def append_some(*args, **kwargs):
+        if not room[0]:
+            raise OSError(errno.ENOSPC, "full")
+        room[0] -= 1
+        return append(*args, **kwargs)
+
+    monkeypatch.setattr("fleet.travel.add_lines.append", append_some)
+    with pytest.raises(OSError, match="full"):
+        take()
+    room[0] = 99
+    assert take() == ()
+    assert events.read_bytes() == b"of before\n" + EVENTS
+    left = {each.name for each in latest_run(home.task(TASK)).path.iterdir()}
+    assert left == {"run.json", "host"}
+
+
+def test_a_process_that_is_killed_over_the_lines_adds_none_twice(home, sent, take, monkeypatch):
+    """Killed after it had added them, and before it noted so; other lines came since."""
+    sent.add(1, **{event_log.FILE: EVENTS[:1000]})
+    killed = [True]
+
+    def unlink(path, **_):
+        if killed[0]:
+            raise KeyboardInterrupt
+        path_unlink(path, **_)
+
+    path_unlink = Path.unlink
+    monkeypatch.setattr(Path, "unlink", unlink)
+    with pytest.raises(KeyboardInterrupt):
+        take()
+    killed[0] = False
+    events = home.task(TASK) / event_log.FILE
+    with events.open("ab") as file:
+        file.write(b"of later\n")
+    take()
+    whole, _, _ = EVENTS[:1000].rpartition(b"\n")
+    assert events.read_bytes().startswith(whole + b"\n")
+    assert events.read_bytes().count(whole) == 1
+
+
+def test_a_stream_may_be_larger_than_the_memory(home, sent, take):
+    """It is written part by part."""
+    part = bytes(1 << 20)
+    digest = hashlib.sha256()
+    for _ in range(50):
+        digest.update(part)
+    sent.add(1)
+    big = SentFile(path="stdout", size=50 << 20, sha256=digest.hexdigest())
+    sent.list_of = lambda *_: SentRun(host="other", files=(big,))
+    sent.parts = lambda *_: (part for _ in range(50))
+    tracemalloc.start()
+    try:
+        take()
+        assert tracemalloc.get_traced_memory()[1] < 8 << 20
+    finally:
+        tracemalloc.stop()
+    assert (home.task(TASK) / "runs" / "1" / "stdout").stat().st_size == 50 << 20
+
+
+def test_what_a_killed_process_left_of_a_run_goes(home, sent, take):
+    """Half a run takes room, and no later process would look at it."""
+    sent.add(1)
+    (left := home.task(TASK) / "runs" / ".1.c0ffee").mkdir(parents=True)
+    (left / "stdout").write_bytes(b"half")
+    take()
+    assert [each.name for each in left.parent.iterdir()] == ["1"]
 
 
 def test_nothing_is_taken_over_that_this_host_could_be_led_to_execute(home, sent, take):
